@@ -1,0 +1,117 @@
+#pragma once
+// The module: what the compiler hands to the runtime, as a plain value. Written to and read from `.siox` files by write.h
+// and read.h (FlatBuffers, module.fbs); a Module that came out of read_module() has passed the verifier, so the
+// interpreter indexes its tables without checks. Ids are row numbers of the tables below.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+
+namespace sial {
+
+inline constexpr std::uint32_t module_format_version = 1;
+
+enum class Opcode : std::uint16_t {
+#define OPCODE(number, name, a, b, c, d, meaning) name = number,
+#include "runtime/bytecode/opcodes.def"
+#undef OPCODE
+};
+
+enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
+enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };
+
+/// What an instruction does with a block operand (or argument).
+enum class Intent : std::int32_t { read = 0, write = 1, update = 2 };
+
+struct IntVar { std::string name; bool predefined = false; std::int32_t initial = 0; };
+struct ScalarVar { std::string name; bool predefined = false; double initial = 0.0; };
+
+/// A range bound: a literal, or the slot of a predefined int.
+struct Bound { bool symbolic = false; std::int32_t value = 0; };
+
+/// `lo`/`hi` are unused for kind sub, whose `parent` is an index row; parent is -1 otherwise.
+struct IndexRow { std::string name; IndexKind kind = IndexKind::simple; Bound lo, hi; std::int32_t parent = -1; };
+
+struct ArrayRow {
+  std::string name;
+  ArrayKind kind = ArrayKind::temp;
+  bool predefined = false, sparse = false;
+  std::vector<std::int32_t> dims;  // index rows, 1..6
+};
+
+struct SpecialRow { std::string name; std::string signature; };  // letters r, w, u in lower case
+struct ProcRow { std::string name; std::int32_t entry = 0, end = 0; };  // code [entry, end), last instruction is ret
+
+enum class LoopKind : std::int32_t { do_ = 0, sub = 1, pardo = 2 };
+
+/// Code layout of a loop: [begin] = do_begin/sub_begin/pardo_begin; [begin+1, body) where-code, ending in `where`
+/// instructions; [body] = body_begin; [next] = do_next/sub_next/pardo_next; end = next + 1 = first instruction after.
+struct LoopRow {
+  LoopKind kind = LoopKind::do_;
+  std::vector<std::int32_t> indices;  // index rows; one for do/sub, 1..6 for pardo
+  std::int32_t begin = 0, body = 0, next = 0, end = 0;
+  std::int32_t n_wheres = 0;
+  std::int32_t pragma = -1;           // string pool entry or -1 (fragment pragmas are already where clauses)
+  bool rank_dependent = false;        // exit in a pardo, or where clauses/surrounding control that may differ between ranks:
+                                      // the static schedule is forced (design 3.2)
+};
+
+/// One entry of a block reference. `index` is an index row, or -1 for the wild `*` (allocate/deallocate only).
+/// `as_simple`: written `(index) i`: the segment number of i used as the value of a simple index, extent 1.
+struct RefEntry { std::int32_t index = -1; bool as_simple = false; };
+
+/// A block reference. Labels for block algebra are the (index, as_simple) pairs.
+struct RefRow {
+  std::int32_t array = 0;
+  Intent intent = Intent::read;
+  std::vector<RefEntry> entries;  // as many as the array has dimensions
+};
+
+/// A region of a contiguous local: int registers holding the inclusive segment bounds, per dimension.
+struct RegionRow {
+  std::int32_t array = 0;
+  Intent intent = Intent::read;
+  std::vector<std::int32_t> lo, hi;
+};
+
+enum class ArgKind : std::int32_t { block = 0, region = 1, scalar = 2, array = 3, real_literal = 4, int_literal = 5 };
+/// An argument of execute or of a gpu statement: row of the table its kind names (scalar: variable slot;
+/// real_literal: literal pool entry; int_literal: the value itself).
+struct ArgRow { ArgKind kind = ArgKind::block; std::int32_t id = 0; Intent intent = Intent::read; };
+
+struct Instruction {
+  Opcode op = Opcode::halt;
+  std::int32_t a = 0, b = 0, c = 0, d = 0;
+};
+
+struct SourcePlace { std::int32_t file = 0, line = 0, column = 0; };  // file: row of `files`; line and column from 1
+
+struct Module {
+  std::string program;          // name after `sial`, lower case
+  std::string producer;         // compiler name and version
+  std::string source_hash;      // SHA-256 (hex) over all source files in import order
+  std::int32_t optimisation = 0;
+  std::vector<std::string> files;     // as given on the command line or found by import
+  std::vector<std::string> strings;
+  std::vector<double> reals;
+  std::vector<IntVar> ints;           // int registers 0 .. ints.size()-1
+  std::vector<ScalarVar> scalars;     // scalar registers 0 .. scalars.size()-1
+  std::int32_t n_int_registers = 0;   // variables and temporaries
+  std::int32_t n_scalar_registers = 0;
+  std::vector<IndexRow> indices;
+  std::vector<ArrayRow> arrays;
+  std::vector<SpecialRow> specials;
+  std::vector<ProcRow> procs;
+  std::vector<LoopRow> loops;
+  std::vector<RefRow> refs;
+  std::vector<RegionRow> regions;
+  std::vector<ArgRow> args;
+  std::vector<Instruction> code;      // main body starts at `main_entry` and ends in halt
+  std::vector<SourcePlace> places;    // one per instruction
+  std::int32_t main_entry = 0;
+};
+
+}  // namespace sial

@@ -1,0 +1,52 @@
+#pragma once
+// What a job gives to all its programs: predefined values, segment tables, predefined arrays, and optionally a molecule with
+// its basis. Read-only once the job runs; shared by all ranks of a process.
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+
+namespace sial {
+
+/// Dense column-major array of doubles with its extents.
+struct DataArray { std::vector<std::int64_t> extents; std::vector<double> data; };
+struct IntDataArray { std::vector<std::int64_t> extents; std::vector<std::int32_t> data; };
+
+/// One atom; coordinates in bohr.
+struct Atom { std::int32_t charge = 0; std::string symbol; std::array<double, 3> position{}; };
+
+/// One shell with general contraction: coefficient[c * exponents.size() + p] multiplies the unit-normalised primitive p.
+/// Function order inside a shell: contraction slow, component fast; Cartesian x-power descending then y; pure m = +l .. -l
+/// (l >= 2), p stays x, y, z; every Cartesian monomial has unit norm (super-instructions conventions, see runtime/README.md).
+struct Shell {
+  std::int32_t atom = 0;
+  std::int32_t l = 0;
+  bool pure = true;
+  std::vector<double> exponents;
+  std::vector<double> coefficients;
+  std::int32_t n_contractions = 1;
+  std::int32_t n_functions() const { return n_contractions * (pure ? 2 * l + 1 : (l + 1) * (l + 2) / 2); }
+};
+
+struct Molecule {
+  std::vector<Atom> atoms;
+  std::vector<Shell> shells;  // in AO order
+  std::int32_t charge = 0, multiplicity = 1;
+  std::string basis_name;
+  std::int32_t n_basis() const { std::int32_t n = 0; for (auto& s : shells) n += s.n_functions(); return n; }
+};
+
+struct JobData {
+  std::map<std::string, std::int32_t> ints;       // lower-case names
+  std::map<std::string, double> scalars;
+  std::map<IndexKind, std::vector<std::int32_t>> segments;  // extents of segments 1..n, per kind
+  std::map<std::string, DataArray> arrays;        // predefined statics by name, and chemistry data of legacy files
+  std::map<std::string, IntDataArray> int_arrays;
+  bool has_molecule = false;
+  Molecule molecule;
+};
+
+}  // namespace sial

@@ -1,0 +1,25 @@
+#pragma once
+// Where block buffers come from. A BufferResource hands out 64-byte aligned arrays of doubles; implementations: a size-class
+// pool over a rank's part of the node heap (store), plain host memory (tests), later pinned and device pools. Not thread
+// safe unless an implementation says so: a rank owns its resource.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sial {
+
+struct ResourceStats {
+  std::int64_t requests = 0, cache_hits = 0;       // hits: served from a free list
+  std::int64_t bytes_in_use = 0, bytes_high_water = 0, bytes_reserved = 0;
+};
+
+class BufferResource {
+ public:
+  virtual ~BufferResource() = default;
+  /// `n` doubles, uninitialised; n = 0 gives a valid unique pointer. Throws WorldError naming the budget when it cannot.
+  virtual double* allocate(std::int64_t n) = 0;
+  virtual void deallocate(double* p, std::int64_t n) noexcept = 0;
+  virtual ResourceStats stats() const = 0;
+};
+
+}  // namespace sial

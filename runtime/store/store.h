@@ -1,0 +1,97 @@
+#pragma once
+// The distributed block store as a rank sees it: get is a lease on the block where it lies (or a fetched copy from another
+// node), put publishes, accumulate adds in place under the block's lock. Rules: design 3.1, language 7.5 and 4.10.
+// Owned by one rank, used by its interpreter thread. All calls name the statement (Place) for messages and statistics.
+// Blocks are column-major doubles; the store knows sizes, not extents.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+#include "runtime/memory/resource.h"
+#include "runtime/transport/transport.h"
+
+namespace sial {
+
+struct StoreOptions {
+  std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
+  bool copy = false;           // --store=copy: gets and puts always copy (the oracle)
+  bool check = false;          // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
+  bool deterministic = false;  // accumulates applied in (rank, sequence) order at the barrier
+};
+
+/// A remote array of the running program. `id` is its row in the module; identity across ranks is (program, id).
+struct RemoteArrayInfo { std::int32_t id = 0; std::string name; };
+
+struct StoreStats {
+  std::int64_t accesses = 0, blocked_accesses = 0;        // design 3.6
+  std::int64_t gets = 0, puts = 0, accumulates = 0, scalar_puts = 0;
+  std::int64_t bytes_copied = 0, bytes_leased = 0, bytes_received = 0, bytes_sent = 0;
+  double fetch_wait_seconds = 0, lock_seconds = 0, barrier_seconds = 0;
+  std::int64_t messages_sent = 0, requests_served = 0;
+};
+
+/// Per statement and array, for the report.
+struct AccessStats { Place place; std::int32_t array = 0; std::int64_t accesses = 0, blocked = 0; double wait_seconds = 0, first_wait_seconds = 0; std::int64_t bytes = 0; };
+
+/// Turns a place into "prog.sialx:12:3" for messages.
+using PlaceNamer = std::function<std::string(Place)>;
+
+class BlockStore {
+ public:
+  virtual ~BlockStore() = default;
+
+  /// Collective. Declares the remote arrays of program number `program` of the job; all are empty.
+  virtual void begin_program(std::int32_t program, std::vector<RemoteArrayInfo> arrays, PlaceNamer namer) = 0;
+  /// Collective. Completes puts, saves marked arrays under their labels (snapshots), frees everything else.
+  virtual void end_program(Place place) = 0;
+
+  // --- gets. A fetched value stays what it was until the barrier, or this rank's next get after its own put.
+  /// Starts a fetch; no-op when this rank holds the block already. Absence is reported at the first use (language 7.5).
+  virtual void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
+  /// The block's current value for this rank: its private copy when it made one, else the lease. Waits. Throws SialError when
+  /// the block was not fetched in this phase or does not exist. Read-only; valid until the next barrier, or get of that
+  /// block after an own put.
+  virtual const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
+  /// Whether read() would find something without an error about a missing get.
+  virtual bool held(std::int32_t array, const BlockIndex& block) const = 0;
+  /// This rank's private writable copy (never put, dropped at the barrier). `keep`: starts with the fetched value, which
+  /// must be held; otherwise starts undefined and counts as held from now on.
+  virtual double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) = 0;
+
+  // --- puts. Complete (visible to others) at the latest at the barrier.
+  virtual void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
+  virtual void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
+  virtual void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
+  virtual void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
+  virtual void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;  // absent: SialError
+
+  // --- collectives
+  virtual void barrier(Place place) = 0;
+  virtual void erase(std::int32_t array, Place place) = 0;                                     // delete, destroy
+  virtual void save_at_end(std::int32_t array, const std::string& label, Place place) = 0;     // set_persistent
+  virtual void restore(std::int32_t array, const std::string& label, Place place) = 0;
+  virtual bool has_label(const std::string& label) const = 0;
+  /// Snapshots no later program of the job names are freed.
+  virtual void drop_labels_except(const std::vector<std::string>& needed) = 0;
+
+  // --- bulk access between phases, for results and initial data (not counted, not phase-checked)
+  /// Blocks of a saved label whose home is this rank's node, each listed by exactly one rank of the node.
+  virtual std::vector<BlockIndex> saved_blocks(const std::string& label) const = 0;
+  virtual std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const = 0;
+  /// Collective in effect: every rank may add blocks; call barrier afterwards.
+  virtual void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) = 0;
+
+  /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
+  virtual BufferResource& buffers() = 0;
+  virtual StoreStats stats() const = 0;
+  virtual std::vector<AccessStats> access_stats() const = 0;
+};
+
+/// Collective. Sets the transport's service when there are several nodes (work queue messages are handed on to `queue`).
+class WorkQueue;
+std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* queue, const StoreOptions& options);
+
+}  // namespace sial

@@ -1,0 +1,68 @@
+#pragma once
+// Super instructions (`special`): one row in super_instructions.def, one body, one test. A body sees its arguments as block
+// views and the job's data through SuperContext; never the store, never the transport. It throws SialError for bad
+// arguments; the interpreter adds program and line. `w` arguments arrive zero-filled.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/shape.h"
+#include "runtime/job/job_data.h"
+
+namespace sial {
+
+struct SuperArg {
+  char letter = 'r';                  // of the program's own declaration: r, w, u
+  bool is_scalar = false;             // scalar variable or literal: data points to one double, rank 0
+  bool whole_array = false;           // a bare array name: extents of the whole dense array, segments are 0
+  std::string_view name;              // array or scalar name, empty for literals
+  double* data = nullptr;             // column-major
+  Shape shape;
+  std::array<std::int32_t, max_rank> segment{};     // segment number, or value of a simple index
+  std::array<IndexKind, max_rank> kind{};           // declared kind of the dimension; simple for (index)i
+  std::array<std::int64_t, max_rank> offset{};      // position of the block's first element within its kind's whole range:
+                                                    // sum of the extents of segments 1..segment-1 (0 for simple indices)
+  std::int64_t size() const { return shape.size(); }
+};
+
+/// What bodies may use besides their arguments. One per rank.
+class SuperContext {
+ public:
+  virtual ~SuperContext() = default;
+  virtual const JobData& job() const = 0;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual std::ostream& out() = 0;                            // discards on ranks that do not print
+  virtual void set_all_ranks_print(bool on) = 0;
+  virtual const double* scalar_by_name(std::string_view name) const = 0;   // running program's scalar, or nullptr
+  virtual void list_blocks(std::ostream& out, bool with_numbers) const = 0;  // block map of this rank, for test helpers
+  /// Private data a family of bodies keeps per rank between calls (integral engines, screening data); created on first use.
+  virtual std::shared_ptr<void>& slot(std::string_view family) = 0;
+  /// Arrays of the running program by lower-case name (static or contiguous), or a null data pointer.
+  virtual SuperArg array_by_name(std::string_view name) = 0;
+};
+
+using SuperBody = void (*)(SuperContext&, std::span<SuperArg>);
+
+struct SuperRow {
+  int id = 0;
+  const char* name = "";
+  const char* signatures = "";   // accepted letter strings, blank separated; "-" for none
+  const char* meaning = "";
+  SuperBody body = nullptr;
+};
+
+/// All rows, by ascending id.
+std::span<const SuperRow> super_rows();
+/// nullptr when unknown (case-insensitive).
+const SuperRow* find_super(std::string_view name);
+/// Up to three close names, for the error message.
+std::vector<std::string> close_super_names(std::string_view name);
+
+}  // namespace sial

@@ -1,0 +1,104 @@
+#pragma once
+// The seam between a rank and the other ranks of its job. A Transport is owned by one rank and used by its interpreter
+// thread only, except that a Service may be called on a helper thread (mpi, several nodes). Implementations: loopback (one
+// rank), simulated (N ranks in one process, one running at a time, seeded switching at seam calls, virtual clock), mpi.
+// Data on one's own node does not travel through here: ranks of a node share NodeMemory and the store works in it directly.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+
+namespace sial {
+
+enum class CollectiveKind : std::int32_t { barrier = 1, sum = 2, broadcast = 3, gather = 4, delete_array = 5, persist = 6, end_of_program = 7, other = 8 };
+
+/// What a rank believes it is doing. All ranks must agree on (kind, place); the transport numbers collectives itself. A
+/// mismatch stops the job with a SialError naming both places; nobody hangs.
+struct CollectiveTag { CollectiveKind kind = CollectiveKind::other; Place place; };
+
+/// Memory mapped by all ranks of one node at possibly different addresses: store offsets in it, never pointers. Reserved
+/// once; `commit(bytes)` makes the first `bytes` usable (posix_fallocate in steps; callable by any rank of the node, safe
+/// concurrently; throws WorldError with the remedy when /dev/shm is too small). Unlinked as soon as all ranks mapped it.
+class NodeMemory {
+ public:
+  virtual ~NodeMemory() = default;
+  virtual std::byte* base() const = 0;
+  virtual std::size_t reserved() const = 0;
+  virtual std::size_t committed() const = 0;
+  virtual void commit(std::size_t offset, std::size_t bytes) = 0;  // [offset, offset+bytes) becomes usable
+};
+
+/// Request classes: the owner and the requester both serve demand before prefetch.
+enum class Priority : std::int32_t { demand = 0, prefetch = 1 };
+
+/// The owner's answer. `payload` is sent from where it lies and must stay valid until `release` is called (after the send
+/// completed). Both may be empty.
+struct Reply {
+  std::vector<std::byte> header;
+  std::span<const std::byte> payload;
+  std::function<void()> release;
+};
+
+/// The owner's side of request(). For each request: first payload_buffer (where to receive `bytes` of payload; never
+/// called for 0 bytes), then serve with that buffer filled. May run on a helper thread; must not call the Transport.
+class Service {
+ public:
+  virtual ~Service() = default;
+  virtual std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) = 0;
+  virtual Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) = 0;
+};
+
+/// A request under way. Owned by the requester; payload and reply buffers must stay put until done.
+class PendingRequest {
+ public:
+  virtual ~PendingRequest() = default;
+  virtual bool test() = 0;                                     // true when the reply has arrived
+  virtual void wait() = 0;
+  virtual std::span<const std::byte> reply_header() const = 0;  // valid when done
+  virtual std::size_t reply_bytes() const = 0;                 // payload bytes written to the reply buffer
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual int node() const = 0;
+  virtual int node_count() const = 0;
+  virtual const std::vector<int>& ranks_of_node(int node) const = 0;  // ascending
+  int node_rank() const;   // position of rank() within its node
+  int node_size() const;
+
+  /// Collective over the node's ranks, once per purpose. Zero-filled.
+  virtual std::shared_ptr<NodeMemory> map_node_memory(std::size_t reserve_bytes, const std::string& purpose) = 0;
+
+  virtual void barrier(CollectiveTag tag) = 0;
+  virtual double sum(double value, CollectiveTag tag) = 0;                      // same bits on every rank
+  virtual void broadcast(std::span<std::byte> data, int root, CollectiveTag tag) = 0;
+  virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine, CollectiveTag tag) = 0;
+
+  /// Must be set (on every rank, then a barrier) before anybody sends requests.
+  virtual void set_service(Service* service) = 0;
+  /// Sends header and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
+  virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                                                  std::span<std::byte> reply_buffer, Priority priority) = 0;
+
+  /// To be called in every loop that waits for another rank (spin, then yield; simulated: switches rank). Throws when the
+  /// job is being ended by another rank.
+  virtual void pause() = 0;
+  /// A point where the laboratory may switch ranks; free elsewhere.
+  virtual void yield_point() {}
+  virtual double now() const = 0;                        // seconds; virtual in the laboratory
+  virtual void charge_compute(double /*seconds*/) {}     // advances the laboratory's clock
+
+  /// Ends the whole job: exactly one rank's message reaches stderr, every process ends with `exit_code`, promptly.
+  [[noreturn]] virtual void abort_job(const std::string& message, int exit_code) = 0;
+};
+
+}  // namespace sial
