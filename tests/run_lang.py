@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Runs the language tests: small SIAL programs that carry their expectation.
+
+    run_lang.py --bin DIR [--update] [--room parse|check|ir|run] [--filter TEXT] [--launcher 'mpirun ... -n {n}']
+
+Rooms under tests/lang:
+  parse/  NAME.sialx + NAME.expected   stderr of `sialc --syntax-only NAME.sialx`, byte for byte; fail_* must exit 1
+  check/  NAME.sialx + NAME.expected   stderr of `sialc -o /dev/null NAME.sialx`; fail_* must exit 1, others 0
+  ir/     NAME.sialx + NAME.expected   stdout of `sialc --emit=ir NAME.sialx`
+  run/    NAME.sialx                   expectations in comments of the program:
+            # args: --segments ao=2,3 --set norb=2     flags for sialrun
+            # ranks: 1 2 4                             rank counts (default 1); above 1 through mpirun
+            # expect: text                             lines of stdout, in this order, nothing else between
+            # expect-error: text                       must exit non-zero and say this on stderr (several allowed)
+          lines of stdout are compared after stripping trailing blanks; program start and end banners go to stderr.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent / "lang"
+TIMEOUT = 120
+
+
+def run(command, cwd):
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_rmaps_base_oversubscribe="1", LC_ALL="C.UTF-8")
+    try:
+        p = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return None, "", f"no end after {TIMEOUT} s"
+    return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+
+
+def golden(path, text, update):
+    expected = path.with_suffix(".expected")
+    if update:
+        expected.write_text(text)
+        return []
+    if not expected.exists():
+        return [f"no {expected.name}: run with --update and read it"]
+    want = expected.read_text()
+    if want == text:
+        return []
+    return ["output differs from " + expected.name, "--- expected", want.rstrip("\n"), "--- found", text.rstrip("\n")]
+
+
+def compile_test(path, room, options):
+    sialc = str(options.bin / "sialc")
+    flags = {"parse": ["--syntax-only"], "check": ["-o", os.devnull], "ir": ["--emit=ir"]}[room]
+    extra = re.search(r"^#\s*args:\s*(.*)$", path.read_text(errors="replace"), re.M)
+    code, out, err = run([sialc, *flags, *(extra.group(1).split() if extra else []), path.name], path.parent)
+    failures = []
+    must_fail = path.name.startswith("fail_")
+    if code != (1 if must_fail else 0):
+        failures.append(f"exit code {code}, expected {1 if must_fail else 0}")
+    return failures + golden(path, out if room == "ir" else err, options.update)
+
+
+def run_test(path, options):
+    text = path.read_text()
+    args = " ".join(re.findall(r"^#\s*args:\s*(.*)$", text, re.M)).split()
+    ranks = [int(n) for n in " ".join(re.findall(r"^#\s*ranks:\s*(.*)$", text, re.M)).split()] or [1]
+    expected = [line.rstrip() for line in re.findall(r"^#\s*expect: ?(.*)$", text, re.M)]
+    errors = re.findall(r"^#\s*expect-error:\s*(.*?)\s*$", text, re.M)
+    if not expected and not errors:
+        return ["the program carries no expectation"]
+    failures = []
+    for n in ranks:
+        command = [str(options.bin / "sialrun"), "--results", "none", *args, path.name]
+        if n > 1:
+            command = options.launcher.format(n=n).split() + command
+        code, out, err = run(command, path.parent)
+        lines = [line.rstrip() for line in out.splitlines()]
+        where = f"{n} rank{'s' if n > 1 else ''}: "
+        if errors:
+            if code in (0, None):
+                failures.append(where + f"exit code {code}, expected a failure")
+            failures += [where + f"stderr does not say {e!r}: {err.strip()}" for e in errors if e not in err]
+        elif code != 0:
+            failures.append(where + f"exit code {code}: {err.strip()}")
+        if expected != lines[:len(expected)] if errors else expected != lines:
+            failures += [where + "output differs", "--- expected", *expected, "--- found", *lines]
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--room", action="append")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--launcher", default="mpirun -n {n} --bind-to none --mca mpi_yield_when_idle 1")
+    options = parser.parse_args()
+    options.bin = options.bin.resolve()
+    tests = []
+    for room in options.room or ["parse", "check", "ir", "run"]:
+        tests += [(room, p) for p in sorted((HERE / room).glob("*.sialx"))
+                  if options.filter in p.name and not p.name.startswith("_")]
+    if not tests:
+        sys.exit("no tests match")
+
+    def one(test):
+        room, path = test
+        return run_test(path, options) if room == "run" else compile_test(path, room, options)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for (room, path), failures in zip(tests, pool.map(one, tests)):
+            if failures:
+                failed += 1
+                print(f"FAILED {room}/{path.name}", *("    " + line for f in failures for line in f.splitlines()), sep="\n")
+    print(f"{len(tests) - failed} of {len(tests)} language tests passed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
