@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Everything: set-up, build with warnings as errors, every test, then the unit tests under ASan+UBSan and the thread suites
+# under TSan. Second runs are fast (ccache, incremental build).
+# Usage: bash tests/run.sh [--long] [--quick]
+#   --long   more random programs, seeds and mutations (see tests/README.md)
+#   --quick  no sanitizer builds
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+long=0 quick=0
+for a in "$@"; do
+  case "$a" in
+    --long) long=1 ;;
+    --quick) quick=1 ;;
+    *) echo "usage: bash tests/run.sh [--long] [--quick]" >&2; exit 2 ;;
+  esac
+done
+export SIALX_LONG_TESTS=$long
+# Tests of rank counts above the number of cores need no more than a yielding MPI.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+
+step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+jobs=$(nproc)
+
+step "set-up"
+bash examples/setup.sh
+
+step "build"
+cmake --preset ci >/dev/null
+cmake --build --preset ci -- -j"$jobs" --quiet
+
+step "lint"
+bash tests/lint/lint.sh
+
+step "tests"
+ctest --test-dir build/release --output-on-failure -j"$jobs" --no-tests=error
+
+if [ $quick -eq 0 ]; then
+  step "unit tests under ASan and UBSan"
+  cmake --preset asan >/dev/null
+  cmake --build --preset asan --target sialx_sanitizer_tests -- -j"$jobs" --quiet
+  ctest --test-dir build/asan -L '^(unit|conformance)$' --output-on-failure -j"$jobs" --no-tests=error
+
+  step "thread suites under TSan"
+  cmake --preset tsan >/dev/null
+  cmake --build --preset tsan --target sialx_thread_tests -- -j"$jobs" --quiet
+  ctest --test-dir build/tsan -L '^tsan$' --output-on-failure --no-tests=error
+fi
+step "all passed"
