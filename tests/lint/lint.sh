@@ -22,25 +22,26 @@ foreign FlatBuffers 'flatbuffers|module_generated' '^(runtime/bytecode/(read|wri
 foreign toml++ 'toml\+\+|toml\.hpp' '^runtime/job/'
 foreign CLI11 'CLI/' '^(compiler/sialc|compiler/sialreport|runtime/sialrun)[a-z_]*\.cpp'
 
-# --- the two halves share only the module (design 2)
-for f in $(files 'compiler/*.cpp' 'compiler/*.h'); do
-  grep -nE '#include "runtime/' "$f" | grep -vE '"runtime/(base|bytecode|super/registry)' | while read -r l; do echo "$f:$l"; done
-done | sed 's/^/lint: the compiler includes the runtime: /' | { ! grep . ; } || failed=1
-for f in $(files 'runtime/*.cpp' 'runtime/*.h' | grep -v '^runtime/sialrun'); do
-  grep -nE '#include "compiler/' "$f" | while read -r l; do echo "$f:$l"; done
-done | sed 's/^/lint: the runtime includes the compiler: /' | { ! grep . ; } || failed=1
-for f in $(files 'runtime/super/*.cpp' 'runtime/super/*.h'); do
-  grep -nE '#include "runtime/(store|transport|interp)/' "$f" | while read -r l; do echo "$f:$l"; done
-done | sed 's/^/lint: super instruction bodies see block views only: /' | { ! grep . ; } || failed=1
+report() {  # report MESSAGE: each line on stdin is a finding
+  local l
+  while read -r l; do finding "$1: $l"; done
+}
 
-# --- no conditional compilation, no globals left to chance, no long files, nothing of this machine
-for f in $(files 'compiler/*.cpp' 'compiler/*.h' 'runtime/*.cpp' 'runtime/*.h' | grep -v '_cuda\|transport/mpi'); do
-  grep -nE '^\s*#\s*(ifdef|ifndef|if) ' "$f" | while read -r l; do echo "$f:$l"; done
-done | sed 's/^/lint: conditional compilation: /' | { ! grep . ; } || failed=1
+# --- the two halves share only the module (design 2)
+report 'the compiler includes the runtime' < <(files 'compiler/*.cpp' 'compiler/*.h' | xargs -r grep -nHE '#include "runtime/' |
+  grep -vE '"runtime/(base|bytecode|super/registry)')
+report 'the runtime includes the compiler' < <(files 'runtime/*.cpp' 'runtime/*.h' | grep -v '^runtime/sialrun' |
+  xargs -r grep -nHE '#include "compiler/')
+report 'super instruction bodies see block views only' < <(files 'runtime/super/*.cpp' 'runtime/super/*.h' |
+  xargs -r grep -nHE '#include "runtime/(store|transport|interp)/')
+
+# --- no conditional compilation, no long files, nothing unfinished
+report 'conditional compilation' < <(files 'compiler/*.cpp' 'compiler/*.h' 'runtime/*.cpp' 'runtime/*.h' |
+  grep -vE '_cuda|transport/mpi' | xargs -r grep -nHE '^\s*#\s*(ifdef|ifndef|if) ')
 for f in $(files '*.cpp' '*.h' '*.py'); do
   n=$(wc -l <"$f")
   [ "$n" -le 600 ] || finding "$f has $n lines; split it by idea (limit 600)"
 done
-if git grep -nIE '\b(TODO|FIXME|XXX)\b' -- '*.cpp' '*.h' '*.py' '*.sh' '*.g4' '*.md' ':!tests/lint'; then finding "unfinished business in the lines above"; fi
-[ $failed -eq 0 ] && echo "lint: clean"
+report 'unfinished business' < <(git grep -nIE '\b(TODO|FIXME|XXX)\b' -- '*.cpp' '*.h' '*.py' '*.sh' '*.g4' '*.md' ':!tests/lint')
+[ $failed -eq 1 ] || echo "lint: clean"
 exit $failed
