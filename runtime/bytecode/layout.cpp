@@ -1,0 +1,176 @@
+#include "runtime/bytecode/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace sial {
+namespace {
+
+constexpr OpcodeInfo table[] = {
+#define OPCODE(number, name, a, b, c, d, meaning) \
+  {Opcode::name, #name, {OperandKind::a, OperandKind::b, OperandKind::c, OperandKind::d}, meaning},
+#include "runtime/bytecode/opcodes.def"
+#undef OPCODE
+};
+
+constexpr std::size_t highest = [] {
+  std::size_t h = 0;
+  for (const OpcodeInfo& row : table) h = std::max(h, static_cast<std::size_t>(row.op));
+  return h;
+}();
+
+constexpr auto by_number = [] {
+  std::array<const OpcodeInfo*, highest + 1> rows{};
+  for (const OpcodeInfo& row : table) rows[static_cast<std::size_t>(row.op)] = &row;
+  return rows;
+}();
+
+}  // namespace
+
+std::span<const OpcodeInfo> opcode_table() { return table; }
+
+const OpcodeInfo* opcode_info(Opcode op) {
+  const auto n = static_cast<std::size_t>(op);
+  return n <= highest ? by_number[n] : nullptr;
+}
+
+Intent operand_intent(const Instruction& i, int position) {
+  const auto by_setop = [](std::int32_t op) {
+    return op == static_cast<std::int32_t>(SetOp::assign) ? Intent::write : Intent::update;
+  };
+  if (position != 0) return Intent::read;
+  switch (i.op) {
+    case Opcode::block_fill:
+    case Opcode::block_copy:
+    case Opcode::block_scaled_copy:
+    case Opcode::block_sum:
+    case Opcode::block_slice:
+    case Opcode::region_put:
+    case Opcode::region_get:
+    case Opcode::region_fill:
+    case Opcode::allocate:
+    case Opcode::deallocate:
+    case Opcode::allocate_region:
+    case Opcode::deallocate_region:
+      return Intent::write;
+    case Opcode::block_add_scalar:
+    case Opcode::block_scale:
+    case Opcode::block_accumulate:
+    case Opcode::block_scaled_accumulate:
+    case Opcode::block_insert:
+      return Intent::update;
+    case Opcode::block_contract:
+      return by_setop(i.d);
+    case Opcode::put_block:
+    case Opcode::put_scalar:
+      return by_setop(i.c);
+    default:
+      return Intent::read;
+  }
+}
+
+Intent letter_intent(char letter) {
+  switch (letter) {
+    case 'w': return Intent::write;
+    case 'u': return Intent::update;
+    default: return Intent::read;
+  }
+}
+
+IndexKind selector_kind(const Module& module, std::int32_t index) {
+  const IndexRow& row = module.indices[index];
+  return row.kind == IndexKind::sub ? module.indices[row.parent].kind : row.kind;
+}
+
+bool is_partial(const Module& module, const RefRow& ref) {
+  const ArrayRow& array = module.arrays[ref.array];
+  for (std::size_t d = 0; d < ref.entries.size(); ++d) {
+    const RefEntry& e = ref.entries[d];
+    if (e.index < 0 || e.as_simple) continue;
+    if (module.indices[e.index].kind == IndexKind::sub && module.indices[array.dims[d]].kind != IndexKind::sub) return true;
+  }
+  return false;
+}
+
+bool is_all_simple(const Module& module, const RefRow& ref) {
+  return std::all_of(ref.entries.begin(), ref.entries.end(), [&](const RefEntry& e) {
+    return e.index >= 0 && (e.as_simple || module.indices[e.index].kind == IndexKind::simple);
+  });
+}
+
+std::string_view relop_text(Relop op) {
+  static constexpr std::string_view text[] = {"<", "<=", ">", ">=", "==", "!="};
+  return text[static_cast<int>(op)];
+}
+
+std::string_view setop_text(SetOp op) {
+  static constexpr std::string_view text[] = {"=", "+=", "-=", "*="};
+  return text[static_cast<int>(op)];
+}
+
+std::string_view intent_text(Intent intent) {
+  static constexpr std::string_view text[] = {"read", "write", "update"};
+  return text[static_cast<int>(intent)];
+}
+
+std::string_view index_kind_text(IndexKind kind) {
+  switch (kind) {
+    case IndexKind::ao: return "aoindex";
+    case IndexKind::mo: return "moindex";
+    case IndexKind::moa: return "moaindex";
+    case IndexKind::mob: return "mobindex";
+    case IndexKind::simple: return "index";
+    case IndexKind::la: return "laindex";
+    case IndexKind::sub: return "subindex";
+  }
+  SIAL_CHECK(false, "index kind {}", static_cast<int>(kind));
+}
+
+std::string_view array_kind_text(ArrayKind kind) {
+  switch (kind) {
+    case ArrayKind::static_: return "static";
+    case ArrayKind::temp: return "temp";
+    case ArrayKind::local: return "local";
+    case ArrayKind::contiguous_local: return "contiguous local";
+    case ArrayKind::distributed: return "distributed";
+    case ArrayKind::served: return "served";
+  }
+  SIAL_CHECK(false, "array kind {}", static_cast<int>(kind));
+}
+
+std::string int_register_text(const Module& module, std::int32_t reg) {
+  return reg < static_cast<std::int32_t>(module.ints.size()) ? module.ints[reg].name : fmt::format("%i{}", reg);
+}
+
+std::string scalar_register_text(const Module& module, std::int32_t reg) {
+  return reg < static_cast<std::int32_t>(module.scalars.size()) ? module.scalars[reg].name : fmt::format("%s{}", reg);
+}
+
+std::string bound_text(const Module& module, const Bound& bound) {
+  return bound.symbolic ? module.ints[bound.value].name : fmt::format("{}", bound.value);
+}
+
+std::string ref_text(const Module& module, const RefRow& ref) {
+  std::string text = module.arrays[ref.array].name + "[";
+  for (std::size_t d = 0; d < ref.entries.size(); ++d) {
+    const RefEntry& e = ref.entries[d];
+    if (d > 0) text += ',';
+    if (e.as_simple) text += "(index)";
+    text += e.index < 0 ? "*" : module.indices[e.index].name;
+  }
+  return text + "]";
+}
+
+std::string region_text(const Module& module, const RegionRow& region) {
+  std::string text = module.arrays[region.array].name + "[";
+  for (std::size_t d = 0; d < region.lo.size(); ++d) {
+    if (d > 0) text += ',';
+    text += int_register_text(module, region.lo[d]) + ":" + int_register_text(module, region.hi[d]);
+  }
+  return text + "]";
+}
+
+}  // namespace sial
