@@ -131,7 +131,8 @@ struct Decl {
 
 struct Import { std::string path; Span span; FileId resolved = -1; };  // resolved by the import loader
 
-/// One source file's program.
+/// One source file's program. Closing names are compared with opening ones by the parser (E-END-NAME, E-LOOP-NAMES): in a
+/// module that parsed without errors they agree.
 struct Module {
   FileId file = -1;
   Name name, end_name;
