@@ -71,7 +71,7 @@ def run_test(path, options):
         return ["the program carries no expectation"]
     failures = []
     for n in ranks:
-        command = [str(options.bin / "sialrun"), "--results", "none", *args, path.name]
+        command = [str(options.bin / "sialrun"), "--results", "none", path.name, *args]
         if n > 1:
             command = options.launcher.format(n=n).split() + command
         code, out, err = run(command, path.parent)
