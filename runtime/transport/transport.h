@@ -16,21 +16,28 @@
 
 namespace sial {
 
-enum class CollectiveKind : std::int32_t { barrier = 1, sum = 2, broadcast = 3, gather = 4, delete_array = 5, persist = 6, end_of_program = 7, other = 8 };
+enum class CollectiveKind : std::int32_t { barrier = 1, sum = 2, broadcast = 3, gather = 4, delete_array = 5, persist = 6, end_of_program = 7, other = 8, end_of_job = 9 };
 
 /// What a rank believes it is doing. All ranks must agree on (kind, place); the transport numbers collectives itself. A
 /// mismatch stops the job with a SialError naming both places; nobody hangs.
 struct CollectiveTag { CollectiveKind kind = CollectiveKind::other; Place place; };
 
+/// Turns a place into "prog.sialx:12:3" for messages.
+using PlaceNamer = std::function<std::string(Place)>;
+
+/// Thrown by seam calls when another rank is ending the job: unwinds this rank without a message of its own. Deliberately no
+/// std::exception, so that nobody mistakes it for an error to report; let it pass.
+struct JobEnding {};
+
 /// Memory mapped by all ranks of one node at possibly different addresses: store offsets in it, never pointers. Reserved
-/// once; `commit(bytes)` makes the first `bytes` usable (posix_fallocate in steps; callable by any rank of the node, safe
-/// concurrently; throws WorldError with the remedy when /dev/shm is too small). Unlinked as soon as all ranks mapped it.
+/// once; `commit(offset, bytes)` makes that part usable (posix_fallocate; callable by any rank of the node, safe
+/// concurrently and repeatedly; throws WorldError with the remedy when /dev/shm is too small). Unlinked as soon as all ranks mapped it.
 class NodeMemory {
  public:
   virtual ~NodeMemory() = default;
   virtual std::byte* base() const = 0;
   virtual std::size_t reserved() const = 0;
-  virtual std::size_t committed() const = 0;
+  virtual std::size_t committed() const = 0;  // bytes, by all ranks together
   virtual void commit(std::size_t offset, std::size_t bytes) = 0;  // [offset, offset+bytes) becomes usable
 };
 
@@ -46,7 +53,9 @@ struct Reply {
 };
 
 /// The owner's side of request(). For each request: first payload_buffer (where to receive `bytes` of payload; never
-/// called for 0 bytes), then serve with that buffer filled. May run on a helper thread; must not call the Transport.
+/// called for 0 bytes), then serve with that buffer filled. May run on a helper thread. Of the Transport it may
+/// call pause() and yield_point() only, and must do so while it waits for a lock. An exception ends the job: this rank's own
+/// thread throws it at its next seam call.
 class Service {
  public:
   virtual ~Service() = default;
@@ -54,7 +63,7 @@ class Service {
   virtual Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) = 0;
 };
 
-/// A request under way. Owned by the requester; payload and reply buffers must stay put until done.
+/// A request under way. Owned by the requester; payload and reply buffers must stay put until done. Destruction waits.
 class PendingRequest {
  public:
   virtual ~PendingRequest() = default;
@@ -75,6 +84,14 @@ class Transport {
   int node_rank() const;   // position of rank() within its node
   int node_size() const;
 
+  /// With `--servers K` size() counts the workers only; they are ranks 0..size()-1. Servers are ranks size()..size()+K-1,
+  /// each a node of its own (the last K nodes, counted by node_count()), and take part in no collective but
+  /// map_node_memory: they set a service and call serve_forever(), which returns when the workers have finished.
+  virtual bool is_server() const { return false; }
+  virtual void serve_forever();
+  /// Nodes that are homes of blocks, ascending: the servers' if there are any, else all.
+  virtual const std::vector<int>& home_nodes() const = 0;
+
   /// Collective over the node's ranks, once per purpose. Zero-filled.
   virtual std::shared_ptr<NodeMemory> map_node_memory(std::size_t reserve_bytes, const std::string& purpose) = 0;
 
@@ -83,14 +100,21 @@ class Transport {
   virtual void broadcast(std::span<std::byte> data, int root, CollectiveTag tag) = 0;
   virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine, CollectiveTag tag) = 0;
 
-  /// Must be set (on every rank, then a barrier) before anybody sends requests.
+  /// Used to name places in messages about mismatched collectives.
+  virtual void set_place_namer(PlaceNamer namer) = 0;
+  /// End of the job, called once by every worker; helper threads end here. Workers still at another collective make it a
+  /// mismatch. Only now() and destruction may follow.
+  virtual void finish() = 0;
+
+  /// Requests that arrive before it is set wait for it. Whoever owns the service sets nullptr before it goes away (in its
+  /// destructor, so that errors unwind cleanly): that waits until no call is running.
   virtual void set_service(Service* service) = 0;
-  /// Sends header and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
+  /// Only with several nodes. Sends header (copied) and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
                                                   std::span<std::byte> reply_buffer, Priority priority) = 0;
 
-  /// To be called in every loop that waits for another rank (spin, then yield; simulated: switches rank). Throws when the
-  /// job is being ended by another rank.
+  /// To be called in every loop that waits for another rank (spin, then yield; simulated: switches rank). Throws JobEnding
+  /// when the job is being ended by another rank (under MPI it just never returns: the process is about to be killed).
   virtual void pause() = 0;
   /// A point where the laboratory may switch ranks; free elsewhere.
   virtual void yield_point() {}

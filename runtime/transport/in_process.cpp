@@ -1,0 +1,98 @@
+#include "runtime/transport/in_process.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace sial {
+
+NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers) : workers(worker_count) {
+  SIAL_CHECK(worker_count > 0 && servers >= 0, "{} workers, {} servers", worker_count, servers);
+  if (ranks_per_node <= 0) ranks_per_node = worker_count;
+  for (int r = 0; r < worker_count + servers; ++r) {
+    if (r >= worker_count || r % ranks_per_node == 0) ranks.emplace_back();
+    ranks.back().push_back(r);
+    node_of.push_back(static_cast<int>(ranks.size()) - 1);
+    if (servers > 0 ? r >= worker_count : ranks.back().size() == 1) home_nodes.push_back(node_of.back());
+  }
+}
+
+void CommitBudget::take(std::size_t bytes, const std::string& purpose) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_ - used_)
+    throw WorldError(fmt::format("no room for {} more bytes of {}: the ranks of this node may use {} bytes and have used {}", bytes,
+                                 purpose, limit_, used_),
+                     "give the pretend node a larger limit, or the program less data");
+  used_ += bytes;
+}
+
+namespace {
+
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+class PrivateMemory final : public NodeMemory {
+ public:
+  PrivateMemory(std::size_t bytes, std::string purpose, CommitBudget* budget) : purpose_(std::move(purpose)), budget_(budget) {
+    page_ = page_size();
+    reserved_ = (bytes + page_ - 1) / page_ * page_;
+    void* p = mmap(nullptr, std::max(reserved_, page_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+      throw WorldError(fmt::format("cannot reserve an address range of {} bytes for {}", reserved_, purpose_),
+                       "ask for less memory per rank with `--memory`, or raise `ulimit -v`");
+    base_ = static_cast<std::byte*>(p);
+    usable_.assign(reserved_ / page_, false);
+  }
+  ~PrivateMemory() override { munmap(base_, std::max(reserved_, page_)); }
+  PrivateMemory(const PrivateMemory&) = delete;
+  PrivateMemory& operator=(const PrivateMemory&) = delete;
+
+  std::byte* base() const override { return base_; }
+  std::size_t reserved() const override { return reserved_; }
+  std::size_t committed() const override { return committed_.load(); }
+
+  void commit(std::size_t offset, std::size_t bytes) override {
+    if (bytes == 0) return;
+    SIAL_CHECK(offset <= reserved_ && bytes <= reserved_ - offset, "commit of [{}, +{}) in {} bytes of {}", offset, bytes, reserved_, purpose_);
+    const std::size_t first = offset / page_, last = (offset + bytes + page_ - 1) / page_;
+    const std::lock_guard lock(mutex_);
+    std::size_t fresh = 0;
+    for (std::size_t p = first; p < last; ++p) fresh += usable_[p] ? 0 : page_;
+    if (fresh == 0) return;
+    if (budget_) budget_->take(fresh, purpose_);
+    if (mprotect(base_ + first * page_, (last - first) * page_, PROT_READ | PROT_WRITE) != 0)
+      throw WorldError(fmt::format("the system has no room for {} more bytes of {}", fresh, purpose_), "ask for less memory per rank with `--memory`");
+    for (std::size_t p = first; p < last; ++p) usable_[p] = true;
+    committed_ += fresh;
+  }
+
+ private:
+  std::string purpose_;
+  CommitBudget* budget_;
+  std::size_t page_ = 0, reserved_ = 0;
+  std::byte* base_ = nullptr;
+  std::mutex mutex_;
+  std::vector<bool> usable_;
+  std::atomic<std::size_t> committed_{0};
+};
+
+}  // namespace
+
+std::shared_ptr<NodeMemory> make_private_memory(std::size_t reserve_bytes, const std::string& purpose, CommitBudget* budget) {
+  return std::make_shared<PrivateMemory>(reserve_bytes, purpose, budget);
+}
+
+std::shared_ptr<NodeMemory> NodeMemories::map(std::size_t reserve_bytes, const std::string& purpose) {
+  Entry& e = entries_[purpose];
+  if (!e.memory) e.memory = make_private_memory(reserve_bytes, purpose, &budget_);
+  SIAL_CHECK(e.memory->reserved() - reserve_bytes < page_size(), "ranks of a node ask for different sizes of {}", purpose);
+  std::shared_ptr<NodeMemory> memory = e.memory;
+  if (++e.mapped == ranks_) entries_.erase(purpose);
+  return memory;
+}
+
+}  // namespace sial

@@ -1,0 +1,59 @@
+#include "runtime/transport/loopback.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "runtime/base/check.h"
+#include "runtime/transport/collective.h"
+#include "runtime/transport/in_process.h"
+
+namespace sial {
+
+namespace {
+
+class Loopback final : public ExchangeTransport {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  int node() const override { return 0; }
+  int node_count() const override { return 1; }
+  const std::vector<int>& ranks_of_node(int) const override { return zero_; }
+  const std::vector<int>& home_nodes() const override { return zero_; }
+
+  std::shared_ptr<NodeMemory> map_node_memory(std::size_t reserve_bytes, const std::string& purpose) override {
+    return make_private_memory(reserve_bytes, purpose, nullptr);
+  }
+
+  void set_service(Service*) override {}
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte>, std::span<const std::byte>, std::span<std::byte>,
+                                          Priority) override {
+    SIAL_CHECK(false, "a job of one rank sends no requests (to rank {})", to);
+    return nullptr;
+  }
+  void finish() override {}
+
+  void pause() override { std::this_thread::yield(); }
+  double now() const override { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  [[noreturn]] void abort_job(const std::string& message, int exit_code) override {
+    std::fflush(stdout);
+    fmt::print(stderr, "{}\n", message);
+    std::fflush(stderr);
+    std::_Exit(exit_code);  // no destructors: helper threads of other rooms may still run
+  }
+
+ protected:
+  Parts exchange(const CollectiveRecord&, std::span<const std::byte> mine) override { return {{mine.begin(), mine.end()}}; }
+
+ private:
+  std::vector<int> zero_{0};
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_loopback() { return std::make_unique<Loopback>(); }
+
+}  // namespace sial

@@ -1,0 +1,20 @@
+#include "runtime/transport/transport.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace sial {
+
+int Transport::node_rank() const {
+  const auto& ranks = ranks_of_node(node());
+  const auto it = std::find(ranks.begin(), ranks.end(), rank());
+  SIAL_CHECK(it != ranks.end(), "rank {} is not listed on its node {}", rank(), node());
+  return static_cast<int>(it - ranks.begin());
+}
+
+int Transport::node_size() const { return static_cast<int>(ranks_of_node(node()).size()); }
+
+void Transport::serve_forever() { SIAL_CHECK(false, "rank {} is no server", rank()); }
+
+}  // namespace sial

@@ -1,0 +1,42 @@
+#include <catch2/catch.hpp>
+
+#include "runtime/transport/loopback.h"
+#include "runtime/transport/simulated.h"
+#include "runtime/transport/threads.h"
+#include "suite.h"
+
+using namespace sial;
+
+namespace {
+
+struct Layout { int ranks, per_node, servers; };
+const Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
+
+}  // namespace
+
+TEST_CASE("loopback conforms") {
+  const auto transport = make_loopback();
+  suite::run_all(*transport, 1);
+  transport->finish();
+}
+
+TEST_CASE("simulated conforms, seed by seed") {
+  for (const Layout& s : layouts)
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      INFO(s.ranks << " ranks, " << s.per_node << " per node, " << s.servers << " servers, seed " << seed);
+      SimulationOptions o;
+      o.ranks = s.ranks;
+      o.ranks_per_node = s.per_node;
+      o.servers = s.servers;
+      o.seed = seed;
+      REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) { suite::run_all(t, seed); }));
+    }
+}
+
+TEST_CASE("threads conform") {
+  for (const Layout& s : layouts)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      INFO(s.ranks << " ranks, " << s.per_node << " per node, " << s.servers << " servers, seed " << seed);
+      REQUIRE_NOTHROW(run_threads({s.ranks, s.per_node, s.servers}, [&](Transport& t) { suite::run_all(t, seed); }));
+    }
+}

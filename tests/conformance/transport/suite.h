@@ -1,0 +1,57 @@
+#pragma once
+// The behaviour every transport must show, as bodies that run on each rank of a job. Failures are exceptions (Catch2's macros
+// are not for several threads), so the same bodies run in the laboratory, on real threads and under mpirun.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/transport/transport.h"
+
+namespace sial::suite {
+
+#define EXPECT(condition)                                                                                                       \
+  do {                                                                                                                          \
+    if (!(condition)) throw std::runtime_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": expected " #condition); \
+  } while (false)
+
+struct Body {
+  const char* name;
+  bool needs_nodes;  // only with requests
+  std::function<void(Transport&, std::uint64_t seed)> run;
+};
+
+/// A request of the suite and its answer: sums of the payload, patterns in the reply.
+struct Question { int from = 0, to = 0; std::uint32_t number = 0; std::size_t payload_bytes = 0, reply_bytes = 0; };
+struct Answer { std::uint32_t number = 0; std::uint64_t total = 0; int rank = 0; };
+
+class AnswerService final : public Service {
+ public:
+  explicit AnswerService(Transport& transport);
+  ~AnswerService() override;
+  AnswerService(const AnswerService&) = delete;
+  AnswerService& operator=(const AnswerService&) = delete;
+  std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
+  Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
+  std::int64_t served() const;
+  std::int64_t unreleased() const;
+
+ private:
+  Transport& transport_;
+  mutable std::mutex mutex_;
+  std::int64_t served_ = 0, unreleased_ = 0;
+  std::vector<std::unique_ptr<std::vector<std::byte>>> received_;
+};
+
+/// In an order in which one job can run them all.
+const std::vector<Body>& bodies();
+
+/// Runs all that apply, with a barrier between them; on a server: serves.
+void run_all(Transport& transport, std::uint64_t seed);
+
+inline CollectiveTag tag(CollectiveKind kind, int pc) { return {kind, Place{0, pc}}; }
+
+}  // namespace sial::suite
