@@ -1,0 +1,20 @@
+#pragma once
+// IR to module: linear code, pooled literals and references, the source map. Decides nothing; the result of a verified IR
+// always passes verify_module().
+
+#include <string>
+
+#include "compiler/ir/ir.h"
+#include "runtime/bytecode/module.h"
+
+namespace sial {
+
+struct EmitInfo {
+  std::string producer;     // compiler name and version
+  std::string source_hash;  // SHA-256 in hexadecimal
+  int optimisation = 0;
+};
+
+Module emit(const ir::Program& program, const EmitInfo& info);
+
+}  // namespace sial
