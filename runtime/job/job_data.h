@@ -11,9 +11,9 @@
 
 namespace sial {
 
-/// Dense column-major array of doubles with its extents.
-struct DataArray { std::vector<std::int64_t> extents; std::vector<double> data; };
-struct IntDataArray { std::vector<std::int64_t> extents; std::vector<std::int32_t> data; };
+/// Dense column-major array of doubles with its extents. `origin` says where it came from, for messages about its shape.
+struct DataArray { std::vector<std::int64_t> extents; std::vector<double> data; std::string origin = {}; };
+struct IntDataArray { std::vector<std::int64_t> extents; std::vector<std::int32_t> data; std::string origin = {}; };
 
 /// One atom; coordinates in bohr.
 struct Atom { std::int32_t charge = 0; std::string symbol; std::array<double, 3> position{}; };

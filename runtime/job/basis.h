@@ -1,0 +1,20 @@
+#pragma once
+// Basis sets in Gaussian 94 format: finding the file for a name, reading it, and giving each atom its shells. Contractions
+// come out normalised (Shell of job_data.h: coefficients of unit-normalised primitives).
+
+#include <string>
+#include <vector>
+
+#include "runtime/job/job_data.h"
+
+namespace sial {
+
+/// File for a basis name (any case, `*` for a star) or a path. Names are searched in SIAL_BASIS_PATH (colon separated), then
+/// beside the installed programs, then in the source tree. Throws SialError listing the folders searched.
+std::string find_basis(const std::string& name, const std::string& relative_to);
+
+/// Shells of all atoms in order, from the file. `pure`: spherical functions for l >= 2. Throws SialError naming the file and
+/// line, or the elements it lacks.
+std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure);
+
+}  // namespace sial

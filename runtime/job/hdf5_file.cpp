@@ -1,0 +1,212 @@
+#include "runtime/job/hdf5_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "runtime/base/error.h"
+
+namespace sial {
+namespace {
+
+/// Any HDF5 handle; H5Idec_ref closes whatever kind it is.
+class Handle {
+ public:
+  explicit Handle(hid_t id) : id_(id) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    if (id_ >= 0) H5Idec_ref(id_);
+  }
+  operator hid_t() const { return id_; }
+  bool ok() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+};
+
+/// HDF5 prints its own error stack unless told not to; we report failures ourselves.
+void be_quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+/// The innermost description on HDF5's error stack.
+std::string last_error() {
+  std::string text;
+  auto visit = [](unsigned, const H5E_error2_t* e, void* out) -> herr_t {
+    if (e->desc) *static_cast<std::string*>(out) = e->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, visit, &text);
+  return text.empty() ? std::string("unknown HDF5 error") : text;
+}
+
+[[noreturn]] void fail_read(const std::string& path, const std::string& what) {
+  throw SialError(fmt::format("{} in `{}`: {}", what, path, last_error()), "is the file complete, and written by a program that closed it?");
+}
+
+[[noreturn]] void fail_write(const std::string& path, const std::string& what) {
+  throw WorldError(fmt::format("cannot write {} to `{}`: {}", what, path, last_error()), "is the disk full, or the folder read-only?");
+}
+
+std::vector<hsize_t> reversed(std::span<const std::int64_t> extents) { return {extents.rbegin(), extents.rend()}; }
+
+}  // namespace
+
+Hdf5File::Hdf5File(std::string path, std::int64_t id) : path_(std::move(path)), id_(id) {}
+Hdf5File::Hdf5File(Hdf5File&& o) noexcept : path_(std::move(o.path_)), id_(std::exchange(o.id_, -1)) {}
+Hdf5File& Hdf5File::operator=(Hdf5File&& o) noexcept {
+  std::swap(path_, o.path_);
+  std::swap(id_, o.id_);
+  return *this;
+}
+Hdf5File::~Hdf5File() {
+  if (id_ >= 0) H5Fclose(id_);
+}
+
+Hdf5File Hdf5File::open(const std::string& path) {
+  be_quiet();
+  hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (id < 0) throw SialError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()), "is the file there and complete?");
+  return Hdf5File(path, id);
+}
+
+Hdf5File Hdf5File::create(const std::string& path) {
+  be_quiet();
+  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  if (id < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path, last_error()), "does the folder exist, may you write there, is the disk full?");
+  return Hdf5File(path, id);
+}
+
+bool Hdf5File::exists(const std::string& name) const {
+  for (std::size_t slash = name.find('/', 1);; slash = name.find('/', slash + 1)) {
+    if (H5Lexists(id_, name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (slash == std::string::npos) return true;
+  }
+}
+
+std::vector<std::string> Hdf5File::list(const std::string& group) const {
+  std::vector<std::string> names;
+  if (!exists(group)) return names;
+  Handle g(H5Gopen2(id_, group.c_str(), H5P_DEFAULT));
+  if (!g.ok()) fail_read(path_, fmt::format("cannot read group `{}`", group));
+  auto visit = [](hid_t, const char* name, const H5L_info_t*, void* out) -> herr_t {
+    static_cast<std::vector<std::string>*>(out)->emplace_back(name);
+    return 0;
+  };
+  if (H5Literate(g, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, &names) < 0) fail_read(path_, fmt::format("cannot list group `{}`", group));
+  return names;
+}
+
+bool Hdf5File::is_integer(const std::string& dataset) const {
+  Handle d(H5Dopen2(id_, dataset.c_str(), H5P_DEFAULT));
+  if (!d.ok()) fail_read(path_, fmt::format("cannot read dataset `{}`", dataset));
+  Handle t(H5Dget_type(d));
+  H5T_class_t c = H5Tget_class(t);
+  if (c != H5T_INTEGER && c != H5T_FLOAT)
+    throw SialError(fmt::format("dataset `{}` in `{}` holds neither integers nor reals", dataset, path_));
+  return c == H5T_INTEGER;
+}
+
+std::vector<std::int64_t> Hdf5File::extents(const std::string& dataset) const {
+  Handle d(H5Dopen2(id_, dataset.c_str(), H5P_DEFAULT));
+  if (!d.ok()) fail_read(path_, fmt::format("cannot read dataset `{}`", dataset));
+  Handle s(H5Dget_space(d));
+  int rank = H5Sget_simple_extent_ndims(s);
+  if (rank < 0) fail_read(path_, fmt::format("cannot read the shape of `{}`", dataset));
+  std::vector<hsize_t> dims(rank);
+  H5Sget_simple_extent_dims(s, dims.data(), nullptr);
+  return {dims.rbegin(), dims.rend()};
+}
+
+namespace {
+
+template <class T>
+std::vector<T> read_dataset(hid_t file, const std::string& path, const std::string& dataset, std::span<const std::int64_t> extents, hid_t type) {
+  std::size_t n = 1;
+  for (std::int64_t e : extents) n *= static_cast<std::size_t>(e);
+  Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
+  if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
+  std::vector<T> data;
+  try {
+    data.resize(n);
+  } catch (const std::exception&) {  // a damaged file may claim any size
+    throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, n));
+  }
+  if (n > 0 && H5Dread(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()) < 0) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
+  return data;
+}
+
+}  // namespace
+
+std::vector<double> Hdf5File::read(const std::string& dataset) const {
+  return read_dataset<double>(id_, path_, dataset, extents(dataset), H5T_NATIVE_DOUBLE);
+}
+std::vector<std::int32_t> Hdf5File::read_ints(const std::string& dataset) const {
+  return read_dataset<std::int32_t>(id_, path_, dataset, extents(dataset), H5T_NATIVE_INT32);
+}
+
+std::vector<std::int64_t> Hdf5File::attribute_ints(const std::string& object, const std::string& attribute) const {
+  Handle a(H5Aopen_by_name(id_, object.c_str(), attribute.c_str(), H5P_DEFAULT, H5P_DEFAULT));
+  if (!a.ok()) fail_read(path_, fmt::format("`{}` has no attribute `{}`", object, attribute));
+  Handle s(H5Aget_space(a));
+  hssize_t n = H5Sget_simple_extent_npoints(s);
+  std::vector<std::int64_t> values(n > 0 ? static_cast<std::size_t>(n) : 0);
+  if (n > 0 && H5Aread(a, H5T_NATIVE_INT64, values.data()) < 0) fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
+  return values;
+}
+
+void Hdf5File::make_group(const std::string& name) {
+  if (exists(name)) return;
+  Handle g(H5Gcreate2(id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!g.ok()) fail_write(path_, fmt::format("group `{}`", name));
+}
+
+namespace {
+
+void write_dataset(hid_t file, const std::string& path, const std::string& dataset, std::span<const std::int64_t> extents, const void* data, hid_t type) {
+  std::vector<hsize_t> dims = reversed(extents);
+  Handle s(dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
+  Handle d(H5Dcreate2(file, dataset.c_str(), type, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!d.ok()) fail_write(path, fmt::format("dataset `{}`", dataset));
+  bool empty = std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
+  if (!empty && H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) fail_write(path, fmt::format("dataset `{}`", dataset));
+}
+
+}  // namespace
+
+void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data) {
+  write_dataset(id_, path_, dataset, extents, data.data(), H5T_NATIVE_DOUBLE);
+}
+void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const std::int64_t> data) {
+  write_dataset(id_, path_, dataset, extents, data.data(), H5T_NATIVE_INT64);
+}
+
+void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values) {
+  hsize_t n = values.size();
+  Handle s(H5Screate_simple(1, &n, nullptr));
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!a.ok() || (n > 0 && H5Awrite(a, H5T_NATIVE_INT64, values.data()) < 0)) fail_write(path_, fmt::format("attribute `{}`", attribute));
+}
+
+void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, const std::string& text) {
+  Handle t(H5Tcopy(H5T_C_S1));
+  H5Tset_size(t, std::max<std::size_t>(1, text.size()));
+  H5Tset_cset(t, H5T_CSET_UTF8);
+  Handle s(H5Screate(H5S_SCALAR));
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!a.ok() || H5Awrite(a, t, text.c_str()) < 0) fail_write(path_, fmt::format("attribute `{}`", attribute));
+}
+
+void Hdf5File::close() {
+  if (id_ < 0) return;
+  hid_t id = std::exchange(id_, -1);
+  if (H5Fflush(id, H5F_SCOPE_LOCAL) < 0) {
+    std::string what = last_error();
+    H5Fclose(id);
+    throw WorldError(fmt::format("cannot write `{}`: {}", path_, what), "is the disk full?");
+  }
+  if (H5Fclose(id) < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path_, last_error()), "is the disk full?");
+}
+
+}  // namespace sial

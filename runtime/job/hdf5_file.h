@@ -1,0 +1,47 @@
+#pragma once
+// The only door to HDF5: a file with groups, datasets of doubles or 32-bit ints, and small attributes. Extents are ours
+// (column-major, first index fastest); HDF5 lists them the other way round, so the data goes through as it is. Every failure
+// is a SialError (reading) or WorldError (writing) naming the file.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+
+namespace sial {
+
+class Hdf5File {
+ public:
+  static Hdf5File open(const std::string& path);    // reading
+  static Hdf5File create(const std::string& path);  // replaces
+  Hdf5File(Hdf5File&&) noexcept;
+  Hdf5File& operator=(Hdf5File&&) noexcept;
+  ~Hdf5File();
+
+  bool exists(const std::string& name) const;
+  std::vector<std::string> list(const std::string& group) const;  // names of a group's members, sorted; empty when absent
+  bool is_integer(const std::string& dataset) const;
+  std::vector<std::int64_t> extents(const std::string& dataset) const;
+  std::vector<double> read(const std::string& dataset) const;
+  std::vector<std::int32_t> read_ints(const std::string& dataset) const;
+  std::vector<std::int64_t> attribute_ints(const std::string& object, const std::string& attribute) const;
+
+  void make_group(const std::string& name);
+  void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data);
+  void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const std::int64_t> data);
+  void set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values);
+  void set_attribute(const std::string& object, const std::string& attribute, const std::string& text);
+
+  /// Flushes and closes, reporting what the disk says; the destructor closes silently.
+  void close();
+
+ private:
+  Hdf5File(std::string path, std::int64_t id);
+  std::string path_;
+  std::int64_t id_ = -1;
+};
+
+}  // namespace sial

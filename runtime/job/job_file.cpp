@@ -1,0 +1,345 @@
+#include "runtime/job/job_file.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "runtime/base/error.h"
+#include "runtime/job/basis.h"
+#include "runtime/job/hdf5_file.h"
+#include "runtime/job/molecule.h"
+#include "runtime/job/names.h"
+#include "runtime/job/segments.h"
+
+namespace sial {
+namespace {
+
+namespace fs = std::filesystem;
+using Keys = std::vector<std::string_view>;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+}
+
+std::string suggestion(std::string_view name, const Keys& known) {
+  auto close = close_names(name, known);
+  if (!close.empty()) return fmt::format("did you mean `{}`?", close[0]);
+  return fmt::format("known here: {}", fmt::join(known, ", "));
+}
+
+Keys all_segment_keys() { return {std::begin(segment_keys), std::end(segment_keys)}; }
+
+std::int32_t segment_size(std::int64_t value, std::string_view key) {
+  if (value < 1 || value > std::numeric_limits<std::int32_t>::max())
+    throw SialError(fmt::format("{} is not a segment size of `{}`", value, key), "segments hold at least one element");
+  return static_cast<std::int32_t>(value);
+}
+
+/// Walks one parsed file into a Job.
+class JobReader {
+ public:
+  explicit JobReader(const std::string& path) : path_(path), folder_(fs::path(path).parent_path()) {}
+
+  Job read() {
+    std::error_code ignored;
+    if (!fs::exists(path_, ignored)) throw SialError(fmt::format("there is no job file `{}`", path_));
+    toml::table root;
+    try {
+      root = toml::parse_file(path_);
+    } catch (const toml::parse_error& e) {
+      throw SialError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
+    }
+    job_.file = path_;
+    check_keys(root, "", {"programs", "include", "memory", "values", "segments", "arrays", "molecule", "output", "restore"});
+    programs(root);
+    if (const toml::node* n = root.get("include"))
+      for (const std::string& dir : strings(*n, "include")) job_.include_dirs.push_back(resolve(dir));
+    if (const toml::node* n = root.get("memory")) memory(*n);
+    if (auto* t = table(root, "values")) values(*t);
+    if (auto* t = table(root, "segments")) segments(*t);
+    if (auto* t = table(root, "molecule")) molecule(*t);
+    if (auto* t = table(root, "arrays")) arrays(*t);
+    if (auto* t = table(root, "output")) output(*t);
+    if (auto* t = table(root, "restore")) restore(*t);
+    at(root.get("segments") ? *root.get("segments") : root, [&] { derive_job_data(job_); });
+    return std::move(job_);
+  }
+
+ private:
+  std::string place(const toml::source_region& s) const { return fmt::format("{}:{}:{}", path_, s.begin.line, s.begin.column); }
+
+  [[noreturn]] void fail(const toml::node& n, const std::string& message, const std::string& hint = {}) const {
+    throw SialError(message, hint, place(n.source()));
+  }
+
+  /// Runs `body`; errors that do not know their place get the node's.
+  template <class Body>
+  void at(const toml::node& n, Body body) const {
+    try {
+      body();
+    } catch (SialError& e) {
+      if (e.where().empty()) e.set_where(place(n.source()));
+      throw;
+    }
+  }
+
+  void check_keys(const toml::table& t, std::string_view section, const Keys& known) const {
+    for (auto&& [key, node] : t)
+      if (std::find(known.begin(), known.end(), key.str()) == known.end())
+        throw SialError(section.empty() ? fmt::format("unknown key `{}`", key.str()) : fmt::format("unknown key `{}` in [{}]", key.str(), section),
+                        suggestion(key.str(), known), place(key.source()));
+  }
+
+  const toml::table* table(const toml::table& parent, std::string_view key) const {
+    const toml::node* n = parent.get(key);
+    if (n && !n->is_table()) fail(*n, fmt::format("`{}` must be a table", key), fmt::format("write [{}] and its keys below it", key));
+    return n ? n->as_table() : nullptr;
+  }
+
+  std::string resolve(const std::string& name) const { return fs::path(name).is_absolute() ? name : (folder_ / name).string(); }
+
+  std::string string(const toml::node& n, std::string_view key) const {
+    if (!n.is_string()) fail(n, fmt::format("`{}` must be a string", key));
+    return n.value<std::string>().value();
+  }
+
+  std::vector<std::string> strings(const toml::node& n, std::string_view key) const {
+    std::vector<std::string> out;
+    if (n.is_string()) return {string(n, key)};
+    if (!n.is_array()) fail(n, fmt::format("`{}` must be a list of strings", key));
+    for (const toml::node& e : *n.as_array()) out.push_back(string(e, key));
+    return out;
+  }
+
+  std::int32_t integer(const toml::node& n, std::string_view key) const {
+    if (!n.is_integer()) fail(n, fmt::format("`{}` must be an integer", key));
+    std::int64_t v = n.value<std::int64_t>().value();
+    if (v < std::numeric_limits<std::int32_t>::min() || v > std::numeric_limits<std::int32_t>::max())
+      fail(n, fmt::format("`{}` does not fit a 32-bit integer", key));
+    return static_cast<std::int32_t>(v);
+  }
+
+  void programs(const toml::table& root) {
+    const toml::node* n = root.get("programs");
+    if (!n) throw SialError("the key `programs` is missing", "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
+    for (const std::string& name : strings(*n, "programs")) {
+      std::string file = resolve(name);
+      std::error_code ignored;
+      if (!fs::exists(file, ignored)) fail(*n, fmt::format("there is no program `{}`", file));
+      job_.programs.push_back(file);
+    }
+    if (job_.programs.empty()) fail(*n, "`programs` is empty");
+  }
+
+  void memory(const toml::node& n) {
+    at(n, [&] { job_.memory_per_rank = n.is_integer() ? parse_memory(fmt::format("{}", n.value<std::int64_t>().value())) : parse_memory(string(n, "memory")); });
+  }
+
+  void values(const toml::table& t) {
+    for (auto&& [key, node] : t) {
+      std::string name = lower(key.str());
+      if (!is_name(name)) fail(node, fmt::format("`{}` is not a name", key.str()));
+      if (node.is_integer()) job_.data.ints[name] = integer(node, name);
+      else if (node.is_floating_point()) job_.data.scalars[name] = node.value<double>().value();
+      else fail(node, fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
+      job_.given_values.insert(name);
+    }
+  }
+
+  void segments(const toml::table& t) {
+    Keys known = all_segment_keys(), targets;
+    std::vector<std::string> target_names;
+    for (std::string_view k : segment_keys) target_names.push_back(fmt::format("{}_target", k));
+    for (const std::string& k : target_names) known.push_back(k);
+    check_keys(t, "segments", known);
+    for (std::string_view key : segment_keys) {
+      std::string target_key = fmt::format("{}_target", key);
+      const toml::node *n = t.get(key), *target = t.get(target_key);
+      if (!n && !target) continue;
+      SegmentRequest r;
+      if (target) at(*target, [&] { r.target = segment_size(integer(*target, target_key), target_key); });
+      if (n && n->is_array()) {
+        for (const toml::node& e : *n->as_array()) at(e, [&] { r.sizes.push_back(segment_size(integer(e, key), key)); });
+        if (r.sizes.empty()) fail(*n, fmt::format("`{}` lists no segments", key));
+        if (target) fail(*target, fmt::format("`{}` goes with {} = \"auto\", not with a list", target_key, key));
+      } else if (n && (!n->is_string() || n->value<std::string>() != "auto")) {
+        fail(*n, fmt::format("`{}` must be a list of segment sizes or \"auto\"", key));
+      }
+      job_.segment_requests[std::string(key)] = r;
+    }
+  }
+
+  void molecule(const toml::table& t) {
+    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical"});
+    for (std::string_view needed : {"xyz", "basis"})
+      if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
+    Molecule& m = job_.data.molecule;
+    at(*t.get("xyz"), [&] { m.atoms = read_xyz(resolve(string(*t.get("xyz"), "xyz"))); });
+    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
+    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
+    at(t, [&] { electron_counts(m); });
+    bool pure = true;
+    if (const toml::node* n = t.get("spherical")) {
+      if (!n->is_boolean()) fail(*n, "`spherical` must be true or false", "false takes Cartesian functions");
+      pure = n->value<bool>().value();
+    }
+    const toml::node& basis = *t.get("basis");
+    m.basis_name = string(basis, "basis");
+    at(basis, [&] { m.shells = read_basis(find_basis(m.basis_name, folder_.string()), m.atoms, pure); });
+    job_.data.has_molecule = true;
+  }
+
+  void arrays(const toml::table& t) {
+    for (auto&& [key, node] : t) {
+      std::string name = lower(key.str());
+      if (node.is_array()) {
+        inline_array(name, *node.as_array());
+        continue;
+      }
+      if (!node.is_table()) fail(node, fmt::format("array `{}` must be {{file = \"...\", dataset = \"...\"}} or a list of numbers", name));
+      const toml::table& entry = *node.as_table();
+      check_keys(entry, "arrays." + name, {"file", "dataset"});
+      if (!entry.get("file")) fail(node, fmt::format("array `{}` lacks `file`", name));
+      std::string file = resolve(string(*entry.get("file"), "file"));
+      std::string dataset = entry.get("dataset") ? string(*entry.get("dataset"), "dataset") : name;
+      at(node, [&] { file_array(name, file, dataset); });
+    }
+  }
+
+  void file_array(const std::string& name, const std::string& file, const std::string& dataset) {
+    Hdf5File h5 = Hdf5File::open(file);
+    if (!h5.exists(dataset))
+      throw SialError(fmt::format("there is no dataset `{}` in `{}`", dataset, file), fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
+    std::vector<std::int64_t> extents = h5.extents(dataset);
+    if (extents.size() > max_rank)
+      throw SialError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file, extents.size(), max_rank));
+    std::string origin = fmt::format("{}:{}", file, dataset);
+    // Integer data serves both the int arrays of super instructions and static arrays of numbers.
+    if (h5.is_integer(dataset)) job_.data.int_arrays[name] = {extents, h5.read_ints(dataset), origin};
+    job_.data.arrays[name] = {extents, h5.read(dataset), origin};
+  }
+
+  void inline_array(const std::string& name, const toml::array& list) {
+    DataArray a{{static_cast<std::int64_t>(list.size())}, {}, path_};
+    bool integers = true;
+    for (const toml::node& e : list) {
+      if (!e.is_number()) fail(e, fmt::format("array `{}` must hold numbers", name));
+      integers = integers && e.is_integer();
+      a.data.push_back(e.value<double>().value());
+    }
+    if (integers) {
+      IntDataArray i{a.extents, {}, path_};
+      for (const toml::node& e : list) i.data.push_back(integer(e, name));
+      job_.data.int_arrays[name] = std::move(i);
+    }
+    job_.data.arrays[name] = std::move(a);
+  }
+
+  void output(const toml::table& t) {
+    check_keys(t, "output", {"dir", "results", "run_json", "print_format"});
+    if (const toml::node* n = t.get("dir")) job_.output_dir = resolve(string(*n, "dir"));
+    if (const toml::node* n = t.get("results")) job_.results_path = string(*n, "results");
+    if (const toml::node* n = t.get("run_json")) job_.run_json_path = string(*n, "run_json");
+    if (const toml::node* n = t.get("print_format")) {
+      job_.print_format = string(*n, "print_format");
+      Keys known = {"classic", "classic-test", "plain"};
+      if (std::find(known.begin(), known.end(), job_.print_format) == known.end())
+        fail(*n, fmt::format("unknown print format `{}`", job_.print_format), suggestion(job_.print_format, known));
+    }
+  }
+
+  void restore(const toml::table& t) {
+    check_keys(t, "restore", {"file"});
+    const toml::node* n = t.get("file");
+    if (!n) fail(t, "[restore] lacks `file`", "file = \"results.h5\" names the results of an earlier job");
+    for (const std::string& name : strings(*n, "file")) {
+      std::string file = resolve(name);
+      std::error_code ignored;
+      if (!fs::exists(file, ignored)) fail(*n, fmt::format("there is no results file `{}`", file));
+      job_.restore_files.push_back(file);
+    }
+  }
+
+  std::string path_;
+  fs::path folder_;
+  Job job_;
+};
+
+}  // namespace
+
+Job read_job_file(const std::string& path) { return JobReader(path).read(); }
+
+void apply_set(Job& job, std::string_view text) {
+  std::size_t equals = text.find('=');
+  std::string name = lower(text.substr(0, equals));
+  if (equals == std::string_view::npos || !is_name(name))
+    throw SialError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
+  std::string value(text.substr(equals + 1));
+  std::int32_t integer = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), integer);
+  char* real_end = nullptr;
+  double real = std::strtod(value.c_str(), &real_end);
+  if (value.empty() || *real_end != '\0' || !std::isfinite(real))
+    throw SialError(fmt::format("`{}` in `--set {}` is not a number", value, text), "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
+  bool is_integer = error == std::errc() && end == value.data() + value.size();
+  if (error == std::errc::result_out_of_range && value.find_first_of(".eE") == std::string::npos)
+    throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
+  // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
+  if (is_integer && !job.data.scalars.count(name)) job.data.ints[name] = integer;
+  else job.data.scalars[name] = real;
+  job.given_values.insert(name);
+  derive_job_data(job);
+}
+
+void apply_segments(Job& job, std::string_view text) {
+  std::size_t equals = text.find('=');
+  std::string key = lower(text.substr(0, equals));
+  Keys known = all_segment_keys();
+  if (equals == std::string_view::npos) throw SialError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
+  if (std::find(known.begin(), known.end(), key) == known.end())
+    throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", key, text), suggestion(key, known));
+  SegmentRequest r;
+  std::string_view rest = text.substr(equals + 1);
+  while (true) {
+    std::size_t comma = rest.find(',');
+    std::string_view part = rest.substr(0, comma);
+    std::int64_t value = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (part.empty() || error != std::errc() || end != part.data() + part.size())
+      throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text), "for example --segments ao=8,8,4");
+    r.sizes.push_back(segment_size(value, key));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  job.segment_requests[key] = r;
+  derive_job_data(job);
+}
+
+std::size_t parse_memory(std::string_view text) {
+  std::string copy(text);
+  char* end = nullptr;
+  double amount = std::strtod(copy.c_str(), &end);
+  std::string unit = lower(end);
+  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size() : unit.find_first_not_of(' '));
+  double factor = 0.0;
+  for (auto [name, f] : {std::pair{"", 1.0}, {"b", 1.0}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30}, {"tib", 0x1p40}})
+    if (unit == name) factor = f;
+  double bytes = amount * factor;
+  if (end == copy.c_str() || factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)
+    throw SialError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace sial

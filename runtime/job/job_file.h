@@ -1,0 +1,49 @@
+#pragma once
+// A job as the user states it: ordered programs, values, segment lists, arrays, a molecule, and where output goes. Read from
+// `job.toml` or put together from the command line; `data` is complete (predefined values and segment tables follow from the
+// molecule) after every function here returns. A value type: every rank of a process may share one, read-only.
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/job/job_data.h"
+
+namespace sial {
+
+/// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are none.
+struct SegmentRequest { std::vector<std::int32_t> sizes; std::int32_t target = 20; };
+
+struct Job {
+  std::string file;                        // the job file, empty when there is none
+  std::vector<std::string> programs;       // in order; relative names of a job file are relative to its folder
+  std::vector<std::string> include_dirs;   // where imports are searched, besides the importing file's folder
+  JobData data;
+  std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes of block data
+  std::string output_dir = ".";
+  std::string results_path = "results.h5";  // relative to output_dir; "none" writes no file
+  std::string run_json_path = "run.json";   // likewise
+  std::string print_format = "classic";     // classic, classic-test, plain
+  std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
+
+  // What the user stated, kept apart from what follows from it.
+  std::set<std::string> given_values;
+  std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...
+};
+
+/// Throws SialError with `where` = file:line:column for everything that is wrong in the file or in a file it names.
+Job read_job_file(const std::string& path);
+
+/// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.
+void apply_set(Job& job, std::string_view text);
+
+/// `--segments ao=8,8,4`: the list of one kind. Overrides the job file.
+void apply_segments(Job& job, std::string_view text);
+
+/// "512 MB", "2GiB", "1500000000": a number of bytes. Throws SialError.
+std::size_t parse_memory(std::string_view text);
+
+}  // namespace sial

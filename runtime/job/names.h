@@ -1,0 +1,41 @@
+#pragma once
+// "Did you mean": the known name closest to a misspelt one, for messages.
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sial {
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+inline int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<int>> d(a.size() + 1, std::vector<int>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = static_cast<int>(i + j);
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+/// Known names within a third of the length of `name`, closest first, at most three.
+template <class Names>
+std::vector<std::string> close_names(std::string_view name, const Names& known) {
+  std::vector<std::pair<int, std::string>> ranked;
+  int limit = std::max(1, static_cast<int>(name.size()) / 3);
+  for (std::string_view k : known)
+    if (int d = edit_distance(name, k); d <= limit) ranked.emplace_back(d, k);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<std::string> names;
+  for (auto& [d, n] : ranked)
+    if (names.size() < 3) names.push_back(n);
+  return names;
+}
+
+}  // namespace sial

@@ -1,0 +1,17 @@
+#pragma once
+// From a molecule and the user's segment requests to segment tables and predefined values. Invariants: AO segments never
+// split a shell; MO segments are the occupied ones followed by the virtual ones; what the user gave is never overwritten.
+
+#include <string_view>
+
+#include "runtime/job/job_file.h"
+
+namespace sial {
+
+/// The keys of [segments], for reading and for messages.
+inline constexpr std::string_view segment_keys[] = {"ao", "mo", "moa", "mob", "la", "occ", "virt", "beta_occ", "beta_virt"};
+
+/// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.
+void derive_job_data(Job& job);
+
+}  // namespace sial

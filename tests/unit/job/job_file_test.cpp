@@ -1,0 +1,168 @@
+#include <catch2/catch.hpp>
+
+#include <numeric>
+
+#include "runtime/job/hdf5_file.h"
+#include "runtime/job/job_file.h"
+#include "runtime/job/molecule.h"
+#include "tests/unit/job/folder.h"
+
+using namespace sial;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const char* water_xyz =
+    "3\nwater\nO 0 0 0\nH 0 0.756950327264 0.585882276618\nH 0 -0.756950327264 0.585882276618\n";
+
+struct JobFolder : Folder {
+  JobFolder() {
+    write("p.sialx", "sial p\nendsial p\n");
+    write("water.xyz", water_xyz);
+  }
+  Job read(const std::string& text) const { return read_job_file(write("job.toml", text)); }
+  std::string error(const std::string& text) const {
+    return error_of([&] { read(text); });
+  }
+  std::string molecule(const std::string& more) const { return "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"water.xyz\"\n" + more; }
+};
+
+}  // namespace
+
+TEST_CASE("a job file without a molecule") {
+  JobFolder f;
+  Job job = f.read(
+      "programs = [\"p.sialx\"]\nmemory = \"512 MB\"\ninclude = [\"lib\"]\n[values]\nN = 4\nconv = 1e-9\n[segments]\nao = [8, 8, 4]\n"
+      "[output]\ndir = \"out\"\nresults = \"r.h5\"\nprint_format = \"plain\"\n[arrays]\nv = [1, 2, 3]\nw = [1.5, 2]\n");
+  CHECK(job.programs == std::vector<std::string>{f.path("p.sialx")});
+  CHECK(job.include_dirs == std::vector<std::string>{f.path("lib")});
+  CHECK(job.memory_per_rank == 512'000'000);
+  CHECK(job.data.ints.at("n") == 4);
+  CHECK(job.data.ints.at("norb") == 3);
+  CHECK(job.data.scalars.at("conv") == 1e-9);
+  CHECK(job.data.segments.at(IndexKind::ao) == std::vector<std::int32_t>{8, 8, 4});
+  CHECK(job.output_dir == f.path("out"));
+  CHECK(job.results_path == "r.h5");
+  CHECK(job.print_format == "plain");
+  CHECK(job.data.arrays.at("v").data == std::vector<double>{1, 2, 3});
+  CHECK(job.data.int_arrays.at("v").data == std::vector<std::int32_t>{1, 2, 3});
+  CHECK(job.data.int_arrays.count("w") == 0);
+  CHECK_FALSE(job.data.has_molecule);
+
+  apply_set(job, "N=7");
+  apply_set(job, "conv=1");
+  apply_set(job, "x=-2.5e-3");
+  apply_segments(job, "ao=5,6");
+  CHECK(job.data.ints.at("n") == 7);
+  CHECK(job.data.scalars.at("conv") == 1.0);
+  CHECK(job.data.scalars.at("x") == -2.5e-3);
+  CHECK(job.data.segments.at(IndexKind::ao) == std::vector<std::int32_t>{5, 6});
+  CHECK(job.data.ints.at("norb") == 2);
+  apply_set(job, "norb=1");
+  CHECK(job.data.ints.at("norb") == 1);
+}
+
+TEST_CASE("a molecule gives segments and predefined values") {
+  JobFolder f;
+  Job job = f.read(f.molecule("basis = \"CC-PVDZ\"\n[segments]\nao_target = 9\nocc_target = 3\nvirt_target = 7\n"));
+  CHECK(job.data.molecule.n_basis() == 24);
+  CHECK(job.data.scalars.at("nn_repulsion") == Approx(9.1949648545).margin(1e-10));
+  const auto& ao = job.data.segments.at(IndexKind::ao);
+  CHECK(ao.size() >= 3);
+  CHECK(std::accumulate(ao.begin(), ao.end(), 0) == 24);
+  CHECK(job.data.segments.at(IndexKind::moa) == std::vector<std::int32_t>{3, 2, 7, 6, 6});
+  CHECK(job.data.segments.at(IndexKind::mob) == job.data.segments.at(IndexKind::moa));
+  auto value = [&](const char* name) { return job.data.ints.at(name); };
+  CHECK(value("norb") == static_cast<int>(ao.size()));
+  CHECK(value("baocc") == 1);
+  CHECK(value("eaocc") == 2);
+  CHECK(value("bavirt") == 3);
+  CHECK(value("eavirt") == 5);
+  CHECK(value("bbvirt") == 3);
+  CHECK(value("nocc") == 2);
+  CHECK(value("nvirt") == 3);
+  CHECK(value("naocc") == 5);
+  CHECK(value("bavirtorb") == 6);
+  CHECK(value("eavirtorb") == 24);
+  CHECK(value("nalpha_virtual") == 19);
+  CHECK(value("reference") == 0);
+  CHECK(value("scf_iter") > 0);
+  CHECK(job.data.arrays.at("coords").extents == std::vector<std::int64_t>{3, 3});
+  CHECK(job.data.arrays.at("charge").data == std::vector<double>{8, 1, 1});
+
+  // Shells of cc-pVDZ oxygen are s s s p p d, of hydrogen s s p: 9 and 24 are shell ends, 13 is not.
+  apply_segments(job, "ao=9,15");
+  CHECK(job.data.ints.at("norb") == 2);
+  CHECK_THAT(error_of([&] { apply_segments(job, "ao=11,13"); }), Contains("inside a shell (functions 10 to 14)"));
+  CHECK_THAT(error_of([&] { apply_segments(job, "ao=9,14"); }), Contains("add up to 23") && Contains("24"));
+}
+
+TEST_CASE("segments of orbitals as lists") {
+  JobFolder f;
+  Job job = f.read(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [2, 3, 8]\n"));
+  CHECK(job.data.ints.at("eaocc") == 2);
+  CHECK(job.data.ints.at("eavirt") == 3);
+  CHECK_THAT(f.error(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [6, 7]\n")), Contains("mix occupied and virtual"));
+  CHECK_THAT(f.error(f.molecule("basis = \"6-31g\"\n[segments]\nocc = [2, 2]\n")), Contains("`occ` add up to 4") && Contains("job.toml"));
+}
+
+TEST_CASE("an open shell has its own beta segments") {
+  JobFolder f;
+  Job job = f.read(f.molecule("charge = 1\nmultiplicity = 2\nbasis = \"sto-3g\"\n"));
+  CHECK(job.data.segments.at(IndexKind::moa) == std::vector<std::int32_t>{5, 2});
+  CHECK(job.data.segments.at(IndexKind::mob) == std::vector<std::int32_t>{4, 3});
+  CHECK(job.data.ints.at("nalpha_occupied") == 5);
+  CHECK(job.data.ints.at("nbeta_occupied") == 4);
+  CHECK(job.data.ints.at("reference") == 1);
+  CHECK_THAT(f.error(f.molecule("charge = 1\nbasis = \"sto-3g\"\n")), Contains("multiplicity 1") && Contains("9 electrons"));
+}
+
+TEST_CASE("mistakes in a job file name the key and the line") {
+  JobFolder f;
+  const std::string head = "programs = [\"p.sialx\"]\n";
+  CHECK_THAT(f.error("program = [\"p.sialx\"]\n"), Contains("unknown key `program`") && Contains("did you mean `programs`") && Contains("job.toml:1:1"));
+  CHECK_THAT(f.error(head + "[molecule]\nxzy = \"a\"\n"), Contains("[molecule]") && Contains("did you mean `xyz`") && Contains("job.toml:3:1"));
+  CHECK_THAT(f.error(head + "[segments]\nao = [8, -1]\n"), Contains("-1") && Contains("`ao`") && Contains("job.toml:3"));
+  CHECK_THAT(f.error(head + "[segments]\na0 = [8]\n"), Contains("did you mean `ao`"));
+  CHECK_THAT(f.error(head + "[segments]\nao = \"many\"\n"), Contains("`ao`") && Contains("\"auto\""));
+  CHECK_THAT(f.error(head + "[values]\nn = \"4\"\n"), Contains("`n`") && Contains("job.toml:3"));
+  CHECK_THAT(f.error(head + "[values]\nn = 3000000000\n"), Contains("32-bit"));
+  CHECK_THAT(f.error(head + "memory = \"lots\"\n"), Contains("lots") && Contains("job.toml:2"));
+  CHECK_THAT(f.error("[values]\n"), Contains("`programs` is missing") && Contains("job.toml"));
+  CHECK_THAT(f.error("programs = [\"q.sialx\"]\n"), Contains("q.sialx") && Contains("job.toml:1"));
+  CHECK_THAT(f.error("programs = [\n"), Contains("job.toml:") && Contains("TOML"));
+  CHECK_THAT(f.error(head + "[molecule]\nxyz = \"water.xyz\"\n"), Contains("[molecule] lacks `basis`"));
+  CHECK_THAT(f.error(head + "[molecule]\nxyz = \"air.xyz\"\nbasis = \"6-31g\"\n"), Contains("air.xyz") && Contains("job.toml:3"));
+  CHECK_THAT(f.error(head + "[output]\nprint_format = \"clasic\"\n"), Contains("did you mean `classic`"));
+  CHECK_THAT(f.error(head + "values = 3\n"), Contains("`values` must be a table"));
+  CHECK_THAT(error_of([&] { read_job_file(f.path("none.toml")); }), Contains("none.toml"));
+}
+
+TEST_CASE("command line values and segments that cannot be") {
+  Job job;
+  for (const char* text : {"norb", "norb=", "norb=x", "=3", "norb=3x", "n=99999999999", "2n=3"}) CHECK_THAT(error_of([&] { apply_set(job, text); }), Contains(text));
+  for (const char* text : {"ao", "ao=", "ao=3,x", "ao=3,,4", "ao=0", "xx=3"}) CHECK_FALSE(error_of([&] { apply_segments(job, text); }).empty());
+  CHECK(job.data.ints.count("norb") == 0);
+  CHECK(parse_memory("2GiB") == std::size_t{2} << 30);
+  CHECK(parse_memory("1.5 kB") == 1500);
+  for (const char* text : {"", "lots", "GB", "-1", "3 parsecs", "0"}) CHECK_FALSE(error_of([&] { parse_memory(text); }).empty());
+}
+
+TEST_CASE("arrays from HDF5 keep their memory order") {
+  JobFolder f;
+  {
+    Hdf5File h5 = Hdf5File::create(f.path("d.h5"));
+    std::vector<double> data{1, 2, 3, 4, 5, 6};
+    h5.write("a", std::vector<std::int64_t>{2, 3}, std::span<const double>(data));
+    h5.close();
+  }
+  const std::string head = "programs = [\"p.sialx\"]\n[arrays]\n";
+  Job job = f.read(head + "a = {file = \"d.h5\"}\n");
+  CHECK(job.data.arrays.at("a").extents == std::vector<std::int64_t>{2, 3});
+  CHECK(job.data.arrays.at("a").data == std::vector<double>{1, 2, 3, 4, 5, 6});
+  CHECK_THAT(f.error(head + "a = {file = \"d.h5\", dataset = \"b\"}\n"), Contains("no dataset `b`") && Contains("the file holds: a") && Contains("job.toml:3"));
+  CHECK_THAT(f.error(head + "a = {file = \"e.h5\"}\n"), Contains("e.h5"));
+  CHECK_THAT(f.error(head + "a = {fil = \"e.h5\"}\n"), Contains("did you mean `file`"));
+  f.write("d.h5", "not an HDF5 file at all");
+  CHECK_THAT(f.error(head + "a = {file = \"d.h5\"}\n"), Contains("d.h5") && Contains("HDF5"));
+}

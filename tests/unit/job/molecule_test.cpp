@@ -1,0 +1,81 @@
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "runtime/job/basis.h"
+#include "runtime/job/molecule.h"
+#include "tests/unit/job/folder.h"
+
+using namespace sial;
+using Catch::Matchers::Contains;
+
+TEST_CASE("xyz files") {
+  Folder f;
+  auto atoms = read_xyz(f.write("h2.xyz", "2\r\n\r\nh 0 0 0\r\n1 0 0 0.74\r\n\r\n"));
+  REQUIRE(atoms.size() == 2);
+  CHECK(atoms[1].charge == 1);
+  CHECK(atoms[0].symbol == "H");
+  CHECK(atoms[1].position[2] == Approx(0.74 / 0.52917721092));
+  auto error = [&](const std::string& text) { return error_of([&] { read_xyz(f.write("bad.xyz", text)); }); };
+  CHECK_THAT(error(""), Contains("number of atoms") && Contains("bad.xyz:1"));
+  CHECK_THAT(error("3\n\nO 0 0 0\nH 0 0 1\n"), Contains("ends after 2 of 3 atoms") && Contains("bad.xyz:5"));
+  CHECK_THAT(error("2\n\nO 0 0 0\nH 0 0\n"), Contains("three coordinates") && Contains("bad.xyz:4"));
+  CHECK_THAT(error("2\n\nO 0 0 0\nQq 0 0 1\n"), Contains("unknown element `Qq`") && Contains("bad.xyz:4"));
+  CHECK_THAT(error("1\n\nO 0 0 0\nH 0 0 1\n"), Contains("after the last") && Contains("bad.xyz:4"));
+  CHECK_THAT(error("2\n\nO 0 0 0\nH 0 0 0\n"), Contains("same place"));
+  CHECK_THAT(error_of([&] { read_xyz(f.path("none.xyz")); }), Contains("none.xyz"));
+}
+
+TEST_CASE("basis files: shells, names, normalisation") {
+  Folder f;
+  std::vector<Atom> atoms(1);
+  atoms[0].charge = 8;
+  auto shells = read_basis(find_basis("6-31G*", "."), atoms, true);
+  REQUIRE(shells.size() == 6);  // s, then s and p of each of two SP shells, then d
+  CHECK(shells[1].l == 0);
+  CHECK(shells[2].l == 1);
+  CHECK(shells[1].exponents == shells[2].exponents);
+  CHECK(shells[5].l == 2);
+  CHECK(shells[5].pure);
+  CHECK_FALSE(shells[2].pure);
+  CHECK_FALSE(read_basis(find_basis("6-31g*", "."), atoms, false)[5].pure);
+  for (const Shell& s : shells) {
+    double norm = 0;
+    for (std::size_t p = 0; p < s.exponents.size(); ++p)
+      for (std::size_t q = 0; q < s.exponents.size(); ++q) {
+        double a = s.exponents[p], b = s.exponents[q];
+        norm += s.coefficients[p] * s.coefficients[q] * std::pow(4 * a * b, 0.5 * s.l + 0.75) / std::pow(a + b, s.l + 1.5);
+      }
+    CHECK(norm == Approx(1.0).epsilon(1e-13));
+  }
+  CHECK_THAT(error_of([] { find_basis("6-31h", "."); }), Contains("unknown basis `6-31h`") && Contains("cc-pvdz") && Contains("SIAL_BASIS_PATH"));
+
+  f.write("mine.g94", "! comment\n****\nO 0\nS 2 1.0\n 1.0D+01 0.5\n 2.0 0.5\n****\n");
+  setenv("SIAL_BASIS_PATH", ("/nonexistent:" + f.path("")).c_str(), 1);
+  CHECK(read_basis(find_basis("Mine", "."), atoms, true).at(0).exponents == std::vector<double>{10.0, 2.0});
+  unsetenv("SIAL_BASIS_PATH");
+  CHECK(read_basis(find_basis("./mine.g94", f.path("")), atoms, true).size() == 1);
+
+  std::vector<Atom> with_h = atoms;
+  with_h.emplace_back().charge = 1;
+  CHECK_THAT(error_of([&] { read_basis(f.path("mine.g94"), with_h, true); }), Contains("no functions for H"));
+  auto error = [&](const std::string& text) { return error_of([&] { read_basis(f.write("bad.g94", text), atoms, true); }); };
+  CHECK_THAT(error(""), Contains("bad.g94") && Contains("no element"));
+  CHECK_THAT(error("O 0\nS 3 1.0\n 1.0 0.5"), Contains("after 1 of 3") && Contains("bad.g94:3"));
+  CHECK_THAT(error("O 0\nS 1 1.0\n 1.0\n****\n"), Contains("bad.g94:3"));
+  CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 x\n****\n"), Contains("`x` is not a number") && Contains("bad.g94:3"));
+  CHECK_THAT(error("O 0\nX 1 1.0\n 1.0 1.0\n****\n"), Contains("shell type") && Contains("bad.g94:2"));
+  CHECK_THAT(error("<html>\n"), Contains("element line") && Contains("bad.g94:1"));
+  CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0\n"), Contains("ends inside element O"));
+  CHECK_THAT(error_of([&] { read_basis(f.path(""), atoms, true); }), Contains("cannot read the basis file"));
+}
+
+TEST_CASE("every basis file that comes with the program can be read") {
+  std::vector<Atom> atoms(3);
+  atoms[0].charge = 1, atoms[1].charge = 6, atoms[2].charge = 8;
+  for (const char* name : {"sto-3g", "3-21g", "6-31g", "6-31g*", "6-31g**", "6-311g**", "cc-pvdz", "cc-pvtz", "aug-cc-pvdz", "def2-svp", "def2-tzvp"}) {
+    INFO(name);
+    CHECK(read_basis(find_basis(name, "."), atoms, true).size() >= 5);
+  }
+}
