@@ -10,7 +10,7 @@ SymbolId Checker::resolve_array(const ast::Name& name, std::string_view what) {
   const SymbolId id = resolve(name, {SymbolKind::array});
   if (id == no_symbol) return no_symbol;
   if (symbol(id).kind == SymbolKind::array) return id;
-  Diagnostic& d = report(Code::e_not_array, name.span, fmt::format("{} an array, `{}` is {}", what, name.text, describe(symbol(id))));
+  Diagnostic& d = report(Code::E_NOT_ARRAY, name.span, fmt::format("{} an array, `{}` is {}", what, name.text, describe(symbol(id))));
   note(d, id);
   return no_symbol;
 }
@@ -27,14 +27,14 @@ SymbolId Checker::check_label(const ast::Name& name, bool as_simple, Span span, 
   if (id == no_symbol) return no_symbol;
   const Symbol& used = symbol(id);
   if (used.kind != SymbolKind::index && used.kind != SymbolKind::subindex) {
-    Diagnostic& d = report(Code::e_not_index, span,
+    Diagnostic& d = report(Code::E_NOT_INDEX, span,
                            fmt::format("a block is selected by indices, `{}` is {}", name.text, describe(used)),
                            used.kind == SymbolKind::int_ ? "loop over an index with the range wanted" : "");
     note(d, id);
     return no_symbol;
   }
   if (as_simple && used.kind == SymbolKind::subindex) {
-    Diagnostic& d = report(Code::e_subindex_value, span, fmt::format("the subindex `{}` has no number to select with", used.text));
+    Diagnostic& d = report(Code::E_SUBINDEX_VALUE, span, fmt::format("the subindex `{}` has no number to select with", used.text));
     note(d, id);
     return no_symbol;
   }
@@ -46,7 +46,7 @@ SymbolId Checker::check_label(const ast::Name& name, bool as_simple, Span span, 
       hint = fmt::format("`(index){}` selects by the segment number", used.text);
     else
       hint = fmt::format("an {} is needed here, like `{}`", index_word(declared.index_kind), declared.text);
-    Diagnostic& d = report(Code::e_kind, span,
+    Diagnostic& d = report(Code::E_KIND, span,
                            fmt::format("dimension {} of `{}` is declared with the {} `{}`, but `{}` is {}", dimension + 1,
                                        symbol(array).text, index_word(declared.index_kind), declared.text, name.text,
                                        as_simple ? "used as a simple index" : describe(used)),
@@ -55,7 +55,7 @@ SymbolId Checker::check_label(const ast::Name& name, bool as_simple, Span span, 
     return no_symbol;
   }
   if (declared.kind == SymbolKind::subindex && used.kind != SymbolKind::subindex) {
-    Diagnostic& d = report(Code::e_slice, span,
+    Diagnostic& d = report(Code::E_SLICE, span,
                            fmt::format("dimension {} of `{}` is divided into subsegments by `{}`, `{}` selects whole segments",
                                        dimension + 1, symbol(array).text, declared.text, used.text),
                            fmt::format("use `{}` inside `do {} in {}`", declared.text, declared.text,
@@ -78,7 +78,7 @@ BlockInfo Checker::check_block(const ast::Block& block, bool slices_allowed) {
   const Symbol& a = symbol(array);
   const Span span = block.indices.empty() ? block.array.span : cover(block.indices.front().span, block.indices.back().span);
   if (a.dims.size() != block.indices.size()) {
-    Diagnostic& d = report(Code::e_rank, span,
+    Diagnostic& d = report(Code::E_RANK, span,
                            fmt::format("`{}` has {} dimension{}, {} ind{} given", a.text, a.dims.size(), a.dims.size() == 1 ? "" : "s",
                                        block.indices.size(), block.indices.size() == 1 ? "ex is" : "ices are"));
     note(d, array);
@@ -100,7 +100,7 @@ BlockInfo Checker::check_block(const ast::Block& block, bool slices_allowed) {
     std::string ranges;
     for (const Label& label : info.labels)
       ranges += (ranges.empty() ? "" : ",") + symbol(label.index).text + ":" + symbol(label.index).text;
-    Diagnostic& d = report(Code::e_region_needed, cover(block.array.span, span),
+    Diagnostic& d = report(Code::E_REGION_NEEDED, cover(block.array.span, span),
                            fmt::format("`{}` is contiguous: its parts are regions, not blocks", a.text),
                            fmt::format("the region of this block is `{}[{}]`", block.array.text, ranges));
     note(d, array);
@@ -117,7 +117,7 @@ bool Checker::no_sub_block(const BlockInfo& info, const ast::Block& block) {
   for (std::size_t i = 0; i < info.labels.size(); ++i) {
     const Symbol& used = symbol(info.labels[i].index);
     if (used.kind != SymbolKind::subindex || symbol(a.dims[i]).kind == SymbolKind::subindex) continue;
-    Diagnostic& d = report(Code::e_slice, block.indices[i].span,
+    Diagnostic& d = report(Code::E_SLICE, block.indices[i].span,
                            fmt::format("`{}` selects a part of a block of `{}`; parts can only be copied out or in", used.text, a.text),
                            fmt::format("copy it to an array declared over `{}` first: `s[..] = {}{}`", used.text, a.text,
                                        list(info.labels)));
@@ -143,7 +143,7 @@ SymbolId Checker::check_region(const ast::Region& region) {
     const auto* lo = std::get_if<ast::IntLit>(&range.lo->node);
     const auto* hi = std::get_if<ast::IntLit>(&range.hi->node);
     if (lo && hi && lo->value > hi->value) {
-      report(Code::e_range_empty, cover(range.lo->span, range.hi->span), fmt::format("the range {}:{} is empty", lo->value, hi->value),
+      report(Code::E_RANGE_EMPTY, cover(range.lo->span, range.hi->span), fmt::format("the range {}:{} is empty", lo->value, hi->value),
              "the smaller bound comes first");
       ok = false;
     }
@@ -151,14 +151,14 @@ SymbolId Checker::check_region(const ast::Region& region) {
   if (array == no_symbol) return no_symbol;
   const Symbol& a = symbol(array);
   if (!a.contiguous || a.array_kind != ast::ArrayKind::local) {
-    Diagnostic& d = report(Code::e_not_contiguous, region.array.span,
+    Diagnostic& d = report(Code::E_NOT_CONTIGUOUS, region.array.span,
                            fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
                            "select a block by index names");
     note(d, array);
     return no_symbol;
   }
   if (a.dims.size() != region.ranges.size()) {
-    Diagnostic& d = report(Code::e_rank, region.array.span,
+    Diagnostic& d = report(Code::E_RANK, region.array.span,
                            fmt::format("`{}` has {} dimension{}, {} range{} given", a.text, a.dims.size(),
                                        a.dims.size() == 1 ? "" : "s", region.ranges.size(),
                                        region.ranges.size() == 1 ? " is" : "s are"));
@@ -171,7 +171,7 @@ SymbolId Checker::check_region(const ast::Region& region) {
 bool Checker::same_shape(SymbolId a, SymbolId b, Span span) {
   const Symbol &x = symbol(a), &y = symbol(b);
   if (x.dims.size() != y.dims.size()) {
-    Diagnostic& d = report(Code::e_rank, span,
+    Diagnostic& d = report(Code::E_RANK, span,
                            fmt::format("`{}` has {} dimensions and `{}` has {}: a region is copied to or from a block of the same rank",
                                        x.text, x.dims.size(), y.text, y.dims.size()));
     note(d, a);
@@ -180,7 +180,7 @@ bool Checker::same_shape(SymbolId a, SymbolId b, Span span) {
   }
   for (std::size_t i = 0; i < x.dims.size(); ++i) {
     if (symbol(x.dims[i]).index_kind == symbol(y.dims[i]).index_kind) continue;
-    Diagnostic& d = report(Code::e_kind, span,
+    Diagnostic& d = report(Code::E_KIND, span,
                            fmt::format("dimension {} of `{}` is declared with the {} `{}`, that of `{}` with the {} `{}`", i + 1, x.text,
                                        index_word(symbol(x.dims[i]).index_kind), symbol(x.dims[i]).text, y.text,
                                        index_word(symbol(y.dims[i]).index_kind), symbol(y.dims[i]).text));
@@ -197,7 +197,7 @@ bool Checker::contraction_labels(const BlockInfo& l, const BlockInfo& r, Span sp
     for (std::size_t i = 0; i < side->labels.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (!(side->labels[i] == side->labels[j])) continue;
-        report(Code::e_contract_dup, span,
+        report(Code::E_CONTRACT_DUP, span,
                fmt::format("`{}` occurs twice in `{}{}`: a product sums an index over its two operands, not within one",
                            symbol(side->labels[i].index).text, symbol(side->array).text, list(side->labels)),
                side->all_simple ? "store the element in a scalar first" : "");

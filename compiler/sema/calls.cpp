@@ -121,13 +121,13 @@ class CallGraph {
       const bool sub = symbol(use.index).kind == SymbolKind::subindex;
       const std::string loop = sub ? fmt::format("`do {} in {}`", name, symbol(symbol(use.index).parent).text) : fmt::format("`do {}`", name);
       if (routine.proc == no_symbol) {
-        Diagnostic& d = emitter_.report(Code::e_unbound, use.span, fmt::format("`{}` has no value here: no loop around binds it", name),
+        Diagnostic& d = emitter_.report(Code::E_UNBOUND, use.span, fmt::format("`{}` has no value here: no loop around binds it", name),
                                         fmt::format("put this inside {}{}", loop, sub ? "" : " or a pardo"));
         d.notes.push_back({symbol(use.index).span, fmt::format("`{}` is declared here", name)});
         continue;
       }
       Diagnostic& d = emitter_.report(
-          Code::e_unbound, use.span,
+          Code::E_UNBOUND, use.span,
           fmt::format("`{}` has no value here: procedure `{}` is called where no loop binds it", name, symbol(routine.proc).text),
           fmt::format("put the call inside {}, or the loop into the procedure", loop));
       note_unbound_call(d, r, use.index);
@@ -158,7 +158,7 @@ class CallGraph {
     for (const Binding& binding : routines_[r].bindings) {
       if (busy_[r].count(binding.index) == 0) continue;
       const std::string& name = symbol(binding.index).text;
-      Diagnostic& d = emitter_.report(Code::e_index_busy, binding.span,
+      Diagnostic& d = emitter_.report(Code::E_INDEX_BUSY, binding.span,
                                       fmt::format("this loop over `{}` runs inside another loop over it, through a call", name),
                                       "declare a second index with the same range for one of the loops");
       std::size_t at = r;
@@ -176,8 +176,8 @@ class CallGraph {
           }
         }
         if (!through) break;
-        d.notes.push_back({through->call->span, fmt::format(direct ? "`{}` is called here, inside a loop over `{}`" : "`{}` is called here",
-                                                            symbol(routines_[at].proc).text, name)});
+        d.notes.push_back({through->call->span, fmt::format("`{}` is called here{}", symbol(routines_[at].proc).text,
+                                                            direct ? fmt::format(", inside a loop over `{}`", name) : "")});
         if (direct) break;
         at = through->caller;
       }
@@ -200,13 +200,13 @@ class CallGraph {
 
   static Code code(CollectiveKind kind) {
     switch (kind) {
-      case CollectiveKind::pardo: return Code::e_pardo_nest;
-      case CollectiveKind::barrier: return Code::e_pardo_barrier;
-      case CollectiveKind::create: case CollectiveKind::erase: return Code::e_pardo_create;
-      case CollectiveKind::broadcast: case CollectiveKind::persistent: return Code::e_pardo_collective;
-      case CollectiveKind::collective: case CollectiveKind::assert_same: return Code::w_pardo_collective;
+      case CollectiveKind::pardo: return Code::E_PARDO_NEST;
+      case CollectiveKind::barrier: return Code::E_PARDO_BARRIER;
+      case CollectiveKind::create: case CollectiveKind::erase: return Code::E_PARDO_CREATE;
+      case CollectiveKind::broadcast: case CollectiveKind::persistent: return Code::E_PARDO_COLLECTIVE;
+      case CollectiveKind::collective: case CollectiveKind::assert_same: return Code::W_PARDO_COLLECTIVE;
     }
-    return Code::e_pardo_collective;
+    return Code::E_PARDO_COLLECTIVE;
   }
 
   static const char* remedy(CollectiveKind kind) {

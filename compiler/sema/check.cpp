@@ -37,55 +37,58 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
   const Lookup lookup = table_.find(module_, use.name);
   if (lookup.found.size() == 1) return bind_name(use, lookup.found.front());
   if (!reported_names_.emplace(module_, use.name).second) return no_symbol;  // one message per name and module
-  if (lookup.malformed) {
-    report(Code::e_name_dots, use.span, fmt::format("`{}` has more than one dot", use.text),
-           "a qualified name is `module.name`");
-    return no_symbol;
-  }
   if (lookup.found.size() > 1) {
     const Symbol& first = symbol(lookup.found.front());
     const std::string& program_name = compilation_.modules[static_cast<std::size_t>(first.module)]->name.text;
-    Diagnostic& d = report(Code::e_ambig, use.span, fmt::format("`{}` is declared in several imported modules", use.text),
+    Diagnostic& d = report(Code::E_AMBIG, use.span, fmt::format("`{}` is declared in several imported modules", use.text),
                            fmt::format("say which one: `{}.{}`", program_name, use.text));
     for (const SymbolId id : lookup.found) note(d, id);
     return no_symbol;
   }
   if (lookup.unknown_module) {
     const std::string qualifier = use.text.substr(0, use.text.find('.'));
-    report(Code::e_undeclared, use.span, fmt::format("no imported module is called `{}`", qualifier),
+    report(Code::E_QUALIFIED, use.span, fmt::format("no imported module is called `{}`", qualifier),
            "the part before the dot is the name after `sial` in a directly imported file");
     return no_symbol;
   }
+  if (const std::size_t dot = use.text.find('.'); dot != std::string::npos) {
+    std::string near;
+    for (std::size_t m = 0; m < compilation_.modules.size() && near.empty(); ++m)
+      if (compilation_.modules[m]->name.name == use.name.substr(0, dot))
+        near = nearest(use.name.substr(dot + 1), table_.declared(static_cast<int>(m)));
+    report(Code::E_QUALIFIED, use.span, fmt::format("module `{}` declares no `{}`", use.text.substr(0, dot), use.text.substr(dot + 1)),
+           near.empty() ? "" : fmt::format("did you mean `{}.{}`?", use.text.substr(0, dot), near));
+    return no_symbol;
+  }
   // Declared, but out of sight: further down, or in a module that is only imported by an import.
-  const std::string simple = use.name.substr(use.name.find('.') == std::string::npos ? 0 : use.name.find('.') + 1);
   for (const auto& decl : compilation_.modules[static_cast<std::size_t>(module_)]->declarations) {
     const ast::Name* name = std::visit([](const auto& d) { return &d.name; }, decl.node);
     if (name->name != use.name) continue;
-    Diagnostic& d = report(Code::e_undeclared, use.span, fmt::format("`{}` is used before its declaration", use.text),
+    Diagnostic& d = report(Code::E_UNDECLARED, use.span, fmt::format("`{}` is used before its declaration", use.text),
                            std::holds_alternative<ast::ProcDecl>(decl.node) ? "move the procedure above its first call"
                                                                             : "move the declaration up");
     d.notes.push_back({name->span, fmt::format("`{}` is declared here", name->text)});
     return no_symbol;
   }
   for (std::size_t m = 0; m < compilation_.modules.size(); ++m) {
-    const SymbolId id = table_.own(static_cast<int>(m), simple);
+    const SymbolId id = table_.own(static_cast<int>(m), use.name);
     if (id == no_symbol || symbol(id).kind == SymbolKind::program || static_cast<int>(m) == module_) continue;
-    Diagnostic& d = report(Code::e_undeclared, use.span, fmt::format("`{}` is not visible here", use.text),
+    Diagnostic& d = report(Code::E_UNDECLARED, use.span, fmt::format("`{}` is not visible here", use.text),
                            fmt::format("imports do not pass names on: import `{}` in this file too",
                                        sources_.name(compilation_.modules[m]->file)));
     note(d, id);
     return no_symbol;
   }
   std::string hint;
-  std::string near = nearest(simple, table_.visible(module_, kinds));
-  if (near.empty() && !kinds.empty()) near = nearest(simple, table_.visible(module_, {}));
+  std::string near = nearest(use.name, table_.visible(module_, kinds));
+  if (near.empty() && !kinds.empty()) near = nearest(use.name, table_.visible(module_, {}));
   SymbolId meant = no_symbol;
   if (!near.empty()) {
     const Lookup suggestion = table_.find(module_, near);
     if (!suggestion.found.empty()) meant = suggestion.found.front();
   }
   if (meant != no_symbol) hint = fmt::format("did you mean `{}`?", symbol(meant).text);
-  Diagnostic& d = report(Code::e_undeclared, use.span, fmt::format("`{}` is not declared", use.text), hint);
+  Diagnostic& d = report(Code::E_UNDECLARED, use.span, fmt::format("`{}` is not declared", use.text), hint);
   if (meant != no_symbol) note(d, meant);
   return no_symbol;
 }

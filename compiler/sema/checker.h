@@ -62,7 +62,6 @@ class Checker {
   void check_range(const ast::IndexDecl& index, const BoundValue& lo, const BoundValue& hi);
   std::int32_t int32(std::int64_t value, Span span);
   Symbol* add_symbol(SymbolKind kind, const ast::Name& name, const ast::Decl* decl);
-  void check_end_name(const ast::Name& name, const ast::Name& end, const char* what, Code code);
 
   // ---- expressions (expressions.cpp)
   Mask infer(const ast::Expr& e);

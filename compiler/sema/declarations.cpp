@@ -35,18 +35,17 @@ void Checker::check_module(int position) {
   const ast::Module& module = *compilation_.modules[static_cast<std::size_t>(position)];
   reported_names_.clear();
   if (Symbol* program = add_symbol(SymbolKind::program, module.name, nullptr)) table_.add(*program);
-  check_end_name(module.name, module.end_name, "program", Code::e_end_name);
   for (int m = 0; m < position; ++m) {
     const ast::Module& other = *compilation_.modules[static_cast<std::size_t>(m)];
     if (other.name.name != module.name.name) continue;
-    Diagnostic& d = report(Code::e_module_name, module.name.span,
+    Diagnostic& d = report(Code::E_MODULE_NAME, module.name.span,
                            fmt::format("two files of this compilation are both called `{}`", module.name.text),
                            "names after `sial` tell modules apart: rename one of them");
     d.notes.push_back({other.name.span, fmt::format("`{}` is also the program of this file", other.name.text)});
   }
   for (const ast::Decl& decl : module.declarations) declare(decl);
   if (!module.statements.empty() && position + 1 != static_cast<int>(compilation_.modules.size()))
-    report(Code::w_import_body, module.statements.front()->header_span,
+    report(Code::W_IMPORT_BODY, module.statements.front()->header_span,
            fmt::format("imported module `{}` has statements; they run before the importing program", module.name.text),
            "move them into a procedure if they are not wanted there");
   Routine routine;
@@ -58,16 +57,9 @@ void Checker::check_module(int position) {
   routines_.push_back(std::move(routine));
 }
 
-void Checker::check_end_name(const ast::Name& name, const ast::Name& end, const char* what, Code code) {
-  if (end.name.empty() || name.name == end.name) return;
-  Diagnostic& d = report(code, end.span, fmt::format("{} `{}` is closed as `{}`", what, name.text, end.text),
-                         fmt::format("write `{}` here", name.text));
-  d.notes.push_back({name.span, fmt::format("{} `{}` begins here", what, name.text)});
-}
-
 Symbol* Checker::add_symbol(SymbolKind kind, const ast::Name& name, const ast::Decl* decl) {
   if (name.name.find('.') != std::string::npos) {
-    report(Code::e_name_dots, name.span, fmt::format("`{}` cannot be declared: a dot selects a name of another module", name.text),
+    report(Code::E_QUALIFIED, name.span, fmt::format("`{}` cannot be declared: a dot selects a name of another module", name.text),
            "use an underscore");
     return nullptr;
   }
@@ -76,7 +68,7 @@ Symbol* Checker::add_symbol(SymbolKind kind, const ast::Name& name, const ast::D
     const char* hint = imported                                    ? "a name that an import brings in cannot be declared again: rename this one"
                        : symbol(old).kind == SymbolKind::program ? "the program's own name is taken: rename one of them"
                                                                    : "all kinds of names share one name space, case does not matter";
-    Diagnostic& d = report(Code::e_dup, name.span, fmt::format("`{}` is already declared", name.text), hint);
+    Diagnostic& d = report(Code::E_DUP, name.span, fmt::format("`{}` is already declared", name.text), hint);
     note(d, old);
     return nullptr;
   }
@@ -127,29 +119,29 @@ void Checker::check_modifiers(const ast::Modifiers& modifiers, const ast::Name& 
   const std::string subject = fmt::format("{} `{}`", what, name.text);
   if (modifiers.contiguous && !contiguous) {
     if (std::string_view(what) == "static array")
-      report(Code::w_modifier, modifiers.span, fmt::format("`contiguous` has no effect on {}", subject),
+      report(Code::W_MODIFIER, modifiers.span, fmt::format("`contiguous` has no effect on {}", subject),
              "every static array is contiguous");
     else
-      report(Code::e_modifier, modifiers.span, fmt::format("`contiguous` does not apply to {}", subject),
+      report(Code::E_MODIFIER, modifiers.span, fmt::format("`contiguous` does not apply to {}", subject),
              "only `contiguous local` arrays exist");
   }
   if (modifiers.predefined && !predefined) {
     if (std::string_view(what) == "index")
-      report(Code::w_modifier, modifiers.span, fmt::format("`predefined` has no effect on {}", subject),
+      report(Code::W_MODIFIER, modifiers.span, fmt::format("`predefined` has no effect on {}", subject),
              "an index takes its values from its range");
     else
-      report(Code::e_modifier, modifiers.span, fmt::format("`predefined` does not apply to {}", subject),
+      report(Code::E_MODIFIER, modifiers.span, fmt::format("`predefined` does not apply to {}", subject),
              "scalars, ints and static arrays can be predefined");
   }
   if (modifiers.sparse && !sparse)
-    report(Code::w_modifier, modifiers.span, fmt::format("`sparse` has no effect on {}", subject),
+    report(Code::W_MODIFIER, modifiers.span, fmt::format("`sparse` has no effect on {}", subject),
            "it is meant for distributed and served arrays");
 }
 
 std::int32_t Checker::int32(std::int64_t value, Span span) {
   if (value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max())
     return static_cast<std::int32_t>(value);
-  report(Code::e_int_range, span, fmt::format("{} does not fit into a 32-bit int", value),
+  report(Code::E_INT_RANGE, span, fmt::format("{} does not fit into a 32-bit int", value),
          "the largest int is 2147483647; use a scalar and a real literal for larger numbers");
   return 0;
 }
@@ -160,7 +152,7 @@ bool Checker::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, Bou
     if (id == no_symbol) return false;
     const Symbol& s = symbol(id);
     if (s.kind != SymbolKind::int_ || !s.predefined) {
-      Diagnostic& d = report(Code::e_range_bound, bound.span, fmt::format("`{}` is {}, not a predefined int", s.text, describe(s)),
+      Diagnostic& d = report(Code::E_RANGE_BOUND, bound.span, fmt::format("`{}` is {}, not a predefined int", s.text, describe(s)),
                              "a range bound is a literal or a predefined int");
       note(d, id);
       return false;
@@ -173,7 +165,7 @@ bool Checker::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, Bou
   value.literal = int32(literal, bound.span);
   if (emitter_.error_count() != before) return false;
   if (kind != ast::IndexKind::simple && literal < 1) {
-    report(Code::e_range_neg, bound.span, fmt::format("an {} counts segments from 1, {} is not one of them", index_word(kind), literal),
+    report(Code::E_RANGE_NEG, bound.span, fmt::format("an {} counts segments from 1, {} is not one of them", index_word(kind), literal),
            "only `index` ranges may begin at zero or below");
     return false;
   }
@@ -184,7 +176,7 @@ void Checker::check_range(const ast::IndexDecl& index, const BoundValue& lo, con
   const Span span = cover(index.lo.span, index.hi.span);
   if (lo.symbol == no_symbol && hi.symbol == no_symbol) {
     if (lo.literal > hi.literal)
-      report(Code::e_range_empty, span, fmt::format("the range {}:{} is empty", lo.literal, hi.literal),
+      report(Code::E_RANGE_EMPTY, span, fmt::format("the range {}:{} is empty", lo.literal, hi.literal),
              fmt::format("the smaller bound comes first: {}:{}", hi.literal, lo.literal));
     return;
   }
@@ -195,9 +187,9 @@ void Checker::check_range(const ast::IndexDecl& index, const BoundValue& lo, con
   const std::string text = fmt::format("{}:{}", symbol(lo.symbol).text, symbol(hi.symbol).text);
   const std::string swapped = fmt::format("did you mean {}:{}?", symbol(hi.symbol).text, symbol(lo.symbol).text);
   if (first->place <= 3 && first->place >= 2 && last->place <= 1)
-    report(Code::e_range_empty, span, fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped);
+    report(Code::E_RANGE_EMPTY, span, fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped);
   else
-    report(Code::w_range_reversed, span, fmt::format("the range {} runs backwards; it has at most one segment", text), swapped);
+    report(Code::W_RANGE_REVERSED, span, fmt::format("the range {} runs backwards; it has at most one segment", text), swapped);
 }
 
 void Checker::declare_index(const ast::Decl& decl, const ast::IndexDecl& index) {
@@ -216,7 +208,7 @@ void Checker::declare_index(const ast::Decl& decl, const ast::IndexDecl& index) 
 void Checker::declare_subindex(const ast::Decl& decl, const ast::SubindexDecl& sub) {
   const SymbolId parent = resolve(sub.parent, {SymbolKind::index});
   if (parent != no_symbol && symbol(parent).kind != SymbolKind::index) {
-    Diagnostic& d = report(Code::e_parent, sub.parent.span,
+    Diagnostic& d = report(Code::E_SUBINDEX_PARENT, sub.parent.span,
                            fmt::format("the parent of a subindex is an index, `{}` is {}", sub.parent.text, describe(symbol(parent))));
     note(d, parent);
     reported_names_.emplace(module_, sub.name.name);
@@ -241,7 +233,7 @@ void Checker::declare_array(const ast::Decl& decl, const ast::ArrayDecl& array) 
   std::vector<SymbolId> dims;
   bool ok = true;
   if (array.dims.size() > 6) {
-    report(Code::e_rank, cover(array.dims[6].span, array.dims.back().span),
+    report(Code::E_RANK, cover(array.dims[6].span, array.dims.back().span),
            fmt::format("`{}` has {} dimensions; arrays have 1 to 6", array.name.text, array.dims.size()));
     ok = false;
   }
@@ -250,7 +242,7 @@ void Checker::declare_array(const ast::Decl& decl, const ast::ArrayDecl& array) 
     if (id == no_symbol) {
       ok = false;
     } else if (symbol(id).kind != SymbolKind::index && symbol(id).kind != SymbolKind::subindex) {
-      Diagnostic& d = report(Code::e_not_index, dim.span,
+      Diagnostic& d = report(Code::E_NOT_INDEX, dim.span,
                              fmt::format("a dimension is named by an index, `{}` is {}", dim.text, describe(symbol(id))));
       note(d, id);
       ok = false;
@@ -275,11 +267,11 @@ void Checker::declare_special(const ast::Decl& decl, const ast::SpecialDecl& spe
   std::string signature = special.signature ? special.signature->name : std::string();
   const std::size_t bad = signature.find_first_not_of("rwu");
   if (bad != std::string::npos) {
-    report(Code::e_sig, special.signature->span,
+    report(Code::E_SIG, special.signature->span,
            fmt::format("the signature `{}` has the letter `{}`", special.signature->text, special.signature->text[bad]),
            "one letter per argument: r (read), w (written), u (read and written)");
   } else if (signature.size() > 6) {
-    report(Code::e_sig, special.signature->span, fmt::format("the signature `{}` has {} arguments", signature, signature.size()),
+    report(Code::E_SIG, special.signature->span, fmt::format("the signature `{}` has {} arguments", signature, signature.size()),
            "a special takes at most six");
   }
   if (bad != std::string::npos || signature.size() > 6) {
@@ -293,7 +285,6 @@ void Checker::declare_special(const ast::Decl& decl, const ast::SpecialDecl& spe
 }
 
 void Checker::declare_proc(const ast::Decl& decl, const ast::ProcDecl& proc) {
-  check_end_name(proc.name, proc.end_name, "procedure", Code::e_end_name);
   Routine routine;
   routine.module = module_;
   routine.body = &proc.body;

@@ -92,14 +92,14 @@ Mask Checker::infer_name(const ast::Expr& e, const ast::NameExpr& name) {
     case SymbolKind::index: use_index(name.name, id); return may_index | may_int;
     case SymbolKind::array: return may_array;
     case SymbolKind::subindex: {
-      Diagnostic& d = report(Code::e_subindex_value, e.span, fmt::format("the subindex `{}` has no value", name.name.text),
+      Diagnostic& d = report(Code::E_SUBINDEX_VALUE, e.span, fmt::format("the subindex `{}` has no value", name.name.text),
                              "a subindex only selects subsegments in block references");
       note(d, id);
       return 0;
     }
     case SymbolKind::program: case SymbolKind::special: case SymbolKind::proc: break;
   }
-  Diagnostic& d = report(Code::e_type, e.span, fmt::format("`{}` is {} and has no value", name.name.text, describe(symbol(id))));
+  Diagnostic& d = report(Code::E_TYPE, e.span, fmt::format("`{}` is {} and has no value", name.name.text, describe(symbol(id))));
   note(d, id);
   return 0;
 }
@@ -110,16 +110,16 @@ Mask Checker::infer_unary(const ast::Expr& e, const ast::Unary& unary) {
   if (is(m, may_scalar)) return may_scalar;
   if (unary.op == ast::UnaryOp::sqrt) {
     if (is(m, may_int) || is(m, may_index))
-      report(Code::e_type, unary.operand->span, "`sqrt` takes a scalar, not an int", real_form(*unary.operand));
+      report(Code::E_TYPE, unary.operand->span, "`sqrt` takes a scalar, not an int", real_form(*unary.operand));
     else
-      report(Code::e_type, unary.operand->span, fmt::format("`sqrt` takes a scalar, not {}", type_words(*unary.operand, m)));
+      report(Code::E_TYPE, unary.operand->span, fmt::format("`sqrt` takes a scalar, not {}", type_words(*unary.operand, m)));
     return 0;
   }
   if (is(m, may_int)) return may_int;
   if (is(m, may_block))
-    report(Code::e_block_expr, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`");
+    report(Code::E_BLOCK_EXPR, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`");
   else
-    report(Code::e_type, e.span, fmt::format("`-` takes a scalar or an int, not {}", type_words(*unary.operand, m)));
+    report(Code::E_TYPE, e.span, fmt::format("`-` takes a scalar or an int, not {}", type_words(*unary.operand, m)));
   return 0;
 }
 
@@ -130,20 +130,20 @@ Mask Checker::infer_cast(const ast::Expr& e, const ast::Cast& cast) {
     case ast::CastType::int_:
       if (is(m, may_scalar)) return may_int;
       if (is(m, may_int) || is(m, may_index))
-        report(Code::e_type, e.span, "`(int)` converts a scalar; this is an int already", "leave the cast out");
+        report(Code::E_TYPE, e.span, "`(int)` converts a scalar; this is an int already", "leave the cast out");
       else
-        report(Code::e_type, e.span, fmt::format("`(int)` converts a scalar, not {}", type_words(*cast.operand, m)));
+        report(Code::E_TYPE, e.span, fmt::format("`(int)` converts a scalar, not {}", type_words(*cast.operand, m)));
       return 0;
     case ast::CastType::scalar:
       if (is(m, may_int) || is(m, may_index)) return may_scalar;
       if (is(m, may_scalar))
-        report(Code::e_type, e.span, "`(scalar)` converts an int; this is a scalar already", "leave the cast out");
+        report(Code::E_TYPE, e.span, "`(scalar)` converts an int; this is a scalar already", "leave the cast out");
       else
-        report(Code::e_type, e.span, fmt::format("`(scalar)` converts an int or an index, not {}", type_words(*cast.operand, m)));
+        report(Code::E_TYPE, e.span, fmt::format("`(scalar)` converts an int or an index, not {}", type_words(*cast.operand, m)));
       return 0;
     case ast::CastType::index:
       if (is(m, may_index)) return may_index;
-      report(Code::e_type, e.span, fmt::format("`(index)` takes an index name, not {}", type_words(*cast.operand, m)));
+      report(Code::E_TYPE, e.span, fmt::format("`(index)` takes an index name, not {}", type_words(*cast.operand, m)));
       return 0;
   }
   return 0;
@@ -160,14 +160,14 @@ Mask Checker::infer_binary(const ast::Expr& e, const ast::Binary& binary) {
       if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
       if (is(l, may_int) && is(r, may_int)) return may_int;
       if (is(l, may_block) && is(r, may_scalar)) {
-        report(Code::e_block_expr, e.span, "a block cannot be divided", "multiply by the inverse: store `1.0/s` in a scalar first");
+        report(Code::E_BLOCK_EXPR, e.span, "a block cannot be divided", "multiply by the inverse: store `1.0/s` in a scalar first");
         return 0;
       }
       return mixing_error(e, binary, l, r);
     case ast::BinaryOp::power:
       if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
       if (is(l, may_int) && is(r, may_int)) {
-        report(Code::e_type, e.span, "`**` is for scalars; ints have no power", "convert: `(int)((scalar)n ** 2.0)`");
+        report(Code::E_TYPE, e.span, "`**` is for scalars; ints have no power", "convert: `(int)((scalar)n ** 2.0)`");
         return 0;
       }
       return mixing_error(e, binary, l, r);
@@ -183,19 +183,19 @@ Mask Checker::mixing_error(const ast::Expr& e, const ast::Binary& binary, Mask l
   if ((l_int && (r & (may_scalar | may_block))) || (r_int && (l & (may_scalar | may_block)))) {
     const ast::Expr& integer = l_int ? *binary.left : *binary.right;
     const ast::Expr& other = l_int ? *binary.right : *binary.left;
-    report(Code::e_type, span,
+    report(Code::E_TYPE, span,
            fmt::format("`{}` mixes {} and {}; there is no implicit conversion", word, type_words(integer, l_int ? l : r),
                        type_words(other, l_int ? r : l)),
            real_form(integer));
     return 0;
   }
   if (is(l, may_block) || is(r, may_block)) {
-    report(Code::e_block_expr, span, fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
+    report(Code::E_BLOCK_EXPR, span, fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
                                                  type_words(*binary.right, r)),
            "blocks can be added, subtracted, multiplied with each other, and scaled by a scalar");
     return 0;
   }
-  report(Code::e_type, span, fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
+  report(Code::E_TYPE, span, fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
                                          type_words(*binary.right, r)));
   return 0;
 }
@@ -209,7 +209,7 @@ Mask Checker::infer_sum(const ast::Expr& e, const ast::Binary& binary, Mask l, M
       const BlockInfo &a = block_info(*binary.left), &b = block_info(*binary.right);
       if (mask == 0 || a.labels == b.labels) mask |= may_block;
     } else if (mask == 0) {
-      report(Code::e_block_expr, e.span, "a sum of blocks has two blocks, nothing else",
+      report(Code::E_BLOCK_EXPR, e.span, "a sum of blocks has two blocks, nothing else",
              "use a temp for the first operation, then add to it with `+=`");
       return 0;
     }
@@ -222,7 +222,7 @@ Mask Checker::infer_product(const ast::Expr& e, const ast::Binary& binary, Mask 
     for (const ast::Expr* operand : {binary.left.get(), binary.right.get()}) {
       if (is_bare_block(*operand)) continue;
       const bool paren = is_bare_block(strip(*operand));
-      report(Code::e_block_expr, operand->span,
+      report(Code::E_BLOCK_EXPR, operand->span,
              paren ? "a block in parentheses cannot be a factor" : "a product of blocks has two factors",
              paren ? ((l & r & may_scalar) ? "store one factor in a scalar first" : "leave the parentheses out")
                    : "store the first product in a temp or, if it is one number, in a scalar");
@@ -239,7 +239,7 @@ Mask Checker::infer_product(const ast::Expr& e, const ast::Binary& binary, Mask 
     if (!is(other, may_scalar)) return mixing_error(e, binary, l, r);
     if (is_bare_block(block)) return may_block | (block_mask & may_scalar);
     if (is_bare_block(strip(block)) && is(block_mask, may_scalar)) return may_scalar;
-    report(Code::e_block_expr, block.span,
+    report(Code::E_BLOCK_EXPR, block.span,
            is_bare_block(strip(block)) ? "a block in parentheses cannot be a factor" : "a product with a block has two factors",
            is_bare_block(strip(block)) ? "leave the parentheses out"
                                        : "put the scalar factors first (`x*y*block`), or store the inner product first");
@@ -252,14 +252,14 @@ Mask Checker::infer_product(const ast::Expr& e, const ast::Binary& binary, Mask 
 
 Mask Checker::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Mask l, Mask r) {
   if (!is(l, may_block) || !is(r, may_block)) {
-    report(Code::e_type, binary.op_span.file >= 0 ? binary.op_span : e.span,
+    report(Code::E_TYPE, binary.op_span.file >= 0 ? binary.op_span : e.span,
            fmt::format("`^` is the outer product of two blocks, not of {} and {}", type_words(*binary.left, l),
                        type_words(*binary.right, r)),
            is(l, may_scalar) && is(r, may_scalar) ? "the power is written `**`" : "");
     return 0;
   }
   if (!is_bare_block(*binary.left) || !is_bare_block(*binary.right)) {
-    report(Code::e_block_expr, e.span, "an outer product has two blocks as operands, without parentheses",
+    report(Code::E_BLOCK_EXPR, e.span, "an outer product has two blocks as operands, without parentheses",
            "use a temp for the first operation");
     return 0;
   }
@@ -267,7 +267,7 @@ Mask Checker::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Mask l
   const BlockInfo &a = block_info(*binary.left), &b = block_info(*binary.right);
   if (!contraction_labels(a, b, e.span, shared, free)) return 0;
   if (!shared.empty()) {
-    report(Code::e_tensor, e.span,
+    report(Code::E_TENSOR, e.span,
            fmt::format("the operands of `^` share `{}`: {} and {}", symbol(shared.front().index).text, list(a.labels), list(b.labels)),
            "a product that sums shared indices is written `*`");
     return 0;
@@ -317,7 +317,7 @@ bool Checker::want_int(const ast::Expr& e, std::string_view what) {
     const auto* literal = std::get_if<ast::RealLit>(&strip(e).node);
     hint = literal ? fmt::format("write {:.0f}", literal->value) : "convert it with `(int)`, which rounds to the nearest int";
   }
-  report(Code::e_type, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
+  report(Code::E_TYPE, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
   return false;
 }
 
@@ -347,7 +347,7 @@ void Checker::report_not_scalar(const ast::Expr& e, Mask mask, std::string_view 
     else
       hint = "a block is one number only when all its indices are simple";
   }
-  report(Code::e_type, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
+  report(Code::E_TYPE, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
 }
 
 void Checker::check_relation(const ast::Relation& relation) {
@@ -366,7 +366,7 @@ void Checker::check_relation(const ast::Relation& relation) {
   }
   const bool mixed = ((l & number) && is(r, may_scalar)) || ((r & number) && is(l, may_scalar));
   const ast::Expr& integer = (l & number) ? *relation.left : *relation.right;
-  report(Code::e_compare, relation.span,
+  report(Code::E_COMPARE, relation.span,
          fmt::format("cannot compare {} with {}", type_words(*relation.left, l), type_words(*relation.right, r)),
          mixed ? real_form(integer) : "scalars are compared with scalars, ints and indices with ints and indices");
 }

@@ -43,7 +43,7 @@ void Checker::index_set_error(const Target& target, const ast::Expr& value, cons
   if (hint.empty() && extra.size() == 1 && missing.size() == 1 &&
       symbol(extra.front().index).index_kind == symbol(missing.front().index).index_kind)
     hint = fmt::format("did you mean `{}`?", symbol(missing.front().index).text);
-  Diagnostic& d = report(Code::e_index_set, value.span, std::move(message), std::move(hint));
+  Diagnostic& d = report(Code::E_INDEX_SET, value.span, std::move(message), std::move(hint));
   note(d, target.info->array);
 }
 
@@ -76,7 +76,7 @@ void Checker::warn_full_contraction(const ast::Expr& value, const std::vector<La
   if (!product || product->op != ast::BinaryOp::multiply || !is_bare_block(*product->left) || !is_bare_block(*product->right)) return;
   const BlockInfo& l = block_info(*product->left);
   if (l.all_simple) return;  // one element times another: the product everybody expects
-  report(Code::w_full_contraction_fill, value.span,
+  report(Code::W_FULL_CONTRACTION_FILL, value.span,
          fmt::format("all indices of this product are summed: every element of the block {} becomes one and the same number", list(target)),
          same_set(target, l.labels) ? "there is no element-wise product of blocks" : "assign it to a scalar if that is meant");
 }
@@ -85,7 +85,7 @@ bool Checker::slice_form(const Target& target, const ast::Expr& value, const Blo
   const BlockInfo& to = *target.info;
   const ast::Block& source = std::get<ast::BlockExpr>(value.node).block;
   if (to.sub_block && from.sub_block) {
-    report(Code::e_slice, value.span, "one side of a slice must be declared over the subindex",
+    report(Code::E_SLICE, value.span, "one side of a slice must be declared over the subindex",
            "copy the part to an array declared over the subindex, then insert that");
     return false;
   }
@@ -93,7 +93,7 @@ bool Checker::slice_form(const Target& target, const ast::Expr& value, const Blo
   const BlockInfo &whole = slice ? from : to, &part = slice ? to : from;
   const Symbol &big = symbol(whole.array), &small = symbol(part.array);
   if (target.op != ast::AssignOp::set) {
-    report(Code::e_block_op, target.op_span, fmt::format("`{}` is not possible with a part of a block", op_word(target.op)),
+    report(Code::E_BLOCK_OP, target.op_span, fmt::format("`{}` is not possible with a part of a block", op_word(target.op)),
            "copy the part out with `=` first");
     return false;
   }
@@ -101,7 +101,7 @@ bool Checker::slice_form(const Target& target, const ast::Expr& value, const Blo
     const Symbol& used = symbol(whole.labels[i].index);
     const SymbolId declared = big.dims[i];
     if (used.kind != SymbolKind::subindex || symbol(declared).kind == SymbolKind::subindex || used.parent == declared) continue;
-    Diagnostic& d = report(Code::e_slice, (slice ? source : *target.block).indices[i].span,
+    Diagnostic& d = report(Code::E_SLICE, (slice ? source : *target.block).indices[i].span,
                            fmt::format("dimension {} of `{}` is declared over `{}`, `{}` is a subindex of `{}`", i + 1, big.text,
                                        symbol(declared).text, used.text, symbol(used.parent).text));
     note(d, whole.array);
@@ -110,7 +110,7 @@ bool Checker::slice_form(const Target& target, const ast::Expr& value, const Blo
   std::vector<Label> declared;
   for (const SymbolId dim : small.dims) declared.push_back({dim, false});
   if (part.labels != declared) {
-    Diagnostic& d = report(Code::e_slice, slice ? target.block->array.span : value.span,
+    Diagnostic& d = report(Code::E_SLICE, slice ? target.block->array.span : value.span,
                            fmt::format("the small block of a {} is named by its declared indices {}, not {}", slice ? "slice" : "insert",
                                        list(declared), list(part.labels)));
     note(d, part.array);
@@ -143,7 +143,7 @@ bool Checker::copy_form(const Target& target, const ast::Expr& value, Mask mask,
       if (has_repeat(to.labels) && to.labels.size() == from.labels.size() &&
           std::all_of(to.labels.begin(), to.labels.end(), [&](const Label& label) { return contains(from.labels, label); }) &&
           same_shape(to.array, from.array, value.span)) {
-        report(Code::w_repeated_index, target.block->array.span,
+        report(Code::W_REPEATED_INDEX, target.block->array.span,
                fmt::format("{} names an index twice: the elements of {} are copied in order, without a permutation", list(to.labels),
                            list(from.labels)),
                "name each index once, and use a second index of the same kind where the diagonal is meant");
@@ -157,7 +157,7 @@ bool Checker::copy_form(const Target& target, const ast::Expr& value, Mask mask,
   }
   if (is(mask, may_scalar)) return scalar_form(target, value, mask, form);
   if (target.op == ast::AssignOp::multiply) {
-    report(Code::e_block_op, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks",
+    report(Code::E_BLOCK_OP, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks",
            "there is no element-wise product; a contraction is `c[..] = a[..]*b[..]`");
     return false;
   }
@@ -180,7 +180,7 @@ bool Checker::sum_form(const Target& target, const ast::Expr& value, const ast::
   const bool fits = l.labels == r.labels && l.labels == target.info->labels;
   if (target.op != ast::AssignOp::set) {
     if (scalar) return scalar_form(target, value, mask, form);
-    report(Code::e_block_op, target.op_span, fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
+    report(Code::E_BLOCK_OP, target.op_span, fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
            target.op == ast::AssignOp::multiply ? "`*=` takes a scalar"
                                                 : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
     return false;
@@ -188,7 +188,7 @@ bool Checker::sum_form(const Target& target, const ast::Expr& value, const ast::
   if (!fits) {
     if (scalar) return scalar_form(target, value, mask, form);
     if (l.labels != r.labels) {
-      report(Code::e_index_set, value.span,
+      report(Code::E_INDEX_SET, value.span,
              fmt::format("a sum of blocks needs the same indices in the same order: {} and {}", list(l.labels), list(r.labels)),
              same_set(l.labels, r.labels) ? "copy the second block to a temp to permute it, or add it with `+=`" : "");
       return false;
@@ -213,11 +213,11 @@ bool Checker::product_form(const Target& target, const ast::Expr& value, const a
   if (!contraction_labels(l, r, value.span, shared, free)) return false;
   const std::vector<Label>& to = target.info->labels;
   if (target.op == ast::AssignOp::multiply) {
-    report(Code::e_block_op, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks", "use `=`, `+=` or `-=`");
+    report(Code::E_BLOCK_OP, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks", "use `=`, `+=` or `-=`");
     return false;
   }
   if (has_repeat(to)) {
-    report(Code::e_contract_dup, target.block->array.span,
+    report(Code::E_CONTRACT_DUP, target.block->array.span,
            fmt::format("the target {} of a product names an index twice", list(to)), "name every index once");
     return false;
   }
@@ -232,7 +232,7 @@ bool Checker::product_form(const Target& target, const ast::Expr& value, const a
     return false;
   }
   if (binary.op == ast::BinaryOp::multiply && shared.empty())
-    report(Code::w_outer_product, binary.op_span.file >= 0 ? binary.op_span : value.span,
+    report(Code::W_OUTER_PRODUCT, binary.op_span.file >= 0 ? binary.op_span : value.span,
            "this `*` shares no index: it is an outer product", "`^` says so");
   choose(value, Type::block);
   form.form = AssignForm::contract;
@@ -255,7 +255,7 @@ bool Checker::scaled_form(const Target& target, const ast::Expr& value, const as
   }
   if (is(mask, may_scalar)) return scalar_form(target, value, mask, form);
   if (target.op == ast::AssignOp::multiply) {
-    report(Code::e_block_op, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks");
+    report(Code::E_BLOCK_OP, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks");
     return false;
   }
   index_set_error(target, value, info.labels, "a scaled block needs the same indices in the same order on both sides",
@@ -266,7 +266,7 @@ bool Checker::scaled_form(const Target& target, const ast::Expr& value, const as
 bool Checker::region_form(const Target& target, const ast::Expr& value, const ast::Region& region, AssignInfo& form) {
   const SymbolId array = program_.names.at(&region.array);
   if (target.op != ast::AssignOp::set) {
-    report(Code::e_region_op, target.op_span, fmt::format("`{}` is not possible with a region", op_word(target.op)),
+    report(Code::E_REGION_OP, target.op_span, fmt::format("`{}` is not possible with a region", op_word(target.op)),
            "copy the region to a temp block with `=` first");
     return false;
   }
@@ -291,7 +291,7 @@ bool Checker::block_form(const Target& target, const ast::Expr& value, AssignInf
       return scaled_form(target, value, *binary, mask, form);
     }
     if (!is(mask, may_scalar)) {
-      report(Code::e_block_expr, value.span, "a block expression is not put in parentheses", "leave the parentheses out");
+      report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses", "leave the parentheses out");
       return false;
     }
   }
@@ -307,13 +307,13 @@ void Checker::assign_block(const ast::Stmt& stmt, const ast::AssignBlock& assign
   const Symbol& array = symbol(info.array);
   if (array.array_kind == ast::ArrayKind::distributed || array.array_kind == ast::ArrayKind::served) {
     const bool served = array.array_kind == ast::ArrayKind::served;
-    Diagnostic& d = report(Code::w_assign_remote, assign.target.array.span,
+    Diagnostic& d = report(Code::W_ASSIGN_REMOTE, assign.target.array.span,
                            fmt::format("this changes only the worker's own copy of the block; the {} array keeps its value",
                                        served ? "served" : "distributed"),
                            fmt::format("use `{} {}{} = ..` to change the array", served ? "prepare" : "put", array.text, list(info.labels)));
     note(d, info.array);
   } else if (array.predefined) {
-    Diagnostic& d = report(Code::w_assign_predef, assign.target.array.span,
+    Diagnostic& d = report(Code::W_ASSIGN_PREDEF, assign.target.array.span,
                            fmt::format("`{}` is predefined; its values come from the job's data", array.text));
     note(d, info.array);
   }
@@ -327,13 +327,13 @@ void Checker::assign_region(const ast::Stmt& stmt, const ast::AssignRegion& assi
   const Mask mask = infer(value);
   if (array == no_symbol || mask == 0) return;
   if (assign.op != ast::AssignOp::set) {
-    report(Code::e_region_op, assign.op_span, fmt::format("`{}` is not possible with a region; only `=` is", op_word(assign.op)),
+    report(Code::E_REGION_OP, assign.op_span, fmt::format("`{}` is not possible with a region; only `=` is", op_word(assign.op)),
            "copy the region to a temp block, change that, and copy it back");
     return;
   }
   AssignInfo form;
   if (is(mask, may_region)) {
-    report(Code::e_region_op, value.span, "a region cannot be copied to a region", "copy through a temp block, segment by segment");
+    report(Code::E_REGION_OP, value.span, "a region cannot be copied to a region", "copy through a temp block, segment by segment");
     return;
   }
   const Symbol& a = symbol(array);
@@ -350,7 +350,7 @@ void Checker::assign_region(const ast::Stmt& stmt, const ast::AssignRegion& assi
     }
   }
   if (!is(mask, may_scalar) && is(mask, may_block)) {
-    report(Code::e_block_expr, value.span, "a region is copied from one block", "compute the block in a temp first");
+    report(Code::E_BLOCK_EXPR, value.span, "a region is copied from one block", "compute the block in a temp first");
     return;
   }
   if (!is(mask, may_scalar)) {
@@ -373,7 +373,7 @@ void Checker::check_put(const ast::Stmt& stmt, const ast::Put& put) {
   const ast::ArrayKind wanted = put.prepare ? ast::ArrayKind::served : ast::ArrayKind::distributed;
   if (array.array_kind != wanted) {
     const bool remote = array.array_kind == ast::ArrayKind::served || array.array_kind == ast::ArrayKind::distributed;
-    Diagnostic& d = report(Code::e_array_kind, put.block.array.span,
+    Diagnostic& d = report(Code::E_ARRAY_KIND, put.block.array.span,
                            fmt::format("`{}` is for {} arrays, `{}` is {}", word, put.prepare ? "served" : "distributed", array.text,
                                        describe(array)),
                            remote ? fmt::format("use `{}`", put.prepare ? "put" : "prepare") : "assign to it without `" + std::string(word) + "`");
@@ -382,14 +382,14 @@ void Checker::check_put(const ast::Stmt& stmt, const ast::Put& put) {
   }
   if (mask == 0) return;
   if (put.op == ast::AssignOp::subtract || (put.op == ast::AssignOp::multiply && !is(mask, may_scalar) && is(mask, may_block))) {
-    report(Code::e_put_op, put.op_span, fmt::format("`{}` has no `{}`{}", word, op_word(put.op),
+    report(Code::E_PUT_OP, put.op_span, fmt::format("`{}` has no `{}`{}", word, op_word(put.op),
                                                     put.op == ast::AssignOp::multiply ? " with a block" : ""),
            put.op == ast::AssignOp::subtract ? "negate the value (`-1.0 * ..`) and use `+=`" : "blocks can be put with `=` and `+=`");
     return;
   }
   if (!(mask & (may_block | may_scalar))) {
     if (mask & (may_int | may_index)) report_not_scalar(value, mask, fmt::format("the value of a {} is a block or", word));
-    else report(Code::e_put_rhs, value.span, fmt::format("{} cannot be the value of a {}", type_words(value, mask), word),
+    else report(Code::E_PUT_RHS, value.span, fmt::format("{} cannot be the value of a {}", type_words(value, mask), word),
                 "copy it to a temp block first");
     return;
   }
@@ -408,7 +408,7 @@ void Checker::check_put(const ast::Stmt& stmt, const ast::Put& put) {
       result.form = PutForm::scalar;
       result.value.scalar = &value;
     } else {
-      Diagnostic& d = report(Code::e_put_rhs, value.span,
+      Diagnostic& d = report(Code::E_PUT_RHS, value.span,
                              fmt::format("the block {} does not fit {}: a {} keeps the order of the indices", list(from.labels),
                                          list(info.labels), word),
                              same_set(from.labels, info.labels) ? fmt::format("copy it to a temp {} first", list(info.labels)) : "");

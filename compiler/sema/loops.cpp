@@ -13,7 +13,7 @@ SymbolId Checker::loop_index(const ast::Name& name, const char* keyword) {
                        symbol(symbol(id).parent).text);
   else if (symbol(id).kind == SymbolKind::int_)
     hint = "declare an index with the range wanted: `index k = 1:n`, n a predefined int";
-  Diagnostic& d = report(Code::e_loop_var, name.span,
+  Diagnostic& d = report(Code::E_LOOP_VAR, name.span,
                          fmt::format("`{}` runs over an index, `{}` is {}", keyword, name.text, describe(symbol(id))), hint);
   note(d, id);
   return no_symbol;
@@ -22,7 +22,7 @@ SymbolId Checker::loop_index(const ast::Name& name, const char* keyword) {
 void Checker::enter_loop(const ast::Name& name, SymbolId index) {
   for (const auto& [open, span] : bound_) {
     if (open != index) continue;
-    Diagnostic& d = report(Code::e_index_busy, name.span, fmt::format("the loop over `{}` is inside another loop over it", name.text),
+    Diagnostic& d = report(Code::E_INDEX_BUSY, name.span, fmt::format("the loop over `{}` is inside another loop over it", name.text),
                            "declare a second index with the same range");
     d.notes.push_back({span, fmt::format("the outer loop over `{}` begins here", name.text)});
     break;
@@ -42,7 +42,7 @@ void Checker::check_where(const ast::Relation& relation) {
   };
   if (infer(*relation.left) == 0 || infer(*relation.right) == 0) return;
   if (!index_side(*relation.left) && !index_side(*relation.right)) {
-    report(Code::e_where, relation.span, "one side of a `where` is an index by itself",
+    report(Code::E_WHERE, relation.span, "one side of a `where` is an index by itself",
            "use `if` inside the loop for other conditions");
     return;
   }
@@ -69,13 +69,13 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::SubLoop& loop) {
   const SymbolId parent = resolve(loop.parent, {SymbolKind::index});
   const std::size_t open = bound_.size();
   if (index != no_symbol && symbol(index).kind != SymbolKind::subindex) {
-    Diagnostic& d = report(Code::e_loop_var, loop.index.span,
+    Diagnostic& d = report(Code::E_LOOP_VAR, loop.index.span,
                            fmt::format("`do .. in` runs over a subindex, `{}` is {}", loop.index.text, describe(symbol(index))),
                            symbol(index).kind == SymbolKind::index ? fmt::format("write `do {}`", loop.index.text) : "");
     note(d, index);
   } else if (index != no_symbol && parent != no_symbol && symbol(index).parent != parent) {
     const std::string& declared = symbol(symbol(index).parent).text;
-    Diagnostic& d = report(Code::e_parent, loop.parent.span,
+    Diagnostic& d = report(Code::E_SUBINDEX_PARENT, loop.parent.span,
                            fmt::format("`{}` is a subindex of `{}`, not of `{}`", loop.index.text, declared, loop.parent.text),
                            fmt::format("write `do {} in {}`", loop.index.text, declared));
     note(d, index);
@@ -93,7 +93,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::SubLoop& loop) {
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
   if (loop.indices.size() > 6)
-    report(Code::e_rank, loop.indices[6].span, fmt::format("a pardo has at most 6 indices, this one has {}", loop.indices.size()));
+    report(Code::E_RANK, loop.indices[6].span, fmt::format("a pardo has at most 6 indices, this one has {}", loop.indices.size()));
   collective_use(stmt, CollectiveKind::pardo);
   const std::size_t open = bound_.size();
   std::vector<SymbolId> indices;
@@ -102,7 +102,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
     bool repeated = false;
     for (std::size_t j = 0; j < i; ++j) repeated = repeated || loop.indices[j].name == loop.indices[i].name;
     if (repeated) {
-      report(Code::e_pardo_dup, loop.indices[i].span, fmt::format("`{}` is named twice in this pardo", loop.indices[i].text),
+      report(Code::E_PARDO_DUP, loop.indices[i].span, fmt::format("`{}` is named twice in this pardo", loop.indices[i].text),
              "the indices of a pardo differ from each other");
       continue;
     }

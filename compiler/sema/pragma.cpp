@@ -72,14 +72,14 @@ SymbolId Checker::fragment_array(const ast::PardoLoop& loop, const std::string& 
   const SymbolId id = lookup.found.empty() ? table_.anywhere(name, SymbolKind::array) : lookup.found.front();
   const char* needs = "the pragma filters iterations through the static arrays `elst_dist`, `rcut_dist`, `SwAO_frag` and `SwMOA_frag`";
   if (id == no_symbol) {
-    report(Code::e_pragma_array, loop.pragma_span, fmt::format("this pragma needs a static array `{}`, which is not declared", name), needs);
+    report(Code::E_PRAGMA_ARRAY, loop.pragma_span, fmt::format("this pragma needs a static array `{}`, which is not declared", name), needs);
     return no_symbol;
   }
   const Symbol& array = symbol(id);
   bool fits = array.kind == SymbolKind::array && array.array_kind == ast::ArrayKind::static_ && array.dims.size() == labels.size();
   for (std::size_t i = 0; fits && i < labels.size(); ++i) fits = symbol(array.dims[i]).index_kind == ast::IndexKind::simple;
   if (fits) return id;
-  Diagnostic& d = report(Code::e_pragma_array, loop.pragma_span,
+  Diagnostic& d = report(Code::E_PRAGMA_ARRAY, loop.pragma_span,
                          fmt::format("this pragma needs `{}` as a static array of {} simple ind{}", name, labels.size(),
                                      labels.size() == 1 ? "ex" : "ices"), needs);
   note(d, id);
@@ -116,14 +116,14 @@ std::vector<const ast::Relation*> Checker::effective_wheres(const ast::PardoLoop
   if (std::find(schedules.begin(), schedules.end(), *loop.pragma) != schedules.end()) return own;
   Fragment fragment;
   if (!parse_fragment(*loop.pragma, fragment)) {
-    report(Code::w_pragma, loop.pragma_span, fmt::format("unknown pragma \"{}\"; it is ignored", *loop.pragma),
+    report(Code::W_PRAGMA, loop.pragma_span, fmt::format("unknown pragma \"{}\"; it is ignored", *loop.pragma),
            "known are default_loop_manager, StaticTaskAllocParallelPardoLoop, BalancedTaskAllocParallelPardoLoop and "
            "\"Frag{S}{letters}{letters}\"");
     return own;
   }
   const std::size_t fragments = fragment.two ? 2 : 1, letters = fragment.first.size() + fragment.second.size();
   if (indices.size() != fragments + letters || loop.indices.size() != indices.size()) {
-    report(Code::e_pragma_array, loop.pragma_span,
+    report(Code::E_PRAGMA_ARRAY, loop.pragma_span,
            fmt::format("this pragma is for {} fragment ind{} and {} others, the pardo has {} indices", fragments,
                        fragments == 1 ? "ex" : "ices", letters, loop.indices.size()),
            "one letter of the pragma for every index behind the fragment indices");

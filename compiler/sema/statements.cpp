@@ -36,7 +36,7 @@ void Checker::check_node(const ast::Stmt&, const ast::GpuSection& section) { che
 void Checker::check_node(const ast::Stmt&, const ast::Section& section) {
   for (const ast::StmtPtr& stmt : section.body)
     if (!std::holds_alternative<ast::PardoLoop>(stmt->node))
-      report(Code::e_section, stmt->header_span, "a section holds pardo loops only", "move the statement out of the section");
+      report(Code::E_SECTION, stmt->header_span, "a section holds pardo loops only", "move the statement out of the section");
   check_body(section.body);
 }
 
@@ -44,7 +44,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Call& call) {
   const SymbolId id = resolve(call.proc, {SymbolKind::proc});
   if (id == no_symbol) return;
   if (symbol(id).kind != SymbolKind::proc) {
-    Diagnostic& d = report(Code::e_call, call.proc.span, fmt::format("`{}` is {}, not a procedure", call.proc.text, describe(symbol(id))),
+    Diagnostic& d = report(Code::E_CALL, call.proc.span, fmt::format("`{}` is {}, not a procedure", call.proc.text, describe(symbol(id))),
                            symbol(id).kind == SymbolKind::special ? fmt::format("use `execute {}`", call.proc.text) : "");
     note(d, id);
     return;
@@ -56,16 +56,16 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Call& call) {
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::Return&) {
   if (routine_->body == &compilation_.modules[static_cast<std::size_t>(module_)]->statements)
-    report(Code::e_return, stmt.span, "`return` outside a procedure", "the main body ends at `endsial`; `stop` aborts the job");
+    report(Code::E_RETURN, stmt.span, "`return` outside a procedure", "the main body ends at `endsial`; `stop` aborts the job");
 }
 
 void Checker::check_node(const ast::Stmt&, const ast::Stop&) {}
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::Exit&) {
   if (loops_.empty()) {
-    report(Code::e_exit, stmt.span, "`exit` outside a loop", "it leaves the innermost loop of the same procedure or main body");
+    report(Code::E_EXIT, stmt.span, "`exit` outside a loop", "it leaves the innermost loop of the same procedure or main body");
   } else if (loops_.back().pardo) {
-    report(Code::w_exit_pardo, stmt.span, "`exit` ends only this worker's share of the pardo",
+    report(Code::W_EXIT_PARDO, stmt.span, "`exit` ends only this worker's share of the pardo",
            "other workers go on; filter iterations with a where clause or an `if`");
   }
 }
@@ -78,14 +78,14 @@ void Checker::check_node(const ast::Stmt&, const ast::Allocate& allocate) {
   if (id == no_symbol) return;
   const Symbol& array = symbol(id);
   if (array.array_kind != ast::ArrayKind::local) {
-    Diagnostic& d = report(Code::e_array_kind, allocate.array.span,
+    Diagnostic& d = report(Code::E_ARRAY_KIND, allocate.array.span,
                            fmt::format("`{}` is for local arrays, `{}` is {}", word, array.text, describe(array)),
                            array.array_kind == ast::ArrayKind::temp ? "temps come and go by themselves" : "");
     note(d, id);
     return;
   }
   if (array.contiguous) {
-    Diagnostic& d = report(Code::e_region_needed, allocate.array.span,
+    Diagnostic& d = report(Code::E_REGION_NEEDED, allocate.array.span,
                            fmt::format("`{}` is contiguous: it is allocated in regions", array.text),
                            fmt::format("write `{} contiguous {}[lo:hi, ..]`", word, array.text));
     note(d, id);
@@ -93,7 +93,7 @@ void Checker::check_node(const ast::Stmt&, const ast::Allocate& allocate) {
   }
   if (!allocate.selector) return;
   if (allocate.selector->size() != array.dims.size()) {
-    Diagnostic& d = report(Code::e_rank, allocate.array.span,
+    Diagnostic& d = report(Code::E_RANK, allocate.array.span,
                            fmt::format("`{}` has {} dimensions, {} entries are given", array.text, array.dims.size(),
                                        allocate.selector->size()),
                            "one index or `*` per dimension");
@@ -106,7 +106,7 @@ void Checker::check_node(const ast::Stmt&, const ast::Allocate& allocate) {
     BlockInfo info;
     const SymbolId label = check_label(*entry.index, false, entry.span, id, i, info);
     if (label == no_symbol || !info.sub_block) continue;
-    Diagnostic& d = report(Code::e_slice, entry.span, fmt::format("`{}` names a part of a block; blocks are allocated whole", entry.index->text),
+    Diagnostic& d = report(Code::E_SLICE, entry.span, fmt::format("`{}` names a part of a block; blocks are allocated whole", entry.index->text),
                            fmt::format("use `{}`", symbol(symbol(label).parent).text));
     note(d, id);
   }
@@ -118,7 +118,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Create& create) {
   collective_use(stmt, CollectiveKind::create);
   const SymbolId id = resolve_array(create.array, "`create` needs");
   if (id == no_symbol || symbol(id).array_kind == ast::ArrayKind::distributed) return;
-  Diagnostic& d = report(Code::e_array_kind, create.array.span,
+  Diagnostic& d = report(Code::E_ARRAY_KIND, create.array.span,
                          fmt::format("`create` is for distributed arrays, `{}` is {}", create.array.text, describe(symbol(id))),
                          symbol(id).array_kind == ast::ArrayKind::served  ? "served arrays need no create"
                          : symbol(id).array_kind == ast::ArrayKind::local ? "use `allocate`"
@@ -133,7 +133,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Delete& erase) {
   if (id == no_symbol) return;
   const Symbol& array = symbol(id);
   if (array.array_kind == (erase.destroy ? ast::ArrayKind::served : ast::ArrayKind::distributed)) return;
-  Diagnostic& d = report(Code::e_array_kind, erase.array.span,
+  Diagnostic& d = report(Code::E_ARRAY_KIND, erase.array.span,
                          fmt::format("`{}` is for {} arrays, `{}` is {}", word, erase.destroy ? "served" : "distributed", array.text,
                                      describe(array)),
                          remote(array)                                  ? fmt::format("use `{}`", erase.destroy ? "delete" : "destroy")
@@ -148,7 +148,7 @@ void Checker::check_node(const ast::Stmt&, const ast::Get& get) {
   if (!info.ok) return;
   const Symbol& array = symbol(info.array);
   if (array.array_kind == (get.request ? ast::ArrayKind::served : ast::ArrayKind::distributed)) return;
-  Diagnostic& d = report(Code::e_array_kind, get.block.array.span,
+  Diagnostic& d = report(Code::E_ARRAY_KIND, get.block.array.span,
                          fmt::format("`{}` is for {} arrays, `{}` is {}", word, get.request ? "served" : "distributed", array.text,
                                      describe(array)),
                          remote(array) ? fmt::format("use `{}`", get.request ? "get" : "request") : "its blocks need no fetching");
@@ -158,14 +158,14 @@ void Checker::check_node(const ast::Stmt&, const ast::Get& get) {
 void Checker::check_node(const ast::Stmt& stmt, const ast::Collective& collective) {
   collective_use(stmt, CollectiveKind::collective);
   if (collective.op != ast::AssignOp::add) {
-    report(Code::e_collective, collective.op_span, fmt::format("`collective` has no `{}`, only `+=`", op_word(collective.op)),
+    report(Code::E_COLLECTIVE, collective.op_span, fmt::format("`collective` has no `{}`, only `+=`", op_word(collective.op)),
            "set the scalar to 0.0 before, then `collective x += expression`");
     infer(*collective.value);
     return;
   }
   const SymbolId id = resolve(collective.target, {SymbolKind::scalar});
   if (id != no_symbol && symbol(id).kind != SymbolKind::scalar) {
-    Diagnostic& d = report(Code::e_collective, collective.target.span,
+    Diagnostic& d = report(Code::E_COLLECTIVE, collective.target.span,
                            fmt::format("`collective` sums into a scalar, `{}` is {}", collective.target.text, describe(symbol(id))),
                            symbol(id).kind == SymbolKind::int_ ? "sum into a scalar and convert with `(int)`" : "");
     note(d, id);
@@ -178,7 +178,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::AssertSame& same) {
   collective_use(stmt, CollectiveKind::assert_same);
   const SymbolId id = resolve(same.scalar, {SymbolKind::scalar});
   if (id == no_symbol || symbol(id).kind == SymbolKind::scalar) return;
-  Diagnostic& d = report(Code::e_assert_same, same.scalar.span,
+  Diagnostic& d = report(Code::E_ASSERT_SAME, same.scalar.span,
                          fmt::format("`assert_same` compares a scalar, `{}` is {}", same.scalar.text, describe(symbol(id))));
   note(d, id);
 }
@@ -189,13 +189,13 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Broadcast& broadcast)
   if (mask & (may_int | may_index)) {
     choose_int(*broadcast.source);
   } else if (mask != 0) {
-    report(Code::e_broadcast, broadcast.source->span,
+    report(Code::E_BROADCAST, broadcast.source->span,
            fmt::format("the sending worker is given by an int, not {}", type_words(*broadcast.source, mask)),
            (mask & may_scalar) ? "convert it: `(int)` in parentheses" : "");
   }
   const SymbolId id = resolve_array(broadcast.array, "`broadcast_from` sends");
   if (id == no_symbol || symbol(id).array_kind == ast::ArrayKind::static_) return;
-  Diagnostic& d = report(Code::e_array_kind, broadcast.array.span,
+  Diagnostic& d = report(Code::E_ARRAY_KIND, broadcast.array.span,
                          fmt::format("`broadcast_from` sends a static array, `{}` is {}", broadcast.array.text, describe(symbol(id))));
   note(d, id);
 }
@@ -224,11 +224,11 @@ void Checker::check_node(const ast::Stmt&, const ast::Print& print) {
       choose(e, Type::array);
       return;
     }
-    Diagnostic& d = report(Code::e_print, e.span, "only static and contiguous arrays are printed as a whole",
+    Diagnostic& d = report(Code::E_PRINT, e.span, "only static and contiguous arrays are printed as a whole",
                            "print one of its blocks: `a[i,j]`");
     if (name) note(d, id);
   } else {
-    report(Code::e_print, e.span, "a block expression cannot be printed", "assign it to a temp block and print that");
+    report(Code::E_PRINT, e.span, "a block expression cannot be printed", "assign it to a temp block and print that");
   }
 }
 
@@ -243,7 +243,7 @@ void Checker::check_argument(const ast::Arg& arg, const Symbol* special) {
     return;
   }
   if (const auto* literal = std::get_if<ast::IntLit>(&arg.node)) {
-    report(Code::e_arg, arg.span, fmt::format("{} cannot be an int literal", what), fmt::format("write {}.0", literal->value));
+    report(Code::E_ARG, arg.span, fmt::format("{} cannot be an int literal", what), fmt::format("write {}.0", literal->value));
     return;
   }
   const auto* name = std::get_if<ast::Name>(&arg.node);
@@ -255,12 +255,12 @@ void Checker::check_argument(const ast::Arg& arg, const Symbol* special) {
   if (s.kind == SymbolKind::array) {
     const bool whole = special && (special->name == "blocks_to_list" || special->name == "list_to_blocks" || special->name == "array_copy");
     if (s.contiguous || whole) return;
-    Diagnostic& d = report(Code::e_arg, arg.span, fmt::format("`{}` is {} and cannot be passed as a whole", s.text, describe(s)),
+    Diagnostic& d = report(Code::E_ARG, arg.span, fmt::format("`{}` is {} and cannot be passed as a whole", s.text, describe(s)),
                            "pass one of its blocks; only static and contiguous arrays are passed whole");
     note(d, id);
     return;
   }
-  Diagnostic& d = report(Code::e_arg, arg.span, fmt::format("`{}` is {}; {} is a block, a region, a scalar, an array or a real literal",
+  Diagnostic& d = report(Code::E_ARG, arg.span, fmt::format("`{}` is {}; {} is a block, a region, a scalar, an array or a real literal",
                                                             s.text, describe(s), what),
                          s.kind == SymbolKind::int_ || s.kind == SymbolKind::index
                              ? fmt::format("assign `(scalar){}` to a scalar and pass that", s.text)
@@ -273,7 +273,7 @@ void Checker::check_node(const ast::Stmt&, const ast::Execute& execute) {
   if (id == no_symbol || symbol(id).kind != SymbolKind::special) {
     for (const ast::Arg& arg : execute.args) check_argument(arg, nullptr);
     if (id == no_symbol) return;
-    Diagnostic& d = report(Code::e_execute, execute.special.span,
+    Diagnostic& d = report(Code::E_EXECUTE, execute.special.span,
                            fmt::format("`{}` is {}, not a special", execute.special.text, describe(symbol(id))),
                            symbol(id).kind == SymbolKind::proc ? fmt::format("use `call {}`", execute.special.text) : "");
     note(d, id);
@@ -282,7 +282,7 @@ void Checker::check_node(const ast::Stmt&, const ast::Execute& execute) {
   const Symbol& special = symbol(id);
   for (const ast::Arg& arg : execute.args) check_argument(arg, &special);
   if (execute.args.size() == special.signature.size()) return;
-  Diagnostic& d = report(Code::e_arity, execute.special.span,
+  Diagnostic& d = report(Code::E_ARITY, execute.special.span,
                          fmt::format("`{}` takes {} argument{}, {} {} given", special.text, special.signature.size(),
                                      special.signature.size() == 1 ? "" : "s", execute.args.size(),
                                      execute.args.size() == 1 ? "is" : "are"),
@@ -298,7 +298,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Persistent& persisten
   const bool array = s.kind == SymbolKind::array && (remote(s) || s.array_kind == ast::ArrayKind::static_);
   if ((s.kind == SymbolKind::scalar || array) && !s.predefined) return;
   const char* word = persistent.restore ? "restore_persistent" : "set_persistent";
-  Diagnostic& d = report(Code::e_persist, persistent.item.span,
+  Diagnostic& d = report(Code::E_PERSIST, persistent.item.span,
                          s.predefined ? fmt::format("`{}` is predefined: its value comes from the job's data", s.text)
                                       : fmt::format("`{}` takes a scalar or a static, distributed or served array, `{}` is {}", word,
                                                     s.text, describe(s)),
@@ -319,7 +319,7 @@ void Checker::check_node(const ast::Stmt&, const ast::AssignName& assign) {
     std::string hint;
     if (target.kind == SymbolKind::array) hint = fmt::format("assign to its blocks: `{}[..]`", target.text);
     if (target.kind == SymbolKind::index || target.kind == SymbolKind::subindex) hint = "indices get their values from loops";
-    Diagnostic& d = report(Code::e_lhs, assign.target.span,
+    Diagnostic& d = report(Code::E_LHS, assign.target.span,
                            fmt::format("`{}` is {} and cannot be assigned", assign.target.text, describe(target)), hint);
     note(d, id);
     infer(*assign.value);
@@ -328,7 +328,7 @@ void Checker::check_node(const ast::Stmt&, const ast::AssignName& assign) {
   if (target.predefined) {
     bool bound = false;
     for (const Symbol& s : program_.symbols) bound = bound || (s.kind == SymbolKind::index && (s.lo.symbol == id || s.hi.symbol == id));
-    Diagnostic& d = report(Code::w_assign_predef, assign.target.span,
+    Diagnostic& d = report(Code::W_ASSIGN_PREDEF, assign.target.span,
                            fmt::format("`{}` is predefined; its value comes from the job's data", target.text),
                            bound ? "it bounds an index range, which keeps the value from the job's data" : "");
     note(d, id);

@@ -49,10 +49,6 @@ Lookup SymbolTable::find(int module, const std::string& name) const {
     }
     return result;
   }
-  if (name.find('.', dot + 1) != std::string::npos) {
-    result.malformed = true;
-    return result;
-  }
   const std::string qualifier = name.substr(0, dot), simple = name.substr(dot + 1);
   std::vector<int> candidates{module};
   candidates.insert(candidates.end(), imports(module).begin(), imports(module).end());
@@ -72,6 +68,14 @@ SymbolId SymbolTable::anywhere(const std::string& name, SymbolKind kind) const {
     if (id != no_symbol && symbols_[static_cast<std::size_t>(id)].kind == kind) return id;
   }
   return no_symbol;
+}
+
+std::vector<std::string> SymbolTable::declared(int module) const {
+  std::vector<std::string> result;
+  for (const auto& [name, id] : scopes_[static_cast<std::size_t>(module)].names)
+    if (symbols_[static_cast<std::size_t>(id)].kind != SymbolKind::program) result.push_back(name);
+  std::sort(result.begin(), result.end());  // hash order must not show in messages
+  return result;
 }
 
 std::vector<std::string> SymbolTable::visible(int module, const std::vector<SymbolKind>& kinds) const {

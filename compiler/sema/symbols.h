@@ -15,7 +15,6 @@ namespace sial::sema {
 struct Lookup {
   std::vector<SymbolId> found;  // none: undeclared; several: ambiguous between imported modules
   bool unknown_module = false;  // qualified by a module that is not visible
-  bool malformed = false;       // more than one dot
 };
 
 class SymbolTable {
@@ -33,6 +32,8 @@ class SymbolTable {
   SymbolId anywhere(const std::string& name, SymbolKind kind) const;
   /// Simple names visible from `module` of the kinds wanted (all kinds when empty), for suggestions.
   std::vector<std::string> visible(int module, const std::vector<SymbolKind>& kinds) const;
+  /// Names declared by a module itself.
+  std::vector<std::string> declared(int module) const;
   /// Positions of the modules that `module` imports, each once.
   const std::vector<int>& imports(int module) const { return scopes_[static_cast<std::size_t>(module)].imports; }
 

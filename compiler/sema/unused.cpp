@@ -36,7 +36,7 @@ void warn_unused(const CheckedProgram& program, const std::vector<Routine>& rout
     if (s.hidden || (s.kind != SymbolKind::array && s.kind != SymbolKind::int_ && s.kind != SymbolKind::scalar)) continue;
     const auto [known, added] = data.emplace(s.name, &s);
     if (added || known->second->module == s.module) continue;
-    Diagnostic& d = emitter.report(Code::w_name_collision, s.span, fmt::format("another module of this program declares `{}` too", s.text),
+    Diagnostic& d = emitter.report(Code::W_NAME_COLLISION, s.span, fmt::format("another module of this program declares `{}` too", s.text),
                                    "predefined values and tables are found by plain name at run time: rename one of them");
     d.notes.push_back({known->second->span, fmt::format("`{}` is also declared here", known->second->text)});
   }
@@ -62,12 +62,12 @@ void warn_unused(const CheckedProgram& program, const std::vector<Routine>& rout
   for (const Symbol& s : program.symbols)
     if (s.module == main && !s.hidden && s.kind != SymbolKind::program && used.count(s.id) == 0)
       unused[s.kind == SymbolKind::subindex ? SymbolKind::index : s.kind].push_back(s.id);
-  warn(program, emitter, Code::w_unused_array, "array", "arrays", "used", "", unused[SymbolKind::array]);
-  warn(program, emitter, Code::w_unused_proc, "procedure", "procedures", "called", "no code is made for it", unused[SymbolKind::proc]);
-  warn(program, emitter, Code::w_unused_special, "special", "specials", "executed", "", unused[SymbolKind::special]);
-  warn(program, emitter, Code::w_unused_index, "index", "indices", "used", "", unused[SymbolKind::index]);
-  warn(program, emitter, Code::w_unused_scalar, "scalar", "scalars", "used", "", unused[SymbolKind::scalar]);
-  warn(program, emitter, Code::w_unused_int, "int", "ints", "used", "", unused[SymbolKind::int_]);
+  warn(program, emitter, Code::W_UNUSED_ARRAY, "array", "arrays", "used", "", unused[SymbolKind::array]);
+  warn(program, emitter, Code::W_UNUSED_PROC, "procedure", "procedures", "called", "no code is made for it", unused[SymbolKind::proc]);
+  warn(program, emitter, Code::W_UNUSED_SPECIAL, "special", "specials", "executed", "", unused[SymbolKind::special]);
+  warn(program, emitter, Code::W_UNUSED_INDEX, "index", "indices", "used", "", unused[SymbolKind::index]);
+  warn(program, emitter, Code::W_UNUSED_SCALAR, "scalar", "scalars", "used", "", unused[SymbolKind::scalar]);
+  warn(program, emitter, Code::W_UNUSED_INT, "int", "ints", "used", "", unused[SymbolKind::int_]);
 }
 
 }  // namespace sial::sema
