@@ -1,0 +1,15 @@
+#pragma once
+// What is wrong with a file that the grammar does not accept, or whose closing names disagree. The file is read line by line:
+// a line that is no statement is reported and skipped, closers find their openers by kind and name. Private to the parser.
+
+#include <vector>
+
+#include "compiler/ast/build_tokens.h"
+#include "compiler/diag/diagnostic.h"
+
+namespace sial::parsing {
+
+/// Reports at least one error.
+void diagnose_lines(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter);
+
+}  // namespace sial::parsing

@@ -1,0 +1,24 @@
+#pragma once
+// Parse tree to AST. Private to the parser.
+
+#include <memory>
+
+#include "compiler/ast/ast.h"
+#include "compiler/diag/diagnostic.h"
+#include "compiler/source/buffer.h"
+
+namespace antlr4 {
+class ParserRuleContext;
+}
+
+namespace sial::parsing {
+
+struct BuiltModule {
+  std::unique_ptr<ast::Module> module;
+  bool end_names_agree = true;  // of loops, procedures and the program
+};
+
+/// `unit` is the tree of a compilationUnit that parsed without errors.
+BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file, ast::NodeId& next_id);
+
+}  // namespace sial::parsing

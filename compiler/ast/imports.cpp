@@ -1,0 +1,181 @@
+#include "compiler/ast/imports.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "compiler/ast/build.h"
+
+namespace sial {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string physical_path(const fs::path& path) {
+  std::error_code failed;
+  const fs::path out = fs::weakly_canonical(path, failed);
+  return failed ? path.string() : out.string();
+}
+
+class Loader {
+ public:
+  Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter)
+      : sources_(sources), emitter_(emitter), directories_(include_dirs) {
+    if (const char* path = std::getenv("SIALPATH")) {
+      std::string_view rest = path;
+      while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(':'), rest.size());
+        if (end > 0) directories_.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+    }
+  }
+
+  std::unique_ptr<ast::Compilation> load(const std::string& main_path) {
+    std::string error;
+    std::optional<std::string> text = read_source_file(main_path, error);
+    if (!text) {
+      emitter_.report(Code::E_FILE, {}, fmt::format("cannot read `{}`: {}", main_path, error));
+      return nullptr;
+    }
+    const bool good = load_file(sources_.add(main_path, physical_path(main_path), std::move(*text)));
+    return good && !emitter_.has_errors() ? std::move(compilation_) : nullptr;
+  }
+
+ private:
+  struct Open { FileId file; Span import; };  // a file being loaded, and the import in it that is being followed
+
+  bool load_file(FileId file) {
+    File& state = files_[sources_.canonical_path(file)];
+    state = {file, true, false};
+    std::unique_ptr<ast::Module> module = parse_module(sources_, file, emitter_, next_id_);
+    bool good = module != nullptr;
+    if (module) {
+      open_.push_back({file, {}});
+      for (ast::Import& import : module->imports) good = follow(import) && good;
+      open_.pop_back();
+    }
+    if (good) compilation_->modules.push_back(std::move(module));
+    File& finished = files_[sources_.canonical_path(file)];
+    finished.open = false;
+    finished.good = good;
+    return good;
+  }
+
+  bool follow(ast::Import& import) {
+    open_.back().import = import.span;
+    const std::optional<fs::path> path = find(import);
+    if (!path) return false;
+    const auto known = files_.find(physical_path(*path));
+    if (known != files_.end()) {
+      import.resolved = known->second.file;
+      if (known->second.open) {
+        report_cycle(import, known->second.file);
+        return false;
+      }
+      if (!known->second.good) report_failed(import, known->second.file);
+      return known->second.good;
+    }
+    std::string error;
+    std::optional<std::string> text = read_source_file(path->string(), error);
+    if (!text) {
+      emitter_.report(Code::E_IMPORT, import.span, fmt::format("cannot read `{}`: {}", path->string(), error));
+      return false;
+    }
+    import.resolved = sources_.add(path->string(), physical_path(*path), std::move(*text));
+    const bool good = load_file(import.resolved);
+    if (!good) report_failed(import, import.resolved);
+    return good;
+  }
+
+  std::optional<fs::path> find(const ast::Import& import) {
+    const fs::path wanted = import.path;
+    std::error_code ignored;
+    if (fs::is_regular_file(wanted, ignored)) return wanted;
+    const fs::path own = fs::path(sources_.name(open_.back().file)).parent_path();
+    std::vector<fs::path> searched;
+    if (!wanted.is_absolute()) {
+      searched.push_back(own.empty() ? fs::path(".") : own);
+      for (const std::string& d : directories_) searched.emplace_back(d);
+      for (const fs::path& directory : searched) {
+        const fs::path candidate = directory == "." ? wanted : directory / wanted;
+        if (fs::is_regular_file(candidate, ignored)) return candidate;
+      }
+    }
+    std::string hint = "name its directory with -I, or in the environment variable SIALPATH";
+    Diagnostic& d = emitter_.report(Code::E_IMPORT, import.span, fmt::format("the file `{}` is not found", import.path), hint);
+    if (!searched.empty()) {
+      std::string list;
+      for (const fs::path& directory : searched) {
+        const std::string name = fmt::format("`{}`", directory.string());
+        if (list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
+      }
+      d.notes.push_back({{}, "searched in the working directory, and in " + list});
+    }
+    return std::nullopt;
+  }
+
+  void report_cycle(const ast::Import& import, FileId again) {
+    std::string chain;
+    std::size_t first = 0;
+    while (open_[first].file != again) ++first;
+    for (std::size_t i = first; i < open_.size(); ++i) chain += fmt::format("`{}` imports ", sources_.name(open_[i].file));
+    chain += fmt::format("`{}`", sources_.name(again));
+    Diagnostic& d = emitter_.report(Code::E_IMPORT_CYCLE, import.span,
+                                    open_.size() - first == 1 ? "the file imports itself" : "the imports form a circle: " + chain,
+                                    "move the common declarations to a file of their own");
+    for (std::size_t i = first; i + 1 < open_.size(); ++i) d.notes.push_back({open_[i].import, "through this import"});
+  }
+
+  void report_failed(const ast::Import& import, FileId file) {
+    // A file that fails because it is part of a circle has been explained where the circle closes.
+    for (const Diagnostic& d : emitter_.all())
+      if (d.code == Code::E_IMPORT_CYCLE) return;
+    emitter_.report(Code::E_IMPORT, import.span, fmt::format("the imported file `{}` has errors", sources_.name(file)));
+  }
+
+  struct File { FileId file = -1; bool open = false, good = false; };
+
+  SourceManager& sources_;
+  Emitter& emitter_;
+  std::vector<std::string> directories_;
+  std::unique_ptr<ast::Compilation> compilation_ = std::make_unique<ast::Compilation>();
+  std::map<std::string, File> files_;  // by canonical path
+  std::vector<Open> open_;
+  ast::NodeId next_id_ = 1;
+};
+
+}  // namespace
+
+std::optional<std::string> read_source_file(const std::string& path, std::string& error) {
+  std::error_code failed;
+  if (fs::is_directory(path, failed)) {
+    error = "it is a directory";
+    return std::nullopt;
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    error = std::strerror(errno);
+    return std::nullopt;
+  }
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (in.bad()) {
+    error = std::strerror(errno);
+    return std::nullopt;
+  }
+  return text;
+}
+
+std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
+                                                   const std::vector<std::string>& include_dirs, Emitter& emitter) {
+  return Loader(sources, include_dirs, emitter).load(main_path);
+}
+
+}  // namespace sial

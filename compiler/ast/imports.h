@@ -1,0 +1,24 @@
+#pragma once
+// From the main file to the whole compilation: finds imported files, parses each physical file once, refuses cycles.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ast/ast.h"
+#include "compiler/diag/diagnostic.h"
+#include "compiler/source/buffer.h"
+
+namespace sial {
+
+/// Reads `main_path` and everything it imports. A path in an import is tried as it stands (relative to the working
+/// directory), then in the importing file's directory, in `include_dirs` in order, and in those of SIALPATH. Null when the
+/// main file could not be read or any file has errors; all of them are reported, each file's own errors once.
+std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
+                                                   const std::vector<std::string>& include_dirs, Emitter& emitter);
+
+/// The file's text; nullopt with a message in `error` when it cannot be read.
+std::optional<std::string> read_source_file(const std::string& path, std::string& error);
+
+}  // namespace sial
