@@ -1,0 +1,184 @@
+// sialc: the command line of the compiler. Everything it does is in the libraries; this file maps options to calls and
+// outcomes to exit codes (0 fine, 1 errors in the program, 2 usage or I/O).
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "compiler/ast/build.h"
+#include "compiler/ast/imports.h"
+#include "compiler/ast/print.h"
+#include "compiler/diag/render.h"
+#include "compiler/diag/table.h"
+#include "runtime/base/error.h"
+
+namespace {
+
+using namespace sial;
+
+struct Options {
+  std::string input, output, emit, dump_after, explain_code, error_format = "text", disassemble;
+  std::vector<std::string> include_dirs, search_paths, warnings;
+  int optimisation = 0;
+  bool no_warnings = false, syntax_only = false;
+};
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+int usage_error(const std::string& message) {
+  fmt::print(stderr, "sialc: error: {}\n", message);
+  return exit_usage_or_io;
+}
+
+/// Words behind -W: error, error=GROUP, no-GROUP, GROUP. False, with a message, for a group that no warning belongs to.
+bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
+  for (const std::string& word : words) {
+    std::string group = word;
+    std::vector<std::string>* list = &out.enabled;
+    if (word == "error") {
+      out.all_errors = true;
+      continue;
+    }
+    if (word.rfind("error=", 0) == 0) {
+      group = word.substr(6);
+      list = &out.as_error;
+    } else if (word.rfind("no-", 0) == 0) {
+      group = word.substr(3);
+      list = &out.disabled;
+    }
+    bool known = group == "all" && list == &out.enabled;
+    for (const DiagnosticRow& row : diagnostic_rows()) known = known || (row.severity == Severity::warning && in_group(row, group));
+    if (!known) {
+      std::string hint;
+      for (const std::string_view code : similar_codes("W-" + group))
+        if (code.front() == 'W') hint += (hint.empty() ? "; similar: " : ", ") + std::string(code);
+      usage_error(fmt::format("-W{}: no warning is called `{}`{} (`sialc --explain list` shows all)", word, group, hint));
+      return false;
+    }
+    list->push_back(group);
+  }
+  return true;
+}
+
+int explain_code(const std::string& code) {
+  if (code == "list") {
+    fmt::print("{}", explain_list());
+    return exit_ok;
+  }
+  if (const DiagnosticRow* row = find_row(code)) {
+    fmt::print("{}", explain(*row));
+    return exit_ok;
+  }
+  std::string hint;
+  for (const std::string_view near : similar_codes(code)) hint += (hint.empty() ? "; did you mean " : ", ") + std::string(near);
+  return usage_error(fmt::format("there is no diagnostic `{}`{}{}", code, hint, hint.empty() ? "; `sialc --explain list` shows all" : "?"));
+}
+
+int show_tokens(const std::string& path) {
+  std::string error;
+  std::optional<std::string> text = read_source_file(path, error);
+  if (!text) return usage_error(fmt::format("cannot read `{}`: {}", path, error));
+  SourceManager sources;
+  const FileId file = sources.add(path, path, std::move(*text));
+  fmt::print("{}", print_tokens(sources, file));
+  return exit_ok;
+}
+
+void show_diagnostics(const Emitter& emitter, const SourceManager& sources, bool json) {
+  std::string out;
+  for (const Diagnostic& d : in_source_order(emitter.all())) out += json ? render_json(d, sources) : render_text(d, sources);
+  if (!json)
+    if (const std::string count = count_text(emitter.error_count(), emitter.warning_count()); !count.empty()) out += count + "\n";
+  std::fputs(out.c_str(), stderr);
+}
+
+bool main_file_missing(const Emitter& emitter) {
+  for (const Diagnostic& d : emitter.all())
+    if (d.code == Code::E_FILE) return true;
+  return false;
+}
+
+int compile(const Options& options, const WarningOptions& warnings) {
+  SourceManager sources;
+  Emitter emitter(warnings);
+  std::vector<std::string> directories = options.include_dirs;
+  for (const std::string& list : options.search_paths)
+    for (std::string& directory : split(list, ':')) directories.push_back(std::move(directory));
+  const auto compilation = load_compilation(sources, options.input, directories, emitter);
+  show_diagnostics(emitter, sources, options.error_format == "json");
+  if (main_file_missing(emitter)) return exit_usage_or_io;
+  if (!compilation || emitter.has_errors()) return exit_program_error;
+  if (options.emit == "ast") fmt::print("{}", print_ast(*compilation, sources));
+  if (options.emit == "ast-json") fmt::print("{}", ast_to_json(*compilation, sources));
+  return exit_ok;
+}
+
+int run(int argc, char** argv) {
+  Options o;
+  bool version = false;
+  CLI::App app{"sialc: compiles SIAL programs to modules for sialrun"};
+  app.option_defaults()->always_capture_default(false);
+  app.add_option("program", o.input, "source file (.sialx)");
+  app.add_option("-o", o.output, "module to write (default: the source's name with .siox)");
+  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->allow_extra_args(false);
+  app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")->allow_extra_args(false);
+  app.add_option("-O", o.optimisation, "optimisation level 0, 1 or 2")->check(CLI::Range(0, 2));
+  app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir"}));
+  app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
+  app.add_option("--explain", o.explain_code, "explain a diagnostic code, or `list` them");
+  app.add_option("--error-format", o.error_format, "text, or json (one object per line)")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
+  app.add_flag("-w", o.no_warnings, "no warnings");
+  app.add_option("--disassemble", o.disassemble, "print a module (.siox)");
+  app.add_flag("--syntax-only", o.syntax_only, "stop after parsing");
+  app.add_flag("--version", version, "print the version");
+  app.footer("Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files.");
+
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i) arguments.emplace_back(std::string(argv[i]) == "-sp" ? "--search-path" : argv[i]);
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(fmt::format("{}; `sialc --help` shows the options", error.what()));
+  }
+
+  if (version) {
+    fmt::print("sialc {}\n", SIALX_VERSION);
+    return exit_ok;
+  }
+  if (!o.explain_code.empty()) return explain_code(o.explain_code);
+  if (o.input.empty()) return usage_error("no source file given; `sialc --help` shows the options");
+  if (o.emit == "tokens") return show_tokens(o.input);
+  WarningOptions warnings;
+  warnings.none = o.no_warnings;
+  if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
+  return compile(o, warnings);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const sial::SialError& error) {
+    fmt::print(stderr, "sialc: error: {}\n", error.what());
+    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
+    return sial::exit_usage_or_io;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sialc: error: {}\n", error.what());
+    return sial::exit_usage_or_io;
+  }
+}
