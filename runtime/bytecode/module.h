@@ -26,24 +26,54 @@ enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 }
 /// What an instruction does with a block operand (or argument).
 enum class Intent : std::int32_t { read = 0, write = 1, update = 2 };
 
-struct IntVar { std::string name; bool predefined = false; std::int32_t initial = 0; };
-struct ScalarVar { std::string name; bool predefined = false; double initial = 0.0; };
+struct IntVar {
+  std::string name;
+  bool predefined = false;
+  std::int32_t initial = 0;
+  bool operator==(const IntVar&) const = default;
+};
+struct ScalarVar {
+  std::string name;
+  bool predefined = false;
+  double initial = 0.0;
+  bool operator==(const ScalarVar&) const = default;
+};
 
 /// A range bound: a literal, or the slot of a predefined int.
-struct Bound { bool symbolic = false; std::int32_t value = 0; };
+struct Bound {
+  bool symbolic = false;
+  std::int32_t value = 0;
+  bool operator==(const Bound&) const = default;
+};
 
 /// `lo`/`hi` are unused for kind sub, whose `parent` is an index row; parent is -1 otherwise.
-struct IndexRow { std::string name; IndexKind kind = IndexKind::simple; Bound lo, hi; std::int32_t parent = -1; };
+struct IndexRow {
+  std::string name;
+  IndexKind kind = IndexKind::simple;
+  Bound lo, hi;
+  std::int32_t parent = -1;
+  bool operator==(const IndexRow&) const = default;
+};
 
 struct ArrayRow {
   std::string name;
   ArrayKind kind = ArrayKind::temp;
   bool predefined = false, sparse = false;
   std::vector<std::int32_t> dims;  // index rows, 1..6
+  bool operator==(const ArrayRow&) const = default;
 };
 
-struct SpecialRow { std::string name; std::string signature; };  // letters r, w, u in lower case
-struct ProcRow { std::string name; std::int32_t entry = 0, end = 0; };  // code [entry, end), last instruction is ret
+struct SpecialRow {
+  std::string name;
+  std::string signature;  // letters r, w, u in lower case
+  bool operator==(const SpecialRow&) const = default;
+};
+
+struct ProcRow {
+  std::string name;
+  std::int32_t entry = 0, end = 0;  // code [entry, end), last instruction is ret
+  bool operator==(const ProcRow&) const = default;
+};
 
 enum class LoopKind : std::int32_t { do_ = 0, sub = 1, pardo = 2 };
 
@@ -57,17 +87,23 @@ struct LoopRow {
   std::int32_t pragma = -1;           // string pool entry or -1 (fragment pragmas are already where clauses)
   bool rank_dependent = false;        // exit in a pardo, or where clauses/surrounding control that may differ between ranks:
                                       // the static schedule is forced (design 3.2)
+  bool operator==(const LoopRow&) const = default;
 };
 
 /// One entry of a block reference. `index` is an index row, or -1 for the wild `*` (allocate/deallocate only).
 /// `as_simple`: written `(index) i`: the segment number of i used as the value of a simple index, extent 1.
-struct RefEntry { std::int32_t index = -1; bool as_simple = false; };
+struct RefEntry {
+  std::int32_t index = -1;
+  bool as_simple = false;
+  bool operator==(const RefEntry&) const = default;
+};
 
 /// A block reference. Labels for block algebra are the (index, as_simple) pairs.
 struct RefRow {
   std::int32_t array = 0;
   Intent intent = Intent::read;
   std::vector<RefEntry> entries;  // as many as the array has dimensions
+  bool operator==(const RefRow&) const = default;
 };
 
 /// A region of a contiguous local: int registers holding the inclusive segment bounds, per dimension.
@@ -75,19 +111,30 @@ struct RegionRow {
   std::int32_t array = 0;
   Intent intent = Intent::read;
   std::vector<std::int32_t> lo, hi;
+  bool operator==(const RegionRow&) const = default;
 };
 
 enum class ArgKind : std::int32_t { block = 0, region = 1, scalar = 2, array = 3, real_literal = 4, int_literal = 5 };
 /// An argument of execute or of a gpu statement: row of the table its kind names (scalar: variable slot;
 /// real_literal: literal pool entry; int_literal: the value itself).
-struct ArgRow { ArgKind kind = ArgKind::block; std::int32_t id = 0; Intent intent = Intent::read; };
+struct ArgRow {
+  ArgKind kind = ArgKind::block;
+  std::int32_t id = 0;
+  Intent intent = Intent::read;
+  bool operator==(const ArgRow&) const = default;
+};
 
 struct Instruction {
   Opcode op = Opcode::halt;
   std::int32_t a = 0, b = 0, c = 0, d = 0;
+  bool operator==(const Instruction&) const = default;
 };
 
-struct SourcePlace { std::int32_t file = 0, line = 0, column = 0; };  // file: row of `files`; line and column from 1
+/// `file` is a row of `files`; line and column count from 1.
+struct SourcePlace {
+  std::int32_t file = 0, line = 0, column = 0;
+  bool operator==(const SourcePlace&) const = default;
+};
 
 struct Module {
   std::string program;          // name after `sial`, lower case
@@ -112,6 +159,7 @@ struct Module {
   std::vector<Instruction> code;      // main body starts at `main_entry` and ends in halt
   std::vector<SourcePlace> places;    // one per instruction
   std::int32_t main_entry = 0;
+  bool operator==(const Module&) const = default;
 };
 
 }  // namespace sial
