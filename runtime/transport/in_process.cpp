@@ -11,14 +11,24 @@
 
 namespace sial {
 
-NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers) : workers(worker_count) {
-  SIAL_CHECK(worker_count > 0 && servers >= 0, "{} workers, {} servers", worker_count, servers);
-  if (ranks_per_node <= 0) ranks_per_node = worker_count;
-  for (int r = 0; r < worker_count + servers; ++r) {
-    if (r >= worker_count || r % ranks_per_node == 0) ranks.emplace_back();
-    ranks.back().push_back(r);
-    node_of.push_back(static_cast<int>(ranks.size()) - 1);
-    if (servers > 0 ? r >= worker_count : ranks.back().size() == 1) home_nodes.push_back(node_of.back());
+NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers)
+    : NodeLayout(std::vector<int>(static_cast<std::size_t>(worker_count + servers), 0), ranks_per_node, servers) {}
+
+NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers) : workers(static_cast<int>(host_of.size()) - servers) {
+  SIAL_CHECK(workers > 0 && servers >= 0, "{} workers, {} servers", workers, servers);
+  std::map<int, int> filling;  // host → the node that takes its next worker
+  for (int r = 0; r < static_cast<int>(host_of.size()); ++r) {
+    const auto open = r < workers ? filling.find(host_of[static_cast<std::size_t>(r)]) : filling.end();
+    const bool joins = open != filling.end() &&
+                       (ranks_per_node <= 0 || static_cast<int>(ranks[static_cast<std::size_t>(open->second)].size()) < ranks_per_node);
+    const int node = joins ? open->second : static_cast<int>(ranks.size());
+    if (!joins) {
+      ranks.emplace_back();
+      if (r < workers) filling[host_of[static_cast<std::size_t>(r)]] = node;
+      if (servers == 0 || r >= workers) home_nodes.push_back(node);
+    }
+    ranks[static_cast<std::size_t>(node)].push_back(r);
+    node_of.push_back(node);
   }
 }
 

@@ -1,0 +1,158 @@
+#include "runtime/transport/mpi.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "runtime/base/check.h"
+#include "runtime/transport/collective.h"
+#include "runtime/transport/mpi_requests.h"
+#include "runtime/transport/mpi_support.h"
+
+namespace sial {
+
+namespace {
+
+/// What all workers exchange at each collective: enough to agree on it, and the number of a sum.
+struct Arrival {
+  CollectiveRecord record;
+  double value = 0;
+};
+
+class MpiTransport final : public ExchangeTransport {
+ public:
+  MpiTransport(int* argc, char*** argv, const MpiOptions& options) : world_(argc, argv, options), server_(world_), client_(world_) {
+    if (node_count() > 1 && !is_server())
+      helper_ = std::thread([this] {
+        try {
+          server_.run(stop_helper_);
+        } catch (...) {
+          world_.set_helper_error(std::current_exception());
+        }
+      });
+  }
+  ~MpiTransport() override { join_helper(StopServing::now); }
+
+  int rank() const override { return world_.rank; }
+  int size() const override { return world_.layout->workers; }
+  int node() const override { return world_.layout->node_of[static_cast<std::size_t>(world_.rank)]; }
+  int node_count() const override { return static_cast<int>(world_.layout->ranks.size()); }
+  const std::vector<int>& ranks_of_node(int node) const override { return world_.layout->ranks[static_cast<std::size_t>(node)]; }
+  const std::vector<int>& home_nodes() const override { return world_.layout->home_nodes; }
+  bool is_server() const override { return world_.rank >= size(); }
+
+  std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override { return world_.map(world_.node, bytes, purpose); }
+
+  void set_service(Service* service) override { server_.set_service(service); }
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                                          std::span<std::byte> reply_buffer, Priority priority) override {
+    SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
+    SIAL_CHECK(to >= 0 && to < world_.layout->total(), "request to rank {}", to);
+    return client_.request(to, header, payload, reply_buffer, priority);
+  }
+  void serve_forever() override {
+    SIAL_CHECK(is_server(), "rank {} is no server", rank());
+    server_.run(stop_helper_);
+    world_.finished = true;
+  }
+  void finish() override {
+    if (world_.finished) return;
+    end_collective();
+    if (rank() == 0) client_.send_end();
+    join_helper(StopServing::when_drained);
+    world_.finished = true;
+  }
+
+  void pause() override;
+  double now() const override { return MPI_Wtime() - start_; }
+  [[noreturn]] void abort_job(const std::string& message, int exit_code) override { world_.abort(message, exit_code); }
+
+ protected:
+  Parts exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override;
+
+ private:
+  void join_helper(StopServing how) {
+    stop_helper_ = how;
+    if (helper_.joinable()) helper_.join();
+  }
+  void broadcast_part(std::vector<std::byte>& part, int root);
+
+  MpiWorld world_;
+  RequestServer server_;
+  RequestClient client_;
+  std::thread helper_;
+  std::atomic<StopServing> stop_helper_{StopServing::no};
+  const double start_ = MPI_Wtime();
+  std::chrono::steady_clock::time_point last_pause_, wait_began_;
+};
+
+void MpiTransport::pause() {
+  if (std::this_thread::get_id() == helper_.get_id()) {
+    std::this_thread::yield();
+    return;
+  }
+  world_.look_for_end();
+  // Pauses in quick succession are one wait: after a millisecond of it, sleep instead of taking a core from those who compute.
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_pause_ > std::chrono::microseconds(200)) wait_began_ = now;
+  if (now - wait_began_ > std::chrono::milliseconds(1)) {
+    std::this_thread::sleep_for(std::chrono::microseconds(30));
+  } else {
+    std::this_thread::yield();
+  }
+  last_pause_ = std::chrono::steady_clock::now();
+}
+
+void MpiTransport::broadcast_part(std::vector<std::byte>& part, int root) {
+  for (std::size_t at = 0; at < part.size(); at += world_.options.message_bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int n = static_cast<int>(std::min(world_.options.message_bytes, part.size() - at));
+    check_mpi(MPI_Ibcast(part.data() + at, n, MPI_BYTE, root, world_.workers, &request), "broadcasting");
+    world_.wait(request, "broadcasting");
+  }
+}
+
+ExchangeTransport::Parts MpiTransport::exchange(const CollectiveRecord& record, std::span<const std::byte> mine) {
+  SIAL_CHECK(!is_server(), "collective of server {}", rank());
+  const auto ranks = static_cast<std::size_t>(size());
+  Arrival me{record, 0};
+  if (record.operation == CollectiveOperation::sum) std::memcpy(&me.value, mine.data(), sizeof me.value);
+  std::vector<Arrival> all(ranks);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, world_.workers, &request), "meeting the other ranks");
+  world_.wait(request, "meeting the other ranks");
+  for (std::size_t r = 1; r < ranks; ++r)
+    if (!agree(all[0].record, all[r].record)) throw mismatch_error(0, all[0].record, static_cast<int>(r), all[r].record, namer());
+
+  Parts parts(ranks);
+  switch (record.operation) {
+    case CollectiveOperation::barrier: break;
+    case CollectiveOperation::sum:
+      for (std::size_t r = 0; r < ranks; ++r) {
+        const auto bytes = std::as_bytes(std::span(&all[r].value, 1));
+        parts[r].assign(bytes.begin(), bytes.end());
+      }
+      break;
+    case CollectiveOperation::broadcast: {
+      auto& part = parts[static_cast<std::size_t>(record.root)];
+      part.resize(static_cast<std::size_t>(record.bytes));
+      if (rank() == record.root) part.assign(mine.begin(), mine.end());
+      broadcast_part(part, record.root);
+      break;
+    }
+    case CollectiveOperation::gather:
+      for (std::size_t r = 0; r < ranks; ++r) {
+        parts[r].resize(static_cast<std::size_t>(all[r].record.bytes));
+        if (static_cast<int>(r) == rank()) parts[r].assign(mine.begin(), mine.end());
+        broadcast_part(parts[r], static_cast<int>(r));
+      }
+      break;
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& options) { return std::make_unique<MpiTransport>(argc, argv, options); }
+
+}  // namespace sial

@@ -1,0 +1,312 @@
+#include "runtime/transport/mpi_requests.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace sial {
+
+namespace {
+
+constexpr int slots_per_rank = 4096;     // tags stay below 32767, the least upper bound MPI grants
+constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones need a second message
+
+/// Begins the message tag_demand or tag_prefetch; the request's header follows.
+struct Envelope {
+  std::int64_t payload_bytes = 0, reply_capacity = 0;
+  std::int32_t slot = 0, unused = 0;
+};
+struct ReplyEnvelope {
+  std::int64_t header_bytes = 0, payload_bytes = 0;
+  std::byte header[inline_bytes];
+};
+
+int payload_tag(int slot) { return MpiWorld::first_data_tag + 3 * slot; }
+int reply_tag(int slot) { return payload_tag(slot) + 1; }
+int reply_payload_tag(int slot) { return payload_tag(slot) + 2; }
+
+/// Calls f(pointer, bytes) for the pieces in which `bytes` travel; both sides cut alike.
+template <class Byte, class F>
+void for_pieces(Byte* data, std::size_t bytes, std::size_t piece, const F& f) {
+  for (std::size_t at = 0; at < bytes; at += piece) f(data + at, static_cast<int>(std::min(piece, bytes - at)));
+}
+
+bool all_done(std::vector<MPI_Request>& requests) {
+  int done = 1;
+  if (!requests.empty()) check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "exchanging blocks");
+  return done != 0;
+}
+
+void receive(MpiWorld& w, std::span<std::byte> into, int from, int tag, std::vector<MPI_Request>& requests) {
+  for_pieces(into.data(), into.size(), w.options.message_bytes, [&](std::byte* p, int n) {
+    requests.push_back(MPI_REQUEST_NULL);
+    check_mpi(MPI_Irecv(p, n, MPI_BYTE, from, tag, w.requests, &requests.back()), "receiving a block");
+  });
+}
+
+void send(MpiWorld& w, std::span<const std::byte> data, int to, int tag, std::vector<MPI_Request>& requests) {
+  for_pieces(data.data(), data.size(), w.options.message_bytes, [&](const std::byte* p, int n) {
+    requests.push_back(MPI_REQUEST_NULL);
+    check_mpi(MPI_Isend(p, n, MPI_BYTE, to, tag, w.requests, &requests.back()), "sending a block");
+  });
+}
+
+}  // namespace
+
+// ---- the owner's side
+
+struct RequestServer::Job {
+  int from = 0;
+  Envelope envelope;
+  std::vector<std::byte> header;
+  std::span<std::byte> payload;
+  Reply reply;
+  ReplyEnvelope reply_envelope;
+  bool served = false;
+  std::vector<MPI_Request> requests;
+};
+
+RequestServer::RequestServer(MpiWorld& world) : world_(world) {}
+RequestServer::~RequestServer() = default;
+
+void RequestServer::set_service(Service* service) {
+  const std::lock_guard lock(service_mutex_);
+  service_ = service;
+}
+
+void RequestServer::run(const std::atomic<StopServing>& stop) {
+  Backoff backoff(std::chrono::microseconds(100));
+  while (stop != StopServing::now) {
+    if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty()) return;
+    bool busy = false;
+    for (auto job = jobs_.begin(); job != jobs_.end();) {
+      if (advance(*job)) {
+        job = jobs_.erase(job);
+        busy = true;
+      } else {
+        ++job;
+      }
+    }
+    while (accept(MpiWorld::tag_demand)) busy = true;
+    if (accept(MpiWorld::tag_prefetch)) busy = true;  // one at a time: demand comes first
+    if (accept(MpiWorld::tag_abort) || accept(MpiWorld::tag_end)) busy = true;
+    if (busy) {
+      backoff.reset();
+    } else {
+      backoff.idle();
+    }
+  }
+}
+
+bool RequestServer::accept(int tag) {
+  const bool request = tag == MpiWorld::tag_demand || tag == MpiWorld::tag_prefetch;
+  if (request) {
+    const std::lock_guard lock(service_mutex_);
+    if (!service_) return false;  // waits at MPI's door
+  }
+  int found = 0;
+  MPI_Message message;
+  MPI_Status status;
+  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, tag, world_.requests, &found, &message, &status), "looking for requests");
+  if (!found) return false;
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  std::vector<std::byte> data(static_cast<std::size_t>(bytes));
+  check_mpi(MPI_Mrecv(data.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "receiving a request");
+  if (tag == MpiWorld::tag_end) {
+    end_seen_ = true;
+  } else if (tag == MpiWorld::tag_abort) {
+    int exit_code = 0;
+    std::memcpy(&exit_code, data.data(), sizeof exit_code);
+    world_.abort_for_other_host(std::string(reinterpret_cast<const char*>(data.data()) + sizeof exit_code, data.size() - sizeof exit_code), exit_code);
+  } else {
+    Job& job = jobs_.emplace_back();
+    job.from = status.MPI_SOURCE;
+    std::memcpy(&job.envelope, data.data(), sizeof job.envelope);
+    job.header.assign(data.begin() + sizeof job.envelope, data.end());
+    if (job.envelope.payload_bytes > 0) {
+      const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
+      {
+        const std::lock_guard lock(service_mutex_);
+        job.payload = service_->payload_buffer(job.from, job.header, size);
+      }
+      SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
+      job.payload = job.payload.first(size);
+      receive(world_, job.payload, job.from, payload_tag(job.envelope.slot), job.requests);
+    }
+    if (advance(job)) jobs_.pop_back();
+  }
+  return true;
+}
+
+bool RequestServer::advance(Job& job) {
+  if (!all_done(job.requests)) return false;
+  if (!job.served) {
+    start_serving(job);
+    if (!all_done(job.requests)) return false;
+  }
+  if (job.reply.release) {
+    const std::lock_guard lock(service_mutex_);
+    job.reply.release();
+  }
+  return true;
+}
+
+void RequestServer::start_serving(Job& job) {
+  {
+    const std::lock_guard lock(service_mutex_);
+    SIAL_CHECK(service_ != nullptr, "the service went away while rank {} was sending", job.from);
+    job.reply = service_->serve(job.from, job.header, job.payload);
+  }
+  job.served = true;
+  job.requests.clear();
+  const Reply& reply = job.reply;
+  SIAL_CHECK(static_cast<std::int64_t>(reply.payload.size()) <= job.envelope.reply_capacity, "reply of {} bytes into a buffer of {}",
+             reply.payload.size(), job.envelope.reply_capacity);
+  job.reply_envelope.header_bytes = static_cast<std::int64_t>(reply.header.size());
+  job.reply_envelope.payload_bytes = static_cast<std::int64_t>(reply.payload.size());
+  std::memcpy(job.reply_envelope.header, reply.header.data(), std::min(inline_bytes, reply.header.size()));
+  send(world_, std::as_bytes(std::span(&job.reply_envelope, 1)), job.from, reply_tag(job.envelope.slot), job.requests);
+  if (reply.header.size() > inline_bytes) send(world_, std::span(reply.header).subspan(inline_bytes), job.from, reply_tag(job.envelope.slot), job.requests);
+  // As many pieces as the requester has posted receives for, the last ones perhaps short or empty.
+  std::size_t at = 0;
+  for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity), world_.options.message_bytes,
+             [&](const std::byte*, int room) {
+               const std::size_t n = std::min(static_cast<std::size_t>(room), reply.payload.size() - at);
+               job.requests.push_back(MPI_REQUEST_NULL);
+               check_mpi(MPI_Isend(reply.payload.data() + at, static_cast<int>(n), MPI_BYTE, job.from, reply_payload_tag(job.envelope.slot),
+                                   world_.requests, &job.requests.back()),
+                         "sending a block");
+               at += n;
+             });
+}
+
+// ---- the requester's side
+
+struct RequestClient::Flight {
+  int to = 0, slot = 0;
+  std::vector<std::byte> envelope;
+  ReplyEnvelope reply_envelope;
+  std::vector<std::byte> reply_header;
+  std::vector<MPI_Request> requests;
+  bool header_complete = false, landed = false;
+  std::size_t bytes_out = 0;
+  std::chrono::steady_clock::time_point issued;
+};
+
+class MpiPendingRequest final : public PendingRequest {
+ public:
+  MpiPendingRequest(RequestClient& client, std::unique_ptr<RequestClient::Flight> flight) : client_(client), flight_(std::move(flight)) {}
+  ~MpiPendingRequest() override {
+    Backoff backoff(std::chrono::microseconds(50));
+    while (!flight_->landed) {
+      try {
+        if (test()) break;
+      } catch (...) {  // the job is ending with an error: MPI may still write to this flight's buffers, so it is left to the process
+        flight_.release();
+        return;
+      }
+      backoff.idle();
+    }
+  }
+  bool test() override;
+  void wait() override {
+    Backoff backoff(std::chrono::microseconds(50));
+    while (!test()) backoff.idle();
+  }
+  std::span<const std::byte> reply_header() const override { return flight_->reply_header; }
+  std::size_t reply_bytes() const override { return static_cast<std::size_t>(flight_->reply_envelope.payload_bytes); }
+
+ private:
+  friend class RequestClient;
+  static bool land(RequestClient& client, RequestClient::Flight& flight);
+
+  RequestClient& client_;
+  std::unique_ptr<RequestClient::Flight> flight_;
+};
+
+/// Moves the flight on; true when everything has arrived. Gives its slot back then.
+bool MpiPendingRequest::land(RequestClient& client, RequestClient::Flight& f) {
+  if (f.landed) return true;
+  if (!all_done(f.requests)) return false;
+  if (!f.header_complete) {
+    f.header_complete = true;
+    f.requests.clear();
+    const auto size = static_cast<std::size_t>(f.reply_envelope.header_bytes);
+    f.reply_header.resize(size);
+    std::memcpy(f.reply_header.data(), f.reply_envelope.header, std::min(size, inline_bytes));
+    if (size > inline_bytes) {
+      receive(client.world_, std::span(f.reply_header).subspan(inline_bytes), f.to, reply_tag(f.slot), f.requests);
+      if (!all_done(f.requests)) return false;
+    }
+  }
+  f.landed = true;
+  client.free_slots_.push_back(f.slot);
+  client.flights_.remove(&f);
+  return true;
+}
+
+bool MpiPendingRequest::test() {
+  client_.world_.look_for_end();
+  if (!land(client_, *flight_)) return false;
+  const auto& network = client_.world_.options.network;
+  if (!network) return true;
+  double seconds = 2 * network->latency;
+  if (network->bandwidth > 0) seconds += static_cast<double>(flight_->bytes_out + reply_bytes()) / network->bandwidth;
+  return std::chrono::steady_clock::now() - flight_->issued >= std::chrono::duration<double>(seconds);
+}
+
+RequestClient::RequestClient(MpiWorld& world) : world_(world) {
+  for (int s = 0; s < slots_per_rank; ++s) free_slots_.push_back(s);
+}
+
+int RequestClient::take_slot() {
+  Backoff backoff(std::chrono::microseconds(50));
+  while (free_slots_.empty()) {
+    world_.look_for_end();
+    const auto all = flights_;
+    for (Flight* f : all) MpiPendingRequest::land(*this, *f);
+    backoff.idle();
+  }
+  const int slot = free_slots_.front();  // the one unused for longest
+  free_slots_.pop_front();
+  return slot;
+}
+
+std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                                                       std::span<std::byte> reply_buffer, Priority priority) {
+  world_.look_for_end();
+  auto flight = std::make_unique<Flight>();
+  Flight& f = *flight;
+  f.to = to;
+  f.slot = take_slot();
+  f.bytes_out = header.size() + payload.size();
+  f.issued = std::chrono::steady_clock::now();
+  Envelope envelope;
+  envelope.payload_bytes = static_cast<std::int64_t>(payload.size());
+  envelope.reply_capacity = static_cast<std::int64_t>(reply_buffer.size());
+  envelope.slot = f.slot;
+  f.envelope.resize(sizeof envelope + header.size());
+  std::memcpy(f.envelope.data(), &envelope, sizeof envelope);
+  if (!header.empty()) std::memcpy(f.envelope.data() + sizeof envelope, header.data(), header.size());
+  f.requests.push_back(MPI_REQUEST_NULL);
+  check_mpi(MPI_Irecv(&f.reply_envelope, sizeof f.reply_envelope, MPI_BYTE, to, reply_tag(f.slot), world_.requests, &f.requests.back()),
+            "preparing for a reply");
+  receive(world_, reply_buffer, to, reply_payload_tag(f.slot), f.requests);
+  f.requests.push_back(MPI_REQUEST_NULL);
+  check_mpi(MPI_Isend(f.envelope.data(), static_cast<int>(f.envelope.size()), MPI_BYTE, to,
+                      priority == Priority::demand ? MpiWorld::tag_demand : MpiWorld::tag_prefetch, world_.requests, &f.requests.back()),
+            "sending a request");
+  send(world_, payload, to, payload_tag(f.slot), f.requests);
+  flights_.push_back(&f);
+  return std::make_unique<MpiPendingRequest>(*this, std::move(flight));
+}
+
+void RequestClient::send_end() {
+  for (int s = world_.layout->workers; s < world_.layout->total(); ++s)
+    check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, s, MpiWorld::tag_end, world_.requests), "ending the servers");
+}
+
+}  // namespace sial

@@ -1,0 +1,57 @@
+#pragma once
+// Requests between nodes as two-sided messages. A request is one envelope message (header inside) and, when it has a payload,
+// messages straight out of the requester's buffer into the one the owner's service names; the reply comes back the same way,
+// its receives posted before the request leaves. Each request in flight has a slot of the requester's, from which its tags
+// follow, so that data of different requests cannot be confused. The server is run by the helper thread of a worker, or by a
+// server rank itself. The client belongs to the rank's own thread.
+
+#include <deque>
+#include <list>
+
+#include "runtime/transport/mpi_support.h"
+
+namespace sial {
+
+/// When a server stops: never, when its replies have left, at once (the job fails: peers may be gone).
+enum class StopServing { no, when_drained, now };
+
+class RequestServer {
+ public:
+  explicit RequestServer(MpiWorld& world);
+  ~RequestServer();
+  void set_service(Service* service);
+  /// Serves until told to stop or, on a server rank, until the workers have finished.
+  void run(const std::atomic<StopServing>& stop);
+
+ private:
+  struct Job;
+  bool accept(int tag);
+  bool advance(Job& job);  // true: finished
+  void start_serving(Job& job);
+
+  MpiWorld& world_;
+  std::mutex service_mutex_;  // held during calls of the service
+  Service* service_ = nullptr;
+  std::list<Job> jobs_;
+  bool end_seen_ = false;
+};
+
+class RequestClient {
+ public:
+  explicit RequestClient(MpiWorld& world);
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
+                                          std::span<std::byte> reply_buffer, Priority priority);
+  /// Tells the server ranks that the workers have finished.
+  void send_end();
+
+ private:
+  friend class MpiPendingRequest;
+  struct Flight;
+  int take_slot();
+
+  MpiWorld& world_;
+  std::deque<int> free_slots_;
+  std::list<Flight*> flights_;  // in the air; owned by their MpiPendingRequest
+};
+
+}  // namespace sial

@@ -1,0 +1,201 @@
+#include "runtime/transport/mpi_support.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace sial {
+
+void check_mpi(int code, const char* doing) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw WorldError(fmt::format("MPI failed while {}: {}", doing, std::string(text, static_cast<std::size_t>(length))));
+}
+
+void Backoff::idle() {
+  ++polls_;
+  if (polls_ <= 200) {
+    sched_yield();
+    return;
+  }
+  const auto nap = std::chrono::microseconds(std::min<std::int64_t>(longest_.count(), 10 + polls_ / 50));
+  std::this_thread::sleep_for(nap);
+}
+
+namespace {
+
+int environment_number(const char* name) {
+  const char* text = std::getenv(name);
+  return text ? std::atoi(text) : 0;
+}
+
+/// False only when the launcher says that all ranks are on this host.
+bool perhaps_several_hosts() {
+  const int all = launched_ranks();
+  for (const char* local : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (const int here = environment_number(local); here > 0) return here != all;
+  return all > 1;
+}
+
+}  // namespace
+
+int launched_ranks() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const int n = environment_number(name); n > 0) return n;
+  return 1;
+}
+
+MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
+  const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
+  const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+  int provided = 0;
+  check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // inherited by the communicators made below
+  int total = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &total);
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host), "finding the ranks of this host");
+  my_host = rank;  // a host is named by its first rank
+  check_mpi(MPI_Bcast(&my_host, 1, MPI_INT, 0, host), "naming this host");
+  std::vector<int> host_of(static_cast<std::size_t>(total));
+  check_mpi(MPI_Allgather(&my_host, 1, MPI_INT, host_of.data(), 1, MPI_INT, MPI_COMM_WORLD), "exchanging host names");
+  host_of_rank_0 = host_of[0];
+  try {
+    arrange(host_of, provided);
+  } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
+    abort(fmt::format("error: {}{}{}", e.what(), e.hint().empty() ? "" : "\nhint: ", e.hint()),
+          dynamic_cast<const WorldError*>(&e) ? exit_world : exit_usage_or_io);
+  }
+}
+
+void MpiWorld::arrange(const std::vector<int>& host_of, int provided) {
+  const auto total = static_cast<int>(host_of.size());
+  control_ = map(host, sizeof(std::uint64_t), "job control");
+  control_->commit(0, sizeof(std::uint64_t));
+  if (options.servers < 0 || options.servers >= total)
+    throw SialError(fmt::format("`--servers {}` leaves no worker among {} ranks", options.servers, total), "start more ranks, or fewer servers");
+  layout = std::make_unique<NodeLayout>(host_of, options.ranks_per_node, options.servers);
+  const bool worker = rank < layout->workers;
+  const int my_node = layout->node_of[static_cast<std::size_t>(rank)];
+  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, worker ? 0 : 1, rank, &workers), "making the workers' communicator");
+  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, my_node, rank, &node), "making the node's communicator");
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &requests), "making the requests' communicator");
+  if (layout->ranks.size() > 1 && provided < MPI_THREAD_MULTIPLE)
+    throw WorldError("this MPI does not support MPI_THREAD_MULTIPLE, which jobs on several nodes need", "use another MPI, or one node");
+}
+
+MpiWorld::~MpiWorld() {
+  control_.reset();
+  // A rank that leaves without finish() leaves because of an error: the job must not wait for it in MPI_Finalize.
+  if (finished) MPI_Finalize();
+}
+
+std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, const std::string& purpose) {
+  int position = 0;
+  MPI_Comm_rank(comm, &position);
+  std::shared_ptr<SharedMemory> memory;
+  std::exception_ptr error;
+  char name[128] = "";
+  const auto attempt = [&error](const auto& step) {
+    try {
+      step();
+    } catch (const WorldError&) {
+      error = std::current_exception();
+    }
+  };
+  const auto settle = [&](MPI_Request& request) { control_ ? wait(request, "mapping node memory") : check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "mapping node memory"); };
+  if (position == 0) attempt([&] { memory = SharedMemory::create(bytes, purpose); });
+  if (memory) std::snprintf(name, sizeof name, "%s", memory->name().c_str());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibcast(name, sizeof name, MPI_CHAR, 0, comm, &request), "naming node memory");
+  settle(request);
+  if (position != 0 && name[0]) attempt([&] { memory = SharedMemory::open(name, bytes, purpose); });
+  const int mine = memory ? 0 : 1;
+  int failures = 0;
+  check_mpi(MPI_Iallreduce(&mine, &failures, 1, MPI_INT, MPI_SUM, comm, &request), "mapping node memory");
+  settle(request);
+  if (memory) memory->remove_name();
+  if (error) std::rethrow_exception(error);
+  if (failures > 0) throw WorldError(fmt::format("{} ranks of this node could not map shared memory for {}", failures, purpose));
+  return memory;
+}
+
+void MpiWorld::wait(MPI_Request& request, const char* doing) {
+  Backoff backoff(std::chrono::microseconds(50));
+  while (true) {
+    int done = 0;
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), doing);
+    if (done) return;
+    look_for_end();
+    backoff.idle();
+  }
+}
+
+bool MpiWorld::claim_end() {
+  if (!control_) return my_host == rank;
+  std::atomic_ref<std::uint64_t> ending(*reinterpret_cast<std::uint64_t*>(control_->base()));
+  return ending.exchange(1) == 0;
+}
+
+void MpiWorld::look_for_end() {
+  std::atomic_ref<std::uint64_t> ending(*reinterpret_cast<std::uint64_t*>(control_->base()));
+  if (ending.load(std::memory_order_relaxed) != 0) wait_to_be_killed(exit_world);
+  if (helper_failed_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(error_mutex_);
+    std::rethrow_exception(helper_error_);
+  }
+}
+
+void MpiWorld::set_helper_error(std::exception_ptr error) {
+  const std::lock_guard lock(error_mutex_);
+  helper_error_ = std::move(error);
+  helper_failed_.store(true, std::memory_order_release);
+}
+
+void MpiWorld::wait_to_be_killed(int exit_code) {
+  // MPI_Abort of the rank that claimed the end kills this process; should that fail, it leaves by itself, silently.
+  std::this_thread::sleep_for(std::chrono::seconds(20));
+  std::_Exit(exit_code);
+}
+
+void MpiWorld::print_and_abort(const std::string& message, int exit_code) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{}\n", message);
+  std::fflush(stderr);
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);
+}
+
+void MpiWorld::abort(const std::string& message, int exit_code) {
+  std::fflush(stdout);
+  if (!claim_end()) wait_to_be_killed(exit_code);
+  if (my_host != host_of_rank_0 && requests != MPI_COMM_NULL) {
+    // Two hosts may fail at once: the host of rank 0 decides which message is printed. Its helper may be gone: do not wait long.
+    std::vector<char> data(sizeof exit_code + message.size());
+    std::memcpy(data.data(), &exit_code, sizeof exit_code);
+    std::memcpy(data.data() + sizeof exit_code, message.data(), message.size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_CHAR, 0, tag_abort, requests, &request) == MPI_SUCCESS) {
+      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+      for (int done = 0; std::chrono::steady_clock::now() < give_up;) {
+        if (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+  }
+  print_and_abort(message, exit_code);
+}
+
+void MpiWorld::abort_for_other_host(const std::string& message, int exit_code) {
+  if (claim_end()) print_and_abort(message, exit_code);
+}
+
+}  // namespace sial

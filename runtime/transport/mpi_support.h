@@ -1,0 +1,78 @@
+#pragma once
+// What the parts of the MPI transport share: the communicators of this process, error checking, and waiting in a way that
+// leaves the core to others and notices the end of the job. Owned by MpiTransport.
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "runtime/transport/in_process.h"
+#include "runtime/transport/mpi.h"
+#include "runtime/transport/shared_memory.h"
+
+namespace sial {
+
+/// Throws WorldError with MPI's own words.
+void check_mpi(int code, const char* doing);
+
+/// Sleeps ever longer while nothing happens: spins and yields at first, so that short waits stay short.
+class Backoff {
+ public:
+  explicit Backoff(std::chrono::microseconds longest) : longest_(longest) {}
+  void idle();
+  void reset() { polls_ = 0; }
+
+ private:
+  std::chrono::microseconds longest_;
+  int polls_ = 0;
+};
+
+class MpiWorld {
+ public:
+  MpiWorld(int* argc, char*** argv, const MpiOptions& options);
+  ~MpiWorld();
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  std::shared_ptr<SharedMemory> map(MPI_Comm comm, std::size_t bytes, const std::string& purpose);
+  /// Until the request is done; also when another rank ends the job, which then never returns.
+  void wait(MPI_Request& request, const char* doing);
+
+  /// Ends the job with one message on stderr.
+  [[noreturn]] void abort(const std::string& message, int exit_code);
+  /// For the helper of rank 0: another host's message.
+  void abort_for_other_host(const std::string& message, int exit_code);
+  /// Does not return when another rank is ending the job; rethrows what the helper thread died of.
+  void look_for_end();
+  void set_helper_error(std::exception_ptr error);
+
+  MpiOptions options;
+  int rank = 0;
+  std::unique_ptr<NodeLayout> layout;
+  int host_of_rank_0 = 0, my_host = 0;
+  MPI_Comm workers = MPI_COMM_NULL, node = MPI_COMM_NULL, requests = MPI_COMM_NULL, host = MPI_COMM_NULL;
+  std::atomic<bool> finished{false};
+
+  static constexpr int tag_demand = 1, tag_prefetch = 2, tag_abort = 3, tag_end = 4, first_data_tag = 16;
+
+ private:
+  void arrange(const std::vector<int>& host_of, int provided);
+  [[noreturn]] void print_and_abort(const std::string& message, int exit_code);
+  [[noreturn]] void wait_to_be_killed(int exit_code);
+  bool claim_end();
+
+  std::shared_ptr<SharedMemory> control_;  // one word per host: somebody is ending the job
+  std::mutex error_mutex_;
+  std::exception_ptr helper_error_;
+  std::atomic<bool> helper_failed_{false};
+};
+
+}  // namespace sial
