@@ -2,9 +2,15 @@
 // outcomes to exit codes (0 fine, 1 errors in the program, 2 usage or I/O).
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -13,7 +19,10 @@
 #include "compiler/ast/print.h"
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
+#include "compiler/pipeline.h"
 #include "runtime/base/error.h"
+#include "runtime/bytecode/read.h"
+#include "runtime/bytecode/write.h"
 
 namespace {
 
@@ -23,7 +32,7 @@ struct Options {
   std::string input, output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = 0;
-  bool no_warnings = false, syntax_only = false;
+  bool no_warnings = false, syntax_only = false, timings = false;
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -109,18 +118,62 @@ bool main_file_missing(const Emitter& emitter) {
   return false;
 }
 
-int compile(const Options& options, const WarningOptions& warnings) {
-  SourceManager sources;
-  Emitter emitter(warnings);
+std::vector<std::string> include_dirs(const Options& options) {
   std::vector<std::string> directories = options.include_dirs;
   for (const std::string& list : options.search_paths)
     for (std::string& directory : split(list, ':')) directories.push_back(std::move(directory));
-  const auto compilation = load_compilation(sources, options.input, directories, emitter);
+  return directories;
+}
+
+/// Exit code after parsing or compiling, with everything reported.
+int outcome(const Options& options, const Emitter& emitter, const SourceManager& sources) {
   show_diagnostics(emitter, sources, options.error_format == "json");
   if (main_file_missing(emitter)) return exit_usage_or_io;
-  if (!compilation || emitter.has_errors()) return exit_program_error;
+  return emitter.has_errors() ? exit_program_error : exit_ok;
+}
+
+int parse_only(const Options& options, const WarningOptions& warnings) {
+  SourceManager sources;
+  Emitter emitter(warnings);
+  const auto compilation = load_compilation(sources, options.input, include_dirs(options), emitter);
+  if (const int code = outcome(options, emitter, sources); code != exit_ok || !compilation) return code;
   if (options.emit == "ast") fmt::print("{}", print_ast(*compilation, sources));
   if (options.emit == "ast-json") fmt::print("{}", ast_to_json(*compilation, sources));
+  return exit_ok;
+}
+
+int write_output(const Options& options, const Module& module) {
+  const std::filesystem::path path = options.output.empty() ? std::filesystem::path(options.input).replace_extension(".siox") : std::filesystem::path(options.output);
+  const std::vector<std::byte> bytes = write_module(module);
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) return usage_error(fmt::format("cannot write `{}`: {}", path.string(), std::strerror(errno)));
+  return exit_ok;
+}
+
+int compile(const Options& options, const WarningOptions& warnings) {
+  CompileOptions to;
+  to.include_dirs = include_dirs(options);
+  to.optimisation = options.optimisation;
+  to.dump_after = options.emit == "ir" ? "ir" : options.dump_after;
+  if (options.emit == "ir") to.last_pass = "ir";
+  const std::vector<std::string_view> passes = pass_names();
+  if (!to.dump_after.empty() && std::find(passes.begin(), passes.end(), to.dump_after) == passes.end())
+    return usage_error(fmt::format("there is no pass `{}`; the passes are {}", to.dump_after, fmt::join(passes, ", ")));
+  SourceManager sources;
+  Emitter emitter(warnings);
+  const CompileResult result = compile_file(options.input, to, sources, emitter);
+  const int code = outcome(options, emitter, sources);
+  fmt::print("{}", result.dump);
+  if (options.timings)
+    for (const PassTime& t : result.times) fmt::print(stderr, "{:<8} {:9.3f} s\n", t.pass, t.seconds);
+  if (code != exit_ok || !result.module) return code;
+  return write_output(options, *result.module);
+}
+
+int disassemble_file(const std::string& path) {
+  fmt::print("{}", disassemble(read_module_file(path)));
   return exit_ok;
 }
 
@@ -141,6 +194,7 @@ int run(int argc, char** argv) {
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
   app.add_option("--disassemble", o.disassemble, "print a module (.siox)");
+  app.add_flag("--timings", o.timings, "print the time each pass took");
   app.add_flag("--syntax-only", o.syntax_only, "stop after parsing");
   app.add_flag("--version", version, "print the version");
   app.footer("Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files.");
@@ -160,12 +214,14 @@ int run(int argc, char** argv) {
     return exit_ok;
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);
+  if (!o.disassemble.empty()) return disassemble_file(o.disassemble);
   if (o.input.empty()) return usage_error("no source file given; `sialc --help` shows the options");
   if (o.emit == "tokens") return show_tokens(o.input);
   WarningOptions warnings;
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
-  return compile(o, warnings);
+  const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
+  return syntax ? parse_only(o, warnings) : compile(o, warnings);
 }
 
 }  // namespace

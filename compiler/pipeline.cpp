@@ -1,0 +1,117 @@
+#include "compiler/pipeline.h"
+
+#include <chrono>
+#include <functional>
+
+#include "compiler/ast/imports.h"
+#include "compiler/ast/print.h"
+#include "compiler/emit/emit.h"
+#include "compiler/ir/build.h"
+#include "compiler/ir/print.h"
+#include "compiler/ir/verify.h"
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/sha256.h"
+#include "runtime/bytecode/read.h"
+#include "runtime/bytecode/write.h"
+
+namespace sial {
+namespace {
+
+// What the passes hand on. Each fills one more field; earlier ones stay, since later values refer to them.
+struct Work {
+  const std::string& path;
+  const CompileOptions& options;
+  SourceManager& sources;
+  Emitter& emitter;
+  std::unique_ptr<ast::Compilation> ast;
+  std::unique_ptr<CheckedProgram> checked;
+  ir::Program ir;
+  Module module;
+};
+
+struct Pass {
+  std::string_view name;
+  std::function<bool(Work&)> run;             // false: the program has errors
+  std::function<std::string(const Work&)> dump;
+};
+
+std::string hash_of_sources(const SourceManager& sources) {
+  Sha256 hash;
+  for (FileId f = 0; f < sources.file_count(); ++f) hash.update(sources.text(f));
+  return hash.hex();
+}
+
+void verify_emitted(const Module& module, const std::string& path) {
+  std::string refused;
+  try {
+    verify_module(module, path);
+  } catch (const SialError& e) {
+    refused = e.what();
+  }
+  SIAL_CHECK(refused.empty(), "the compiler wrote a module that cannot be loaded: {}", refused);
+}
+
+const std::vector<Pass>& passes() {
+  static const std::vector<Pass> list = {
+      {"parse",
+       [](Work& w) {
+         w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter);
+         return w.ast != nullptr;
+       },
+       [](const Work& w) { return print_ast(*w.ast, w.sources); }},
+      {"check",
+       [](Work& w) {
+         w.checked = check(*w.ast, w.sources, w.emitter, w.options.check);
+         return w.checked != nullptr;
+       },
+       [](const Work& w) { return print_ast(*w.ast, w.sources); }},  // decisions live beside the tree, which stays as it was
+      {"ir",
+       [](Work& w) {
+         w.ir = ir::build(*w.checked, w.sources);
+         ir::verify(w.ir, "ir");
+         return true;
+       },
+       [](const Work& w) { return ir::print(w.ir); }},
+      {"emit",
+       [](Work& w) {
+         w.module = emit(w.ir, {compiler_name(), hash_of_sources(w.sources), w.options.optimisation});
+         return true;
+       },
+       [](const Work& w) { return disassemble(w.module); }},
+      {"verify",  // last: nothing after it may touch the module
+       [](Work& w) {
+         verify_emitted(w.module, w.path);
+         return true;
+       },
+       [](const Work& w) { return disassemble(w.module); }},
+  };
+  return list;
+}
+
+}  // namespace
+
+std::string compiler_name() { return "sialc " SIALX_VERSION; }
+
+std::vector<std::string_view> pass_names() {
+  std::vector<std::string_view> names;
+  for (const Pass& p : passes()) names.push_back(p.name);
+  return names;
+}
+
+CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources, Emitter& emitter) {
+  CompileResult result;
+  Work work{path, options, sources, emitter, nullptr, nullptr, {}, {}};
+  for (const Pass& pass : passes()) {
+    const auto start = std::chrono::steady_clock::now();
+    const bool good = pass.run(work);
+    result.times.push_back({pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    if (!good || emitter.has_errors()) return result;
+    if (options.dump_after == pass.name) result.dump = pass.dump(work);
+    if (options.last_pass == pass.name && pass.name != passes().back().name) return result;
+  }
+  result.module = std::move(work.module);
+  return result;
+}
+
+}  // namespace sial

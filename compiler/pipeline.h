@@ -1,0 +1,42 @@
+#pragma once
+// The compiler as one function: from a source file to a verified module, or to diagnostics. Used by sialc and by sialrun, which
+// compiles programs on the fly. Holds no state; results own what they return.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/diag/diagnostic.h"
+#include "compiler/sema/checked.h"
+#include "compiler/source/buffer.h"
+#include "runtime/bytecode/module.h"
+
+namespace sial {
+
+struct CompileOptions {
+  std::vector<std::string> include_dirs;
+  CheckOptions check;
+  int optimisation = 0;
+  std::string dump_after;  // pass whose result is wanted as text; one of pass_names()
+  std::string last_pass;   // stop after this pass; empty: run all
+};
+
+struct PassTime { std::string_view pass; double seconds = 0.0; };
+
+struct CompileResult {
+  std::optional<Module> module;  // absent when there were errors, or when the pipeline stopped earlier
+  std::string dump;              // text asked for with dump_after
+  std::vector<PassTime> times;   // passes in the order they ran
+};
+
+/// Names of all passes, in order.
+std::vector<std::string_view> pass_names();
+
+/// Diagnostics go to `emitter`; there is a module exactly when all passes ran and none reported an error. Throws WorldError when
+/// the file system fails in another way than a missing source file.
+CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources, Emitter& emitter);
+
+/// Name and version of this compiler, as recorded in modules.
+std::string compiler_name();
+
+}  // namespace sial
