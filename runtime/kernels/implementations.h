@@ -1,0 +1,17 @@
+#pragma once
+// The makers behind make_kernels(), one per implementation file.
+
+#include <memory>
+#include <string>
+
+#include "runtime/kernels/block_op.h"
+
+namespace sial::kernels {
+
+std::unique_ptr<Kernels> make_reference_kernels();
+std::unique_ptr<Kernels> make_blas_kernels(BufferResource& workspace);
+
+/// OpenBLAS's name for the kernel set this processor deserves; empty where its own detection can be trusted.
+std::string preferred_openblas_core();
+
+}  // namespace sial::kernels

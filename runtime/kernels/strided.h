@@ -1,0 +1,24 @@
+#pragma once
+// Element-wise work on a pair of strided operands of equal extents: (permuted) copy, scale, accumulate, and inner product.
+// Dimensions are fused where both operands allow it and walked in square tiles where the two disagree about which one is
+// contiguous, so that neither side is read or written one cache line per element.
+
+#include <vector>
+
+#include "runtime/kernels/plain.h"
+
+namespace sial::kernels {
+
+/// One dimension of the pair: x is the operand written (or the first factor), y the one read.
+struct PairDim {
+  std::int64_t extent = 1;
+  std::int64_t x = 0, y = 0;
+};
+
+/// x = alpha * y + beta * x at every position; beta = 0 does not read x.
+void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
+
+/// The sum of x * y over every position.
+double inner_product(const double* x, const double* y, std::vector<PairDim> dims);
+
+}  // namespace sial::kernels

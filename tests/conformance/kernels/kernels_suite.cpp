@@ -1,0 +1,337 @@
+// Every kernel implementation against a naive evaluator that knows only labels and positions: random ranks, label orders,
+// extents (0 and 1 included), strided views, and the special cases of alpha and beta.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/kernels/block_op.h"
+
+using namespace sial;
+
+namespace {
+
+/// Plain memory that counts, so that lost workspace shows.
+class CountingResource final : public BufferResource {
+ public:
+  double* allocate(std::int64_t n) override {
+    ++stats_.requests;
+    stats_.bytes_in_use += n * 8;
+    return new double[static_cast<std::size_t>(n) + 1];
+  }
+  void deallocate(double* p, std::int64_t n) noexcept override {
+    stats_.bytes_in_use -= n * 8;
+    delete[] p;
+  }
+  ResourceStats stats() const override { return stats_; }
+
+ private:
+  ResourceStats stats_;
+};
+
+/// A view together with the memory it looks at; elements outside the view hold a canary.
+struct Operand {
+  std::vector<double> memory;
+  std::int64_t offset = 0;
+  std::vector<int> labels;
+  std::vector<std::int64_t> extents, strides;
+
+  template <class T>
+  BlockView<T> view() {
+    BlockView<T> v;
+    v.data = memory.data() + offset;
+    v.rank = static_cast<std::int32_t>(labels.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      v.extent[i] = extents[i];
+      v.stride[i] = strides[i];
+      v.label[i] = labels[i];
+    }
+    return v;
+  }
+  std::int64_t at(const std::map<int, std::int64_t>& position) const {
+    std::int64_t o = offset;
+    for (std::size_t i = 0; i < labels.size(); ++i) o += position.at(labels[i]) * strides[i];
+    return o;
+  }
+};
+
+constexpr double canary = 12345.678;
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  bool chance(int percent) { return below(100) < percent; }
+
+  std::int64_t extent() {
+    if (chance(3)) return 0;
+    if (chance(20)) return 1;
+    return 2 + below(4);
+  }
+  /// Small integers: sums of products are exact whatever the order of summation.
+  double value() { return static_cast<double>(below(9) - 4); }
+
+  std::vector<int> shuffled(std::vector<int> v) {
+    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+    return v;
+  }
+
+  /// A dense block or a rectangular part of one, filled with small integers inside the view.
+  Operand operand(const std::vector<int>& labels, const std::map<int, std::int64_t>& extents) {
+    Operand o;
+    o.labels = labels;
+    const bool part = chance(40);
+    const bool reordered = part && chance(30);
+    std::vector<std::size_t> order(labels.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (reordered)
+      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+    o.extents.resize(labels.size());
+    o.strides.resize(labels.size());
+    std::int64_t stride = 1;
+    for (std::size_t i : order) {
+      const std::int64_t extent = extents.at(labels[i]);
+      const std::int64_t before = part ? below(2) : 0, after = part ? below(2) : 0;
+      o.extents[i] = extent;
+      o.strides[i] = stride;
+      o.offset += before * stride;
+      stride *= extent + before + after;
+    }
+    if (part && chance(20))  // a gap between neighbouring elements as well
+      for (auto& s : o.strides) s *= 2;
+    std::int64_t last = o.offset;
+    for (std::size_t i = 0; i < labels.size(); ++i) last += std::max<std::int64_t>(0, o.extents[i] - 1) * o.strides[i];
+    o.memory.assign(static_cast<std::size_t>(last + 1), canary);
+    fill(o, [&] { return value(); });
+    return o;
+  }
+
+  template <class F>
+  static void fill(Operand& o, F f) {
+    std::map<int, std::int64_t> extents;
+    for (std::size_t i = 0; i < o.labels.size(); ++i) extents[o.labels[i]] = o.extents[i];
+    each(extents, [&](const std::map<int, std::int64_t>& p) { o.memory[static_cast<std::size_t>(o.at(p))] = f(); });
+  }
+
+  template <class F>
+  static void each(const std::map<int, std::int64_t>& extents, F f) {
+    std::map<int, std::int64_t> position;
+    for (auto& [label, extent] : extents) {
+      if (extent == 0) return;
+      position[label] = 0;
+    }
+    for (;;) {
+      f(position);
+      auto p = position.begin();
+      for (; p != position.end(); ++p) {
+        if (++p->second < extents.at(p->first)) break;
+        p->second = 0;
+      }
+      if (p == position.end()) return;
+    }
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+std::map<int, std::int64_t> pick(const std::map<int, std::int64_t>& extents, const std::vector<int>& labels) {
+  std::map<int, std::int64_t> r;
+  for (int l : labels) r[l] = extents.at(l);
+  return r;
+}
+
+/// What memory of d must be afterwards. The old d is read only when beta is not 0.
+std::vector<double> expected(const Operand& d, const Operand& a, const Operand* b, double alpha, double beta,
+                             const std::map<int, std::int64_t>& extents, const std::vector<int>& free, const std::vector<int>& summed) {
+  std::vector<double> memory = d.memory;
+  Generator::each(pick(extents, free), [&](const std::map<int, std::int64_t>& outer) {
+    double sum = 0.0;
+    Generator::each(pick(extents, summed), [&](const std::map<int, std::int64_t>& inner) {
+      std::map<int, std::int64_t> position = outer;
+      position.insert(inner.begin(), inner.end());
+      const double x = a.memory[static_cast<std::size_t>(a.at(position))];
+      sum += b ? x * b->memory[static_cast<std::size_t>(b->at(position))] : x;
+    });
+    double& to = memory[static_cast<std::size_t>(d.at(outer))];
+    to = beta == 0.0 ? alpha * sum : alpha * sum + beta * to;
+  });
+  return memory;
+}
+
+bool same(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
+
+int first_difference(const std::vector<double>& x, const std::vector<double>& y) {
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!same(x[i], y[i])) return static_cast<int>(i);
+  return -1;
+}
+
+std::uint64_t base_seed() {
+  const char* s = std::getenv("SIALX_SEED");
+  return s ? std::strtoull(s, nullptr, 10) : 20240501u;
+}
+
+double pick_scale(Generator& g) {
+  constexpr double values[] = {1.0, 1.0, 1.0, 0.0, -1.0, 2.0, -3.0, 0.5};
+  return values[g.below(8)];
+}
+
+void contraction_case(Kernels& kernels, std::uint64_t seed) {
+  Generator g(seed);
+  const int n_summed = static_cast<int>(g.below(4));
+  const int n_rows = static_cast<int>(g.below(max_rank - n_summed + 1));
+  const int n_columns = static_cast<int>(g.below(std::min(max_rank - n_summed, max_rank - n_rows) + 1));
+  std::map<int, std::int64_t> extents;
+  std::vector<int> rows, columns, summed;
+  for (int i = 0; i < n_rows + n_columns + n_summed; ++i) {
+    const int label = 100 + 7 * i;
+    extents[label] = g.extent();
+    (i < n_rows ? rows : i < n_rows + n_columns ? columns : summed).push_back(label);
+  }
+  auto join = [](std::vector<int> x, const std::vector<int>& y) {
+    x.insert(x.end(), y.begin(), y.end());
+    return x;
+  };
+  // Half of the cases keep the groups together, so that the paths without packing are met as well.
+  auto order = [&](std::vector<int> v) { return g.chance(50) ? g.shuffled(std::move(v)) : v; };
+  const std::vector<int> free = join(rows, columns);
+  Operand a = g.operand(order(g.chance(50) ? join(rows, summed) : join(summed, rows)), extents);
+  Operand b = g.operand(order(g.chance(50) ? join(summed, columns) : join(columns, summed)), extents);
+  Operand d = g.operand(order(g.chance(50) ? free : join(columns, rows)), extents);
+  const double alpha = pick_scale(g), beta = pick_scale(g);
+  if (beta == 0.0 && g.chance(60)) Generator::fill(d, [] { return std::numeric_limits<double>::quiet_NaN(); });
+  if (g.chance(5) && !a.memory.empty()) Generator::fill(a, [&] { return g.chance(20) ? std::numeric_limits<double>::quiet_NaN() : g.value(); });
+
+  const auto want = expected(d, a, &b, alpha, beta, extents, free, summed);
+  BlockOp op;
+  op.d = d.view<double>();
+  op.a = a.view<const double>();
+  op.b = b.view<const double>();
+  op.has_b = true;
+  op.alpha = alpha;
+  op.beta = beta;
+  kernels.run(op);
+  INFO(kernels.name() << " seed " << seed << " alpha " << alpha << " beta " << beta);
+  REQUIRE(first_difference(want, d.memory) == -1);
+}
+
+void copy_case(Kernels& kernels, std::uint64_t seed) {
+  Generator g(seed);
+  std::map<int, std::int64_t> extents;
+  std::vector<int> labels;
+  const int rank = static_cast<int>(g.below(max_rank + 1));
+  for (int i = 0; i < rank; ++i) {
+    labels.push_back(10 - i);
+    // Low ranks also with extents that do not fit the tiles of a blocked transposition.
+    extents[10 - i] = rank <= 2 && g.chance(50) ? 20 + g.below(60) : g.extent();
+  }
+  Operand a = g.operand(g.shuffled(labels), extents);
+  Operand d = g.operand(g.shuffled(labels), extents);
+  const double alpha = pick_scale(g), beta = pick_scale(g);
+  if (beta == 0.0) Generator::fill(d, [] { return std::numeric_limits<double>::quiet_NaN(); });
+  const auto want = expected(d, a, nullptr, alpha, beta, extents, labels, {});
+  BlockOp op;
+  op.d = d.view<double>();
+  op.a = a.view<const double>();
+  op.alpha = alpha;
+  op.beta = beta;
+  kernels.run(op);
+  INFO(kernels.name() << " seed " << seed << " alpha " << alpha << " beta " << beta);
+  REQUIRE(first_difference(want, d.memory) == -1);
+}
+
+void dot_case(Kernels& kernels, std::uint64_t seed) {
+  Generator g(seed);
+  std::map<int, std::int64_t> extents;
+  std::vector<int> labels;
+  const int rank = static_cast<int>(g.below(max_rank + 1));
+  for (int i = 0; i < rank; ++i) {
+    labels.push_back(i + 1);
+    extents[i + 1] = rank <= 2 && g.chance(50) ? 20 + g.below(60) : g.extent();
+  }
+  Operand a = g.operand(g.shuffled(labels), extents);
+  Operand b = g.operand(g.shuffled(labels), extents);
+  double want = 0.0;
+  Generator::each(extents, [&](const std::map<int, std::int64_t>& p) {
+    want += a.memory[static_cast<std::size_t>(a.at(p))] * b.memory[static_cast<std::size_t>(b.at(p))];
+  });
+  INFO(kernels.name() << " seed " << seed);
+  REQUIRE(kernels.dot(a.view<const double>(), b.view<const double>()) == want);
+}
+
+}  // namespace
+
+TEST_CASE("kernels agree with a naive evaluation of the labels") {
+  const std::string name = GENERATE(as<std::string>(), "reference", "blas");
+  CountingResource workspace;
+  auto kernels = make_kernels(name, workspace);
+  CHECK(std::string(kernels->name()) == name);
+  const std::uint64_t seed = base_seed();
+  WARN(name << ": SIALX_SEED=" << seed);
+  for (std::uint64_t i = 0; i < 4000; ++i) contraction_case(*kernels, seed + i);
+  for (std::uint64_t i = 0; i < 1500; ++i) copy_case(*kernels, seed + i);
+  for (std::uint64_t i = 0; i < 1500; ++i) dot_case(*kernels, seed + i);
+  CHECK(workspace.stats().bytes_in_use == 0);
+}
+
+TEST_CASE("operands that are matrices already are not packed") {
+  CountingResource workspace;
+  auto kernels = make_kernels("blas", workspace);
+  auto shape = [](std::int64_t m, std::int64_t n, std::int64_t o) {
+    Shape s;
+    s.rank = 3;
+    s.extent = {m, n, o, 1, 1, 1};
+    return s;
+  };
+  // d[i,j,a] = x[i,j,k] y[k,a] and its transposed storages
+  std::vector<double> x(6 * 5 * 4, 1.0), y(4 * 7, 2.0), d(6 * 5 * 7, 0.0);
+  Shape ys;
+  ys.rank = 2;
+  ys.extent = {4, 7, 1, 1, 1, 1};
+  BlockOp op;
+  op.has_b = true;
+  op.a = dense_view<const double>(x.data(), shape(6, 5, 4), {1, 2, 9});
+  op.b = dense_view<const double>(y.data(), ys, {9, 3});
+  op.d = dense_view<double>(d.data(), shape(6, 5, 7), {1, 2, 3});
+  kernels->run(op);
+  op.d = dense_view<double>(d.data(), shape(7, 6, 5), {3, 1, 2});
+  kernels->run(op);
+  op.a = dense_view<const double>(x.data(), shape(4, 6, 5), {9, 1, 2});
+  kernels->run(op);
+  CHECK(d == std::vector<double>(6 * 5 * 7, 8.0));
+  CHECK(workspace.stats().requests == 0);
+  // the summed label in the middle cannot be seen as a matrix
+  op.a = dense_view<const double>(x.data(), shape(6, 4, 5), {1, 9, 2});
+  kernels->run(op);
+  CHECK(d == std::vector<double>(6 * 5 * 7, 8.0));
+  CHECK(workspace.stats().requests == 1);
+}
+
+TEST_CASE("unknown kernels are refused with the known ones") {
+  CountingResource workspace;
+  try {
+    make_kernels("fast", workspace);
+    FAIL("no error");
+  } catch (const SialError& e) {
+    CHECK(std::string(e.what()).find("fast") != std::string::npos);
+    CHECK(e.hint().find("reference") != std::string::npos);
+  }
+}
+
+TEST_CASE("the BLAS in use is named") {
+  const std::string text = prepare_blas();
+  WARN(text);
+  CHECK(text.rfind("BLAS: ", 0) == 0);
+  // a second call must leave the library usable
+  prepare_blas();
+  CountingResource workspace;
+  auto kernels = make_kernels("blas", workspace);
+  for (std::uint64_t i = 0; i < 200; ++i) contraction_case(*kernels, 77 + i);
+}
