@@ -1,0 +1,248 @@
+#include "runtime/interp/bind.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace sial {
+namespace {
+
+std::string values_remedy(const std::string& name) {
+  return fmt::format("give it a value with `--set {}=...` or under [values] in the job file", name);
+}
+
+std::int32_t bound_value(const Bound& bound, const Module& module, const JobData& job) {
+  if (!bound.symbolic) return bound.value;
+  return job.ints.at(module.ints[bound.value].name);  // initial values have been checked before
+}
+
+BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& job, const std::vector<BoundIndex>& done) {
+  BoundIndex index;
+  index.name = row.name;
+  if (row.kind == IndexKind::sub) {
+    const BoundIndex& parent = done[row.parent];
+    index = parent;
+    index.name = row.name;
+    index.is_sub = true;
+    index.parent = row.parent;
+    index.lo = 1;
+    index.hi = subsegments_per_segment;
+    return index;
+  }
+  index.kind = row.kind;
+  index.lo = bound_value(row.lo, module, job);
+  index.hi = bound_value(row.hi, module, job);
+  if (row.kind == IndexKind::simple || index.lo > index.hi) return index;
+  const char* kind = kind_name(row.kind);
+  const auto table = job.segments.find(row.kind);
+  const std::string remedy = fmt::format("give the segment extents with `--segments {}=...` or under [segments] in the job file", kind);
+  if (index.lo < 1) {
+    index.problem = fmt::format("index `{}` begins at segment {}, and segments are numbered from 1", row.name, index.lo);
+    index.remedy = "check the predefined value its range begins with";
+  } else if (table == job.segments.end()) {
+    index.problem = fmt::format("index `{}` needs segments {}:{} of kind {}, and the job has no segments of that kind", row.name,
+                                index.lo, index.hi, kind);
+    index.remedy = remedy;
+  } else if (static_cast<std::size_t>(index.hi) > table->second.size()) {
+    index.problem = fmt::format("not enough segments: index `{}` runs over {}:{}, and the job has {} segment{} of kind {}",
+                                row.name, index.lo, index.hi, table->second.size(), table->second.size() == 1 ? "" : "s", kind);
+    index.remedy = remedy;
+  } else {
+    index.extents = &table->second;
+  }
+  return index;
+}
+
+BoundDim bind_dim(std::int32_t id, const BoundIndex& index, const std::vector<BoundIndex>& indices) {
+  BoundDim dim;
+  dim.index = id;
+  dim.kind = index.kind;
+  dim.is_sub = index.is_sub;
+  const BoundIndex& range = index.is_sub ? indices[index.parent] : index;
+  dim.lo = range.lo;
+  dim.hi = range.hi;
+  if (index.is_sub) {
+    dim.lo = combined_segment(range.lo, 1);
+    dim.hi = combined_segment(range.hi, subsegments_per_segment);
+  }
+  dim.unit = range.extents == nullptr && !index.is_sub;
+  if (dim.unit || !range.problem.empty()) return dim;
+  std::int64_t total = 0;
+  for (std::int32_t s = range.lo; s <= range.hi; ++s) {
+    const std::int64_t whole = range.extents ? (*range.extents)[s - 1] : 1;
+    const int pieces = index.is_sub ? subsegments_per_segment : 1;
+    for (int piece = 1; piece <= pieces; ++piece) {
+      const std::int64_t e = index.is_sub ? subsegment_extent(whole, piece) : whole;
+      dim.extent.push_back(static_cast<std::int32_t>(e));
+      dim.offset.push_back(total);
+      total += e;
+    }
+  }
+  dim.offset.push_back(total);
+  return dim;
+}
+
+BoundArray bind_array(const ArrayRow& row, const std::vector<BoundIndex>& indices) {
+  BoundArray array;
+  array.name = row.name;
+  array.kind = row.kind;
+  array.predefined = row.predefined;
+  array.rank = static_cast<std::int32_t>(row.dims.size());
+  array.whole.rank = array.rank;
+  std::uint64_t key_stride = 1;
+  std::int64_t stride = 1;
+  bool overflow = false;
+  for (int d = 0; d < array.rank; ++d) {
+    const BoundIndex& index = indices[row.dims[d]];
+    BoundDim& dim = array.dim[d] = bind_dim(row.dims[d], index, indices);
+    if (!index.problem.empty()) {
+      array.problem = index.problem;
+      array.remedy = index.remedy;
+    }
+    dim.key_stride = key_stride;
+    overflow |= __builtin_mul_overflow(key_stride, static_cast<std::uint64_t>(std::max<std::int64_t>(dim.count(), 1)), &key_stride);
+    array.whole.extent[d] = dim.total();
+    array.stride[d] = stride;
+    overflow |= __builtin_mul_overflow(stride, std::max<std::int64_t>(dim.total(), 1), &stride);
+  }
+  if (overflow && array.problem.empty()) {
+    array.problem = fmt::format("array `{}` is too large: its blocks or elements cannot be numbered in 64 bits", row.name);
+    array.remedy = "narrow the ranges of its indices";
+  }
+  return array;
+}
+
+RefPlan bind_ref(const RefRow& row, const Module& module, const std::vector<BoundIndex>& indices, const std::vector<BoundArray>& arrays) {
+  RefPlan plan;
+  plan.array = row.array;
+  plan.kind = arrays[row.array].kind;
+  plan.rank = static_cast<std::int32_t>(row.entries.size());
+  const auto n_indices = static_cast<std::int32_t>(module.indices.size());
+  for (int d = 0; d < plan.rank; ++d) {
+    const RefEntry& in = row.entries[d];
+    RefPlan::Entry& entry = plan.entry[d];
+    entry.index = in.index;
+    if (in.index < 0) {
+      entry.mode = EntryMode::wild;
+      plan.has_wild = true;
+      plan.label[d] = -1 - d;
+      continue;
+    }
+    const BoundIndex& index = indices[in.index];
+    entry.parent = index.parent;
+    entry.simple = in.as_simple || (index.kind == IndexKind::simple && !index.is_sub);
+    if (index.is_sub && !in.as_simple) {
+      entry.mode = arrays[row.array].dim[d].is_sub ? EntryMode::combined : EntryMode::box;
+      plan.has_box |= entry.mode == EntryMode::box;
+    }
+    plan.label[d] = in.index * 2 + (in.as_simple ? 1 : 0);
+    for (int e = 0; e < d; ++e)
+      if (plan.label[e] == plan.label[d]) plan.label[d] += 2 * n_indices;
+  }
+  return plan;
+}
+
+std::vector<char> used_arrays(const Module& module) {
+  std::vector<char> used(module.arrays.size(), 0);
+  for (const RefRow& r : module.refs) used[r.array] = 1;
+  for (const RegionRow& r : module.regions) used[r.array] = 1;
+  for (const ArgRow& a : module.args)
+    if (a.kind == ArgKind::array) used[a.id] = 1;
+  for (const Instruction& i : module.code) {
+    if (i.op == Opcode::broadcast) used[i.b] = 1;
+    if (i.op == Opcode::print_array) used[i.a] = 1;
+    if ((i.op == Opcode::set_persistent || i.op == Opcode::restore_persistent) && i.a == 1) used[i.b] = 1;
+  }
+  return used;
+}
+
+}  // namespace
+
+const char* kind_name(IndexKind kind) {
+  switch (kind) {
+    case IndexKind::ao: return "ao";
+    case IndexKind::mo: return "mo";
+    case IndexKind::moa: return "moa";
+    case IndexKind::mob: return "mob";
+    case IndexKind::simple: return "index";
+    case IndexKind::la: return "la";
+    case IndexKind::sub: return "subindex";
+  }
+  return "?";
+}
+
+std::string block_name(const BoundArray& array, const BlockIndex& block) {
+  std::string text = array.name + "[";
+  for (int d = 0; d < block.rank; ++d) {
+    if (d) text += ',';
+    const std::int32_t s = block.segment[d];
+    if (array.dim[d].is_sub) {
+      const std::int32_t parent = s >> 2;  // arithmetic shift: floor for negative simple values too
+      static_assert(subsegments_per_segment == 4);
+      text += fmt::format("{}.{}", parent, s - parent * subsegments_per_segment + 1);
+    } else {
+      text += std::to_string(s);
+    }
+  }
+  return text + "]";
+}
+
+void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars) {
+  ints.assign(std::max<std::size_t>(module.n_int_registers, module.ints.size()), 0);
+  scalars.assign(std::max<std::size_t>(module.n_scalar_registers, module.scalars.size()), 0.0);
+  for (std::size_t i = 0; i < module.ints.size(); ++i) {
+    const IntVar& v = module.ints[i];
+    ints[i] = v.initial;
+    if (!v.predefined) continue;
+    const auto found = job.ints.find(v.name);
+    if (found == job.ints.end())
+      throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, v.name),
+                      values_remedy(v.name));
+    ints[i] = found->second;
+  }
+  for (std::size_t i = 0; i < module.scalars.size(); ++i) {
+    const ScalarVar& v = module.scalars[i];
+    scalars[i] = v.initial;
+    if (!v.predefined) continue;
+    const auto found = job.scalars.find(v.name);
+    if (found != job.scalars.end()) {
+      scalars[i] = found->second;
+    } else if (const auto whole = job.ints.find(v.name); whole != job.ints.end()) {
+      scalars[i] = whole->second;  // `--set x=1` for a scalar
+    } else {
+      throw SialError(fmt::format("program `{}` needs the predefined scalar `{}`, and the job does not define it", module.program, v.name),
+                      values_remedy(v.name));
+    }
+  }
+}
+
+CopyMode copy_mode(const RefPlan& target, const RefPlan& source) {
+  if (target.rank == source.rank) {
+    bool same_set = true;
+    for (int d = 0; d < target.rank && same_set; ++d)
+      same_set = std::find(source.label.begin(), source.label.begin() + source.rank, target.label[d]) != source.label.begin() + source.rank;
+    return same_set ? CopyMode::by_label : CopyMode::positional;
+  }
+  return CopyMode::leading;
+}
+
+BoundProgram bind_program(const Module& module, const JobData& job) {
+  BoundProgram bound;
+  bound.module = &module;
+  for (const IntVar& v : module.ints)
+    if (v.predefined && !job.ints.contains(v.name))
+      throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, v.name),
+                      values_remedy(v.name));
+  bound.indices.resize(module.indices.size());
+  for (std::size_t i = 0; i < module.indices.size(); ++i)
+    bound.indices[i] = bind_index(module.indices[i], module, job, bound.indices);
+  for (const ArrayRow& row : module.arrays) bound.arrays.push_back(bind_array(row, bound.indices));
+  for (const RefRow& row : module.refs) bound.refs.push_back(bind_ref(row, module, bound.indices, bound.arrays));
+  bound.array_used = used_arrays(module);
+  return bound;
+}
+
+}  // namespace sial

@@ -1,0 +1,112 @@
+#pragma once
+// Binding a module to a job: ranges become numbers, dimensions get their segment tables, block references become plans that
+// the interpreter evaluates without look-ups. A BoundProgram is read-only afterwards and owned by its machine; it refers to
+// the module, which must outlive it. An index or array that does not fit the job's segment tables is not refused here: it
+// carries its problem, which becomes an error when the program uses it (imported definitions often declare more than a
+// job provides).
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+#include "runtime/bytecode/module.h"
+#include "runtime/job/job_data.h"
+
+namespace sial {
+
+/// An index with its bounds as numbers. Kind and tables of a subindex are its parent's; its bounds are 1..4.
+struct BoundIndex {
+  std::string name;
+  IndexKind kind = IndexKind::simple;
+  bool is_sub = false;
+  std::int32_t parent = -1;
+  std::int32_t lo = 0, hi = -1;
+  const std::vector<std::int32_t>* extents = nullptr;  // segment s has extent (*extents)[s - 1]; null: every extent is 1
+  std::string problem, remedy;                         // not empty: the range does not fit the segment table
+};
+
+/// One dimension of an array. Dimensions over a subindex use combined segment numbers, `combined_segment` below, so that
+/// blocks of different parent segments are different blocks; after that they are dimensions like all others.
+struct BoundDim {
+  std::int32_t index = 0;
+  IndexKind kind = IndexKind::simple;
+  bool is_sub = false;
+  std::int32_t lo = 0, hi = -1;              // segment numbers
+  bool unit = false;                         // simple: extents 1, offset = segment - lo
+  std::vector<std::int32_t> extent;          // [segment - lo]
+  std::vector<std::int64_t> offset;          // [segment - lo], one more entry: the total
+  std::uint64_t key_stride = 0;
+  std::int64_t extent_of(std::int32_t segment) const { return unit ? 1 : extent[segment - lo]; }
+  std::int64_t offset_of(std::int32_t segment) const { return unit ? segment - lo : offset[segment - lo]; }
+  std::int64_t count() const { return hi < lo ? 0 : std::int64_t{hi} - lo + 1; }
+  std::int64_t total() const { return unit ? count() : (offset.empty() ? 0 : offset.back()); }
+};
+
+struct BoundArray {
+  std::string name;
+  ArrayKind kind = ArrayKind::temp;
+  bool predefined = false;
+  std::int32_t rank = 0;
+  std::array<BoundDim, max_rank> dim;
+  Shape whole;                                // dense extents (static arrays, and for messages)
+  std::array<std::int64_t, max_rank> stride{};  // of the dense array
+  std::string problem, remedy;
+};
+
+enum class EntryMode : std::int32_t {
+  segment,   // the index's value is the segment number (or simple value, or (index)-cast value)
+  combined,  // a subindex on a dimension declared over one
+  box,       // a subindex on a dimension declared over its parent: a part of the parent's block
+  wild,
+};
+
+struct RefPlan {
+  struct Entry { EntryMode mode = EntryMode::segment; std::int32_t index = -1, parent = -1; bool simple = false; };
+  std::int32_t array = 0, rank = 0;
+  ArrayKind kind = ArrayKind::temp;
+  bool has_box = false, has_wild = false;
+  std::array<Entry, max_rank> entry;
+  std::array<std::int32_t, max_rank> label{};  // repeated names get different labels, in order of occurrence
+};
+
+/// How the operands of a copy or put correspond.
+enum class CopyMode : std::int32_t { by_label, leading, positional };
+
+struct BoundProgram {
+  const Module* module = nullptr;
+  std::vector<BoundIndex> indices;
+  std::vector<BoundArray> arrays;
+  std::vector<RefPlan> refs;
+  std::vector<char> array_used;  // referenced by the code in any way
+};
+
+inline std::int32_t combined_segment(std::int32_t parent, std::int32_t sub) {
+  return parent * subsegments_per_segment + (sub - 1);
+}
+/// Extent of subsegment `sub` (from 1) of a segment with `extent` elements, and the elements before it (language 6).
+inline std::int64_t subsegment_extent(std::int64_t extent, std::int32_t sub) {
+  const std::int64_t q = extent / subsegments_per_segment, r = extent % subsegments_per_segment;
+  return q + (sub <= r ? 1 : 0);
+}
+inline std::int64_t subsegment_offset(std::int64_t extent, std::int32_t sub) {
+  const std::int64_t q = extent / subsegments_per_segment, r = extent % subsegments_per_segment;
+  return q * (sub - 1) + std::min<std::int64_t>(sub - 1, r);
+}
+
+/// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).
+BoundProgram bind_program(const Module& module, const JobData& job);
+
+/// Start values of the registers: initial values of the declarations, predefined ones from the job.
+void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars);
+
+CopyMode copy_mode(const RefPlan& target, const RefPlan& source);
+
+/// "ao", "moa", ... as in the flags and the job file.
+const char* kind_name(IndexKind kind);
+
+/// `a[1,2]`; combined segment numbers print as parent.sub.
+std::string block_name(const BoundArray& array, const BlockIndex& block);
+
+}  // namespace sial

@@ -1,0 +1,142 @@
+// The interpreter loop, start and end of a program, and where errors get their place.
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "runtime/interp/machine.h"
+#include "runtime/interp/super_context.h"
+
+namespace sial {
+
+Machine::Machine(const Module& module, std::int32_t sequence, const Environment& environment, const MachineOptions& options)
+    : m_(&module),
+      sequence_(sequence),
+      env_(environment),
+      options_(options),
+      bound_(bind_program(module, environment.job)),
+      index_value_(module.indices.size(), unbound_index),
+      blocks_(module.arrays.size()),
+      regions_(module.arrays.size()),
+      statics_(module.arrays.size(), nullptr),
+      pardo_instances_(module.loops.size(), 0),
+      printer_(environment.out, options.print_format),
+      context_(std::make_unique<MachineContext>(*this)) {
+  if (options_.deterministic) options_.schedule = Schedule::static_;
+  if (options_.profile) pc_costs_.resize(module.code.size());
+  initial_values(module, environment.job, ints_, scalars_);
+  for (const SpecialRow& row : module.specials) {
+    const SuperRow* found = find_super(row.name);
+    bodies_.push_back(found ? found->body : nullptr);
+  }
+  loops_.reserve(64);
+  temps_.reserve(256);
+}
+
+Machine::~Machine() {
+  for (std::size_t a = 0; a < blocks_.size(); ++a) {
+    blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
+    for (const Region& r : regions_[a]) release(r.data, r.shape.size());
+    if (statics_[a]) release(statics_[a], bound_.arrays[a].whole.size());
+  }
+}
+
+std::string Machine::place_name(std::int32_t pc) const {
+  if (pc < 0 || static_cast<std::size_t>(pc) >= m_->places.size()) return m_->program;
+  const SourcePlace& p = m_->places[pc];
+  return fmt::format("{}:{}:{}", m_->files.at(p.file), p.line, p.column);
+}
+
+void Machine::fail(const std::string& message, const std::string& hint) const { throw SialError(message, hint, place_name(at_)); }
+
+void Machine::warn(const std::string& message) const {
+  if (worker() == 0) env_.warnings << "warning: " << message << std::endl;
+}
+
+void Machine::load() {
+  at_ = m_->main_entry;
+  for (std::size_t a = 0; a < m_->arrays.size(); ++a)
+    if (m_->arrays[a].kind == ArrayKind::static_ && bound_.array_used[a] && bound_.arrays[a].problem.empty())
+      static_data(static_cast<std::int32_t>(a));
+}
+
+void Machine::run() {
+  std::vector<RemoteArrayInfo> remote;
+  for (std::size_t a = 0; a < m_->arrays.size(); ++a)
+    if (is_remote(m_->arrays[a].kind)) remote.push_back({static_cast<std::int32_t>(a), m_->arrays[a].name});
+  try {
+    env_.store.begin_program(sequence_, std::move(remote), [this](Place p) { return place_name(p.pc); });
+    load();
+    if (options_.profile)
+      loop<true>();
+    else
+      loop<false>();
+    finish_program();
+  } catch (SialError& error) {
+    if (error.where().empty()) error.set_where(place_name(at_));
+    throw;
+  }
+}
+
+template <bool profile>
+void Machine::loop() {
+  pc_ = m_->main_entry;
+  const Instruction* code = m_->code.data();
+  double last = profile ? now() : 0;
+  std::int64_t executed = 0;
+  halted_ = false;
+  while (!halted_) {
+    at_ = pc_++;
+    const Instruction& in = code[at_];
+    ++executed;
+    switch (in.op) {
+#define OPCODE(number, name, a, b, c, d, meaning) \
+  case Opcode::name:                              \
+    op_##name(in);                                \
+    break;
+#include "runtime/bytecode/opcodes.def"
+#undef OPCODE
+    }
+    if constexpr (profile) {
+      const double t = now();
+      PcCost& cost = pc_costs_[&in - code];
+      ++cost.executions;
+      cost.seconds += t - last;
+      last = t;
+    }
+  }
+  instructions_ += executed;
+}
+
+void Machine::finish_program() {
+  save_marked();
+  free_temps(0);
+  env_.store.end_program(place());
+  env_.queue.new_phase(++env_.state.phase);
+  Stats& stats = env_.state.stats;
+  stats[Counter::compute_time] += compute_seconds_;
+  stats[Counter::instructions] += static_cast<double>(instructions_);
+  stats[Counter::iterations] += static_cast<double>(iterations_);
+  stats[Counter::block_operations] += static_cast<double>(block_operations_);
+  stats[Counter::super_instructions] += static_cast<double>(super_instructions_);
+  stats[Counter::flops] += flops_;
+  stats[Counter::barrier_time] += collective_seconds_;
+  for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));
+}
+
+std::vector<LineCost> Machine::line_costs() const {
+  std::map<std::pair<std::int32_t, std::int32_t>, LineCost> lines;
+  for (std::size_t pc = 0; pc < pc_costs_.size(); ++pc) {
+    if (pc_costs_[pc].executions == 0) continue;
+    const SourcePlace& p = m_->places[pc];
+    LineCost& l = lines.try_emplace({p.file, p.line}, LineCost{m_->program, m_->files.at(p.file), p.line, 0, 0}).first->second;
+    l.executions = std::max(l.executions, pc_costs_[pc].executions);
+    l.seconds += pc_costs_[pc].seconds;
+  }
+  std::vector<LineCost> result;
+  for (auto& [key, l] : lines) result.push_back(std::move(l));
+  return result;
+}
+
+}  // namespace sial

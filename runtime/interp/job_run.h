@@ -1,0 +1,57 @@
+#pragma once
+// Runs the programs of a job, in order, on one rank: one Machine per program, with what persists between them. All ranks
+// do the same with equal programs. Errors leave as SialError with their place; the caller ends the job.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/interp/machine.h"
+
+namespace sial {
+
+struct JobRunOptions {
+  MachineOptions machine;
+  bool keep_saved = false;  // keep everything saved until the end, for a results file; else labels no later program names are freed
+};
+
+/// A program's variables and static arrays at its end (rank's own copies).
+struct ProgramOutcome {
+  std::string program;
+  std::map<std::string, double> scalars;
+  std::map<std::string, std::int32_t> ints;
+  std::map<std::string, DataArray> statics;  // only those the program uses
+};
+
+class JobRunner {
+ public:
+  /// `environment.state` holds what persists; it may come from an earlier runner. `first_sequence`: number of this job's
+  /// first program in the life of the store (batches run several jobs on one store).
+  JobRunner(const Environment& environment, const JobRunOptions& options, std::int32_t first_sequence = 0);
+
+  /// Collective.
+  void run(std::span<const std::shared_ptr<const Module>> programs);
+  const std::vector<ProgramOutcome>& outcomes() const { return outcomes_; }
+
+  /// Collective: brings the blocks saved under `label` to rank 0, a limited amount at a time.
+  void gather_saved(const std::string& label, const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0);
+
+  /// Collective: this job's statistics over all ranks; meaningful on rank 0.
+  JobStats collect_stats();
+
+ private:
+  ProgramOutcome outcome_of(const Machine& machine) const;
+
+  Environment env_;
+  JobRunOptions options_;
+  std::int32_t sequence_;
+  std::vector<ProgramOutcome> outcomes_;
+  std::vector<std::shared_ptr<const Module>> run_modules_;  // by sequence - first_sequence, for naming statistics
+  std::int32_t first_sequence_;
+  double begin_ = 0;
+  StoreStats store_begin_;
+};
+
+}  // namespace sial

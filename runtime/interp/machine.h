@@ -1,0 +1,228 @@
+#pragma once
+// One rank's interpreter for one program of a job. It owns the registers, the loop stack and this rank's own blocks (temps,
+// locals, regions, statics), and drives the store, the work queue and the kernels it is given. Built, run once, asked for
+// its results, destroyed; what outlives a program is in RankState. Not thread safe: one machine, one thread.
+//
+// Handlers are members named op_<opcode>, one per row of opcodes.def (a missing one does not link); they live in ops_*.cpp,
+// loops.cpp and pardo.cpp. While a handler runs, `at_` is its instruction and `pc_` the next one.
+
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/interp/bind.h"
+#include "runtime/interp/block_map.h"
+#include "runtime/interp/printer.h"
+#include "runtime/kernels/block_op.h"
+#include "runtime/stats/stats.h"
+#include "runtime/store/store.h"
+#include "runtime/super/registry.h"
+#include "runtime/transport/work_queue.h"
+
+namespace sial {
+
+enum class Schedule { dynamic, static_ };
+
+struct MachineOptions {
+  PrintFormat print_format = PrintFormat::classic;
+  Schedule schedule = Schedule::dynamic;
+  bool deterministic = false;  // implies the static schedule
+  bool profile = false;        // time per instruction
+};
+
+/// Geometry of a saved remote array: per dimension the first segment number and the extents of all segments.
+struct SavedGeometry {
+  std::string array;  // name in the program that saved it
+  std::vector<std::int32_t> first_segment;
+  std::vector<std::vector<std::int64_t>> extents;
+  bool operator==(const SavedGeometry& other) const { return first_segment == other.first_segment && extents == other.extents; }
+};
+
+/// What outlives a program on one rank of a job.
+struct RankState {
+  std::map<std::string, double> saved_scalars;
+  std::map<std::string, DataArray> saved_statics;
+  std::map<std::string, SavedGeometry> saved_remote;  // the blocks are in the store
+  std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
+  bool all_ranks_print = false;
+  std::int64_t phase = 0;                  // barriers since the job began; numbers the pardo instances
+  Stats stats;
+};
+
+/// What a rank's interpreter works with. All outlive the machine. `out` is written by rank 0, and by the others while a
+/// super instruction has enabled them; `warnings` by rank 0.
+struct Environment {
+  const JobData& job;
+  Transport& transport;
+  BlockStore& store;
+  WorkQueue& queue;
+  Kernels& kernels;
+  std::ostream& out;
+  std::ostream& warnings;
+  RankState& state;
+};
+
+class Machine {
+ public:
+  /// `sequence`: number of the program in the job. Throws SialError when the job lacks what the program needs.
+  Machine(const Module& module, std::int32_t sequence, const Environment& environment, const MachineOptions& options);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// Collective: runs the program from its first statement to its end, saves what was marked. A SialError that leaves it
+  /// says where it happened.
+  void run();
+
+  const Module& module() const { return *m_; }
+  double scalar(std::int32_t slot) const { return scalars_[slot]; }
+  std::int32_t integer(std::int32_t slot) const { return ints_[slot]; }
+  /// A static array's current contents; empty data when the program never uses it.
+  DataArray static_array(std::int32_t array) const;
+  /// "prog.sialx:12:3" for an instruction.
+  std::string place_name(std::int32_t pc) const;
+  std::vector<LineCost> line_costs() const;
+
+ private:
+  friend class MachineContext;
+  struct LoopFrame {
+    std::int32_t loop = 0, index = 0, value = 0, hi = 0;  // index: for do and sub; pardos keep their state in pardo_
+    std::size_t temp_mark = 0;                            // temps created in the current iteration begin here
+  };
+  struct CallFrame { std::int32_t return_pc = 0; std::size_t loop_depth = 0; };
+  struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };
+  struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Shape shape; double* data = nullptr; };
+  enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
+  struct Pardo {
+    bool active = false;
+    std::int32_t loop = 0;
+    PardoMode mode = PardoMode::dynamic;
+    PardoKey key;
+    std::int64_t total = 0, at = 0, end = 0;  // current chunk: tuples [at, end) are still to come
+    std::array<std::int32_t, max_rank> lo{}, hi{};
+    bool decoded = false;                     // index values hold tuple at - 1
+  };
+  /// A reference with the current index values: which block, and which part of it.
+  struct Located {
+    BlockIndex block;
+    Shape shape;                              // of the whole block
+    std::int64_t size = 1;
+    std::uint64_t key = 0;
+    std::array<std::int64_t, max_rank> box_offset{}, box_extent{};  // only with has_box
+  };
+  enum class Access { create, existing };
+
+  // --- dispatch.cpp
+  void load();
+  template <bool profile>
+  void loop();
+  void finish_program();
+  [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;
+  Place place() const { return {sequence_, at_}; }
+  double now() const { return env_.transport.now(); }
+  int workers() const { return env_.transport.size(); }
+  int worker() const { return env_.transport.rank(); }
+  bool prints() const { return worker() == 0 || env_.state.all_ranks_print; }
+  void warn(const std::string& message) const;
+  std::int32_t line() const { return m_->places[at_].line; }
+
+  // --- blocks.cpp: references, views, existence
+  const BoundArray& array_of(const RefPlan& ref) const { return bound_.arrays[ref.array]; }
+  std::int32_t index_value(std::int32_t index) const;
+  void locate(const RefPlan& ref, Located& at) const;
+  [[noreturn]] void fail_range(const RefPlan& ref, int d, std::int32_t segment) const;
+  [[noreturn]] void fail_absent(const RefPlan& ref, const BlockIndex& block) const;
+  void view_of(const RefPlan& ref, const Located& at, double* data, MutableView& view) const;
+  void read_view(std::int32_t ref_id, ConstView& view);
+  void write_view(std::int32_t ref_id, Access access, MutableView& view);
+  double* own_block(const RefPlan& ref, const Located& at, Access access);
+  double* static_data(std::int32_t array);
+  void static_view(const RefPlan& ref, const Located& at, MutableView& view);
+  bool region_block_view(const RefPlan& ref, const Located& at, MutableView& view);
+  void region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo, std::array<std::int32_t, max_rank>& hi) const;
+  std::string region_name(std::int32_t array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const;
+  void region_view(const RegionRow& row, MutableView& view);
+  const Region* region_around(std::int32_t array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const;
+  void fill_region_view(std::int32_t array, const Region& region, const std::array<std::int32_t, max_rank>& lo,
+                        const std::array<std::int32_t, max_rank>& hi, MutableView& view) const;
+  void free_temps(std::size_t mark);
+  void free_region(std::int32_t array, std::size_t i);
+  double* buffer(std::int64_t n) { return env_.store.buffers().allocate(n); }
+  void release(double* p, std::int64_t n) noexcept { env_.store.buffers().deallocate(p, n); }
+
+  // --- ops_block.cpp
+  /// Runs op_ with d, a (and b) set, through scratch copies where d touches an operand.
+  void run_kernel(double alpha, double beta);
+  void pack_if_touching(ConstView& operand, double*& scratch, std::int64_t& size);
+  void copy_like(std::int32_t target, std::int32_t source, double alpha, double beta, Access access);
+  const double* packed(const ConstView& view, double*& scratch, std::int64_t& size);
+  void check_same_shape(const MutableView& d, const ConstView& a) const;
+
+  // --- loops.cpp, pardo.cpp
+  void leave_loop();
+  void open_index(std::int32_t index, std::int32_t value);
+  bool next_tuple();
+  void decode_tuple(std::int64_t tuple);
+  void begin_pardo(const LoopRow& row);
+
+  // --- ops_comm.cpp
+  void barrier_here();
+  template <class T>
+  [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
+  void save_marked();
+  SavedGeometry geometry(std::int32_t array) const;
+
+  // --- ops_memory.cpp
+  template <class F>
+  void for_each_selected(const RefPlan& ref, F&& f);
+
+  // --- ops_execute.cpp
+  struct ArgCopyBack { double* scratch = nullptr; std::int64_t size = 0; MutableView target; bool copy_back = false; };
+  void prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopyBack& back, double& literal);
+  void describe_dims(SuperArg& arg, const BoundArray& array, const Located& at, const RefPlan& ref) const;
+
+#define OPCODE(number, name, a, b, c, d, meaning) void op_##name(const Instruction& in);
+#include "runtime/bytecode/opcodes.def"
+#undef OPCODE
+
+  // --- state
+  const Module* m_;
+  std::int32_t sequence_;
+  Environment env_;
+  MachineOptions options_;
+  BoundProgram bound_;
+  std::vector<std::int32_t> ints_;
+  std::vector<double> scalars_;
+  std::vector<std::int32_t> index_value_;   // unbound_index when no loop binds it
+  std::int32_t pc_ = 0, at_ = 0;
+  bool halted_ = false;
+  std::vector<LoopFrame> loops_;
+  std::vector<CallFrame> calls_;
+  std::vector<TempEntry> temps_;
+  std::vector<BlockMap> blocks_;            // per array: temps and locals
+  std::vector<std::vector<Region>> regions_;  // per array: contiguous locals
+  std::vector<double*> statics_;            // per array
+  Pardo pardo_;
+  std::vector<std::int64_t> pardo_instances_;  // per loop, since the last barrier
+  std::int64_t cyclic_counter_ = 0;         // static schedule: accepted iterations since the last barrier
+  BlockOp op_;
+  Printer printer_;
+  struct Mark { std::int32_t id = 0; std::string label; };
+  std::vector<Mark> marked_scalars_, marked_statics_, marked_remote_;
+  std::vector<SuperBody> bodies_;           // per special; null: no body
+  std::unique_ptr<SuperContext> context_;
+  struct PcCost { std::int64_t executions = 0; double seconds = 0; };
+  std::vector<PcCost> pc_costs_;
+  double compute_seconds_ = 0, collective_seconds_ = 0;
+  std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;
+  double flops_ = 0;
+};
+
+inline constexpr std::int32_t unbound_index = INT32_MIN;
+
+}  // namespace sial

@@ -1,0 +1,229 @@
+// Block arithmetic. Sources are located and read before the target is created, so that an absent source is an error even when
+// the statement would create it; a target that touches a source in memory (the same block under two names, overlapping
+// slices) is computed from a scratch copy of that source.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/interp/machine.h"
+#include "runtime/interp/view_ops.h"
+
+namespace sial {
+namespace {
+
+/// Rough cost of work on this machine, for the laboratory's clock: seconds per element moved and per floating operation.
+constexpr double seconds_per_element = 1e-9, seconds_per_flop = 1e-10;
+
+/// Adds the time a block of code takes to a total.
+class Timed {
+ public:
+  Timed(Transport& transport, double& total) : transport_(transport), total_(total), begin_(transport.now()) {}
+  ~Timed() { total_ += transport_.now() - begin_; }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  Transport& transport_;
+  double& total_;
+  double begin_;
+};
+
+std::string extents_text(const std::array<std::int64_t, max_rank>& extent, int rank) {
+  return fmt::format("({})", fmt::join(extent.begin(), extent.begin() + rank, ","));
+}
+
+template <class T>
+void number_labels(BlockView<T>& view) {
+  for (int d = 0; d < view.rank; ++d) view.label[d] = d;
+}
+
+double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
+
+}  // namespace
+
+void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_t& size) {
+  if (!may_overlap(op_.d, operand)) return;
+  size = view_size(operand);
+  scratch = buffer(size);
+  MutableView copy;
+  copy.data = scratch;
+  copy.rank = operand.rank;
+  std::int64_t stride = 1;
+  for (int d = 0; d < operand.rank; ++d) {
+    copy.extent[d] = operand.extent[d];
+    copy.stride[d] = stride;
+    copy.label[d] = operand.label[d];
+    stride *= operand.extent[d];
+  }
+  copy_view(copy, operand);
+  operand = as_const(copy);
+}
+
+void Machine::run_kernel(double alpha, double beta) {
+  op_.alpha = alpha;
+  op_.beta = beta;
+  ++block_operations_;
+  Timed timed(env_.transport, compute_seconds_);
+  double* scratch_a = nullptr;
+  double* scratch_b = nullptr;
+  std::int64_t size_a = 0, size_b = 0;
+  pack_if_touching(op_.a, scratch_a, size_a);
+  if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
+  env_.kernels.run(op_);
+  if (scratch_a) release(scratch_a, size_a);
+  if (scratch_b) release(scratch_b, size_b);
+  double flops = 0;
+  const auto elements = static_cast<double>(view_size(op_.d));
+  if (op_.has_b) {
+    flops = 2.0 * elements;
+    for (int d = 0; d < op_.a.rank; ++d)
+      if (std::find(op_.d.label.begin(), op_.d.label.begin() + op_.d.rank, op_.a.label[d]) == op_.d.label.begin() + op_.d.rank)
+        flops *= static_cast<double>(op_.a.extent[d]);
+    flops_ += flops;
+  }
+  env_.transport.charge_compute(elements * seconds_per_element + flops * seconds_per_flop);
+}
+
+void Machine::check_same_shape(const MutableView& d, const ConstView& a) const {
+  if (d.rank == a.rank && std::equal(d.extent.begin(), d.extent.begin() + d.rank, a.extent.begin())) return;
+  fail(fmt::format("the shapes differ: the target has extents {}, the source {}", extents_text(d.extent, d.rank), extents_text(a.extent, a.rank)),
+       "both sides must cover segments of the same extents");
+}
+
+void Machine::copy_like(std::int32_t target, std::int32_t source, double alpha, double beta, Access access) {
+  op_.has_b = false;
+  read_view(source, op_.a);
+  write_view(target, access, op_.d);
+  switch (copy_mode(bound_.refs[target], bound_.refs[source])) {
+    case CopyMode::by_label: break;
+    case CopyMode::leading:  // the dimensions beyond the common ones are simple: extent 1
+      op_.a.rank = op_.d.rank = std::min(op_.a.rank, op_.d.rank);
+      [[fallthrough]];
+    case CopyMode::positional:
+      check_same_shape(op_.d, op_.a);
+      number_labels(op_.d);
+      number_labels(op_.a);
+      break;
+  }
+  run_kernel(alpha, beta);
+}
+
+void Machine::op_real_element(const Instruction& in) {
+  read_view(in.b, op_.a);
+  scalars_[in.a] = op_.a.data[0];
+}
+
+void Machine::op_real_contract(const Instruction& in) {
+  ++block_operations_;
+  read_view(in.b, op_.a);
+  read_view(in.c, op_.b);
+  Timed timed(env_.transport, compute_seconds_);
+  scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
+  const auto elements = static_cast<double>(view_size(op_.a));
+  flops_ += 2.0 * elements;
+  env_.transport.charge_compute(elements * seconds_per_element);
+}
+
+void Machine::op_block_fill(const Instruction& in) {
+  ++block_operations_;
+  write_view(in.a, Access::create, op_.d);
+  Timed timed(env_.transport, compute_seconds_);
+  fill_view(op_.d, scalars_[in.b]);
+  env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+}
+
+void Machine::op_block_add_scalar(const Instruction& in) {
+  ++block_operations_;
+  write_view(in.a, Access::existing, op_.d);
+  Timed timed(env_.transport, compute_seconds_);
+  add_to_view(op_.d, scalars_[in.b]);
+  env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+}
+
+void Machine::op_block_scale(const Instruction& in) {
+  ++block_operations_;
+  write_view(in.a, Access::existing, op_.d);
+  Timed timed(env_.transport, compute_seconds_);
+  scale_view(op_.d, scalars_[in.b]);
+  env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+}
+
+void Machine::op_block_copy(const Instruction& in) { copy_like(in.a, in.b, 1.0, 0.0, Access::create); }
+void Machine::op_block_slice(const Instruction& in) { copy_like(in.a, in.b, 1.0, 0.0, Access::create); }
+void Machine::op_block_insert(const Instruction& in) { copy_like(in.a, in.b, 1.0, 0.0, Access::create); }
+void Machine::op_block_accumulate(const Instruction& in) { copy_like(in.a, in.b, sign_of(in.c), 1.0, Access::existing); }
+void Machine::op_block_scaled_copy(const Instruction& in) { copy_like(in.a, in.b, scalars_[in.c], 0.0, Access::create); }
+void Machine::op_block_scaled_accumulate(const Instruction& in) {
+  copy_like(in.a, in.b, sign_of(in.d) * scalars_[in.c], 1.0, Access::existing);
+}
+
+void Machine::op_block_sum(const Instruction& in) {
+  ConstView a, b;
+  read_view(in.b, a);
+  read_view(in.c, b);
+  write_view(in.a, Access::create, op_.d);
+  const auto same_labels = [](const auto& x, const auto& y) {
+    return x.rank == y.rank && std::equal(x.label.begin(), x.label.begin() + x.rank, y.label.begin());
+  };
+  if (same_labels(op_.d, a) && same_labels(op_.d, b)) {
+    // Equal names mean equal positions: blocks that touch are the same block, which an element-wise sum may overwrite.
+    ++block_operations_;
+    Timed timed(env_.transport, compute_seconds_);
+    sum_views(op_.d, a, b, sign_of(in.d));
+    env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+    return;
+  }
+  // Permuted operands: through a scratch block in the target's order, since the target may be one of the operands.
+  const MutableView target = op_.d;
+  const std::int64_t size = view_size(target);
+  double* scratch = buffer(size);
+  Shape shape;
+  shape.rank = target.rank;
+  shape.extent = target.extent;
+  op_.has_b = false;
+  op_.d = dense_view(scratch, shape, target.label);
+  op_.a = a;
+  run_kernel(1.0, 0.0);
+  op_.a = b;
+  run_kernel(sign_of(in.d), 1.0);
+  copy_view(target, as_const(op_.d));
+  release(scratch, size);
+}
+
+void Machine::op_block_contract(const Instruction& in) {
+  op_.has_b = true;
+  read_view(in.b, op_.a);
+  read_view(in.c, op_.b);
+  const bool assign = static_cast<SetOp>(in.d) == SetOp::assign;
+  write_view(in.a, assign ? Access::create : Access::existing, op_.d);
+  run_kernel(sign_of(in.d), assign ? 0.0 : 1.0);
+}
+
+void Machine::op_region_put(const Instruction& in) {
+  op_.has_b = false;
+  read_view(in.b, op_.a);
+  region_view(m_->regions[in.a], op_.d);
+  check_same_shape(op_.d, op_.a);
+  number_labels(op_.a);
+  run_kernel(1.0, 0.0);
+}
+
+void Machine::op_region_get(const Instruction& in) {
+  op_.has_b = false;
+  MutableView region;
+  region_view(m_->regions[in.b], region);
+  op_.a = as_const(region);
+  write_view(in.a, Access::create, op_.d);
+  check_same_shape(op_.d, op_.a);
+  number_labels(op_.d);
+  run_kernel(1.0, 0.0);
+}
+
+void Machine::op_region_fill(const Instruction& in) {
+  ++block_operations_;
+  region_view(m_->regions[in.a], op_.d);
+  fill_view(op_.d, scalars_[in.b]);
+}
+
+}  // namespace sial

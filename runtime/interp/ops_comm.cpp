@@ -1,0 +1,223 @@
+// Remote blocks, barriers, collectives and persistence.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "runtime/interp/machine.h"
+#include "runtime/interp/view_ops.h"
+
+namespace sial {
+
+void Machine::op_create(const Instruction&) {}
+
+void Machine::op_erase_array(const Instruction& in) {
+  if (pardo_.active) fail("delete and destroy are collective and cannot run inside a pardo", "move the statement out of the pardo");
+  env_.store.erase(in.a, place());
+}
+
+void Machine::op_get(const Instruction& in) {
+  const RefPlan& ref = bound_.refs[in.a];
+  Located at;
+  locate(ref, at);
+  env_.store.get(ref.array, at.block, at.size, place());
+}
+
+/// Column-major contiguous data of a view: the view's own when it is dense, a scratch copy otherwise (to be released).
+const double* Machine::packed(const ConstView& view, double*& scratch, std::int64_t& size) {
+  if (is_dense(view)) return view.data;
+  size = view_size(view);
+  scratch = buffer(size);
+  MutableView copy;
+  copy.data = scratch;
+  copy.rank = view.rank;
+  std::int64_t stride = 1;
+  for (int d = 0; d < view.rank; ++d) {
+    copy.extent[d] = view.extent[d];
+    copy.stride[d] = stride;
+    stride *= view.extent[d];
+  }
+  copy_view(copy, view);
+  return scratch;
+}
+
+void Machine::op_put_block(const Instruction& in) {
+  const RefPlan& ref = bound_.refs[in.a];
+  ++block_operations_;
+  Located at;
+  locate(ref, at);
+  ConstView source;
+  read_view(in.b, source);
+  // Names correspond in order; what one side has more is simple (extent 1), so the elements correspond in memory order.
+  const int common = std::min(at.shape.rank, source.rank);
+  if (!std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, source.extent.begin()) || view_size(source) != at.size)
+    fail(fmt::format("the shapes differ: `{}` has extents ({}), the source ({})", block_name(array_of(ref), at.block),
+                     fmt::join(at.shape.extent.begin(), at.shape.extent.begin() + at.shape.rank, ","),
+                     fmt::join(source.extent.begin(), source.extent.begin() + source.rank, ",")),
+         "both sides must cover segments of the same extents");
+  double* scratch = nullptr;
+  std::int64_t scratch_size = 0;
+  const double* data = packed(source, scratch, scratch_size);
+  if (static_cast<SetOp>(in.c) == SetOp::add)
+    env_.store.accumulate(ref.array, at.block, at.size, data, place());
+  else
+    env_.store.put(ref.array, at.block, at.size, data, place());
+  if (scratch) release(scratch, scratch_size);
+}
+
+void Machine::op_put_scalar(const Instruction& in) {
+  const RefPlan& ref = bound_.refs[in.a];
+  Located at;
+  locate(ref, at);
+  const double value = scalars_[in.b];
+  switch (static_cast<SetOp>(in.c)) {
+    case SetOp::assign: env_.store.fill(ref.array, at.block, at.size, value, place()); break;
+    case SetOp::add: env_.store.increment(ref.array, at.block, at.size, value, place()); break;
+    case SetOp::subtract: env_.store.increment(ref.array, at.block, at.size, -value, place()); break;
+    case SetOp::scale: env_.store.scale(ref.array, at.block, at.size, value, place()); break;
+  }
+}
+
+void Machine::barrier_here() {
+  if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
+  env_.store.barrier(place());
+  env_.queue.new_phase(++env_.state.phase);
+  std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
+  cyclic_counter_ = 0;
+}
+
+void Machine::op_barrier(const Instruction&) { barrier_here(); }
+
+void Machine::op_collective_sum(const Instruction& in) {
+  if (pardo_.active) fail("a collective statement runs inside a pardo", "sum into a scalar there and run the collective behind `endpardo`");
+  const double begin = now();
+  scalars_[in.a] += env_.transport.sum(scalars_[in.b], {CollectiveKind::sum, place()});
+  collective_seconds_ += now() - begin;
+}
+
+void Machine::op_assert_same(const Instruction& in) {
+  if (pardo_.active) fail("assert_same runs inside a pardo", "move it behind `endpardo`");
+  const double mine = scalars_[in.a];
+  double masters = mine;
+  const double begin = now();
+  env_.transport.broadcast(std::as_writable_bytes(std::span(&masters, 1)), 0, {CollectiveKind::broadcast, place()});
+  collective_seconds_ += now() - begin;
+  // Values that are zero but for rounding agree.
+  const double tolerance = 5e-5 * std::max(std::abs(mine), std::abs(masters)) + 1e-12;
+  if (!(std::abs(mine - masters) <= tolerance) && mine != masters)
+    fail(fmt::format("assert_same: `{}` is {} on rank {} and {} on rank 0", m_->scalars[in.a].name, mine, worker(), masters),
+         "the ranks computed different values: sum rank-local contributions with `collective`, or broadcast them");
+  scalars_[in.a] = masters;
+}
+
+void Machine::op_broadcast(const Instruction& in) {
+  const BoundArray& array = bound_.arrays[in.b];
+  if (pardo_.active) fail("broadcast_from runs inside a pardo", "move it behind `endpardo`");
+  const std::int32_t root = ints_[in.a];
+  if (root < 0 || root >= workers())
+    fail(fmt::format("broadcast_from {} of `{}`: the job has ranks 0 to {}", root, array.name, workers() - 1));
+  const double begin = now();
+  const auto roots = env_.transport.all_gather(std::as_bytes(std::span(&root, 1)), {CollectiveKind::broadcast, place()});
+  for (std::size_t r = 0; r < roots.size(); ++r) {
+    std::int32_t other = 0;
+    std::memcpy(&other, roots[r].data(), sizeof other);
+    if (other != root)
+      fail(fmt::format("broadcast_from of `{}`: rank {} names source {}, rank {} names {}", array.name, worker(), root, r, other),
+           "the source must be the same on all ranks");
+  }
+  double* data = static_data(in.b);
+  const auto n = static_cast<std::size_t>(array.whole.size());
+  env_.transport.broadcast(std::as_writable_bytes(std::span(data, n)), root, {CollectiveKind::broadcast, place()});
+  collective_seconds_ += now() - begin;
+}
+
+void Machine::op_set_persistent(const Instruction& in) {
+  const std::string& label = m_->strings[in.c];
+  if (in.a == 0) {
+    marked_scalars_.push_back({in.b, label});
+  } else if (!is_remote(m_->arrays[in.b].kind)) {
+    marked_statics_.push_back({in.b, label});
+  } else {
+    for (const Mark& m : marked_remote_) {
+      if (m.id == in.b)
+        fail(fmt::format("array `{}` is marked twice in this program, for \"{}\" and for \"{}\"", m_->arrays[in.b].name, m.label, label),
+             "one set_persistent per array and program");
+    }
+    marked_remote_.push_back({in.b, label});
+    env_.store.save_at_end(in.b, label, place());
+  }
+}
+
+template <class T>
+void Machine::fail_label(const std::string& label, const char* what, const T& known) const {
+  std::string list;
+  for (const auto& entry : known) list += (list.empty() ? "\"" : ", \"") + entry.first + "\"";
+  fail(fmt::format("no {} was saved under the label \"{}\"", what, label),
+       list.empty() ? fmt::format("no {} has been saved yet: an earlier program of the job must mark one with set_persistent", what)
+                    : fmt::format("saved so far: {}", list));
+}
+
+void Machine::op_restore_persistent(const Instruction& in) {
+  const std::string& label = m_->strings[in.c];
+  RankState& state = env_.state;
+  if (in.a == 0) {
+    const auto found = state.saved_scalars.find(label);
+    if (found == state.saved_scalars.end()) fail_label(label, "scalar", state.saved_scalars);
+    scalars_[in.b] = found->second;
+    return;
+  }
+  const BoundArray& array = bound_.arrays[in.b];
+  if (is_remote(array.kind)) {
+    const auto saved = state.saved_remote.find(label);
+    if (saved == state.saved_remote.end()) fail_label(label, "distributed or served array", state.saved_remote);
+    if (!(saved->second == geometry(in.b)))
+      fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
+           "restore into an array declared over the same ranges");
+    env_.store.restore(in.b, label, place());
+    return;
+  }
+  const auto found = state.saved_statics.find(label);
+  if (found == state.saved_statics.end()) fail_label(label, "static array", state.saved_statics);
+  double* data = static_data(in.b);
+  const std::vector<std::int64_t> declared(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
+  if (found->second.extents != declared)
+    fail(fmt::format("the array saved as \"{}\" has extents ({}), and `{}` is declared with ({})", label, fmt::join(found->second.extents, ","),
+                     array.name, fmt::join(declared, ",")),
+         "restore into an array of the same shape");
+  std::copy(found->second.data.begin(), found->second.data.end(), data);
+}
+
+void Machine::save_marked() {
+  RankState& state = env_.state;
+  for (const Mark& m : marked_scalars_) {
+    if (state.saved_scalars.contains(m.label)) warn(fmt::format("program `{}`: the saved scalar \"{}\" is overwritten", m_->program, m.label));
+    state.saved_scalars[m.label] = scalars_[m.id];
+  }
+  for (const Mark& m : marked_statics_) {
+    if (state.saved_statics.contains(m.label)) warn(fmt::format("program `{}`: the saved static array \"{}\" is overwritten", m_->program, m.label));
+    static_data(m.id);
+    state.saved_statics[m.label] = static_array(m.id);
+  }
+  for (const Mark& m : marked_remote_) {
+    if (state.saved_remote.contains(m.label)) warn(fmt::format("program `{}`: the saved array \"{}\" is overwritten", m_->program, m.label));
+    state.saved_remote[m.label] = geometry(m.id);
+  }
+}
+
+SavedGeometry Machine::geometry(std::int32_t id) const {
+  const BoundArray& array = bound_.arrays[id];
+  if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
+  SavedGeometry result;
+  result.array = array.name;
+  for (int d = 0; d < array.rank; ++d) {
+    const BoundDim& dim = array.dim[d];
+    result.first_segment.push_back(dim.lo);
+    std::vector<std::int64_t>& extents = result.extents.emplace_back();
+    for (std::int32_t s = dim.lo; s <= dim.hi; ++s) extents.push_back(dim.extent_of(s));
+  }
+  return result;
+}
+
+}  // namespace sial

@@ -1,0 +1,162 @@
+// execute: arguments become dense column-major buffers with their segments and offsets. Parts of larger arrays (static
+// slices, regions, sub-boxes) travel through a scratch copy that is written back for w and u.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/base/check.h"
+#include "runtime/interp/machine.h"
+#include "runtime/interp/view_ops.h"
+
+namespace sial {
+
+void Machine::describe_dims(SuperArg& arg, const BoundArray& array, const Located& at, const RefPlan& ref) const {
+  arg.shape.rank = ref.rank;
+  for (int d = 0; d < ref.rank; ++d) {
+    const RefPlan::Entry& entry = ref.entry[d];
+    arg.segment[d] = at.block.segment[d];
+    arg.kind[d] = entry.simple ? IndexKind::simple : array.dim[d].kind;
+    arg.shape.extent[d] = ref.has_box ? at.box_extent[d] : at.shape.extent[d];
+    arg.offset[d] = 0;
+    const BoundIndex& index = bound_.indices[array.dim[d].index];
+    if (entry.simple || !index.extents) continue;
+    const std::int32_t segment = array.dim[d].is_sub ? at.block.segment[d] >> 2 : at.block.segment[d];
+    for (std::int32_t s = 1; s < segment; ++s) arg.offset[d] += (*index.extents)[s - 1];
+    if (entry.mode == EntryMode::box) arg.offset[d] += at.box_offset[d];
+    if (entry.mode == EntryMode::combined)
+      arg.offset[d] += subsegment_offset((*index.extents)[segment - 1], index_value_[entry.index]);
+  }
+}
+
+void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopyBack& back, double& literal) {
+  arg = SuperArg{};
+  arg.letter = letter;
+  MutableView view;
+  switch (row.kind) {
+    case ArgKind::scalar:
+      arg.is_scalar = true;
+      arg.name = m_->scalars[row.id].name;
+      arg.data = &scalars_[row.id];
+      if (letter == 'w') *arg.data = 0.0;
+      return;
+    case ArgKind::real_literal:
+    case ArgKind::int_literal:
+      arg.is_scalar = true;
+      literal = row.kind == ArgKind::real_literal ? m_->reals[row.id] : static_cast<double>(row.id);
+      arg.data = &literal;
+      return;
+    case ArgKind::array: {
+      const BoundArray& array = bound_.arrays[row.id];
+      arg.whole_array = true;
+      arg.name = array.name;
+      for (int d = 0; d < array.rank; ++d) {
+        arg.kind[d] = array.dim[d].kind;
+        arg.offset[d] = 0;
+      }
+      if (array.kind == ArrayKind::static_) {
+        arg.data = static_data(row.id);
+        arg.shape = array.whole;
+      } else if (array.kind == ArrayKind::contiguous_local) {
+        if (regions_[row.id].size() != 1)
+          fail(fmt::format("contiguous local array `{}` has {} allocated regions, and as a bare argument it needs exactly one", array.name,
+                           regions_[row.id].size()),
+               "name the region: `array[lo:hi, ...]`");
+        arg.data = regions_[row.id].front().data;
+        arg.shape = regions_[row.id].front().shape;
+      } else {
+        fail(fmt::format("array `{}` cannot be passed whole: it is not static or contiguous", array.name), "pass one of its blocks");
+      }
+      if (letter == 'w') std::fill_n(arg.data, arg.shape.size(), 0.0);
+      return;
+    }
+    case ArgKind::block: {
+      const RefPlan& ref = bound_.refs[row.id];
+      const BoundArray& array = array_of(ref);
+      Located at;
+      locate(ref, at);
+      describe_dims(arg, array, at, ref);
+      arg.name = array.name;
+      if (letter == 'r') {
+        ConstView source;
+        read_view(row.id, source);
+        // The body's letter says it does not write.
+        view.data = const_cast<double*>(source.data);
+        view.rank = source.rank;
+        view.extent = source.extent;
+        view.stride = source.stride;
+      } else {
+        // `u` of a static or remote block needs it as much as of a temp; write_view knows each kind's rule.
+        write_view(row.id, letter == 'w' ? Access::create : Access::existing, view);
+      }
+      break;
+    }
+    case ArgKind::region: {
+      const RegionRow& region = m_->regions[row.id];
+      const BoundArray& array = bound_.arrays[region.array];
+      std::array<std::int32_t, max_rank> lo{}, hi{};
+      region_bounds(region, lo, hi);
+      region_view(region, view);
+      arg.name = array.name;
+      arg.shape.rank = array.rank;
+      for (int d = 0; d < array.rank; ++d) {
+        arg.segment[d] = lo[d];
+        arg.kind[d] = array.dim[d].kind;
+        arg.shape.extent[d] = view.extent[d];
+        const BoundIndex& index = bound_.indices[array.dim[d].index];
+        if (index.extents)
+          for (std::int32_t s = 1; s < lo[d]; ++s) arg.offset[d] += (*index.extents)[s - 1];
+      }
+      break;
+    }
+  }
+  if (letter == 'w') fill_view(view, 0.0);
+  if (is_dense(view)) {
+    arg.data = view.data;
+    return;
+  }
+  back.size = view_size(view);
+  back.scratch = buffer(back.size);
+  back.target = view;
+  back.copy_back = letter != 'r';
+  arg.data = back.scratch;
+  copy_view(dense_view(back.scratch, arg.shape, {}), as_const(view));
+}
+
+void Machine::op_execute(const Instruction& in) {
+  const SpecialRow& special = m_->specials[in.a];
+  SuperBody body = bodies_[in.a];
+  if (!body) {
+    std::string close;
+    for (const std::string& name : close_super_names(special.name)) close += (close.empty() ? "`" : ", `") + name + "`";
+    fail(fmt::format("super instruction `{}` does not exist in this runtime", special.name),
+         close.empty() ? "it may be declared, but not executed" : "close names: " + close);
+  }
+  SIAL_CHECK(in.c <= max_rank, "{} arguments of {}", in.c, special.name);
+  ++super_instructions_;
+  std::array<SuperArg, max_rank> args;
+  std::array<ArgCopyBack, max_rank> backs;
+  std::array<double, max_rank> literals{};
+  for (std::int32_t i = 0; i < in.c; ++i) {
+    const char letter = i < static_cast<std::int32_t>(special.signature.size()) ? special.signature[i] : 'r';
+    prepare_arg(m_->args[in.b + i], letter, args[i], backs[i], literals[i]);
+  }
+  const double begin = now();
+  body(*context_, std::span(args.data(), static_cast<std::size_t>(in.c)));
+  compute_seconds_ += now() - begin;
+  for (std::int32_t i = 0; i < in.c; ++i) {
+    if (!backs[i].scratch) continue;
+    if (backs[i].copy_back) copy_view(backs[i].target, as_const(dense_view(backs[i].scratch, args[i].shape, {})));
+    release(backs[i].scratch, backs[i].size);
+  }
+}
+
+// Device statements are hints, and without a device they change nothing.
+void Machine::op_gpu_on(const Instruction&) {}
+void Machine::op_gpu_off(const Instruction&) {}
+void Machine::op_gpu_allocate(const Instruction&) {}
+void Machine::op_gpu_free(const Instruction&) {}
+void Machine::op_gpu_put(const Instruction&) {}
+void Machine::op_gpu_get(const Instruction&) {}
+
+}  // namespace sial

@@ -1,0 +1,64 @@
+// print and println. Only ranks that print evaluate blocks: a rank that does not print still checks that they exist.
+
+#include <fmt/format.h>
+
+#include "runtime/interp/machine.h"
+#include "runtime/interp/view_ops.h"
+
+namespace sial {
+
+void Machine::op_print_string(const Instruction& in) {
+  if (prints()) printer_.string(m_->strings[in.a], in.b != 0);
+}
+
+void Machine::op_print_scalar(const Instruction& in) {
+  if (prints()) printer_.scalar(in.c >= 0 ? std::string_view(m_->strings[in.c]) : std::string_view(), scalars_[in.a], line(), in.b != 0);
+}
+
+void Machine::op_print_int(const Instruction& in) {
+  if (prints()) printer_.integer(in.c >= 0 ? std::string_view(m_->strings[in.c]) : std::string_view(), ints_[in.a], line(), in.b != 0);
+}
+
+void Machine::op_print_index(const Instruction& in) {
+  const std::int32_t value = index_value(in.a);
+  if (prints()) printer_.integer(bound_.indices[in.a].name, value, line(), in.b != 0);
+}
+
+void Machine::op_print_block(const Instruction& in) {
+  ConstView view;
+  read_view(in.a, view);
+  if (!prints()) return;
+  Located at;
+  locate(bound_.refs[in.a], at);
+  printer_.elements(block_name(array_of(bound_.refs[in.a]), at.block), view, line(), in.b != 0);
+}
+
+void Machine::op_print_region(const Instruction& in) {
+  const RegionRow& row = m_->regions[in.a];
+  MutableView view;
+  region_view(row, view);
+  if (!prints()) return;
+  std::array<std::int32_t, max_rank> lo{}, hi{};
+  region_bounds(row, lo, hi);
+  printer_.elements(region_name(row.array, lo, hi), as_const(view), line(), in.b != 0);
+}
+
+void Machine::op_print_array(const Instruction& in) {
+  const BoundArray& array = bound_.arrays[in.a];
+  if (array.kind == ArrayKind::contiguous_local) {
+    if (regions_[in.a].empty())
+      fail(fmt::format("contiguous local array `{}` has no allocated region to print", array.name), "allocate one with `allocate contiguous`");
+    if (!prints()) return;
+    for (const Region& region : regions_[in.a]) {
+      MutableView view;
+      fill_region_view(in.a, region, region.lo, region.hi, view);
+      printer_.elements(region_name(in.a, region.lo, region.hi), as_const(view), line(), in.b != 0);
+    }
+    return;
+  }
+  double* data = static_data(in.a);
+  if (!prints()) return;
+  printer_.elements(array.name, dense_view<const double>(data, array.whole, {}), line(), in.b != 0);
+}
+
+}  // namespace sial

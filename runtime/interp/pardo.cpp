@@ -1,0 +1,111 @@
+// Parallel loops. The iteration space is numbered with the first listed index fastest. Four ways to divide it:
+//   dynamic     ranks draw ranges of tuples from the work queue and filter their own with the where clauses
+//   cyclic      (static schedule) every rank walks all tuples; the n-th accepted one since the barrier belongs to rank
+//               n mod ranks; the counter runs on from pardo to pardo
+//   cyclic_raw  as cyclic, counting tuples before the where clauses
+//   everywhere  every rank executes everything
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "runtime/interp/machine.h"
+
+namespace sial {
+
+void Machine::begin_pardo(const LoopRow& row) {
+  if (pardo_.active) fail("a pardo runs inside another pardo", "make the inner loop a `do`");
+  pardo_.active = true;
+  pardo_.decoded = false;
+  pardo_.mode = options_.schedule == Schedule::static_ || row.rank_dependent ? PardoMode::cyclic : PardoMode::dynamic;
+  if (row.pragma >= 0) {
+    const std::string_view pragma = m_->strings[row.pragma];
+    if (pragma == "SequentialPardoLoop") pardo_.mode = PardoMode::everywhere;
+    if (pragma == "StaticTaskAllocParallelPardoLoop" && pardo_.mode == PardoMode::cyclic) pardo_.mode = PardoMode::cyclic_raw;
+  }
+  pardo_.total = 1;
+  for (std::size_t d = 0; d < row.indices.size(); ++d) {
+    const BoundIndex& index = bound_.indices[row.indices[d]];
+    if (index.lo > index.hi)
+      fail(fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration", index.name, index.lo, index.hi),
+           "guard the pardo with an `if`, or use a `do` loop");
+    if (!index.problem.empty()) fail(index.problem, index.remedy);
+    pardo_.lo[d] = index.lo;
+    pardo_.hi[d] = index.hi;
+    if (__builtin_mul_overflow(pardo_.total, std::int64_t{index.hi} - index.lo + 1, &pardo_.total))
+      fail("the pardo has more iterations than can be counted in 64 bits", "run some of its indices in inner do loops");
+  }
+  for (std::int32_t i : row.indices) open_index(i, bound_.indices[i].lo);
+}
+
+void Machine::op_pardo_begin(const Instruction& in) {
+  const LoopRow& row = m_->loops[in.a];
+  begin_pardo(row);
+  pardo_.loop = in.a;
+  pardo_.key = {sequence_, in.a, env_.state.phase, pardo_instances_[in.a]++};
+  pardo_.at = 0;
+  pardo_.end = pardo_.mode == PardoMode::dynamic ? 0 : pardo_.total;
+  loops_.push_back({in.a, row.indices[0], 0, 0, temps_.size()});
+  if (!next_tuple()) {
+    pc_ = row.end;
+    leave_loop();
+  }
+}
+
+void Machine::op_pardo_next(const Instruction& in) {
+  free_temps(loops_.back().temp_mark);
+  if (next_tuple())
+    pc_ = m_->loops[in.a].begin + 1;
+  else
+    leave_loop();
+}
+
+bool Machine::next_tuple() {
+  for (;;) {
+    if (pardo_.at == pardo_.end) {
+      if (pardo_.mode != PardoMode::dynamic) return false;
+      const auto chunk = env_.queue.draw(pardo_.key, pardo_.total);
+      if (!chunk) return false;
+      pardo_.at = chunk->first;
+      pardo_.end = chunk->last;
+      pardo_.decoded = false;
+      continue;
+    }
+    decode_tuple(pardo_.at++);
+    if (pardo_.mode == PardoMode::cyclic_raw && cyclic_counter_++ % workers() != worker()) continue;
+    return true;
+  }
+}
+
+void Machine::decode_tuple(std::int64_t tuple) {
+  const LoopRow& row = m_->loops[pardo_.loop];
+  if (pardo_.decoded) {
+    for (std::size_t d = 0; d < row.indices.size(); ++d) {
+      std::int32_t& value = index_value_[row.indices[d]];
+      if (++value <= pardo_.hi[d]) return;
+      value = pardo_.lo[d];
+    }
+    return;
+  }
+  for (std::size_t d = 0; d < row.indices.size(); ++d) {
+    const std::int64_t count = std::int64_t{pardo_.hi[d]} - pardo_.lo[d] + 1;
+    index_value_[row.indices[d]] = static_cast<std::int32_t>(pardo_.lo[d] + tuple % count);
+    tuple /= count;
+  }
+  pardo_.decoded = true;
+}
+
+void Machine::op_body_begin(const Instruction& in) {
+  if (!pardo_.active || pardo_.loop != in.a) return;
+  if (pardo_.mode == PardoMode::cyclic && cyclic_counter_++ % workers() != worker()) {
+    pc_ = m_->loops[in.a].next;
+    return;
+  }
+  ++iterations_;
+}
+
+void Machine::op_section_begin(const Instruction&) {}
+
+void Machine::op_section_end(const Instruction&) { barrier_here(); }
+
+}  // namespace sial

@@ -1,0 +1,26 @@
+#pragma once
+// What super instruction bodies see of a machine. Owned by the machine it refers to.
+
+#include "runtime/interp/machine.h"
+
+namespace sial {
+
+class MachineContext : public SuperContext {
+ public:
+  explicit MachineContext(Machine& machine);
+  const JobData& job() const override;
+  int rank() const override;
+  int size() const override;
+  std::ostream& out() override;
+  void set_all_ranks_print(bool on) override;
+  const double* scalar_by_name(std::string_view name) const override;
+  void list_blocks(std::ostream& out, bool with_numbers) const override;
+  std::shared_ptr<void>& slot(std::string_view family) override;
+  SuperArg array_by_name(std::string_view name) override;
+
+ private:
+  Machine& machine_;
+  std::unique_ptr<std::ostream> silent_;
+};
+
+}  // namespace sial

@@ -1,0 +1,89 @@
+// The two faces of JobStats: run.json and the text summary.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.h"
+#include "runtime/stats/stats.h"
+
+namespace sial {
+namespace {
+
+constexpr Counter breakdown[] = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time, Counter::barrier_time,
+                                 Counter::overhead_time};
+
+nlohmann::ordered_json counters_json(const Stats& stats) {
+  nlohmann::ordered_json j;
+  for (const CounterRow& row : counter_rows()) {
+    const double v = stats.value[&row - counter_rows().data()];
+    if (std::string_view(row.unit) == "s")
+      j[row.name] = v;
+    else
+      j[row.name] = static_cast<std::int64_t>(v);
+  }
+  return j;
+}
+
+}  // namespace
+
+void write_stats_json(const JobStats& stats, const std::string& path) {
+  nlohmann::ordered_json j;
+  j["ranks"] = stats.per_rank.size();
+  j["hit_ratio"] = stats.hit_ratio();
+  j["total"] = counters_json(stats.total);
+  for (const Stats& rank : stats.per_rank) j["per_rank"].push_back(counters_json(rank));
+  j["lines"] = nlohmann::ordered_json::array();
+  for (const LineCost& l : stats.total.lines)
+    j["lines"].push_back({{"program", l.program}, {"file", l.file}, {"line", l.line}, {"executions", l.executions}, {"seconds", l.seconds}});
+  j["remote_accesses"] = nlohmann::ordered_json::array();
+  for (const AccessCost& a : stats.total.accesses)
+    j["remote_accesses"].push_back({{"program", a.program}, {"file", a.file}, {"line", a.line}, {"array", a.array},
+                                    {"accesses", a.accesses}, {"blocked", a.blocked}, {"bytes", a.bytes},
+                                    {"wait_seconds", a.wait_seconds}});
+  std::ofstream out(path);
+  out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  out.close();
+  if (!out)
+    throw WorldError(fmt::format("cannot write the statistics file `{}`: {}", path, std::strerror(errno)),
+                     "choose another place with --output-dir");
+}
+
+void print_stats(const JobStats& stats, std::ostream& out) {
+  out << fmt::format("statistics over {} rank{}\n", stats.per_rank.size(), stats.per_rank.size() == 1 ? "" : "s");
+  out << "  rank      wall";
+  for (Counter c : breakdown) {
+    std::string name = counter_rows()[static_cast<int>(c)].name;
+    out << fmt::format(" {:>15}", name.substr(0, name.rfind("_time")));
+  }
+  out << '\n';
+  for (std::size_t r = 0; r < stats.per_rank.size(); ++r) {
+    out << fmt::format("  {:>4} {:>9.3f}", r, stats.per_rank[r][Counter::wall_time]);
+    for (Counter c : breakdown) out << fmt::format(" {:>15.3f}", stats.per_rank[r][c]);
+    out << '\n';
+  }
+  out << fmt::format("  remote blocks: {} uses, {} had to wait, hit ratio {:.4f}\n", static_cast<std::int64_t>(stats.total[Counter::accesses]),
+                     static_cast<std::int64_t>(stats.total[Counter::blocked_accesses]), stats.hit_ratio());
+  for (const CounterRow& row : counter_rows()) {
+    const double v = stats.total.value[&row - counter_rows().data()];
+    if (std::string_view(row.unit) != "s" && v != 0) out << fmt::format("  {:<24} {:>16.0f} {}\n", row.name, v, row.unit);
+  }
+  std::vector<LineCost> lines = stats.total.lines;
+  std::sort(lines.begin(), lines.end(), [](const LineCost& a, const LineCost& b) { return a.seconds > b.seconds; });
+  if (lines.size() > 15) lines.resize(15);
+  if (!lines.empty()) out << "  most expensive lines\n       seconds   executions\n";
+  for (const LineCost& l : lines) out << fmt::format("  {:>12.4f} {:>12}  {}:{}\n", l.seconds, l.executions, l.file, l.line);
+  std::vector<AccessCost> waits = stats.total.accesses;
+  std::sort(waits.begin(), waits.end(), [](const AccessCost& a, const AccessCost& b) { return a.wait_seconds > b.wait_seconds; });
+  if (waits.size() > 15) waits.resize(15);
+  if (!waits.empty()) out << "  remote arrays by waiting time\n       seconds         uses       waited  array\n";
+  for (const AccessCost& a : waits)
+    out << fmt::format("  {:>12.4f} {:>12} {:>12}  {} at {}:{}\n", a.wait_seconds, a.accesses, a.blocked, a.array, a.file, a.line);
+}
+
+}  // namespace sial

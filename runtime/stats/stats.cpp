@@ -1,0 +1,154 @@
+#include "runtime/stats/stats.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "runtime/base/check.h"
+
+namespace sial {
+namespace {
+
+constexpr CounterRow rows[] = {
+#define COUNTER(number, name, unit, combine, meaning) {number, #name, unit, Combine::combine, meaning},
+#include "runtime/stats/counters.def"
+#undef COUNTER
+};
+
+class Packer {
+ public:
+  template <class T>
+  void value(const T& v) {
+    const auto* p = reinterpret_cast<const std::byte*>(&v);
+    bytes_.insert(bytes_.end(), p, p + sizeof v);
+  }
+  void text(const std::string& s) {
+    value(static_cast<std::uint64_t>(s.size()));
+    const auto* p = reinterpret_cast<const std::byte*>(s.data());
+    bytes_.insert(bytes_.end(), p, p + s.size());
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class T>
+  void value(T& v) {
+    SIAL_CHECK(bytes_.size() >= sizeof v, "statistics message too short: {} bytes left", bytes_.size());
+    std::memcpy(&v, bytes_.data(), sizeof v);
+    bytes_ = bytes_.subspan(sizeof v);
+  }
+  void text(std::string& s) {
+    std::uint64_t n = 0;
+    value(n);
+    SIAL_CHECK(bytes_.size() >= n, "statistics message too short: {} bytes left, {} needed", bytes_.size(), n);
+    s.assign(reinterpret_cast<const char*>(bytes_.data()), n);
+    bytes_ = bytes_.subspan(n);
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace
+
+std::span<const CounterRow> counter_rows() { return rows; }
+
+double JobStats::hit_ratio() const {
+  const double accesses = total[Counter::accesses];
+  return accesses > 0 ? 1.0 - total[Counter::blocked_accesses] / accesses : 1.0;
+}
+
+std::vector<std::byte> pack_stats(const Stats& stats) {
+  Packer p;
+  p.value(stats.value);
+  p.value(static_cast<std::uint64_t>(stats.lines.size()));
+  for (const LineCost& l : stats.lines) {
+    p.text(l.program);
+    p.text(l.file);
+    p.value(l.line);
+    p.value(l.executions);
+    p.value(l.seconds);
+  }
+  p.value(static_cast<std::uint64_t>(stats.accesses.size()));
+  for (const AccessCost& a : stats.accesses) {
+    p.text(a.program);
+    p.text(a.file);
+    p.text(a.array);
+    p.value(a.line);
+    p.value(a.accesses);
+    p.value(a.blocked);
+    p.value(a.bytes);
+    p.value(a.wait_seconds);
+  }
+  return p.take();
+}
+
+Stats unpack_stats(std::span<const std::byte> bytes) {
+  Unpacker u(bytes);
+  Stats stats;
+  u.value(stats.value);
+  std::uint64_t n = 0;
+  u.value(n);
+  for (; n > 0; --n) {
+    LineCost l;
+    u.text(l.program);
+    u.text(l.file);
+    u.value(l.line);
+    u.value(l.executions);
+    u.value(l.seconds);
+    stats.lines.push_back(std::move(l));
+  }
+  u.value(n);
+  for (; n > 0; --n) {
+    AccessCost a;
+    u.text(a.program);
+    u.text(a.file);
+    u.text(a.array);
+    u.value(a.line);
+    u.value(a.accesses);
+    u.value(a.blocked);
+    u.value(a.bytes);
+    u.value(a.wait_seconds);
+    stats.accesses.push_back(std::move(a));
+  }
+  return stats;
+}
+
+JobStats reduce_stats(std::vector<Stats> ranks) {
+  JobStats job;
+  std::map<std::tuple<std::string, std::string, std::int32_t>, LineCost> lines;
+  std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, AccessCost> accesses;
+  for (Stats& rank : ranks) {
+    for (int i = 0; i < counter_count; ++i) {
+      double& total = job.total.value[i];
+      total = rows[i].combine == Combine::sum ? total + rank.value[i] : std::max(total, rank.value[i]);
+    }
+    for (LineCost& l : rank.lines) {
+      LineCost& total = lines.try_emplace({l.program, l.file, l.line}, LineCost{l.program, l.file, l.line, 0, 0}).first->second;
+      total.executions += l.executions;
+      total.seconds += l.seconds;
+    }
+    for (AccessCost& a : rank.accesses) {
+      AccessCost& total =
+          accesses.try_emplace({a.program, a.file, a.line, a.array}, AccessCost{a.program, a.file, a.array, a.line, 0, 0, 0, 0}).first->second;
+      total.accesses += a.accesses;
+      total.blocked += a.blocked;
+      total.bytes += a.bytes;
+      total.wait_seconds += a.wait_seconds;
+    }
+    rank.lines.clear();
+    rank.accesses.clear();
+  }
+  for (auto& [key, line] : lines) job.total.lines.push_back(std::move(line));
+  for (auto& [key, access] : accesses) job.total.accesses.push_back(std::move(access));
+  job.per_rank = std::move(ranks);
+  return job;
+}
+
+}  // namespace sial

@@ -1,0 +1,67 @@
+#pragma once
+// Statistics of one rank as a value: the counters of counters.def, the cost of each source line, and the waiting per
+// statement and remote array. Components increment; at the end of the job the ranks' values travel as bytes to rank 0,
+// which reduces them once; text and JSON print the same struct. Owned by whoever runs the job.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sial {
+
+enum class Counter : int {
+#define COUNTER(number, name, unit, combine, meaning) name,
+#include "runtime/stats/counters.def"
+#undef COUNTER
+};
+
+enum class Combine { sum, max };
+struct CounterRow { int number; const char* name; const char* unit; Combine combine; const char* meaning; };
+std::span<const CounterRow> counter_rows();
+inline constexpr int counter_count = 0
+#define COUNTER(number, name, unit, combine, meaning) +1
+#include "runtime/stats/counters.def"
+#undef COUNTER
+    ;
+
+/// What a source line cost: executions of its instructions and the time until the next instruction began.
+struct LineCost { std::string program, file; std::int32_t line = 0; std::int64_t executions = 0; double seconds = 0; };
+
+/// Uses of one remote array at one statement.
+struct AccessCost {
+  std::string program, file, array;
+  std::int32_t line = 0;
+  std::int64_t accesses = 0, blocked = 0, bytes = 0;
+  double wait_seconds = 0;
+};
+
+struct Stats {
+  std::array<double, counter_count> value{};
+  std::vector<LineCost> lines;        // only when profiling
+  std::vector<AccessCost> accesses;
+
+  double& operator[](Counter c) { return value[static_cast<int>(c)]; }
+  double operator[](Counter c) const { return value[static_cast<int>(c)]; }
+};
+
+/// All ranks together. `per_rank` keeps the counters of each rank (the time breakdown is read per rank).
+struct JobStats {
+  std::vector<Stats> per_rank;  // lines and accesses moved out
+  Stats total;
+  double hit_ratio() const;     // 1 - blocked / accesses; 1 without accesses
+};
+
+std::vector<std::byte> pack_stats(const Stats& stats);
+Stats unpack_stats(std::span<const std::byte> bytes);
+JobStats reduce_stats(std::vector<Stats> ranks);
+
+/// run.json. Throws WorldError when the file cannot be written.
+void write_stats_json(const JobStats& stats, const std::string& path);
+/// The summary of --stats.
+void print_stats(const JobStats& stats, std::ostream& out);
+
+}  // namespace sial
