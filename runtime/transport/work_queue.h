@@ -20,15 +20,17 @@ struct IterationRange { std::int64_t first = 0, last = 0; };  // [first, last)
 class WorkQueue {
  public:
   virtual ~WorkQueue() = default;
-  /// Next chunk of [0, total) for this rank, or nullopt when all iterations have been handed out.
+  /// Next chunk of [0, total) for this rank, or nullopt when nothing is left for it. Every rank must draw until nullopt: each
+  /// iteration is handed out exactly once among all ranks. `phase` never decreases from draw to draw.
   virtual std::optional<IterationRange> draw(const PardoKey& key, std::int64_t total) = 0;
-  /// Forget all instances of phases before `phase` (called after a barrier).
+  /// Forget all instances of phases before `phase` (called after a barrier, with the phase the next draws will name).
   virtual void new_phase(std::int64_t phase) = 0;
 };
 
-/// Collective. Uses node memory of `transport` and, with several nodes, requests (its messages begin with the byte
+/// Collective (servers need none). Uses node memory of `transport` and, with several nodes, requests (its messages begin with the byte
 /// `work_queue_message`; the service set on the transport must hand those to serve_work_queue_message).
-std::unique_ptr<WorkQueue> make_work_queue(Transport& transport);
+/// `slots`: pardo instances a node can follow between two barriers; later ones are divided statically within the node.
+std::unique_ptr<WorkQueue> make_work_queue(Transport& transport, std::size_t slots = 4096);
 inline constexpr std::byte work_queue_message{0x57};
 Reply serve_work_queue_message(WorkQueue& queue, std::span<const std::byte> header);
 

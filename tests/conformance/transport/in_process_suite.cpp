@@ -33,6 +33,22 @@ TEST_CASE("simulated conforms, seed by seed") {
     }
 }
 
+TEST_CASE("every iteration is handed out once, whatever the schedule") {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Layout& s = layouts[seed % std::size(layouts)];
+    INFO(s.ranks << " ranks, " << s.per_node << " per node, " << s.servers << " servers, seed " << seed);
+    SimulationOptions o;
+    o.ranks = s.ranks;
+    o.ranks_per_node = s.per_node;
+    o.servers = s.servers;
+    o.seed = seed;
+    REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) {
+      if (t.is_server()) return t.serve_forever();
+      suite::queue(t, seed, seed % 3 ? 1 + seed % 5 : 4096);
+    }));
+  }
+}
+
 TEST_CASE("threads conform") {
   for (const Layout& s : layouts)
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {

@@ -268,6 +268,8 @@ const std::vector<Body>& bodies() {
   static const std::vector<Body> all = {
       {"topology", false, topology}, {"node memory", false, node_memory}, {"polling", false, polling}, {"sums", false, sums},
       {"broadcasts", false, broadcasts}, {"gathers", false, gathers}, {"requests", true, requests},
+      {"work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 4096); }},
+      {"full work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 2); }},
   };
   return all;
 }

@@ -46,6 +46,9 @@ class AnswerService final : public Service {
   std::vector<std::unique_ptr<std::vector<std::byte>>> received_;
 };
 
+/// Random pardos on a work queue with `slots` slots: every iteration is handed out exactly once.
+void queue(Transport& transport, std::uint64_t seed, std::size_t slots);
+
 /// In an order in which one job can run them all.
 const std::vector<Body>& bodies();
 

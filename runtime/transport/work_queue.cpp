@@ -1,0 +1,198 @@
+#include "runtime/transport/work_queue.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "runtime/base/check.h"
+
+namespace sial {
+
+namespace {
+
+/// What is left of a node's share of one pardo instance. Free unless its phase is the table's.
+struct Slot {
+  std::int64_t phase_plus_one = 0, instance = 0;
+  std::int32_t program = 0, loop = 0;
+  std::int64_t next = 0, end = 0;
+};
+
+/// Head of the node memory, zero-filled at first; slots follow. Everything but `lock` belongs to who holds it.
+struct Table {
+  std::atomic<std::uint32_t> lock;
+  std::int64_t phase_plus_one;       // of the slots in use; those of earlier phases are free, since all ranks have finished with them
+  std::int64_t full_phase_plus_one;  // the last phase in which a key found no slot
+};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+struct StealMessage {
+  std::byte kind = work_queue_message;
+  PardoKey key;
+  std::int64_t total = 0;
+};
+
+/// Asking every node of a large machine at the end of each pardo would cost more than the imbalance that is left.
+constexpr int most_victims = 8;
+
+class TableLock {
+ public:
+  TableLock(Table& table, Transport& transport) : lock_(table.lock) {
+    while (lock_.exchange(1, std::memory_order_acquire) != 0) transport.pause();
+  }
+  ~TableLock() { lock_.store(0, std::memory_order_release); }
+  TableLock(const TableLock&) = delete;
+  TableLock& operator=(const TableLock&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& lock_;
+};
+
+class NodeQueue final : public WorkQueue {
+ public:
+  NodeQueue(Transport& transport, std::size_t slots);
+  std::optional<IterationRange> draw(const PardoKey& key, std::int64_t total) override;
+  void new_phase(std::int64_t phase) override {
+    std::erase_if(divided_, [&](const PardoKey& k) { return k.phase < phase; });
+  }
+  /// A chunk for a thief from another node, or an empty one; also called on a helper thread.
+  IterationRange give(const PardoKey& key, std::int64_t total);
+
+ private:
+  static constexpr std::size_t slots_offset = 64;
+
+  Slot* find_or_insert(const PardoKey& key, std::int64_t total);
+  IterationRange cut(Slot& slot) const;
+  IterationRange ask(int node, const PardoKey& key, std::int64_t total);
+  IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
+  Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
+  Slot& slot(std::size_t i) const { return reinterpret_cast<Slot*>(memory_->base() + slots_offset)[i]; }
+
+  Transport& transport_;
+  std::size_t slots_;
+  std::shared_ptr<NodeMemory> memory_;
+  std::int64_t node_ranks_ = 0, ranks_before_ = 0;
+  int worker_nodes_ = 0;
+  // The rank's own thread only:
+  PardoKey current_{-1, -1, -1, -1};
+  int victims_done_ = 0;        // nodes that had nothing left of the current instance
+  std::set<PardoKey> divided_;  // instances of which this rank has had its static part
+};
+
+NodeQueue::NodeQueue(Transport& transport, std::size_t slots) : transport_(transport), slots_(slots) {
+  SIAL_CHECK(slots > 0, "a work queue without slots");
+  if (transport.is_server()) return;
+  const std::size_t bytes = slots_offset + slots * sizeof(Slot);
+  memory_ = transport.map_node_memory(bytes, "the work queue");
+  memory_->commit(0, bytes);
+  node_ranks_ = transport.node_size();
+  for (int n = 0; n < transport.node_count(); ++n) {
+    const auto& ranks = transport.ranks_of_node(n);
+    if (ranks.front() >= transport.size()) break;  // servers' nodes come last
+    worker_nodes_ = n + 1;
+    if (n < transport.node()) ranks_before_ += static_cast<std::int64_t>(ranks.size());
+  }
+}
+
+/// The part of [0, total) that is due to `ranks` workers when `ranks_before` others come first.
+IterationRange NodeQueue::share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const {
+  const std::int64_t workers = transport_.size(), quotient = total / workers, rest = total % workers;
+  const auto start = [&](std::int64_t before) { return quotient * before + rest * before / workers; };
+  return {start(ranks_before), start(ranks_before + ranks)};
+}
+
+/// Null when the table has no room for the key. Once full it takes no new keys before the next phase, so that all ranks of the
+/// node, and thieves, find the same answer for a key whenever they ask.
+Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
+  Table& t = table();
+  const std::int64_t phase = key.phase + 1;
+  SIAL_CHECK(phase >= t.phase_plus_one, "draw for phase {} after phase {}", key.phase, t.phase_plus_one - 1);
+  t.phase_plus_one = phase;
+  std::uint64_t h = mix_hash(static_cast<std::uint64_t>(key.instance), static_cast<std::uint64_t>(key.phase));
+  h = mix_hash(h, static_cast<std::uint64_t>(key.program) << 32 | static_cast<std::uint32_t>(key.loop));
+  for (std::size_t probe = 0; probe < slots_; ++probe) {
+    Slot& s = slot((h + probe) % slots_);
+    if (s.phase_plus_one != phase) {
+      if (t.full_phase_plus_one == phase) return nullptr;
+      const IterationRange mine = share(total, ranks_before_, node_ranks_);
+      s = {phase, key.instance, key.program, key.loop, mine.first, mine.last};
+      return &s;
+    }
+    if (s.instance == key.instance && s.program == key.program && s.loop == key.loop) return &s;
+  }
+  t.full_phase_plus_one = phase;
+  return nullptr;
+}
+
+/// Guided: large chunks at first, single iterations at the end.
+IterationRange NodeQueue::cut(Slot& s) const {
+  const std::int64_t left = s.end - s.next, chunk = std::min(left, std::max<std::int64_t>(1, left / (2 * node_ranks_)));
+  s.next += chunk;
+  return {s.next - chunk, s.next};
+}
+
+std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t total) {
+  SIAL_CHECK(memory_ != nullptr && total >= 0, "draw of {} iterations, or on a server", total);
+  transport_.yield_point();
+  if (key != current_) {
+    current_ = key;
+    victims_done_ = 0;
+  }
+  if (victims_done_ == 0) {
+    IterationRange chunk;
+    {
+      const TableLock lock(table(), transport_);
+      Slot* s = find_or_insert(key, total);
+      transport_.yield_point();  // the laboratory looks for ranks that do not respect the lock
+      if (s) {
+        chunk = cut(*s);
+      } else if (divided_.insert(key).second) {
+        chunk = share(total, ranks_before_ + transport_.node_rank(), 1);
+      }
+    }
+    if (chunk.first < chunk.last) return chunk;
+  }
+  // Another node's work, beginning with the next one. Who had nothing left will have nothing later.
+  for (; victims_done_ < std::min(worker_nodes_ - 1, most_victims); ++victims_done_) {
+    const IterationRange chunk = ask((transport_.node() + 1 + victims_done_) % worker_nodes_, key, total);
+    if (chunk.first < chunk.last) return chunk;
+  }
+  return std::nullopt;
+}
+
+IterationRange NodeQueue::ask(int node, const PardoKey& key, std::int64_t total) {
+  const StealMessage message{work_queue_message, key, total};
+  const auto& ranks = transport_.ranks_of_node(node);
+  const int to = ranks[static_cast<std::size_t>(transport_.rank()) % ranks.size()];  // spread over their helpers
+  const auto pending = transport_.request(to, std::as_bytes(std::span(&message, 1)), {}, {}, Priority::demand);
+  pending->wait();
+  IterationRange chunk;
+  SIAL_CHECK(pending->reply_header().size() == sizeof chunk, "work queue answer of {} bytes", pending->reply_header().size());
+  std::memcpy(&chunk, pending->reply_header().data(), sizeof chunk);
+  return chunk;
+}
+
+IterationRange NodeQueue::give(const PardoKey& key, std::int64_t total) {
+  const TableLock lock(table(), transport_);
+  // A node that has not come to this loop yet can be helped too: the thief opens its slot.
+  Slot* s = find_or_insert(key, total);
+  return s ? cut(*s) : IterationRange{};
+}
+
+}  // namespace
+
+std::unique_ptr<WorkQueue> make_work_queue(Transport& transport, std::size_t slots) { return std::make_unique<NodeQueue>(transport, slots); }
+
+Reply serve_work_queue_message(WorkQueue& queue, std::span<const std::byte> header) {
+  StealMessage message;
+  SIAL_CHECK(header.size() == sizeof message, "work queue message of {} bytes", header.size());
+  std::memcpy(&message, header.data(), sizeof message);
+  const IterationRange chunk = dynamic_cast<NodeQueue&>(queue).give(message.key, message.total);
+  Reply reply;
+  reply.header.resize(sizeof chunk);
+  std::memcpy(reply.header.data(), &chunk, sizeof chunk);
+  return reply;
+}
+
+}  // namespace sial

@@ -1,0 +1,55 @@
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+
+#include "runtime/base/error.h"
+#include "runtime/transport/shared_memory.h"
+
+using namespace sial;
+
+TEST_CASE("shared memory is one memory at two addresses, without a name once mapped") {
+  const std::size_t size = std::size_t{1} << 30;  // an address range: pages come with commit
+  const auto a = SharedMemory::create(size, "test");
+  const std::string path = "/dev/shm" + a->name();
+  struct stat s {};
+  REQUIRE(stat(path.c_str(), &s) == 0);
+  CHECK(s.st_blocks * 512 < (1 << 20));
+  const auto b = SharedMemory::open(a->name(), size, "test");
+  a->remove_name();
+  CHECK(stat(path.c_str(), &s) != 0);
+  CHECK(a->base() != b->base());
+  CHECK(a->committed() == 0);
+  a->commit(size - 100, 100);
+  a->commit(0, 100000);
+  b->commit(0, 1);
+  CHECK(b->committed() == 3 * 65536);
+  CHECK(b->base()[size - 1] == std::byte{0});
+  a->base()[size - 1] = std::byte{7};
+  CHECK(b->base()[size - 1] == std::byte{7});
+}
+
+TEST_CASE("two memories never share a name, and names go with the creator") {
+  std::string path;
+  struct stat s {};
+  {
+    const auto a = SharedMemory::create(100, "test"), b = SharedMemory::create(100, "test");
+    CHECK(a->name() != b->name());
+    path = "/dev/shm" + a->name();
+    CHECK(stat(path.c_str(), &s) == 0);
+  }
+  CHECK(stat(path.c_str(), &s) != 0);
+  CHECK_THROWS_AS(SharedMemory::open("/sialx-none", 100, "test"), WorldError);
+}
+
+TEST_CASE("more than /dev/shm has is an error with the remedy, never a signal") {
+  const auto a = SharedMemory::create(std::size_t{1} << 44, "block data");
+  try {
+    a->commit(0, std::size_t{1} << 44);
+    FAIL("16 TB were committed");
+  } catch (const WorldError& e) {
+    CHECK_THAT(e.what(), Catch::Contains("/dev/shm is too small") && Catch::Contains("block data"));
+    CHECK_THAT(e.hint(), Catch::Contains("--memory") && Catch::Contains("remount,size=") && Catch::Contains("--shm-size="));
+  }
+  a->commit(0, 4096);  // usable still
+  a->base()[0] = std::byte{1};
+}
