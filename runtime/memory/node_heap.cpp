@@ -191,15 +191,15 @@ Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std
                    "give each rank more with `--memory`, use more ranks or nodes, or delete arrays that are no longer needed");
 }
 
-void NodeHeap::drop_reference(Chunk* c, int own) {
+void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
   if (c->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const int index = static_cast<int>(c->arena);
   Arena& a = arena(index);
   a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
-  if (index == own) {
-    const SpinGuard guard(a.lock, hooks_.pause);
+  if (index == own && a.lock.try_lock()) {
     push(a, c);
     a.freed_since_merge = 1;
+    a.lock.unlock();
     return;
   }
   std::uint64_t first = a.returned.load(std::memory_order_relaxed);

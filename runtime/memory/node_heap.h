@@ -57,8 +57,8 @@ class NodeHeap {
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
   bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
-  /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread.
-  void drop_reference(Chunk* c, int arena);
+  /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never waits.
+  void drop_reference(Chunk* c, int arena) noexcept;
 
   std::uint64_t offset(const void* p) const { return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_); }
   Chunk* chunk(std::uint64_t offset) const { return reinterpret_cast<Chunk*>(base_ + offset); }
