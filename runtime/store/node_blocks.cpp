@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/base/check.h"
+#include "runtime/base/error.h"
 
 namespace sial {
 

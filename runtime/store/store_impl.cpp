@@ -87,6 +87,7 @@ std::vector<int> StoreImpl::nodes_in_charge() const {
 void StoreImpl::begin_program(std::int32_t program, std::vector<RemoteArrayInfo> arrays, PlaceNamer namer) {
   program_ = program;
   namer_ = std::move(namer);
+  if (namer_) transport_.set_place_namer(namer_);
   arrays_.clear();
   for (RemoteArrayInfo& info : arrays) {
     if (static_cast<std::size_t>(info.id) >= arrays_.size()) arrays_.resize(static_cast<std::size_t>(info.id) + 1);
