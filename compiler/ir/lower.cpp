@@ -35,6 +35,13 @@ SourcePlace Lowering::place(Span span) const {
   return {span.file, p.line, p.column};
 }
 
+// Where the closing keyword of a bracketed region stands.
+SourcePlace Lowering::last_line(Span span) const {
+  const LineColumn p = sources_.position(span.file, span.end > span.begin ? span.end - 1 : span.begin);
+  const std::size_t blanks = sources_.line_text(span.file, p.line).find_first_not_of(" \t\f");
+  return {span.file, p.line, blanks == std::string_view::npos ? 1 : static_cast<std::int32_t>(blanks) + 1};
+}
+
 Node& Lowering::node(Body& out, SourcePlace place) {
   Node& n = out.emplace_back();
   n.id = program_.n_nodes++;
@@ -85,7 +92,7 @@ void Lowering::statement(const ast::Stmt& stmt, Body& out) {
           [&](const ast::GpuSection& s) {
             emit(out, Opcode::gpu_on, {});
             append(s.body, out);
-            here_ = place({stmt.span.file, stmt.span.end > 0 ? stmt.span.end - 1 : 0, stmt.span.end});
+            here_ = last_line(stmt.span);
             emit(out, Opcode::gpu_off, {});
           },
           [&](const ast::Call& s) { emit(out, Opcode::call, {ProcId{row(s.proc)}}); },
@@ -141,8 +148,10 @@ void Lowering::loop(Loop l, const std::vector<const ast::Relation*>& wheres, con
 
 void Lowering::branch(const ast::If& s, Body& out) {
   const SourcePlace head = here_;
+  const std::int32_t ints = int_top_, scalars = scalar_top_;
   If result;
   result.condition = condition(s.condition, out);
+  int_top_ = ints, scalar_top_ = scalars;  // the test is over before the branches begin
   Node& n = node(out, head);
   append(s.then_body, result.then_body);
   append(s.else_body, result.else_body);
@@ -153,7 +162,7 @@ void Lowering::section(const ast::Section& s, const ast::Stmt& stmt, Body& out) 
   Node& n = node(out, here_);
   Section result;
   append(s.body, result.body);
-  result.end = place({stmt.span.file, stmt.span.end > 0 ? stmt.span.end - 1 : 0, stmt.span.end});
+  result.end = last_line(stmt.span);
   n.value = std::move(result);
 }
 

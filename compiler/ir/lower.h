@@ -19,6 +19,7 @@ class Lowering {
   Body body(const ast::Body& statements);
   void append(const ast::Body& statements, Body& out);
   SourcePlace place(Span span) const;
+  SourcePlace last_line(Span span) const;
 
  private:
   // --- statements (lower.cpp)

@@ -36,7 +36,7 @@ class Printer {
   void line(int depth, const std::string& text, const SourcePlace& place) {
     const std::string indented = std::string(2 * static_cast<std::size_t>(depth), ' ') + text;
     fmt::format_to(std::back_inserter(out_), "{:<58} # ", indented);
-    if (place.file != static_cast<std::int32_t>(p_.files.size()) - 1) fmt::format_to(std::back_inserter(out_), "file {} ", place.file);
+    if (place.file != 0) fmt::format_to(std::back_inserter(out_), "file {} ", place.file);
     fmt::format_to(std::back_inserter(out_), "{}:{}\n", place.line, place.column);
   }
 

@@ -18,7 +18,7 @@ void verify_name(const VerifyContext& c, const std::string& name) {
   c.require(!name.empty(), "the name is empty");
   c.require(name.size() <= max_name_length, "the name has {} characters", name.size());
   const bool good = is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char ch) {
-    return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '.' || ch == '$';  // $: arrays of the compiler's making
+    return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '.' || ch == '$';  // $ marks names the compiler made up
   });
   c.require(good, "the name is not a lower-case identifier");
 }
