@@ -1,0 +1,367 @@
+"""Runs statements as one worker, rank 0 of 1, in program order."""
+import numpy as np
+
+import model
+import supers
+from expressions import (block_value, number, readable, reference, region_view, relation, stored, super_shape)
+from model import LanguageError
+from pragmas import fragment_filter
+
+
+class LeaveLoop(Exception):
+    pass
+
+
+class LeaveProcedure(Exception):
+    pass
+
+
+class Persistence:
+    """What set_persistent keeps for the later programs of a job, one label space per sort of item."""
+
+    def __init__(self):
+        self.scalars, self.statics, self.remotes = {}, {}, {}
+
+
+class Machine:
+    def __init__(self, json, data, persistence, write):
+        self.modules = model.load(json, data)
+        self.persistence, self.write = persistence, write
+        self.scopes = [[]]   # per loop iteration in progress: (array, key) created in it
+        self.busy = set()
+        self.marked = []
+        self.line = None
+        for module in self.modules:
+            for entity in module.own.values():
+                if entity.kind == "array" and entity.array_kind == "static":
+                    entity.dense = np.zeros(tuple(d.total() for d in entity.dims), order="F")
+
+    def run(self):
+        try:
+            for module in self.modules:
+                self.body(module, module.statements)
+        except LanguageError as error:
+            error.line = error.line or self.line
+            raise
+        for entity, label in self.marked:
+            if entity.kind == "scalar":
+                self.persistence.scalars[label] = entity.value
+            elif entity.array_kind == "static":
+                self.persistence.statics[label] = entity.dense.copy(order="F")
+            else:
+                self.persistence.remotes[label] = {k: v.copy() for k, v in entity.remote.items()}
+
+    def entities(self, kind):
+        return [e for module in self.modules for e in module.own.values() if e.kind == kind]
+
+    # ---- statements
+    def body(self, module, statements):
+        for statement in statements:
+            self.line = statement["line"]
+            getattr(self, "do_" + statement["kind"])(module, statement)
+
+    def iterate(self, module, loop, index_values, keep=lambda: True):
+        """One iteration with the indices bound: temps and fetched blocks made in it end with it."""
+        for index, value in index_values:
+            index.value = value
+        if not all(relation(self, module, w) for w in loop) or not keep():
+            return
+        self.scopes.append([])
+        try:
+            yield
+        finally:
+            for array, key in self.scopes.pop():
+                array.blocks.pop(key, None)
+
+    def loop(self, module, statement, indices, tuples, wheres, keep=lambda: True):
+        for index in indices:
+            if index in self.busy:
+                raise LanguageError("busy", f"index `{index.name}` is bound already")
+        self.busy.update(indices)
+        try:
+            for values in tuples:
+                for _ in self.iterate(module, wheres, list(zip(indices, values)), keep):
+                    self.body(module, statement["body"])
+        except LeaveLoop:
+            pass
+        finally:
+            self.busy.difference_update(indices)
+            for index in indices:
+                index.value = None
+
+    def do_DoLoop(self, module, s):
+        index = module.find(s["index"])
+        self.loop(module, s, [index], ((v,) for v in range(index.lo, index.hi + 1)), s["wheres"])
+
+    def do_SubLoop(self, module, s):
+        index = module.find(s["index"])
+        self.loop(module, s, [index], ((v,) for v in range(1, model.SUBSEGMENTS + 1)), s["wheres"])
+
+    def do_PardoLoop(self, module, s):
+        indices = [module.find(n) for n in s["indices"]]
+        for index in indices:
+            if index.lo > index.hi:
+                raise LanguageError("range", f"pardo over the empty range of `{index.name}`")
+
+        def tuples(n):
+            if n == 0:
+                yield ()
+                return
+            for value in range(indices[n - 1].lo, indices[n - 1].hi + 1):
+                for first in tuples(n - 1):
+                    yield (*first, value)
+        keep, replaces = fragment_filter(module, indices, s["pragma"])
+        self.loop(module, s, indices, tuples(len(indices)), [] if replaces else s["wheres"], keep)
+
+    def do_Section(self, module, s):
+        self.body(module, s["body"])
+        self.barrier()
+
+    def do_GpuSection(self, module, s):
+        self.body(module, s["body"])
+
+    def do_If(self, module, s):
+        self.body(module, s["then"] if relation(self, module, s["condition"]) else s["else"] or [])
+
+    def do_Call(self, module, s):
+        proc = module.find(s["proc"])
+        try:
+            self.body(proc.module, proc.body)
+        except LeaveProcedure:
+            pass
+
+    def do_Return(self, module, s):
+        raise LeaveProcedure
+
+    def do_Exit(self, module, s):
+        raise LeaveLoop
+
+    def do_Stop(self, module, s):
+        raise LanguageError("stop", "stop")
+
+    def do_GpuOp(self, module, s):
+        pass
+
+    def do_Barrier(self, module, s):
+        self.barrier()
+
+    def barrier(self):
+        for array in self.entities("array"):
+            if array.is_remote:
+                array.blocks.clear()
+
+    def do_Create(self, module, s):
+        pass
+
+    def do_Delete(self, module, s):
+        array = module.find(s["array"])
+        array.blocks.clear()
+        array.remote.clear()
+
+    def do_AssertSame(self, module, s):
+        pass
+
+    # ---- blocks
+    def create(self, ref, zero=False):
+        """A new whole block; temps and private copies of remote blocks belong to the iteration in progress."""
+        data = np.zeros(super_shape(ref), order="F")
+        if not zero:
+            data[...] = np.nan
+        ref.array.blocks[ref.key] = data
+        if ref.array.array_kind == "temp" or ref.array.is_remote:
+            self.scopes[-1].append((ref.array, ref.key))
+        return data
+
+    def target(self, ref, op):
+        if op != "=":
+            return readable(ref)
+        block = stored(ref)
+        if block is None:
+            block = self.create(ref, zero=ref.box is not None)
+        return block if ref.box is None else block[ref.box]
+
+    @staticmethod
+    def update(target, op, value):
+        if op == "=":
+            target[...] = value
+        elif op == "+=":
+            target += value
+        elif op == "-=":
+            target -= value
+        else:
+            target *= value
+
+    def do_AssignName(self, module, s):
+        entity = module.find(s["target"])
+        value = number(self, module, s["value"])
+        if s["op"] != "=":
+            op = s["op"][0]
+            value = {"+": entity.value + value, "-": entity.value - value, "*": entity.value * value}[op]
+        entity.value = model.check_int(value) if entity.kind == "int" else float(value)
+
+    def do_AssignBlock(self, module, s):
+        ref = reference(module, s["target"])
+        value = block_value(self, module, s["value"], ref)
+        self.update(self.target(ref, s["op"]), s["op"], value)
+
+    def do_AssignRegion(self, module, s):
+        _, _, view = region_view(self, module, s["target"])
+        source = s["value"]
+        if source["kind"] == "Block":
+            ref = reference(module, source)
+            value = readable(ref)
+            if value.shape != view.shape:
+                if not ref.all_simple:
+                    raise LanguageError("shape", f"{ref.text()} has shape {value.shape}, the region {view.shape}")
+                value = number(self, module, source)
+        else:
+            value = number(self, module, source)
+        view[...] = value
+
+    def do_Allocate(self, module, s):
+        array = module.find(s["array"])
+        selector = s["selector"] or ["*"] * len(array.dims)
+        keys = [()]
+        for dim, entry in zip(array.dims, selector):
+            if entry != "*":
+                numbers = [module.find(entry).value]
+            elif dim.kind == "subindex":
+                numbers = [(dim.parent.value, n) for n in range(1, model.SUBSEGMENTS + 1)]
+            else:
+                numbers = range(dim.lo, dim.hi + 1)
+            keys = [(*k, n) for k in keys for n in numbers]
+        if s["deallocate"]:
+            present = [k for k in keys if k in array.blocks]
+            if not present:
+                raise LanguageError("absent", f"deallocate of `{array.name}`: no such block")
+            for key in present:
+                del array.blocks[key]
+            return
+        for key in keys:
+            for dim, n in zip(array.dims, key):
+                if dim.kind == "index" and not dim.lo <= n <= dim.hi:
+                    raise LanguageError("range", f"segment {n} of `{array.name}` is outside {dim.lo}:{dim.hi}")
+            shape = tuple(model.subsegment(d.parent.extent(n[0]), n[1])[1] if isinstance(n, tuple) else d.extent(n)
+                          for d, n in zip(array.dims, key))
+            array.blocks[key] = np.zeros(shape, order="F")
+
+    def do_AllocateRegion(self, module, s):
+        array = module.find(s["region"]["array"])
+        ranges = tuple((number(self, module, r["lo"]), number(self, module, r["hi"])) for r in s["region"]["ranges"])
+        if s["deallocate"]:
+            if ranges not in array.regions:
+                raise LanguageError("region", f"`{array.name}` has no region {ranges}")
+            del array.regions[ranges]
+            return
+        for (lo, hi), dim in zip(ranges, array.dims):
+            if lo > hi or lo < dim.lo or hi > dim.hi:
+                raise LanguageError("region", f"{lo}:{hi} is not inside the declared range of `{array.name}`")
+        for other in array.regions:
+            if all(lo <= b and a <= hi for (lo, hi), (a, b) in zip(ranges, other)):
+                raise LanguageError("region", f"regions {ranges} and {other} of `{array.name}` overlap")
+        shape = tuple(dim.offset(hi + 1) - dim.offset(lo) for dim, (lo, hi) in zip(array.dims, ranges))
+        array.regions[ranges] = np.zeros(shape, order="F")
+
+    # ---- remote data
+    def do_Get(self, module, s):
+        ref = reference(module, s["block"])
+        if ref.key in ref.array.blocks:
+            return
+        if ref.key not in ref.array.remote:
+            raise LanguageError("absent", f"get of {ref.text()}, which was never put")
+        self.create(ref)[...] = ref.array.remote[ref.key]
+
+    def do_Put(self, module, s):
+        ref = reference(module, s["block"])
+        value = block_value(self, module, s["value"], ref)
+        held = ref.array.remote.get(ref.key)
+        if held is None:
+            if s["op"] == "*=":
+                raise LanguageError("absent", f"scaling of {ref.text()}, which was never put")
+            held = ref.array.remote[ref.key] = np.zeros(ref.shape, order="F")
+        self.update(held, s["op"], value)
+
+    def do_Collective(self, module, s):
+        module.find(s["target"]).value += number(self, module, s["value"])
+
+    def do_Broadcast(self, module, s):
+        source = number(self, module, s["source"])
+        if source != 0:
+            raise LanguageError("rank", f"broadcast_from {source} with one worker")
+
+    def do_Persistent(self, module, s):
+        entity, label = module.find(s["item"]), s["label"]
+        if not s["restore"]:
+            if entity.kind == "array" and entity.is_remote and any(e is entity for e, _ in self.marked):
+                raise LanguageError("persistent", f"`{entity.name}` is marked twice")
+            self.marked.append((entity, label))
+            return
+        kind = "scalars" if entity.kind == "scalar" else "statics" if entity.array_kind == "static" else "remotes"
+        saved = getattr(self.persistence, kind)
+        if label not in saved:
+            raise LanguageError("label", f"nothing is saved under \"{label}\"")
+        if kind == "scalars":
+            entity.value = saved[label]
+        elif kind == "statics":
+            if saved[label].shape != entity.dense.shape:
+                raise LanguageError("shape", f"\"{label}\" has shape {saved[label].shape}, `{entity.name}` {entity.dense.shape}")
+            entity.dense[...] = saved[label]
+        else:
+            entity.remote = {k: v.copy() for k, v in saved[label].items()}
+
+    # ---- output and super instructions
+    def do_Print(self, module, s):
+        self.write(self.printed(module, s["value"]) + ("\n" if s["newline"] else ""))
+
+    def printed(self, module, expr):
+        if expr["kind"] == "StringLit":
+            return expr["value"]
+        if expr["kind"] == "Name":
+            entity = module.find(expr["name"])
+            if entity.kind == "array":
+                return elements(entity.name, entity.dense)
+            return f"{entity.name} = {digits(number(self, module, expr))}"
+        if expr["kind"] == "Block":
+            ref = reference(module, expr)
+            return elements(ref.text(), readable(ref))
+        if expr["kind"] == "Region":
+            array, ranges, view = region_view(self, module, expr)
+            return elements(f"{array.name}[{','.join(f'{a}:{b}' for a, b in ranges)}]", view)
+        return digits(number(self, module, expr))
+
+    def do_Execute(self, module, s):
+        special = module.find(s["special"])
+        if special.name not in supers.TABLE:
+            raise LanguageError("special", f"`{special.name}` has no body")
+        arguments = [self.argument(module, a, letter) for a, letter in zip(s["args"], special.signature.lower())]
+        supers.TABLE[special.name](*arguments)
+
+    def argument(self, module, arg, letter):
+        if arg["kind"] in ("RealLit", "IntLit"):
+            return supers.Literal(float(arg["value"]))
+        if arg["kind"] == "Block":
+            ref = reference(module, arg)
+            result = supers.View(self.target(ref, "=") if letter == "w" else readable(ref))
+        elif arg["kind"] == "Region":
+            result = supers.View(region_view(self, module, arg)[2])
+        else:
+            entity = module.find(arg["name"])
+            result = supers.Cell(entity) if entity.kind == "scalar" else supers.View(entity.dense)
+        if letter == "w":
+            result.set(0.0)
+        return result
+
+
+def digits(value):
+    """Shortest digits that read back exactly; whole numbers without a point."""
+    if isinstance(value, int):
+        return str(value)
+    text = repr(float(value))
+    return text[:-2] if text.endswith(".0") else text
+
+
+def elements(name, values):
+    if values.size == 1:
+        return f"{name} = {digits(float(values.reshape(-1)[0]))}"
+    rows = values.reshape((values.shape[0], -1), order="F").T if values.size else []
+    return "".join([f"{name}:\n", *(" ".join(digits(float(v)) for v in row) + "\n" for row in rows)]).rstrip("\n")

@@ -1,0 +1,76 @@
+"""The few super instructions that tests of the language need. Arguments are flat views in memory order, or scalar cells."""
+import numpy as np
+
+
+class Cell:
+    """A scalar argument."""
+
+    def __init__(self, entity):
+        self.entity = entity
+
+    def get(self):
+        return self.entity.value
+
+    def set(self, value):
+        self.entity.value = float(value)
+
+
+class View:
+    """A block, region or static argument."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def get(self):
+        return float(self.values.flatten(order="F")[-1])
+
+    def set(self, value):
+        self.values[...] = value
+
+
+class Literal:
+    def __init__(self, value):
+        self.value = value
+
+    def get(self):
+        return self.value
+
+
+def fill(argument, values):
+    if isinstance(argument, Cell):
+        argument.set(values(1)[0])
+    else:
+        shape = argument.values.shape
+        argument.values[...] = np.array(values(argument.values.size), dtype=float).reshape(shape, order="F")
+
+
+def sequential(start, n):
+    counter, out = np.float32(start), []
+    for _ in range(n):
+        out.append(float(counter))
+        counter = np.float32(counter + np.float32(1.0))
+    return out
+
+
+def cyclic(start, n):
+    counter, out = np.float32(start), []
+    for _ in range(n):
+        out.append(float(counter))
+        counter = np.float32(counter + np.float32(1.0))
+        if counter > 20:
+            counter = np.float32(1.0)
+    return out
+
+
+def check_dconf(block, result):
+    result.set(float(np.max(np.abs(block.values))) if block.values.size else 0.0)
+
+
+TABLE = {
+    "fill_block_sequential": lambda block, start: fill(block, lambda n: sequential(start.get(), n)),
+    "fill_block_cyclic": lambda block, start: fill(block, lambda n: cyclic(start.get(), n)),
+    "get_my_rank": lambda rank: rank.set(0.0),
+    "return_sval": lambda block, value: value.set(block.get()),
+    "one_arg_no_op": lambda block: None,
+    "check_dconf": check_dconf,
+}
