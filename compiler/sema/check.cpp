@@ -1,8 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "compiler/diag/table.h"
+#include "compiler/sema/blockflow.h"
 #include "compiler/sema/calls.h"
 #include "compiler/sema/checker.h"
 #include "compiler/sema/near.h"
+#include "compiler/sema/patterns.h"
+#include "compiler/sema/rank.h"
 #include "compiler/sema/unused.h"
 
 namespace sial {
@@ -105,6 +111,15 @@ std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const
     if (!module->statements.empty() || &module == &compilation.modules.back()) program->bodies.push_back(module.get());
   sema::check_calls(*program, checker.routines(), emitter);
   sema::warn_unused(*program, checker.routines(), emitter);
+  // The rest reads the decisions of the checks, which are complete only when nothing was refused. Warnings made errors by
+  // -Werror do not count here.
+  const bool sound = std::none_of(emitter.all().begin(), emitter.all().end(),
+                                  [](const Diagnostic& d) { return row_of(d.code).severity == Severity::error; });
+  if (sound) {
+    sema::follow_ranks(*program, emitter);
+    sema::follow_blocks(*program, emitter);
+    sema::warn_patterns(*program, options, emitter);
+  }
   if (emitter.has_errors()) return nullptr;
   return program;
 }

@@ -1,0 +1,229 @@
+#include "compiler/sema/rank.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "compiler/sema/accesses.h"
+#include "compiler/sema/flow.h"
+
+namespace sial::sema {
+
+namespace {
+
+// How sure it is that a value differs between workers. `perhaps` is enough to give up dynamic scheduling, which needs all
+// workers to meet the same pardos with the same candidates; a warning needs `surely`.
+using Level = std::uint8_t;
+constexpr Level same = 0, perhaps = 1, surely = 2;
+
+// Super instructions whose results follow from their arguments and the job's data alone.
+constexpr std::array<std::string_view, 40> dependable = {
+    "a4_david_damp_factor", "a4_dscale", "a4_get_init_occupation", "a4_return_occupation", "a4_scf_atom", "check_dconf",
+    "cis_unit_guess", "compute_diis", "compute_dipole_integrals", "compute_int_scratchmem", "compute_integral_batch",
+    "compute_nn_repulsion", "compute_pair_nn", "compute_ubatch1", "compute_ubatch2", "compute_ubatch4", "compute_ubatch6",
+    "compute_ubatch7", "compute_ubatch8", "eigen_calc", "eigen_calc_sqr_inv", "energy_denominator_rhf",
+    "energy_ty_denominator_rhf", "fill_block_cyclic", "fill_block_sequential", "frag_index_range", "gen_eigen_calc",
+    "get_first_block_element", "invert_diagonal", "moi_nn_repulsion", "remove_diagonal", "return_1el_ecpints", "return_diagonal",
+    "return_diagonal_elements", "return_h1", "return_ovl", "return_pairs", "return_sval", "set_frag", "stripi"};
+
+class RankDomain {
+ public:
+  struct State {
+    bool live = true;
+    std::vector<Level> levels;            // by symbol: scalars, ints, arrays
+    Level control = same;                 // of the conditions that decide whether this point is reached
+    Level left = same;                    // part of it that stays until the end of the iteration: an exit or return was possible
+    bool departed = false;                // dead by exit or return, not by stop
+    const ast::Stmt* pardo = nullptr;
+    const ast::Relation* why = nullptr;   // the condition behind `control`; not part of the value
+
+    bool operator==(const State& other) const {
+      return live == other.live && levels == other.levels && control == other.control && left == other.left &&
+             departed == other.departed && pardo == other.pardo;
+    }
+    bool join(const State& other) {
+      bool changed = false;
+      for (std::size_t i = 0; i < levels.size(); ++i) {
+        if (levels[i] >= other.levels[i]) continue;
+        levels[i] = other.levels[i];
+        changed = true;
+      }
+      if (control < other.control) {
+        control = other.control;
+        why = other.why;
+        changed = true;
+      }
+      if (left < other.left) {
+        left = other.left;
+        changed = true;
+      }
+      return changed;
+    }
+  };
+
+  explicit RankDomain(CheckedProgram& program) : program_(program) {}
+
+  void simple(const ast::Stmt& stmt, State& s) {
+    if (const auto* scalar = std::get_if<ast::AssignName>(&stmt.node)) {
+      Level& target = s.levels[id(scalar->target)];
+      const Level value = std::max(level(*scalar->value, s), s.control);
+      target = s.pardo ? surely : scalar->op == ast::AssignOp::set ? value : std::max(target, value);
+    } else if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node)) {
+      write_array(s, id(block->target.array), level(*block->value, s), block->op == ast::AssignOp::set);
+    } else if (const auto* region = std::get_if<ast::AssignRegion>(&stmt.node)) {
+      write_array(s, id(region->target.array), level(*region->value, s), true);
+    } else if (const auto* collective = std::get_if<ast::Collective>(&stmt.node)) {
+      meets(stmt, s);
+      Level& target = s.levels[id(collective->target)];
+      target = s.pardo ? surely : std::max(target, s.control);
+    } else if (const auto* agree = std::get_if<ast::AssertSame>(&stmt.node)) {
+      meets(stmt, s);
+      s.levels[id(agree->scalar)] = s.pardo ? surely : s.control;
+    } else if (const auto* broadcast = std::get_if<ast::Broadcast>(&stmt.node)) {
+      meets(stmt, s);
+      s.levels[id(broadcast->array)] = s.pardo ? surely : std::max(level(*broadcast->source, s), s.control);
+    } else if (const auto* execute = std::get_if<ast::Execute>(&stmt.node)) {
+      run_special(*execute, s);
+    } else if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
+      Level& item = s.levels[id(persistent->item)];
+      if (persistent->restore) item = std::max(perhaps, s.control);  // every worker restores what it saved
+    } else if (std::holds_alternative<ast::Barrier>(stmt.node) || std::holds_alternative<ast::Delete>(stmt.node)) {
+      meets(stmt, s);
+    }
+  }
+
+  void branch(const ast::Stmt&, const ast::If& node, State& s) { control_by(node.condition, s); }
+
+  void merge(const ast::Stmt&, const State& before, State& a, const State& b) {
+    if (b.live) a.join(b);
+    else if (b.departed) a.left = std::max(a.left, a.control);  // who is still here depends on the condition
+    a.control = std::max(before.control, a.left);
+    if (a.control == before.control) a.why = before.why;
+  }
+
+  void iteration(const ast::Stmt& loop, State& s, const State* exits) {
+    const bool parallel = std::holds_alternative<ast::PardoLoop>(loop.node);
+    if (parallel && (s.control > same || exits)) dependent_.insert(&loop);
+    if (exits && s.control < exits->control) {
+      s.control = exits->control;
+      s.why = exits->why;
+    }
+    if (parallel) s.pardo = &loop;
+  }
+
+  void where(const ast::Stmt& loop, const ast::Relation& relation, State& s) {
+    if (std::holds_alternative<ast::PardoLoop>(loop.node) && level(relation, s) > same) dependent_.insert(&loop);
+    control_by(relation, s);
+  }
+
+  void next(const ast::Stmt&, const State& before, State& s) { restore(before, s); }
+
+  void leave(const ast::Stmt&, const State& before, State& s) {
+    restore(before, s);
+    s.control = std::max(s.control, returned_);
+    s.left = std::max(s.left, returned_);
+  }
+
+  void departs(const ast::Stmt& stmt, State& s) {
+    s.departed = true;
+    if (!std::holds_alternative<ast::Return>(stmt.node)) return;
+    if (s.pardo) dependent_.insert(s.pardo);  // it ends this worker's share
+    returned_ = std::max(returned_, s.control);
+  }
+
+  void returned(const ast::Stmt&, const State& before, State& s) { restore(before, s); }
+
+  const std::set<const ast::Stmt*>& dependent() const { return dependent_; }
+  const std::map<const ast::Stmt*, const ast::Relation*>& divided() const { return divided_; }
+
+ private:
+  std::size_t id(const ast::Name& name) const { return static_cast<std::size_t>(program_.names.at(&name)); }
+
+  static void restore(const State& before, State& s) {
+    s.control = before.control;
+    s.left = before.left;
+    s.why = before.why;
+    s.pardo = before.pardo;
+    s.departed = false;
+  }
+
+  Level level(const ast::Expr& e, const State& s) const {
+    Level result = same;
+    for_each_variable(program_, e, [&](SymbolId v) { result = std::max(result, s.levels[static_cast<std::size_t>(v)]); });
+    for (const Access& access : accesses(program_, e)) result = std::max(result, s.levels[static_cast<std::size_t>(access.array)]);
+    return result;
+  }
+
+  Level level(const ast::Relation& relation, const State& s) const {
+    return std::max(level(*relation.left, s), level(*relation.right, s));
+  }
+
+  void control_by(const ast::Relation& relation, State& s) const {
+    if (const Level l = level(relation, s); l > s.control) {
+      s.control = l;
+      s.why = &relation;
+    }
+  }
+
+  // Other blocks of the array may keep their values, so `=` takes the certainty away but not the suspicion.
+  void write_array(State& s, std::size_t array, Level value, bool replace) const {
+    Level& target = s.levels[array];
+    value = std::max(value, s.control);
+    target = s.pardo ? surely : std::max(value, replace ? std::min(target, perhaps) : target);
+  }
+
+  void run_special(const ast::Execute& execute, State& s) const {
+    const Symbol& special = program_.symbol_of(execute.special);
+    Level result = perhaps;
+    if (special.name == "get_my_rank") result = surely;
+    else if (std::find(dependable.begin(), dependable.end(), special.name) != dependable.end()) result = same;
+    const auto item = [&](const ast::Arg& arg) -> std::ptrdiff_t {
+      if (const auto* block = std::get_if<ast::Block>(&arg.node)) return static_cast<std::ptrdiff_t>(id(block->array));
+      if (const auto* region = std::get_if<ast::Region>(&arg.node)) return static_cast<std::ptrdiff_t>(id(region->array));
+      if (const auto* name = std::get_if<ast::Name>(&arg.node)) return static_cast<std::ptrdiff_t>(id(*name));
+      return -1;
+    };
+    for (std::size_t i = 0; i < execute.args.size(); ++i)
+      if (const auto which = item(execute.args[i]); which >= 0 && special.signature[i] != 'w')
+        result = std::max(result, s.levels[static_cast<std::size_t>(which)]);
+    for (std::size_t i = 0; i < execute.args.size(); ++i) {
+      const auto which = item(execute.args[i]);
+      if (which < 0 || special.signature[i] == 'r') continue;
+      const auto symbol = static_cast<std::size_t>(which);
+      if (program_.symbols[symbol].kind == SymbolKind::scalar) s.levels[symbol] = s.pardo ? surely : std::max(result, s.control);
+      else write_array(s, symbol, result, special.signature[i] == 'w');
+    }
+  }
+
+  void meets(const ast::Stmt& stmt, const State& s) {
+    if (s.control == surely && !s.pardo) divided_.emplace(&stmt, s.why);
+  }
+
+  CheckedProgram& program_;
+  std::set<const ast::Stmt*> dependent_;
+  std::map<const ast::Stmt*, const ast::Relation*> divided_;
+  Level returned_ = same;
+};
+
+}  // namespace
+
+void follow_ranks(CheckedProgram& program, Emitter& emitter) {
+  RankDomain domain(program);
+  RankDomain::State start;
+  start.levels.assign(program.symbols.size(), same);
+  FlowWalker<RankDomain>(program, domain).run(std::move(start));
+  for (const ast::Stmt* pardo : domain.dependent()) program.pardos.at(pardo).rank_dependent = true;
+  std::vector<std::pair<const ast::Stmt*, const ast::Relation*>> places(domain.divided().begin(), domain.divided().end());
+  std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first->id < b.first->id; });
+  for (const auto& [stmt, why] : places) {
+    Diagnostic& d = emitter.report(Code::W_BARRIER_BRANCH, stmt->header_span,
+                                   "whether a worker comes here depends on values of its own; the others may wait for it for ever",
+                                   "make the condition the same everywhere: `collective`, `assert_same` or `broadcast_from` its values first");
+    if (why) d.notes.push_back({why->span, "this condition may differ between workers"});
+  }
+}
+
+}  // namespace sial::sema

@@ -1,0 +1,12 @@
+#pragma once
+// What may differ between workers: follows values that come from the worker's number, from its share of a pardo, or from
+// super instructions nobody vouches for. Decides PardoInfo::rank_dependent and warns about collective statements that only
+// some workers may reach.
+
+#include "compiler/sema/checked.h"
+
+namespace sial::sema {
+
+void follow_ranks(CheckedProgram& program, Emitter& emitter);
+
+}  // namespace sial::sema
