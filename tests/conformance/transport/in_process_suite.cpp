@@ -2,17 +2,12 @@
 
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/simulated.h"
-#include "runtime/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;
 
-namespace {
-
-struct Layout { int ranks, per_node, servers; };
-const Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
-
-}  // namespace
+using suite::Layout;
+using suite::layouts;
 
 TEST_CASE("loopback conforms") {
   const auto transport = make_loopback();
@@ -47,12 +42,4 @@ TEST_CASE("every iteration is handed out once, whatever the schedule") {
       suite::queue(t, seed, seed % 3 ? 1 + seed % 5 : 4096);
     }));
   }
-}
-
-TEST_CASE("threads conform") {
-  for (const Layout& s : layouts)
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      INFO(s.ranks << " ranks, " << s.per_node << " per node, " << s.servers << " servers, seed " << seed);
-      REQUIRE_NOTHROW(run_threads({s.ranks, s.per_node, s.servers}, [&](Transport& t) { suite::run_all(t, seed); }));
-    }
 }

@@ -52,6 +52,10 @@ void queue(Transport& transport, std::uint64_t seed, std::size_t slots);
 /// In an order in which one job can run them all.
 const std::vector<Body>& bodies();
 
+/// Numbers of ranks, and how they are spread, that are worth trying.
+struct Layout { int ranks, per_node, servers; };
+inline constexpr Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
+
 /// Runs all that apply, with a barrier between them; on a server: serves.
 void run_all(Transport& transport, std::uint64_t seed);
 
