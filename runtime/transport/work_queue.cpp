@@ -22,8 +22,7 @@ struct Slot {
 /// Head of the node memory, zero-filled at first; slots follow. Everything but `lock` belongs to who holds it.
 struct Table {
   std::atomic<std::uint32_t> lock;
-  std::int64_t phase_plus_one;       // of the slots in use; those of earlier phases are free, since all ranks have finished with them
-  std::int64_t full_phase_plus_one;  // the last phase in which a key found no slot
+  std::int64_t phase_plus_one;  // of the slots in use; those of earlier phases are free, since all ranks have finished with them
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -102,8 +101,8 @@ IterationRange NodeQueue::share(std::int64_t total, std::int64_t ranks_before, s
   return {start(ranks_before), start(ranks_before + ranks)};
 }
 
-/// Null when the table has no room for the key. Once full it takes no new keys before the next phase, so that all ranks of the
-/// node, and thieves, find the same answer for a key whenever they ask.
+/// Null when the table has no room for the key. No slot becomes free before the next phase, so that all ranks of the node, and
+/// thieves, find the same answer for a key whenever they ask.
 Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
   Table& t = table();
   const std::int64_t phase = key.phase + 1;
@@ -114,22 +113,21 @@ Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
   for (std::size_t probe = 0; probe < slots_; ++probe) {
     Slot& s = slot((h + probe) % slots_);
     if (s.phase_plus_one != phase) {
-      if (t.full_phase_plus_one == phase) return nullptr;
       const IterationRange mine = share(total, ranks_before_, node_ranks_);
       s = {phase, key.instance, key.program, key.loop, mine.first, mine.last};
       return &s;
     }
     if (s.instance == key.instance && s.program == key.program && s.loop == key.loop) return &s;
   }
-  t.full_phase_plus_one = phase;
   return nullptr;
 }
 
 /// Guided: large chunks at first, single iterations at the end.
 IterationRange NodeQueue::cut(Slot& s) const {
-  const std::int64_t left = s.end - s.next, chunk = std::min(left, std::max<std::int64_t>(1, left / (2 * node_ranks_)));
-  s.next += chunk;
-  return {s.next - chunk, s.next};
+  const std::int64_t first = s.next, left = s.end - first;
+  transport_.yield_point();  // the laboratory looks for ranks that do not respect the lock
+  s.next = first + std::min(left, std::max<std::int64_t>(1, left / (2 * node_ranks_)));
+  return {first, s.next};
 }
 
 std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t total) {
@@ -144,7 +142,6 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t 
     {
       const TableLock lock(table(), transport_);
       Slot* s = find_or_insert(key, total);
-      transport_.yield_point();  // the laboratory looks for ranks that do not respect the lock
       if (s) {
         chunk = cut(*s);
       } else if (divided_.insert(key).second) {
