@@ -1,0 +1,92 @@
+#pragma once
+// The results file: what a job leaves behind, and what a later job restores. HDF5, readable with h5py. Written by rank 0 under a
+// temporary name and renamed when complete, so that a file under its own name is always whole.
+//
+//   /scalars/NAME, /ints/NAME       last value of each variable over the job's programs; saved scalars also by their label
+//   /statics/NAME                   static arrays at the end of the last program that has them
+//   /saved/scalars/LABEL            items of set_persistent, by label
+//   /saved/statics/LABEL
+//   /saved/arrays/LABEL             distributed and served arrays: one dense dataset (absent blocks are 0) or, when that would be
+//                                   too large, a group with one dataset per block named 1.4.2; attributes array, first_segment,
+//                                   n_segments, segment_extents (of all dimensions, one after the other)
+//   /saved/blocks/LABEL             which blocks exist: their segment numbers
+//
+// HDF5 lists extents slowest first, SIAL fastest first: the dataset of a SIAL array x[i,j] has shape (extent of j, extent of i).
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/shape.h"
+#include "runtime/job/hdf5_file.h"
+#include "runtime/job/job_data.h"
+
+namespace sial {
+
+/// Layout of a saved distributed or served array: per dimension the number of its first segment and the extents of all.
+struct SavedLayout {
+  std::string array;
+  std::vector<std::int32_t> first_segment;
+  std::vector<std::vector<std::int64_t>> extents;
+};
+
+class ResultsWriter {
+ public:
+  /// Creates missing folders. Arrays of more than `dense_limit` elements are stored block by block.
+  explicit ResultsWriter(const std::string& path, std::int64_t dense_limit = std::int64_t{1} << 27);
+  ~ResultsWriter();  // removes the temporary file unless finish() was reached
+  ResultsWriter(const ResultsWriter&) = delete;
+  ResultsWriter& operator=(const ResultsWriter&) = delete;
+
+  // Each replaces an earlier item of the same name, so that programs can be reported in order.
+  void scalar(const std::string& name, double value) { scalars_[name] = value; }
+  void integer(const std::string& name, std::int64_t value) { ints_[name] = value; }
+  void static_array(const std::string& name, DataArray array) { statics_[name] = std::move(array); }
+
+  void saved_scalar(const std::string& label, double value);
+  void saved_static(const std::string& label, const DataArray& array);
+  /// Blocks between begin and end, each once, in any order.
+  void begin_saved(const std::string& label, const SavedLayout& layout);
+  void saved_block(const BlockIndex& block, std::span<const double> data);
+  void end_saved();
+
+  /// Writes what is left, closes, renames. Throws WorldError when the disk does not take it; nothing is left behind then.
+  void finish();
+
+ private:
+  std::string path_, temporary_;
+  std::int64_t dense_limit_;
+  Hdf5File file_;
+  std::map<std::string, double> scalars_, saved_scalars_;
+  std::map<std::string, std::int64_t> ints_;
+  std::map<std::string, DataArray> statics_;
+  // The array between begin_saved and end_saved.
+  std::string label_;
+  SavedLayout layout_;
+  std::vector<double> dense_;
+  bool is_dense_ = false;
+  std::vector<std::int64_t> blocks_;
+};
+
+class ResultsReader {
+ public:
+  explicit ResultsReader(const std::string& path);
+  std::map<std::string, double> saved_scalars() const;
+  std::map<std::string, DataArray> saved_statics() const;
+  std::vector<std::string> saved_arrays() const;
+  SavedLayout layout(const std::string& label) const;
+  std::vector<BlockIndex> blocks(const std::string& label) const;
+  std::vector<double> block(const std::string& label, const BlockIndex& block);
+
+ private:
+  std::string path_;
+  Hdf5File file_;
+  std::string cached_label_;  // a dense array is read once for all its blocks
+  SavedLayout cached_layout_;
+  std::vector<double> cached_;
+};
+
+}  // namespace sial

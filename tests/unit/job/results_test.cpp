@@ -1,0 +1,93 @@
+#include <catch2/catch.hpp>
+
+#include "runtime/job/results.h"
+#include "tests/unit/job/folder.h"
+
+using namespace sial;
+using Catch::Matchers::Contains;
+using Values = std::vector<double>;
+
+namespace {
+
+BlockIndex block(std::int32_t i, std::int32_t j) {
+  BlockIndex b;
+  b.rank = 2;
+  b.segment[0] = i;
+  b.segment[1] = j;
+  return b;
+}
+
+const SavedLayout layout{"t", {1, 2}, {{2, 1}, {1, 2}}};  // 3 x 3, segments 1,2 and 2,3
+
+void write(const std::string& path, std::int64_t dense_limit) {
+  ResultsWriter w(path, dense_limit);
+  w.scalar("energy", -1.0);
+  w.scalar("energy", -76.5);
+  w.integer("iterations", 12);
+  w.static_array("f", {{2, 3}, {1, 2, 3, 4, 5, 6}});
+  w.saved_scalar("e.scf/total", 2.5);
+  w.saved_static("c", {{2, 2}, {1, 2, 3, 4}});
+  w.begin_saved("t2", layout);
+  w.saved_block(block(1, 3), Values{1, 2, 3, 4});
+  w.saved_block(block(2, 2), Values{9});
+  w.end_saved();
+  w.finish();
+}
+
+}  // namespace
+
+TEST_CASE("results are read back as they were written, dense or by blocks") {
+  Folder f;
+  for (std::int64_t limit : {1000, 4}) {
+    std::string path = f.path("new/folder/r.h5");
+    write(path, limit);
+    Hdf5File raw = Hdf5File::open(path);
+    CHECK(raw.read("scalars/energy") == Values{-76.5});
+    CHECK(raw.read_ints("ints/iterations") == std::vector<std::int32_t>{12});
+    CHECK(raw.extents("statics/f") == std::vector<std::int64_t>{2, 3});
+    CHECK(raw.read("statics/f") == Values{1, 2, 3, 4, 5, 6});
+    if (limit == 1000) CHECK(raw.read("saved/arrays/t2") == Values{0, 0, 9, 1, 2, 0, 3, 4, 0});
+    else CHECK(raw.list("saved/arrays/t2") == std::vector<std::string>{"1.3", "2.2"});
+
+    ResultsReader r(path);
+    CHECK(r.saved_scalars() == std::map<std::string, double>{{"e.scf/total", 2.5}});
+    CHECK(r.saved_statics().at("c").data == Values{1, 2, 3, 4});
+    CHECK(r.saved_arrays() == std::vector<std::string>{"t2"});
+    CHECK(r.layout("t2").first_segment == layout.first_segment);
+    CHECK(r.layout("t2").extents == layout.extents);
+    CHECK(r.blocks("t2") == std::vector<BlockIndex>{block(1, 3), block(2, 2)});
+    CHECK(r.block("t2", block(1, 3)) == Values{1, 2, 3, 4});
+    CHECK(r.block("t2", block(2, 2)) == Values{9});
+    CHECK_THAT(error_of([&] { r.layout("t3"); }), Contains("no saved array `t3`") && Contains("t2"));
+  }
+}
+
+TEST_CASE("an unfinished results file leaves nothing") {
+  Folder f;
+  {
+    ResultsWriter w(f.path("r.h5"));
+    w.scalar("x", 1.0);
+  }
+  CHECK(std::filesystem::is_empty(f.path("")));
+}
+
+TEST_CASE("results that cannot be written or read") {
+  Folder f;
+  f.write("file", "text");
+  CHECK_THAT(error_of([&] { ResultsWriter w(f.path("file/r.h5")); }), Contains("file/r.h5"));
+  CHECK_THAT(error_of([&] { ResultsReader r(f.path("file")); }), Contains("HDF5"));
+  CHECK_THAT(error_of([&] { ResultsReader r(f.path("none.h5")); }), Contains("none.h5"));
+  Hdf5File::create(f.path("other.h5")).close();
+  CHECK_THAT(error_of([&] { ResultsReader r(f.path("other.h5")); }), Contains("not a results file"));
+  write(f.path("r.h5"), 1000);
+  auto size = std::filesystem::file_size(f.path("r.h5"));
+  for (auto keep : {size - 8, size / 2, std::uintmax_t{100}, std::uintmax_t{0}}) {
+    std::filesystem::resize_file(f.path("r.h5"), keep);
+    CHECK_THAT(error_of([&] {
+                 ResultsReader r(f.path("r.h5"));
+                 r.saved_statics();
+                 for (const BlockIndex& b : r.blocks("t2")) r.block("t2", b);
+               }),
+               Contains("r.h5"));
+  }
+}
