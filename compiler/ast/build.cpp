@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "compiler/ast/build_lines.h"
+#include "compiler/ast/build_stop.h"
 #include "compiler/ast/build_tokens.h"
 #include "compiler/ast/build_tree.h"
 
@@ -82,7 +83,8 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
 void check_dots(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter) {
   for (const Line& line : lines)
     for (const Token& t : line.tokens) {
-      if (t.type != SialLexer::IDENT) continue;
+      const bool dotted_operator = t.begin > 0 && sources.text(file)[t.begin - 1] == '.';  // `.lt.`
+      if (t.type != SialLexer::IDENT || dotted_operator) continue;
       const std::string_view text = sources.slice({file, t.begin, t.end});
       const auto dots = std::count(text.begin(), text.end(), '.');
       if (dots == 0 || (dots == 1 && text.back() != '.')) continue;
@@ -114,14 +116,21 @@ std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId f
   antlr4::CommonTokenStream stream(&lexer);
   SialParser parser(&stream);
   parser.removeErrorListeners();
-  parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
+  parser.setErrorHandler(std::make_shared<parsing::StopAtError>());
   parsing::BuiltModule built;
+  auto stopped_at = static_cast<std::uint32_t>(text.size());
   try {
     built = parsing::build_tree(parser.compilationUnit(), sources, file, next_id);
-  } catch (const antlr4::ParseCancellationException&) {
-    built = {};
+  } catch (const parsing::SyntaxStop& stop) {
+    stopped_at = std::min(stopped_at, static_cast<std::uint32_t>(stop.offset));
   }
-  if (!built.module || !built.end_names_agree) parsing::diagnose_lines(lines, sources, file, emitter);
+  if (!built.module || !built.end_names_agree) {
+    const int before = emitter.error_count();
+    parsing::diagnose_lines(lines, sources, file, emitter);
+    // What the line reader does not see must not pass: the grammar decides.
+    if (emitter.error_count() == before)
+      emitter.report(Code::E_SYNTAX, {file, stopped_at, stopped_at}, "this cannot stand here");
+  }
   if (emitter.error_count() > errors_before) return nullptr;
   return std::move(built.module);
 }

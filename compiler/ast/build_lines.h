@@ -9,7 +9,6 @@
 
 namespace sial::parsing {
 
-/// Reports at least one error.
 void diagnose_lines(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter);
 
 }  // namespace sial::parsing

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,17 @@ struct StoreOptions {
   bool copy = false;           // --store=copy: gets and puts always copy (the oracle)
   bool check = false;          // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
   bool deterministic = false;  // accumulates applied in (rank, sequence) order at the barrier
+  std::function<void(const std::string&)> warning;  // called on rank 0 only, e.g. about a label that is set anew
 };
 
 /// A remote array of the running program. `id` is its row in the module; identity across ranks is (program, id).
-struct RemoteArrayInfo { std::int32_t id = 0; std::string name; };
+/// `block_size`, when given, tells the elements of a block by this program's declaration (-1: no such block) and lets restore
+/// refuse a label whose blocks differ.
+struct RemoteArrayInfo {
+  std::int32_t id = 0;
+  std::string name;
+  std::function<std::int64_t(const BlockIndex&)> block_size = {};
+};
 
 struct StoreStats {
   std::int64_t accesses = 0, blocked_accesses = 0;        // design 3.6
@@ -35,9 +43,6 @@ struct StoreStats {
 
 /// Per statement and array, for the report.
 struct AccessStats { Place place; std::int32_t array = 0; std::int64_t accesses = 0, blocked = 0; double wait_seconds = 0, first_wait_seconds = 0; std::int64_t bytes = 0; };
-
-/// Turns a place into "prog.sialx:12:3" for messages.
-using PlaceNamer = std::function<std::string(Place)>;
 
 class BlockStore {
  public:

@@ -20,7 +20,8 @@ namespace sial {
 struct SuperArg {
   char letter = 'r';                  // of the program's own declaration: r, w, u
   bool is_scalar = false;             // scalar variable or literal: data points to one double, rank 0
-  bool whole_array = false;           // a bare array name: extents of the whole dense array, segments are 0
+  bool whole_array = false;           // a bare array name: extents of the whole dense array, segments are 0,
+                                      // offsets those of the first segment of each dimension's declared range
   std::string_view name;              // array or scalar name, empty for literals
   double* data = nullptr;             // column-major
   Shape shape;

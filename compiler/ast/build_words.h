@@ -1,0 +1,23 @@
+#pragma once
+// Words people bring from other languages, and near misses of keywords. Private to the parser.
+
+#include <string_view>
+
+#include "compiler/diag/diagnostic.h"
+
+namespace sial::parsing {
+
+struct ForeignWord {
+  std::string_view word;
+  Code code;
+  const char* message;
+  const char* hint;
+};
+
+/// A word at the beginning of a line that other languages have; nullptr for all others.
+const ForeignWord* foreign_word(std::string_view lower_case_word);
+
+/// What to write for a Fortran operator such as `.lt.` (given without its first dot); nullptr for all others.
+const char* dotted_operator(std::string_view word);
+
+}  // namespace sial::parsing

@@ -1,0 +1,21 @@
+#pragma once
+// A rank's buffers from its own arena of the node heap (and its siblings' when that is full). Owned by the rank; the heap
+// outlives it.
+
+#include "runtime/memory/node_heap.h"
+
+namespace sial {
+
+class ArenaPool final : public BufferResource {
+ public:
+  ArenaPool(NodeHeap& heap, int arena) : heap_(heap), arena_(arena) {}
+  double* allocate(std::int64_t n) override;
+  void deallocate(double* p, std::int64_t n) noexcept override;
+  ResourceStats stats() const override { return heap_.stats(arena_); }
+
+ private:
+  NodeHeap& heap_;
+  int arena_;
+};
+
+}  // namespace sial

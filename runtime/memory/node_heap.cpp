@@ -1,0 +1,242 @@
+#include "runtime/memory/node_heap.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace sial {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t smallest_chunk = 128;
+constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_most = std::uint64_t{64} << 20;
+
+std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+
+std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+}  // namespace
+
+std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena) {
+  return round_up(sizeof(Arena) * static_cast<std::size_t>(arenas), page) + static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) + page;
+}
+
+NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks)
+    : base_(base), at_(at), arenas_(arenas), bytes_per_arena_(round_up(bytes_per_arena, page)), hooks_(std::move(hooks)) {
+  SIAL_CHECK(arenas > 0 && at % 64 == 0, "{} arenas at {}", arenas, at);
+  const std::uint64_t bookkeeping = sizeof(Arena) * static_cast<std::size_t>(arenas);
+  data_at_ = round_up(at + bookkeeping, page);
+  hooks_.commit(at, bookkeeping);
+}
+
+int NodeHeap::class_of(std::uint64_t bytes) {
+  if (bytes < 1024) return static_cast<int>(bytes / 64);
+  const int log = std::bit_width(bytes) - 1;  // >= 10
+  return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
+}
+
+void NodeHeap::push(Arena& a, Chunk* c) {
+  const int k = class_of(c->bytes);
+  c->free = 1;
+  c->next = a.first[k];
+  a.first[k] = offset(c);
+  a.occupied[k / 64] |= std::uint64_t{1} << (k % 64);
+}
+
+void NodeHeap::accept_returned(Arena& a) {
+  std::uint64_t at = a.returned.exchange(0, std::memory_order_acquire);
+  while (at != 0) {
+    Chunk* c = chunk(at);
+    at = c->next;
+    push(a, c);
+    a.freed_since_merge = 1;
+  }
+}
+
+// Looks at a few chunks of the class: programs have few block sizes, so the first one usually fits exactly.
+Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes) {
+  const int k = class_of(bytes);
+  std::uint64_t* link = &a.first[k];
+  for (int looked = 0; *link != 0 && looked < 8; ++looked) {
+    Chunk* c = chunk(*link);
+    if (c->bytes >= bytes) {
+      *link = c->next;
+      if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+      return c;
+    }
+    link = &c->next;
+  }
+  return nullptr;
+}
+
+// The smallest larger class that has a chunk; what is left of it becomes a chunk of its own.
+Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
+  for (int k = class_of(bytes) + 1; k < n_classes; ++k) {
+    const std::uint64_t rest = a.occupied[k / 64] >> (k % 64);
+    if (rest == 0) {
+      k |= 63;
+      continue;
+    }
+    k += std::countr_zero(rest);
+    Chunk* c = chunk(a.first[k]);
+    a.first[k] = c->next;
+    if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+    if (c->bytes - bytes >= smallest_chunk) {
+      Chunk* remainder = chunk(offset(c) + bytes);
+      remainder->bytes = c->bytes - bytes;
+      remainder->arena = static_cast<std::uint32_t>(index);
+      c->bytes = bytes;
+      push(a, remainder);
+    }
+    return c;
+  }
+  return nullptr;
+}
+
+bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason) {
+  const std::uint64_t step = std::clamp(a.committed / 4, commit_step_least, commit_step_most);
+  for (const std::uint64_t wanted : {std::max(end, a.committed + step), end}) {
+    const std::uint64_t to = std::min<std::uint64_t>(round_up(wanted, page), bytes_per_arena_);
+    try {
+      hooks_.commit(start_of(index) + a.committed, to - a.committed);
+      a.committed = to;
+      return true;
+    } catch (const WorldError& e) {
+      if (reason) *reason = e.hint().empty() ? e.what() : std::string(e.what()) + "; " + e.hint();
+    }
+  }
+  return false;
+}
+
+Chunk* NodeHeap::take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
+  if (bytes > bytes_per_arena_ - a.top) return nullptr;
+  if (a.top + bytes > a.committed && !commit_up_to(a, index, a.top + bytes, reason)) return nullptr;
+  Chunk* c = chunk(start_of(index) + a.top);
+  a.top += bytes;
+  c->bytes = bytes;
+  c->arena = static_cast<std::uint32_t>(index);
+  return c;
+}
+
+// Walks the arena from its start; runs of free chunks become one, a run at the end goes back to the unused part.
+void NodeHeap::merge_neighbours(Arena& a, int index) {
+  a.freed_since_merge = 0;
+  a.first.fill(0);
+  a.occupied.fill(0);
+  const std::uint64_t start = start_of(index);
+  Chunk* run = nullptr;
+  for (std::uint64_t at = start; at < start + a.top;) {
+    Chunk* c = chunk(at);
+    at += c->bytes;
+    if (c->free == 1) {
+      if (run) run->bytes += c->bytes;
+      else run = c;
+    } else if (run) {
+      push(a, run);
+      run = nullptr;
+    }
+  }
+  if (run) a.top = offset(run) - start;
+}
+
+Chunk* NodeHeap::take(int index, std::uint64_t bytes, std::string* reason) {
+  Arena& a = arena(index);
+  const SpinGuard guard(a.lock, hooks_.pause);
+  a.requests.fetch_add(1, std::memory_order_relaxed);
+  Chunk* c = take_listed(a, bytes);
+  if (!c && a.returned.load(std::memory_order_relaxed) != 0) {
+    accept_returned(a);
+    c = take_listed(a, bytes);
+  }
+  if (c) a.hits.fetch_add(1, std::memory_order_relaxed);
+  if (!c) c = take_fresh(a, index, bytes, reason);
+  if (!c) c = take_larger(a, index, bytes);
+  if (!c && a.freed_since_merge) {
+    merge_neighbours(a, index);
+    c = take_listed(a, bytes);
+    if (!c) c = take_larger(a, index, bytes);
+    if (!c) c = take_fresh(a, index, bytes, reason);
+  }
+  if (!c) return nullptr;
+  c->free = 0;
+  const std::int64_t used = a.in_use.fetch_add(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed) + static_cast<std::int64_t>(c->bytes);
+  if (used > a.high_water.load(std::memory_order_relaxed)) a.high_water.store(used, std::memory_order_relaxed);
+  return c;
+}
+
+Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason) {
+  SIAL_CHECK(doubles >= 0 && own >= 0 && own < arenas_, "{} doubles from arena {}", doubles, own);
+  const std::uint64_t bytes = std::max(smallest_chunk, sizeof(Chunk) + round_up(static_cast<std::uint64_t>(doubles) * 8, 64));
+  for (int i = 0; i < arenas_; ++i) {
+    if (Chunk* c = take((own + i) % arenas_, bytes, reason)) {
+      c->references.store(1, std::memory_order_relaxed);
+      c->doubles = doubles;
+      c->next = 0;
+      return c;
+    }
+  }
+  return nullptr;
+}
+
+Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std::string()>& what) {
+  std::string reason;
+  if (Chunk* c = try_allocate(own, doubles, &reason)) return c;
+  throw WorldError(fmt::format("out of memory for {}: {} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}", what(),
+                               mebibytes(static_cast<std::uint64_t>(doubles) * 8), arenas_, arenas_ == 1 ? "" : "s", mebibytes(budget()),
+                               mebibytes(bytes_per_arena_), mebibytes(static_cast<std::uint64_t>(bytes_in_use())),
+                               reason.empty() ? "" : "; " + reason),
+                   "give each rank more with `--memory`, use more ranks or nodes, or delete arrays that are no longer needed");
+}
+
+void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
+  if (c->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const int index = static_cast<int>(c->arena);
+  Arena& a = arena(index);
+  a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+  if (index == own && a.lock.try_lock()) {
+    push(a, c);
+    a.freed_since_merge = 1;
+    a.lock.unlock();
+    return;
+  }
+  std::uint64_t first = a.returned.load(std::memory_order_relaxed);
+  do {
+    c->next = first;
+  } while (!a.returned.compare_exchange_weak(first, offset(c), std::memory_order_release, std::memory_order_relaxed));
+}
+
+void NodeHeap::not_counted(const Chunk* c) {
+  Arena& a = arena(static_cast<int>(c->arena));
+  a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+  a.uncounted.fetch_add(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+}
+
+ResourceStats NodeHeap::stats(int index) const {
+  Arena& a = arena(index);
+  ResourceStats s;
+  s.requests = a.requests.load(std::memory_order_relaxed);
+  s.cache_hits = a.hits.load(std::memory_order_relaxed);
+  s.bytes_in_use = a.in_use.load(std::memory_order_relaxed);
+  s.bytes_high_water = a.high_water.load(std::memory_order_relaxed);
+  const SpinGuard guard(a.lock, hooks_.pause);
+  s.bytes_reserved = static_cast<std::int64_t>(a.committed);
+  return s;
+}
+
+double NodeHeap::fragmentation(int index) const {
+  Arena& a = arena(index);
+  const SpinGuard guard(a.lock, hooks_.pause);
+  const auto used = a.in_use.load(std::memory_order_relaxed) + a.uncounted.load(std::memory_order_relaxed);
+  return a.top == 0 ? 0.0 : 1.0 - static_cast<double>(used) / static_cast<double>(a.top);
+}
+
+std::int64_t NodeHeap::bytes_in_use() const {
+  std::int64_t sum = 0;
+  for (int a = 0; a < arenas_; ++a) sum += arena(a).in_use.load(std::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace sial

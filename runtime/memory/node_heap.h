@@ -1,0 +1,106 @@
+#pragma once
+// The heap of a node: one arena per rank in memory that all ranks of the node map, possibly at different addresses, so links
+// are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to the arena it
+// came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list by the others.
+// A full arena borrows from its siblings. Memory is committed in steps as the arena grows and never handed back; in steady
+// state nothing here calls the system. Zero-filled memory is a valid empty heap. Safe to use from several threads and ranks.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "runtime/memory/resource.h"
+#include "runtime/memory/spin_lock.h"
+
+namespace sial {
+
+/// In front of every piece of memory. `rank`, `sequence`, `scalar` and `next` of a chunk in use belong to its user.
+struct alignas(64) Chunk {
+  std::uint64_t bytes;  // header included
+  std::uint64_t next;   // offset of the next chunk in a list
+  std::int64_t doubles;
+  std::atomic<std::uint32_t> references;
+  std::uint32_t free;  // 1 while in a free list of its arena
+  std::uint32_t arena;
+  std::int32_t rank;
+  std::uint64_t sequence;
+  double scalar;
+
+  double* data() { return reinterpret_cast<double*>(this + 1); }
+  const double* data() const { return reinterpret_cast<const double*>(this + 1); }
+  static Chunk* of(const void* data) { return const_cast<Chunk*>(static_cast<const Chunk*>(data) - 1); }
+};
+static_assert(sizeof(Chunk) == 64);
+
+struct HeapHooks {
+  std::function<void(std::size_t offset, std::size_t bytes)> commit;  // may throw WorldError
+  std::function<void()> pause;                                         // waiting for another rank
+};
+
+class NodeHeap {
+ public:
+  /// Bytes of `arenas` arenas of `bytes_per_arena`, bookkeeping included.
+  static std::size_t bytes_needed(int arenas, std::size_t bytes_per_arena);
+
+  /// The heap occupies [at, at + bytes_needed()) behind `base`; `at` is a multiple of 64. Commits its bookkeeping.
+  NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks);
+
+  /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null when no
+  /// arena has room; `reason` is then set if the system refused to commit memory.
+  Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr);
+  /// The same; throws WorldError naming `what`, the bytes and the budget instead of returning null.
+  Chunk* allocate(int arena, std::int64_t doubles, const std::function<std::string()>& what);
+
+  void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
+  /// True when the caller's reference is the only one: nobody else can read the chunk.
+  bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
+  /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never waits.
+  void drop_reference(Chunk* c, int arena) noexcept;
+
+  std::uint64_t offset(const void* p) const { return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_); }
+  Chunk* chunk(std::uint64_t offset) const { return reinterpret_cast<Chunk*>(base_ + offset); }
+
+  ResourceStats stats(int arena) const;
+  /// Part of the memory taken from the arena so far that is in free lists, 0..1.
+  double fragmentation(int arena) const;
+  std::int64_t bytes_in_use() const;  // all arenas
+  std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
+  /// Marks a chunk as the heap user's own bookkeeping: not counted as in use.
+  void not_counted(const Chunk* c);
+
+ private:
+  // Chunks up to 1 kB have a class per 64 bytes, larger ones eight per power of two; a class holds sizes from its own up to the next.
+  static constexpr int n_classes = 16 + 8 * 38;
+  struct alignas(64) Arena {
+    std::atomic<std::uint64_t> returned;  // freed by other ranks; their only access to the arena
+    alignas(64) SpinLock lock;            // guards the rest
+    std::uint32_t freed_since_merge;
+    std::uint64_t top, committed;         // bytes from the arena's start
+    std::atomic<std::int64_t> requests, hits, in_use, high_water, uncounted;
+    std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
+    std::array<std::uint64_t, n_classes> first;              // free lists
+  };
+  static int class_of(std::uint64_t bytes);
+  Arena& arena(int a) const { return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a)); }
+  std::uint64_t start_of(int a) const { return data_at_ + bytes_per_arena_ * static_cast<std::size_t>(a); }
+
+  Chunk* take(int a, std::uint64_t bytes, std::string* reason);
+  Chunk* take_listed(Arena& a, std::uint64_t bytes);
+  Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
+  Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
+  bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
+  void accept_returned(Arena& a);
+  void merge_neighbours(Arena& a, int index);
+  void push(Arena& a, Chunk* c);
+
+  std::byte* base_;
+  std::size_t at_, data_at_;
+  int arenas_;
+  std::size_t bytes_per_arena_;
+  HeapHooks hooks_;
+};
+
+}  // namespace sial

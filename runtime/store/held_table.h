@@ -1,0 +1,46 @@
+#pragma once
+// The blocks a rank has to do with in the present phase: what it fetched, its private copies, its messages under way. Open
+// addressing by (array, block); entries stay in place until clear(). Owned by one rank.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "runtime/memory/node_heap.h"
+#include "runtime/store/node_blocks.h"
+#include "runtime/transport/transport.h"
+
+namespace sial {
+
+struct HeldBlock {
+  std::int32_t array = 0;
+  BlockIndex block;
+  bool fetched = false;        // a get was executed in this phase
+  bool stale = false;          // an own put since: the next get fetches anew
+  Outcome outcome;             // of the fetch, once it is complete
+  Place get_place;
+  Chunk* value = nullptr;      // lease or fetched copy, one reference
+  Chunk* own = nullptr;        // private copy
+  std::unique_ptr<PendingRequest> fetch;  // under way into `value`
+  int puts_under_way = 0;
+  bool orderless = false;      // those puts are all accumulates
+};
+
+class HeldTable {
+ public:
+  HeldBlock* find(std::int32_t array, const BlockIndex& block) const;
+  HeldBlock& find_or_create(std::int32_t array, const BlockIndex& block);
+  std::deque<HeldBlock>& all() { return blocks_; }
+  void clear();
+
+ private:
+  struct Slot { std::uint32_t hash = 0, position = 0; };  // position + 1; 0: empty
+  static std::uint32_t hash(std::int32_t array, const BlockIndex& block);
+  void grow();
+
+  std::deque<HeldBlock> blocks_;
+  std::vector<Slot> slots_ = std::vector<Slot>(64);
+};
+
+}  // namespace sial

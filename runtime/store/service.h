@@ -1,0 +1,50 @@
+#pragma once
+// The owner's side of messages between nodes: carries a request out on this node's directory. Works on the transport's helper
+// thread with objects of its own over the same node memory. Payloads arrive in chunks of the node heap and become the blocks'
+// values without a copy; replies are sent from where the block lies, under a lease.
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "runtime/store/messages.h"
+#include "runtime/transport/transport.h"
+#include "runtime/transport/work_queue.h"
+
+namespace sial {
+
+/// Names of arrays and labels for messages, for both threads of a rank.
+class ArrayNames {
+ public:
+  void set(std::uint64_t array, const std::string& name);
+  std::string block(const BlockKey& key) const;  // "g[2,3]"
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::string> names_;
+};
+
+/// "g[2,3]"
+std::string block_name(const std::string& array, const BlockIndex& block);
+
+class StoreService final : public Service {
+ public:
+  StoreService(Transport& transport, WorkQueue* queue, NodeHeap& heap, Directory& directory, NodeBlocks::Config config, const ArrayNames& names);
+  std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
+  Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
+  std::int64_t served() const { return served_.load(std::memory_order_relaxed); }
+
+ private:
+  Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
+  Reply list(const RequestHeader& request);
+
+  NodeHeap& heap_;
+  int arena_;
+  const ArrayNames& names_;
+  WorkQueue* queue_;
+  NodeBlocks blocks_;
+  std::atomic<std::int64_t> served_{0};
+};
+
+}  // namespace sial

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/store/store_impl.h"
+
+namespace sial {
+
+// --- requests about whole arrays
+
+void StoreImpl::control(int node, RequestHeader request) {
+  if (node == transport_.node()) {
+    switch (request.kind) {
+      case RequestKind::drop: node_->drop(request.key.array, request.key.generation); break;
+      case RequestKind::transfer:
+        node_->transfer(request.key.array, request.key.generation, request.to_array, request.to_generation, request.move);
+        break;
+      default: SIAL_CHECK(false, "request {} to this rank's own node", static_cast<int>(request.kind));
+    }
+    return;
+  }
+  request.access = access({program_, -1});
+  ++stats_.messages_sent;
+  transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, {}, Priority::demand)->wait();
+}
+
+std::vector<ListedBlock> StoreImpl::list(int node, std::uint64_t array, std::uint32_t generation) const {
+  if (node == transport_.node()) return node_->list(array, generation);
+  std::vector<ListedBlock> all;
+  std::int64_t total = 1;
+  while (static_cast<std::int64_t>(all.size()) < total) {
+    RequestHeader request;
+    request.kind = RequestKind::list;
+    request.key = {array, generation, {}};
+    request.size = static_cast<std::int64_t>(all.size());
+    std::vector<ListedBlock> rows(static_cast<std::size_t>(rows_per_reply));
+    const auto pending = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, std::as_writable_bytes(std::span(rows)), Priority::demand);
+    pending->wait();
+    ++stats_.messages_sent;
+    total = read_reply(pending->reply_header()).rows;
+    rows.resize(pending->reply_bytes() / sizeof(ListedBlock));
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+void StoreImpl::advance(std::uint64_t array, std::uint32_t generation) {
+  if (!node_->rank_advanced(array, generation)) return;
+  for (const int node : transport_.home_nodes()) {
+    if (node == transport_.node()) continue;
+    Outbox::Item item;
+    item.header.kind = RequestKind::node_advanced;
+    item.header.key = {array, generation, {}};
+    ++stats_.messages_sent;
+    item.request = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(item.header), {}, {}, Priority::demand);
+    outbox_->post(std::move(item));
+  }
+}
+
+void StoreImpl::erase(std::int32_t id, Place) {
+  // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
+  for (HeldBlock& h : held_.all())
+    if (h.array == id) let_go(h);
+  outbox_->complete(id);
+  Array& a = array(id);
+  advance(number(id), a.generation);
+  ++a.generation;
+  a.restored_from.clear();
+  deletions_ = mix_hash(deletions_, static_cast<std::uint64_t>(id) + 1);
+}
+
+// --- labels
+
+void StoreImpl::save_at_end(std::int32_t id, const std::string& label, Place place) {
+  if (const auto found = marked_.find(id); found != marked_.end())
+    throw SialError(fmt::format("array {} is already to be saved under label \"{}\" at the end of this program", name(id), found->second),
+                    "use one set_persistent per array and program", at(place));
+  const bool again = labels_.find(label) || std::any_of(marked_.begin(), marked_.end(), [&](const auto& m) { return m.second == label; });
+  if (again && transport_.rank() == 0 && options_.warning)
+    options_.warning(fmt::format("{}: label \"{}\" is set anew: array {} replaces what was saved under it", at(place), label, name(id)));
+  marked_[id] = label;
+  mark_order_.push_back(id);
+}
+
+void StoreImpl::take_marked_labels() {
+  // Where a label was marked twice, the last array counts.
+  std::map<std::string, std::int32_t> last;
+  for (const std::int32_t id : mark_order_) last[marked_[id]] = id;
+  const std::vector<int> nodes = nodes_in_charge();
+  for (const auto& [label_name, id] : last) {
+    Label& label = labels_.at(label_name);
+    names_.set(label.number, label_name);
+    RequestHeader request;
+    if (label.exists) {
+      request.kind = RequestKind::drop;
+      request.key = {label.number, label.generation, {}};
+      for (const int node : nodes) control(node, request);
+      ++label.generation;
+    }
+    label.exists = true;
+    label.placement = array(id).placement;
+    request.kind = RequestKind::transfer;
+    request.key = key(id, {});
+    request.to_array = label.number;
+    request.to_generation = label.generation;
+    request.move = true;
+    for (const int node : nodes) control(node, request);
+  }
+  marked_.clear();
+  mark_order_.clear();
+}
+
+void StoreImpl::check_sizes(int node, std::int32_t id, const std::string& label_name) {
+  const auto& size_of = array(id).info.block_size;
+  if (!size_of) return;
+  const Label& label = *labels_.find(label_name);
+  for (const ListedBlock& b : list(node, label.number, label.generation)) {
+    const std::int64_t here = size_of(b.block);
+    if (here == b.size) continue;
+    throw SialError(here < 0 ? fmt::format("label \"{}\" holds block {}, which array {} does not have", label_name, block_name(name(id), b.block), name(id))
+                             : fmt::format("label \"{}\" holds block {} with {} elements, but in this program's array {} it has {}", label_name,
+                                           block_name(name(id), b.block), b.size, name(id), here),
+                    "declare the array with the same indices and segments as in the program that saved it");
+  }
+}
+
+void StoreImpl::restore(std::int32_t id, const std::string& label_name, Place place) {
+  const Label* label = labels_.find(label_name);
+  if (!label) {
+    std::string known;
+    for (const std::string& n : labels_.names()) known += (known.empty() ? "\"" : ", \"") + n + "\"";
+    throw SialError(fmt::format("nothing was saved under label \"{}\" for array {}", label_name, name(id)),
+                    known.empty() ? "no remote array has been saved by an earlier program of this job: use set_persistent there"
+                                  : "saved are: " + known,
+                    at(place));
+  }
+  erase(id, place);
+  array(id).placement = label->placement;
+  array(id).restored_from = label_name;
+  transport_.barrier({CollectiveKind::persist, place});
+  for (const int node : nodes_in_charge()) {
+    check_sizes(node, id, label_name);
+    RequestHeader request;
+    request.kind = RequestKind::transfer;
+    request.key = {label->number, label->generation, {}};
+    request.to_array = number(id);
+    request.to_generation = array(id).generation;
+    control(node, request);
+  }
+  transport_.barrier({CollectiveKind::persist, place});
+}
+
+void StoreImpl::drop_labels_except(const std::vector<std::string>& needed) {
+  for (const std::string& n : labels_.names()) {
+    if (std::find(needed.begin(), needed.end(), n) != needed.end()) continue;
+    Label& label = labels_.at(n);
+    advance(label.number, label.generation);
+    ++label.generation;
+    label.exists = false;
+  }
+}
+
+// --- bulk access
+
+std::vector<BlockIndex> StoreImpl::saved_blocks(const std::string& label_name) const {
+  const Label* label = labels_.find(label_name);
+  SIAL_CHECK(label, "no label \"{}\"", label_name);
+  std::vector<BlockIndex> mine;
+  if (config_.is_home) {
+    const auto all = node_->list(label->number, label->generation);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (static_cast<int>(i) % transport_.node_size() == transport_.node_rank()) mine.push_back(all[i].block);
+  }
+  for (const int node : nodes_in_charge())
+    if (node != transport_.node())
+      for (const ListedBlock& b : list(node, label->number, label->generation)) mine.push_back(b.block);
+  return mine;
+}
+
+std::vector<double> StoreImpl::saved_block(const std::string& label_name, const BlockIndex& block) const {
+  const Label* label = labels_.find(label_name);
+  SIAL_CHECK(label, "no label \"{}\"", label_name);
+  const BlockKey k{label->number, label->generation, block};
+  const int node = home(label->placement, block);
+  Access unchecked;
+  unchecked.rank = transport_.rank();
+  if (node == transport_.node()) {
+    Chunk* c = nullptr;
+    node_->lease(k, -1, unchecked, c);
+    SIAL_CHECK(c, "label \"{}\" has no block {}", label_name, block_name("", block));
+    std::vector<double> data(c->data(), c->data() + c->doubles);
+    heap_->drop_reference(c, config_.arena);
+    return data;
+  }
+  RequestHeader request;
+  request.kind = RequestKind::get;
+  request.key = k;
+  request.access = unchecked;
+  std::vector<double> data;
+  while (true) {  // a size that is not the block's is answered with the right one
+    request.size = static_cast<std::int64_t>(data.size());
+    const auto pending = transport_.request(server_of(node, block), to_bytes(request), {}, std::as_writable_bytes(std::span(data)), Priority::demand);
+    pending->wait();
+    ++stats_.messages_sent;
+    const Outcome outcome = read_reply(pending->reply_header()).outcome;
+    SIAL_CHECK(outcome.status != BlockStatus::absent, "label \"{}\" has no block {}", label_name, block_name("", block));
+    if (outcome.status == BlockStatus::ok) return data;
+    data.resize(static_cast<std::size_t>(outcome.size));
+  }
+}
+
+void StoreImpl::load_saved_block(const std::string& label_name, const BlockIndex& block, std::span<const double> data) {
+  Label& label = labels_.at(label_name);
+  if (std::find(new_labels_.begin(), new_labels_.end(), label_name) == new_labels_.end()) {
+    new_labels_.push_back(label_name);
+    names_.set(label.number, label_name);
+  }
+  RequestHeader request;
+  request.kind = RequestKind::put;
+  request.key = {label.number, label.generation, block};
+  request.size = static_cast<std::int64_t>(data.size());
+  request.access.rank = transport_.rank();
+  const int node = home(label.placement, block);
+  if (node == transport_.node()) {
+    node_->put(request.key, request.size, data.data(), request.access);
+    return;
+  }
+  ++stats_.messages_sent;
+  transport_.request(server_of(node, block), to_bytes(request), std::as_bytes(data), {}, Priority::demand)->wait();
+}
+
+void StoreImpl::exchange_new_labels(Place place) {
+  std::vector<std::byte> mine;
+  for (const std::string& n : new_labels_) {
+    const auto bytes = std::as_bytes(std::span(n));
+    mine.insert(mine.end(), bytes.begin(), bytes.end());
+    mine.push_back(std::byte{0});
+  }
+  new_labels_.clear();
+  for (const auto& part : transport_.all_gather(mine, {CollectiveKind::gather, place})) {
+    std::string n;
+    for (const std::byte b : part) {
+      if (b != std::byte{0}) {
+        n += static_cast<char>(b);
+        continue;
+      }
+      Label& label = labels_.at(n);
+      label.exists = true;
+      names_.set(label.number, n);
+      n.clear();
+    }
+  }
+}
+
+}  // namespace sial

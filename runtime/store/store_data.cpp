@@ -1,0 +1,269 @@
+#include <cmath>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/store/store_impl.h"
+
+namespace sial {
+
+namespace {
+
+const char* verb(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::get: return "get";
+    case RequestKind::put: return "put =";
+    case RequestKind::accumulate: return "put +=";
+    case RequestKind::fill: return "put = of a scalar";
+    case RequestKind::increment: return "put += of a scalar";
+    case RequestKind::scale: return "put *= of a scalar";
+    default: return "use";
+  }
+}
+
+const char* verb(BlockUse use) {
+  return use == BlockUse::get ? "get" : use == BlockUse::put ? "put =" : "put +=";
+}
+
+}  // namespace
+
+Chunk* StoreImpl::new_chunk(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+  return heap_->allocate(config_.arena, size, [&] { return "block " + block_name(name(id), block); });
+}
+
+void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+  if (outcome.status == BlockStatus::ok) return;
+  const std::string what = block_name(name(id), block);
+  switch (outcome.status) {
+    case BlockStatus::absent:
+      if (kind == RequestKind::scale)
+        throw SialError(fmt::format("block {} cannot be scaled: it does not exist", what),
+                        fmt::format("put {} = ... first: only put = and put += create a block", what), at(place));
+      throw SialError(fmt::format("block {} does not exist: it was never written before the last barrier (get at {})", what, at(place)),
+                      fmt::format("put {} before getting it, with a sip_barrier between the put and the get", what));
+    case BlockStatus::wrong_size: {
+      const std::string& label = array(id).restored_from;
+      throw SialError(fmt::format("block {} has {} elements, but this program's declaration of {} gives it {} ({} at {})", what, outcome.size,
+                                  name(id), size, verb(kind), at(place)),
+                      label.empty() ? "all statements must use the block with the same index ranges"
+                                    : fmt::format("{} was restored from label \"{}\": both programs must declare the array with the same segments", name(id), label));
+    }
+    case BlockStatus::phase_conflict: {
+      const EarlierUse& e = outcome.earlier;
+      throw SialError(fmt::format("block {}: {} by rank {} at {} and {} by rank {} at {} in the same phase", what, verb(e.use), e.rank, at(e.place),
+                                  verb(kind), transport_.rank(), at(place)),
+                      "put a sip_barrier between the two statements: between barriers a block is either read by any worker, or added to with "
+                      "put += by any worker, or used by a single worker");
+    }
+    case BlockStatus::ok: break;
+  }
+}
+
+void StoreImpl::check_finite(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+  for (std::int64_t i = 0; i < size; ++i)
+    if (!std::isfinite(data[i]))
+      throw SialError(fmt::format("{} put into block {} at {} (element {} of {})", std::isnan(data[i]) ? "NaN" : "infinity",
+                                  block_name(name(id), block), at(place), i + 1, size),
+                      "look for a division by zero, an undefined element or a missing assignment in what was put", at(place));
+}
+
+// --- gets
+
+void StoreImpl::let_go(HeldBlock& h) {
+  if (h.fetch) {
+    h.fetch->wait();
+    h.fetch.reset();
+  }
+  if (h.value) heap_->drop_reference(h.value, config_.arena);
+  if (h.own) heap_->drop_reference(h.own, config_.arena);
+  h.value = h.own = nullptr;
+  h.fetched = h.stale = false;
+  h.outcome = {};
+}
+
+void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+  ++stats_.gets;
+  HeldBlock& h = held_.find_or_create(id, block);
+  if ((h.fetched || h.own) && !h.stale) return;
+  let_go(h);
+  start_fetch(h, size, place);
+}
+
+void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
+  if (h.puts_under_way > 0) outbox_->complete(h.array, h.block);
+  h.fetched = true;
+  h.get_place = place;
+  const int node = home(array(h.array).placement, h.block);
+  if (node == transport_.node()) {
+    h.outcome = node_->lease(key(h.array, h.block), size, access(place), h.value);
+    if (!h.value) {
+      if (h.outcome.status == BlockStatus::phase_conflict) report(h.outcome, RequestKind::get, h.array, h.block, size, place);
+      return;
+    }
+    if (!options_.copy) {
+      stats_.bytes_leased += size * 8;
+      return;
+    }
+    Chunk* lease = h.value;
+    h.value = new_chunk(h.array, h.block, size);
+    std::memcpy(h.value->data(), lease->data(), static_cast<std::size_t>(size) * 8);
+    heap_->drop_reference(lease, config_.arena);
+    stats_.bytes_copied += size * 8;
+    return;
+  }
+  RequestHeader request;
+  request.kind = RequestKind::get;
+  request.key = key(h.array, h.block);
+  request.size = size;
+  request.access = access(place);
+  h.value = new_chunk(h.array, h.block, size);
+  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {},
+                               std::as_writable_bytes(std::span(h.value->data(), static_cast<std::size_t>(size))), Priority::demand);
+  ++stats_.messages_sent;
+}
+
+void StoreImpl::finish_fetch(HeldBlock& h) {
+  h.fetch->wait();
+  h.outcome = read_reply(h.fetch->reply_header()).outcome;
+  stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  h.fetch.reset();
+  if (h.outcome.status == BlockStatus::ok) return;
+  const std::int64_t size = h.value->doubles;
+  heap_->drop_reference(h.value, config_.arena);
+  h.value = nullptr;
+  if (h.outcome.status == BlockStatus::phase_conflict) report(h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
+}
+
+const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+  HeldBlock* h = held_.find(id, block);
+  if (!h || !(h->fetched || h->own)) {
+    const std::string what = block_name(name(id), block);
+    throw SialError(fmt::format("block {} was not fetched in this phase", what),
+                    fmt::format("get {} before using it (request, for served arrays); a barrier drops all fetched blocks", what), at(place));
+  }
+  AccessStats& row = access_log_.at(place, id);
+  const bool first = row.accesses++ == 0;
+  row.bytes += size * 8;
+  ++stats_.accesses;
+  if (h->fetch) {
+    if (!h->fetch->test()) {
+      ++stats_.blocked_accesses;
+      ++row.blocked;
+      const double start = transport_.now();
+      h->fetch->wait();
+      const double waited = transport_.now() - start;
+      stats_.fetch_wait_seconds += waited;
+      row.wait_seconds += waited;
+      if (first) row.first_wait_seconds = waited;
+    }
+    finish_fetch(*h);
+  }
+  const Chunk* c = h->own ? h->own : h->value;
+  if (!c) report(h->outcome, RequestKind::get, id, block, size, h->get_place);
+  if (c->doubles != size) report({BlockStatus::wrong_size, c->doubles, {}}, RequestKind::get, id, block, size, h->get_place);
+  return c->data();
+}
+
+bool StoreImpl::held(std::int32_t id, const BlockIndex& block) const {
+  const HeldBlock* h = held_.find(id, block);
+  return h && (h->fetched || h->own);
+}
+
+double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::int64_t size, bool keep, Place place) {
+  const double* from = keep ? read(id, block, size, place) : nullptr;
+  HeldBlock& h = held_.find_or_create(id, block);
+  if (h.own && h.own->doubles == size) return h.own->data();
+  SIAL_CHECK(!h.own, "block {} with {} and {} elements", block_name(name(id), block), h.own->doubles, size);
+  h.own = new_chunk(id, block, size);
+  if (keep) {
+    std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
+    stats_.bytes_copied += size * 8;
+  }
+  return h.own->data();
+}
+
+// --- puts
+
+void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place) {
+  if (options_.check) {
+    if (data) check_finite(id, block, size, data, place);
+    else if (size > 0) check_finite(id, block, 1, &value, place);
+  }
+  RequestHeader request;
+  request.kind = kind;
+  request.key = key(id, block);
+  request.size = size;
+  request.value = value;
+  request.access = access(place);
+  HeldBlock* h = held_.find(id, block);
+  if (h) {
+    if (h->fetch) finish_fetch(*h);  // its value is the one from before this put
+    h->stale = true;
+  }
+  const int node = home(array(id).placement, block);
+  if (node != transport_.node()) {
+    HeldBlock& entry = h ? *h : held_.find_or_create(id, block);
+    modify_remote(entry, node, request, data);
+    return;
+  }
+  Outcome outcome;
+  switch (kind) {
+    case RequestKind::put: outcome = node_->put(request.key, size, data, request.access); break;
+    case RequestKind::accumulate: outcome = node_->accumulate(request.key, size, data, nullptr, request.access); break;
+    case RequestKind::fill: outcome = node_->fill(request.key, size, value, request.access); break;
+    case RequestKind::increment: outcome = node_->increment(request.key, size, value, request.access); break;
+    default: outcome = node_->scale(request.key, size, value, request.access); break;
+  }
+  report(outcome, kind, id, block, size, place);
+}
+
+// Sent from a copy, so that the caller may go on. Messages to one node may overtake each other: an operation whose order
+// matters waits for those before it.
+void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data) {
+  const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
+  if (h.puts_under_way > 0 && !(orderless && h.orderless)) outbox_->complete(h.array, h.block);
+  Outbox::Item item;
+  item.array = h.array;
+  item.header = request;
+  std::span<const std::byte> payload;
+  if (data && request.size > 0) {
+    item.payload = new_chunk(h.array, h.block, request.size);
+    std::memcpy(item.payload->data(), data, static_cast<std::size_t>(request.size) * 8);
+    payload = std::as_bytes(std::span(item.payload->data(), static_cast<std::size_t>(request.size)));
+    stats_.bytes_copied += request.size * 8;
+    stats_.bytes_sent += request.size * 8;
+  }
+  h.stale = true;
+  h.orderless = orderless;
+  ++h.puts_under_way;
+  ++stats_.messages_sent;
+  item.request = transport_.request(server_of(node, h.block), to_bytes(request), payload, {}, Priority::demand);
+  outbox_->post(std::move(item));
+}
+
+void StoreImpl::put(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+  ++stats_.puts;
+  modify(RequestKind::put, id, block, size, data, 0, place);
+}
+
+void StoreImpl::accumulate(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+  ++stats_.accumulates;
+  modify(RequestKind::accumulate, id, block, size, data, 0, place);
+}
+
+void StoreImpl::fill(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place place) {
+  ++stats_.scalar_puts;
+  modify(RequestKind::fill, id, block, size, nullptr, value, place);
+}
+
+void StoreImpl::increment(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place place) {
+  ++stats_.scalar_puts;
+  modify(RequestKind::increment, id, block, size, nullptr, value, place);
+}
+
+void StoreImpl::scale(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place place) {
+  ++stats_.scalar_puts;
+  modify(RequestKind::scale, id, block, size, nullptr, value, place);
+}
+
+}  // namespace sial

@@ -1,0 +1,126 @@
+#pragma once
+// The store of one rank: what it holds, its messages under way and its view of arrays and labels, over the node's shared
+// heap and directory. Blocks whose home is this node are worked on directly; others through messages. store_impl.cpp has
+// construction and collectives, store_data.cpp gets and puts, store_arrays.cpp whole arrays, labels and bulk access.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/memory/arena_pool.h"
+#include "runtime/store/access_log.h"
+#include "runtime/store/held_table.h"
+#include "runtime/store/labels.h"
+#include "runtime/store/outbox.h"
+#include "runtime/store/service.h"
+#include "runtime/store/store.h"
+
+namespace sial {
+
+class StoreImpl final : public BlockStore {
+ public:
+  StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options);
+  ~StoreImpl() override;
+
+  void begin_program(std::int32_t program, std::vector<RemoteArrayInfo> arrays, PlaceNamer namer) override;
+  void end_program(Place place) override;
+  void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
+  const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
+  bool held(std::int32_t array, const BlockIndex& block) const override;
+  double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
+  void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void barrier(Place place) override;
+  void erase(std::int32_t array, Place place) override;
+  void save_at_end(std::int32_t array, const std::string& label, Place place) override;
+  void restore(std::int32_t array, const std::string& label, Place place) override;
+  bool has_label(const std::string& label) const override { return labels_.find(label) != nullptr; }
+  void drop_labels_except(const std::vector<std::string>& needed) override;
+  std::vector<BlockIndex> saved_blocks(const std::string& label) const override;
+  std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override;
+  void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override;
+  BufferResource& buffers() override { return *buffers_; }
+  StoreStats stats() const override;
+  std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
+
+ private:
+  struct Array {
+    RemoteArrayInfo info;
+    std::uint32_t generation = 0;
+    std::uint64_t placement = 0;
+    std::string restored_from;  // label
+  };
+  /// The node's memory in the order it is laid out.
+  struct Layout { std::size_t directory, heap, total; };
+
+  // --- who, where
+  Array& array(std::int32_t id);
+  const std::string& name(std::int32_t id) { return array(id).info.name; }
+  std::uint64_t number(std::int32_t id) const { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(program_)) << 32 | static_cast<std::uint32_t>(id); }
+  BlockKey key(std::int32_t id, const BlockIndex& block) { return {number(id), array(id).generation, block}; }
+  int home(std::uint64_t placement, const BlockIndex& block) const;
+  int server_of(int node, const BlockIndex& block) const;
+  Access access(Place place);
+  /// Home nodes for whose whole arrays this rank acts: its own when it is the node's first worker, some of the servers'.
+  std::vector<int> nodes_in_charge() const;
+  std::string at(Place place) const { return namer_ ? namer_(place) : std::string("an earlier statement"); }
+
+  // --- data (store_data.cpp)
+  void start_fetch(HeldBlock& h, std::int64_t size, Place place);
+  void finish_fetch(HeldBlock& h);
+  void let_go(HeldBlock& h);
+  Chunk* new_chunk(std::int32_t array, const BlockIndex& block, std::int64_t size);
+  /// All puts. `data` null: `value` is used.
+  void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place);
+  void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data);
+  void report(const Outcome& outcome, RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place);
+  void check_finite(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place);
+
+  // --- whole arrays and labels (store_arrays.cpp)
+  void control(int node, RequestHeader request);
+  void advance(std::uint64_t array, std::uint32_t generation);
+  void transfer(int node, const Array& a, std::uint64_t a_number, const Label& label, bool to_label);
+  void check_sizes(int node, std::int32_t id, const std::string& label);
+  std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
+  void take_marked_labels();
+  void exchange_new_labels(Place place);
+
+  // --- collectives
+  void release_everything();
+  /// Waits for all ranks with their puts done and leases dropped; checks that they deleted the same arrays.
+  void meet(CollectiveKind kind, Place place);
+  void apply_contributions(CollectiveKind kind, Place place);
+
+  Transport& transport_;
+  StoreOptions options_;
+  std::shared_ptr<NodeMemory> memory_;
+  Layout layout_;
+  std::unique_ptr<NodeHeap> heap_;
+  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<ArenaPool> buffers_;
+  ArrayNames names_;
+  NodeBlocks::Config config_;
+  std::unique_ptr<NodeBlocks> node_;
+  std::unique_ptr<StoreService> service_;  // with several nodes
+  std::unique_ptr<Outbox> outbox_;
+
+  std::int32_t program_ = -1;
+  std::vector<Array> arrays_;              // by id
+  PlaceNamer namer_;
+  std::int64_t phase_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t deletions_ = 0;            // hash of the generations this rank has left
+  HeldTable held_;
+  LabelTable labels_;
+  std::map<std::int32_t, std::string> marked_;  // array -> label, for the end of the program
+  std::vector<std::int32_t> mark_order_;
+  std::vector<std::string> new_labels_;    // loaded since the last barrier
+  mutable StoreStats stats_;
+  AccessLog access_log_;
+};
+
+}  // namespace sial

@@ -1,0 +1,216 @@
+// AoIntegrals on top of libint2; the only file that knows it. libint's shells have one contraction each, list pure functions
+// from m = -l to +l, and give Cartesian functions the norm of x^l: all of that is mapped to our order and norms here.
+
+#include "runtime/super/integrals.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <libint2.hpp>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace sial {
+namespace {
+
+constexpr double primitive_precision = 1e-15;  // of an integral, per primitive quartet
+constexpr double schwarz_threshold = 1e-12;
+
+/// One contraction of one of our shells.
+struct Piece {
+  libint2::Shell shell;
+  std::int64_t first = 0;              // its first basis function
+  std::vector<std::int64_t> position;  // libint's function -> ours within the piece
+  std::vector<double> scale;           // to our norms
+  bool scaled = false;
+  std::int64_t size() const { return static_cast<std::int64_t>(position.size()); }
+};
+
+double double_factorial(int n) { return n <= 1 ? 1.0 : n * double_factorial(n - 2); }
+
+Piece make_piece(const Shell& s, int contraction, const Atom& atom, std::int64_t first) {
+  Piece p;
+  p.first = first;
+  std::size_t n = s.exponents.size();
+  libint2::svector<double> exponents(s.exponents.begin(), s.exponents.end());
+  libint2::svector<double> coefficients(s.coefficients.begin() + contraction * n, s.coefficients.begin() + (contraction + 1) * n);
+  bool pure = s.pure && s.l >= 2;
+  p.shell = libint2::Shell(exponents, {{s.l, pure, coefficients}}, atom.position);
+  if (pure) {
+    for (int k = 0; k <= 2 * s.l; ++k) p.position.push_back(2 * s.l - k);
+    p.scale.assign(2 * s.l + 1, 1.0);
+  } else {
+    for (int x = s.l; x >= 0; --x)
+      for (int y = s.l - x; y >= 0; --y) {
+        int z = s.l - x - y;
+        p.position.push_back(std::ssize(p.position));
+        p.scale.push_back(std::sqrt(double_factorial(2 * s.l - 1) / (double_factorial(2 * x - 1) * double_factorial(2 * y - 1) * double_factorial(2 * z - 1))));
+        p.scaled = p.scaled || p.scale.back() != 1.0;
+      }
+  }
+  return p;
+}
+
+class LibintIntegrals : public AoIntegrals {
+ public:
+  explicit LibintIntegrals(const Molecule& molecule) {
+    libint2::initialize();
+    std::int64_t first = 0;
+    std::size_t max_primitives = 1;
+    int max_l = 0;
+    for (const Shell& s : molecule.shells) {
+      if (s.l > LIBINT_MAX_AM)
+        throw SialError(fmt::format("basis `{}` has functions of angular momentum {}; integrals go up to {}", molecule.basis_name, s.l, LIBINT_MAX_AM));
+      max_primitives = std::max(max_primitives, s.exponents.size());
+      max_l = std::max(max_l, s.l);
+      for (int c = 0; c < s.n_contractions; ++c) {
+        pieces_.push_back(make_piece(s, c, molecule.atoms[s.atom], first));
+        first += pieces_.back().size();
+      }
+    }
+    n_functions_ = first;
+    auto engine = [&](libint2::Operator op) { return libint2::Engine(op, max_primitives, max_l, 0); };
+    overlap_ = engine(libint2::Operator::overlap);
+    kinetic_ = engine(libint2::Operator::kinetic);
+    nuclear_ = engine(libint2::Operator::nuclear);
+    std::vector<std::pair<double, std::array<double, 3>>> charges;
+    for (const Atom& a : molecule.atoms) charges.emplace_back(a.charge, a.position);
+    nuclear_.set_params(charges);
+    dipole_ = engine(libint2::Operator::emultipole1);
+    repulsion_ = engine(libint2::Operator::coulomb);
+    repulsion_.set(libint2::ScreeningMethod::Conservative).set_precision(primitive_precision);
+    std::size_t n = pieces_.size();
+    pairs_.resize(n * n);
+    bound_.resize(n * n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) pairs_[i * n + j].init(pieces_[i].shell, pieces_[j].shell, std::log(primitive_precision), libint2::ScreeningMethod::Conservative);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) bound_[i * n + j] = bound_[j * n + i] = schwarz_bound(i, j);
+  }
+
+  void overlap(FunctionRange mu, FunctionRange nu, double* out) override { one_electron(overlap_, 0, mu, nu, out, false); }
+
+  void core_hamiltonian(FunctionRange mu, FunctionRange nu, double* out) override {
+    one_electron(kinetic_, 0, mu, nu, out, false);
+    one_electron(nuclear_, 0, mu, nu, out, true);
+  }
+
+  void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) override { one_electron(dipole_, component + 1, mu, nu, out, false); }
+
+  void repulsion(const std::array<FunctionRange, 4>& ranges, double* out) override {
+    std::array<PieceRange, 4> r;
+    std::array<std::int64_t, 4> stride;
+    std::int64_t size = 1;
+    for (int d = 0; d < 4; ++d) {
+      r[d] = pieces(ranges[d]);
+      stride[d] = size;
+      size *= ranges[d].count;
+    }
+    std::fill_n(out, size, 0.0);
+    // Within a block the symmetries (ab|cd) = (ba|cd) = (ab|dc) = (cd|ab) hold where the segments agree: each set of equal
+    // shell quartets is computed once and written to all its places.
+    bool same_bra = ranges[0] == ranges[1], same_ket = ranges[2] == ranges[3];
+    bool same_pairs = ranges[0] == ranges[2] && ranges[1] == ranges[3];
+    std::size_t n = pieces_.size();
+    for (std::size_t i = r[0].begin; i < r[0].end; ++i)
+      for (std::size_t j = r[1].begin; j < (same_bra ? i + 1 : r[1].end); ++j) {
+        double bra_bound = bound_[i * n + j];
+        for (std::size_t k = r[2].begin; k < r[2].end; ++k)
+          for (std::size_t l = r[3].begin; l < (same_ket ? k + 1 : r[3].end); ++l) {
+            if (same_pairs && (k > i || (k == i && l > j))) continue;
+            if (bra_bound * bound_[k * n + l] < schwarz_threshold) continue;
+            const auto& results = repulsion_.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(
+                pieces_[i].shell, pieces_[j].shell, pieces_[k].shell, pieces_[l].shell, &pairs_[i * n + j], &pairs_[k * n + l]);
+            if (!results[0]) continue;
+            std::array<std::size_t, 4> quartet{i, j, k, l};
+            for (int image = 0; image < 8; ++image) {
+              bool swap_bra = image & 1, swap_ket = image & 2, swap_pairs = image & 4;
+              if ((swap_bra && (!same_bra || i == j)) || (swap_ket && (!same_ket || k == l)) || (swap_pairs && (!same_pairs || (i == k && j == l)))) continue;
+              std::array<int, 4> dimension{0, 1, 2, 3};  // where each index of the quartet goes
+              if (swap_pairs) std::swap(dimension[0], dimension[2]), std::swap(dimension[1], dimension[3]);
+              if (swap_bra) std::swap(dimension[0], dimension[1]);
+              if (swap_ket) std::swap(dimension[2], dimension[3]);
+              scatter(results[0], quartet, dimension, ranges, stride, out);
+            }
+          }
+      }
+  }
+
+ private:
+  struct PieceRange { std::size_t begin = 0, end = 0; };
+
+  /// The pieces of a range of functions.
+  PieceRange pieces(FunctionRange f) const {
+    if (f.first < 0 || f.first + f.count > n_functions_)
+      throw SialError(fmt::format("functions {} to {} were asked for, the basis has {}", f.first + 1, f.first + f.count, n_functions_), "do the `ao` segments belong to this molecule?");
+    auto at = [&](std::int64_t function) {
+      auto it = std::lower_bound(pieces_.begin(), pieces_.end(), function, [](const Piece& p, std::int64_t x) { return p.first < x; });
+      std::int64_t first = it == pieces_.end() ? n_functions_ : it->first;
+      if (first != function) throw SialError(fmt::format("an `ao` segment splits the shell before function {}", first + 1), "AO segments hold whole shells");
+      return static_cast<std::size_t>(it - pieces_.begin());
+    };
+    return {at(f.first), at(f.first + f.count)};
+  }
+
+  void one_electron(libint2::Engine& engine, int which, FunctionRange mu, FunctionRange nu, double* out, bool add) {
+    PieceRange rows = pieces(mu), columns = pieces(nu);
+    if (!add) std::fill_n(out, mu.count * nu.count, 0.0);
+    for (std::size_t i = rows.begin; i < rows.end; ++i)
+      for (std::size_t j = columns.begin; j < columns.end; ++j) {
+        const Piece &p = pieces_[i], &q = pieces_[j];
+        const double* values = engine.compute(p.shell, q.shell)[which];
+        if (!values) continue;
+        for (std::int64_t a = 0; a < p.size(); ++a)
+          for (std::int64_t b = 0; b < q.size(); ++b)
+            out[(p.first - mu.first + p.position[a]) + (q.first - nu.first + q.position[b]) * mu.count] += values[a * q.size() + b] * p.scale[a] * q.scale[b];
+      }
+  }
+
+  /// Writes one shell quartet into the block; index m of the quartet runs along dimension[m].
+  void scatter(const double* values, const std::array<std::size_t, 4>& quartet, const std::array<int, 4>& dimension,
+               const std::array<FunctionRange, 4>& ranges, const std::array<std::int64_t, 4>& stride, double* out) const {
+    std::array<const Piece*, 4> p;
+    std::array<std::int64_t, 4> s;
+    for (int m = 0; m < 4; ++m) {
+      p[m] = &pieces_[quartet[m]];
+      s[m] = stride[dimension[m]];
+      out += (p[m]->first - ranges[dimension[m]].first) * s[m];
+    }
+    for (std::int64_t a = 0; a < p[0]->size(); ++a)
+      for (std::int64_t b = 0; b < p[1]->size(); ++b)
+        for (std::int64_t c = 0; c < p[2]->size(); ++c) {
+          double scale = p[0]->scale[a] * p[1]->scale[b] * p[2]->scale[c];
+          double* line = out + p[0]->position[a] * s[0] + p[1]->position[b] * s[1] + p[2]->position[c] * s[2];
+          for (std::int64_t d = 0; d < p[3]->size(); ++d) line[p[3]->position[d] * s[3]] = *values++ * scale * p[3]->scale[d];
+        }
+  }
+
+  /// sqrt of the largest (ij|ij).
+  double schwarz_bound(std::size_t i, std::size_t j) {
+    const Piece &p = pieces_[i], &q = pieces_[j];
+    const libint2::ShellPair* pair = &pairs_[i * pieces_.size() + j];
+    const double* values = repulsion_.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(p.shell, q.shell, p.shell, q.shell, pair, pair)[0];
+    if (!values) return 0.0;
+    double largest = 0.0;
+    std::int64_t n = p.size() * q.size();
+    for (std::int64_t ab = 0; ab < n; ++ab) {
+      double scale = p.scale[ab / q.size()] * q.scale[ab % q.size()];
+      largest = std::max(largest, std::abs(values[ab * n + ab]) * scale * scale);
+    }
+    return std::sqrt(largest);
+  }
+
+  std::vector<Piece> pieces_;
+  std::int64_t n_functions_ = 0;
+  libint2::Engine overlap_, kinetic_, nuclear_, dipole_, repulsion_;
+  std::vector<libint2::ShellPair> pairs_;
+  std::vector<double> bound_;
+};
+
+}  // namespace
+
+std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule) { return std::make_unique<LibintIntegrals>(molecule); }
+
+}  // namespace sial

@@ -1,0 +1,140 @@
+// Dense linear algebra on whole static arrays (or single blocks), through LAPACK.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <lapacke.h>
+
+#include "runtime/base/error.h"
+#include "runtime/super/bodies.h"
+
+namespace sial {
+namespace {
+
+std::int64_t require_square(const SuperArg& a, int position) {
+  if (a.shape.rank != 2 || a.shape.extent[0] != a.shape.extent[1]) throw SialError(fmt::format("{} is not a square matrix", describe(a, position)));
+  return a.shape.extent[0];
+}
+
+void require_finite(const SuperArg& a, int position) {
+  if (!std::all_of(a.data, a.data + a.size(), [](double x) { return std::isfinite(x); }))
+    throw SialError(fmt::format("{} holds a value that is not a number (NaN or infinite)", describe(a, position)));
+}
+
+/// Eigenvalues ascending, eigenvectors into `vectors`; the lower triangle of `matrix` counts.
+std::vector<double> symmetric_eigenvectors(const SuperArg& matrix, const SuperArg& vectors) {
+  std::int64_t n = require_square(matrix, 0);
+  if (require_square(vectors, 1) != n) throw SialError(fmt::format("{} and {} differ in size", describe(matrix, 0), describe(vectors, 1)));
+  require_finite(matrix, 0);
+  std::copy_n(matrix.data, n * n, vectors.data);
+  std::vector<double> values(n);
+  if (n == 0) return values;
+  lapack_int info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', static_cast<lapack_int>(n), vectors.data, static_cast<lapack_int>(n), values.data());
+  if (info != 0) throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(matrix, 0)));
+  for (std::int64_t j = 0; j < n; ++j) {
+    double* v = vectors.data + j * n;
+    const double* first = std::find_if(v, v + n, [](double x) { return std::abs(x) > 1e-5; });
+    if (first != v + n && *first < 0.0) std::transform(v, v + n, v, std::negate<>());
+  }
+  return values;
+}
+
+void set_diagonal(const SuperArg& a, const std::vector<double>& values) {
+  std::fill_n(a.data, a.size(), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) a.data[i * (values.size() + 1)] = values[i];
+}
+
+/// Columns of an n x n matrix in the given order.
+void reorder_columns(double* matrix, std::int64_t n, const std::vector<std::int64_t>& order) {
+  std::vector<double> copy(matrix, matrix + n * n);
+  for (std::int64_t j = 0; j < n; ++j) std::copy_n(copy.data() + order[j] * n, n, matrix + j * n);
+}
+
+}  // namespace
+
+void super_eigen_calc(SuperContext&, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix, Expect::matrix});
+  set_diagonal(args[0], symmetric_eigenvectors(args[0], args[1]));
+}
+
+void super_eigen_calc_sqr_inv(SuperContext& context, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix, Expect::matrix, Expect::scalar});
+  std::vector<double> s = symmetric_eigenvectors(args[0], args[1]);
+  auto digits = context.job().ints.find("lindep_tol");
+  double threshold = digits == context.job().ints.end() ? 1e-9 : std::pow(10.0, -digits->second);
+  std::int64_t n = std::ssize(s), dropped = 0;
+  while (dropped < n && s[dropped] < threshold) ++dropped;
+  for (std::int64_t i = 0; i < n; ++i) s[i] = i < dropped ? 0.0 : 1.0 / std::sqrt(s[i]);
+  if (dropped > 0) {
+    // The kept ones by ascending s**-1/2, that is from the largest s, then the dropped ones.
+    std::vector<std::int64_t> order(n);
+    for (std::int64_t i = 0; i < n; ++i) order[i] = i < n - dropped ? n - 1 - i : i - (n - dropped);
+    std::vector<double> sorted(n);
+    for (std::int64_t i = 0; i < n; ++i) sorted[i] = s[order[i]];
+    reorder_columns(args[1].data, n, order);
+    s = std::move(sorted);
+  }
+  set_diagonal(args[0], s);
+  *args[2].data = static_cast<double>(dropped);
+}
+
+void super_gen_eigen_calc(SuperContext& context, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix, Expect::matrix, Expect::matrix, Expect::block});
+  std::int64_t n = require_square(args[0], 0);
+  if (require_square(args[1], 1) != n || require_square(args[2], 2) != n || (args[3].size() != n && args[3].size() != n * n))
+    throw SialError(fmt::format("{}, {}, {} and {} do not fit together", describe(args[0], 0), describe(args[1], 1), describe(args[2], 2), describe(args[3], 3)),
+                    "a matrix, two matrices for left and right eigenvectors, and a vector (or the diagonal of a matrix) for the eigenvalues");
+  require_finite(args[0], 0);
+  if (n == 0) return;
+  std::vector<double> matrix(args[0].data, args[0].data + n * n), real(n), imaginary(n), left(n * n), right(n * n);
+  lapack_int m = static_cast<lapack_int>(n);
+  if (LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', m, matrix.data(), m, real.data(), imaginary.data(), left.data(), m, right.data(), m) != 0)
+    throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(args[0], 0)));
+  for (std::int64_t j = 0; j + 1 < n; ++j) {
+    if (imaginary[j] <= 0.0) continue;
+    // A complex pair: LAPACK stores real and imaginary part of the first; both share the real part.
+    for (std::vector<double>* v : {&left, &right}) std::copy_n(v->data() + j * n, n, v->data() + (j + 1) * n);
+    if (imaginary[j] > 1.0) context.out() << fmt::format("WARNING: an eigenvalue has imaginary part {:.6f}\n", imaginary[j]);
+  }
+  std::vector<std::int64_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  auto last = [&](std::int64_t i) { return std::abs(real[i]) < 1e-12; };
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return last(a) != last(b) ? last(b) : real[a] < real[b]; });
+  reorder_columns(left.data(), n, order);
+  reorder_columns(right.data(), n, order);
+  std::copy_n(left.data(), n * n, args[1].data);
+  std::copy_n(right.data(), n * n, args[2].data);
+  std::fill_n(args[3].data, args[3].size(), 0.0);
+  std::int64_t step = args[3].size() == n ? 1 : n + 1;
+  for (std::int64_t i = 0; i < n; ++i) args[3].data[i * step] = real[order[i]];
+}
+
+void super_compute_diis(SuperContext&, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix});
+  std::int64_t n = require_square(args[0], 0), m = 0;
+  require_finite(args[0], 0);
+  double* bb = args[0].data;
+  auto element = [&](std::int64_t i, std::int64_t j) { return bb[std::min(i, j) + std::max(i, j) * n]; };  // upper triangle
+  for (std::int64_t i = 0; i < n; ++i) {
+    bool any = false;
+    for (std::int64_t j = 0; j < n; ++j) any = any || element(i, j) != 0.0;
+    m += any;
+  }
+  std::int64_t size = m + 1;
+  std::vector<double> a(size * size, -1.0), c(size, 0.0);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < m; ++j) a[i + j * size] = element(i, j);
+  a[size * size - 1] = 0.0;
+  c[m] = -1.0;
+  if (m > 0) {
+    std::vector<lapack_int> pivots(size);
+    if (LAPACKE_dgesv(LAPACK_COL_MAJOR, static_cast<lapack_int>(size), 1, a.data(), static_cast<lapack_int>(size), pivots.data(), c.data(), static_cast<lapack_int>(size)) != 0)
+      throw SialError(fmt::format("the DIIS equations of {} are singular", describe(args[0], 0)), "two stored error vectors are the same, or all are zero: stop once converged");
+  }
+  for (std::int64_t i = 0; i < n; ++i) bb[i * (n + 1)] = i < m ? c[i] : 0.0;
+}
+
+}  // namespace sial

@@ -1,0 +1,67 @@
+#include "runtime/super/registry.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+#include "runtime/job/names.h"
+#include "runtime/super/bodies.h"
+
+namespace sial {
+namespace {
+
+// The table names the bodies: a row without one fails the link, and no body needs to register itself.
+constexpr SuperRow table[] = {
+#define SUPER(id, name, signatures, meaning) {id, #name, signatures, meaning, super_##name},
+#include "runtime/super/super_instructions.def"
+#undef SUPER
+};
+static_assert(std::is_sorted(std::begin(table), std::end(table), [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+std::span<const SuperRow> super_rows() { return table; }
+
+const SuperRow* find_super(std::string_view name) {
+  std::string wanted = lower(name);
+  auto row = std::find_if(std::begin(table), std::end(table), [&](const SuperRow& r) { return wanted == r.name; });
+  return row == std::end(table) ? nullptr : row;
+}
+
+std::vector<std::string> close_super_names(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const SuperRow& r : table) known.push_back(r.name);
+  return close_names(lower(name), known);
+}
+
+std::string describe(const SuperArg& arg, int position) {
+  if (arg.name.empty()) return fmt::format("argument {}", position + 1);
+  if (arg.is_scalar || arg.whole_array) return fmt::format("`{}`", arg.name);
+  std::string text = fmt::format("`{}[", arg.name);
+  for (int d = 0; d < arg.shape.rank; ++d) text += fmt::format("{}{}", d ? "," : "", arg.segment[d]);
+  return text + "]`";
+}
+
+void expect_arguments(std::span<const SuperArg> args, std::initializer_list<Expect> expected) {
+  if (args.size() != expected.size()) throw SialError(fmt::format("takes {} argument{}, found {}", expected.size(), expected.size() == 1 ? "" : "s", args.size()));
+  int i = 0;
+  for (Expect e : expected) {
+    const SuperArg& a = args[i];
+    if (e == Expect::scalar && a.shape.size() != 1)
+      throw SialError(fmt::format("argument {} must be a scalar, found {} with {} elements", i + 1, describe(a, i), a.shape.size()));
+    if (e != Expect::scalar && a.is_scalar) throw SialError(fmt::format("argument {} must be a block or a static array, found the scalar {}", i + 1, describe(a, i)));
+    if (e == Expect::matrix && a.shape.rank != 2)
+      throw SialError(fmt::format("argument {} must have two dimensions, found {} with {}", i + 1, describe(a, i), a.shape.rank));
+    ++i;
+  }
+}
+
+}  // namespace sial

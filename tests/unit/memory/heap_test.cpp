@@ -1,0 +1,193 @@
+// The node heap over plain memory: reuse, splitting, merging, borrowing, stepwise commitment, exhaustion.
+#include <sys/mman.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/memory/arena_pool.h"
+
+using namespace sial;
+
+namespace {
+
+constexpr std::size_t mib = 1 << 20;
+
+struct Heap {
+  explicit Heap(int arenas, std::size_t bytes, std::size_t limit = ~std::size_t{0})
+      : size(NodeHeap::bytes_needed(arenas, bytes)),
+        base(static_cast<std::byte*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
+        heap(base, 0, arenas, bytes,
+             {[this, limit](std::size_t, std::size_t n) {
+                if (committed + n > limit) throw WorldError("shared memory is full", "enlarge it");
+                committed += n;
+                ++commits;
+              },
+              [] { std::this_thread::yield(); }}) {}
+  ~Heap() { munmap(base, size); }
+
+  std::size_t size, committed = 0;
+  int commits = 0;
+  std::byte* base;
+  NodeHeap heap;
+};
+
+}  // namespace
+
+TEST_CASE("chunks are aligned, distinct and reused") {
+  Heap h(1, 4 * mib);
+  std::set<Chunk*> seen;
+  for (const std::int64_t n : {0, 1, 7, 8, 9, 1000, 4096}) {
+    Chunk* c = h.heap.try_allocate(0, n);
+    REQUIRE(c);
+    CHECK(reinterpret_cast<std::uintptr_t>(c->data()) % 64 == 0);
+    CHECK(c->doubles == n);
+    CHECK(seen.insert(c).second);
+    std::memset(c->data(), 0xab, static_cast<std::size_t>(n) * 8);
+  }
+  for (Chunk* c : seen) h.heap.drop_reference(c, 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+  const auto before = h.heap.stats(0);
+  Chunk* again = h.heap.try_allocate(0, 1000);
+  CHECK(seen.count(again) == 1);
+  CHECK(h.heap.stats(0).cache_hits == before.cache_hits + 1);
+}
+
+TEST_CASE("the steady state neither commits nor grows") {
+  Heap h(1, 16 * mib);
+  std::vector<Chunk*> held;
+  const auto round = [&] {
+    for (int i = 0; i < 20; ++i) held.push_back(h.heap.try_allocate(0, 10000 + 500 * (i % 3)));
+    for (Chunk* c : held) h.heap.drop_reference(c, 0);
+    held.clear();
+  };
+  round();
+  const int commits = h.commits;
+  const auto before = h.heap.stats(0);
+  for (int i = 0; i < 50; ++i) round();
+  const auto after = h.heap.stats(0);
+  CHECK(h.commits == commits);
+  CHECK(after.cache_hits - before.cache_hits == after.requests - before.requests);
+  CHECK(after.bytes_high_water == before.bytes_high_water);
+}
+
+TEST_CASE("memory is committed in steps") {
+  Heap h(1, 64 * mib);
+  CHECK(h.committed < mib);
+  h.heap.try_allocate(0, 1000);
+  CHECK(h.committed < 3 * mib);
+  h.heap.try_allocate(0, 4 * mib / 8);
+  CHECK(h.committed < 8 * mib);
+}
+
+TEST_CASE("a full arena borrows from its siblings, and what it borrowed returns to them") {
+  Heap h(3, mib);
+  std::vector<Chunk*> chunks;
+  while (Chunk* c = h.heap.try_allocate(0, 8192)) chunks.push_back(c);
+  std::map<std::uint32_t, int> owners;
+  for (Chunk* c : chunks) ++owners[c->arena];
+  CHECK(owners.size() == 3);
+  for (Chunk* c : chunks) h.heap.drop_reference(c, 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+  const auto hits = h.heap.stats(2).cache_hits;
+  Chunk* c = h.heap.try_allocate(2, 8192);  // from what rank 0 returned to arena 2
+  CHECK(c->arena == 2);
+  CHECK(h.heap.stats(2).cache_hits == hits + 1);
+}
+
+TEST_CASE("free neighbours merge when large blocks follow small ones, and large blocks are split for small ones") {
+  Heap h(1, 4 * mib);
+  std::vector<Chunk*> chunks;
+  while (Chunk* c = h.heap.try_allocate(0, 1000)) chunks.push_back(c);
+  CHECK(chunks.size() > 480);
+  for (Chunk* c : chunks) h.heap.drop_reference(c, 0);
+  Chunk* large = h.heap.try_allocate(0, 3 * mib / 8);
+  REQUIRE(large);
+  h.heap.drop_reference(large, 0);
+  std::size_t small = 0;
+  while (h.heap.try_allocate(0, 1000)) ++small;
+  CHECK(small == chunks.size());
+}
+
+TEST_CASE("exhaustion names what was wanted, the budget and the remedy") {
+  Heap h(2, mib);
+  try {
+    h.heap.allocate(0, 10 * mib / 8, [] { return std::string("block t2[1,2]"); });
+    FAIL("no error");
+  } catch (const WorldError& e) {
+    CHECK_THAT(e.what(), Catch::Contains("block t2[1,2]") && Catch::Contains("10.0 MiB") && Catch::Contains("2.0 MiB"));
+    CHECK_THAT(e.hint(), Catch::Contains("--memory"));
+  }
+}
+
+TEST_CASE("a small shared memory is used up to its end, then the reason is given") {
+  Heap h(1, 64 * mib, 3 * mib);
+  std::size_t got = 0;
+  while (h.heap.try_allocate(0, 8192)) got += 65536;
+  CHECK(got > 2 * mib);
+  CHECK_THROWS_WITH(h.heap.allocate(0, 8192, [] { return std::string("x"); }), Catch::Contains("shared memory is full"));
+}
+
+TEST_CASE("references keep a chunk") {
+  Heap h(1, mib);
+  Chunk* c = h.heap.try_allocate(0, 10);
+  h.heap.add_reference(c);
+  CHECK_FALSE(h.heap.sole_reference(c));
+  h.heap.drop_reference(c, -1);
+  CHECK(h.heap.sole_reference(c));
+  CHECK(h.heap.bytes_in_use() > 0);
+  h.heap.drop_reference(c, -1);
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
+TEST_CASE("random use never hands out overlapping memory") {
+  const unsigned seed = GENERATE(1u, 2u, 3u, 4u);
+  CAPTURE(seed);
+  std::mt19937 rng(seed);
+  Heap h(2, 2 * mib);
+  struct Live { Chunk* c; double stamp; };
+  std::vector<Live> live;
+  for (int step = 0; step < 20000; ++step) {
+    if (rng() % 2 == 0) {
+      const auto n = static_cast<std::int64_t>(rng() % (rng() % 8 == 0 ? 20000 : 300));
+      Chunk* c = h.heap.try_allocate(static_cast<int>(rng() % 2), n);
+      if (!c) continue;
+      const double stamp = step;
+      for (std::int64_t i = 0; i < n; ++i) c->data()[i] = stamp;
+      live.push_back({c, stamp});
+    } else if (!live.empty()) {
+      const std::size_t i = rng() % live.size();
+      for (std::int64_t k = 0; k < live[i].c->doubles; ++k) REQUIRE(live[i].c->data()[k] == live[i].stamp);
+      h.heap.drop_reference(live[i].c, static_cast<int>(rng() % 2));
+      live[i] = live.back();
+      live.pop_back();
+    }
+  }
+  for (const Live& l : live) h.heap.drop_reference(l.c, 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
+TEST_CASE("several threads allocate and free each other's chunks") {
+  Heap h(4, 4 * mib);
+  std::vector<std::atomic<Chunk*>> mailbox(16);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 rng(static_cast<unsigned>(t));
+      for (int i = 0; i < 5000; ++i) {
+        Chunk* c = h.heap.try_allocate(t, static_cast<std::int64_t>(rng() % 500));
+        if (!c) continue;
+        for (std::int64_t k = 0; k < c->doubles; ++k) c->data()[k] = 1;
+        if (Chunk* old = mailbox[rng() % 16].exchange(c)) h.heap.drop_reference(old, t);
+      }
+    });
+  for (auto& t : threads) t.join();
+  for (auto& m : mailbox)
+    if (m.load()) h.heap.drop_reference(m.load(), 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+}
