@@ -171,10 +171,9 @@ class Explainer {
     return say(Code::E_EXPONENT, line_.span(at_ - 1, last), "real numbers have no exponent", hint);
   }
 
-  /// Operators of other languages, spelt with tokens of this one.
-  bool missing_operator() {
-    const std::size_t second = type(at_) == L::ASSIGN || type(at_) == L::GT || type(at_) == L::PLUS || type(at_) == L::MINUS ||
-                                       type(at_) == L::LT ? at_ : at_ + 1;
+  /// Operators of other languages, spelt with tokens of this one; the refused token is the first or the second half.
+  bool missing_operator() { return operator_ending_at(at_) || operator_ending_at(at_ + 1); }
+  bool operator_ending_at(std::size_t second) {
     if (second == 0 || second >= line_.size() || !line_.adjacent(second)) return false;
     const int a = type(second - 1), b = type(second);
     const Span span = line_.span(second - 1, second);
@@ -392,6 +391,8 @@ class Explainer {
       hint = fmt::format("did you mean `{}`?", keyword_text(meant->type));
     else if (line_.size() == 1)
       hint = fmt::format("a procedure is run by `call {0}`, a super instruction by `execute {0}`", line_.text(0));
+    else
+      hint = "a statement begins with a keyword or assigns to a name";
     return say(Code::E_SYNTAX, line_.span(0), fmt::format("`{}` does not begin a statement", line_.text(0)), hint);
   }
 
@@ -486,7 +487,7 @@ class Explainer {
       const std::string closer = type(bracket) == L::LPAREN ? ")" : "]";
       if (could_be(type(bracket) == L::LPAREN ? L::RPAREN : L::RBRACK)) {
         Diagnostic& d = emitter_.report(Code::E_SYNTAX, line_.span(at_), fmt::format("`{}` is missing", closer));
-        if (bracket + 1 < line_.size()) d.notes.push_back({line_.span(bracket), "to close this one"});
+        if (bracket + 1 < line_.size()) d.notes.push_back({line_.span(bracket), "this one is open"});
         return;
       }
     }

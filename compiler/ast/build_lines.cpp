@@ -104,7 +104,7 @@ class LineReader {
         corrected = original;
         corrected.tokens.erase(corrected.tokens.begin(), corrected.tokens.begin() + static_cast<std::ptrdiff_t>(meant->tokens - 1));
         corrected.tokens.front().type = meant->type;
-        if (!probe_.refused_at(rule_of_line(meant->type), corrected.tokens)) {
+        if (meant->tokens > 1 || !probe_.refused_at(rule_of_line(meant->type), corrected.tokens)) {
           const Span span = view.span(0, meant->tokens - 1);
           emitter_.report(Code::E_SYNTAX, span, fmt::format("`{}` is no keyword", sources_.slice(span)),
                           fmt::format("did you mean `{}`?", keyword_text(meant->type)));
@@ -281,7 +281,7 @@ class LineReader {
       emitter_.report(Code::E_UNMATCHED, view.whole(), fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
       return;
     }
-    close_above(found, view.whole(), view.lower(0));
+    close_above(found, view.whole(), words(kind).close_text);
     const Frame frame = frames_.back();
     frames_.pop_back();
     orphans_.clear();
@@ -306,7 +306,7 @@ class LineReader {
     if (found < frames_.size()) {
       const bool misnamed = found + 1 < frames_.size() && frames_.back().kind == kind && closed_later(frames_[found]) && !closed_later(frames_.back());
       if (!misnamed) {
-        close_above(found, view.whole(), view.text(0, view.size() - 1));
+        close_above(found, view.whole(), closer_text({kind, names, {}}));
         frames_.pop_back();
         return;
       }
@@ -330,7 +330,7 @@ class LineReader {
 
   void close_anonymous(Kind kind, const LineView& view) {
     if (const std::optional<std::size_t> found = find_anonymous(kind)) {
-      close_above(*found, view.whole(), view.lower(0));
+      close_above(*found, view.whole(), words(kind).close_text);
       frames_.pop_back();
     } else if (!swallow(kind, {})) {
       emitter_.report(Code::E_UNMATCHED, view.span(0), fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));

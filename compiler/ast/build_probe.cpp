@@ -128,11 +128,11 @@ std::string LineProbe::expected(LineRule rule, const std::vector<Token>& tokens,
     words.emplace_back(name);
   };
   take({L::IDENT, L::DOUBLE, L::INTEGER, L::STRING, L::LPAREN, L::MINUS, L::SQRT}, "an expression");
-  take({L::ASSIGN, L::PLUS_ASSIGN, L::MINUS_ASSIGN, L::STAR_ASSIGN}, "`=`, `+=`, `-=` or `*=`");
+  take({L::ASSIGN, L::PLUS_ASSIGN, L::MINUS_ASSIGN, L::STAR_ASSIGN}, "an assignment operator");
   take({L::EQ, L::NE, L::LE, L::GE, L::LT, L::GT}, "a comparison");
   const bool operators = possible.count(L::PLUS) > 0 && possible.count(L::STAR) > 0 && possible.count(L::SLASH) > 0;
   if (operators)
-    for (const int t : {L::PLUS, L::MINUS, L::STAR, L::SLASH, L::CARET, L::POW}) possible.erase(t);
+    for (const int t : {L::PLUS, L::MINUS, L::STAR, L::SLASH, L::CARET, L::POW, L::LBRACK}) possible.erase(t);
   for (const int type : candidates)
     if (possible.count(type) > 0) words.push_back(token_name(type));
   if (operators) words.emplace_back("an operator");

@@ -60,6 +60,7 @@ std::string snippet(Span span, const SourceManager& sources) {
   const LineColumn start = sources.position(span.file, span.begin);
   const std::string_view line = sources.line_text(span.file, start.line);
   const auto first = static_cast<std::size_t>(start.column - 1);
+  if (line.empty()) return {};
   const std::size_t length = span.end > span.begin ? span.end - span.begin : 1;
   const std::size_t last = std::max(std::min(first + length, line.size()), first + 1);
   std::string_view part = line;
