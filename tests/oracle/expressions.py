@@ -99,8 +99,10 @@ def region_view(machine, module, region, line=None):
     raise LanguageError("region", f"no allocated region of `{array.name}` contains {ranges}", line)
 
 
-def contract(left, a, right, b):
+def contract(machine, left, a, right, b):
     """Free labels and values of the contraction of two blocks."""
+    if machine.exact_limit and a.size and b.size:
+        machine.check_exact(np.abs(a).max() * np.abs(b).max() * max(a.size, b.size))
     letters = {}
     for label in left + right:
         letters.setdefault(label, chr(ord("a") + len(letters)))
@@ -158,7 +160,7 @@ def number(machine, module, expr):
     if product:
         left, right = (reference(module, x) for x in product)
         if set(left.labels) == set(right.labels):
-            return float(contract(left.labels, readable(left), right.labels, readable(right))[1])
+            return float(contract(machine, left.labels, readable(left), right.labels, readable(right))[1])
     return arithmetic(expr["op"], number(machine, module, expr["left"]), number(machine, module, expr["right"]))
 
 
@@ -226,7 +228,7 @@ def block_value(machine, module, expr, lhs):
             a, b = (permuted(r.labels, readable(r), labels) for r in refs)
             return a + b if expr["op"] == "+" else a - b
         if expr["op"] in ("*", "^") and all(refs):
-            free, values = contract(refs[0].labels, readable(refs[0]), refs[1].labels, readable(refs[1]))
+            free, values = contract(machine, refs[0].labels, readable(refs[0]), refs[1].labels, readable(refs[1]))
             if not free:
                 return float(values)
             if set(free) == set(labels) and len(labels) == len(free):

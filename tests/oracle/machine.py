@@ -24,13 +24,14 @@ class Persistence:
 
 
 class Machine:
-    def __init__(self, json, data, persistence, write):
+    def __init__(self, json, data, persistence, write, exact_limit=None):
+        """Above `exact_limit` a number is an error of kind `magnitude`: below, sums of integers are exact in any order."""
         self.modules = model.load(json, data)
         self.persistence, self.write = persistence, write
         self.scopes = [[]]   # per loop iteration in progress: (array, key) created in it
         self.busy = set()
         self.marked = []
-        self.line = None
+        self.line, self.exact_limit = None, exact_limit
         for module in self.modules:
             for entity in module.own.values():
                 if entity.kind == "array" and entity.array_kind == "static":
@@ -180,8 +181,11 @@ class Machine:
             block = self.create(ref, zero=ref.box is not None)
         return block if ref.box is None else block[ref.box]
 
-    @staticmethod
-    def update(target, op, value):
+    def check_exact(self, value):
+        if self.exact_limit and not abs(value) <= self.exact_limit:
+            raise LanguageError("magnitude", f"{value} is beyond {self.exact_limit}")
+
+    def update(self, target, op, value):
         if op == "=":
             target[...] = value
         elif op == "+=":
@@ -190,6 +194,8 @@ class Machine:
             target -= value
         else:
             target *= value
+        if self.exact_limit and target.size:
+            self.check_exact(np.abs(target).max())
 
     def do_AssignName(self, module, s):
         entity = module.find(s["target"])
@@ -197,6 +203,7 @@ class Machine:
         if s["op"] != "=":
             op = s["op"][0]
             value = {"+": entity.value + value, "-": entity.value - value, "*": entity.value * value}[op]
+        self.check_exact(value)
         entity.value = model.check_int(value) if entity.kind == "int" else float(value)
 
     def do_AssignBlock(self, module, s):

@@ -14,12 +14,12 @@ from machine import Machine, Persistence, digits
 from model import JobData, LanguageError
 
 
-def run_job(programs, data, write=None):
+def run_job(programs, data, write=None, exact_limit=None):
     """Runs parsed programs in order; returns the machine of the last one."""
     persistence = Persistence()
     machine = None
     for program in programs:
-        machine = Machine(program, data, persistence, write or sys.stdout.write)
+        machine = Machine(program, data, persistence, write or sys.stdout.write, exact_limit)
         machine.run()
     return machine
 

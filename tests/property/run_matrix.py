@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""A few fixed programs, the same output everywhere: 1 to 4 ranks, one or several ranks per node, every transport, and a few
+hundred schedules of the simulated laboratory.
+
+    run_matrix.py --bin DIR [--long] [--seed S]
+
+The programs are tests/property/matrix/*.sialx; what they must print is what the oracle computes.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+from run_property import MPIRUN, Configuration, Runner
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "oracle"))
+
+from run_compare import arguments  # noqa: E402
+
+
+class Fixed:
+    """A program from a file, with the interface the runner expects of a generated one."""
+
+    def __init__(self, path):
+        self.name, self.path = path.stem, path
+        self.arguments = arguments(path)[1]
+
+    def text(self):
+        return self.path.read_text()
+
+
+def configurations(seed, long):
+    result = [Configuration("1 rank", []), Configuration("1 rank, reference, copying store", ["--store=copy", "--kernels=reference"])]
+    for n in (2, 3, 4):
+        for per_node in (None, 1, 2):
+            if per_node == n:
+                continue
+            flags = ["--ranks-per-node", str(per_node)] if per_node else []
+            result.append(Configuration(f"mpi, {n} ranks, per node {per_node or 'all'}", flags, n))
+    result.append(Configuration("mpi, 4 ranks, static schedule", ["--schedule=static"], 4))
+    result.append(Configuration("mpi, 4 ranks, copying store", ["--store=copy"], 4))
+    for n in range(1000 if long else 200):
+        ranks = 2 + n % 3
+        flags = ["--simulate", f"ranks={ranks},seed={seed + n}"]
+        flags += ["--ranks-per-node", str(1 + n // 3 % 2)] if n % 2 else []
+        flags += ["--check"] if n % 5 == 0 else []
+        result.append(Configuration(f"simulated, {' '.join(flags[1:])}", flags))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--launcher", default=MPIRUN)
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
+    failures = runs = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
+        programs = [Fixed(p) for p in sorted((HERE / "matrix").glob("*.sialx"))]
+        wanted = {}
+        for program in programs:
+            wanted[program.name], reason = runner.expected(program)
+            module, messages = runner.compile(program)
+            if reason or module is None:
+                sys.exit(f"{program.name}: {reason or messages}")
+        for configuration in configurations(seed, options.long):
+            outputs, err = runner.batch(configuration, programs, 120)
+            for program in programs:
+                runs += 1
+                if outputs.get(program.name) != wanted[program.name]:
+                    failures += 1
+                    if failures <= 10:
+                        print(f"{program.name}, {configuration.name}: {outputs.get(program.name)!r} instead of {wanted[program.name]!r}\n{err[-2000:]}")
+    print(f"{runs - failures} of {runs} runs agree (seed {seed})")
+    sys.exit(1 if failures or not runs else 0)
+
+
+if __name__ == "__main__":
+    main()
