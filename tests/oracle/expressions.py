@@ -139,7 +139,10 @@ def number(machine, module, expr):
             raise LanguageError("unbound", f"index `{entity.name}` has no value")
         return entity.value
     if kind == "Block":
-        return float(readable(reference(module, expr)).reshape(-1)[0])
+        ref = reference(module, expr)
+        if not ref.all_simple:
+            raise LanguageError("type", f"{ref.text()} is not a single number")
+        return float(readable(ref).reshape(-1)[0])
     if kind == "Unary":
         value = number(machine, module, expr["operand"])
         if expr["op"] == "-":

@@ -233,18 +233,22 @@ class BodyWriter:
         body.append(f"{name} = {self.r.choice(forms)}")
         env.scalars.add(name)
 
+    def sliced(self, block, index):
+        return index in block[1] and self.g.dims.get(block[0], ())[block[1].index(index):][:1] == [index]
+
     def subindex(self, body, env):
-        """Slices of a block, work on them, perhaps an insert."""
+        """Slices of a block, work on them, perhaps an insert. The array must be declared over the subindex's parent."""
         whole = [x for x in ("i", "j") if x in env.bound]
         if not whole:
             return
         index = self.r.choice(whole)
-        candidates = [b for b in sorted(env.blocks) if index in b[1] and self.g.arrays[b[0]][0] == "temp"]
-        if not candidates:
+        candidates = [b for b in sorted(env.blocks) if self.sliced(b, index) and self.g.arrays[b[0]][0] == "temp"]
+        if not candidates or self.g.chance(30):
             b = self.source(body, env)
-            if not b or index not in b[1]:
-                return
-            candidates = [b]
+            if b and self.sliced(b, index):
+                candidates.append(b)
+        if not candidates:
+            return
         big = self.r.choice(candidates)
         sub = SUBINDEX[index]
         labels = tuple(sub if x == index else x for x in big[1])

@@ -22,6 +22,7 @@ class Generator:
         self.kind_of = {index: kind for kind, names in INDICES.items() for index in names}
         self.kind_of.update({"pi": AO, "pa": MO, "late": AO, "none": SIMPLE})
         self.arrays = {}        # name -> (array kind, kinds of dimensions)
+        self.dims = {}          # name -> the indices it is declared over
         self.declared = []      # array declarations in order
         self.full = set()       # remote arrays all of whose blocks exist
         self.procedures = []    # (name, indices it needs)
@@ -39,7 +40,7 @@ class Generator:
             names = canonical[kind]
             dims.append(names[used.get(kind, 0) % len(names)])
             used[kind] = used.get(kind, 0) + 1
-        self.arrays[name] = (array_kind, tuple(kinds))
+        self.arrays[name], self.dims[name] = (array_kind, tuple(kinds)), dims
         self.declared.append(f"{'contiguous ' if contiguous else ''}{array_kind} {name}[{','.join(dims)}]")
         return name
 
