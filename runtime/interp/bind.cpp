@@ -14,6 +14,14 @@ std::string values_remedy(const std::string& name) {
   return fmt::format("give it a value with `--set {}=...` or under [values] in the job file", name);
 }
 
+/// "1:5", and where symbolic bounds come from: "1:5 (`norb` is 5)".
+std::string range_text(const IndexRow& row, const BoundIndex& index, const Module& module) {
+  std::string text = fmt::format("{}:{}", index.lo, index.hi), names;
+  for (const auto& [bound, value] : {std::pair(row.lo, index.lo), std::pair(row.hi, index.hi)})
+    if (bound.symbolic) names += fmt::format("{}`{}` is {}", names.empty() ? "" : ", ", module.ints[bound.value].name, value);
+  return names.empty() ? text : fmt::format("{} ({})", text, names);
+}
+
 std::int32_t bound_value(const Bound& bound, const Module& module, const JobData& job) {
   if (!bound.symbolic) return bound.value;
   return job.ints.at(module.ints[bound.value].name);  // initial values have been checked before
@@ -43,12 +51,12 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
     index.problem = fmt::format("index `{}` begins at segment {}, and segments are numbered from 1", row.name, index.lo);
     index.remedy = "check the predefined value its range begins with";
   } else if (table == job.segments.end()) {
-    index.problem = fmt::format("index `{}` needs segments {}:{} of kind {}, and the job has no segments of that kind", row.name,
-                                index.lo, index.hi, kind);
+    index.problem = fmt::format("index `{}` needs segments {} of kind {}, and the job has no segments of that kind", row.name,
+                                range_text(row, index, module), kind);
     index.remedy = remedy;
   } else if (static_cast<std::size_t>(index.hi) > table->second.size()) {
-    index.problem = fmt::format("not enough segments: index `{}` runs over {}:{}, and the job has {} segment{} of kind {}",
-                                row.name, index.lo, index.hi, table->second.size(), table->second.size() == 1 ? "" : "s", kind);
+    index.problem = fmt::format("not enough segments: index `{}` runs over {}, and the job has {} segment{} of kind {}",
+                                row.name, range_text(row, index, module), table->second.size(), table->second.size() == 1 ? "" : "s", kind);
     index.remedy = remedy;
   } else {
     index.extents = &table->second;

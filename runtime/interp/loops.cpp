@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/check.h"
 #include "runtime/interp/machine.h"
 
 namespace sial {
@@ -35,9 +36,7 @@ void Machine::op_stop(const Instruction&) {
 }
 
 void Machine::open_index(std::int32_t index, std::int32_t value) {
-  if (index_value_[index] != unbound_index)
-    fail(fmt::format("index `{}` is already in use by an enclosing loop", bound_.indices[index].name),
-         "declare a second index with the same range for the inner loop");
+  SIAL_CHECK(index_value_[index] == unbound_index, "index {} is in use by an enclosing loop of a verified module", bound_.indices[index].name);
   index_value_[index] = value;
 }
 

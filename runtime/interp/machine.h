@@ -18,6 +18,7 @@
 #include "runtime/interp/bind.h"
 #include "runtime/interp/block_map.h"
 #include "runtime/interp/printer.h"
+#include "runtime/job/results.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/stats/stats.h"
 #include "runtime/store/store.h"
@@ -35,19 +36,11 @@ struct MachineOptions {
   bool profile = false;        // time per instruction
 };
 
-/// Geometry of a saved remote array: per dimension the first segment number and the extents of all segments.
-struct SavedGeometry {
-  std::string array;  // name in the program that saved it
-  std::vector<std::int32_t> first_segment;
-  std::vector<std::vector<std::int64_t>> extents;
-  bool operator==(const SavedGeometry& other) const { return first_segment == other.first_segment && extents == other.extents; }
-};
-
 /// What outlives a program on one rank of a job.
 struct RankState {
   std::map<std::string, double> saved_scalars;
   std::map<std::string, DataArray> saved_statics;
-  std::map<std::string, SavedGeometry> saved_remote;  // the blocks are in the store
+  std::map<std::string, SavedLayout> saved_remote;  // the blocks are in the store
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
   bool all_ranks_print = false;
   std::int64_t phase = 0;                  // barriers since the job began; numbers the pardo instances
@@ -175,7 +168,7 @@ class Machine {
   template <class T>
   [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
   void save_marked();
-  SavedGeometry geometry(std::int32_t array) const;
+  SavedLayout layout_of(std::int32_t array) const;
 
   // --- ops_memory.cpp
   template <class F>

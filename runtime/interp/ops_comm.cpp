@@ -172,7 +172,8 @@ void Machine::op_restore_persistent(const Instruction& in) {
   if (is_remote(array.kind)) {
     const auto saved = state.saved_remote.find(label);
     if (saved == state.saved_remote.end()) fail_label(label, "distributed or served array", state.saved_remote);
-    if (!(saved->second == geometry(in.b)))
+    const SavedLayout mine = layout_of(in.b);
+    if (saved->second.first_segment != mine.first_segment || saved->second.extents != mine.extents)
       fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
            "restore into an array declared over the same ranges");
     env_.store.restore(in.b, label, place());
@@ -202,14 +203,14 @@ void Machine::save_marked() {
   }
   for (const Mark& m : marked_remote_) {
     if (state.saved_remote.contains(m.label)) warn(fmt::format("program `{}`: the saved array \"{}\" is overwritten", m_->program, m.label));
-    state.saved_remote[m.label] = geometry(m.id);
+    state.saved_remote[m.label] = layout_of(m.id);
   }
 }
 
-SavedGeometry Machine::geometry(std::int32_t id) const {
+SavedLayout Machine::layout_of(std::int32_t id) const {
   const BoundArray& array = bound_.arrays[id];
   if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
-  SavedGeometry result;
+  SavedLayout result;
   result.array = array.name;
   for (int d = 0; d < array.rank; ++d) {
     const BoundDim& dim = array.dim[d];

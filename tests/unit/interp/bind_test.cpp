@@ -79,7 +79,7 @@ TEST_CASE("an index without segments is a problem only when it is used") {
   CHECK(!b.arrays[2].problem.empty());
   JobData small = job();
   small.segments[IndexKind::ao] = {4, 5};
-  CHECK(bind_program(m, small).indices[0].problem.find("not enough segments: index `i` runs over 1:3, and the job has 2 segments of kind ao") !=
+  CHECK(bind_program(m, small).indices[0].problem.find("not enough segments: index `i` runs over 1:3 (`norb` is 3), and the job has 2 segments of kind ao") !=
         std::string::npos);
 }
 

@@ -1,0 +1,174 @@
+#include "runtime/session.h"
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "runtime/bytecode/read.h"
+#include "runtime/job/results.h"
+
+namespace sial {
+namespace {
+
+PrintFormat print_format_of(const std::string& name) {
+  if (name == "classic") return PrintFormat::classic;
+  if (name == "classic-test") return PrintFormat::classic_test;
+  if (name == "plain") return PrintFormat::plain;
+  throw SialError(fmt::format("unknown print format `{}`", name), "known: classic, classic-test, plain");
+}
+
+std::vector<std::byte> read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::vector<char> chars{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in.is_open() || in.bad())
+    throw WorldError(fmt::format("cannot read the program `{}`", path), "check the path; relative names in a job file are relative to its folder");
+  const auto* p = reinterpret_cast<const std::byte*>(chars.data());
+  return {p, p + chars.size()};
+}
+
+bool is_source(const std::string& path) { return std::filesystem::path(path).extension() != ".siox"; }
+
+}  // namespace
+
+std::string error_text(const SialError& error, int rank, int ranks) {
+  std::string text = "error: ";
+  if (!error.where().empty()) text += error.where() + ": ";
+  text += error.what();
+  if (ranks > 1) text += fmt::format(" (on rank {} of {})", rank, ranks);
+  if (!error.hint().empty()) text += "\n  hint: " + error.hint();
+  return text;
+}
+
+int exit_code_of(const SialError& error) { return dynamic_cast<const WorldError*>(&error) ? exit_world : exit_program_error; }
+
+Session::Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err)
+    : transport_(transport), options_(options), compile_(compile), out_(out), err_(err) {
+  queue_ = make_work_queue(transport);
+  store_ = make_block_store(transport, queue_.get(), options.store);
+  if (transport.is_server()) return;
+  kernels_ = make_kernels(options.kernels, store_->buffers());
+}
+
+int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
+  for (const std::string& path : job.programs) {
+    std::vector<std::byte> bytes;
+    std::int64_t message[2] = {0, exit_ok};  // size, exit code
+    if (transport_.rank() == 0) {
+      try {
+        bytes = is_source(path) ? compile_(path, job.include_dirs, err_) : read_bytes(path);
+        if (!is_source(path)) read_module(bytes, path);
+        if (bytes.empty()) message[1] = exit_program_error;
+      } catch (const SialError& error) {
+        err_ << error_text(error, 0, 1) << std::endl;
+        message[1] = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
+      }
+      message[0] = static_cast<std::int64_t>(bytes.size());
+    }
+    transport_.broadcast(std::as_writable_bytes(std::span(message)), 0, tag(CollectiveKind::other));
+    if (message[1] != exit_ok) return static_cast<int>(message[1]);
+    bytes.resize(static_cast<std::size_t>(message[0]));
+    transport_.broadcast(bytes, 0, tag(CollectiveKind::other));
+    programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
+  }
+  return exit_ok;
+}
+
+int Session::run(const Job& job) {
+  std::vector<std::shared_ptr<const Module>> programs;
+  if (const int code = load_programs(job, programs); code != exit_ok) return code;
+  state_ = std::make_unique<RankState>();
+  state_->phase = phase_;
+  const bool results = job.results_path != "none";
+  const bool run_json = job.run_json_path != "none";
+  JobRunOptions run_options;
+  run_options.machine = options_.machine;
+  run_options.machine.print_format = print_format_of(job.print_format);
+  run_options.machine.profile = options_.text_stats || run_json;
+  run_options.keep_saved = results;
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_};
+  restore_earlier(job);
+  JobRunner runner(environment, run_options, sequence_);
+  runner.run(programs);
+  sequence_ += static_cast<std::int32_t>(programs.size());
+  phase_ = state_->phase;
+  if (results) write_results(job, runner);
+  if (run_json || options_.text_stats) write_statistics(job, runner);
+  store_->drop_labels_except({});
+  return exit_ok;
+}
+
+void Session::restore_earlier(const Job& job) {
+  for (const std::string& path : job.restore_files) {
+    ResultsReader reader(path);
+    for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
+    for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
+    for (const std::string& label : reader.saved_arrays()) {
+      state_->saved_remote[label] = reader.layout(label);
+      // Every rank reads its share of the blocks.
+      const std::vector<BlockIndex> blocks = reader.blocks(label);
+      for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size(); i += static_cast<std::size_t>(transport_.size()))
+        store_->load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
+    }
+  }
+  if (!job.restore_files.empty()) store_->barrier({sequence_, -1});
+}
+
+void Session::warn_different_statics() {
+  std::vector<std::uint64_t> mine;
+  for (const auto& [label, array] : state_->saved_statics) {
+    std::uint64_t hash = array.data.size();
+    for (const double x : array.data) hash = mix_hash(hash, std::bit_cast<std::uint64_t>(x));
+    mine.push_back(hash);
+  }
+  const auto all = transport_.all_gather(std::as_bytes(std::span(mine)), tag(CollectiveKind::gather));
+  if (transport_.rank() != 0) return;
+  std::size_t i = 0;
+  for (const auto& [label, array] : state_->saved_statics) {
+    for (const std::vector<std::byte>& theirs : all) {
+      std::uint64_t hash = 0;
+      if (theirs.size() >= (i + 1) * sizeof hash) std::memcpy(&hash, &theirs[i * sizeof hash], sizeof hash);
+      if (hash != mine[i]) {
+        err_ << fmt::format("warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's", label) << std::endl;
+        break;
+      }
+    }
+    ++i;
+  }
+}
+
+void Session::write_results(const Job& job, JobRunner& runner) {
+  warn_different_statics();
+  const bool writes = transport_.rank() == 0;
+  std::optional<ResultsWriter> writer;
+  if (writes) {
+    writer.emplace((std::filesystem::path(job.output_dir) / job.results_path).string());
+    for (const ProgramOutcome& outcome : runner.outcomes()) {
+      for (const auto& [name, value] : outcome.scalars) writer->scalar(name, value);
+      for (const auto& [name, value] : outcome.ints) writer->integer(name, value);
+      for (const auto& [name, array] : outcome.statics) writer->static_array(name, array);
+    }
+    for (const auto& [label, value] : state_->saved_scalars) writer->saved_scalar(label, value);
+    for (const auto& [label, array] : state_->saved_statics) writer->saved_static(label, array);
+  }
+  for (const auto& [label, layout] : state_->saved_remote) {
+    if (writes) writer->begin_saved(label, layout);
+    runner.gather_saved(label, [&](const BlockIndex& block, std::span<const double> data) { writer->saved_block(block, data); });
+    if (writes) writer->end_saved();
+  }
+  if (writes) writer->finish();
+}
+
+void Session::write_statistics(const Job& job, JobRunner& runner) {
+  const JobStats stats = runner.collect_stats();
+  if (transport_.rank() != 0) return;
+  if (options_.text_stats) print_stats(stats, err_);
+  if (job.run_json_path != "none") write_stats_json(stats, (std::filesystem::path(job.output_dir) / job.run_json_path).string());
+}
+
+}  // namespace sial

@@ -1,0 +1,60 @@
+#pragma once
+// One rank's session: the store, work queue and kernels over a transport, and the jobs it runs in them. Rank 0 reads or
+// compiles programs and hands them to the others as bytes. How an error ends the process is the caller's business.
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/interp/job_run.h"
+#include "runtime/job/job_file.h"
+
+namespace sial {
+
+struct SessionOptions {
+  StoreOptions store;
+  MachineOptions machine;       // print_format is the job's
+  std::string kernels = "blas";
+  bool text_stats = false;      // the summary of --stats, to the error stream
+};
+
+/// Turns a source file into a module's bytes; writes diagnostics and returns nothing when it has errors.
+using CompileFile = std::function<std::vector<std::byte>(const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics)>;
+
+class Session {
+ public:
+  /// Collective (servers included). All arguments outlive the session.
+  Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err);
+
+  /// Collective over the workers: runs one job and returns its exit code (programs that do not compile or load end a job
+  /// without an exception, reported by rank 0). Throws SialError for errors while it runs.
+  int run(const Job& job);
+
+ private:
+  int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
+  void restore_earlier(const Job& job);
+  void write_results(const Job& job, JobRunner& runner);
+  void write_statistics(const Job& job, JobRunner& runner);
+  void warn_different_statics();
+  CollectiveTag tag(CollectiveKind kind) const { return {kind, {sequence_, -1}}; }
+
+  Transport& transport_;
+  SessionOptions options_;
+  const CompileFile& compile_;
+  std::ostream& out_;
+  std::ostream& err_;
+  std::unique_ptr<WorkQueue> queue_;
+  std::unique_ptr<BlockStore> store_;
+  std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<RankState> state_;
+  std::int32_t sequence_ = 0;  // programs run so far
+  std::int64_t phase_ = 0;     // barriers so far
+};
+
+/// "error: prog.sialx:12:3: ..." with the hint and the rank, for the error stream.
+std::string error_text(const SialError& error, int rank, int ranks);
+int exit_code_of(const SialError& error);
+
+}  // namespace sial

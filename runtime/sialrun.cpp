@@ -1,0 +1,329 @@
+// sialrun: runs a job file, or programs with values given on the command line, on the ranks it was started with.
+
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "compiler/diag/render.h"
+#include "compiler/pipeline.h"
+#include "runtime/bytecode/write.h"
+#include "runtime/session.h"
+#include "runtime/transport/loopback.h"
+#include "runtime/transport/mpi.h"
+#include "runtime/transport/simulated.h"
+
+namespace {
+
+using namespace sial;
+
+constexpr const char* sialx_version = SIALX_VERSION;
+constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
+
+/// What states one job: the part of the command line that a line of a batch file has too.
+struct JobArguments {
+  std::vector<std::string> inputs, sets, segments, include_dirs;
+  std::string name, output_dir, results, run_json, print_format, memory;
+};
+
+struct Arguments {
+  JobArguments job;
+  SessionOptions session;
+  int optimisation = 0;
+  std::string store = "share", schedule = "dynamic", transport, simulate, network, batch;
+  bool check = sialx_default_check, simulated = false, version = false, verbose = false;
+  int ranks_per_node = 0, servers = 0;
+};
+
+void add_job_options(CLI::App& app, JobArguments& job) {
+  app.add_option("input", job.inputs, "job.toml, or programs (.siox or .sialx) in order");
+  app.add_option("--set", job.sets, "NAME=VALUE of a predefined int or scalar")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("--segments", job.segments, "KIND=E1,E2,...: segment extents of ao, mo, moa, mob or la")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("-I", job.include_dirs, "folder where imports are searched")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("--memory", job.memory, "block data per rank, for example 2GB");
+  app.add_option("--print-format", job.print_format, "classic, classic-test or plain");
+  app.add_option("--output-dir", job.output_dir, "folder of the output files");
+  app.add_option("--results", job.results, "results file, or none");
+  app.add_option("--run-json", job.run_json, "statistics file, or none");
+  app.add_option("--name", job.name, "name of the job in a batch");
+}
+
+/// "50us", "1.5 ms", "7GB/s", "100": a number with an optional unit, in seconds or bytes per second.
+double quantity(const std::string& text) {
+  std::size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    throw SialError(fmt::format("`{}` is not a number with a unit", text), "write for example latency=50us,bandwidth=7GB/s");
+  }
+  const std::string unit = text.substr(end);
+  for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{
+           {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}})
+    if (unit == name) return value * factor;
+  throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
+}
+
+/// "a=1,b=2" to (key, value) pairs.
+std::vector<std::pair<std::string, std::string>> key_values(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> result;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    const std::size_t eq = item.find('=');
+    if (eq == std::string::npos) throw SialError(fmt::format("`{}` is not of the form key=value", item));
+    result.emplace_back(item.substr(0, eq), item.substr(eq + 1));
+  }
+  return result;
+}
+
+SimulationOptions simulation_options(const Arguments& arguments) {
+  SimulationOptions options;
+  options.ranks_per_node = arguments.ranks_per_node;
+  options.servers = arguments.servers;
+  for (const std::string& text : {arguments.simulate, arguments.network}) {
+    for (const auto& [key, value] : key_values(text)) {
+      if (key == "ranks") options.ranks = static_cast<int>(quantity(value));
+      else if (key == "seed") options.seed = std::stoull(value);
+      else if (key == "ranks-per-node") options.ranks_per_node = static_cast<int>(quantity(value));
+      else if (key == "servers") options.servers = static_cast<int>(quantity(value));
+      else if (key == "latency") options.latency = quantity(value);
+      else if (key == "bandwidth") options.bandwidth = quantity(value);
+      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth");
+    }
+  }
+  if (options.ranks < 1) throw SialError("a simulation needs at least one rank", "--simulate ranks=3,seed=7");
+  return options;
+}
+
+Job make_job(const JobArguments& arguments) {
+  Job job;
+  const bool is_file = arguments.inputs.size() == 1 && arguments.inputs.front().ends_with(".toml");
+  if (is_file) {
+    job = read_job_file(arguments.inputs.front());
+  } else {
+    job.programs = arguments.inputs;
+  }
+  if (job.programs.empty()) throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+  for (const std::string& dir : arguments.include_dirs) job.include_dirs.push_back(dir);
+  for (const std::string& text : arguments.segments) apply_segments(job, text);
+  for (const std::string& text : arguments.sets) apply_set(job, text);
+  if (!arguments.memory.empty()) job.memory_per_rank = parse_memory(arguments.memory);
+  if (!arguments.print_format.empty()) job.print_format = arguments.print_format;
+  if (!arguments.output_dir.empty()) job.output_dir = arguments.output_dir;
+  if (!arguments.results.empty()) job.results_path = arguments.results;
+  // Without a results file a program run from the command line leaves no files at all.
+  if (!arguments.run_json.empty())
+    job.run_json_path = arguments.run_json;
+  else if (arguments.results == "none")
+    job.run_json_path = "none";
+  return job;
+}
+
+struct BatchEntry {
+  std::string name;
+  JobArguments arguments;
+};
+
+std::vector<BatchEntry> read_batch(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw WorldError(fmt::format("cannot read the batch file `{}`", path));
+  std::vector<BatchEntry> entries;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos || line.front() == '#') continue;
+    BatchEntry entry;
+    CLI::App app;
+    add_job_options(app, entry.arguments);
+    entry.arguments.results = "none";
+    try {
+      app.parse(line, false);
+    } catch (const CLI::ParseError& error) {
+      throw SialError(fmt::format("{}:{}: {}", path, number, error.what()), "a line holds a program or job file and its options");
+    }
+    entry.name = !entry.arguments.name.empty()     ? entry.arguments.name
+                 : !entry.arguments.inputs.empty() ? entry.arguments.inputs.front()
+                                                   : std::to_string(number);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+CompileFile compiler(int optimisation) {
+  return [optimisation](const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics) {
+    CompileOptions options;
+    options.include_dirs = include_dirs;
+    options.optimisation = optimisation;
+    SourceManager sources;
+    Emitter emitter;
+    const CompileResult result = compile_file(path, options, sources, emitter);
+    for (const Diagnostic& d : in_source_order(emitter.all())) diagnostics << render_text(d, sources);
+    diagnostics.flush();
+    return result.module ? write_module(*result.module) : std::vector<std::byte>{};
+  };
+}
+
+/// What a rank does: its session, and the jobs in it. A worker's error ends the whole job.
+int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
+  try {
+    Session session(transport, options, compile, std::cout, std::cerr);
+    if (transport.is_server()) {
+      transport.serve_forever();
+      return exit_ok;
+    }
+    const int code = jobs(session);
+    transport.finish();
+    return code;
+  } catch (const SialError& error) {
+    if (transport.size() > 1) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
+    throw;
+  }
+}
+
+/// Ranks within this process. Errors are reported here.
+int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
+  try {
+    if (!arguments.simulated) return run_on_rank(*make_loopback(), options, compile, jobs);
+    int code = exit_ok;
+    run_simulated(simulation_options(arguments), [&](Transport& transport) {
+      const int mine = run_on_rank(transport, options, compile, jobs);
+      if (transport.rank() == 0) code = mine;
+    });
+    return code;
+  } catch (const JobAborted& aborted) {
+    std::cout.flush();
+    std::cerr << aborted.what() << std::endl;
+    return aborted.exit_code();
+  } catch (const SialError& error) {
+    std::cout.flush();
+    std::cerr << error_text(error, 0, 1) << std::endl;
+    return exit_code_of(error);
+  }
+}
+
+/// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only that
+/// job's; MPI ranks share one world, which an error while a job runs ends.
+int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Transport* mpi) {
+  const std::vector<BatchEntry> entries = read_batch(arguments.batch);
+  int worst = exit_ok;
+  const auto separator = [](const BatchEntry& entry) { std::cout << "=== " << entry.name << std::endl; };
+  if (mpi) {
+    return run_on_rank(*mpi, options, compile, [&](Session& session) {
+      for (const BatchEntry& entry : entries) {
+        if (mpi->rank() == 0) separator(entry);
+        worst = std::max(worst, session.run(make_job(entry.arguments)));
+      }
+      return worst;
+    });
+  }
+  for (const BatchEntry& entry : entries) {
+    separator(entry);
+    int code = exit_ok;
+    try {
+      const Job job = make_job(entry.arguments);
+      options.store.memory_per_rank = job.memory_per_rank;
+      code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
+    } catch (const SialError& error) {
+      std::cerr << error_text(error, 0, 1) << std::endl;
+      code = exit_code_of(error);
+    }
+    if (code != exit_ok) std::cout << "--- failed with exit code " << code << std::endl;
+    worst = std::max(worst, code);
+  }
+  return worst;
+}
+
+int run(Arguments& arguments, int argc, char** argv) {
+  SessionOptions options = arguments.session;
+  options.store.copy = arguments.store == "copy";
+  options.store.check = arguments.check;
+  options.store.deterministic = options.machine.deterministic;
+  options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
+  const CompileFile compile = compiler(arguments.optimisation);
+  const bool mpi = arguments.transport == "mpi" ||
+                   (arguments.transport.empty() && !arguments.simulated && (launched_ranks() > 1 || arguments.servers > 0));
+  if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, nullptr);
+  // The job is read before MPI starts, by every rank; what is wrong with it is said once.
+  std::optional<Job> job;
+  std::string problem;
+  int problem_code = exit_ok;
+  if (arguments.batch.empty()) {
+    try {
+      job = make_job(arguments.job);
+      options.store.memory_per_rank = job->memory_per_rank;
+    } catch (const SialError& error) {
+      problem = error_text(error, 0, 1);
+      problem_code = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
+    }
+  }
+  const auto one_job = [&](Session& session) { return session.run(*job); };
+  if (!mpi) {
+    if (!job) {
+      std::cerr << problem << std::endl;
+      return problem_code;
+    }
+    return run_in_process(arguments, options, compile, one_job);
+  }
+  MpiOptions mpi_options;
+  mpi_options.ranks_per_node = arguments.ranks_per_node;
+  mpi_options.servers = arguments.servers;
+  if (!arguments.network.empty()) {
+    NetworkModel& network = mpi_options.network.emplace();
+    for (const auto& [key, value] : key_values(arguments.network)) {
+      if (key == "latency") network.latency = quantity(value);
+      else if (key == "bandwidth") network.bandwidth = quantity(value);
+      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, arguments.network), "known: latency, bandwidth");
+    }
+  }
+  const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
+  if (!arguments.batch.empty()) return run_batch(arguments, options, compile, transport.get());
+  if (!job) transport->abort_job(problem, problem_code);
+  return run_on_rank(*transport, options, compile, one_job);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string blas = prepare_blas();
+  Arguments arguments;
+  CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4");
+  add_job_options(app, arguments.job);
+  app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2")->check(CLI::Range(0, 2));
+  app.add_option("--store", arguments.store, "share, or copy: every get and put copies")->check(CLI::IsMember({"share", "copy"}));
+  app.add_flag("--check,!--no-check", arguments.check, "check the phase rule of remote arrays while running");
+  app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));
+  app.add_flag("--deterministic", arguments.session.machine.deterministic, "bitwise equal results for an equal layout");
+  app.add_option("--kernels", arguments.session.kernels, "block kernels: reference or blas");
+  app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
+  app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
+  app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);
+  app.add_option("--servers", arguments.servers, "ranks that only serve blocks")->check(CLI::NonNegativeNumber);
+  app.add_option("--simulate-network", arguments.network, "latency=50us,bandwidth=7GB/s between nodes");
+  app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
+  app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
+  app.add_flag("--version", arguments.version, "print the version");
+  app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
+  try {
+    app.parse(argc, argv);
+    arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
+    if (arguments.version) {
+      std::cout << "sialrun " << sialx_version << '\n';
+      if (arguments.verbose) std::cout << blas << '\n';
+      return exit_ok;
+    }
+    return run(arguments, argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "error: " << error.what() << "\n  hint: sialrun --help lists the options\n";
+    return exit_usage_or_io;
+  } catch (const SialError& error) {
+    std::cerr << error_text(error, 0, 1) << std::endl;
+    return exit_code_of(error);
+  }
+}
