@@ -114,7 +114,7 @@ void show_diagnostics(const Emitter& emitter, const SourceManager& sources, bool
 
 bool main_file_missing(const Emitter& emitter) {
   for (const Diagnostic& d : emitter.all())
-    if (d.code == Code::E_FILE) return true;
+    if (d.code == Code::E_FILE && d.span.file < 0) return true;
   return false;
 }
 

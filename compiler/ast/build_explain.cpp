@@ -362,6 +362,8 @@ class Explainer {
       if (!open.empty() && !at_end() && (is_number(t) || t == L::STAR || t == L::COLON || is_operator(t) || t == L::LPAREN || t == L::STRING))
         return say(Code::E_DIMENSION, line_.span(at_), "a dimension is the name of an index",
                    "declare an index with the range that is meant, and use its name");
+      if (!open.empty() && (t == L::COMMA || t == L::RBRACK))
+        return say(Code::E_DIMENSION, line_.span(at_), "the name of an index is missing here");
       if (t == L::COMMA && open.empty())
         return say(Code::E_SYNTAX, line_.span(at_), "one line declares one array", "declare the next array on the next line");
     }

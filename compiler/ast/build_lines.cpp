@@ -204,7 +204,7 @@ class LineReader {
   }
   std::string expected_end(LineRule rule) const {
     for (auto f = frames_.rbegin(); f != frames_.rend(); ++f)
-      if (rule_of_line(words(f->kind).closer) == rule) return closer_text(*f);
+      if (rule_of_line(words(f->kind).closer) == rule && !f->names.empty()) return closer_text(*f);
     return {};
   }
 
@@ -226,6 +226,11 @@ class LineReader {
 
   bool misplaced_declaration(const LineView& view) {
     const bool proc = view.type(0) == L::PROC;
+    if (proc && in_procedure() && !procedure_closed_later()) {
+      std::size_t outer = frames_.size() - 1;
+      while (frames_[outer].kind != Kind::proc) --outer;
+      close_above(outer - 1, view.whole(), view.lower(0));
+    }
     Frame* scope = &frames_.front();
     for (Frame& f : frames_)
       if (f.kind == Kind::proc) scope = &f;
@@ -407,6 +412,18 @@ class LineReader {
       if (!frame.names.empty() && names_in(view) != frame.names) continue;
       depth += first == words(frame.kind).opener ? 1 : -1;
       if (depth < 0) return true;
+    }
+    return false;
+  }
+
+  /// Whether the open procedure has an end of its own further down.
+  bool procedure_closed_later() const {
+    std::string name;
+    for (const Frame& f : frames_)
+      if (f.kind == Kind::proc && !f.names.empty()) name = f.names.front();
+    for (std::size_t k = at_ + 1; k < lines_.size(); ++k) {
+      const LineView view(lines_[k], sources_, file_);
+      if (view.type(0) == L::ENDPROC && (name.empty() || view.lower(1) == name)) return true;
     }
     return false;
   }

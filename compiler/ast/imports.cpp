@@ -109,16 +109,18 @@ class Loader {
         if (fs::is_regular_file(candidate, ignored)) return candidate;
       }
     }
+    if (fs::is_directory(wanted, ignored)) {
+      emitter_.report(Code::E_FILE, import.span, fmt::format("`{}` is a directory", import.path), "name a file in it");
+      return std::nullopt;
+    }
     std::string hint = "name its directory with -I, or in the environment variable SIALPATH";
     Diagnostic& d = emitter_.report(Code::E_IMPORT, import.span, fmt::format("the file `{}` is not found", import.path), hint);
-    if (!searched.empty()) {
-      std::string list;
-      for (const fs::path& directory : searched) {
-        const std::string name = fmt::format("`{}`", directory.string());
-        if (list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
-      }
-      d.notes.push_back({{}, "searched in the working directory, and in " + list});
+    std::string list;
+    for (const fs::path& directory : searched) {
+      const std::string name = fmt::format("`{}`", directory.string());
+      if (directory != "." && list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
     }
+    if (!searched.empty()) d.notes.push_back({{}, "searched in the working directory" + (list.empty() ? "" : ", " + list)});
     return std::nullopt;
   }
 

@@ -35,20 +35,34 @@ std::size_t display_width(std::string_view line, std::size_t bytes) {
   return width + (bytes > line.size() ? bytes - line.size() : 0);
 }
 
-/// The line as shown: tabs expanded, control bytes and invalid UTF-8 replaced.
+/// Length of the UTF-8 sequence that begins at `i`, 0 when it is none.
+std::size_t sequence_length(std::string_view line, std::size_t i) {
+  const auto c = static_cast<unsigned char>(line[i]);
+  const std::size_t n = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+  for (std::size_t k = 1; k < n; ++k)
+    if (i + k >= line.size() || !continues_character(line[i + k])) return 0;
+  return n;
+}
+
+/// The line as shown: tabs expanded, control bytes and bytes that are no UTF-8 replaced.
 std::string shown(std::string_view line) {
   std::string out;
   std::size_t width = 0;
-  for (char c : line) {
-    if (c == '\t') {
-      const std::size_t n = tab_width - width % tab_width;
-      out.append(n, ' ');
-      width += n;
+  for (std::size_t i = 0; i < line.size();) {
+    const std::size_t n = sequence_length(line, i);
+    const auto u = static_cast<unsigned char>(line[i]);
+    if (line[i] == '\t') {
+      const std::size_t blanks = tab_width - width % tab_width;
+      out.append(blanks, ' ');
+      width += blanks;
     } else {
-      const auto u = static_cast<unsigned char>(c);
-      out += (u < 0x20 || u == 0x7F) ? '?' : c;
-      if (!continues_character(c)) ++width;
+      if (n == 0 || u < 0x20 || u == 0x7F)
+        out += '?';
+      else
+        out += line.substr(i, n);
+      ++width;
     }
+    i += std::max<std::size_t>(n, 1);
   }
   return out;
 }

@@ -18,9 +18,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def rows(path, macro, pattern):
-    text = (ROOT / path).read_text()
-    return set(re.findall(rf"^{macro}\({pattern}", text, re.M))
+def rows(glob, macro, pattern):
+    return set(re.findall(rf"^{macro}\({pattern}", all_text(glob), re.M))
 
 
 def all_text(*globs):
@@ -47,7 +46,7 @@ def main():
     missing = []
 
     goldens = all_text("tests/lang/**/*.expected")
-    for code in sorted(rows("compiler/diag/diagnostics.def", "DIAGNOSTIC", r"\s*\w+,\s*\"([EW]-[A-Z0-9-]+)\"")):
+    for code in sorted(rows("compiler/diag/diagnostics_*.def", "DIAGNOSTIC", r"\s*\w+,\s*\"([EW]-[A-Z0-9-]+)\"")):
         if f"[{code}]" not in goldens:
             missing.append(f"diagnostic {code}: no golden message under tests/lang shows it")
 
