@@ -35,9 +35,9 @@ class BlockDomain {
     bool live = true;
     int depth = 0;                       // ifs around this point
     const ast::Stmt* pardo = nullptr;
-    std::vector<TempState> temps;        // by symbol
-    std::vector<bool> fetched;           // by symbol: perhaps fetched, put or written since the last barrier
-    std::vector<bool> restored;          // by symbol: perhaps restored since the last barrier
+    std::vector<TempState> temps;        // by slot
+    std::vector<bool> fetched;           // by slot of remote arrays: perhaps fetched, put or written since the last barrier
+    std::vector<bool> restored;          // likewise: perhaps restored since the last barrier
     std::vector<PutRecord> puts;         // since the last barrier, in pardos
 
     bool operator==(const State&) const = default;
@@ -67,13 +67,20 @@ class BlockDomain {
     }
   };
 
-  BlockDomain(const CheckedProgram& program, Emitter& emitter) : program_(program), emitter_(emitter) {}
+  // States are copied at every branch, so temps and remote arrays get dense slots of their own.
+  BlockDomain(const CheckedProgram& program, Emitter& emitter) : program_(program), emitter_(emitter), slots_(program.symbols.size()) {
+    for (const Symbol& s : program.symbols) {
+      if (s.kind != SymbolKind::array) continue;
+      if (s.array_kind == ast::ArrayKind::temp) slots_[static_cast<std::size_t>(s.id)] = temps_++;
+      else if (remote(s)) slots_[static_cast<std::size_t>(s.id)] = remotes_++;
+    }
+  }
 
   State start() const {
     State s;
-    s.temps.resize(program_.symbols.size());
-    s.fetched.resize(program_.symbols.size());
-    s.restored.resize(program_.symbols.size());
+    s.temps.resize(temps_);
+    s.fetched.resize(remotes_);
+    s.restored.resize(remotes_);
     return s;
   }
 
@@ -86,7 +93,7 @@ class BlockDomain {
     }
     if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
       const Symbol& item = program_.symbol_of(persistent->item);
-      if (persistent->restore && item.kind == SymbolKind::array && remote(item)) s.restored[static_cast<std::size_t>(item.id)] = true;
+      if (persistent->restore && item.kind == SymbolKind::array && remote(item)) s.restored[slot(item)] = true;
       return;
     }
     for (const Access& access : accesses(program_, stmt)) visit(stmt, access, s);
@@ -123,6 +130,8 @@ class BlockDomain {
   void returned(const ast::Stmt&, const State& before, State& s) { restore(before, s, false); }
 
  private:
+  std::size_t slot(const Symbol& array) const { return slots_[static_cast<std::size_t>(array.id)]; }
+
   static void restore(const State& before, State& s, bool temps) {
     s.depth = before.depth;
     s.pardo = before.pardo;
@@ -136,7 +145,7 @@ class BlockDomain {
   }
 
   void visit_temp(const ast::Stmt& stmt, const Access& access, const Symbol& array, State& s) {
-    TempState& temp = s.temps[static_cast<std::size_t>(array.id)];
+    TempState& temp = s.temps[slot(array)];
     if (access.read && temp.written != Written::yes) {
       const bool never = temp.written == Written::no;
       const bool perhaps = temp.branch && s.depth <= temp.depth;  // a read under another condition may well agree with the first
@@ -157,7 +166,7 @@ class BlockDomain {
   }
 
   void visit_remote(const ast::Stmt& stmt, const Access& access, const Symbol& array, State& s) {
-    const auto slot = static_cast<std::size_t>(array.id);
+    const std::size_t slot = this->slot(array);
     const bool served = array.array_kind == ast::ArrayKind::served;
     if (access.fetch) {
       if (s.restored[slot] && reported_.emplace(access.span.begin, access.array).second)
@@ -208,6 +217,8 @@ class BlockDomain {
 
   const CheckedProgram& program_;
   Emitter& emitter_;
+  std::vector<std::size_t> slots_;  // by symbol
+  std::size_t temps_ = 0, remotes_ = 0;
   std::set<std::pair<std::uint32_t, SymbolId>> reported_;
   std::set<std::pair<const ast::Stmt*, const ast::Stmt*>> phases_;
 };

@@ -45,7 +45,7 @@ SymbolId Checker::check_label(const ast::Name& name, bool as_simple, Span span, 
     if (declared.index_kind == ast::IndexKind::simple)
       hint = fmt::format("`(index){}` selects by the segment number", used.text);
     else
-      hint = fmt::format("an {} is needed here, like `{}`", index_word(declared.index_kind), declared.text);
+      hint = fmt::format("{} is needed here, like `{}`", an_index_word(declared.index_kind), declared.text);
     Diagnostic& d = report(Code::E_KIND, span,
                            fmt::format("dimension {} of `{}` is declared with the {} `{}`, but `{}` is {}", dimension + 1,
                                        symbol(array).text, index_word(declared.index_kind), declared.text, name.text,
@@ -138,8 +138,8 @@ SymbolId Checker::check_region(const ast::Region& region) {
   const SymbolId array = resolve_array(region.array, "a region belongs to");
   bool ok = array != no_symbol;
   for (const ast::SegRange& range : region.ranges) {
-    if (!want_int(*range.lo, "a region's bounds are")) ok = false;
-    if (!want_int(*range.hi, "a region's bounds are")) ok = false;
+    if (!want_int(*range.lo, "a region's bound is")) ok = false;
+    if (!want_int(*range.hi, "a region's bound is")) ok = false;
     const auto* lo = std::get_if<ast::IntLit>(&range.lo->node);
     const auto* hi = std::get_if<ast::IntLit>(&range.hi->node);
     if (lo && hi && lo->value > hi->value) {
@@ -153,7 +153,7 @@ SymbolId Checker::check_region(const ast::Region& region) {
   if (!a.contiguous || a.array_kind != ast::ArrayKind::local) {
     Diagnostic& d = report(Code::E_NOT_CONTIGUOUS, region.array.span,
                            fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
-                           "select a block by index names");
+                           "declare it `contiguous local`, or select its blocks by index names");
     note(d, array);
     return no_symbol;
   }

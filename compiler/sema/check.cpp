@@ -43,6 +43,10 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
   const Lookup lookup = table_.find(module_, use.name);
   if (lookup.found.size() == 1) return bind_name(use, lookup.found.front());
   if (!reported_names_.emplace(module_, use.name).second) return no_symbol;  // one message per name and module
+  if (lookup.found.empty() && std::any_of(table_.imports(module_).begin(), table_.imports(module_).end(), [&](int m) {
+        return reported_names_.count({m, use.name}) > 0;
+      }))
+    return no_symbol;  // its declaration in the imported file was refused
   if (lookup.found.size() > 1) {
     const Symbol& first = symbol(lookup.found.front());
     const std::string& program_name = compilation_.modules[static_cast<std::size_t>(first.module)]->name.text;
@@ -110,12 +114,12 @@ std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const
   for (const auto& module : compilation.modules)
     if (!module->statements.empty() || &module == &compilation.modules.back()) program->bodies.push_back(module.get());
   sema::check_calls(*program, checker.routines(), emitter);
-  sema::warn_unused(*program, checker.routines(), emitter);
   // The rest reads the decisions of the checks, which are complete only when nothing was refused. Warnings made errors by
   // -Werror do not count here.
   const bool sound = std::none_of(emitter.all().begin(), emitter.all().end(),
                                   [](const Diagnostic& d) { return row_of(d.code).severity == Severity::error; });
   if (sound) {
+    sema::warn_unused(*program, checker.routines(), emitter);
     sema::follow_ranks(*program, emitter);
     sema::follow_blocks(*program, emitter);
     sema::warn_patterns(*program, options, emitter);

@@ -177,7 +177,7 @@ class Checker {
   const ast::Body* body_ = nullptr;                      // innermost statement list
   std::unordered_map<const ast::Expr*, Mask> masks_;
   std::unordered_map<const ast::Expr*, BlockInfo> blocks_;
-  std::set<std::pair<int, std::string>> reported_names_; // undeclared or ambiguous, by module
+  std::set<std::pair<int, std::string>> reported_names_;  // undeclared, ambiguous or badly declared, by module
 };
 
 }  // namespace sial::sema

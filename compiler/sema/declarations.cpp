@@ -33,7 +33,6 @@ std::optional<ClassicBound> classic_bound(std::string_view name) {
 void Checker::check_module(int position) {
   module_ = position;
   const ast::Module& module = *compilation_.modules[static_cast<std::size_t>(position)];
-  reported_names_.clear();
   if (Symbol* program = add_symbol(SymbolKind::program, module.name, nullptr)) table_.add(*program);
   for (int m = 0; m < position; ++m) {
     const ast::Module& other = *compilation_.modules[static_cast<std::size_t>(m)];
@@ -165,7 +164,7 @@ bool Checker::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, Bou
   value.literal = int32(literal, bound.span);
   if (emitter_.error_count() != before) return false;
   if (kind != ast::IndexKind::simple && literal < 1) {
-    report(Code::E_RANGE_NEG, bound.span, fmt::format("an {} counts segments from 1, {} is not one of them", index_word(kind), literal),
+    report(Code::E_RANGE_NEG, bound.span, fmt::format("{} counts segments from 1, {} is not one of them", an_index_word(kind), literal),
            "only `index` ranges may begin at zero or below");
     return false;
   }

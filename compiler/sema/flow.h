@@ -31,14 +31,16 @@ class FlowWalker {
   using State = typename Domain::State;
   FlowWalker(const CheckedProgram& program, Domain& domain) : program_(program), domain_(domain) {}
 
-  /// Walks the bodies of all modules in execution order.
-  void run(State state) {
+  /// Walks the bodies of all modules in execution order. False: the program is so entangled that the walk was given up.
+  bool run(State state) {
     for (const ast::Module* module : program_.bodies) walk(module->statements, state);
+    return steps_ < max_steps;
   }
 
  private:
   static constexpr std::size_t max_entries = 8;   // distinct entry states per procedure
   static constexpr int max_passes = 16;           // per loop; lattices are flat, so this is never reached in practice
+  static constexpr long max_steps = 20'000'000;   // statements walked; real programs need a few hundred thousand
   struct Exits { bool any = false; State state{}; };
   struct Entry { State entry, exit; };
   struct Memo { std::vector<Entry> entries; bool active = false; };
@@ -52,7 +54,7 @@ class FlowWalker {
 
   void walk(const ast::Body& body, State& state) {
     for (const ast::StmtPtr& stmt : body) {
-      if (!state.live) return;
+      if (!state.live || ++steps_ >= max_steps) return;
       step(*stmt, state);
     }
   }
@@ -165,6 +167,7 @@ class FlowWalker {
   const CheckedProgram& program_;
   Domain& domain_;
   std::unordered_map<SymbolId, Memo> memos_;
+  long steps_ = 0;
   Exits* loop_exits_ = nullptr;
   Exits* returns_ = nullptr;
 };

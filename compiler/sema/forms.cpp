@@ -228,7 +228,11 @@ bool Checker::product_form(const Target& target, const ast::Expr& value, const a
       for (const Label& label : shared) summed += (summed.empty() ? "" : ",") + symbol(label.index).text;
       message = fmt::format("summing over `{}` does not leave the target's indices", summed);
     }
-    index_set_error(target, value, free, std::move(message), {});
+    const bool element = l.all_simple != r.all_simple;
+    index_set_error(target, value, free, std::move(message),
+                    element ? fmt::format("to scale by the element of `{}`, store it in a scalar first",
+                                          symbol(l.all_simple ? l.array : r.array).text)
+                            : "");
     return false;
   }
   if (binary.op == ast::BinaryOp::multiply && shared.empty())

@@ -214,7 +214,10 @@ void follow_ranks(CheckedProgram& program, Emitter& emitter) {
   RankDomain domain(program);
   RankDomain::State start;
   start.levels.assign(program.symbols.size(), same);
-  FlowWalker<RankDomain>(program, domain).run(std::move(start));
+  if (!FlowWalker<RankDomain>(program, domain).run(std::move(start))) {
+    for (auto& [stmt, info] : program.pardos) info.rank_dependent = true;
+    return;
+  }
   for (const ast::Stmt* pardo : domain.dependent()) program.pardos.at(pardo).rank_dependent = true;
   std::vector<std::pair<const ast::Stmt*, const ast::Relation*>> places(domain.divided().begin(), domain.divided().end());
   std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first->id < b.first->id; });

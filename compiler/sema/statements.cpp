@@ -94,8 +94,8 @@ void Checker::check_node(const ast::Stmt&, const ast::Allocate& allocate) {
   if (!allocate.selector) return;
   if (allocate.selector->size() != array.dims.size()) {
     Diagnostic& d = report(Code::E_RANK, allocate.array.span,
-                           fmt::format("`{}` has {} dimensions, {} entries are given", array.text, array.dims.size(),
-                                       allocate.selector->size()),
+                           fmt::format("`{}` has {} dimension{}, {} given", array.text, array.dims.size(), array.dims.size() == 1 ? "" : "s",
+                                       allocate.selector->size() == 1 ? "1 entry is" : fmt::format("{} entries are", allocate.selector->size())),
                            "one index or `*` per dimension");
     note(d, id);
     return;

@@ -14,6 +14,11 @@ const char* index_word(ast::IndexKind kind) {
   return "index";
 }
 
+std::string an_index_word(ast::IndexKind kind) {
+  const std::string word = index_word(kind);
+  return (word.front() == 'a' || word.front() == 'i' ? "an " : "a ") + word;
+}
+
 std::string array_word(const Symbol& array) {
   const std::string prefix = array.contiguous && array.array_kind == ast::ArrayKind::local ? "contiguous " : "";
   switch (array.array_kind) {
@@ -31,10 +36,7 @@ std::string describe(const Symbol& symbol) {
     case SymbolKind::program: return "the program's name";
     case SymbolKind::scalar: return "a scalar";
     case SymbolKind::int_: return symbol.predefined ? "a predefined int" : "an int";
-    case SymbolKind::index: {
-      const std::string word = index_word(symbol.index_kind);
-      return (word.front() == 'a' || word.front() == 'i' ? "an " : "a ") + word;
-    }
+    case SymbolKind::index: return an_index_word(symbol.index_kind);
     case SymbolKind::subindex: return "a subindex";
     case SymbolKind::array: return "a " + array_word(symbol) + " array";
     case SymbolKind::special: return "a special";

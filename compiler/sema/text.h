@@ -19,8 +19,9 @@ struct Label {
 std::string describe(const Symbol& symbol);
 /// "temp", "contiguous local".
 std::string array_word(const Symbol& array);
-/// "aoindex".
+/// "aoindex", and "an aoindex".
 const char* index_word(ast::IndexKind kind);
+std::string an_index_word(ast::IndexKind kind);
 /// "=", "+=".
 const char* op_word(ast::AssignOp op);
 /// "[i,(index)j]".
