@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <limits>
+#include <cmath>
 
 #include "compiler/sema/checker.h"
 
@@ -366,9 +366,13 @@ void Checker::check_relation(const ast::Relation& relation) {
   }
   const bool mixed = ((l & number) && is(r, may_scalar)) || ((r & number) && is(l, may_scalar));
   const ast::Expr& integer = (l & number) ? *relation.left : *relation.right;
+  const auto* real = std::get_if<ast::RealLit>(&strip((l & number) ? *relation.right : *relation.left).node);
+  const bool whole = real && real->value == std::floor(real->value) && !std::holds_alternative<ast::IntLit>(strip(integer).node);
   report(Code::E_COMPARE, relation.span,
          fmt::format("cannot compare {} with {}", type_words(*relation.left, l), type_words(*relation.right, r)),
-         mixed ? real_form(integer) : "scalars are compared with scalars, ints and indices with ints and indices");
+         mixed && whole ? fmt::format("write {:.0f}", real->value)
+         : mixed        ? real_form(integer)
+                        : "scalars are compared with scalars, ints and indices with ints and indices");
 }
 
 }  // namespace sial::sema
