@@ -56,9 +56,7 @@ def cyclic(start, n):
     counter, out = np.float32(start), []
     for _ in range(n):
         out.append(float(counter))
-        counter = np.float32(counter + np.float32(1.0))
-        if counter > 20:
-            counter = np.float32(1.0)
+        counter = np.float32(1.0) if counter == 20 else np.float32(counter + np.float32(1.0))
     return out
 
 
