@@ -187,6 +187,7 @@ class CallGraph {
   static const char* word(const ast::Stmt& stmt, CollectiveKind kind) {
     switch (kind) {
       case CollectiveKind::pardo: return "pardo";
+      case CollectiveKind::section: return "section";
       case CollectiveKind::barrier: return std::get<ast::Barrier>(stmt.node).server ? "server_barrier" : "sip_barrier";
       case CollectiveKind::create: return "create";
       case CollectiveKind::erase: return std::get<ast::Delete>(stmt.node).destroy ? "destroy" : "delete";
@@ -201,7 +202,7 @@ class CallGraph {
   static Code code(CollectiveKind kind) {
     switch (kind) {
       case CollectiveKind::pardo: return Code::E_PARDO_NEST;
-      case CollectiveKind::barrier: return Code::E_PARDO_BARRIER;
+      case CollectiveKind::section: case CollectiveKind::barrier: return Code::E_PARDO_BARRIER;
       case CollectiveKind::create: case CollectiveKind::erase: return Code::E_PARDO_CREATE;
       case CollectiveKind::broadcast: case CollectiveKind::persistent: return Code::E_PARDO_COLLECTIVE;
       case CollectiveKind::collective: case CollectiveKind::assert_same: return Code::W_PARDO_COLLECTIVE;
@@ -212,6 +213,7 @@ class CallGraph {
   static const char* remedy(CollectiveKind kind) {
     switch (kind) {
       case CollectiveKind::pardo: return "name all indices in one pardo, or make the inner loop a `do`";
+      case CollectiveKind::section: return "a section ends like a barrier: put it behind `endpardo`";
       case CollectiveKind::barrier: return "put the barrier behind `endpardo`; workers are in different iterations here";
       default: return "all workers must reach it together: put it behind `endpardo`";
     }

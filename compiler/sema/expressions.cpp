@@ -231,6 +231,9 @@ Mask Checker::infer_product(const ast::Expr& e, const ast::Binary& binary, Mask 
     const BlockInfo &a = block_info(*binary.left), &b = block_info(*binary.right);
     std::vector<Label> shared, free;
     if (!contraction_labels(a, b, e.span, shared, free)) return 0;
+    if (free.empty() && (!no_sub_block(a, std::get<ast::BlockExpr>(binary.left->node).block) ||
+                         !no_sub_block(b, std::get<ast::BlockExpr>(binary.right->node).block)))
+      return 0;
     return may_block | (free.empty() ? may_scalar : 0);
   }
   if (is(l, may_block) || is(r, may_block)) {

@@ -20,7 +20,7 @@ struct CallSite {
   const ast::Stmt* pardo;              // pardo of this routine around the call, or null
 };
 
-enum class CollectiveKind { pardo, barrier, create, erase, collective, assert_same, broadcast, persistent };
+enum class CollectiveKind { pardo, section, barrier, create, erase, collective, assert_same, broadcast, persistent };
 
 /// A statement that all workers must reach together.
 struct CollectiveUse { const ast::Stmt* stmt; CollectiveKind kind; const ast::Stmt* pardo; };

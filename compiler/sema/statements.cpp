@@ -33,7 +33,8 @@ void Checker::check_node(const ast::Stmt&, const ast::If& branch) {
 
 void Checker::check_node(const ast::Stmt&, const ast::GpuSection& section) { check_body(section.body); }
 
-void Checker::check_node(const ast::Stmt&, const ast::Section& section) {
+void Checker::check_node(const ast::Stmt& section_stmt, const ast::Section& section) {
+  collective_use(section_stmt, CollectiveKind::section);
   for (const ast::StmtPtr& stmt : section.body)
     if (!std::holds_alternative<ast::PardoLoop>(stmt->node))
       report(Code::E_SECTION, stmt->header_span, "a section holds pardo loops only", "move the statement out of the section");
@@ -306,7 +307,11 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Persistent& persisten
   note(d, id);
 }
 
-void Checker::check_node(const ast::Stmt&, const ast::GpuOp& op) { check_argument(op.arg, nullptr); }
+void Checker::check_node(const ast::Stmt&, const ast::GpuOp& op) {
+  check_argument(op.arg, nullptr);
+  if (std::holds_alternative<ast::Region>(op.arg.node) || std::holds_alternative<ast::RealLit>(op.arg.node))
+    report(Code::E_ARG, op.arg.span, "only a block, a scalar or a whole array can be kept on a device");
+}
 
 void Checker::check_node(const ast::Stmt&, const ast::AssignName& assign) {
   const SymbolId id = resolve(assign.target, {SymbolKind::scalar, SymbolKind::int_});
