@@ -34,7 +34,7 @@ class Decoder {
     m.n_scalar_registers = wire_.n_scalar_registers();
     rows(wire_.files(), m.files, [&](const flatbuffers::String* s) { return text(s); });
     rows(wire_.strings(), m.strings, [&](const flatbuffers::String* s) { return text(s); });
-    rows(wire_.reals(), m.reals, [](double x) { return x; });
+    reals(wire_.reals(), m.reals);
     rows(wire_.ints(), m.ints, [&](const siox::IntVar* r) {
       return IntVar{text(r->name()), flag(r->predefined(), "predefined"), r->initial()};
     });
@@ -115,6 +115,14 @@ class Decoder {
     spend(std::size_t{wire->size()} * 4);  // an element takes at least four bytes of the file
     out.reserve(wire->size());
     for (flatbuffers::uoffset_t i = 0; i < wire->size(); ++i) out.push_back(make(wire->Get(i)));
+  }
+
+  // The elements of a vector are the one thing whose alignment the FlatBuffers verifier leaves unchecked.
+  void reals(const flatbuffers::Vector<double>* wire, std::vector<double>& out) {
+    if (wire == nullptr) return;
+    spend(std::size_t{wire->size()} * sizeof(double));
+    out.resize(wire->size());
+    if (!out.empty()) std::memcpy(out.data(), wire->Data(), out.size() * sizeof(double));
   }
 
   template <class WireArray>
