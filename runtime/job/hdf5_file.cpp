@@ -38,6 +38,12 @@ std::string last_error() {
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, visit, &text);
+  // Failures of the system carry its words in quotes, among file descriptors and addresses.
+  constexpr std::string_view mark = "error message = '";
+  if (std::size_t at = text.find(mark); at != std::string::npos) {
+    text.erase(0, at + mark.size());
+    text.erase(text.find('\''));
+  }
   return text.empty() ? std::string("unknown HDF5 error") : text;
 }
 
