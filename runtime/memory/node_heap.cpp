@@ -52,7 +52,7 @@ void NodeHeap::accept_returned(Arena& a) {
     Chunk* c = chunk(at);
     at = c->next;
     push(a, c);
-    a.freed_since_merge = 1;
+    a.freed_since_merge += c->bytes;
   }
 }
 
@@ -153,13 +153,16 @@ Chunk* NodeHeap::take(int index, std::uint64_t bytes, std::string* reason) {
   }
   if (c) a.hits.fetch_add(1, std::memory_order_relaxed);
   if (!c) c = take_fresh(a, index, bytes, reason);
-  if (!c) c = take_larger(a, index, bytes);
-  if (!c && a.freed_since_merge) {
+  // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole arena.
+  const auto after_merge = [&] {
     merge_neighbours(a, index);
-    c = take_listed(a, bytes);
-    if (!c) c = take_larger(a, index, bytes);
+    c = take_larger(a, index, bytes);
+    if (!c) c = take_listed(a, bytes);
     if (!c) c = take_fresh(a, index, bytes, reason);
-  }
+  };
+  if (!c && a.freed_since_merge >= bytes_per_arena_ / 16) after_merge();
+  if (!c) c = take_larger(a, index, bytes);
+  if (!c && a.freed_since_merge > 0) after_merge();
   if (!c) return nullptr;
   c->free = 0;
   const std::int64_t used = a.in_use.fetch_add(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed) + static_cast<std::int64_t>(c->bytes);
@@ -198,7 +201,7 @@ void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
   a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
   if (index == own && a.lock.try_lock()) {
     push(a, c);
-    a.freed_since_merge = 1;
+    a.freed_since_merge += c->bytes;
     a.lock.unlock();
     return;
   }

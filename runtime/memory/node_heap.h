@@ -77,7 +77,7 @@ class NodeHeap {
   struct alignas(64) Arena {
     std::atomic<std::uint64_t> returned;  // freed by other ranks; their only access to the arena
     alignas(64) SpinLock lock;            // guards the rest
-    std::uint32_t freed_since_merge;
+    std::uint64_t freed_since_merge;      // bytes
     std::uint64_t top, committed;         // bytes from the arena's start
     std::atomic<std::int64_t> requests, hits, in_use, high_water, uncounted;
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk

@@ -13,7 +13,7 @@ namespace sial {
 /// First byte of each request; the work queue's messages begin with another.
 inline constexpr std::byte store_message{0x42};
 
-enum class RequestKind : std::uint8_t { get = 1, put, accumulate, fill, increment, scale, node_advanced, transfer, drop, list, apply_contributions };
+enum class RequestKind : std::uint8_t { get = 1, put, accumulate, fill, increment, scale, node_advanced, transfer, drop, list, apply_contributions, announce };
 
 struct RequestHeader {
   std::byte tag = store_message;
@@ -24,6 +24,7 @@ struct RequestHeader {
   double value = 0;                   // fill, increment, scale
   std::uint64_t to_array = 0;         // transfer
   std::uint32_t to_generation = 0;
+  char name[48] = {};                 // announce: of the array, for messages; cut off if longer
   Access access;
 };
 

@@ -33,18 +33,18 @@ NodeBlocks::Config on_helper(NodeBlocks::Config config) {
 
 }  // namespace
 
-StoreService::StoreService(Transport& transport, WorkQueue* queue, NodeHeap& heap, Directory& directory, NodeBlocks::Config config,
-                           const ArrayNames& names)
-    : heap_(heap),
+StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory, NodeBlocks::Config config,
+                           ArrayNames& names)
+    : heap_(std::move(heap)),
       arena_(config.arena),
       names_(names),
       queue_(queue),
-      blocks_(transport, heap, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); }) {}
+      blocks_(transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); }) {}
 
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {
   const RequestHeader request = read_request(header);
   SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements", bytes, request.size);
-  Chunk* c = heap_.allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); });
+  Chunk* c = heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); });
   return {reinterpret_cast<std::byte*>(c->data()), bytes};
 }
 
@@ -55,7 +55,7 @@ Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payloa
     case RequestKind::scale: return blocks_.scale(r.key, r.size, r.value, r.access);
     default: break;
   }
-  Chunk* arrived = r.size == 0 ? heap_.allocate(arena_, 0, [&] { return names_.block(r.key); }) : Chunk::of(payload.data());
+  Chunk* arrived = r.size == 0 ? heap_->allocate(arena_, 0, [&] { return names_.block(r.key); }) : Chunk::of(payload.data());
   if (r.kind == RequestKind::put) return blocks_.put_chunk(r.key, arrived, r.access);
   return blocks_.accumulate(r.key, r.size, arrived->data(), arrived, r.access);
 }
@@ -86,12 +86,13 @@ Reply StoreService::serve(int, std::span<const std::byte> header, std::span<std:
       reply.outcome = blocks_.lease(r.key, r.size, r.access, c);
       if (!c) break;
       return {to_bytes(reply), std::as_bytes(std::span(c->data(), static_cast<std::size_t>(c->doubles))),
-              [this, c] { heap_.drop_reference(c, arena_); }};
+              [heap = heap_, c, arena = arena_] { heap->drop_reference(c, arena); }};
     }
     case RequestKind::node_advanced: blocks_.node_advanced(r.key.array, r.key.generation); break;
     case RequestKind::transfer: blocks_.transfer(r.key.array, r.key.generation, r.to_array, r.to_generation, r.move); break;
     case RequestKind::drop: blocks_.drop(r.key.array, r.key.generation); break;
     case RequestKind::apply_contributions: blocks_.apply_contributions(); break;
+    case RequestKind::announce: names_.set(r.key.array, r.name); break;
     case RequestKind::list: return list(r);
     default: reply.outcome = modify(r, payload);
   }

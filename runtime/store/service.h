@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -30,7 +31,7 @@ std::string block_name(const std::string& array, const BlockIndex& block);
 
 class StoreService final : public Service {
  public:
-  StoreService(Transport& transport, WorkQueue* queue, NodeHeap& heap, Directory& directory, NodeBlocks::Config config, const ArrayNames& names);
+  StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory, NodeBlocks::Config config, ArrayNames& names);
   std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
   Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
   std::int64_t served() const { return served_.load(std::memory_order_relaxed); }
@@ -39,9 +40,9 @@ class StoreService final : public Service {
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
   Reply list(const RequestHeader& request);
 
-  NodeHeap& heap_;
+  std::shared_ptr<NodeHeap> heap_;
   int arena_;
-  const ArrayNames& names_;
+  ArrayNames& names_;
   WorkQueue* queue_;
   NodeBlocks blocks_;
   std::atomic<std::int64_t> served_{0};

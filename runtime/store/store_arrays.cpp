@@ -25,6 +25,15 @@ void StoreImpl::control(int node, RequestHeader request) {
   transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, {}, Priority::demand)->wait();
 }
 
+void StoreImpl::announce(int node, std::uint64_t array, const std::string& array_name) {
+  if (node == transport_.node()) return;
+  RequestHeader request;
+  request.kind = RequestKind::announce;
+  request.key.array = array;
+  array_name.copy(request.name, sizeof(request.name) - 1);
+  control(node, request);
+}
+
 std::vector<ListedBlock> StoreImpl::list(int node, std::uint64_t array, std::uint32_t generation) const {
   if (node == transport_.node()) return node_->list(array, generation);
   std::vector<ListedBlock> all;
@@ -159,6 +168,7 @@ void StoreImpl::drop_labels_except(const std::vector<std::string>& needed) {
     ++label.generation;
     label.exists = false;
   }
+  outbox_->complete_all();
 }
 
 // --- bulk access

@@ -174,6 +174,7 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
   HeldBlock& h = held_.find_or_create(id, block);
   if (h.own && h.own->doubles == size) return h.own->data();
   SIAL_CHECK(!h.own, "block {} with {} and {} elements", block_name(name(id), block), h.own->doubles, size);
+  if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
   h.own = new_chunk(id, block, size);
   if (keep) {
     std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);

@@ -30,7 +30,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
   memory_ = transport.map_node_memory(layout_.total, "block memory");
 
   const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); }, [&transport] { transport.pause(); }};
-  heap_ = std::make_unique<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
+  heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
   buffers_ = std::make_unique<ArenaPool>(*heap_, transport.node_rank());
 
@@ -48,12 +48,14 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
     report(outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
   });
   if (transport.node_count() > 1) {
-    service_ = std::make_unique<StoreService>(transport, queue, *heap_, *directory_, config_, names_);
+    service_ = std::make_unique<StoreService>(transport, queue, heap_, *directory_, config_, names_);
     transport.set_service(service_.get());
   }
 }
 
-StoreImpl::~StoreImpl() = default;
+StoreImpl::~StoreImpl() {
+  if (service_) transport_.set_service(nullptr);
+}
 
 StoreImpl::Array& StoreImpl::array(std::int32_t id) {
   SIAL_CHECK(id >= 0 && static_cast<std::size_t>(id) < arrays_.size(), "remote array {} of {}", id, arrays_.size());
@@ -96,6 +98,9 @@ void StoreImpl::begin_program(std::int32_t program, std::vector<RemoteArrayInfo>
     names_.set(number(info.id), info.name);
     a.info = std::move(info);
   }
+  for (const int node : nodes_in_charge())
+    for (const Array& a : arrays_)
+      if (!a.info.name.empty()) announce(node, number(a.info.id), a.info.name);
   marked_.clear();
   mark_order_.clear();
   sequence_ = 0;

@@ -82,6 +82,8 @@ class StoreImpl final : public BlockStore {
 
   // --- whole arrays and labels (store_arrays.cpp)
   void control(int node, RequestHeader request);
+  /// Tells a server what an array is called.
+  void announce(int node, std::uint64_t array, const std::string& array_name);
   void advance(std::uint64_t array, std::uint32_t generation);
   void transfer(int node, const Array& a, std::uint64_t a_number, const Label& label, bool to_label);
   void check_sizes(int node, std::int32_t id, const std::string& label);
@@ -99,7 +101,7 @@ class StoreImpl final : public BlockStore {
   StoreOptions options_;
   std::shared_ptr<NodeMemory> memory_;
   Layout layout_;
-  std::unique_ptr<NodeHeap> heap_;
+  std::shared_ptr<NodeHeap> heap_;          // replies on their way keep it
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<ArenaPool> buffers_;
   ArrayNames names_;

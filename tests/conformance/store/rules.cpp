@@ -1,0 +1,415 @@
+// One rule of the store each, on all ranks of a job.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "runtime/base/error.h"
+#include "suite.h"
+
+namespace sial::suite {
+
+Job::Job(Transport& t, StoreOptions options) : transport(t), rank(t.rank()), ranks(t.size()) {
+  options.warning = [this](const std::string& w) { warnings.push_back(w); };
+  store = make_block_store(transport, nullptr, options);
+  begin(0);
+}
+
+void Job::begin(std::int32_t p) {
+  program = p;
+  std::vector<RemoteArrayInfo> arrays;
+  for (int a = 0; a < n_arrays; ++a) arrays.push_back({a, std::string(1, static_cast<char>('a' + a)), {}});
+  store->begin_program(program, arrays, [](Place place) { return "prog" + std::to_string(place.program) + ".sialx:" + std::to_string(place.pc); });
+}
+
+void Job::meet() { transport.barrier({CollectiveKind::other, {program, 0}}); }
+
+Values Job::read(std::int32_t array, const BlockIndex& block, std::int64_t size) {
+  const double* p = store->read(array, block, size, next());
+  return {p, p + size};
+}
+
+bool Job::everything_freed() {
+  for (int i = 0; i < 100000 && store->buffers().stats().bytes_in_use != 0; ++i) transport.pause();
+  return store->buffers().stats().bytes_in_use == 0;
+}
+
+void serve(Transport& transport, StoreOptions options) {
+  const auto store = make_block_store(transport, nullptr, options);
+  transport.serve_forever();
+}
+
+namespace {
+
+BlockIndex at(int i, int j = 0) { return {2, {i, j}}; }
+Values of(double x, std::size_t n = 20) { return Values(n, x); }
+bool refused(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const WorldError&) {
+    throw;
+  } catch (const SialError&) {
+    return true;
+  }
+  return false;
+}
+
+void all_see_puts(Job& j) {
+  for (int i = j.rank; i < 40; i += j.ranks) j.put(0, at(i), of(i));
+  j.barrier();
+  for (int i = 0; i < 40; ++i) {
+    j.get(0, at(i), 20);
+    EXPECT(j.read(0, at(i), 20) == of(i));
+  }
+}
+
+void caller_may_reuse_its_buffer(Job& j) {
+  Values v = of(j.rank);
+  for (int i = 0; i < 30; ++i) {
+    std::fill(v.begin(), v.end(), j.rank * 100 + i);
+    j.put(0, at(j.rank, i), v);
+  }
+  std::fill(v.begin(), v.end(), -1);
+  j.barrier();
+  for (int r = 0; r < j.ranks; ++r)
+    for (int i = 0; i < 30; ++i) {
+      j.get(0, at(r, i), 20);
+      EXPECT(j.read(0, at(r, i), 20) == of(r * 100 + i));
+    }
+}
+
+// All begin with an absent block: nobody's contribution may get lost in its creation.
+void first_additions_race(Job& j) {
+  for (int round = 0; round < 10; ++round) {
+    j.accumulate(0, at(round), of(j.rank + 1));
+    j.store->increment(0, at(round), 20, 0.5, j.next());
+  }
+  j.barrier();
+  const double sum = j.ranks * (j.ranks + 1) / 2.0 + 0.5 * j.ranks;
+  for (int round = 0; round < 10; ++round) {
+    j.get(0, at(round), 20);
+    EXPECT(j.read(0, at(round), 20) == of(sum));
+  }
+}
+
+void large_additions(Job& j) {
+  Values v(30000);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<double>(i);
+  for (int round = 0; round < 5; ++round) j.accumulate(0, at(1), v);
+  j.barrier();
+  j.get(0, at(1), 30000);
+  const Values sum = j.read(0, at(1), 30000);
+  for (std::size_t i = 0; i < v.size(); ++i) EXPECT(sum[i] == v[i] * 5 * j.ranks);
+}
+
+// Even if another rank breaks the phase rule, a fetched value does not change under the reader.
+void values_stay_until_the_barrier(Job& j) {
+  for (int i = j.rank; i < 5; i += j.ranks) j.put(0, at(i), of(i + 1));
+  j.barrier();
+  for (int i = 0; i < 5; ++i) j.get(0, at(i), 20);
+  for (int i = 0; i < 5; ++i) EXPECT(j.read(0, at(i), 20) == of(i + 1));
+  j.meet();
+  if (j.rank == j.ranks - 1) {
+    j.put(0, at(0), of(100));
+    j.accumulate(0, at(1), of(100));
+    j.store->fill(0, at(2), 20, 100, j.next());
+    j.store->increment(0, at(3), 20, 100, j.next());
+    j.store->scale(0, at(4), 20, 100, j.next());
+  }
+  j.meet();
+  for (int i = 0; i < 5; ++i) EXPECT(j.read(0, at(i), 20) == of(i + 1));
+  j.barrier();
+  const double expected[5] = {100, 102, 100, 104, 500};
+  for (int i = 0; i < 5; ++i) {
+    j.get(0, at(i), 20);
+    EXPECT(j.read(0, at(i), 20) == of(expected[i]));
+  }
+}
+
+void one_rank_sees_its_own_puts_in_order(Job& j) {
+  const BlockIndex b = at(7, j.rank);
+  j.put(0, b, of(1));
+  j.put(0, b, of(2));
+  j.accumulate(0, b, of(3));
+  j.accumulate(0, b, of(4));
+  j.store->scale(0, b, 20, 2, j.next());
+  j.get(0, b, 20);
+  EXPECT(j.read(0, b, 20) == of(18));
+  j.store->fill(0, b, 20, 5, j.next());
+  EXPECT(j.read(0, b, 20) == of(18));
+  j.get(0, b, 20);
+  j.put(0, b, of(6));  // a fetch under way is of the time before
+  EXPECT(j.read(0, b, 20) == of(5));
+  j.get(0, b, 20);
+  EXPECT(j.read(0, b, 20) == of(6));
+}
+
+void private_copies_stay_private(Job& j) {
+  if (j.rank == 0) j.put(0, at(1), of(1));
+  j.barrier();
+  j.get(0, at(1), 20);
+  double* mine = j.store->private_copy(0, at(1), 20, true, j.next());
+  for (int i = 0; i < 20; ++i) mine[i] += j.rank;
+  EXPECT(j.read(0, at(1), 20) == of(1 + j.rank));
+  j.barrier();
+  j.get(0, at(1), 20);
+  EXPECT(j.read(0, at(1), 20) == of(1));
+}
+
+void absent_blocks(Job& j) {
+  j.get(0, at(1), 20);
+  EXPECT(refused([&] { j.read(0, at(1), 20); }));
+  EXPECT(refused([&] { j.read(0, at(2), 20); }));
+  EXPECT(refused([&] { j.store->private_copy(0, at(2), 20, true, j.next()); }));
+  j.barrier();
+}
+
+// One rank after the other deletes, without a barrier; the others read the old blocks until their turn, while those who have
+// deleted already work on the new ones.
+void generations(Job& j) {
+  for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i, 5000));
+  j.barrier();
+  for (int turn = 0; turn < j.ranks; ++turn) {
+    if (turn <= j.rank)
+      for (int i = 0; i < 12; ++i) {
+        j.get(0, at(i), 5000);
+        EXPECT(j.read(0, at(i), 5000) == of(i, 5000));
+      }
+    j.meet();
+    if (turn == j.rank) {
+      j.store->erase(0, j.next());
+      EXPECT(!j.store->held(0, at(0)));
+      j.get(0, at(0), 5000);
+      EXPECT(refused([&] { j.read(0, at(0), 5000); }));
+      j.put(0, at(100 + j.rank), of(1000 + j.rank, 5000));
+    }
+    j.meet();
+  }
+  j.barrier();
+  for (int r = 0; r < j.ranks; ++r) {
+    j.get(0, at(100 + r), 5000);
+    EXPECT(j.read(0, at(100 + r), 5000) == of(1000 + r, 5000));
+  }
+  j.get(0, at(3), 5000);
+  EXPECT(refused([&] { j.read(0, at(3), 5000); }));
+  j.store->erase(0, j.next());
+  j.barrier();
+  EXPECT(j.everything_freed());
+}
+
+void deletes_do_not_leak(Job& j) {
+  for (int round = 0; round < 30; ++round) {
+    for (int i = 0; i < 4; ++i) j.accumulate(0, at(i), of(1, 20000));
+    j.store->erase(0, j.next());
+    if (round % 5 == 4) j.meet();  // a rank far ahead needs memory for all generations that the others still have
+  }
+  j.barrier();
+  EXPECT(j.everything_freed());
+}
+
+// More than one rank's share, which the node has.
+void shares_are_lent(Job& j) {
+  if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<int>{j.transport.node()} || j.ranks > j.transport.node_size()) return;
+  const int n = static_cast<int>((std::size_t{6} << 20) / 80000);
+  if (j.rank == 0)
+    for (int i = 0; i < n; ++i) j.store->fill(0, at(i), 10000, i, j.next());
+  j.barrier();
+  for (int i = j.rank; i < n; i += j.ranks) {
+    j.get(0, at(i), 10000);
+    EXPECT(j.read(0, at(i), 10000) == of(i, 10000));
+  }
+  j.barrier();
+  j.store->erase(0, j.next());
+  j.barrier();
+  EXPECT(j.everything_freed());
+}
+
+void labels_outlive_programs(Job& j) {
+  for (int i = j.rank; i < 20; i += j.ranks) j.put(0, at(i), of(i));
+  j.barrier();
+  j.store->save_at_end(0, "kept", {j.program, 10});
+  j.store->end_program({j.program, 11});
+  for (int p = 1; p <= 2; ++p) {
+    j.begin(j.program + 1);
+    EXPECT(j.store->has_label("kept"));
+    j.store->restore(1, "kept", {j.program, 12});
+    j.barrier();
+    for (int i = 0; i < 20; ++i) {
+      j.get(1, at(i), 20);
+      EXPECT(j.read(1, at(i), 20) == of(i));
+    }
+    j.barrier();
+    for (int i = 0; i < 20; ++i) j.accumulate(1, at(i), of(1));
+    j.barrier();
+    for (int i = 0; i < 20; ++i) {
+      j.get(1, at(i), 20);
+      EXPECT(j.read(1, at(i), 20) == of(i + j.ranks));
+    }
+    j.store->end_program({j.program, 13});
+  }
+  j.begin(j.program + 1);
+  j.store->drop_labels_except({});
+  j.meet();
+  EXPECT(j.everything_freed());
+}
+
+void labels_loaded_by_one_are_known_to_all(Job& j) {
+  if (j.rank == j.ranks - 1)
+    for (int i = 0; i < 15; ++i) j.store->load_saved_block("file", at(i), of(i));
+  j.barrier();
+  EXPECT(j.store->has_label("file"));
+  const double listed = j.transport.sum(static_cast<double>(j.store->saved_blocks("file").size()), {CollectiveKind::sum, {j.program, 20}});
+  EXPECT(listed == 15);
+  EXPECT(j.store->saved_block("file", at(3)) == of(3));
+  j.store->restore(2, "file", {j.program, 21});
+  j.barrier();
+  for (int i = 0; i < 15; ++i) {
+    j.get(2, at(i), 20);
+    EXPECT(j.read(2, at(i), 20) == of(i));
+  }
+  j.barrier();
+  j.store->drop_labels_except({});
+}
+
+void restore_replaces_and_moves(Job& j) {
+  if (j.rank == 0) j.store->load_saved_block("one", at(1), of(1));
+  j.barrier();
+  if (j.rank == j.ranks - 1) j.put(0, at(2), of(2));
+  j.barrier();
+  j.store->restore(0, "one", {j.program, 30});
+  j.store->restore(1, "one", {j.program, 31});
+  j.barrier();
+  j.get(0, at(2), 20);
+  EXPECT(refused([&] { j.read(0, at(2), 20); }));
+  for (int a = 0; a < 2; ++a) {
+    j.get(a, at(1), 20);
+    EXPECT(j.read(a, at(1), 20) == of(1));
+  }
+  j.barrier();
+  if (j.rank == 0) j.store->scale(0, at(1), 20, 9, j.next());
+  j.barrier();
+  for (int a = 0; a < 2; ++a) {
+    j.get(a, at(1), 20);
+    EXPECT(j.read(a, at(1), 20) == of(a == 0 ? 9 : 1));
+  }
+  j.store->drop_labels_except({});
+}
+
+void a_second_get_sends_nothing(Job& j) {
+  if (j.rank == 0)
+    for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
+  j.barrier();
+  for (int i = 0; i < 10; ++i) j.get(0, at(i), 20);
+  const auto sent = j.store->stats().messages_sent;
+  for (int i = 0; i < 10; ++i) {
+    j.get(0, at(i), 20);
+    EXPECT(j.read(0, at(i), 20) == of(i));
+    j.get(0, at(i), 20);
+  }
+  EXPECT(j.store->stats().messages_sent == sent);
+}
+
+// Leases cost no copy; fetched blocks arrive where they are read from.
+void gets_do_not_copy(Job& j) {
+  if (j.rank == 0)
+    for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
+  j.barrier();
+  const auto before = j.store->stats();
+  for (int i = 0; i < 10; ++i) {
+    j.get(0, at(i), 20);
+    j.read(0, at(i), 20);
+  }
+  const auto after = j.store->stats();
+  EXPECT(after.bytes_copied == before.bytes_copied);
+  EXPECT(after.bytes_leased - before.bytes_leased + after.bytes_received - before.bytes_received == 10 * 20 * 8);
+  if (j.transport.node_count() == 1) EXPECT(after.messages_sent == 0);
+}
+
+void fetches_not_used_are_completed(Job& j) {
+  if (j.rank == 0)
+    for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
+  j.barrier();
+  for (int i = 0; i < 20; ++i) j.get(0, at(i), 20);  // half of them absent
+  j.barrier();
+  for (int i = 0; i < 10; ++i) j.get(0, at(i), 20);
+  j.store->erase(0, j.next());
+  j.barrier();
+  EXPECT(j.everything_freed());
+}
+
+}  // namespace
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all = {
+      {"all see puts", all_see_puts},
+      {"a caller may reuse its buffer", caller_may_reuse_its_buffer},
+      {"first additions race", first_additions_race},
+      {"large additions", large_additions},
+      {"values stay until the barrier", values_stay_until_the_barrier},
+      {"one rank sees its own puts in order", one_rank_sees_its_own_puts_in_order},
+      {"private copies stay private", private_copies_stay_private},
+      {"absent blocks", absent_blocks},
+      {"generations", generations},
+      {"deletes do not leak", deletes_do_not_leak},
+      {"shares are lent", shares_are_lent},
+      {"labels outlive programs", labels_outlive_programs},
+      {"labels loaded by one are known to all", labels_loaded_by_one_are_known_to_all},
+      {"restore replaces and moves", restore_replaces_and_moves},
+      {"a second get sends nothing", a_second_get_sends_nothing},
+      {"gets do not copy", gets_do_not_copy},
+      {"fetches not used are completed", fetches_not_used_are_completed},
+  };
+  return all;
+}
+
+void run_rules(Transport& transport, StoreOptions options) {
+  options.memory_per_rank = 4 << 20;
+  if (transport.is_server()) return serve(transport, options);
+  Job job(transport, options);
+  for (const Rule& rule : rules()) {
+    try {
+      rule.run(job);
+    } catch (const SialError& e) {
+      throw std::runtime_error(std::string(rule.name) + ": " + e.what());
+    }
+    job.store->end_program({job.program, 90});
+    EXPECT(job.everything_freed());
+    job.meet();
+    job.begin(job.program + 1);
+  }
+  job.store->end_program({job.program, 91});
+}
+
+void deterministic_sum(Transport& transport, std::uint64_t seed) {
+  StoreOptions options;
+  options.memory_per_rank = 4 << 20;
+  options.deterministic = true;
+  if (transport.is_server()) return serve(transport, options);
+  Job job(transport, options);
+  // The same numbers for every schedule seed: what differs is only the order in which they arrive.
+  constexpr int per_rank = 6;
+  const auto number = [](int rank, int k) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(rank * 100 + k));
+    return std::ldexp(static_cast<double>(random() % 1000003) / 1000003 - 0.5, static_cast<int>(random() % 60) - 30);
+  };
+  std::mt19937_64 pause(seed * 64 + static_cast<std::uint64_t>(job.rank));
+  for (int k = 0; k < per_rank; ++k) {
+    for (std::uint64_t i = pause() % 4; i > 0; --i) transport.pause();
+    job.accumulate(0, at(1), of(number(job.rank, k)));
+    if (k % 2) job.store->increment(0, at(2), 20, number(job.rank, k), job.next());
+  }
+  job.barrier();
+  double sum = 0, sum2 = 0;
+  for (int r = 0; r < job.ranks; ++r)
+    for (int k = 0; k < per_rank; ++k) {
+      sum += number(r, k);
+      if (k % 2) sum2 += number(r, k);
+    }
+  job.get(0, at(1), 20);
+  job.get(0, at(2), 20);
+  EXPECT(job.read(0, at(1), 20) == of(sum));
+  EXPECT(job.read(0, at(2), 20) == of(sum2));
+  job.store->end_program({0, 92});
+}
+
+}  // namespace sial::suite

@@ -1,0 +1,108 @@
+// The suite in the laboratory: every rule and random histories, over many schedules and layouts.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/transport/loopback.h"
+#include "runtime/transport/simulated.h"
+#include "suite.h"
+
+using namespace sial;
+
+namespace {
+
+struct Layout { int ranks, per_node, servers; };
+const Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
+
+SimulationOptions simulation(const Layout& l, std::uint64_t seed) {
+  SimulationOptions o;
+  o.ranks = l.ranks;
+  o.ranks_per_node = l.per_node;
+  o.servers = l.servers;
+  o.seed = seed;
+  return o;
+}
+
+std::string name(const Layout& l, std::uint64_t seed) {
+  return std::to_string(l.ranks) + " ranks, " + std::to_string(l.per_node) + " per node, " + std::to_string(l.servers) + " servers, seed " + std::to_string(seed);
+}
+
+bool long_tests() {
+  const char* s = std::getenv("SIALX_LONG_TESTS");
+  return s && std::strcmp(s, "1") == 0;
+}
+
+}  // namespace
+
+TEST_CASE("loopback: rules and histories") {
+  suite::run_rules(*make_loopback());
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    INFO("seed " << seed);
+    const auto transport = make_loopback();
+    REQUIRE_NOTHROW(suite::history(*transport, seed, 3, 6));
+    transport->finish();
+  }
+}
+
+TEST_CASE("laboratory: every rule on every layout") {
+  for (const Layout& l : layouts)
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      INFO(name(l, seed));
+      StoreOptions o;
+      REQUIRE_NOTHROW(run_simulated(simulation(l, seed), [&](Transport& t) { suite::run_rules(t, o); }));
+    }
+}
+
+TEST_CASE("laboratory: random histories") {
+  const std::uint64_t seeds = long_tests() ? 4000 : 400;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Layout& l = layouts[seed % std::size(layouts)];
+    INFO(name(l, seed));
+    REQUIRE_NOTHROW(run_simulated(simulation(l, seed), [&](Transport& t) {
+      if (t.is_server()) return suite::serve_history(t, seed);
+      suite::history(t, seed, 3, 5);
+    }));
+  }
+}
+
+TEST_CASE("laboratory: deterministic accumulation has the same bits on every schedule and layout") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Layout& l = layouts[seed % std::size(layouts)];
+    INFO(name(l, seed));
+    REQUIRE_NOTHROW(run_simulated(simulation(l, seed), [&](Transport& t) { suite::deterministic_sum(t, seed); }));
+  }
+}
+
+TEST_CASE("laboratory: a use right after the get waits, a later one does not") {
+  SimulationOptions o = simulation({2, 1, 0}, 1);
+  o.latency = 1e-3;
+  o.disorder = false;
+  run_simulated(o, [](Transport& t) {
+    suite::Job j(t, [] { StoreOptions s; s.memory_per_rank = 1 << 20; return s; }());
+    if (j.rank == 0)
+      for (int i = 0; i < 16; ++i) j.put(0, {1, {i}}, suite::Values(10, i));
+    j.barrier();
+    std::int64_t remote = 0;
+    for (int i = 0; i < 8; ++i) {
+      const auto received = j.store->stats().bytes_received;
+      j.get(0, {1, {i}}, 10);
+      j.store->read(0, {1, {i}}, 10, {0, 500});
+      remote += j.store->stats().bytes_received > received ? 1 : 0;
+    }
+    const auto s = j.store->stats();
+    EXPECT(s.accesses == 8);
+    EXPECT(s.blocked_accesses == remote);
+    EXPECT(s.fetch_wait_seconds >= 2e-3 * static_cast<double>(remote));
+    for (int i = 8; i < 16; ++i) j.get(0, {1, {i}}, 10);
+    t.charge_compute(1.0);
+    for (int i = 8; i < 16; ++i) j.store->read(0, {1, {i}}, 10, {0, 501});
+    EXPECT(j.store->stats().blocked_accesses == remote);
+    const auto rows = j.store->access_stats();
+    EXPECT(rows.size() == 2);
+    EXPECT(rows[0].place == (Place{0, 500}) && rows[0].accesses == 8 && rows[0].blocked == remote);
+    EXPECT(rows[1].blocked == 0 && rows[1].wait_seconds == 0);
+    const double both = t.sum(static_cast<double>(remote), {CollectiveKind::sum, {0, 9}});
+    EXPECT(both == 8);  // each block is remote to one of two nodes
+    j.store->end_program({0, 10});
+  });
+}

@@ -1,0 +1,70 @@
+#pragma once
+// The behaviour of the store as bodies that run on every rank of a job, on any transport. Failures are exceptions, so the same
+// bodies run in the laboratory, on real threads and under mpirun. Servers only need serve().
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/store/store.h"
+
+namespace sial::suite {
+
+#define EXPECT(condition)                                                                                                       \
+  do {                                                                                                                          \
+    if (!(condition)) throw std::runtime_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": expected " #condition); \
+  } while (false)
+
+using Values = std::vector<double>;
+
+/// A job's store with a few arrays, begun as program 0; steps that need the ranks in line use `meet`, which is a barrier of the
+/// transport and not of the store.
+class Job {
+ public:
+  Job(Transport& transport, StoreOptions options = {});
+  void begin(std::int32_t program);
+  void meet();
+  Values read(std::int32_t array, const BlockIndex& block, std::int64_t size);
+  void get(std::int32_t array, const BlockIndex& block, std::int64_t size) { store->get(array, block, size, next()); }
+  void put(std::int32_t array, const BlockIndex& block, const Values& v) { store->put(array, block, static_cast<std::int64_t>(v.size()), v.data(), next()); }
+  void accumulate(std::int32_t array, const BlockIndex& block, const Values& v) {
+    store->accumulate(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
+  }
+  void barrier() { store->barrier({program, 1}); }
+  /// Memory in use by blocks of this rank's share; what others still hand back is waited for.
+  bool everything_freed();
+  Place next() { return {program, 100 + rank * 1000 + ++statement}; }
+
+  Transport& transport;
+  const int rank, ranks;
+  std::unique_ptr<BlockStore> store;
+  std::int32_t program = 0;
+  std::vector<std::string> warnings;
+
+ private:
+  int statement = 0;
+};
+
+inline constexpr int n_arrays = 3;
+
+/// Random programs that keep the phase rule, compared with a model after every step. The seed decides the store's mode as well.
+void history(Transport& transport, std::uint64_t seed, int programs, int phases);
+void serve_history(Transport& transport, std::uint64_t seed);
+
+struct Rule {
+  const char* name;
+  std::function<void(Job&)> run;  // begins and ends in a fresh program
+};
+const std::vector<Rule>& rules();
+/// All rules on one job; for servers too.
+void run_rules(Transport& transport, StoreOptions options = {});
+/// A server's part in any job of this suite.
+void serve(Transport& transport, StoreOptions options = {});
+/// Accumulates numbers whose sum depends on the order, with `deterministic`; the result must have the bits of the (rank,
+/// sequence) order.
+void deterministic_sum(Transport& transport, std::uint64_t seed);
+
+}  // namespace sial::suite
