@@ -79,7 +79,32 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   return exit_ok;
 }
 
+int Session::check_outputs(const Job& job) {
+  std::int64_t code = exit_ok;
+  if (transport_.rank() == 0) {
+    // A job that ran for days must not find out at its end that its results have no place.
+    for (const std::string& name : {job.results_path, job.run_json_path}) {
+      if (name == "none") continue;
+      const std::filesystem::path path = std::filesystem::path(job.output_dir) / name;
+      const std::filesystem::path probe = path.string() + ".probe";
+      std::error_code failure;
+      std::filesystem::create_directories(path.parent_path().empty() ? "." : path.parent_path(), failure);
+      const bool good = !failure && !std::filesystem::is_directory(path) && std::ofstream(probe).put('x').flush().good();
+      std::filesystem::remove(probe, failure);
+      if (good) continue;
+      err_ << fmt::format("error: cannot write `{}`\n  hint: choose another folder with `--output-dir`, or write nothing with "
+                          "`--results none --run-json none`", path.string())
+           << std::endl;
+      code = exit_usage_or_io;
+      break;
+    }
+  }
+  transport_.broadcast(std::as_writable_bytes(std::span(&code, 1)), 0, tag(CollectiveKind::other));
+  return static_cast<int>(code);
+}
+
 int Session::run(const Job& job) {
+  if (const int code = check_outputs(job); code != exit_ok) return code;
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(job, programs); code != exit_ok) return code;
   state_ = std::make_unique<RankState>();

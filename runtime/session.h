@@ -33,6 +33,7 @@ class Session {
   int run(const Job& job);
 
  private:
+  int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
   void write_results(const Job& job, JobRunner& runner);

@@ -107,6 +107,16 @@ class Faults(unittest.TestCase):
         self.assert_one_message(err, "results.h5")
         self.assertNotIn("results.h5", out, "a broken results file was left under its final name")
 
+    def test_no_place_for_results(self):
+        """Found out before the job computes, not after."""
+        (self.dir / "file").write_text("not a folder")
+        for n in (1, 2):
+            code, out, err, _ = self.run_job([*(mpirun(n) if n > 1 else []), *sialrun(
+                "--output-dir", self.dir / "file", "--set", "norb=1", "--segments", "ao=2", PROGRAMS / "large.sialx")])
+            self.assertEqual(code, 2, err)
+            self.assertNotIn("computed", out)
+            self.assert_one_message(err, "results.h5")
+
     def test_small_shared_memory(self):
         mounts = private_mounts()
         if not mounts:
