@@ -312,10 +312,14 @@ void Simulation::post(const MessagePtr& m) {
 void Simulation::set_service(int rank, Service* service) {
   const auto r = static_cast<std::size_t>(rank);
   services_[r] = service;
-  while (in_service_[r]) {  // perhaps in a destructor: must not throw
+  // A reply's release reaches into the service as well: those still to come are the helper's to run before the service goes.
+  while (in_service_[r] || !releases_[r].empty()) {  // perhaps in a destructor: must not throw
     if (ending_) {
-      hand_over(layout_.total() + rank);
-      wait_for_turn(rank);
+      if (in_service_[r]) {
+        hand_over(layout_.total() + rank);
+        wait_for_turn(rank);
+      }
+      releases_[r].clear();
       return;
     }
     try {
@@ -461,8 +465,14 @@ MessagePtr Simulation::next_to_serve(int rank) {
 }
 
 void Simulation::helper_body(int rank) {
-  const auto release_delivered = [&releases = releases_[static_cast<std::size_t>(rank)]] {
+  struct Inside {
+    explicit Inside(char& flag) : inside(flag) { inside = 1; }
+    ~Inside() { inside = 0; }
+    char& inside;
+  };
+  const auto release_delivered = [this, rank, &releases = releases_[static_cast<std::size_t>(rank)]] {
     while (!releases.empty()) {
+      const Inside inside(in_service_[static_cast<std::size_t>(rank)]);
       const auto release = std::move(releases.front());
       releases.pop_front();
       release();
@@ -477,11 +487,6 @@ void Simulation::helper_body(int rank) {
       continue;
     }
     Service& service = *services_[static_cast<std::size_t>(rank)];
-    struct Inside {
-      explicit Inside(char& flag) : inside(flag) { inside = 1; }
-      ~Inside() { inside = 0; }
-      char& inside;
-    };
     std::optional<Inside> inside(in_service_[static_cast<std::size_t>(rank)]);
     std::span<std::byte> buffer;
     if (!m->payload.empty()) {
