@@ -50,7 +50,7 @@ class Machine:
             elif entity.array_kind == "static":
                 self.persistence.statics[label] = entity.dense.copy(order="F")
             else:
-                self.persistence.remotes[label] = {k: v.copy() for k, v in entity.remote.items()}
+                self.persistence.remotes[label] = layout(entity), {k: v.copy() for k, v in entity.remote.items()}
 
     def entities(self, kind):
         return [e for module in self.modules for e in module.own.values() if e.kind == kind]
@@ -78,6 +78,8 @@ class Machine:
         for index in indices:
             if index in self.busy:
                 raise LanguageError("busy", f"index `{index.name}` is bound already")
+            if index.kind == "index":
+                index.check_segments()
         self.busy.update(indices)
         try:
             for values in tuples:
@@ -238,10 +240,9 @@ class Machine:
                 numbers = range(dim.lo, dim.hi + 1)
             keys = [(*k, n) for k in keys for n in numbers]
         if s["deallocate"]:
-            present = [k for k in keys if k in array.blocks]
-            if not present:
-                raise LanguageError("absent", f"deallocate of `{array.name}`: no such block")
-            for key in present:
+            for key in keys:
+                if key not in array.blocks:
+                    raise LanguageError("absent", f"deallocate of `{array.name}`: block {key} does not exist")
                 del array.blocks[key]
             return
         for key in keys:
@@ -314,11 +315,15 @@ class Machine:
                 raise LanguageError("shape", f"\"{label}\" has shape {saved[label].shape}, `{entity.name}` {entity.dense.shape}")
             entity.dense[...] = saved[label]
         else:
-            entity.remote = {k: v.copy() for k, v in saved[label].items()}
+            extents, blocks = saved[label]
+            if extents != layout(entity):
+                raise LanguageError("shape", f"\"{label}\" has segments {extents}, `{entity.name}` {layout(entity)}")
+            entity.remote = {k: v.copy() for k, v in blocks.items()}
 
     # ---- output and super instructions
     def do_Print(self, module, s):
-        self.write(self.printed(module, s["value"]) + ("\n" if s["newline"] else ""))
+        text = self.printed(module, s["value"])  # rows of elements end their own lines
+        self.write(text + "\n" if s["newline"] and not text.endswith("\n") else text)
 
     def printed(self, module, expr):
         if expr["kind"] == "StringLit":
@@ -359,6 +364,10 @@ class Machine:
         return result
 
 
+def layout(array):
+    return [d.layout() if d.kind == "index" else d.parent.layout() for d in array.dims]
+
+
 def digits(value):
     """Shortest digits that read back exactly; whole numbers without a point."""
     if isinstance(value, int):
@@ -371,4 +380,4 @@ def elements(name, values):
     if values.size == 1:
         return f"{name} = {digits(float(values.reshape(-1)[0]))}"
     rows = values.reshape((values.shape[0], -1), order="F").T if values.size else []
-    return "".join([f"{name}:\n", *(" ".join(digits(float(v)) for v in row) + "\n" for row in rows)]).rstrip("\n")
+    return "".join([f"{name}:\n", *(" ".join(digits(float(v)) for v in row) + "\n" for row in rows)])

@@ -65,11 +65,16 @@ class Index(Entity):
         super().__init__("index", name, module)
         self.segment_kind, self.lo, self.hi, self.value, self.parent = segment_kind, lo, hi, None, None
         self.simple = segment_kind == "simple"
-        if not self.simple and lo <= hi:
-            known = len(data.segments.get(segment_kind, []))
-            if lo < 1 or hi > known:
-                raise LanguageError("segments", f"index `{name}` covers {lo}:{hi}, but `{segment_kind}` has {known} segments")
         self.extents = data.segments.get(segment_kind, [])
+
+    def check_segments(self):
+        """To be called where the range is used: an index that nobody uses may lack segments."""
+        if not self.simple and self.lo <= self.hi and (self.lo < 1 or self.hi > len(self.extents)):
+            raise LanguageError("segments", f"index `{self.name}` covers {self.lo}:{self.hi}, but `{self.segment_kind}` has {len(self.extents)} segments")
+
+    def layout(self):
+        """Extents over the declared range."""
+        return [self.extent(n) for n in range(self.lo, self.hi + 1)]
 
     def extent(self, segment):
         return 1 if self.simple else self.extents[segment - 1]
@@ -79,6 +84,7 @@ class Index(Entity):
         return segment - self.lo if self.simple else sum(self.extents[self.lo - 1:segment - 1])
 
     def total(self):
+        self.check_segments()
         return self.offset(self.hi + 1) if self.hi >= self.lo else 0
 
 
