@@ -16,6 +16,7 @@
 
 #include "compiler/ast/ast.h"
 #include "compiler/diag/diagnostic.h"
+#include "compiler/sema/super_table.h"
 #include "compiler/source/buffer.h"
 
 namespace sial {
@@ -113,7 +114,7 @@ struct CheckedProgram {
 
 struct CheckOptions {
   /// Signatures the super instruction table accepts for a name, blank separated ("-": no arguments); nullopt: no such row.
-  std::function<std::optional<std::string>(std::string_view)> super_signatures;
+  std::function<std::optional<std::string>(std::string_view)> super_signatures = table_signatures;
 };
 
 /// Checks a compilation whose modules all parsed. Reports every error and warning through `emitter`; null when there were errors.

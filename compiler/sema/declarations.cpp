@@ -245,6 +245,12 @@ void Checker::declare_array(const ast::Decl& decl, const ast::ArrayDecl& array) 
                              fmt::format("a dimension is named by an index, `{}` is {}", dim.text, describe(symbol(id))));
       note(d, id);
       ok = false;
+    } else if (symbol(id).kind == SymbolKind::subindex && (is_static || array.modifiers.contiguous)) {
+      Diagnostic& d = report(Code::E_NOT_INDEX, dim.span,
+                             fmt::format("`{}` is stored as a whole and cannot be divided by the subindex `{}`", array.name.text, dim.text),
+                             fmt::format("use the index `{}`, or a temp or local array", symbol(symbol(id).parent).text));
+      note(d, id);
+      ok = false;
     }
     dims.push_back(id);
   }
