@@ -5,6 +5,7 @@
 // carries its problem, which becomes an error when the program uses it (imported definitions often declare more than a
 // job provides).
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,15 @@ struct BoundIndex {
   const std::vector<std::int32_t>* extents = nullptr;  // segment s has extent (*extents)[s - 1]; null: every extent is 1
   std::string problem, remedy;                         // not empty: the range does not fit the segment table
 };
+
+/// Elements of the index's kind before a segment: the position of its first one. Of a simple index, its value from 0.
+inline std::int64_t elements_before(const BoundIndex& index, std::int32_t segment) {
+  if (!index.extents) return segment - 1;
+  std::int64_t n = 0;
+  const std::int32_t last = std::min(segment, static_cast<std::int32_t>(index.extents->size()) + 1);
+  for (std::int32_t s = 1; s < last; ++s) n += (*index.extents)[s - 1];
+  return n;
+}
 
 /// One dimension of an array. Dimensions over a subindex use combined segment numbers, `combined_segment` below, so that
 /// blocks of different parent segments are different blocks; after that they are dimensions like all others.

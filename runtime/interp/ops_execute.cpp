@@ -22,7 +22,7 @@ void Machine::describe_dims(SuperArg& arg, const BoundArray& array, const Locate
     const BoundIndex& index = bound_.indices[array.dim[d].index];
     if (entry.simple || !index.extents) continue;
     const std::int32_t segment = array.dim[d].is_sub ? at.block.segment[d] >> 2 : at.block.segment[d];
-    for (std::int32_t s = 1; s < segment; ++s) arg.offset[d] += (*index.extents)[s - 1];
+    arg.offset[d] = elements_before(index, segment);
     if (entry.mode == EntryMode::box) arg.offset[d] += at.box_offset[d];
     if (entry.mode == EntryMode::combined)
       arg.offset[d] += subsegment_offset((*index.extents)[segment - 1], index_value_[entry.index]);
@@ -52,7 +52,7 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
       arg.name = array.name;
       for (int d = 0; d < array.rank; ++d) {
         arg.kind[d] = array.dim[d].kind;
-        arg.offset[d] = 0;
+        arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], array.dim[d].is_sub ? 1 : array.dim[d].lo);
       }
       if (array.kind == ArrayKind::static_) {
         arg.data = static_data(row.id);
@@ -62,8 +62,10 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
           fail(fmt::format("contiguous local array `{}` has {} allocated regions, and as a bare argument it needs exactly one", array.name,
                            regions_[row.id].size()),
                "name the region: `array[lo:hi, ...]`");
-        arg.data = regions_[row.id].front().data;
-        arg.shape = regions_[row.id].front().shape;
+        const Region& region = regions_[row.id].front();
+        arg.data = region.data;
+        arg.shape = region.shape;
+        for (int d = 0; d < array.rank; ++d) arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], region.lo[d]);
       } else {
         fail(fmt::format("array `{}` cannot be passed whole: it is not static or contiguous", array.name), "pass one of its blocks");
       }
@@ -105,7 +107,7 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
         arg.shape.extent[d] = view.extent[d];
         const BoundIndex& index = bound_.indices[array.dim[d].index];
         if (index.extents)
-          for (std::int32_t s = 1; s < lo[d]; ++s) arg.offset[d] += (*index.extents)[s - 1];
+          arg.offset[d] = elements_before(index, lo[d]);
       }
       break;
     }

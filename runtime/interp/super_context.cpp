@@ -74,7 +74,10 @@ SuperArg MachineContext::array_by_name(std::string_view name) {
       arg.shape = machine_.regions_[a].front().shape;
     }
     arg.whole_array = true;
-    for (int d = 0; d < array.rank; ++d) arg.kind[d] = array.dim[d].kind;
+    for (int d = 0; d < array.rank; ++d) {
+      arg.kind[d] = array.dim[d].kind;
+      arg.offset[d] = elements_before(machine_.bound_.indices[array.dim[d].index], array.dim[d].is_sub ? 1 : array.dim[d].lo);
+    }
     break;
   }
   return arg;

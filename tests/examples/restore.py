@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Results of one job taken up by another, on other numbers of ranks; orbitals of an RHF job by an MP2 job.
+
+    restore.py --bin DIR
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import h5py
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+BIN = None
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
+class Restore(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sialx-restore-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def job(self, name, text, ranks, *more):
+        path = self.folder / f"{name}.toml"
+        path.write_text(text)
+        command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
+                   str(BIN / "sialrun"), str(path), "--output-dir", str(self.folder / name), *more]
+        done = subprocess.run(command, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return self.folder / name / "results.h5"
+
+    def test_all_sorts(self):
+        segments = "[segments]\nao = [2, 3, 1]\n"
+        first = self.job("first", f'programs = ["{PROGRAMS}/saves.sialx"]\n{segments}', 3)
+        with h5py.File(first) as f:
+            # SIAL's d[i,j] is the transpose of what h5py shows; j runs over segments 2 and 3.
+            d = f["saved/arrays/the array"][()].T
+            self.assertEqual(d.shape, (6, 4))
+            self.assertEqual(list(f["saved/arrays/the array"].attrs["first_segment"]), [1, 2])
+            numpy.testing.assert_array_equal(d[0:2, 0:3], (120 + numpy.arange(6.0)).reshape(3, 2).T)
+            numpy.testing.assert_array_equal(d[5:6, 0:3], 0.0)
+            self.assertEqual(sorted(map(tuple, f["saved/blocks/the array"][()])), [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3)])
+            numpy.testing.assert_array_equal(f["saved/statics/s"][()], [1, 2, 2, 3, 4, 3])
+            self.assertEqual(f["saved/scalars/x%2Fy"][()], 2.5)
+        for ranks, more in ((1, ()), (2, ()), (4, ("--ranks-per-node", "1"))):
+            with self.subTest(ranks=ranks, more=more):
+                text = f'programs = ["{PROGRAMS}/restores.sialx"]\n{segments}[restore]\nfile = "first/results.h5"\n'
+                second = self.job(f"second{ranks}", text, ranks, *more)
+                with h5py.File(second) as f:
+                    self.assertEqual(f["scalars/y"][()], 2.5)
+                    self.assertEqual(f["scalars/deviation"][()], 0.0)
+                    self.assertAlmostEqual(f["scalars/norm"][()], numpy.sum(d * d), delta=1e-6)
+                    self.assertEqual(f["scalars/start"][()], 1 + 4 + 4 + 9 + 16 + 9)
+                    numpy.testing.assert_array_equal(f["saved/arrays/the array"][()].T, d)
+
+    def test_orbitals(self):
+        molecule = f'[molecule]\nxyz = "{ROOT}/examples/molecules/water.xyz"\nbasis = "cc-pvdz"\n[segments]\nao_target = 8\nvirt_target = 7\n'
+        self.job("rhf", f'programs = ["{ROOT}/examples/04_rhf/rhf.sialx"]\n{molecule}', 2)
+        done = self.job("mp2", f'programs = ["{ROOT}/examples/05_mp2/mp2.sialx"]\n{molecule}[restore]\nfile = "rhf/results.h5"\n', 3)
+        want = json.loads((ROOT / "examples/05_mp2/expected.json").read_text())["scalars"]["mp2_energy"]
+        with h5py.File(done) as f:
+            self.assertAlmostEqual(f["scalars/mp2_energy"][()], want["value"], delta=want["tolerance"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    BIN = options.bin.resolve()
+    unittest.main(argv=["restore.py", *rest], verbosity=2)
