@@ -75,7 +75,7 @@ def stored(ref):
         return static_view(ref.array, ref.key)
     if ref.array.contiguous:
         raise LanguageError("region", f"`{ref.array.name}` is contiguous: only regions of it can be used")
-    return ref.array.blocks.get(ref.key)
+    return ref.array.private.get(ref.key, ref.array.blocks.get(ref.key))
 
 
 def readable(ref):

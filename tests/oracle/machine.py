@@ -152,6 +152,7 @@ class Machine:
         for array in self.entities("array"):
             if array.is_remote:
                 array.blocks.clear()
+                array.private.clear()
 
     def do_Create(self, module, s):
         pass
@@ -159,6 +160,7 @@ class Machine:
     def do_Delete(self, module, s):
         array = module.find(s["array"])
         array.blocks.clear()
+        array.private.clear()
         array.remote.clear()
 
     def do_AssertSame(self, module, s):
@@ -166,16 +168,20 @@ class Machine:
 
     # ---- blocks
     def create(self, ref, zero=False):
-        """A new whole block; temps and private copies of remote blocks belong to the iteration in progress."""
+        """A new whole block. A temp belongs to the iteration in progress, a copy of a remote block lives until the barrier."""
         data = np.zeros(super_shape(ref), order="F")
         if not zero:
             data[...] = np.nan
-        ref.array.blocks[ref.key] = data
-        if ref.array.array_kind == "temp" or ref.array.is_remote:
+        (ref.array.private if ref.array.is_remote else ref.array.blocks)[ref.key] = data
+        if ref.array.array_kind == "temp":
             self.scopes[-1].append((ref.array, ref.key))
         return data
 
     def target(self, ref, op):
+        """The elements to be changed."""
+        fetched = ref.array.blocks.get(ref.key)
+        if ref.array.is_remote and fetched is not None:
+            ref.array.private.setdefault(ref.key, fetched)
         if op != "=":
             return readable(ref)
         block = stored(ref)
@@ -273,11 +279,12 @@ class Machine:
     # ---- remote data
     def do_Get(self, module, s):
         ref = reference(module, s["block"])
-        if ref.key in ref.array.blocks:
+        if ref.key in ref.array.blocks or ref.key in ref.array.private:
             return
         if ref.key not in ref.array.remote:
             raise LanguageError("absent", f"get of {ref.text()}, which was never put")
-        self.create(ref)[...] = ref.array.remote[ref.key]
+        ref.array.blocks[ref.key] = ref.array.remote[ref.key].copy(order="F")
+        self.scopes[-1].append((ref.array, ref.key))
 
     def do_Put(self, module, s):
         ref = reference(module, s["block"])
@@ -353,7 +360,7 @@ class Machine:
             return supers.Literal(float(arg["value"]))
         if arg["kind"] == "Block":
             ref = reference(module, arg)
-            result = supers.View(self.target(ref, "=") if letter == "w" else readable(ref))
+            result = supers.View(readable(ref) if letter == "r" else self.target(ref, "=" if letter == "w" else "+="))
         elif arg["kind"] == "Region":
             result = supers.View(region_view(self, module, arg)[2])
         else:

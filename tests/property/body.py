@@ -37,7 +37,7 @@ class BodyWriter:
         for _ in range(count):
             choices = [self.copy, self.copy, self.contraction, self.contraction, self.contraction, self.outer, self.scaled,
                        self.update, self.update, self.plus, self.scalar_statement, self.loop, self.loop, self.branch,
-                       self.simple_index, self.elements, self.subindex, self.region, self.special, self.remote_private]
+                       self.simple_index, self.elements, self.subindex, self.region, self.special]
             if env.mode == "all":
                 choices += [self.store, self.store, self.int_statement, self.reallocate]
             elif not env.procedure:
@@ -290,16 +290,6 @@ class BodyWriter:
             body.append(f"execute check_dconf {text(b)} {name}")
             env.scalars.add(name)
 
-    def remote_private(self, body, env):
-        """An assignment to a fetched block changes this worker's copy, for the rest of the iteration."""
-        fetched = [b for b in sorted(env.blocks) if b[0] in env.remotes]
-        if not fetched or not env.bound or not self.g.chance(40):
-            return
-        ref = self.r.choice(fetched)
-        body.append(f"{text(ref)} {self.r.choice(['*=', '+=', '-=', '='])} {self.literal()}")
-        # Another get of the array may or may not bring the old values back: none follows.
-        env.remotes.pop(ref[0])
-
     def private_local(self, body, env):
         """A local that lives within the iteration."""
         kinds = self.g.arrays[self.g.private][1]
@@ -384,8 +374,6 @@ class BodyWriter:
         if self.g.chance(10):
             wheres.append(self.where(inner))
         body.append(Node(f"do {index}", statements, f"enddo {index}", wheres=wheres))
-        env.scalars = env.scalars & inner.scalars
-        env.remotes = {a: role for a, role in env.remotes.items()}
 
     def branch(self, body, env):
         if env.depth >= 4:
@@ -397,8 +385,6 @@ class BodyWriter:
         if has_else:
             self.fill(orelse, no, self.r.randint(1, 2))
         body.append(Node(f"if {self.relation(env)}", then, "endif", orelse if has_else else None))
-        # A get in a branch may not have happened, and a private change may have.
-        env.remotes = {a: role for a, role in env.remotes.items() if a in yes.remotes and a in no.remotes}
 
     def call(self, body, env):
         fitting = [p for p in self.g.procedures if set(p[1]) <= set(env.bound)]

@@ -182,8 +182,10 @@ class Generator:
         roles = {array: r.choice(["read", "read", "write", "add"]) for array in self.remotes}
         body = []
         for _ in range(r.randint(1, 3)):
-            kind = r.randrange(10)
-            if kind < 5:
+            kind = r.randrange(11)
+            if kind == 10:
+                body += self.private_changes(roles)
+            elif kind < 5:
                 body += self.pardo(roles)
             elif kind < 8:
                 env = Env([], "all", {a: "read" for a, role in roles.items() if role == "read"})
@@ -201,6 +203,23 @@ class Generator:
             array = r.choice(self.remotes)
             body += [f"{self.statement(array, 'delete')} {array}", *self.fill_remote(array)]
         return body
+
+    def private_changes(self, roles):
+        """An assignment to a remote block changes this worker's copy until the barrier: no other iteration may look at it."""
+        idle = [a for a, role in roles.items() if role == "read"]
+        if not idle:
+            return []
+        array = self.random.choice(idle)
+        roles[array] = "changed"
+        labels = self.over(array)
+        block = f"{array}[{','.join(labels)}]"
+        get = f"{self.statement(array, 'get')} {block}"
+        change = self.random.choice([f"{block} = 2.0", f"{block} *= 3.0", f"{block} += (scalar)({self.weight(labels)})", f"{block} -= {block}"])
+        core = [change] if change.endswith(" 2.0") and self.chance(50) else [get, change]
+        core.append(f"acc += {block} * {block}")
+        if self.chance(30):
+            return [self.barrier(), self.nest(labels, ["w0 = 0.0", *[c.replace("acc", "w0") for c in core], "x2 = w0"])]
+        return [self.barrier(), "acc = 0.0", Node(f"pardo {', '.join(labels)}", core, f"endpardo {', '.join(labels)}"), "collective sum += acc"]
 
     def one_rank(self, roles):
         """One worker writes, all receive or read after the barrier."""
