@@ -85,7 +85,7 @@ class BlockDomain {
   }
 
   void simple(const ast::Stmt& stmt, State& s) {
-    if (std::holds_alternative<ast::Barrier>(stmt.node)) {
+    if (std::holds_alternative<ast::Barrier>(stmt.node) || std::holds_alternative<ast::Section>(stmt.node)) {
       std::fill(s.fetched.begin(), s.fetched.end(), false);
       std::fill(s.restored.begin(), s.restored.end(), false);
       s.puts.clear();

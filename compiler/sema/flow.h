@@ -5,7 +5,7 @@
 // few of them entries are joined.
 //
 // A domain has a State (copyable, ==, `bool live`, `bool join(const State&)` which tells whether it changed) and
-//   void simple(const ast::Stmt&, State&)                        a statement without a body
+//   void simple(const ast::Stmt&, State&)                        a statement without a body, or the end of a section
 //   void branch(const ast::Stmt&, const ast::If&, State&)        before the branches
 //   void merge(const ast::Stmt&, const State& before, State& a, const State& b)
 //                                                                a, which is live, becomes the state after the if; b may be dead
@@ -77,6 +77,7 @@ class FlowWalker {
       domain_.merge(stmt, before, state, other);
     } else if (const auto* section = std::get_if<ast::Section>(&stmt.node)) {
       walk(section->body, state);
+      if (state.live) domain_.simple(stmt, state);  // its end is a barrier
     } else if (const auto* gpu = std::get_if<ast::GpuSection>(&stmt.node)) {
       walk(gpu->body, state);
     } else if (std::holds_alternative<ast::Exit>(stmt.node)) {

@@ -90,7 +90,8 @@ class RankDomain {
     } else if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
       Level& item = s.levels[id(persistent->item)];
       if (persistent->restore) item = std::max(perhaps, s.control);  // every worker restores what it saved
-    } else if (std::holds_alternative<ast::Barrier>(stmt.node) || std::holds_alternative<ast::Delete>(stmt.node)) {
+    } else if (std::holds_alternative<ast::Barrier>(stmt.node) || std::holds_alternative<ast::Section>(stmt.node) ||
+               std::holds_alternative<ast::Delete>(stmt.node)) {
       meets(stmt, s);
     }
   }
