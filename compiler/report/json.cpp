@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "compiler/report/model.h"
 #include "runtime/base/error.h"
@@ -69,8 +70,11 @@ std::string to_json(const Report& r) {
 Run read_run(const std::string& path, const std::string& program) {
   std::ifstream in(path);
   if (!in) throw WorldError(fmt::format("cannot open statistics file `{}`: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (text.str().empty()) throw WorldError(fmt::format("cannot read statistics file `{}`: it is empty or a directory", path));
   try {
-    const Json j = Json::parse(in);
+    const Json j = Json::parse(text.str());
     Run run;
     run.ranks = j.at("ranks").get<int>();
     run.hit_ratio = j.at("hit_ratio").get<double>();

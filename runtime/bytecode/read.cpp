@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "module_generated.h"
 #include "runtime/base/error.h"
@@ -181,8 +180,15 @@ Module read_module(std::span<const std::byte> bytes, const std::string& name) {
 Module read_module_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw WorldError(fmt::format("cannot open module `{}`: {}", path, std::strerror(errno)));
-  std::vector<char> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad() || (in.fail() && !in.eof())) throw WorldError(fmt::format("cannot read module `{}`", path));
+  std::vector<char> bytes;
+  constexpr std::size_t piece = std::size_t{1} << 16;
+  while (in.good()) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + piece);
+    in.read(bytes.data() + before, static_cast<std::streamsize>(piece));
+    bytes.resize(before + static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.eof()) throw WorldError(fmt::format("cannot read module `{}`: {}", path, std::strerror(errno)));  // a directory, a broken disk
   return read_module(std::as_bytes(std::span<const char>(bytes)), path);
 }
 

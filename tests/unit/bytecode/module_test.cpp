@@ -65,6 +65,7 @@ TEST_CASE("files that are no modules") {
   refused("sial p\nendsial p\n", "`m.siox` is not a sialx module");
   refused(std::string_view("\xff\xff\xff\x7fSIOX", 8), "damaged");
   CHECK_THROWS_AS(read_module_file("/nonexistent/m.siox"), WorldError);
+  CHECK_THROWS_AS(read_module_file("/"), WorldError);
 }
 
 TEST_CASE("another format version is named") {

@@ -96,6 +96,7 @@ TEST_CASE("statistics of a run") {
 
 TEST_CASE("files that are no statistics") {
   CHECK_THROWS_AS(report::read_run("/nonexistent/run.json", "p"), WorldError);
+  CHECK_THROWS_AS(report::read_run("/", "p"), WorldError);
   const File text("hello"), incomplete(R"({"ranks": 1})");
   CHECK_THROWS_WITH(report::read_run(text.path, "p"), Contains("is not a statistics file"));
   CHECK_THROWS_WITH(report::read_run(incomplete.path, "p"), Contains("is not a statistics file"));
