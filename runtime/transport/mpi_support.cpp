@@ -71,7 +71,7 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   try {
     arrange(host_of, provided);
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
-    abort(fmt::format("error: {}{}{}", e.what(), e.hint().empty() ? "" : "\nhint: ", e.hint()),
+    abort(fmt::format("error: {}{}{}", e.what(), e.hint().empty() ? "" : "\n  hint: ", e.hint()),
           dynamic_cast<const WorldError*>(&e) ? exit_world : exit_usage_or_io);
   }
 }
