@@ -4,7 +4,6 @@
 // Owned by one rank, used by its interpreter thread. All calls name the statement (Place) for messages and statistics.
 // Blocks are column-major doubles; the store knows sizes, not extents.
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,17 +20,10 @@ struct StoreOptions {
   bool copy = false;           // --store=copy: gets and puts always copy (the oracle)
   bool check = false;          // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
   bool deterministic = false;  // accumulates applied in (rank, sequence) order at the barrier
-  std::function<void(const std::string&)> warning;  // called on rank 0 only, e.g. about a label that is set anew
 };
 
 /// A remote array of the running program. `id` is its row in the module; identity across ranks is (program, id).
-/// `block_size`, when given, tells the elements of a block by this program's declaration (-1: no such block) and lets restore
-/// refuse a label whose blocks differ.
-struct RemoteArrayInfo {
-  std::int32_t id = 0;
-  std::string name;
-  std::function<std::int64_t(const BlockIndex&)> block_size = {};
-};
+struct RemoteArrayInfo { std::int32_t id = 0; std::string name; };
 
 struct StoreStats {
   std::int64_t accesses = 0, blocked_accesses = 0;        // design 3.6
@@ -76,6 +68,7 @@ class BlockStore {
   // --- collectives
   virtual void barrier(Place place) = 0;
   virtual void erase(std::int32_t array, Place place) = 0;                                     // delete, destroy
+  /// Setting a label anew replaces what it held.
   virtual void save_at_end(std::int32_t array, const std::string& label, Place place) = 0;     // set_persistent
   virtual void restore(std::int32_t array, const std::string& label, Place place) = 0;
   virtual bool has_label(const std::string& label) const = 0;

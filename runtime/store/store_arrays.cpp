@@ -85,9 +85,6 @@ void StoreImpl::save_at_end(std::int32_t id, const std::string& label, Place pla
   if (const auto found = marked_.find(id); found != marked_.end())
     throw SialError(fmt::format("array {} is already to be saved under label \"{}\" at the end of this program", name(id), found->second),
                     "use one set_persistent per array and program", at(place));
-  const bool again = labels_.find(label) || std::any_of(marked_.begin(), marked_.end(), [&](const auto& m) { return m.second == label; });
-  if (again && transport_.rank() == 0 && options_.warning)
-    options_.warning(fmt::format("{}: label \"{}\" is set anew: array {} replaces what was saved under it", at(place), label, name(id)));
   marked_[id] = label;
   mark_order_.push_back(id);
 }
@@ -120,20 +117,6 @@ void StoreImpl::take_marked_labels() {
   mark_order_.clear();
 }
 
-void StoreImpl::check_sizes(int node, std::int32_t id, const std::string& label_name) {
-  const auto& size_of = array(id).info.block_size;
-  if (!size_of) return;
-  const Label& label = *labels_.find(label_name);
-  for (const ListedBlock& b : list(node, label.number, label.generation)) {
-    const std::int64_t here = size_of(b.block);
-    if (here == b.size) continue;
-    throw SialError(here < 0 ? fmt::format("label \"{}\" holds block {}, which array {} does not have", label_name, block_name(name(id), b.block), name(id))
-                             : fmt::format("label \"{}\" holds block {} with {} elements, but in this program's array {} it has {}", label_name,
-                                           block_name(name(id), b.block), b.size, name(id), here),
-                    "declare the array with the same indices and segments as in the program that saved it");
-  }
-}
-
 void StoreImpl::restore(std::int32_t id, const std::string& label_name, Place place) {
   const Label* label = labels_.find(label_name);
   if (!label) {
@@ -149,7 +132,6 @@ void StoreImpl::restore(std::int32_t id, const std::string& label_name, Place pl
   array(id).restored_from = label_name;
   transport_.barrier({CollectiveKind::persist, place});
   for (const int node : nodes_in_charge()) {
-    check_sizes(node, id, label_name);
     RequestHeader request;
     request.kind = RequestKind::transfer;
     request.key = {label->number, label->generation, {}};

@@ -89,7 +89,7 @@ std::vector<int> StoreImpl::nodes_in_charge() const {
 void StoreImpl::begin_program(std::int32_t program, std::vector<RemoteArrayInfo> arrays, PlaceNamer namer) {
   program_ = program;
   namer_ = std::move(namer);
-  if (namer_) transport_.set_place_namer(namer_);
+  transport_.set_place_namer(namer_);
   arrays_.clear();
   for (RemoteArrayInfo& info : arrays) {
     if (static_cast<std::size_t>(info.id) >= arrays_.size()) arrays_.resize(static_cast<std::size_t>(info.id) + 1);
@@ -161,6 +161,8 @@ void StoreImpl::end_program(Place place) {
   transport_.barrier({CollectiveKind::end_of_program, place});
   arrays_.clear();
   deletions_ = 0;
+  namer_ = nullptr;  // its program ends here
+  transport_.set_place_namer(nullptr);
   stats_.barrier_seconds += transport_.now() - start;
 }
 

@@ -85,8 +85,6 @@ class StoreImpl final : public BlockStore {
   /// Tells a server what an array is called.
   void announce(int node, std::uint64_t array, const std::string& array_name);
   void advance(std::uint64_t array, std::uint32_t generation);
-  void transfer(int node, const Array& a, std::uint64_t a_number, const Label& label, bool to_label);
-  void check_sizes(int node, std::int32_t id, const std::string& label);
   std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
   void take_marked_labels();
   void exchange_new_labels(Place place);

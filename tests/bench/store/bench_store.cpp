@@ -43,7 +43,7 @@ void figure(const std::string& name, double value, const char* unit, const std::
   json += fmt::format("{}\"{}_{}\": {:.4g}", json.empty() ? "" : ", ", name, unit, value);
 }
 
-void begin(BlockStore& store) { store.begin_program(0, {{0, "a", {}}, {1, "b", {}}}, [](Place) { return std::string("bench"); }); }
+void begin(BlockStore& store) { store.begin_program(0, {{0, "a"}, {1, "b"}}, [](Place) { return std::string("bench"); }); }
 
 void small_calls(double budget) {
   const auto transport = make_loopback();

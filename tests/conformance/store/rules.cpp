@@ -9,8 +9,7 @@
 
 namespace sial::suite {
 
-Job::Job(Transport& t, StoreOptions options) : transport(t), rank(t.rank()), ranks(t.size()) {
-  options.warning = [this](const std::string& w) { warnings.push_back(w); };
+Job::Job(Transport& t, const StoreOptions& options) : transport(t), rank(t.rank()), ranks(t.size()) {
   store = make_block_store(transport, nullptr, options);
   begin(0);
 }
@@ -18,7 +17,7 @@ Job::Job(Transport& t, StoreOptions options) : transport(t), rank(t.rank()), ran
 void Job::begin(std::int32_t p) {
   program = p;
   std::vector<RemoteArrayInfo> arrays;
-  for (int a = 0; a < n_arrays; ++a) arrays.push_back({a, std::string(1, static_cast<char>('a' + a)), {}});
+  for (int a = 0; a < n_arrays; ++a) arrays.push_back({a, std::string(1, static_cast<char>('a' + a))});
   store->begin_program(program, arrays, [](Place place) { return "prog" + std::to_string(place.program) + ".sialx:" + std::to_string(place.pc); });
 }
 

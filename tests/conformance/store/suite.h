@@ -24,7 +24,7 @@ using Values = std::vector<double>;
 /// transport and not of the store.
 class Job {
  public:
-  Job(Transport& transport, StoreOptions options = {});
+  Job(Transport& transport, const StoreOptions& options = {});
   void begin(std::int32_t program);
   void meet();
   Values read(std::int32_t array, const BlockIndex& block, std::int64_t size);
@@ -42,7 +42,6 @@ class Job {
   const int rank, ranks;
   std::unique_ptr<BlockStore> store;
   std::int32_t program = 0;
-  std::vector<std::string> warnings;
 
  private:
   int statement = 0;
