@@ -13,10 +13,6 @@ namespace sial::sema {
 
 namespace {
 
-bool remote(const Symbol& s) {
-  return s.array_kind == ast::ArrayKind::distributed || s.array_kind == ast::ArrayKind::served;
-}
-
 class BlockDomain {
  public:
   enum class Written : std::uint8_t { no, perhaps, yes };
@@ -72,7 +68,7 @@ class BlockDomain {
     for (const Symbol& s : program.symbols) {
       if (s.kind != SymbolKind::array) continue;
       if (s.array_kind == ast::ArrayKind::temp) slots_[static_cast<std::size_t>(s.id)] = temps_++;
-      else if (remote(s)) slots_[static_cast<std::size_t>(s.id)] = remotes_++;
+      else if (s.remote()) slots_[static_cast<std::size_t>(s.id)] = remotes_++;
     }
   }
 
@@ -93,7 +89,7 @@ class BlockDomain {
     }
     if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
       const Symbol& item = program_.symbol_of(persistent->item);
-      if (persistent->restore && item.kind == SymbolKind::array && remote(item)) s.restored[slot(item)] = true;
+      if (persistent->restore && item.kind == SymbolKind::array && item.remote()) s.restored[slot(item)] = true;
       return;
     }
     for (const Access& access : accesses(program_, stmt)) visit(stmt, access, s);
@@ -141,7 +137,7 @@ class BlockDomain {
   void visit(const ast::Stmt& stmt, const Access& access, State& s) {
     const Symbol& array = program_.symbol(access.array);
     if (array.array_kind == ast::ArrayKind::temp) visit_temp(stmt, access, array, s);
-    else if (remote(array)) visit_remote(stmt, access, array, s);
+    else if (array.remote()) visit_remote(stmt, access, array, s);
   }
 
   void visit_temp(const ast::Stmt& stmt, const Access& access, const Symbol& array, State& s) {

@@ -48,10 +48,12 @@ struct Symbol {
   std::string signature;           // special: letters r, w, u in lower case
   const ast::ProcDecl* proc = nullptr;
   bool reachable = false;          // proc: called, directly or not, from a module body
+
+  bool remote() const { return array_kind == ast::ArrayKind::distributed || array_kind == ast::ArrayKind::served; }
 };
 
-/// `index` only remains where an index itself is meant: print of a bare index, and operands of relations and where clauses
-/// that are one index name (its value is an int).
+/// `index` only remains where an index itself is meant: the operand of a print that is one index name, and `(index) i`, whose
+/// value is the int.
 enum class Type { none, index, int_, scalar, block, region, array, string };
 
 /// How `A[..] op rhs`, `R[..:..] op rhs` and the value of a put are computed. `op` of the statement still applies.

@@ -22,6 +22,8 @@ namespace sial::sema {
 using Mask = unsigned;
 inline constexpr Mask may_index = 1, may_int = 2, may_scalar = 4, may_block = 8, may_region = 16, may_array = 32, may_string = 64;
 
+inline bool is(Mask mask, Mask bit) { return (mask & bit) != 0; }
+
 /// A checked block reference.
 struct BlockInfo {
   bool ok = false;

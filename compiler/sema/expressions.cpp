@@ -23,8 +23,6 @@ std::string real_form(const ast::Expr& e) {
   return "convert ints with `(scalar)( .. )`";
 }
 
-bool is(Mask mask, Mask bit) { return (mask & bit) != 0; }
-
 }  // namespace
 
 std::string Checker::type_words(const ast::Expr& e, Mask mask) const {

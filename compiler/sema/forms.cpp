@@ -25,7 +25,15 @@ bool same_set(const std::vector<Label>& a, const std::vector<Label>& b) {
          std::all_of(a.begin(), a.end(), [&](const Label& label) { return contains(b, label); });
 }
 
-bool is(Mask mask, Mask bit) { return (mask & bit) != 0; }
+// Whether extra labels at the end of the longer list are all simple and the rest agrees in order.
+bool trailing_simple(const std::vector<Label>& a, const std::vector<Label>& b, const std::vector<Symbol>& symbols) {
+  const std::vector<Label>&longer = a.size() > b.size() ? a : b, &shorter = a.size() > b.size() ? b : a;
+  if (!std::equal(shorter.begin(), shorter.end(), longer.begin())) return false;
+  return std::all_of(longer.begin() + static_cast<std::ptrdiff_t>(shorter.size()), longer.end(), [&](const Label& label) {
+    const Symbol& s = symbols[static_cast<std::size_t>(label.index)];
+    return label.simple || (s.kind == SymbolKind::index && s.index_kind == ast::IndexKind::simple);
+  });
+}
 
 }  // namespace
 
@@ -45,16 +53,6 @@ void Checker::index_set_error(const Target& target, const ast::Expr& value, cons
     hint = fmt::format("did you mean `{}`?", symbol(missing.front().index).text);
   Diagnostic& d = report(Code::E_INDEX_SET, value.span, std::move(message), std::move(hint));
   note(d, target.info->array);
-}
-
-// Whether extra labels at the end of the longer list are all simple and the rest agrees in order.
-static bool trailing_simple(const std::vector<Label>& a, const std::vector<Label>& b, const std::vector<Symbol>& symbols) {
-  const std::vector<Label>&longer = a.size() > b.size() ? a : b, &shorter = a.size() > b.size() ? b : a;
-  if (!std::equal(shorter.begin(), shorter.end(), longer.begin())) return false;
-  return std::all_of(longer.begin() + static_cast<std::ptrdiff_t>(shorter.size()), longer.end(), [&](const Label& label) {
-    const Symbol& s = symbols[static_cast<std::size_t>(label.index)];
-    return label.simple || (s.kind == SymbolKind::index && s.index_kind == ast::IndexKind::simple);
-  });
 }
 
 bool Checker::scalar_form(const Target& target, const ast::Expr& value, Mask mask, AssignInfo& form) {
@@ -309,7 +307,7 @@ void Checker::assign_block(const ast::Stmt& stmt, const ast::AssignBlock& assign
     return;
   }
   const Symbol& array = symbol(info.array);
-  if (array.array_kind == ast::ArrayKind::distributed || array.array_kind == ast::ArrayKind::served) {
+  if (array.remote()) {
     const bool served = array.array_kind == ast::ArrayKind::served;
     Diagnostic& d = report(Code::W_ASSIGN_REMOTE, assign.target.array.span,
                            fmt::format("this changes only the worker's own copy of the block; the {} array keeps its value",
@@ -376,11 +374,10 @@ void Checker::check_put(const ast::Stmt& stmt, const ast::Put& put) {
   const Symbol array = symbol(info.array);  // a copy: a hidden temp may be added below
   const ast::ArrayKind wanted = put.prepare ? ast::ArrayKind::served : ast::ArrayKind::distributed;
   if (array.array_kind != wanted) {
-    const bool remote = array.array_kind == ast::ArrayKind::served || array.array_kind == ast::ArrayKind::distributed;
     Diagnostic& d = report(Code::E_ARRAY_KIND, put.block.array.span,
                            fmt::format("`{}` is for {} arrays, `{}` is {}", word, put.prepare ? "served" : "distributed", array.text,
                                        describe(array)),
-                           remote ? fmt::format("use `{}`", put.prepare ? "put" : "prepare") : "assign to it without `" + std::string(word) + "`");
+                           array.remote() ? fmt::format("use `{}`", put.prepare ? "put" : "prepare") : "assign to it without `" + std::string(word) + "`");
     note(d, info.array);
     return;
   }

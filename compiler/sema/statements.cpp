@@ -4,14 +4,6 @@
 
 namespace sial::sema {
 
-namespace {
-
-bool remote(const Symbol& array) {
-  return array.array_kind == ast::ArrayKind::distributed || array.array_kind == ast::ArrayKind::served;
-}
-
-}  // namespace
-
 void Checker::check_body(const ast::Body& body) {
   const ast::Body* outer = body_;
   body_ = &body;
@@ -137,7 +129,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Delete& erase) {
   Diagnostic& d = report(Code::E_ARRAY_KIND, erase.array.span,
                          fmt::format("`{}` is for {} arrays, `{}` is {}", word, erase.destroy ? "served" : "distributed", array.text,
                                      describe(array)),
-                         remote(array)                                  ? fmt::format("use `{}`", erase.destroy ? "delete" : "destroy")
+                         array.remote()                                  ? fmt::format("use `{}`", erase.destroy ? "delete" : "destroy")
                          : array.array_kind == ast::ArrayKind::local ? "use `deallocate`"
                                                                         : "");
   note(d, id);
@@ -152,7 +144,7 @@ void Checker::check_node(const ast::Stmt&, const ast::Get& get) {
   Diagnostic& d = report(Code::E_ARRAY_KIND, get.block.array.span,
                          fmt::format("`{}` is for {} arrays, `{}` is {}", word, get.request ? "served" : "distributed", array.text,
                                      describe(array)),
-                         remote(array) ? fmt::format("use `{}`", get.request ? "get" : "request") : "its blocks need no fetching");
+                         array.remote() ? fmt::format("use `{}`", get.request ? "get" : "request") : "its blocks need no fetching");
   note(d, info.array);
 }
 
@@ -296,7 +288,7 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Persistent& persisten
   const SymbolId id = resolve(persistent.item, {SymbolKind::scalar, SymbolKind::array});
   if (id == no_symbol) return;
   const Symbol& s = symbol(id);
-  const bool array = s.kind == SymbolKind::array && (remote(s) || s.array_kind == ast::ArrayKind::static_);
+  const bool array = s.kind == SymbolKind::array && (s.remote() || s.array_kind == ast::ArrayKind::static_);
   if ((s.kind == SymbolKind::scalar || array) && !s.predefined) return;
   const char* word = persistent.restore ? "restore_persistent" : "set_persistent";
   Diagnostic& d = report(Code::E_PERSIST, persistent.item.span,
