@@ -88,7 +88,7 @@ SimulationOptions simulation_options(const Arguments& arguments) {
   for (const std::string& text : {arguments.simulate, arguments.network}) {
     for (const auto& [key, value] : key_values(text)) {
       if (key == "ranks") options.ranks = static_cast<int>(quantity(value));
-      else if (key == "seed") options.seed = std::stoull(value);
+      else if (key == "seed") options.seed = static_cast<std::uint64_t>(quantity(value));
       else if (key == "ranks-per-node") options.ranks_per_node = static_cast<int>(quantity(value));
       else if (key == "servers") options.servers = static_cast<int>(quantity(value));
       else if (key == "latency") options.latency = quantity(value);
@@ -182,6 +182,10 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
   } catch (const SialError& error) {
     if (transport.size() > 1) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
     throw;
+  } catch (const std::bad_alloc&) {
+    const WorldError error("out of memory beside the block data", "run fewer ranks per machine, or lower --memory");
+    if (transport.size() > 1) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_world);
+    throw error;
   }
 }
 
@@ -212,11 +216,16 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
   const std::vector<BatchEntry> entries = read_batch(arguments.batch);
   int worst = exit_ok;
   const auto separator = [](const BatchEntry& entry) { std::cout << "=== " << entry.name << std::endl; };
+  const auto report = [](int code) {
+    if (code != exit_ok) std::cout << "--- failed with exit code " << code << std::endl;
+  };
   if (mpi) {
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
-        worst = std::max(worst, session.run(make_job(entry.arguments)));
+        const int code = session.run(make_job(entry.arguments));
+        if (mpi->rank() == 0) report(code);
+        worst = std::max(worst, code);
       }
       return worst;
     });
@@ -232,7 +241,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       std::cerr << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);
     }
-    if (code != exit_ok) std::cout << "--- failed with exit code " << code << std::endl;
+    report(code);
     worst = std::max(worst, code);
   }
   return worst;
@@ -286,6 +295,27 @@ int run(Arguments& arguments, int argc, char** argv) {
   return run_on_rank(*transport, options, compile, one_job);
 }
 
+/// Whether this process speaks for all ranks about what goes wrong before MPI starts.
+bool is_first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
+/// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
+std::vector<std::string> command_line(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "-sp" || i + 1 == argc) {
+      words.emplace_back(argv[i]);
+      continue;
+    }
+    std::istringstream dirs(argv[++i]);
+    for (std::string dir; std::getline(dirs, dir, ':');) words.insert(words.end(), {"-I", dir});
+  }
+  return {words.rbegin(), words.rend()};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -309,7 +339,7 @@ int main(int argc, char** argv) {
   app.add_flag("--version", arguments.version, "print the version");
   app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
   try {
-    app.parse(argc, argv);
+    app.parse(command_line(argc, argv));
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
@@ -320,10 +350,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "error: " << error.what() << "\n  hint: sialrun --help lists the options\n";
+    if (is_first_rank()) std::cerr << "error: " << error.what() << "\n  hint: sialrun --help lists the options\n";
     return exit_usage_or_io;
   } catch (const SialError& error) {
-    std::cerr << error_text(error, 0, 1) << std::endl;
+    if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
   }
 }

@@ -106,6 +106,7 @@ JobStats JobRunner::collect_stats() {
   stats[Counter::wall_time] = env_.transport.now() - begin_;
   stats[Counter::fetch_wait_time] = s.fetch_wait_seconds - z.fetch_wait_seconds;
   stats[Counter::lock_time] = s.lock_seconds - z.lock_seconds;
+  stats[Counter::handler_time] = s.handler_seconds - z.handler_seconds;
   stats[Counter::barrier_time] += s.barrier_seconds - z.barrier_seconds;
   stats[Counter::overhead_time] = std::max(0.0, stats[Counter::wall_time] - stats[Counter::compute_time] - stats[Counter::fetch_wait_time] -
                                                     stats[Counter::lock_time] - stats[Counter::barrier_time]);

@@ -1,6 +1,7 @@
 #include "runtime/store/service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "runtime/base/check.h"
@@ -72,6 +73,14 @@ Reply StoreService::list(const RequestHeader& r) {
 }
 
 Reply StoreService::serve(int, std::span<const std::byte> header, std::span<std::byte> payload) {
+  const auto begin = std::chrono::steady_clock::now();
+  Reply reply = answer(header, payload);
+  busy_ns_.fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count(),
+                     std::memory_order_relaxed);
+  return reply;
+}
+
+Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byte> payload) {
   SIAL_CHECK(!header.empty(), "an empty request");
   if (header[0] == work_queue_message) {
     SIAL_CHECK(queue_ != nullptr, "a work queue message, but no queue");

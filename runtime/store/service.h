@@ -35,8 +35,10 @@ class StoreService final : public Service {
   std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
   Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
   std::int64_t served() const { return served_.load(std::memory_order_relaxed); }
+  double busy_seconds() const { return 1e-9 * static_cast<double>(busy_ns_.load(std::memory_order_relaxed)); }
 
  private:
+  Reply answer(std::span<const std::byte> header, std::span<std::byte> payload);
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
   Reply list(const RequestHeader& request);
 
@@ -45,7 +47,7 @@ class StoreService final : public Service {
   ArrayNames& names_;
   WorkQueue* queue_;
   NodeBlocks blocks_;
-  std::atomic<std::int64_t> served_{0};
+  std::atomic<std::int64_t> served_{0}, busy_ns_{0};
 };
 
 }  // namespace sial

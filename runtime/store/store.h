@@ -29,7 +29,7 @@ struct StoreStats {
   std::int64_t accesses = 0, blocked_accesses = 0;        // design 3.6
   std::int64_t gets = 0, puts = 0, accumulates = 0, scalar_puts = 0;
   std::int64_t bytes_copied = 0, bytes_leased = 0, bytes_received = 0, bytes_sent = 0;
-  double fetch_wait_seconds = 0, lock_seconds = 0, barrier_seconds = 0;
+  double fetch_wait_seconds = 0, lock_seconds = 0, barrier_seconds = 0, handler_seconds = 0;  // handler: answering other nodes
   std::int64_t messages_sent = 0, requests_served = 0;
 };
 

@@ -170,7 +170,10 @@ StoreStats StoreImpl::stats() const {
   StoreStats s = stats_;
   s.bytes_copied += node_->counters().bytes_copied;
   s.lock_seconds += node_->counters().lock_seconds;
-  if (service_) s.requests_served = service_->served();
+  if (service_) {
+    s.requests_served = service_->served();
+    s.handler_seconds = service_->busy_seconds();
+  }
   return s;
 }
 

@@ -65,10 +65,9 @@ class Code {
   int current_loop = -1;
 };
 
-struct Outcome { std::string out; double x = 0; std::int32_t n = 0; };
+struct Outcome { std::string out, err; double x = 0; std::int32_t n = 0; };
 
-Outcome run_on(Transport& transport, const Module& module, const MachineOptions& options) {
-  const JobData data;
+Outcome run_on(Transport& transport, const Module& module, const MachineOptions& options, const JobData& data = {}) {
   const auto queue = make_work_queue(transport);
   const auto store = make_block_store(transport, queue.get(), StoreOptions{});
   const auto kernels = make_kernels("reference", store->buffers());
@@ -79,15 +78,17 @@ Outcome run_on(Transport& transport, const Module& module, const MachineOptions&
   {
     Machine machine(module, 0, Environment{data, transport, *store, *queue, *kernels, out, err, state}, options);
     machine.run();
-    outcome = {out.str(), machine.scalar(0), machine.integer(0)};
+    outcome = {out.str(), err.str(), machine.scalar(0), machine.integer(0)};
   }
   transport.finish();
   return outcome;
 }
 
-Outcome run(const Code& code, const MachineOptions& options = {PrintFormat::plain, Schedule::dynamic, false, false}) {
+const MachineOptions plain{PrintFormat::plain, Schedule::dynamic, false, false};
+
+Outcome run(const Code& code, const JobData& data = {}) {
   verify_module(code.m, "test");
-  return run_on(*make_loopback(), code.m, options);
+  return run_on(*make_loopback(), code.m, plain, data);
 }
 
 std::map<int, Outcome> run_ranks(const Code& code, int ranks, Schedule schedule, std::uint64_t seed = 1) {
@@ -249,4 +250,20 @@ TEST_CASE("(int) rounds to nearest, ties to even, and refuses what does not fit"
   CHECK(rounded(2147483647.4) == 2147483647);
   CHECK_THROWS_WITH(rounded(2147483647.6), Catch::Contains("32 bits"));
   CHECK_THROWS_WITH(rounded(-2147483649.0), Catch::Contains("32 bits"));
+}
+
+TEST_CASE("predefined statics take the job's data, start as zeros with a warning, and refuse another shape") {
+  Code code;
+  code.m.arrays.push_back({"s", ArrayKind::static_, true, false, {0}});
+  code.m.n_int_registers = code.m.n_scalar_registers = 1;
+  code.add(Opcode::print_array, 2, 0);
+  code.add(Opcode::halt);
+  JobData data;
+  CHECK(run(code, data).out == "s:\n0 0 0\n");
+  CHECK(run(code, data).err.find("warning: program `p`: the job gives no data for the predefined static array `s`") == 0);
+  data.arrays["s"] = {{3, 1, 1, 1, 1, 1}, {1, 2, 3}};  // as legacy files write it
+  CHECK(run(code, data).out == "s:\n1 2 3\n");
+  CHECK(run(code, data).err.empty());
+  data.arrays["s"] = {{2}, {1, 2}};
+  CHECK_THROWS_WITH(run(code, data), Catch::Contains("have extents (2), and the program declares (3)"));
 }
