@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The counters of run.json against numbers worked out by hand, on one rank, on one node and between nodes.
+
+    run_stats.py --bin DIR
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXTENTS = (3, 2)
+BLOCKS = len(EXTENTS) ** 2
+ELEMENTS = sum(EXTENTS) ** 2
+BYTES = 8 * ELEMENTS
+
+
+def run(binary, *flags):
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([binary, HERE / "counted.sialx", "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)),
+                        "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], check=True, timeout=60)
+        return json.loads((pathlib.Path(out) / "run.json").read_text())
+
+
+def expect(condition, text):
+    if not condition:
+        raise SystemExit("FAILED: " + text)
+
+
+def check_counts(total, name):
+    fixed = {
+        "iterations": 4 * BLOCKS,                            # four pardos over all blocks
+        "super_instructions": BLOCKS,
+        "gets": BLOCKS, "puts": BLOCKS, "accumulates": BLOCKS,
+        "scalar_puts": 3 * BLOCKS,                           # fill, increment, scale
+        "accesses": BLOCKS,                                  # t = d
+        "flops": 2 * sum(EXTENTS) ** 3,                      # 2 m n k over all block triples
+    }
+    for counter, value in fixed.items():
+        expect(total[counter] == value, f"{name}: {counter} is {total[counter]}, by hand {value}")
+    # fills of t, copies of d, two puts of blocks, and per (i,j,k) two fills and a contraction
+    block_statements = 4 * BLOCKS + 3 * BLOCKS * len(EXTENTS)
+    expect(total["block_operations"] == block_statements, f"{name}: block_operations {total['block_operations']}, by hand {block_statements}")
+    expect(total["instructions"] > block_statements, f"{name}: instructions {total['instructions']}")
+    expect(0 <= total["blocked_accesses"] <= total["accesses"], f"{name}: blocked_accesses {total['blocked_accesses']}")
+    expect(total["buffer_requests"] > 0 and 0 < total["buffer_cache_hits"] < total["buffer_requests"], f"{name}: buffers")
+    expect(total["buffer_bytes_high_water"] >= 8 * max(EXTENTS) ** 2, f"{name}: buffer_bytes_high_water")
+
+
+def check_times(statistics, name):
+    for rank, s in enumerate(statistics["per_rank"]):
+        parts = sum(s[c] for c in ("compute_time", "fetch_wait_time", "lock_time", "barrier_time", "overhead_time"))
+        expect(abs(parts - s["wall_time"]) <= 0.02 * s["wall_time"] + 1e-4,
+               f"{name}: rank {rank}: the parts add up to {parts}, wall_time is {s['wall_time']}")
+        expect(all(s[c] >= 0 for c in ("compute_time", "fetch_wait_time", "lock_time", "barrier_time", "overhead_time", "handler_time")),
+               f"{name}: rank {rank}: a time is negative")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    binary = parser.parse_args().bin.resolve() / "sialrun"
+
+    for name, flags in (("one rank", ()), ("one node", ("--simulate", "ranks=3,seed=1"))):
+        statistics = run(binary, *flags)
+        total = statistics["total"]
+        check_counts(total, name)
+        check_times(statistics, name)
+        expect(total["bytes_leased"] == BYTES, f"{name}: bytes_leased {total['bytes_leased']}: every block is used where it lies")
+        for counter in ("messages_sent", "requests_served", "bytes_sent", "bytes_received"):
+            expect(total[counter] == 0, f"{name}: {counter} is {total[counter]} on one node")
+
+    copied = run(binary, "--store", "copy")["total"]
+    expect(copied["bytes_leased"] == 0, f"--store=copy: bytes_leased {copied['bytes_leased']}")
+    expect(copied["bytes_copied"] > run(binary)["total"]["bytes_copied"], "--store=copy copies more")
+
+    statistics = run(binary, "--simulate", "ranks=4,seed=3,ranks-per-node=1")
+    total = statistics["total"]
+    check_counts(total, "four nodes")
+    check_times(statistics, "four nodes")
+    expect(total["messages_sent"] == total["requests_served"] > 0, f"four nodes: {total['messages_sent']} sent, {total['requests_served']} served")
+    expect(total["bytes_sent"] > 0 and total["bytes_received"] > 0, "four nodes: bytes_sent, bytes_received")
+    print("counters agree with what was worked out by hand")
+
+
+if __name__ == "__main__":
+    main()
