@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache mold pkg-config                         # build
-  default-jre-headless antlr4 libantlr4-runtime-dev                    # front end
+  default-jre-headless antlr4 libantlr4-runtime-dev uuid-dev           # front end (its runtime links libuuid)
   libflatbuffers-dev flatbuffers-compiler                              # module format
   libopenmpi-dev openmpi-bin                                           # ranks
   libopenblas-serial-dev liblapacke-dev                                # block kernels, linear algebra
