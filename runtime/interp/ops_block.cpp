@@ -46,16 +46,7 @@ void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_
   if (!may_overlap(op_.d, operand)) return;
   size = view_size(operand);
   scratch = buffer(size);
-  MutableView copy;
-  copy.data = scratch;
-  copy.rank = operand.rank;
-  std::int64_t stride = 1;
-  for (int d = 0; d < operand.rank; ++d) {
-    copy.extent[d] = operand.extent[d];
-    copy.stride[d] = stride;
-    copy.label[d] = operand.label[d];
-    stride *= operand.extent[d];
-  }
+  const MutableView copy = dense_like(scratch, operand);
   copy_view(copy, operand);
   operand = as_const(copy);
 }

@@ -30,16 +30,7 @@ const double* Machine::packed(const ConstView& view, double*& scratch, std::int6
   if (is_dense(view)) return view.data;
   size = view_size(view);
   scratch = buffer(size);
-  MutableView copy;
-  copy.data = scratch;
-  copy.rank = view.rank;
-  std::int64_t stride = 1;
-  for (int d = 0; d < view.rank; ++d) {
-    copy.extent[d] = view.extent[d];
-    copy.stride[d] = stride;
-    stride *= view.extent[d];
-  }
-  copy_view(copy, view);
+  copy_view(dense_like(scratch, view), view);
   return scratch;
 }
 

@@ -86,4 +86,12 @@ inline ConstView as_const(const MutableView& v) {
   return c;
 }
 
+/// A dense column-major view of `data` with the extents and labels of `view`.
+inline MutableView dense_like(double* data, const ConstView& view) {
+  Shape shape;
+  shape.rank = view.rank;
+  shape.extent = view.extent;
+  return dense_view(data, shape, view.label);
+}
+
 }  // namespace sial
