@@ -35,6 +35,7 @@ struct Molecule {
   std::vector<Atom> atoms;
   std::vector<Shell> shells;  // in AO order
   std::int32_t charge = 0, multiplicity = 1;
+  std::int32_t frozen_core = 0;  // orbitals of either spin that correlated programs leave alone
   std::string basis_name;
   std::int32_t n_basis() const { std::int32_t n = 0; for (auto& s : shells) n += s.n_functions(); return n; }
 };

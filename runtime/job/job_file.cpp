@@ -182,7 +182,7 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical"});
+    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core"});
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
@@ -198,7 +198,17 @@ class JobReader {
     const toml::node& basis = *t.get("basis");
     m.basis_name = string(basis, "basis");
     at(basis, [&] { m.shells = read_basis(find_basis(m.basis_name, folder_.string()), m.atoms, pure); });
+    if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
     job_.data.has_molecule = true;
+  }
+
+  std::int32_t frozen_core(const toml::node& n) const {
+    const Molecule& m = job_.data.molecule;
+    if (n.is_boolean()) return n.value<bool>().value() ? chemical_core(m) : 0;
+    if (!n.is_integer()) fail(n, "`frozen_core` must be true, false or a number of orbitals", "true freezes the noble-gas cores of all atoms");
+    std::int32_t orbitals = integer(n, "frozen_core");
+    if (orbitals < 0) fail(n, "`frozen_core` cannot be negative");
+    return orbitals;
   }
 
   void arrays(const toml::table& t) {

@@ -89,6 +89,19 @@ std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& m) {
   return {(electrons + unpaired) / 2, (electrons - unpaired) / 2};
 }
 
+std::int32_t chemical_core(const Molecule& m) {
+  // Orbitals of He, Ne, Ar, Kr, Xe; an atom's core is the noble gas before it.
+  constexpr std::pair<std::int32_t, std::int32_t> noble_gases[] = {{2, 1}, {10, 5}, {18, 9}, {36, 18}, {54, 27}};
+  std::int32_t sum = 0;
+  for (const Atom& a : m.atoms) {
+    std::int32_t core = 0;
+    for (auto [number, orbitals] : noble_gases)
+      if (a.charge > number) core = orbitals;
+    sum += core;
+  }
+  return sum;
+}
+
 double nuclear_repulsion(const Molecule& m) {
   double sum = 0.0;
   for (std::size_t i = 0; i < m.atoms.size(); ++i)

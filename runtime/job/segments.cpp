@@ -70,34 +70,45 @@ void check_shells(const Sizes& sizes, const Molecule& molecule) {
   }
 }
 
-struct OrbitalSegments { Sizes sizes; std::int32_t n_occupied = 0; };  // n_occupied: how many of the segments
+struct OrbitalSegments { Sizes sizes; std::int32_t n_core = 0, n_occupied = 0; };  // n_core, n_occupied: how many of the segments
 
-/// Occupied segments, then virtual ones.
+/// Number of leading segments that hold exactly `orbitals`.
+std::int32_t segments_until(const Sizes& sizes, std::int32_t orbitals, std::string_view key, std::string_view mixed, std::string_view remedy) {
+  std::int32_t n = 0, sum = 0;
+  while (sum < orbitals) sum += sizes[n++];
+  if (sum != orbitals) throw SialError(fmt::format("segments `{}` mix {} orbitals: no segment ends after orbital {}", key, mixed, orbitals), std::string(remedy));
+  return n;
+}
+
+/// Segments of the frozen core, of the other occupied orbitals, of the virtual ones. A list for occupied orbitals may leave out the
+/// frozen ones, which then have their own.
 OrbitalSegments orbital_segments(const Job& job, const std::string& kind_key, const std::string& occ_key, const std::string& virt_key,
-                                 std::int32_t occupied, std::int32_t n) {
+                                 std::int32_t frozen, std::int32_t occupied, std::int32_t n) {
+  constexpr std::string_view frozen_first = "write the segments of the frozen core first, then those of the other occupied orbitals";
   OrbitalSegments result;
   if (const SegmentRequest* r = request(job, kind_key); r && !r->sizes.empty()) {
     check_total(r->sizes, n, kind_key, "orbitals");
-    std::int32_t sum = 0;
-    while (sum < occupied) sum += r->sizes[result.n_occupied++];
-    if (sum != occupied)
-      throw SialError(fmt::format("segments `{}` mix occupied and virtual orbitals: no segment ends after orbital {}", kind_key, occupied),
-                      "write the segments of the occupied orbitals first, then those of the virtual ones");
+    result.n_core = segments_until(r->sizes, frozen, kind_key, "frozen and correlated", frozen_first);
+    result.n_occupied = segments_until(r->sizes, occupied, kind_key, "occupied and virtual",
+                                       "write the segments of the occupied orbitals first, then those of the virtual ones");
     result.sizes = r->sizes;
     return result;
   }
-  auto part = [&](const std::string& key, std::int32_t count, const char* what) {
-    const SegmentRequest* r = request(job, key);
-    if (r && !r->sizes.empty()) {
-      check_total(r->sizes, count, key, what);
-      return r->sizes;
-    }
-    return equal_pieces(count, r ? r->target : 20);
-  };
-  result.sizes = part(occ_key, occupied, "occupied orbitals of this spin");
+  auto add = [&](const Sizes& sizes) { result.sizes.insert(result.sizes.end(), sizes.begin(), sizes.end()); };
+  const SegmentRequest *occ = request(job, occ_key), *virt = request(job, virt_key);
+  std::int32_t occ_target = occ ? occ->target : 20, active = occupied - frozen;
+  if (occ && !occ->sizes.empty() && (frozen == 0 || total(occ->sizes) != active)) {
+    check_total(occ->sizes, occupied, occ_key, "occupied orbitals of this spin");
+    result.n_core = segments_until(occ->sizes, frozen, occ_key, "frozen and correlated", frozen_first);
+    add(occ->sizes);
+  } else {
+    add(equal_pieces(frozen, occ_target));
+    result.n_core = static_cast<std::int32_t>(result.sizes.size());
+    add(occ && !occ->sizes.empty() ? occ->sizes : equal_pieces(active, occ_target));
+  }
   result.n_occupied = static_cast<std::int32_t>(result.sizes.size());
-  Sizes virt = part(virt_key, n - occupied, "virtual orbitals of this spin");
-  result.sizes.insert(result.sizes.end(), virt.begin(), virt.end());
+  if (virt && !virt->sizes.empty()) check_total(virt->sizes, n - occupied, virt_key, "virtual orbitals of this spin");
+  add(virt && !virt->sizes.empty() ? virt->sizes : equal_pieces(n - occupied, virt ? virt->target : 20));
   return result;
 }
 
@@ -109,14 +120,15 @@ void set_scalar(Job& job, const std::string& name, double value) {
   if (!job.given_values.count(name)) job.data.scalars[name] = value;
 }
 
-/// The values of one spin: b?occ .. e?virt (segments), b?virtorb .. (orbitals), counts.
-void set_spin_values(Job& job, const std::string& letter, const OrbitalSegments& s, std::int32_t occupied, std::int32_t n) {
+/// The values of one spin: b?occ .. e?virt (segments), b?virtorb .. (orbitals). Occupied ranges begin after `core` segments of
+/// `frozen` orbitals.
+void set_spin_values(Job& job, const std::string& letter, const OrbitalSegments& s, std::int32_t core, std::int32_t frozen, std::int32_t occupied, std::int32_t n) {
   std::int32_t n_segments = static_cast<std::int32_t>(s.sizes.size());
-  set_int(job, "b" + letter + "occ", 1);
+  set_int(job, "b" + letter + "occ", core + 1);
   set_int(job, "e" + letter + "occ", s.n_occupied);
   set_int(job, "b" + letter + "virt", s.n_occupied + 1);
   set_int(job, "e" + letter + "virt", n_segments);
-  set_int(job, "b" + letter + "occorb", 1);
+  set_int(job, "b" + letter + "occorb", frozen + 1);
   set_int(job, "e" + letter + "occorb", occupied);
   set_int(job, "b" + letter + "virtorb", occupied + 1);
   set_int(job, "e" + letter + "virtorb", n);
@@ -134,18 +146,22 @@ void derive_from_molecule(Job& job) {
   auto [n_alpha, n_beta] = electron_counts(m);
   if (n_alpha > n)
     throw SialError(fmt::format("{} electrons of one spin do not fit into {} basis functions", n_alpha, n), "use a larger basis");
-  OrbitalSegments alpha = orbital_segments(job, "moa", "occ", "virt", n_alpha, n);
+  std::int32_t frozen = m.frozen_core;
+  if (frozen > n_beta)
+    throw SialError(fmt::format("`frozen_core` freezes {} orbitals, and only {} are occupied in both spins", frozen, n_beta), "freeze fewer, or write frozen_core = false");
+  OrbitalSegments alpha = orbital_segments(job, "moa", "occ", "virt", frozen, n_alpha, n);
   // Without a word about beta, a closed shell's beta orbitals are cut as its alpha ones.
   bool own_beta = n_beta != n_alpha || request(job, "mob") || request(job, "beta_occ") || request(job, "beta_virt");
-  OrbitalSegments beta = own_beta ? orbital_segments(job, "mob", "beta_occ", "beta_virt", n_beta, n) : alpha;
-  OrbitalSegments mo = request(job, "mo") ? orbital_segments(job, "mo", "occ", "virt", n_alpha, n) : alpha;
+  OrbitalSegments beta = own_beta ? orbital_segments(job, "mob", "beta_occ", "beta_virt", frozen, n_beta, n) : alpha;
+  OrbitalSegments mo = request(job, "mo") ? orbital_segments(job, "mo", "occ", "virt", frozen, n_alpha, n) : alpha;
   job.data.segments[IndexKind::moa] = alpha.sizes;
   job.data.segments[IndexKind::mob] = beta.sizes;
   job.data.segments[IndexKind::mo] = mo.sizes;
 
-  set_spin_values(job, "", mo, n_alpha, n);
-  set_spin_values(job, "a", alpha, n_alpha, n);
-  set_spin_values(job, "b", beta, n_beta, n);
+  // Plain names span all occupied orbitals, frozen or not, as in the data files of old.
+  set_spin_values(job, "", mo, 0, 0, n_alpha, n);
+  set_spin_values(job, "a", alpha, alpha.n_core, frozen, n_alpha, n);
+  set_spin_values(job, "b", beta, beta.n_core, frozen, n_beta, n);
   set_int(job, "norb", static_cast<std::int32_t>(ao_sizes.size()));
   set_int(job, "nocc", mo.n_occupied);
   set_int(job, "nvirt", static_cast<std::int32_t>(mo.sizes.size()) - mo.n_occupied);

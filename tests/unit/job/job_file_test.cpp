@@ -117,6 +117,45 @@ TEST_CASE("an open shell has its own beta segments") {
   CHECK_THAT(f.error(f.molecule("charge = 1\nbasis = \"sto-3g\"\n")), Contains("multiplicity 1") && Contains("9 electrons"));
 }
 
+TEST_CASE("a frozen core has leading segments of its own") {
+  JobFolder f;
+  const std::string basis = "basis = \"cc-pvdz\"\n";
+  Job job = f.read(f.molecule(basis + "frozen_core = true\n[segments]\nocc_target = 3\nvirt_target = 10\n"));
+  auto value = [&](const char* name) { return job.data.ints.at(name); };
+  CHECK(job.data.segments.at(IndexKind::moa) == std::vector<std::int32_t>{1, 2, 2, 10, 9});
+  CHECK(job.data.segments.at(IndexKind::mo) == job.data.segments.at(IndexKind::moa));
+  for (const char* name : {"baocc", "bbocc", "baoccorb", "bboccorb"}) CHECK(value(name) == 2);
+  for (const char* name : {"bocc", "boccorb"}) CHECK(value(name) == 1);
+  for (const char* name : {"eaocc", "ebocc", "eocc", "nocc"}) CHECK(value(name) == 3);
+  for (const char* name : {"eaoccorb", "eoccorb", "naocc", "nalpha_occupied", "nbeta_occupied"}) CHECK(value(name) == 5);
+  CHECK(value("bavirt") == 4);
+  CHECK(value("bavirtorb") == 6);
+
+  auto sizes = [&](const std::string& more) {
+    job = f.read(f.molecule(basis + more));
+    return job.data.segments.at(IndexKind::moa);
+  };
+  CHECK(sizes("frozen_core = 2\n[segments]\nocc = [2, 3]\nvirt = [19]\n") == std::vector<std::int32_t>{2, 3, 19});
+  CHECK(value("baocc") == 2);
+  CHECK(value("baoccorb") == 3);
+  CHECK(sizes("frozen_core = 2\n[segments]\nocc = [2, 1]\nvirt = [19]\n") == std::vector<std::int32_t>{2, 2, 1, 19});
+  CHECK(value("baocc") == 2);
+  CHECK(sizes("frozen_core = 2\n[segments]\nmoa = [1, 1, 3, 10, 9]\n") == std::vector<std::int32_t>{1, 1, 3, 10, 9});
+  CHECK(value("baocc") == 3);
+  CHECK(value("eaocc") == 3);
+  CHECK(sizes("frozen_core = false\n[segments]\nocc = [5]\nvirt = [19]\n") == std::vector<std::int32_t>{5, 19});
+  CHECK(value("baocc") == 1);
+  sizes("charge = 1\nmultiplicity = 2\nfrozen_core = true\n");
+  CHECK(value("bbocc") == 2);
+  CHECK(job.data.segments.at(IndexKind::mob).at(0) == 1);
+
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 2\n[segments]\nmoa = [1, 4, 19]\n")), Contains("mix frozen and correlated") && Contains("orbital 2"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 2\n[segments]\nocc = [3, 2]\n")), Contains("`occ` mix frozen and correlated"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 6\n")), Contains("freezes 6 orbitals, and only 5 are occupied"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = -1\n")), Contains("job.toml:5") && Contains("negative"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = \"yes\"\n")), Contains("job.toml:5") && Contains("number of orbitals"));
+}
+
 TEST_CASE("mistakes in a job file name the key and the line") {
   JobFolder f;
   const std::string head = "programs = [\"p.sialx\"]\n";

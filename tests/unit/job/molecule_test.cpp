@@ -27,6 +27,16 @@ TEST_CASE("xyz files") {
   CHECK_THAT(error_of([&] { read_xyz(f.path("none.xyz")); }), Contains("none.xyz"));
 }
 
+TEST_CASE("the chemical core is the noble gas before each atom") {
+  Molecule m;
+  for (auto [number, orbitals] : {std::pair{1, 0}, {2, 0}, {3, 1}, {10, 1}, {11, 5}, {18, 5}, {19, 9}, {36, 9}, {37, 18}, {54, 18}, {55, 27}, {86, 27}}) {
+    m.atoms.assign(2, Atom{});
+    m.atoms[0].charge = number, m.atoms[1].charge = 8;
+    INFO(number);
+    CHECK(chemical_core(m) == orbitals + 1);
+  }
+}
+
 TEST_CASE("basis files: shells, names, normalisation") {
   Folder f;
   std::vector<Atom> atoms(1);
