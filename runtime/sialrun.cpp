@@ -170,6 +170,7 @@ CompileFile compiler(int optimisation) {
 
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job.
 int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
+  const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
   try {
     Session session(transport, options, compile, std::cout, std::cerr);
     if (transport.is_server()) {
@@ -180,11 +181,11 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
     transport.finish();
     return code;
   } catch (const SialError& error) {
-    if (transport.size() > 1) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
+    if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
     const WorldError error("out of memory beside the block data", "run fewer ranks per machine, or lower --memory");
-    if (transport.size() > 1) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_world);
+    if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_world);
     throw error;
   }
 }

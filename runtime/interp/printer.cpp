@@ -1,6 +1,7 @@
 #include "runtime/interp/printer.h"
 
 #include <array>
+#include <cmath>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@ namespace sial {
 namespace {
 
 std::string digits(double value, PrintFormat format) {
+  if (std::isnan(value)) return "nan";  // the sign of a NaN means nothing
   return format == PrintFormat::plain ? fmt::format("{}", value) : fmt::format("{:.14f}", value);
 }
 std::string digits(std::int32_t value, PrintFormat) { return std::to_string(value); }

@@ -16,7 +16,10 @@ constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+std::string readable(std::uint64_t bytes) {
+  return bytes < (std::uint64_t{1} << 20) ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
+                                          : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
 
 }  // namespace
 
@@ -186,10 +189,12 @@ Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason
 
 Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std::string()>& what) {
   std::string reason;
-  if (Chunk* c = try_allocate(own, doubles, &reason)) return c;
+  do {
+    if (Chunk* c = try_allocate(own, doubles, &reason)) return c;
+  } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
   throw WorldError(fmt::format("out of memory for {}: {} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}", what(),
-                               mebibytes(static_cast<std::uint64_t>(doubles) * 8), arenas_, arenas_ == 1 ? "" : "s", mebibytes(budget()),
-                               mebibytes(bytes_per_arena_), mebibytes(static_cast<std::uint64_t>(bytes_in_use())),
+                               readable(static_cast<std::uint64_t>(doubles) * 8), arenas_, arenas_ == 1 ? "" : "s", readable(budget()),
+                               readable(bytes_per_arena_), readable(static_cast<std::uint64_t>(bytes_in_use())),
                                reason.empty() ? "" : "; " + reason),
                    "give each rank more with `--memory`, use more ranks or nodes, or delete arrays that are no longer needed");
 }

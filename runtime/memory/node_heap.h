@@ -38,6 +38,8 @@ static_assert(sizeof(Chunk) == 64);
 struct HeapHooks {
   std::function<void(std::size_t offset, std::size_t bytes)> commit;  // may throw WorldError
   std::function<void()> pause;                                         // waiting for another rank
+  /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be empty.
+  std::function<bool(std::uint64_t bytes)> reclaim = {};
 };
 
 class NodeHeap {
@@ -51,7 +53,7 @@ class NodeHeap {
   /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null when no
   /// arena has room; `reason` is then set if the system refused to commit memory.
   Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr);
-  /// The same; throws WorldError naming `what`, the bytes and the budget instead of returning null.
+  /// The same, after reclaiming if need be; throws WorldError naming `what`, the bytes and the budget instead of returning null.
   Chunk* allocate(int arena, std::int64_t doubles, const std::function<std::string()>& what);
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }

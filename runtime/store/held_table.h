@@ -18,9 +18,13 @@ struct HeldBlock {
   BlockIndex block;
   bool fetched = false;        // a get was executed in this phase
   bool stale = false;          // an own put since: the next get fetches anew
+  bool evicted = false;        // `value` was given up for want of memory: fetched again when it is needed
+  bool listed = false;         // among the store's copies
   Outcome outcome;             // of the fetch, once it is complete
   Place get_place;
   Chunk* value = nullptr;      // lease or fetched copy, one reference
+  bool copied = false;         // `value` is a copy
+  std::uint64_t touched = 0;   // store's clock at the last get or read
   Chunk* own = nullptr;        // private copy
   std::unique_ptr<PendingRequest> fetch;  // under way into `value`
   int puts_under_way = 0;

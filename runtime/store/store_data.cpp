@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -69,22 +70,72 @@ void StoreImpl::check_finite(std::int32_t id, const BlockIndex& block, std::int6
 
 // --- gets
 
+void StoreImpl::drop_value(HeldBlock& h) {
+  if (!h.value) return;
+  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  heap_->drop_reference(h.value, config_.arena);
+  h.value = nullptr;
+  h.copied = false;
+}
+
+// A place for the fetched copy. A rank that reads a whole array of another node would otherwise hold all of it until the
+// barrier: copies keep to half of the rank's share and leave a quarter of the node's memory to puts.
+void StoreImpl::take_copy(HeldBlock& h, std::int64_t size) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
+  const auto fits = [&] {
+    return copied_bytes_ + bytes <= options_.copy_budget &&
+           static_cast<std::uint64_t>(heap_->bytes_in_use()) + bytes <= heap_->budget() - heap_->budget() / 4;
+  };
+  if (!fits()) evict_copies(options_.copies_kept, 256, fits);
+  h.value = new_chunk(h.array, h.block, size);
+  h.copied = true;
+  copied_bytes_ += bytes;
+  if (!h.listed) copies_.push_back(&h);
+  h.listed = true;
+}
+
+bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
+  bool any = false;
+  for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
+    HeldBlock& h = *copies_.front();
+    copies_.pop_front();
+    if (!h.value || !h.copied) {
+      h.listed = false;
+      continue;
+    }
+    // A stale one shows the value from before this rank's put, which cannot be fetched any more.
+    if (h.fetch || h.stale || h.touched + keep > clock_) {
+      copies_.push_back(&h);
+      continue;
+    }
+    drop_value(h);
+    h.listed = false;
+    h.evicted = true;
+    any = true;
+  }
+  return any;
+}
+
 void StoreImpl::let_go(HeldBlock& h) {
   if (h.fetch) {
     h.fetch->wait();
     h.fetch.reset();
   }
-  if (h.value) heap_->drop_reference(h.value, config_.arena);
+  drop_value(h);
   if (h.own) heap_->drop_reference(h.own, config_.arena);
-  h.value = h.own = nullptr;
-  h.fetched = h.stale = false;
+  h.own = nullptr;
+  h.fetched = h.stale = h.evicted = false;
   h.outcome = {};
 }
 
 void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
   ++stats_.gets;
   HeldBlock& h = held_.find_or_create(id, block);
-  if ((h.fetched || h.own) && !h.stale) return;
+  h.touched = ++clock_;
+  if ((h.fetched || h.own) && !h.stale) {
+    if (h.evicted && !h.own) fetch_again(h, size);
+    return;
+  }
   let_go(h);
   start_fetch(h, size, place);
 }
@@ -105,7 +156,7 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
       return;
     }
     Chunk* lease = h.value;
-    h.value = new_chunk(h.array, h.block, size);
+    take_copy(h, size);
     std::memcpy(h.value->data(), lease->data(), static_cast<std::size_t>(size) * 8);
     heap_->drop_reference(lease, config_.arena);
     stats_.bytes_copied += size * 8;
@@ -116,10 +167,16 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
   request.key = key(h.array, h.block);
   request.size = size;
   request.access = access(place);
-  h.value = new_chunk(h.array, h.block, size);
+  take_copy(h, size);
   h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {},
                                std::as_writable_bytes(std::span(h.value->data(), static_cast<std::size_t>(size))), Priority::demand);
   ++stats_.messages_sent;
+}
+
+// The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
+void StoreImpl::fetch_again(HeldBlock& h, std::int64_t size) {
+  h.evicted = false;
+  start_fetch(h, size, h.get_place);
 }
 
 void StoreImpl::finish_fetch(HeldBlock& h) {
@@ -129,8 +186,7 @@ void StoreImpl::finish_fetch(HeldBlock& h) {
   h.fetch.reset();
   if (h.outcome.status == BlockStatus::ok) return;
   const std::int64_t size = h.value->doubles;
-  heap_->drop_reference(h.value, config_.arena);
-  h.value = nullptr;
+  drop_value(h);
   if (h.outcome.status == BlockStatus::phase_conflict) report(h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
 }
 
@@ -141,6 +197,8 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
     throw SialError(fmt::format("block {} was not fetched in this phase", what),
                     fmt::format("get {} before using it (request, for served arrays); a barrier drops all fetched blocks", what), at(place));
   }
+  h->touched = ++clock_;
+  if (h->evicted && !h->own) fetch_again(*h, size);
   AccessStats& row = access_log_.at(place, id);
   const bool first = row.accesses++ == 0;
   row.bytes += size * 8;
@@ -198,6 +256,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   request.access = access(place);
   HeldBlock* h = held_.find(id, block);
   if (h) {
+    if (h->evicted && !h->own) fetch_again(*h, size);
     if (h->fetch) finish_fetch(*h);  // its value is the one from before this put
     h->stale = true;
   }

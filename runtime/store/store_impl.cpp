@@ -22,6 +22,7 @@ std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* qu
 
 StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options) : transport_(transport), options_(options) {
   const int arenas = transport.node_size();
+  if (options_.copy_budget == 0) options_.copy_budget = options_.memory_per_rank / 2;
   const std::size_t share = pages(std::max<std::size_t>(options.memory_per_rank, page));
   const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas));
   layout_.directory = 0;
@@ -29,7 +30,13 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
   layout_.total = layout_.heap + NodeHeap::bytes_needed(arenas, share);
   memory_ = transport.map_node_memory(layout_.total, "block memory");
 
-  const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); }, [&transport] { transport.pause(); }};
+  const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); }, [&transport] { transport.pause(); },
+                        [this](std::uint64_t bytes) {
+                          // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
+                          if (std::this_thread::get_id() != rank_thread_) return false;
+                          const std::uint64_t before = copied_bytes_;
+                          return evict_copies(operands_in_use, copies_.size(), [&] { return before - copied_bytes_ >= bytes; });
+                        }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
   buffers_ = std::make_unique<ArenaPool>(*heap_, transport.node_rank());
@@ -110,6 +117,7 @@ void StoreImpl::release_everything() {
   for (HeldBlock& h : held_.all()) let_go(h);
   outbox_->complete_all();
   held_.clear();
+  copies_.clear();
 }
 
 void StoreImpl::meet(CollectiveKind kind, Place place) {

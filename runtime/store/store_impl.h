@@ -3,9 +3,12 @@
 // heap and directory. Blocks whose home is this node are worked on directly; others through messages. store_impl.cpp has
 // construction and collectives, store_data.cpp gets and puts, store_arrays.cpp whole arrays, labels and bulk access.
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/memory/arena_pool.h"
@@ -48,6 +51,9 @@ class StoreImpl final : public BlockStore {
   std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
 
  private:
+  /// Blocks touched so recently that a statement may hold a pointer to them: the operands of one, with room to spare.
+  static constexpr std::uint64_t operands_in_use = 16;
+
   struct Array {
     RemoteArrayInfo info;
     std::uint32_t generation = 0;
@@ -72,7 +78,14 @@ class StoreImpl final : public BlockStore {
   // --- data (store_data.cpp)
   void start_fetch(HeldBlock& h, std::int64_t size, Place place);
   void finish_fetch(HeldBlock& h);
+  void fetch_again(HeldBlock& h, std::int64_t size);
   void let_go(HeldBlock& h);
+  void drop_value(HeldBlock& h);
+  void take_copy(HeldBlock& h, std::int64_t size);
+  /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be working
+  /// on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most. True when
+  /// anything was evicted.
+  bool evict_copies(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
   Chunk* new_chunk(std::int32_t array, const BlockIndex& block, std::int64_t size);
   /// All puts. `data` null: `value` is used.
   void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place);
@@ -115,6 +128,9 @@ class StoreImpl final : public BlockStore {
   std::uint64_t sequence_ = 0;
   std::uint64_t deletions_ = 0;            // hash of the generations this rank has left
   HeldTable held_;
+  std::deque<HeldBlock*> copies_;          // fetched copies, roughly by age
+  std::uint64_t clock_ = 0, copied_bytes_ = 0;
+  std::thread::id rank_thread_ = std::this_thread::get_id();
   LabelTable labels_;
   std::map<std::int32_t, std::string> marked_;  // array -> label, for the end of the program
   std::vector<std::int32_t> mark_order_;

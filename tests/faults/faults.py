@@ -87,6 +87,14 @@ class Faults(unittest.TestCase):
                 self.assertIn("division by zero", err)
                 self.assertLess(seconds, 30)
 
+    def test_only_worker_fails_beside_a_server(self):
+        program = self.dir / "fails.sialx"
+        program.write_text("sial fails\nint i\nint j\ni = 0\nj = 1/i\nendsial fails\n")
+        code, _, err, seconds = self.run_job([*mpirun(2), *sialrun(program, "--servers", 1)])
+        self.assertEqual(code, 1)
+        self.assert_one_message(err, "fails.sialx:5")
+        self.assertLess(seconds, 20)
+
     def test_mismatched_collectives(self):
         code, _, err, seconds = self.run_job([*mpirun(3), *sialrun("--results", "none", PROGRAMS / "mismatch.sialx")])
         self.assertNotEqual(code, 0)
