@@ -10,8 +10,39 @@
 
 #include "runtime/base/error.h"
 #include "runtime/super/bodies.h"
+#include "runtime/super/dense_algebra.h"
+
+extern "C" void dgemm_(const char* transpose_a, const char* transpose_b, const lapack_int* m, const lapack_int* n, const lapack_int* k, const double* alpha,
+                       const double* a, const lapack_int* lda, const double* b, const lapack_int* ldb, const double* beta, double* c, const lapack_int* ldc);
 
 namespace sial {
+
+std::optional<std::vector<double>> diagonalise(std::int64_t n, double* matrix) {
+  std::vector<double> values(n);
+  if (n == 0) return values;
+  if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', static_cast<lapack_int>(n), matrix, static_cast<lapack_int>(n), values.data()) != 0) return std::nullopt;
+  for (std::int64_t j = 0; j < n; ++j) {
+    double* v = matrix + j * n;
+    const double* first = std::find_if(v, v + n, [](double x) { return std::abs(x) > 1e-5; });
+    if (first != v + n && *first < 0.0) std::transform(v, v + n, v, std::negate<>());
+  }
+  return values;
+}
+
+bool solve_linear_equations(std::int64_t n, double* matrix, double* right_side) {
+  std::vector<lapack_int> pivots(n);
+  const lapack_int size = static_cast<lapack_int>(n);
+  return LAPACKE_dgesv(LAPACK_COL_MAJOR, size, 1, matrix, size, pivots.data(), right_side, size) == 0;
+}
+
+void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double beta, double* c) {
+  if (m == 0 || n == 0) return;
+  const lapack_int rows = static_cast<lapack_int>(m), columns = static_cast<lapack_int>(n), inner = static_cast<lapack_int>(k);
+  const lapack_int lda = std::max<lapack_int>(1, transpose_a ? inner : rows), ldb = std::max<lapack_int>(1, transpose_b ? columns : inner);
+  const double one = 1.0;
+  dgemm_(transpose_a ? "T" : "N", transpose_b ? "T" : "N", &rows, &columns, &inner, &one, a, &lda, b, &ldb, &beta, c, &rows);
+}
+
 namespace {
 
 std::int64_t require_square(const SuperArg& a, int position) {
@@ -30,16 +61,9 @@ std::vector<double> symmetric_eigenvectors(const SuperArg& matrix, const SuperAr
   if (require_square(vectors, 1) != n) throw SialError(fmt::format("{} and {} differ in size", describe(matrix, 0), describe(vectors, 1)));
   require_finite(matrix, 0);
   std::copy_n(matrix.data, n * n, vectors.data);
-  std::vector<double> values(n);
-  if (n == 0) return values;
-  lapack_int info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', static_cast<lapack_int>(n), vectors.data, static_cast<lapack_int>(n), values.data());
-  if (info != 0) throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(matrix, 0)));
-  for (std::int64_t j = 0; j < n; ++j) {
-    double* v = vectors.data + j * n;
-    const double* first = std::find_if(v, v + n, [](double x) { return std::abs(x) > 1e-5; });
-    if (first != v + n && *first < 0.0) std::transform(v, v + n, v, std::negate<>());
-  }
-  return values;
+  std::optional<std::vector<double>> values = diagonalise(n, vectors.data);
+  if (!values) throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(matrix, 0)));
+  return *values;
 }
 
 void set_diagonal(const SuperArg& a, const std::vector<double>& values) {
@@ -130,8 +154,7 @@ void super_compute_diis(SuperContext&, std::span<SuperArg> args) {
   a[size * size - 1] = 0.0;
   c[m] = -1.0;
   if (m > 0) {
-    std::vector<lapack_int> pivots(size);
-    if (LAPACKE_dgesv(LAPACK_COL_MAJOR, static_cast<lapack_int>(size), 1, a.data(), static_cast<lapack_int>(size), pivots.data(), c.data(), static_cast<lapack_int>(size)) != 0)
+    if (!solve_linear_equations(size, a.data(), c.data()))
       throw SialError(fmt::format("the DIIS equations of {} are singular", describe(args[0], 0)), "two stored error vectors are the same, or all are zero: stop once converged");
   }
   for (std::int64_t i = 0; i < n; ++i) bb[i * (n + 1)] = i < m ? c[i] : 0.0;

@@ -1,0 +1,162 @@
+// Super instructions around the start of an SCF: atomic densities, occupations, damping.
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+#include "runtime/super/bodies.h"
+#include "runtime/super/small_scf.h"
+
+namespace sial {
+namespace {
+
+constexpr const char* occupation_file = "OCCNUMS";
+
+/// One atom of a molecule by itself, and where its functions stand among all.
+struct AtomPart { Molecule molecule; std::vector<std::int64_t> function; };
+
+AtomPart atom_part(const Molecule& whole, std::int32_t atom) {
+  AtomPart part;
+  part.molecule.basis_name = whole.basis_name;
+  part.molecule.atoms.push_back(whole.atoms[atom]);
+  std::int64_t first = 0;
+  for (const Shell& s : whole.shells) {
+    if (s.atom == atom) {
+      part.molecule.shells.push_back(s);
+      part.molecule.shells.back().atom = 0;
+      for (std::int64_t f = 0; f < s.n_functions(); ++f) part.function.push_back(first + f);
+    }
+    first += s.n_functions();
+  }
+  return part;
+}
+
+void scatter(const std::vector<double>& values, const std::vector<std::int64_t>& function, const SuperArg& target, int position) {
+  const std::int64_t n = std::ssize(function);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t row = function[i] - target.offset[0], column = function[j] - target.offset[1];
+      if (row < 0 || column < 0 || row >= target.shape.extent[0] || column >= target.shape.extent[1])
+        throw SialError(fmt::format("{} does not hold function {} of this atom", describe(target, position), function[std::max(i, j)] + 1), "pass matrices declared over all AO segments");
+      target.data[row + column * target.shape.extent[0]] = values[i + n * j];
+    }
+}
+
+std::vector<double> read_occupations(std::ifstream& in) {
+  std::vector<double> values;
+  for (std::string word; in >> word;) {
+    std::size_t end = 0;
+    double value = 0.0;
+    try {
+      value = std::stod(word, &end);
+    } catch (const std::exception&) {
+      end = 0;
+    }
+    if (end != word.size() || !(value >= 0.0 && value <= 1.0))
+      throw SialError(fmt::format("`{}` holds `{}`, which is not an occupation number", occupation_file, word), "it holds numbers from 0 to 1: those of all alpha orbitals, then of all beta orbitals");
+    values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+void super_a4_scf_atom(SuperContext& context, std::span<SuperArg> args) {
+  if (args.size() != 6) throw SialError(fmt::format("takes 6 arguments, found {}", args.size()));
+  expect_arguments(args.first(2), {Expect::matrix, Expect::matrix});
+  if (args[5].size() != 1) throw SialError(fmt::format("argument 6 must be the number of an atom, found {}", describe(args[5], 5)));
+  if (!context.job().has_molecule) throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
+  const Molecule& molecule = context.job().molecule;
+  const double number = *args[5].data;
+  if (number != std::floor(number) || number < 1 || number > static_cast<double>(molecule.atoms.size()))
+    throw SialError(fmt::format("there is no atom {}: the molecule has {}", number, molecule.atoms.size()));
+  const AtomPart part = atom_part(molecule, static_cast<std::int32_t>(number) - 1);
+  std::fill_n(args[0].data, args[0].size(), 0.0);
+  std::fill_n(args[1].data, args[1].size(), 0.0);
+  if (part.function.empty()) return;  // an atom without functions has no density
+  const std::int32_t electrons = static_cast<std::int32_t>(std::lround(part.molecule.atoms[0].charge)), n = static_cast<std::int32_t>(part.function.size());
+  const SmallScf scf = small_uhf(part.molecule, std::min(electrons - electrons / 2, n), std::min(electrons / 2, n));
+  scatter(scf.density.alpha, part.function, args[0], 0);
+  scatter(scf.density.beta, part.function, args[1], 1);
+}
+
+void super_a4_get_init_occupation(SuperContext& context, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::block, Expect::scalar});
+  SuperArg& occupation = args[0];
+  const bool beta = *args[1].data != 0.0;
+  const std::int64_t n = occupation.size();
+  std::fill_n(occupation.data, n, 0.0);
+  if (std::ifstream in(occupation_file); in) {
+    const std::vector<double> values = read_occupations(in);
+    const std::int64_t have = std::ssize(values);
+    if (have != n && have != 2 * n)
+      throw SialError(fmt::format("`{}` holds {} numbers, and {} has {} orbitals", occupation_file, have, describe(occupation, 0), n),
+                      "it holds numbers from 0 to 1: those of all alpha orbitals, then of all beta orbitals (left out: the same)");
+    std::copy_n(values.begin() + (beta && have == 2 * n ? n : 0), n, occupation.data);
+    return;
+  }
+  const char* name = beta ? "nbeta_occupied" : "nalpha_occupied";
+  auto it = context.job().ints.find(name);
+  if (it == context.job().ints.end()) throw SialError(fmt::format("the job has no int `{}`", name), fmt::format("a molecule defines it, or [values] {} = 5", name));
+  if (it->second > n) throw SialError(fmt::format("{} has {} orbitals, and `{}` is {}", describe(occupation, 0), n, name, it->second));
+  std::fill_n(occupation.data, it->second, 1.0);
+}
+
+void super_a4_return_occupation(SuperContext&, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix, Expect::block});
+  // overlap[new, old]: columns of unoccupied old orbitals are zero. The new orbitals with the largest projections onto the old
+  // occupied space are occupied (A. T. B. Gilbert, N. A. Besley, P. M. W. Gill, J. Phys. Chem. A 112, 13164 (2008)).
+  const SuperArg& overlap = args[0];
+  SuperArg& occupation = args[1];
+  const std::int64_t rows = overlap.shape.extent[0], columns = overlap.shape.extent[1];
+  if (occupation.size() < rows) throw SialError(fmt::format("{} has {} elements, {} has {} rows", describe(occupation, 1), occupation.size(), describe(overlap, 0), rows));
+  std::vector<double> projection(rows, 0.0);
+  std::int64_t occupied = 0;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    const double* column = overlap.data + j * rows;
+    occupied += std::any_of(column, column + rows, [](double x) { return x != 0.0; });
+    for (std::int64_t i = 0; i < rows; ++i) projection[i] += column[i] * column[i];
+  }
+  std::vector<std::int64_t> order(rows);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t p, std::int64_t q) { return projection[p] > projection[q]; });
+  std::fill_n(occupation.data, occupation.size(), 0.0);
+  for (std::int64_t i = 0; i < std::min(occupied, rows); ++i) occupation.data[order[i]] = 1.0;
+}
+
+void super_a4_david_damp_factor(SuperContext&, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::block, Expect::scalar});
+  if (args[0].size() < 3) throw SialError(fmt::format("{} must hold three numbers: this energy change, the previous one, and the average", describe(args[0], 0)));
+  const double change = args[0].data[0], previous = args[0].data[1], average = args[0].data[2];
+  double& damp = *args[1].data;
+  const double larger = std::max(damp, average);
+  const auto squared_ratio = [&] { return (change / previous) * (change / previous) * larger; };
+  if (change <= 0.0 && previous <= 0.0) {
+    if (change <= previous) {
+      if (std::abs(change) >= 2.0 * average) damp = 16.0 * larger;
+      else if (std::abs(change) <= 0.5 * average) damp /= 16.0;
+    } else {
+      damp = change <= 0.25 * previous ? squared_ratio() : damp / 16.0;
+    }
+  } else if (change <= 0.0) {
+    damp = 4.0 * larger;
+    if (-change > average) damp *= 16.0;
+    if (previous - change < average) damp /= 16.0;
+  } else if (previous <= 0.0) {
+    damp = 4.0 * larger;
+    if (change > 0.5 * average) damp *= 16.0;
+    if (change - previous < 0.2 * average) damp /= 16.0;
+  } else {
+    damp = 4.0 * larger;
+    if (change >= 4.0 * previous) damp = 16.0 * larger;
+    else if (change <= 0.25 * previous) damp /= 16.0;
+    else damp = squared_ratio();
+  }
+  damp = std::min(damp, 256.0);
+}
+
+}  // namespace sial
