@@ -38,7 +38,7 @@ class FlowWalker {
   }
 
  private:
-  static constexpr std::size_t max_entries = 8;   // distinct entry states per procedure
+  static constexpr std::size_t max_entries = 40;  // distinct entry states per procedure; a joined one blurs what the procedure leaves alone
   static constexpr int max_passes = 16;           // per loop; lattices are flat, so this is never reached in practice
   static constexpr long max_steps = 20'000'000;   // statements walked; real programs need a few hundred thousand
   struct Exits { bool any = false; State state{}; };
