@@ -1,0 +1,126 @@
+"""A job: programs, values, segments, molecule and arrays, written as a folder with job.toml, and run from there."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from .results import Results
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]*\Z")
+
+
+class JobError(RuntimeError):
+    """A run that did not end well; its text is what sialrun wrote to the error stream. `code` is the exit code."""
+
+    def __init__(self, code, text):
+        super().__init__(text.strip() or f"sialrun ended with exit code {code}")
+        self.code = code
+
+
+class Job:
+    """Programs in the order they run (paths as seen from here), and their data.
+
+    values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of extents, "auto", or targets, as in job.toml.
+    arrays: predefined statics, NumPy arrays with indices in the order of the SIAL program. restore: results of earlier jobs.
+    memory: per rank, "2GB" or a number of bytes. include: folders of imported programs.
+    """
+
+    def __init__(self, programs, molecule=None, values=None, segments=None, arrays=None, memory=None, include=(), restore=(), output=None):
+        self.programs = [programs] if isinstance(programs, (str, os.PathLike)) else list(programs)
+        if not self.programs:
+            raise ValueError("a job needs at least one program")
+        self.molecule = molecule
+        self.values = dict(values or {})
+        self.segments = dict(segments or {})
+        self.arrays = {name: np.asarray(a, dtype=float) for name, a in (arrays or {}).items()}
+        self.memory = memory
+        self.include = list(include)
+        self.restore = [restore] if isinstance(restore, (str, os.PathLike)) else list(restore)
+        self.output = dict(output or {})
+        for name in [*self.values, *self.arrays]:
+            if not _NAME.match(name):
+                raise ValueError(f"`{name}` is not a name of a SIAL program")
+
+    def write(self, folder):
+        """Writes job.toml and the files it names into `folder` (made when missing) and returns the path of job.toml."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        top = {"programs": [self._path(p) for p in self.programs]}
+        if self.include:
+            top["include"] = [self._path(p) for p in self.include]
+        if self.memory is not None:
+            top["memory"] = self.memory
+        tables = {"values": self.values, "segments": self.segments, "output": self.output}
+        if self.molecule is not None:
+            tables["molecule"] = self.molecule.write(folder)
+        if self.arrays:
+            with h5py.File(folder / "arrays.h5", "w") as f:
+                for name, a in self.arrays.items():
+                    f.create_dataset(name, data=np.ascontiguousarray(a.T))
+            tables["arrays"] = {name: {"file": "arrays.h5", "dataset": name} for name in self.arrays}
+        if self.restore:
+            tables["restore"] = {"file": [self._path(p) for p in self.restore]}
+        lines = [f"{key} = {_toml(value)}" for key, value in top.items()]
+        for name, table in tables.items():
+            if table:
+                lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
+        path = folder / "job.toml"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def run(self, folder, ranks=1, flags=(), sialrun=None, mpirun=("mpirun", "--bind-to", "none"), echo=False):
+        """Writes the job into `folder`, runs it there and returns its Results. Raises JobError when the run fails.
+
+        What the programs print is in the results' `text`; `echo` shows it while it comes."""
+        path = self.write(folder)
+        program = sialrun or os.environ.get("SIALRUN") or shutil.which("sialrun")
+        if not program:
+            raise FileNotFoundError("sialrun is not on the PATH: put the bin folder of the build there, or set SIALRUN to the program")
+        command = [str(Path(program).resolve()), path.name, *map(str, flags)]
+        if ranks > 1:
+            command = [*mpirun, "-n", str(ranks), *command]
+        text = []
+        with open(Path(folder) / "messages.txt", "w+") as messages:
+            with subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages, text=True) as p:
+                for line in p.stdout:
+                    text.append(line)
+                    if echo:
+                        print(line, end="", flush=True)
+            messages.seek(0)
+            if p.returncode != 0:
+                raise JobError(p.returncode, messages.read())
+        where = Path(folder) / self.output.get("dir", ".")
+        return Results(where, text="".join(text), results=self.output.get("results", "results.h5"), run_json=self.output.get("run_json", "run.json"))
+
+    @staticmethod
+    def _path(p):
+        return str(Path(p).resolve())
+
+
+def _key(key):
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+
+
+def _toml(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        if not np.isfinite(value):
+            raise ValueError(f"{value} cannot be a value of a job")
+        text = repr(float(value))
+        return text if any(c in text for c in ".e") else text + ".0"
+    if isinstance(value, (str, os.PathLike)):
+        return json.dumps(str(value), ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    raise TypeError(f"a {type(value).__name__} cannot be a value of a job")

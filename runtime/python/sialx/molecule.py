@@ -1,0 +1,112 @@
+"""A molecule for a job: geometry and basis set as the files that `[molecule]` of job.toml names.
+
+Coordinates are held in bohr. Basis sets are per element: {"O": [(l, exponents, coefficients), ...]}, one entry per contracted
+shell, coefficients for normalised primitives.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+# CODATA 2010, which sialx uses to read xyz files; PySCF has the same.
+BOHR_IN_ANGSTROM = 0.52917721092
+ANGULAR_LETTERS = "SPDFGHI"
+
+
+@dataclass
+class Molecule:
+    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, a file, or shells per element."""
+
+    symbols: list
+    coordinates: np.ndarray
+    basis: object
+    charge: int = 0
+    multiplicity: int = 1
+    spherical: bool = True
+    frozen_core: object = False
+    comment: str = field(default="written by the sialx Python package")
+
+    def __post_init__(self):
+        self.symbols = list(self.symbols)
+        self.coordinates = np.asarray(self.coordinates, dtype=float)
+        if self.coordinates.shape != (len(self.symbols), 3):
+            raise ValueError(f"{len(self.symbols)} atoms need coordinates of shape ({len(self.symbols)}, 3), not {self.coordinates.shape}")
+        if not np.isfinite(self.coordinates).all():
+            raise ValueError("coordinates must be finite")
+        if isinstance(self.basis, dict):
+            missing = sorted(set(self.symbols) - set(self.basis))
+            if missing:
+                raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
+
+    def xyz(self):
+        """The text of an xyz file (Angstrom) that reads back to the same coordinates to 1e-15 or so."""
+        lines = [str(len(self.symbols)), self.comment.replace("\n", " ")]
+        for symbol, position in zip(self.symbols, self.coordinates * BOHR_IN_ANGSTROM):
+            lines.append(f"{symbol:<3s}" + "".join(f" {x:24.17g}" for x in position))
+        return "\n".join(lines) + "\n"
+
+    def gaussian94(self):
+        """The text of a basis set file in the format of Gaussian 94."""
+        lines = ["****"]
+        for symbol in sorted(set(self.symbols)):
+            lines.append(f"{symbol}     0")
+            for l, exponents, coefficients in self.basis[symbol]:
+                if l >= len(ANGULAR_LETTERS):
+                    raise ValueError(f"a shell of {symbol} has angular momentum {l}; sialx knows up to {len(ANGULAR_LETTERS) - 1}")
+                lines.append(f"{ANGULAR_LETTERS[l]}   {len(exponents)}   1.00")
+                lines += [f"  {e:26.17g}  {c:26.17g}" for e, c in zip(exponents, coefficients)]
+            lines.append("****")
+        return "\n".join(lines) + "\n"
+
+    def write(self, folder):
+        """Writes the files into `folder` and returns the [molecule] table of job.toml."""
+        folder = Path(folder)
+        (folder / "molecule.xyz").write_text(self.xyz())
+        basis = self.basis
+        if isinstance(basis, dict):
+            (folder / "basis.g94").write_text(self.gaussian94())
+            basis = "basis.g94"
+        table = {"xyz": "molecule.xyz", "basis": str(basis), "charge": int(self.charge), "multiplicity": int(self.multiplicity),
+                 "spherical": bool(self.spherical)}
+        if self.frozen_core is not False:
+            table["frozen_core"] = self.frozen_core
+        return table
+
+
+def from_pyscf(mol, frozen_core=False):
+    """The molecule of a built `pyscf.gto.Mole`: geometry, basis set, charge, spin, and whether functions are Cartesian.
+
+    Raises ValueError for what sialx has no place for: effective core potentials, ghost atoms, and different basis sets on
+    atoms of one element.
+    """
+    if getattr(mol, "_ecp", None):
+        raise ValueError("the molecule has effective core potentials, which a job written from PySCF cannot carry")
+    symbols = [mol.atom_pure_symbol(a) for a in range(mol.natm)]
+    for a, symbol in enumerate(symbols):
+        if symbol.upper().startswith(("X", "GHOST")) and symbol.upper() != "XE":
+            raise ValueError(f"atom {a} (`{mol.atom_symbol(a)}`) is a ghost")
+    basis = {}
+    for a, symbol in enumerate(symbols):
+        label = mol.atom_symbol(a)
+        if label not in mol._basis and symbol not in mol._basis:
+            raise ValueError(f"atom {a} (`{label}`) has no basis functions")
+        shells = _shells(mol._basis.get(label, mol._basis.get(symbol)))
+        if basis.setdefault(symbol, shells) != shells:
+            raise ValueError(f"atoms of {symbol} have different basis sets; sialx has one per element")
+    return Molecule(symbols, mol.atom_coords(), basis, int(mol.charge), int(mol.spin) + 1, not mol.cart, frozen_core)
+
+
+def _shells(entries):
+    """PySCF's [l, (kappa,) [exponent, c1, c2, ...], ...] as one shell per contraction, without primitives of coefficient 0."""
+    shells = []
+    for entry in entries:
+        l, rows = entry[0], entry[1:]
+        if rows and isinstance(rows[0], (int, np.integer)):
+            if rows[0] != 0:
+                raise ValueError("the basis set has spinor shells")
+            rows = rows[1:]
+        for column in range(1, len(rows[0])):
+            kept = [(float(row[0]), float(row[column])) for row in rows if row[column] != 0.0]
+            shells.append((int(l), [e for e, _ in kept], [c for _, c in kept]))
+    return shells

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""The Python package: job folders that sialrun reads back to the same data, and results in the order of the program.
+
+    package.py --bin DIR [unittest arguments]
+
+PySCF is not needed: a stand-in has the attributes that from_pyscf reads. Where PySCF is installed, a real molecule runs as well.
+"""
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "runtime" / "python"))
+import sialx  # noqa: E402
+
+RHF = ROOT / "examples" / "04_rhf" / "rhf.sialx"
+MP2 = ROOT / "examples" / "05_mp2" / "mp2.sialx"
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+# STO-3G of hydrogen (W. J. Hehre, R. F. Stewart, J. A. Pople, J. Chem. Phys. 51, 2657 (1969)).
+STO3G_H = [0, [3.425250914, 0.1543289673], [0.6239137298, 0.5353281423], [0.168855404, 0.4446345422]]
+
+
+class StandIn:
+    """What from_pyscf reads of a pyscf.gto.Mole: H2 at 1.4 bohr."""
+
+    def __init__(self, basis=None, symbols=("H", "H"), **other):
+        self.symbols, self.natm = symbols, len(symbols)
+        self._basis = {"H": [STO3G_H]} if basis is None else basis
+        self._ecp, self.charge, self.spin, self.cart = {}, 0, 0, False
+        self.__dict__.update(other)
+
+    def atom_symbol(self, a):
+        return self.symbols[a]
+
+    def atom_pure_symbol(self, a):
+        return "".join(c for c in self.symbols[a] if c.isalpha())
+
+    def atom_coords(self):
+        return np.array([[0.0, 0.0, 1.4 * a] for a in range(self.natm)])
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="sialx-python-")
+        self.addCleanup(self.temporary.cleanup)
+        self.dir = pathlib.Path(self.temporary.name)
+
+    def program(self, text):
+        path = self.dir / "program.sialx"
+        path.write_text(text)
+        return path
+
+    def test_hydrogen_molecule(self):
+        # E(RHF) of H2 in STO-3G at 1.4 bohr: -1.1167 (A. Szabo and N. S. Ostlund, Modern Quantum Chemistry, section 3.5.2).
+        results = sialx.Job(RHF, molecule=sialx.from_pyscf(StandIn())).run(self.dir / "h2")
+        self.assertAlmostEqual(results.saved_scalars["scf_energy"], -1.1167, places=4)
+        self.assertAlmostEqual(results.scalars["nuclear_energy"], 1 / 1.4, places=12)
+        self.assertEqual(results.static("c").shape, (2, 2))
+        self.assertIn("scf_energy", results.text)
+        self.assertGreater(results.statistics["total"]["instructions"], 0)
+        self.assertEqual(len(results.costs(3)), 3)
+
+    def test_geometry_survives(self):
+        rng = np.random.default_rng(7)
+        coordinates = rng.normal(scale=3.0, size=(2, 3))
+        molecule = sialx.Molecule(["H", "H"], coordinates, "sto-3g")
+        program = self.program("sial nn\nspecial compute_nn_repulsion w\nscalar e\nexecute compute_nn_repulsion e\nendsial nn\n")
+        results = sialx.Job(program, molecule=molecule).run(self.dir / "job")
+        self.assertAlmostEqual(results.scalars["e"], 1 / np.linalg.norm(coordinates[0] - coordinates[1]), places=13)
+
+    def test_arrays_keep_their_indices(self):
+        rng = np.random.default_rng(8)
+        a = rng.normal(size=(5, 4, 3))
+        program = self.program("""sial arrays
+aoindex i = 1:2
+moindex p = 1:2
+index k = 1:3
+predefined static a[i,p,k]
+predefined int shift
+predefined scalar factor
+distributed d[i,p,k]
+static copy[i,p,k]
+temp t[i,p,k]
+pardo i, p, k
+  t[i,p,k] = a[i,p,k]
+  t[i,p,k] *= factor
+  t[i,p,k] += (scalar)shift
+  put d[i,p,k] = t[i,p,k]
+endpardo i, p, k
+sip_barrier
+do i
+  do p
+    do k
+      get d[i,p,k]
+      copy[i,p,k] = d[i,p,k]
+    enddo k
+  enddo p
+enddo i
+set_persistent d "a label/with. odd % signs"
+set_persistent copy "copy"
+endsial arrays
+""")
+        job = sialx.Job(program, values={"shift": 2, "factor": 1e-3}, segments={"ao": [2, 3], "mo": [3, 1]}, arrays={"a": a}, memory="64MB")
+        for ranks in (1, 2):
+            results = job.run(self.dir / "job", ranks=ranks)
+            np.testing.assert_allclose(results.static("copy"), a * 1e-3 + 2, rtol=1e-15)
+            np.testing.assert_array_equal(results.saved_static("copy"), results.static("copy"))
+            label = "a label/with. odd % signs"
+            self.assertEqual(results.saved_array_labels, [label])
+            np.testing.assert_array_equal(results.saved_array(label), results.static("copy"))
+            self.assertEqual(results.segments(label), [[2, 3], [3, 1], [1, 1, 1]])
+        with self.assertRaisesRegex(KeyError, "`e` is not there; there are: a, copy"):
+            results.static("e")
+        # The next job takes the array from there.
+        again = self.program("""sial again
+aoindex i = 1:2
+moindex p = 1:2
+index k = 1:3
+distributed d[i,p,k]
+scalar x
+restore_persistent d "a label/with. odd % signs"
+sip_barrier
+do i
+  do p
+    do k
+      get d[i,p,k]
+      x += d[i,p,k]*d[i,p,k]
+    enddo k
+  enddo p
+enddo i
+endsial again
+""")
+        saved = self.dir / "earlier.h5"
+        results.path.rename(saved)
+        after = sialx.Job(again, segments={"ao": [2, 3], "mo": [3, 1]}, restore=saved).run(self.dir / "job")
+        self.assertAlmostEqual(after.scalars["x"], float(np.sum((a * 1e-3 + 2) ** 2)), places=10)
+
+    def test_arrays_stored_by_block(self):
+        # As the runtime stores what is too large for one dataset; made by hand here.
+        blocks = {(2, 1): np.arange(6.0).reshape(2, 3), (3, 2): np.full((1, 2), 7.0)}
+        with h5py.File(self.dir / "results.h5", "w") as f:
+            group = f.create_group("saved/arrays/big")
+            for key, value in {"first_segment": [2, 1], "n_segments": [2, 2], "segment_extents": [2, 1, 3, 2]}.items():
+                group.attrs[key] = value
+            for (i, j), b in blocks.items():
+                group.create_dataset(f"{i}.{j}", data=np.ascontiguousarray(b.T))
+        whole = sialx.Results(self.dir).saved_array("big")
+        np.testing.assert_array_equal(whole, [[0, 1, 2, 0, 0], [3, 4, 5, 0, 0], [0, 0, 0, 7, 7]])
+
+    def test_failures_say_why(self):
+        with self.assertRaisesRegex(sialx.JobError, "program.sialx:3:1: error"):
+            sialx.Job(self.program("sial p\nscalar x\ny = 1.0\nendsial p\n")).run(self.dir / "job")
+        with self.assertRaisesRegex(FileNotFoundError, "did the run finish"):
+            sialx.Results(self.dir / "nowhere")
+        for wrong, text in (({"symbols": ("GHOST-H", "H")}, "ghost"), ({"_ecp": {"H": [0, []]}}, "core potentials"),
+                            ({"symbols": ("H1", "H2"), "basis": {"H1": [STO3G_H], "H2": [[0, [1.0, 1.0]]]}}, "different basis sets"),
+                            ({"symbols": ("H", "O")}, "no basis functions")):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, text):
+                sialx.from_pyscf(StandIn(**wrong))
+        with self.assertRaisesRegex(ValueError, "cannot be a value"):
+            sialx.Job(RHF, values={"x": float("nan")}).write(self.dir / "job")
+        with self.assertRaisesRegex(ValueError, "not a name"):
+            sialx.Job(RHF, values={"a b": 1})
+
+    def test_general_contractions_and_flags(self):
+        general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]
+        molecule = sialx.from_pyscf(StandIn(basis={"H": general}, charge=1, spin=1, cart=True))
+        self.assertEqual(molecule.basis["H"], [(0, [10.0, 1.0], [0.5, 0.5]), (0, [1.0], [1.0]), (1, [0.7], [1.0])])
+        text = sialx.Job(RHF, molecule=molecule).write(self.dir / "job").read_text()
+        for line in ("charge = 1", "multiplicity = 2", "spherical = false"):
+            self.assertIn(line, text)
+
+    def test_pyscf(self):
+        try:
+            from pyscf import gto, scf
+        except ImportError:
+            self.skipTest("PySCF is not installed")
+        mol = gto.M(atom="O 0 0 0.117; H 0 0.757 -0.470; H 0 -0.757 -0.470", basis="cc-pvdz", verbose=0)
+        reference = scf.RHF(mol).run(conv_tol=1e-12).e_tot
+        results = sialx.Job([RHF, MP2], molecule=sialx.from_pyscf(mol)).run(self.dir / "water", ranks=2)
+        self.assertAlmostEqual(results.saved_scalars["scf_energy"], reference, places=8)
+
+
+if __name__ == "__main__":
+    at = sys.argv.index("--bin")
+    os.environ["SIALRUN"] = str(pathlib.Path(sys.argv[at + 1]).resolve() / "sialrun")
+    del sys.argv[at : at + 2]
+    unittest.main()
