@@ -136,4 +136,10 @@ void super_a4_dscale(SuperContext&, std::span<SuperArg> args) {
   }
 }
 
+void super_print_iteration(SuperContext& context, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::scalar, Expect::scalar, Expect::scalar, Expect::scalar});
+  if (*args[0].data == 1.0) context.out() << fmt::format("{:>10}{:>22}{:>14}{:>14}\n", "iteration", "energy", "change", "residual");
+  context.out() << fmt::format("{:>10.0f}{:>22.12f}{:>14.2e}{:>14.2e}", *args[0].data, *args[1].data, *args[2].data, *args[3].data) << std::endl;
+}
+
 }  // namespace sial

@@ -50,6 +50,23 @@ TEST_CASE("fills") {
   CHECK_THAT(execution_error(c, "fill_block_sequential", {start, a}), Contains("argument 1 must be a block"));
 }
 
+TEST_CASE("iteration tables") {
+  FakeContext c;
+  Scalar number{1.0}, energy{-0.5}, change{-0.5}, residual{0.0625};
+  execute(c, "print_iteration", {number, energy, change, residual});
+  number.value = 12;
+  energy.value = -123.4567890123456;
+  change.value = 3e-11;
+  residual.value = 1.5e-9;
+  execute(c, "print_iteration", {number, energy, change, residual});
+  CHECK(c.output.str() ==
+        " iteration                energy        change      residual\n"
+        "         1       -0.500000000000     -5.00e-01      6.25e-02\n"
+        "        12     -123.456789012346      3.00e-11      1.50e-09\n");
+  CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change}), Contains("takes 4 arguments, found 3"));
+  CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change, Array({2})}), Contains("argument 4 must be a scalar"));
+}
+
 TEST_CASE("prints and listings") {
   FakeContext c;
   Array a({2, 2}, {1, 2, 3, 4.5});
