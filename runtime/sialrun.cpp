@@ -38,6 +38,7 @@ struct Arguments {
   std::string store = "share", schedule = "dynamic", transport, simulate, network, batch;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false;
   int ranks_per_node = 0, servers = 0;
+  std::vector<std::string> plugins;
 };
 
 void add_job_options(CLI::App& app, JobArguments& job) {
@@ -335,6 +336,7 @@ int main(int argc, char** argv) {
   app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);
   app.add_option("--servers", arguments.servers, "ranks that only serve blocks")->check(CLI::NonNegativeNumber);
   app.add_option("--simulate-network", arguments.network, "latency=50us,bandwidth=7GB/s between nodes");
+  app.add_option("--plugin", arguments.plugins, "shared library with super instructions of your own")->take_all()->expected(1)->allow_extra_args(false);
   app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
   app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
   app.add_flag("--version", arguments.version, "print the version");
@@ -347,6 +349,14 @@ int main(int argc, char** argv) {
       if (arguments.verbose) std::cout << blas << '\n';
       return exit_ok;
     }
+    Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong
+    try {
+      for (const std::string& path : arguments.plugins) plugins.load(path);
+    } catch (const SialError& error) {
+      if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
+      return exit_usage_or_io;
+    }
+    arguments.session.machine.plugins = &plugins;
     return run(arguments, argc, argv);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);

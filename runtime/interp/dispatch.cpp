@@ -27,8 +27,9 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
   if (options_.profile) pc_costs_.resize(module.code.size());
   initial_values(module, environment.job, ints_, scalars_);
   for (const SpecialRow& row : module.specials) {
-    const SuperRow* found = find_super(row.name);
-    bodies_.push_back(found ? found->body : nullptr);
+    if (const SuperRow* found = find_super(row.name)) bodies_.emplace_back(found->body);
+    else if (options_.plugins) bodies_.push_back(options_.plugins->find(row.name, row.signature));
+    else bodies_.emplace_back();
   }
   loops_.reserve(64);
   temps_.reserve(256);

@@ -22,7 +22,7 @@
 #include "runtime/kernels/block_op.h"
 #include "runtime/stats/stats.h"
 #include "runtime/store/store.h"
-#include "runtime/super/registry.h"
+#include "runtime/super/plugins.h"
 #include "runtime/transport/work_queue.h"
 
 namespace sial {
@@ -34,6 +34,7 @@ struct MachineOptions {
   Schedule schedule = Schedule::dynamic;
   bool deterministic = false;  // implies the static schedule
   bool profile = false;        // time per instruction
+  const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
 
 /// What outlives a program on one rank of a job.
@@ -207,7 +208,7 @@ class Machine {
   Printer printer_;
   struct Mark { std::int32_t id = 0; std::string label; };
   std::vector<Mark> marked_scalars_, marked_statics_, marked_remote_;
-  std::vector<SuperBody> bodies_;           // per special; null: no body
+  std::vector<std::function<void(SuperContext&, std::span<SuperArg>)>> bodies_;  // per special; empty: no body
   std::unique_ptr<SuperContext> context_;
   struct PcCost { std::int64_t executions = 0; double seconds = 0; };
   std::vector<PcCost> pc_costs_;

@@ -127,12 +127,13 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
 
 void Machine::op_execute(const Instruction& in) {
   const SpecialRow& special = m_->specials[in.a];
-  SuperBody body = bodies_[in.a];
+  const auto& body = bodies_[in.a];
   if (!body) {
     std::string close;
-    for (const std::string& name : close_super_names(special.name)) close += (close.empty() ? "`" : ", `") + name + "`";
+    for (const std::string& name : close_super_names(special.name, options_.plugins ? options_.plugins->names() : std::vector<std::string_view>()))
+      close += (close.empty() ? "`" : ", `") + name + "`";
     fail(fmt::format("super instruction `{}` does not exist in this runtime", special.name),
-         close.empty() ? "it may be declared, but not executed" : "close names: " + close);
+         close.empty() ? "it may be declared, but not executed; a library of your own is loaded by `sialrun --plugin FILE`" : "close names: " + close);
   }
   SIAL_CHECK(in.c <= max_rank, "{} arguments of {}", in.c, special.name);
   ++super_instructions_;

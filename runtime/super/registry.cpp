@@ -36,10 +36,9 @@ const SuperRow* find_super(std::string_view name) {
   return row == std::end(table) ? nullptr : row;
 }
 
-std::vector<std::string> close_super_names(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const SuperRow& r : table) known.push_back(r.name);
-  return close_names(lower(name), known);
+std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more) {
+  for (const SuperRow& r : table) more.emplace_back(r.name);
+  return close_names(lower(name), more);
 }
 
 std::string describe(const SuperArg& arg, int position) {

@@ -63,7 +63,7 @@ struct SuperRow {
 std::span<const SuperRow> super_rows();
 /// nullptr when unknown (case-insensitive).
 const SuperRow* find_super(std::string_view name);
-/// Up to three close names, for the error message.
-std::vector<std::string> close_super_names(std::string_view name);
+/// Up to three close names of the table or among `more`, for the error message.
+std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more = {});
 
 }  // namespace sial

@@ -48,7 +48,7 @@ TEST_CASE("unrestricted SCF of atoms against another program") {
       const int z = static_cast<int>(m.atoms[0].charge);
       const SmallScf scf = small_uhf(m, z - z / 2, z / 2);
       CHECK(scf.converged);
-      CHECK(scf.energy == Approx(energy.get<double>()).margin(1e-8));
+      CHECK(std::abs(scf.energy - energy.get<double>()) < 1e-9);
     }
 }
 
@@ -62,8 +62,8 @@ TEST_CASE("densities of the atoms of a molecule") {
     Scalar k{static_cast<double>(atom)};
     fa.data.assign(n * n, 7.0);
     execute(c, "a4_scf_atom", {fa, fb, h, nai, s, k});
-    CHECK(trace_product(fa.data, s.data) == Approx(alpha).margin(1e-10));
-    CHECK(trace_product(fb.data, s.data) == Approx(beta).margin(1e-10));
+    CHECK(std::abs(trace_product(fa.data, s.data) - alpha) < 1e-10);
+    CHECK(std::abs(trace_product(fb.data, s.data) - beta) < 1e-10);
     // Zero outside the atom's own block, idempotent inside: D S D = D.
     double outside = 0.0, worst = 0.0;
     for (std::int64_t i = 0; i < n; ++i)
@@ -91,9 +91,9 @@ TEST_CASE("densities of the atoms of a molecule") {
     }
     return sum;
   };
-  CHECK(p_population(0) == Approx(1.0).margin(1e-9));
-  CHECK(p_population(1) == Approx(1.0).margin(1e-9));
-  CHECK(p_population(2) == Approx(0.0).margin(1e-9));
+  CHECK(std::abs(p_population(0) - 1.0) < 1e-9);
+  CHECK(std::abs(p_population(1) - 1.0) < 1e-9);
+  CHECK(std::abs(p_population(2) - 0.0) < 1e-9);
 
   Scalar none{4};
   CHECK_THAT(execution_error(c, "a4_scf_atom", {fa, fb, h, nai, s, none}), Contains("no atom 4"));
@@ -170,7 +170,7 @@ TEST_CASE("damping factors") {
     Array p({3}, {x[0], x[1], x[2]});
     Scalar damp{x[3]};
     execute(c, "a4_david_damp_factor", {p, damp});
-    CHECK(damp.value == Approx(x[4]).epsilon(1e-14));
+    CHECK(damp.value == x[4]);
   }
   Array two({2});
   Scalar damp;

@@ -6,15 +6,19 @@
 The occupation of equivalent functions is fixed in the guess (the first ones first), as a4_scf_atom does.
 """
 import json
+import pathlib
 
 import numpy as np
 from pyscf import gto, scf
+from pyscf.gto.basis import parse_gaussian
+
+BASIS = pathlib.Path(__file__).resolve().parents[4] / "runtime" / "job" / "basis"
 
 
 def energy(symbol, basis):
     z = gto.charge(symbol)
     beta, alpha = z // 2, z - z // 2
-    atom = gto.M(atom=f"{symbol} 0 0 0", basis=basis, spin=alpha - beta, verbose=0)
+    atom = gto.M(atom=f"{symbol} 0 0 0", basis={symbol: parse_gaussian.load(str(BASIS / f"{basis}.g94"), symbol)}, spin=alpha - beta, verbose=0)
     mf = scf.UHF(atom)
     mf.conv_tol, mf.conv_tol_grad, mf.max_cycle = 1e-12, 1e-8, 200
     h, s = mf.get_hcore(), mf.get_ovlp()

@@ -1,0 +1,34 @@
+#pragma once
+// Super instructions from shared libraries. A set is loaded once per process, before any session, and outlives them all: libraries
+// stay loaded until the process ends. Read-only afterwards, so ranks of one process share it.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/super/registry.h"
+
+struct sialx_instruction;
+
+namespace sial {
+
+class Plugins {
+ public:
+  /// Throws SialError naming the file: missing, no plugin, of an unknown version, with a faulty row, or with a name that the table
+  /// or another plugin has.
+  void load(const std::string& path);
+
+  bool empty() const { return rows_.empty(); }
+  /// The body for a special as the program declares it, or nothing when no plugin has the name (lower case). The body throws
+  /// SialError when the declared signature is none of the row's.
+  std::function<void(SuperContext&, std::span<SuperArg>)> find(std::string_view name, std::string_view signature) const;
+  std::vector<std::string_view> names() const;
+
+ private:
+  struct Row { const sialx_instruction* instruction; std::string file; };
+  std::vector<Row> rows_;
+};
+
+}  // namespace sial
