@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From nothing to a molecule's energy: installs what is missing, builds, runs RHF and MP2 of water in cc-pVDZ on two ranks,
+# From nothing to a molecule's energy: installs what is missing, builds, runs RHF, MP2, CCSD and (T) of water in cc-pVDZ on two ranks,
 # prints the energies beside their reference values, and the module's report.
 # Usage: bash examples/demo.sh [number of ranks]
 set -euo pipefail
@@ -14,10 +14,10 @@ cmake --build build/release --target sialc sialrun sialreport -- --quiet
 
 out=build/demo
 mkdir -p "$out"
-echo "running examples/05_mp2/job.toml on $ranks ranks"
-sialx_mpirun "$ranks" build/release/bin/sialrun examples/05_mp2/job.toml --output-dir "$out"
+echo "running examples/11_ccsd_t/job.toml on $ranks ranks"
+sialx_mpirun "$ranks" build/release/bin/sialrun examples/11_ccsd_t/job.toml --output-dir "$out"
 echo
-"$(bash examples/find_python.sh)" examples/compare.py "$out/results.h5" examples/05_mp2/expected.json
+"$(bash examples/find_python.sh)" examples/compare.py "$out/results.h5" examples/11_ccsd_t/expected.json
 echo
-build/release/bin/sialc examples/05_mp2/mp2.sialx -o "$out/mp2.siox"
-build/release/bin/sialreport "$out/mp2.siox" "$out/run.json"
+build/release/bin/sialc examples/11_ccsd_t/ccsd_t.sialx -o "$out/ccsd_t.siox"
+build/release/bin/sialreport "$out/ccsd_t.siox" "$out/run.json"

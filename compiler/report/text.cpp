@@ -53,8 +53,8 @@ class Text {
 
   void arrays() {
     if (r_.arrays.empty()) return;
-    line("\narrays: number of statements that use them\n  {:<24} {:<17} {:<24} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}", "name", "kind",
-         "blocks", "read", "write", "upd", "get", "put", "put+", "whole");
+    line("\narrays: number of statements that use them\n  {:<24} {:<17} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}  {}", "name", "kind",
+         "read", "write", "upd", "get", "put", "put+", "whole", "blocks");
     const auto n = [](int count) { return count == 0 ? std::string("-") : std::to_string(count); };
     std::vector<std::string> unused;
     for (const ArrayLine& a : r_.arrays) {
@@ -63,9 +63,9 @@ class Text {
         continue;
       }
       const Uses& u = a.uses;
-      line("  {:<24} {:<17} {:<24} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}", fmt::format("{}[{}]", a.name, a.dims),
-           (a.predefined ? "predef. " : a.sparse ? "sparse " : "") + a.kind, a.blocks, n(u.read), n(u.written), n(u.updated), n(u.fetched),
-           n(u.put), n(u.accumulated), n(u.whole));
+      line("  {:<24} {:<17} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}  {}", fmt::format("{}[{}]", a.name, a.dims),
+           (a.predefined ? "predef. " : a.sparse ? "sparse " : "") + a.kind, n(u.read), n(u.written), n(u.updated), n(u.fetched), n(u.put),
+           n(u.accumulated), n(u.whole), a.blocks);
     }
     if (!unused.empty()) line("  never used: {}", fmt::join(unused, ", "));
   }
@@ -98,8 +98,10 @@ class Text {
     if (!run.lines.empty()) line("\nmost expensive lines\n  {:>12} {:>12}  {}", "seconds", "executions", "place");
     for (std::size_t i = 0; i < std::min(longest_list, run.lines.size()); ++i)
       line("  {:>12.4f} {:>12}  {}", run.lines[i].seconds, run.lines[i].executions, run.lines[i].place);
-    if (!run.accesses.empty()) line("\nwaiting for remote blocks\n  {:>12} {:>12} {:>12}  {}", "seconds", "uses", "waited", "array");
-    for (std::size_t i = 0; i < std::min(longest_list, run.accesses.size()); ++i) {
+    if (run.accesses.empty()) return;
+    if (run.accesses[0].blocked == 0) return line("\nno use of a remote block had to wait");
+    line("\nwaiting for remote blocks\n  {:>12} {:>12} {:>12}  {}", "seconds", "uses", "waited", "array");
+    for (std::size_t i = 0; i < std::min(longest_list, run.accesses.size()) && run.accesses[i].blocked > 0; ++i) {
       const AccessLine& a = run.accesses[i];
       line("  {:>12.4f} {:>12} {:>12}  {} at {}", a.wait_seconds, a.accesses, a.blocked, a.array, a.place);
     }

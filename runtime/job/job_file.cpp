@@ -108,7 +108,7 @@ class JobReader {
     return n ? n->as_table() : nullptr;
   }
 
-  std::string resolve(const std::string& name) const { return fs::path(name).is_absolute() ? name : (folder_ / name).string(); }
+  std::string resolve(const std::string& name) const { return fs::path(name).is_absolute() ? name : (folder_ / name).lexically_normal().string(); }
 
   std::string string(const toml::node& n, std::string_view key) const {
     if (!n.is_string()) fail(n, fmt::format("`{}` must be a string", key));
