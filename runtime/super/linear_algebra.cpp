@@ -147,15 +147,26 @@ void super_compute_diis(SuperContext&, std::span<SuperArg> args) {
     for (std::int64_t j = 0; j < n; ++j) any = any || element(i, j) != 0.0;
     m += any;
   }
+  // Errors shrink by many orders of magnitude while they are collected: the equations are solved for vectors of norm 1, with the factors
+  // t(i) relative to the smallest. In a space of few dimensions vectors depend on each other; of the solutions, all equally good, the
+  // shortest is taken.
   std::int64_t size = m + 1;
-  std::vector<double> a(size * size, -1.0), c(size, 0.0);
+  std::vector<double> t(m, 1.0), a(size * size, 0.0), c(size, 0.0), singular_values(size);
   for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < m; ++j) a[i + j * size] = element(i, j);
-  a[size * size - 1] = 0.0;
+    if (element(i, i) > 0.0) t[i] = 1.0 / std::sqrt(element(i, i));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < m; ++j) a[i + j * size] = element(i, j) * t[i] * t[j];
+  double longest = m > 0 ? *std::max_element(t.begin(), t.end()) : 1.0;
+  for (std::int64_t i = 0; i < m; ++i) a[i + m * size] = a[m + i * size] = -(t[i] /= longest);
   c[m] = -1.0;
   if (m > 0) {
-    if (!solve_linear_equations(size, a.data(), c.data()))
-      throw SialError(fmt::format("the DIIS equations of {} are singular", describe(args[0], 0)), "two stored error vectors are the same, or all are zero: stop once converged");
+    lapack_int rank = 0, order = static_cast<lapack_int>(size);
+    if (LAPACKE_dgelsd(LAPACK_COL_MAJOR, order, order, 1, a.data(), order, c.data(), order, singular_values.data(), 1e-14, &rank) != 0)
+      throw SialError(fmt::format("the DIIS equations of {} could not be solved", describe(args[0], 0)));
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < m; ++i) sum += c[i] *= t[i];
+    if (!(std::abs(sum - 1.0) < 1e-6))
+      throw SialError(fmt::format("the DIIS equations of {} are singular", describe(args[0], 0)), "an element of the diagonal is not the square of a norm, or an error vector is zero: stop once converged");
   }
   for (std::int64_t i = 0; i < n; ++i) bb[i * (n + 1)] = i < m ? c[i] : 0.0;
 }

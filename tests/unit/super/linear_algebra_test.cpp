@@ -92,8 +92,24 @@ TEST_CASE("DIIS coefficients") {
   execute(c, "compute_diis", {u});
   CHECK(u.data[0] == Approx(2 / 3.0));
   CHECK(u.data[3] == Approx(1 / 3.0));
-  Array singular({2, 2}, {1, 1, 1, 1});
-  CHECK_THAT(execution_error(c, "compute_diis", {singular}), Contains("singular"));
+  // The same error vector twice: one is as good as the other.
+  Array twice({2, 2}, {1, 1, 1, 1});
+  execute(c, "compute_diis", {twice});
+  CHECK(twice.data[0] == Approx(0.5));
+  CHECK(twice.data[3] == Approx(0.5));
+  // Three vectors on a line, of lengths 1, -1/2 and 1/8: any solution has no error left.
+  Array line({3, 3}, {1, 0, 0, -0.5, 0.25, 0, 0.125, -0.0625, 0.015625});
+  execute(c, "compute_diis", {line});
+  CHECK(line.data[0] + line.data[4] + line.data[8] == Approx(1));
+  CHECK(line.data[0] - 0.5 * line.data[4] + 0.125 * line.data[8] == Approx(0).margin(1e-12));
+  // Orthogonal vectors of very different length: weights go with the inverse squares of the lengths.
+  Array steep({3, 3}, {1, 0, 0, 0, 1e-12, 0, 0, 0, 2e-20});
+  execute(c, "compute_diis", {steep});
+  CHECK(steep.data[0] == Approx(0).margin(1e-18));
+  CHECK(steep.data[4] == Approx(2e-8).epsilon(1e-6));
+  CHECK(steep.data[8] == Approx(1));
+  Array no_norms({2, 2}, {1, 0, 0, -1});
+  CHECK_THAT(execution_error(c, "compute_diis", {no_norms}), Contains("singular"));
   Array nothing({2, 2});
   execute(c, "compute_diis", {nothing});
   CHECK(nothing.data == Values{0, 0, 0, 0});

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Coupled-cluster jobs at the edges: the smallest molecules, where iterations end exactly and error vectors depend on each other, and jobs
+that cannot go on: they end with the reason and an exit code, and later programs do not run.
+
+    edges.py --bin DIR
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+BIN = None
+SMALL = """programs = ["{examples}/04_rhf/rhf.sialx", "{examples}/09_ccsd/tran.sialx", "{examples}/09_ccsd/ccsd.sialx", "{examples}/11_ccsd_t/ccsd_t.sialx"]
+[molecule]
+xyz = "small.xyz"
+basis = "{basis}"
+"""
+
+
+class Edges(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sialx-edges-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def small(self, xyz, basis):
+        (self.folder / "small.xyz").write_text(xyz)
+        (self.folder / "job.toml").write_text(SMALL.format(examples=EXAMPLES, basis=basis))
+        return self.folder / "job.toml"
+
+    def test_two_electrons(self):
+        # CCSD is exact; source: full CI of PySCF 2.14.
+        for basis, scf, correlation in (("sto-3g", -1.1167593075, -0.0205245271), ("3-21g", -1.1229402588, -0.0248728759)):
+            with self.subTest(basis=basis):
+                job = self.small("2\nhydrogen\nH 0 0 0\nH 0 0 0.74\n", basis)
+                done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.folder)], stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=100)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                with h5py.File(self.folder / "results.h5", "r") as f:
+                    found = {name: float(f["saved/scalars"][name][()]) for name in ("scf_energy", "ccsd_energy", "t_energy")}
+                self.assertAlmostEqual(found["scf_energy"], scf, delta=1e-9)
+                self.assertAlmostEqual(found["ccsd_energy"], correlation, delta=1e-9)
+                self.assertAlmostEqual(found["t_energy"], 0.0, delta=1e-13)
+
+    def stopped(self, job, *more):
+        """Output and diagnostics of a job that must fail."""
+        done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.folder), *more], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def test_ccsd_that_does_not_converge(self):
+        out, err = self.stopped(EXAMPLES / "11_ccsd_t/job_sto3g.toml", "--set", "cc_iter=3")
+        self.assertIn("CCSD did not converge: allow more iterations with [values] cc_iter", out)
+        self.assertRegex(err, r"ccsd\.sialx:\d+:\d+: program `ccsd` reached a `stop` statement")
+        self.assertEqual(len([line for line in out.splitlines() if line.split()[:1] in (["1"], ["2"], ["3"])]), 3, out)
+        self.assertNotIn("ccsd_energy", out)
+        self.assertNotIn("t_energy", out)
+        self.assertFalse((self.folder / "results.h5").exists())
+
+    def test_linear_equations_that_do_not_converge(self):
+        out, err = self.stopped(EXAMPLES / "10_lcc/job_321g.toml", "--set", "cc_iter=3")
+        self.assertIn("LCCD\n", out)
+        self.assertIn("not converged: allow more iterations with [values] cc_iter", out)
+        self.assertNotIn("LCCSD", out)
+        self.assertIn("program `lcc` reached a `stop` statement", err)
+
+    def test_nothing_to_correlate(self):
+        job = (EXAMPLES / "09_ccsd/job_sto3g.toml").read_text().replace('"../molecules', f'"{EXAMPLES}/molecules').replace('"../04', f'"{EXAMPLES}/04')
+        job = job.replace('"tran.sialx", "ccsd.sialx"', f'"{EXAMPLES}/09_ccsd/tran.sialx"').replace("[segments]", "frozen_core = 5\n[segments]")
+        (self.folder / "job.toml").write_text(job)
+        out, err = self.stopped(self.folder / "job.toml")
+        self.assertIn("no orbitals to correlate: all occupied ones are frozen", out)
+        self.assertIn("program `tran` reached a `stop` statement", err)
+
+    def test_no_virtual_orbitals(self):
+        # The one orbital makes the SCF exact at once.
+        out, err = self.stopped(self.small("1\nhelium\nHe 0 0 0\n", "sto-3g"))
+        self.assertIn("scf_energy = -2.80778395661", out)
+        self.assertIn("no virtual orbitals: take a larger basis", out)
+        self.assertIn("program `tran` reached a `stop` statement", err)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    BIN = options.bin.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
