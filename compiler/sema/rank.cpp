@@ -20,11 +20,11 @@ using Level = std::uint8_t;
 constexpr Level same = 0, perhaps = 1, surely = 2;
 
 // Super instructions whose results follow from their arguments and the job's data alone.
-constexpr std::array<std::string_view, 40> dependable = {
+constexpr std::array<std::string_view, 41> dependable = {
     "a4_david_damp_factor", "a4_dscale", "a4_get_init_occupation", "a4_return_occupation", "a4_scf_atom", "check_dconf",
     "cis_unit_guess", "compute_diis", "compute_dipole_integrals", "compute_int_scratchmem", "compute_integral_batch",
     "compute_nn_repulsion", "compute_pair_nn", "compute_ubatch1", "compute_ubatch2", "compute_ubatch4", "compute_ubatch6",
-    "compute_ubatch7", "compute_ubatch8", "eigen_calc", "eigen_calc_sqr_inv", "energy_denominator_rhf",
+    "compute_ubatch7", "compute_ubatch8", "eigen_calc", "eigen_calc_sqr_inv", "energy_denominator_rhf", "energy_denominator_uhf",
     "energy_ty_denominator_rhf", "fill_block_cyclic", "fill_block_sequential", "frag_index_range", "gen_eigen_calc",
     "get_first_block_element", "invert_diagonal", "moi_nn_repulsion", "remove_diagonal", "return_1el_ecpints", "return_diagonal",
     "return_diagonal_elements", "return_h1", "return_ovl", "return_pairs", "return_sval", "set_frag", "stripi"};

@@ -1,4 +1,4 @@
-// Orbital energy denominators of closed shells: virtual orbitals at positions 1, 3, 5 of a block, occupied ones at 2, 4, 6.
+// Orbital energy denominators: virtual orbitals at positions 1, 3, 5 of a block, occupied ones at 2, 4, 6.
 
 #include <fmt/format.h>
 
@@ -25,12 +25,12 @@ std::vector<double> orbital_energies(const SuperArg& t, int dimension, const Sup
   return energies;
 }
 
+/// Dimensions over beta orbitals take their energies from `beta`, all others from `alpha`.
 template <class Apply>
-void with_energy_differences(std::span<SuperArg> args, double shift, Apply apply) {
-  SuperArg& t = args[0];
+void with_energy_differences(SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift, Apply apply) {
   if (t.shape.rank % 2 != 0 || t.shape.rank == 0) throw SialError(fmt::format("{} must have rank 2, 4 or 6, it has {}", describe(t, 0), t.shape.rank));
   std::array<std::vector<double>, max_rank> e;
-  for (int d = 0; d < t.shape.rank; ++d) e[d] = orbital_energies(t, d, args[1]);
+  for (int d = 0; d < t.shape.rank; ++d) e[d] = orbital_energies(t, d, t.kind[d] == IndexKind::mob ? beta : alpha);
   for_each_element(t.shape, [&](const auto& at, std::int64_t i) {
     double difference = shift;
     for (int d = 0; d < t.shape.rank; d += 2) difference += e[d + 1][at[d + 1]] - e[d][at[d]];
@@ -38,10 +38,10 @@ void with_energy_differences(std::span<SuperArg> args, double shift, Apply apply
   });
 }
 
-void divide(std::span<SuperArg> args, double shift) {
-  with_energy_differences(args, shift, [&](double& x, double difference) {
+void divide(SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift) {
+  with_energy_differences(t, alpha, beta, shift, [&](double& x, double difference) {
     if (difference != 0.0) x /= difference;
-    else if (x != 0.0) throw SialError(fmt::format("an energy denominator of {} is zero", describe(args[0], 0)), "is the Fock matrix filled, and is its diagonal that of these orbitals?");
+    else if (x != 0.0) throw SialError(fmt::format("an energy denominator of {} is zero", describe(t, 0)), "is the Fock matrix filled, and is its diagonal that of these orbitals?");
   });
 }
 
@@ -49,17 +49,22 @@ void divide(std::span<SuperArg> args, double shift) {
 
 void super_energy_denominator_rhf(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
-  divide(args, 0.0);
+  divide(args[0], args[1], args[1], 0.0);
+}
+
+void super_energy_denominator_uhf(SuperContext&, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::block, Expect::block, Expect::block});
+  divide(args[0], args[1], args[2], 0.0);
 }
 
 void super_energy_numerator_rhf(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
-  with_energy_differences(args, 0.0, [](double& x, double difference) { x *= difference; });
+  with_energy_differences(args[0], args[1], args[1], 0.0, [](double& x, double difference) { x *= difference; });
 }
 
 void super_energy_ty_denominator_rhf(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block, Expect::scalar});
-  divide(args, *args[2].data);
+  divide(args[0], args[1], args[1], *args[2].data);
 }
 
 }  // namespace sial

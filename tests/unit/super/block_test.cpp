@@ -272,3 +272,19 @@ TEST_CASE("energy denominators") {
   ones.at(0, 3, 2);
   CHECK_THAT(execution_error(c, "energy_denominator_rhf", {ones, zero_fock}), Contains("is zero"));
 }
+
+TEST_CASE("energy denominators of two spins") {
+  FakeContext c;
+  Array alpha({3}, {-2, 1, 2}), beta({3}, {-5, -1, 7});  // one alpha orbital is occupied, two beta ones
+  alpha.whole();
+  beta.whole();
+  Array t({2, 1, 1, 2}, {1, 1, 1, 1});  // a = 1, 2; i = -2; b = 7; j = -5, -1
+  t.at(0, 2, 1).at(1, 1, 0).at(2, 2, 2).at(3, 1, 0);
+  t.arg.kind = {IndexKind::moa, IndexKind::moa, IndexKind::mob, IndexKind::mob};
+  execute(c, "energy_denominator_uhf", {t, alpha, beta});
+  CHECK(t.data == Values{1 / (-2.0 - 5.0 - 1.0 - 7.0), 1 / (-2.0 - 5.0 - 2.0 - 7.0), 1 / (-2.0 - 1.0 - 1.0 - 7.0), 1 / (-2.0 - 1.0 - 2.0 - 7.0)});
+  Array outside({1, 1}, {1});
+  outside.at(0, 4, 3).at(1, 1, 0);
+  outside.arg.kind = {IndexKind::mob, IndexKind::mob};
+  CHECK_THAT(execution_error(c, "energy_denominator_uhf", {outside, alpha, beta}), Contains("orbital 4") && Contains("1 to 3"));
+}
