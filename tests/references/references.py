@@ -39,7 +39,7 @@ PROGRAMS = {
     "uhf": ["06_uhf/uhf.sialx"],
     "ump2": ["07_ump2/ump2.sialx"],
 }
-NEEDS = {"mp2": ["scf"], "ccsd": ["scf"], "t": ["ccsd"], "dipole": ["ccsd"], "cis": ["ccsd"], "eom": ["dipole"], "ump2": ["uhf"]}
+NEEDS = {"mp2": ["scf"], "ccsd": ["scf"], "t": ["ccsd"], "dipole": ["ccsd"], "cis": ["scf"], "eom": ["dipole"], "ump2": ["uhf"]}
 ORDER = ["scf", "mp2", "ccsd", "t", "cis", "dipole", "eom", "uhf", "ump2"]
 KEYS = {"scf": "scf", "mp2": "mp2", "ccsd": "ccsd", "t": "t", "dipole": "ccsd_dipole", "cis": "cis", "eom": "eom", "uhf": "uhf", "ump2": "ump2"}
 # The suite of CI, least first.
@@ -116,7 +116,7 @@ def segmentations(system, extra, seed):
         rng = random.Random(seed * 1000 + k)
         yield f"random {seed}.{k}", both(pieces(o, rng), pieces(v, rng), pieces(bo, rng), pieces(bv, rng), ao_target=rng.randint(1, 9))
     if extra:
-        yield "single", both([o], [v], [bo], [bv], ao_target=1000)
+        yield "single", both(*([n] if n else [] for n in (o, v, bo, bv)), ao_target=1000)
         if system["functions"] <= 7:
             yield "one each", both([1] * o, [1] * v, [1] * bo, [1] * bv, ao_target=1)
 
@@ -135,7 +135,7 @@ def run(system, methods, layout, segments, binary, folder):
             return molecule
 
     roots = max([len(system["values"][k]) for k in ("cis", "eom") if k in system["values"]] or [1])
-    values = {"eom_roots": roots, "eom_subspc": 20 * roots} if {"cis", "eom"} & set(methods) else {}
+    values = {"eom_roots": roots} if {"cis", "eom"} & set(methods) else {}
     job = sialx.Job(chain(methods), molecule=Given, segments=segments, values=values)
     ranks, _, per_node = layout.partition("x")
     flags = ["--ranks-per-node", per_node] if per_node else []
