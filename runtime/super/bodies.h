@@ -22,6 +22,9 @@ void expect_arguments(std::span<const SuperArg> args, std::initializer_list<Expe
 /// Name and segments of an argument for messages: `t2[1,3]`, `fock`, or `argument 2`.
 std::string describe(const SuperArg& arg, int position);
 
+/// The job's molecule. Throws SialError when it has none.
+const Molecule& require_molecule(SuperContext& context);
+
 /// Number of an element within its kind's whole range, from 0 (orbital or basis function). For a simple index its value is the
 /// number, from 1.
 inline std::int64_t global_position(const SuperArg& arg, int dimension, std::int64_t position) {

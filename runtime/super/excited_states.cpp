@@ -103,9 +103,8 @@ void super_anti_symm_v(SuperContext& context, std::span<SuperArg> args) {
 
 void super_drop_core_in_sip(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::matrix, Expect::block});
-  if (!context.job().has_molecule) throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
   std::int64_t core = 0;
-  for (const Atom& a : context.job().molecule.atoms) core += dropped_columns(static_cast<std::int32_t>(a.charge));
+  for (const Atom& a : require_molecule(context).atoms) core += dropped_columns(static_cast<std::int32_t>(a.charge));
   SuperArg& c = args[0];
   for (std::int64_t i = 0; i < c.shape.extent[1]; ++i)
     if (global_position(c, 1, i) < core) std::fill_n(c.data + i * c.shape.extent[0], c.shape.extent[0], 0.0);

@@ -41,6 +41,11 @@ std::vector<std::string> close_super_names(std::string_view name, std::vector<st
   return close_names(lower(name), more);
 }
 
+const Molecule& require_molecule(SuperContext& context) {
+  if (!context.job().has_molecule) throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
+  return context.job().molecule;
+}
+
 std::string describe(const SuperArg& arg, int position) {
   if (arg.name.empty()) return fmt::format("argument {}", position + 1);
   if (arg.is_scalar || arg.whole_array) return fmt::format("`{}`", arg.name);

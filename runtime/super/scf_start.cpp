@@ -69,8 +69,7 @@ void super_a4_scf_atom(SuperContext& context, std::span<SuperArg> args) {
   if (args.size() != 6) throw SialError(fmt::format("takes 6 arguments, found {}", args.size()));
   expect_arguments(args.first(2), {Expect::matrix, Expect::matrix});
   if (args[5].size() != 1) throw SialError(fmt::format("argument 6 must be the number of an atom, found {}", describe(args[5], 5)));
-  if (!context.job().has_molecule) throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
-  const Molecule& molecule = context.job().molecule;
+  const Molecule& molecule = require_molecule(context);
   const double number = *args[5].data;
   if (number != std::floor(number) || number < 1 || number > static_cast<double>(molecule.atoms.size()))
     throw SialError(fmt::format("there is no atom {}: the molecule has {}", number, molecule.atoms.size()));

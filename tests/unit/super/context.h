@@ -19,11 +19,15 @@ class FakeContext : public sial::SuperContext {
   const double* scalar_by_name(std::string_view) const override { return nullptr; }
   void list_blocks(std::ostream& o, bool with_numbers) const override { o << (with_numbers ? "a[1] 0\n" : "a[1]\n"); }
   std::shared_ptr<void>& slot(std::string_view family) override { return slots[std::string(family)]; }
-  sial::SuperArg array_by_name(std::string_view) override { return {}; }
+  sial::SuperArg array_by_name(std::string_view name) override {
+    auto it = program_arrays.find(std::string(name));
+    return it == program_arrays.end() ? sial::SuperArg{} : it->second;
+  }
 
   sial::JobData data;
   std::ostringstream output;
   bool all_ranks_print = false;
+  std::map<std::string, sial::SuperArg> program_arrays;
   std::map<std::string, std::shared_ptr<void>> slots;
 };
 

@@ -1,0 +1,221 @@
+// Molecules of several fragments, against numbers of another program.
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "runtime/job/basis.h"
+#include "tests/unit/super/context.h"
+#include "tests/unit/super/data.h"
+
+using namespace sial;
+using Catch::Matchers::Contains;
+using Values = std::vector<double>;
+
+namespace {
+
+const nlohmann::json& reference() {
+  static const nlohmann::json data = reference_data("fragments.json");
+  return data;
+}
+
+/// Hydrogen fluoride, a water cation and helium in STO-3G. AO segments F | H | O | H H | He; occupied alpha HF 2 | HF 3 | H2O 5 | He 1.
+FakeContext context() {
+  FakeContext c;
+  std::vector<Atom> atoms;
+  for (const auto& f : reference()["atoms"])
+    for (const auto& a : f) atoms.push_back(make_atom(a[0], a[1], a[2], a[3]));
+  c.data.has_molecule = true;
+  c.data.molecule.atoms = atoms;
+  c.data.molecule.shells = read_basis(find_basis("sto-3g", "."), atoms, true);
+  c.data.segments[IndexKind::ao] = {5, 1, 5, 2, 1};
+  c.data.segments[IndexKind::moa] = {2, 3, 5, 1, 1, 2};
+  c.data.segments[IndexKind::mob] = {5, 4, 1, 1, 3};
+  c.data.ints = {{"nfrags", 3}, {"baocc", 1}, {"eaocc", 4}, {"bavirt", 5}, {"eavirt", 6}, {"bbocc", 1}, {"ebocc", 3}, {"bbvirt", 4}, {"ebvirt", 5}};
+  auto owners = [&](const char* name, std::vector<std::int32_t> list) { c.data.int_arrays[name] = {{std::ssize(list)}, list}; };
+  owners("w_frag_ao", {1, 1, 2, 2, 3});
+  owners("w_frag_occa", {1, 1, 2, 3});
+  owners("w_frag_virta", {1, 2});
+  owners("w_frag_occb", {1, 2, 3, 1, 2});  // as many as there are segments: occupied and virtual ones
+  owners("w_frag_virtb", {1, 2, 3, 1, 2});
+  return c;
+}
+
+/// AO block of two segments, by number.
+Array ao_block(const FakeContext& c, int mu, int nu) {
+  const auto& sizes = c.data.segments.at(IndexKind::ao);
+  Array a({sizes[mu - 1], sizes[nu - 1]}, {}, IndexKind::ao);
+  for (auto [d, s] : {std::pair{0, mu}, {1, nu}}) a.at(d, s, std::accumulate(sizes.begin(), sizes.begin() + s - 1, std::int64_t{0}));
+  return a;
+}
+
+/// Largest difference of a block from the part of a whole matrix it stands for.
+double difference(const Array& a, const nlohmann::json& matrix) {
+  double worst = 0.0;
+  const std::int64_t n = a.arg.shape.extent[0];
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < a.arg.shape.extent[1]; ++j)
+      worst = std::max(worst, std::abs(a.data[i + n * j] - matrix[a.arg.offset[0] + i][a.arg.offset[1] + j].get<double>()));
+  return worst;
+}
+
+std::pair<double, double> range(FakeContext& c, double fragment, double kind) {
+  Scalar a{fragment}, b{kind};
+  execute(c, "frag_index_range", {a, b});
+  return {a.value, b.value};
+}
+
+}  // namespace
+
+TEST_CASE("fragments and their segments") {
+  FakeContext c = context();
+  Scalar n;
+  execute(c, "set_frag", {n});
+  CHECK(n.value == 3);
+  using Range = std::pair<double, double>;
+  CHECK(range(c, 1, 1) == Range{1, 2});
+  CHECK(range(c, 2, 1) == Range{3, 4});
+  CHECK(range(c, 3, 1) == Range{5, 5});
+  CHECK(range(c, 1, 6) == Range{1, 2});
+  CHECK(range(c, 2, 6) == Range{3, 3});
+  CHECK(range(c, 2, 7) == Range{6, 6});
+  CHECK(range(c, 3, 7) == Range{1, 0});  // helium has no virtual orbitals
+  CHECK(range(c, 2, 9) == Range{2, 2});
+  CHECK(range(c, 2, 10) == Range{5, 5});
+
+  Scalar zero{0}, four{4}, kind{1};
+  CHECK_THAT(execution_error(c, "frag_index_range", {zero, kind}), Contains("fragments are 1 to 3"));
+  CHECK_THAT(execution_error(c, "frag_index_range", {four, kind}), Contains("fragments are 1 to 3"));
+  kind.value = 2;
+  Scalar one{1};
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("not a kind of range"));
+  kind.value = 6;
+  c.data.int_arrays["w_frag_occa"] = {{3}, {1, 2, 3}};
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("`w_frag_occa` has 3 entries"));
+  c.data.int_arrays["w_frag_occa"] = {{4}, {1, 2, 3, 4}};
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("names fragment 4"));
+  c.data.int_arrays.erase("w_frag_occa");
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("no integer array `w_frag_occa`"));
+  c.data.int_arrays["w_frag_ao"] = {{5}, {1, 1, 2, 3, 3}};  // the water's hydrogens elsewhere: fine
+  execute(c, "set_frag", {n});
+  c.data.segments[IndexKind::ao] = {5, 1, 1, 6, 1};         // oxygen's functions in two fragments: not fine
+  CHECK_THAT(execution_error(c, "set_frag", {n}), Contains("atom 3") && Contains("2 and 3"));
+  c.data.int_arrays["w_frag_atom"] = {{6}, {1, 1, 2, 2, 2, 3}};
+  execute(c, "set_frag", {n});
+  c.data.ints["nfrags"] = 0;
+  CHECK_THAT(execution_error(c, "set_frag", {n}), Contains("no fragments"));
+}
+
+TEST_CASE("distances and repulsion of fragments") {
+  FakeContext c = context();
+  const auto& data = reference();
+  for (int i = 1; i <= 3; ++i) {
+    Scalar a{static_cast<double>(i)}, e;
+    execute(c, "moi_nn_repulsion", {e, a});
+    CHECK(std::abs(e.value - data["within"][i - 1].get<double>()) < 1e-12);
+    for (int j = 1; j <= 3; ++j) {
+      Scalar b{static_cast<double>(j)};
+      execute(c, "compute_pair_nn", {a, b, e});
+      CHECK(std::abs(e.value - data["between"][i - 1][j - 1].get<double>()) < 1e-12);
+      const double distance = data["distance"][i - 1][j - 1];
+      Scalar below{distance - 1e-9}, above{distance + 1e-9}, flag{7};
+      execute(c, "return_pairs", {a, b, above, flag});
+      CHECK(flag.value == 2);
+      execute(c, "return_pairs", {a, b, below, flag});
+      CHECK(flag.value == (i == j ? 2 : 0));
+    }
+  }
+}
+
+TEST_CASE("integrals with the nuclei of some fragments") {
+  FakeContext c = context();
+  const auto& data = reference();
+  for (int f = 1; f <= 3; ++f) {
+    Scalar fragment{static_cast<double>(f)};
+    nlohmann::json others = data["attraction"][f == 1 ? 1 : 0];  // of the other fragments together
+    const auto& third = data["attraction"][f == 3 ? 1 : 2];
+    for (std::size_t i = 0; i < others.size(); ++i)
+      for (std::size_t j = 0; j < others.size(); ++j) others[i][j] = others[i][j].get<double>() + third[i][j].get<double>();
+    for (int mu = 1; mu <= 5; ++mu)
+      for (int nu = 1; nu <= 5; ++nu) {
+        CAPTURE(f, mu, nu);
+        Array block = ao_block(c, mu, nu);
+        execute(c, "return_h1_moi", {block, fragment});
+        CHECK(difference(block, data["h1_moi"][f - 1]) < 1e-11);
+        execute(c, "return_ovl_moi", {block, fragment});
+        CHECK(difference(block, data["overlap"]) < 1e-12);
+        execute(c, "return_h1frag", {block, fragment});
+        CHECK(difference(block, others) < 1e-11);
+      }
+  }
+  // The program's elst_dist leaves helium out of what acts on hydrogen fluoride.
+  Array flags({3, 3}, {2, 2, 0, 2, 2, 2, 0, 2, 2}), block = ao_block(c, 1, 2);
+  c.program_arrays["elst_dist"] = flags.whole();
+  Scalar one{1};
+  execute(c, "return_h1frag", {block, one});
+  CHECK(difference(block, data["attraction"][1]) < 1e-11);
+  // A shell must not be cut.
+  Array cut({4, 4}, {}, IndexKind::ao);
+  CHECK_THAT(execution_error(c, "return_h1_moi", {cut, one}), Contains("splits the shell of functions 3 to 5"));
+  Array orbitals({5, 5});
+  CHECK_THAT(execution_error(c, "return_ovl_moi", {orbitals, one}), Contains("must be an aoindex"));
+}
+
+TEST_CASE("sums over the second pair") {
+  FakeContext c;
+  Array t({2, 3, 2, 2}), v({2, 3}, Values(6, 9.0)), small({2, 2});
+  std::iota(t.data.begin(), t.data.end(), 0.0);
+  execute(c, "return_vpq", {t, v});
+  CHECK(v.data == Values{18, 20, 22, 24, 26, 28});  // ab + (ab + 18)
+  CHECK_THAT(execution_error(c, "return_vpq", {t, small}), Contains("do not fit"));
+}
+
+TEST_CASE("an SCF of one fragment, and its way into blocks") {
+  FakeContext c = context();
+  const auto& data = reference();
+  for (int f = 1; f <= 3; ++f) {
+    CAPTURE(f);
+    const auto& expected = data["scf"][f - 1];
+    const std::int64_t n = static_cast<std::int64_t>(expected["energies"][0].size());
+    Scalar fragment{static_cast<double>(f)};
+    Array ca({9, 8}), cb({9, 8}), fa({9, 8}), fb({9, 8});  // larger than needed
+    for (Array* a : {&ca, &cb, &fa, &fb}) a->whole();
+    execute(c, "scf_atom_lowmem", {fragment, ca, cb, fa, fb});
+    for (int spin : {0, 1}) {
+      const Array &orbitals = spin ? cb : ca, &fock = spin ? fb : fa;
+      const int electrons = data["electrons"][f - 1][spin];
+      double worst = 0.0, worst_density = 0.0;
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          worst = std::max(worst, std::abs(fock.data[i + 9 * j] - (i == j ? expected["energies"][spin][i].get<double>() : 0.0)));
+          double d = 0.0;
+          for (int o = 0; o < electrons; ++o) d += orbitals.data[i + 9 * o] * orbitals.data[j + 9 * o];
+          worst_density = std::max(worst_density, std::abs(d - expected["densities"][spin][i][j].get<double>()));
+        }
+      CHECK(worst < 1e-7);
+      CHECK(worst_density < 1e-7);
+    }
+  }
+
+  // A fragment's matrices are numbered by its own segments: AO segments 3 and 4 are rows 1-5 and 6-7 of the water's; its orbitals
+  // are alpha segments 3 (occupied, 1-5) and 6 (virtual, 6-7).
+  Array scratch({8, 7});
+  for (std::size_t k = 0; k < scratch.data.size(); ++k) scratch.data[k] = static_cast<double>(k % 8 + 100 * (k / 8));
+  scratch.whole();
+  Scalar water{2}, ao_rows{1}, mo_rows{2};
+  Array block({2, 2}, Values(4, -1.0));
+  block.at(0, 4, 11).at(1, 6, 12).arg.kind[0] = IndexKind::ao;
+  execute(c, "place_scratch", {block, scratch, water, ao_rows});
+  CHECK(block.data == Values{505, 506, 605, 606});
+  Array fock({5, 2});
+  fock.at(0, 3, 5).at(1, 6, 12);
+  execute(c, "place_scratch", {fock, scratch, water, mo_rows});
+  CHECK(fock.data == Values{500, 501, 502, 503, 504, 600, 601, 602, 603, 604});
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, water, ao_rows}), Contains("not an aoindex"));
+  Scalar fluoride{1};
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, fluoride, mo_rows}), Contains("does not belong to fragment 1"));
+  Array tiny({6, 7});
+  CHECK_THAT(execution_error(c, "place_scratch", {block, tiny, water, ao_rows}), Contains("needs rows to 7"));
+  Array small({6, 6});
+  CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, small, small, small, small}), Contains("too small") && Contains("7 functions"));
+}
