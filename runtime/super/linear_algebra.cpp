@@ -117,12 +117,10 @@ void super_gen_eigen_calc(SuperContext& context, std::span<SuperArg> args) {
   lapack_int m = static_cast<lapack_int>(n);
   if (LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', m, matrix.data(), m, real.data(), imaginary.data(), left.data(), m, right.data(), m) != 0)
     throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(args[0], 0)));
-  for (std::int64_t j = 0; j + 1 < n; ++j) {
-    if (imaginary[j] <= 0.0) continue;
-    // A complex pair: LAPACK stores real and imaginary part of the first; both share the real part.
-    for (std::vector<double>* v : {&left, &right}) std::copy_n(v->data() + j * n, n, v->data() + (j + 1) * n);
+  // Of a complex pair LAPACK's two columns are real and imaginary part: they span the space of both, which is what programs go on
+  // with. A pair that only rounding made complex is a degenerate eigenvalue, whose second vector must not get lost.
+  for (std::int64_t j = 0; j < n; ++j)
     if (imaginary[j] > 1.0) context.out() << fmt::format("WARNING: an eigenvalue has imaginary part {:.6f}\n", imaginary[j]);
-  }
   std::vector<std::int64_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   auto last = [&](std::int64_t i) { return std::abs(real[i]) < 1e-12; };

@@ -73,6 +73,9 @@ TEST_CASE("general eigenproblems") {
   execute(c, "gen_eigen_calc", {rotation, l2, r2, e2});
   check_close(e2.data, {0, 0, 0, 0});
   CHECK_THAT(c.output.str(), Contains("imaginary part 2.0"));
+  // Real and imaginary part of the first vector of a pair: together they span the space of both.
+  CHECK(std::abs(r2.data[0] * r2.data[3] - r2.data[1] * r2.data[2]) == Approx(0.5));
+  CHECK(std::abs(l2.data[0] * l2.data[3] - l2.data[1] * l2.data[2]) == Approx(0.5));
   CHECK_THAT(execution_error(c, "gen_eigen_calc", {a, l, r, e2}), Contains("do not fit"));
 }
 
