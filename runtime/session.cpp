@@ -32,6 +32,13 @@ std::vector<std::byte> read_bytes(const std::string& path) {
   return {p, p + chars.size()};
 }
 
+/// Of the folder or the index in it.
+std::string checkpoint_folder(const std::string& path) {
+  const std::filesystem::path p(path);
+  if (p.filename() != checkpoint_index_name) return path;
+  return p.has_parent_path() ? p.parent_path().string() : ".";
+}
+
 bool is_source(const std::string& path) { return std::filesystem::path(path).extension() != ".siox"; }
 
 }  // namespace
@@ -83,7 +90,9 @@ int Session::check_outputs(const Job& job) {
   std::int64_t code = exit_ok;
   if (transport_.rank() == 0) {
     // A job that ran for days must not find out at its end that its results have no place.
-    for (const std::string& name : {job.results_path, job.run_json_path}) {
+    std::vector<std::string> names{job.results_path, job.run_json_path};
+    if (options_.checkpoints && job.checkpoint_every >= 0) names.push_back((std::filesystem::path(job.checkpoint_dir) / checkpoint_index_name).string());
+    for (const std::string& name : names) {
       if (name == "none") continue;
       const std::filesystem::path path = std::filesystem::path(job.output_dir) / name;
       const std::filesystem::path probe = path.string() + ".probe";
@@ -116,16 +125,86 @@ int Session::run(const Job& job) {
   run_options.machine.print_format = print_format_of(job.print_format);
   run_options.machine.profile = options_.text_stats || run_json;
   run_options.keep_saved = results;
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_};
-  restore_earlier(job);
+  std::optional<Checkpoints> checkpoints;
+  std::optional<CheckpointIndex> from;
+  if (options_.checkpoints) {
+    std::string folder = (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
+    if (options_.restart && !options_.restart->empty()) folder = checkpoint_folder(*options_.restart);
+    JobIdentity identity = identity_of(job.data, job.programs, programs);
+    int code = exit_ok;
+    from = find_checkpoint(folder, identity, code);
+    if (code != exit_ok) return code;
+    checkpoints.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,
+                        std::move(identity));
+    if (from) checkpoints->continue_from(*from);
+  }
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr};
+  if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
-  runner.run(programs);
+  try {
+    if (from) runner.restore(*from, checkpoints->folder());
+    runner.run(programs);
+  } catch (const JobStopped& stopped) {
+    return stopped.saved ? exit_stopped : exit_world;
+  }
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;
   if (results) write_results(job, runner);
   if (run_json || options_.text_stats) write_statistics(job, runner);
   store_->drop_labels_except({});
+  if (checkpoints) checkpoints->job_done();
   return exit_ok;
+}
+
+std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code) {
+  std::string text;
+  std::int64_t message[2] = {0, exit_ok};  // size, exit code
+  if (transport_.rank() == 0) {
+    std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
+    try {
+      if (options_.restart) {
+        text = read_checkpoint_index(folder);
+        const CheckpointIndex index = checkpoint_index_from(text, path);
+        check_restart(index, identity, path);
+        err_ << fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place) << std::endl;
+      } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
+        const CheckpointIndex index = checkpoint_index_from(read_checkpoint_index(folder), path);
+        err_ << fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                            "  hint: `--restart` continues that job", folder, index.written, index.place)
+             << std::endl;
+      }
+    } catch (const SialError& error) {
+      if (options_.restart) {
+        err_ << error_text(error, 0, 1) << std::endl;
+        message[1] = exit_usage_or_io;
+      }
+    }
+    message[0] = static_cast<std::int64_t>(text.size());
+  }
+  transport_.broadcast(std::as_writable_bytes(std::span(message)), 0, tag(CollectiveKind::other));
+  code = static_cast<int>(message[1]);
+  if (!options_.restart || code != exit_ok) return {};
+  text.resize(static_cast<std::size_t>(message[0]));
+  transport_.broadcast(std::as_writable_bytes(std::span(text)), 0, tag(CollectiveKind::other));
+  return checkpoint_index_from(text, folder);
+}
+
+void Session::check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const {
+  const char* hint = "restart with what the checkpoint was made with, or start the job again without `--restart`";
+  const std::string what = fmt::format("the checkpoint `{}` of {}", path, index.written);
+  if (!options_.restart_id.empty() && options_.restart_id != index.job_id)
+    throw SialError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id), "name the folder of the other job's checkpoint with `--restart`");
+  if (index.version != options_.version)
+    throw SialError(fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version), hint);
+  if (const std::string differs = difference(index.job, identity); !differs.empty())
+    throw SialError(fmt::format("{} does not belong to this job: {}", what, differs), hint);
+  if (index.inside && std::ssize(index.files) != transport_.size())
+    throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place, index.files.size(),
+                                index.files.size() == 1 ? "" : "s", transport_.size()),
+                    fmt::format("start {} rank{}; only checkpoints between programs continue on another number", index.files.size(),
+                                index.files.size() == 1 ? "" : "s"));
+  if (index.files.empty() || index.program < 0 || static_cast<std::size_t>(index.program) >= identity.programs.size())
+    throw SialError(what + " names no program to go on with", hint);
 }
 
 void Session::restore_earlier(const Job& job) {
@@ -135,6 +214,7 @@ void Session::restore_earlier(const Job& job) {
     for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {
       state_->saved_remote[label] = reader.layout(label);
+      store_->load_label(label);  // which may have no block
       // Every rank reads its share of the blocks.
       const std::vector<BlockIndex> blocks = reader.blocks(label);
       for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size(); i += static_cast<std::size_t>(transport_.size()))

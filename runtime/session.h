@@ -5,9 +5,11 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/interp/checkpoints.h"
 #include "runtime/interp/job_run.h"
 #include "runtime/job/job_file.h"
 
@@ -18,6 +20,13 @@ struct SessionOptions {
   MachineOptions machine;       // print_format is the job's
   std::string kernels = "blas";
   bool text_stats = false;      // the summary of --stats, to the error stream
+  // Checkpoints; how often and where is the job's.
+  bool checkpoints = false;
+  std::int64_t stop_after = 0;          // see CheckpointOptions
+  std::function<int()> stop_signal;
+  std::string version;
+  std::optional<std::string> restart;   // go on from the checkpoint in this folder; empty: the job's
+  std::string restart_id;               // ... which must be that of this job id; empty: any
 };
 
 /// Turns a source file into a module's bytes; writes diagnostics and returns nothing when it has errors.
@@ -29,13 +38,17 @@ class Session {
   Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err);
 
   /// Collective over the workers: runs one job and returns its exit code (programs that do not compile or load end a job
-  /// without an exception, reported by rank 0). Throws SialError for errors while it runs.
+  /// without an exception, reported by rank 0; `exit_stopped` when it ended early, to be continued). Throws SialError for errors
+  /// while it runs.
   int run(const Job& job);
 
  private:
   int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
+  /// The checkpoint to go on from, checked against the job. Null when there is none to go on from, with `code` set for an error.
+  std::optional<CheckpointIndex> find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code);
+  void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;
   void write_results(const Job& job, JobRunner& runner);
   void write_statistics(const Job& job, JobRunner& runner);
   void warn_different_statics();

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,7 +14,9 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/job/duration.h"
 #include "runtime/session.h"
+#include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/simulated.h"
@@ -36,6 +39,8 @@ struct Arguments {
   SessionOptions session;
   int optimisation = 0;
   std::string store = "share", schedule = "dynamic", transport, simulate, network, batch;
+  std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
+  std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false;
   int ranks_per_node = 0, servers = 0;
   std::vector<std::string> plugins;
@@ -123,6 +128,13 @@ Job make_job(const JobArguments& arguments) {
   else if (arguments.results == "none")
     job.run_json_path = "none";
   return job;
+}
+
+/// What the command line says about ending and going on, over what the job file says.
+void apply_limits(const Arguments& arguments, Job& job) {
+  if (!arguments.checkpoint_every.empty()) job.checkpoint_every = parse_checkpoint_every(arguments.checkpoint_every);
+  if (!arguments.checkpoint_dir.empty()) job.checkpoint_dir = arguments.checkpoint_dir;
+  if (!arguments.time_limit.empty()) job.time_limit = parse_duration(arguments.time_limit, 1);
 }
 
 struct BatchEntry {
@@ -255,6 +267,15 @@ int run(Arguments& arguments, int argc, char** argv) {
   options.store.check = arguments.check;
   options.store.deterministic = options.machine.deterministic;
   options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
+  options.version = sialx_version;
+  options.restart = arguments.restart;
+  options.restart_id = arguments.restart_id;
+  options.stop_signal = stop_signal;
+  options.checkpoints = arguments.batch.empty();
+  if (options.checkpoints)
+    catch_stop_signals();
+  else if (arguments.restart || options.stop_after > 0 || !(arguments.checkpoint_every + arguments.checkpoint_dir + arguments.time_limit).empty())
+    throw SialError("jobs of a batch are neither saved nor limited in time", "run the long ones by themselves, without `--batch`");
   const CompileFile compile = compiler(arguments.optimisation);
   const bool mpi = arguments.transport == "mpi" ||
                    (arguments.transport.empty() && !arguments.simulated && (launched_ranks() > 1 || arguments.servers > 0));
@@ -266,8 +287,10 @@ int run(Arguments& arguments, int argc, char** argv) {
   if (arguments.batch.empty()) {
     try {
       job = make_job(arguments.job);
+      apply_limits(arguments, *job);
       options.store.memory_per_rank = job->memory_per_rank;
     } catch (const SialError& error) {
+      job.reset();
       problem = error_text(error, 0, 1);
       problem_code = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
     }
@@ -323,6 +346,7 @@ std::vector<std::string> command_line(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
+  std::string restart;
   CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4");
   add_job_options(app, arguments.job);
   app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2")->check(CLI::Range(0, 2));
@@ -337,12 +361,24 @@ int main(int argc, char** argv) {
   app.add_option("--servers", arguments.servers, "ranks that only serve blocks")->check(CLI::NonNegativeNumber);
   app.add_option("--simulate-network", arguments.network, "latency=50us,bandwidth=7GB/s between nodes");
   app.add_option("--plugin", arguments.plugins, "shared library with super instructions of your own")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("--checkpoint-every", arguments.checkpoint_every, "save the run at barriers, every so many minutes (30, 90s, 1h30m; 0: at each barrier), and between programs; `programs`: only there");
+  app.add_option("--checkpoint-dir", arguments.checkpoint_dir, "folder of the checkpoint in the output folder (default: checkpoint)");
+  app.add_option("--time-limit", arguments.time_limit, "end with a checkpoint after so many seconds (3600, 11h30m, 11:30:00)");
+  app.add_option("--stop-after", arguments.session.stop_after, "end after so many checkpoints, to be continued with --restart")->check(CLI::PositiveNumber);
+  app.add_option("--restart", restart, "continue from the checkpoint in the job's checkpoint folder, or in FOLDER")->expected(0, 1)->type_name("[FOLDER]");
+  app.add_option("-b", arguments.restart_id, "continue the job with this id from its checkpoint");
   app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
   app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
   app.add_flag("--version", arguments.version, "print the version");
   app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
   try {
     app.parse(command_line(argc, argv));
+    if (app.count("--restart") > 0 || !arguments.restart_id.empty()) {
+      // `--restart job.toml`: what can be run is the job, not the folder of a checkpoint.
+      if (const std::string& folder = restart; folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
+        arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(restart, {}));
+      arguments.restart = restart;
+    }
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';

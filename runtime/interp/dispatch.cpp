@@ -56,19 +56,20 @@ void Machine::warn(const std::string& message) const {
 }
 
 void Machine::load() {
-  at_ = m_->main_entry;
+  at_ = pc_ = m_->main_entry;
   for (std::size_t a = 0; a < m_->arrays.size(); ++a)
     if (m_->arrays[a].kind == ArrayKind::static_ && bound_.array_used[a] && bound_.arrays[a].problem.empty())
       static_data(static_cast<std::int32_t>(a));
 }
 
-void Machine::run() {
+void Machine::run(RecordReader* from) {
   std::vector<RemoteArrayInfo> remote;
   for (std::size_t a = 0; a < m_->arrays.size(); ++a)
     if (is_remote(m_->arrays[a].kind)) remote.push_back({static_cast<std::int32_t>(a), m_->arrays[a].name});
   try {
     env_.store.begin_program(sequence_, std::move(remote), [this](Place p) { return place_name(p.pc); });
     load();
+    if (from) read_state(*from);
     if (options_.profile)
       loop<true>();
     else
@@ -80,9 +81,11 @@ void Machine::run() {
   }
 }
 
+/// Instructions at which the machine may be saved: its counters are complete there.
+static constexpr bool may_save(Opcode op) { return op == Opcode::barrier || op == Opcode::section_end; }
+
 template <bool profile>
 void Machine::loop() {
-  pc_ = m_->main_entry;
   const Instruction* code = m_->code.data();
   double last = profile ? now() : 0;
   std::int64_t executed = 0;
@@ -94,6 +97,10 @@ void Machine::loop() {
     switch (in.op) {
 #define OPCODE(number, name, a, b, c, d, meaning) \
   case Opcode::name:                              \
+    if constexpr (may_save(Opcode::name)) {       \
+      instructions_ += executed;                  \
+      executed = 0;                               \
+    }                                             \
     op_##name(in);                                \
     break;
 #include "runtime/bytecode/opcodes.def"
@@ -115,7 +122,10 @@ void Machine::finish_program() {
   free_temps(0);
   env_.store.end_program(place());
   env_.queue.new_phase(++env_.state.phase);
-  Stats& stats = env_.state.stats;
+  add_stats(env_.state.stats);
+}
+
+void Machine::add_stats(Stats& stats) const {
   stats[Counter::compute_time] += compute_seconds_;
   stats[Counter::instructions] += static_cast<double>(instructions_);
   stats[Counter::iterations] += static_cast<double>(iterations_);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
+#include "runtime/interp/checkpoints.h"
 
 namespace sial {
 namespace {
@@ -27,20 +28,30 @@ JobRunner::JobRunner(const Environment& environment, const JobRunOptions& option
     : env_(environment), options_(options), sequence_(first_sequence), first_sequence_(first_sequence) {
   store_begin_ = env_.store.stats();
   begin_ = env_.transport.now();
+  if (env_.checkpoints) env_.checkpoints->set_job_part([this](RecordWriter& writer) { return write_state(writer); });
 }
 
 void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     run_modules_.push_back(programs[i]);
-    Machine machine(*programs[i], sequence_++, env_, options_.machine);
-    machine.run();
-    outcomes_.push_back(outcome_of(machine));
+    const std::int32_t sequence = sequence_++;
+    if (i < first_program_) continue;
+    {
+      Machine machine(*programs[i], sequence, env_, options_.machine);
+      running_ = &machine;
+      machine.run(inside_.get());
+      running_ = nullptr;
+      inside_.reset();
+      outcomes_.push_back(outcome_of(machine));
+    }
     if (!options_.keep_saved) {
       const std::vector<std::string> needed = restored_labels(programs.subspan(i + 1));
       env_.store.drop_labels_except(needed);
       std::erase_if(env_.state.saved_remote,
                     [&](const auto& entry) { return std::find(needed.begin(), needed.end(), entry.first) == needed.end(); });
     }
+    if (env_.checkpoints && i + 1 < programs.size())
+      env_.checkpoints->between_programs(static_cast<std::int32_t>(i) + 1, fmt::format("after program `{}`", programs[i]->program));
   }
 }
 
@@ -99,44 +110,8 @@ void JobRunner::gather_saved(const std::string& label,
 }
 
 JobStats JobRunner::collect_stats() {
-  Stats stats = env_.state.stats;
-  const StoreStats s = env_.store.stats();
-  const StoreStats& z = store_begin_;
-  const ResourceStats buffers = env_.store.buffers().stats();
-  stats[Counter::wall_time] = env_.transport.now() - begin_;
-  stats[Counter::fetch_wait_time] = s.fetch_wait_seconds - z.fetch_wait_seconds;
-  stats[Counter::lock_time] = s.lock_seconds - z.lock_seconds;
-  stats[Counter::handler_time] = s.handler_seconds - z.handler_seconds;
-  stats[Counter::barrier_time] += s.barrier_seconds - z.barrier_seconds;
-  stats[Counter::overhead_time] = std::max(0.0, stats[Counter::wall_time] - stats[Counter::compute_time] - stats[Counter::fetch_wait_time] -
-                                                    stats[Counter::lock_time] - stats[Counter::barrier_time]);
-  const auto count = [](std::int64_t now, std::int64_t before) { return static_cast<double>(now - before); };
-  stats[Counter::accesses] = count(s.accesses, z.accesses);
-  stats[Counter::blocked_accesses] = count(s.blocked_accesses, z.blocked_accesses);
-  stats[Counter::gets] = count(s.gets, z.gets);
-  stats[Counter::puts] = count(s.puts, z.puts);
-  stats[Counter::accumulates] = count(s.accumulates, z.accumulates);
-  stats[Counter::scalar_puts] = count(s.scalar_puts, z.scalar_puts);
-  stats[Counter::bytes_leased] = count(s.bytes_leased, z.bytes_leased);
-  stats[Counter::bytes_copied] = count(s.bytes_copied, z.bytes_copied);
-  stats[Counter::bytes_received] = count(s.bytes_received, z.bytes_received);
-  stats[Counter::bytes_sent] = count(s.bytes_sent, z.bytes_sent);
-  stats[Counter::messages_sent] = count(s.messages_sent, z.messages_sent);
-  stats[Counter::requests_served] = count(s.requests_served, z.requests_served);
-  stats[Counter::buffer_requests] = static_cast<double>(buffers.requests);
-  stats[Counter::buffer_cache_hits] = static_cast<double>(buffers.cache_hits);
-  stats[Counter::buffer_bytes_high_water] = static_cast<double>(buffers.bytes_high_water);
-  for (const AccessStats& a : env_.store.access_stats()) {
-    const std::int32_t program = a.place.program - first_sequence_;
-    if (program < 0 || static_cast<std::size_t>(program) >= run_modules_.size()) continue;
-    const Module& m = *run_modules_[program];
-    if (a.place.pc < 0 || static_cast<std::size_t>(a.place.pc) >= m.places.size()) continue;
-    const SourcePlace& place = m.places[a.place.pc];
-    stats.accesses.push_back({m.program, m.files.at(place.file), m.arrays.at(a.array).name, place.line, a.accesses, a.blocked, a.bytes,
-                              a.wait_seconds});
-  }
   std::vector<Stats> ranks;
-  for (const auto& bytes : env_.transport.all_gather(pack_stats(stats), {CollectiveKind::gather, {sequence_, -2}}))
+  for (const auto& bytes : env_.transport.all_gather(pack_stats(own_stats()), {CollectiveKind::gather, {sequence_, -2}}))
     ranks.push_back(unpack_stats(bytes));
   return reduce_stats(std::move(ranks));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/checkpoint/index.h"
 #include "runtime/interp/machine.h"
 
 namespace sial {
@@ -31,7 +32,11 @@ class JobRunner {
   /// first program in the life of the store (batches run several jobs on one store).
   JobRunner(const Environment& environment, const JobRunOptions& options, std::int32_t first_sequence = 0);
 
-  /// Collective.
+  /// Collective: takes over what a checkpoint holds; run() then begins where it was taken. As many ranks as wrote it where it was
+  /// taken inside a program. Throws SialError for a file that is not what it was.
+  void restore(const CheckpointIndex& index, const std::string& folder);
+
+  /// Collective. Throws JobStopped when the job is to end before its end.
   void run(std::span<const std::shared_ptr<const Module>> programs);
   const std::vector<ProgramOutcome>& outcomes() const { return outcomes_; }
 
@@ -43,6 +48,11 @@ class JobRunner {
 
  private:
   ProgramOutcome outcome_of(const Machine& machine) const;
+  // --- job_state.cpp
+  std::uint64_t write_state(RecordWriter& writer) const;
+  /// Up to the machine's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once from each file.
+  void read_state(RecordReader& reader, bool own, bool shared);
+  Stats own_stats() const;
 
   Environment env_;
   JobRunOptions options_;
@@ -52,6 +62,11 @@ class JobRunner {
   std::int32_t first_sequence_;
   double begin_ = 0;
   StoreStats store_begin_;
+  const Machine* running_ = nullptr;
+  // Of a checkpoint this run goes on from:
+  std::size_t first_program_ = 0;
+  std::unique_ptr<RecordReader> inside_;  // at the machine's part, until the first program runs
+  Stats earlier_;
 };
 
 }  // namespace sial

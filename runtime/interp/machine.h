@@ -27,6 +27,10 @@
 
 namespace sial {
 
+class Checkpoints;
+class RecordReader;
+class RecordWriter;
+
 enum class Schedule { dynamic, static_ };
 
 struct MachineOptions {
@@ -59,6 +63,7 @@ struct Environment {
   std::ostream& out;
   std::ostream& warnings;
   RankState& state;
+  Checkpoints* checkpoints = nullptr;  // null: barriers never save anything
 };
 
 class Machine {
@@ -70,8 +75,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   /// Collective: runs the program from its first statement to its end, saves what was marked. A SialError that leaves it
-  /// says where it happened.
-  void run();
+  /// says where it happened. `from`: goes on where write_state() left off; the reader is at its first record.
+  void run(RecordReader* from = nullptr);
 
   const Module& module() const { return *m_; }
   double scalar(std::int32_t slot) const { return scalars_[slot]; }
@@ -81,6 +86,8 @@ class Machine {
   /// "prog.sialx:12:3" for an instruction.
   std::string place_name(std::int32_t pc) const;
   std::vector<LineCost> line_costs() const;
+  /// Adds what was counted so far.
+  void add_stats(Stats& stats) const;
 
  private:
   friend class MachineContext;
@@ -163,6 +170,11 @@ class Machine {
   bool next_tuple();
   void decode_tuple(std::int64_t tuple);
   void begin_pardo(const LoopRow& row);
+
+  // --- machine_state.cpp
+  void write_state(RecordWriter& writer) const;
+  void read_state(RecordReader& reader);
+  void read_own_record(std::uint32_t type, RecordReader& reader);
 
   // --- ops_comm.cpp
   void barrier_here();

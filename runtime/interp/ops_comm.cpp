@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/interp/checkpoints.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -73,10 +74,12 @@ void Machine::op_put_scalar(const Instruction& in) {
 
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
-  env_.store.barrier(place());
+  const bool attention = env_.store.barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
   cyclic_counter_ = 0;
+  if (attention && env_.checkpoints)
+    env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_), [this](RecordWriter& writer) { write_state(writer); });
 }
 
 void Machine::op_barrier(const Instruction&) { barrier_here(); }

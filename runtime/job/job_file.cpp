@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/duration.h"
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
@@ -62,7 +63,7 @@ class JobReader {
       throw SialError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
     }
     job_.file = path_;
-    check_keys(root, "", {"programs", "include", "memory", "values", "segments", "arrays", "molecule", "output", "restore"});
+    check_keys(root, "", {"programs", "include", "memory", "values", "segments", "arrays", "molecule", "output", "restore", "run"});
     programs(root);
     if (const toml::node* n = root.get("include"))
       for (const std::string& dir : strings(*n, "include")) job_.include_dirs.push_back(resolve(dir));
@@ -73,6 +74,7 @@ class JobReader {
     if (auto* t = table(root, "arrays")) arrays(*t);
     if (auto* t = table(root, "output")) output(*t);
     if (auto* t = table(root, "restore")) restore(*t);
+    if (auto* t = table(root, "run")) run(*t);
     at(root.get("segments") ? *root.get("segments") : root, [&] { derive_job_data(job_); });
     return std::move(job_);
   }
@@ -280,6 +282,19 @@ class JobReader {
       if (!fs::exists(file, ignored)) fail(*n, fmt::format("there is no results file `{}`", file));
       job_.restore_files.push_back(file);
     }
+  }
+
+  /// A number or a text like "11h30m".
+  std::string span(const toml::node& n, std::string_view key) const {
+    if (n.is_number()) return fmt::format("{}", n.value<double>().value());
+    return string(n, key);
+  }
+
+  void run(const toml::table& t) {
+    check_keys(t, "run", {"checkpoint_every", "checkpoint_dir", "time_limit"});
+    if (const toml::node* n = t.get("checkpoint_every")) at(*n, [&] { job_.checkpoint_every = parse_checkpoint_every(span(*n, "checkpoint_every")); });
+    if (const toml::node* n = t.get("checkpoint_dir")) job_.checkpoint_dir = string(*n, "checkpoint_dir");
+    if (const toml::node* n = t.get("time_limit")) at(*n, [&] { job_.time_limit = parse_duration(span(*n, "time_limit"), 1); });
   }
 
   std::string path_;

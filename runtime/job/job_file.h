@@ -27,6 +27,9 @@ struct Job {
   std::string results_path = "results.h5";  // relative to output_dir; "none" writes no file
   std::string run_json_path = "run.json";   // likewise
   std::string print_format = "classic";     // classic, classic-test, plain
+  std::string checkpoint_dir = "checkpoint";  // relative to output_dir
+  double checkpoint_every = -1;             // seconds; negative: never, 0: at every barrier, infinity: only between programs
+  double time_limit = 0;                    // seconds; 0: none
   std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
 
   // What the user stated, kept apart from what follows from it.

@@ -16,7 +16,7 @@ namespace sial {
 namespace {
 
 constexpr Counter breakdown[] = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time, Counter::barrier_time,
-                                 Counter::overhead_time};
+                                 Counter::checkpoint_time, Counter::overhead_time};
 
 nlohmann::ordered_json counters_json(const Stats& stats) {
   nlohmann::ordered_json j;

@@ -68,7 +68,8 @@ class BlockStore {
   virtual void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;  // absent: SialError
 
   // --- collectives
-  virtual void barrier(Place place) = 0;
+  /// True, on all ranks, when one of them `wants_attention`: they go on to agree what about.
+  virtual bool barrier(Place place, bool wants_attention = false) = 0;
   virtual void erase(std::int32_t array, Place place) = 0;                                     // delete, destroy
   /// Setting a label anew replaces what it held.
   virtual void save_at_end(std::int32_t array, const std::string& label, Place place) = 0;     // set_persistent
@@ -77,12 +78,22 @@ class BlockStore {
   /// Snapshots no later program of the job names are freed.
   virtual void drop_labels_except(const std::vector<std::string>& needed) = 0;
 
-  // --- bulk access between phases, for results and initial data (not counted, not phase-checked)
+  // --- bulk access between phases, for results, checkpoints and initial data (not counted, not phase-checked)
+  virtual std::vector<std::string> labels() const = 0;
   /// Blocks of a saved label whose home is this rank's node, each listed by exactly one rank of the node.
   virtual std::vector<BlockIndex> saved_blocks(const std::string& label) const = 0;
   virtual std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const = 0;
   /// Collective in effect: every rank may add blocks; call barrier afterwards.
   virtual void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) = 0;
+  /// The label will exist even when it gets no blocks; also collective in effect.
+  virtual void load_label(const std::string& label) = 0;
+  /// The same for an array of the running program.
+  virtual std::vector<BlockIndex> array_blocks(std::int32_t array) = 0;
+  virtual std::vector<double> array_block(std::int32_t array, const BlockIndex& block) = 0;
+  virtual void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) = 0;
+  /// The label an array was last restored from, for messages; empty when it was not.
+  virtual const std::string& restored_from(std::int32_t array) = 0;
+  virtual void set_restored_from(std::int32_t array, const std::string& label) = 0;
 
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
   virtual BufferResource& buffers() = 0;

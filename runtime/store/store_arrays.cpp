@@ -155,32 +155,27 @@ void StoreImpl::drop_labels_except(const std::vector<std::string>& needed) {
 
 // --- bulk access
 
-std::vector<BlockIndex> StoreImpl::saved_blocks(const std::string& label_name) const {
-  const Label* label = labels_.find(label_name);
-  SIAL_CHECK(label, "no label \"{}\"", label_name);
+std::vector<BlockIndex> StoreImpl::share_of_blocks(std::uint64_t array, std::uint32_t generation) const {
   std::vector<BlockIndex> mine;
   if (config_.is_home) {
-    const auto all = node_->list(label->number, label->generation);
+    const auto all = node_->list(array, generation);
     for (std::size_t i = 0; i < all.size(); ++i)
       if (static_cast<int>(i) % transport_.node_size() == transport_.node_rank()) mine.push_back(all[i].block);
   }
   for (const int node : nodes_in_charge())
     if (node != transport_.node())
-      for (const ListedBlock& b : list(node, label->number, label->generation)) mine.push_back(b.block);
+      for (const ListedBlock& b : list(node, array, generation)) mine.push_back(b.block);
   return mine;
 }
 
-std::vector<double> StoreImpl::saved_block(const std::string& label_name, const BlockIndex& block) const {
-  const Label* label = labels_.find(label_name);
-  SIAL_CHECK(label, "no label \"{}\"", label_name);
-  const BlockKey k{label->number, label->generation, block};
-  const int node = home(label->placement, block);
+std::vector<double> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t placement, const std::string& array_name) const {
+  const int node = home(placement, k.block);
   Access unchecked;
   unchecked.rank = transport_.rank();
   if (node == transport_.node()) {
     Chunk* c = nullptr;
     node_->lease(k, -1, unchecked, c);
-    SIAL_CHECK(c, "label \"{}\" has no block {}", label_name, block_name("", block));
+    SIAL_CHECK(c, "no block {}", block_name(array_name, k.block));
     std::vector<double> data(c->data(), c->data() + c->doubles);
     heap_->drop_reference(c, config_.arena);
     return data;
@@ -192,34 +187,62 @@ std::vector<double> StoreImpl::saved_block(const std::string& label_name, const 
   std::vector<double> data;
   while (true) {  // a size that is not the block's is answered with the right one
     request.size = static_cast<std::int64_t>(data.size());
-    const auto pending = transport_.request(server_of(node, block), to_bytes(request), {}, std::as_writable_bytes(std::span(data)), Priority::demand);
+    const auto pending = transport_.request(server_of(node, k.block), to_bytes(request), {}, std::as_writable_bytes(std::span(data)), Priority::demand);
     pending->wait();
     ++stats_.messages_sent;
     const Outcome outcome = read_reply(pending->reply_header()).outcome;
-    SIAL_CHECK(outcome.status != BlockStatus::absent, "label \"{}\" has no block {}", label_name, block_name("", block));
+    SIAL_CHECK(outcome.status != BlockStatus::absent, "no block {}", block_name(array_name, k.block));
     if (outcome.status == BlockStatus::ok) return data;
     data.resize(static_cast<std::size_t>(outcome.size));
   }
 }
 
-void StoreImpl::load_saved_block(const std::string& label_name, const BlockIndex& block, std::span<const double> data) {
-  Label& label = labels_.at(label_name);
-  if (std::find(new_labels_.begin(), new_labels_.end(), label_name) == new_labels_.end()) {
-    new_labels_.push_back(label_name);
-    names_.set(label.number, label_name);
-  }
+void StoreImpl::set_block(const BlockKey& k, std::uint64_t placement, std::span<const double> data) {
   RequestHeader request;
   request.kind = RequestKind::put;
-  request.key = {label.number, label.generation, block};
+  request.key = k;
   request.size = static_cast<std::int64_t>(data.size());
   request.access.rank = transport_.rank();
-  const int node = home(label.placement, block);
+  const int node = home(placement, k.block);
   if (node == transport_.node()) {
     node_->put(request.key, request.size, data.data(), request.access);
     return;
   }
   ++stats_.messages_sent;
-  transport_.request(server_of(node, block), to_bytes(request), std::as_bytes(data), {}, Priority::demand)->wait();
+  transport_.request(server_of(node, k.block), to_bytes(request), std::as_bytes(data), {}, Priority::demand)->wait();
+}
+
+std::vector<BlockIndex> StoreImpl::saved_blocks(const std::string& label_name) const {
+  const Label* label = labels_.find(label_name);
+  SIAL_CHECK(label, "no label \"{}\"", label_name);
+  return share_of_blocks(label->number, label->generation);
+}
+
+std::vector<double> StoreImpl::saved_block(const std::string& label_name, const BlockIndex& block) const {
+  const Label* label = labels_.find(label_name);
+  SIAL_CHECK(label, "no label \"{}\"", label_name);
+  return copy_of_block({label->number, label->generation, block}, label->placement, label_name);
+}
+
+void StoreImpl::load_label(const std::string& label_name) {
+  Label& label = labels_.at(label_name);
+  if (std::find(new_labels_.begin(), new_labels_.end(), label_name) != new_labels_.end()) return;
+  new_labels_.push_back(label_name);
+  names_.set(label.number, label_name);
+}
+
+void StoreImpl::load_saved_block(const std::string& label_name, const BlockIndex& block, std::span<const double> data) {
+  load_label(label_name);
+  const Label& label = labels_.at(label_name);
+  set_block({label.number, label.generation, block}, label.placement, data);
+}
+
+std::vector<BlockIndex> StoreImpl::array_blocks(std::int32_t id) { return share_of_blocks(number(id), array(id).generation); }
+
+std::vector<double> StoreImpl::array_block(std::int32_t id, const BlockIndex& block) { return copy_of_block(key(id, block), array(id).placement, name(id)); }
+
+void StoreImpl::load_array_block(std::int32_t id, const BlockIndex& block, std::span<const double> data) {
+  set_block(key(id, block), array(id).placement, data);
 }
 
 void StoreImpl::exchange_new_labels(Place place) {

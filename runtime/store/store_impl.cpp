@@ -1,7 +1,7 @@
 #include "runtime/store/store_impl.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -120,17 +120,22 @@ void StoreImpl::release_everything() {
   copies_.clear();
 }
 
-void StoreImpl::meet(CollectiveKind kind, Place place) {
-  // One number says two things: whether somebody loaded labels (high part), and what this rank has deleted (low part).
-  constexpr double high = static_cast<double>(std::uint64_t{1} << 38);
-  const auto deleted = static_cast<double>(deletions_ & 0xffffff);
-  const double sum = transport_.sum(deleted + (new_labels_.empty() ? 0.0 : high), {kind, place});
-  const double loaders = std::floor(sum / high);
-  if (sum - loaders * high != deleted * transport_.size())
+bool StoreImpl::meet(CollectiveKind kind, Place place, bool wants_attention) {
+  // One number says three things: how many want attention (high part), how many loaded labels, and what this rank has deleted
+  // (low part: a hash). The sum over the ranks must stay below 2^53.
+  const int count_bits = std::bit_width(static_cast<unsigned>(transport_.size()));
+  const int hash_bits = std::min(24, 53 - 3 * count_bits);
+  const auto one_loader = std::uint64_t{1} << (hash_bits + count_bits), one_wish = one_loader << count_bits;
+  const std::uint64_t deleted = deletions_ & ((std::uint64_t{1} << hash_bits) - 1);
+  const std::uint64_t mine = deleted + (new_labels_.empty() ? 0 : one_loader) + (wants_attention ? one_wish : 0);
+  const auto sum = static_cast<std::uint64_t>(transport_.sum(static_cast<double>(mine), {kind, place}));
+  const std::uint64_t loaders = sum % one_wish / one_loader;
+  if (sum % one_loader != deleted * static_cast<std::uint64_t>(transport_.size()))
     throw SialError("the workers have not deleted or restored the same arrays, or not in the same order",
                     "delete, destroy and restore_persistent must be executed by all workers: move them out of conditions that differ between workers");
   ++phase_;
   if (loaders > 0) exchange_new_labels(place);
+  return sum >= one_wish;
 }
 
 void StoreImpl::apply_contributions(CollectiveKind kind, Place place) {
@@ -145,12 +150,13 @@ void StoreImpl::apply_contributions(CollectiveKind kind, Place place) {
   transport_.barrier({kind, place});
 }
 
-void StoreImpl::barrier(Place place) {
+bool StoreImpl::barrier(Place place, bool wants_attention) {
   const double start = transport_.now();
   release_everything();
-  meet(CollectiveKind::barrier, place);
+  const bool attention = meet(CollectiveKind::barrier, place, wants_attention);
   apply_contributions(CollectiveKind::barrier, place);
   stats_.barrier_seconds += transport_.now() - start;
+  return attention;
 }
 
 void StoreImpl::end_program(Place place) {

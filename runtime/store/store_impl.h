@@ -37,7 +37,7 @@ class StoreImpl final : public BlockStore {
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
-  void barrier(Place place) override;
+  bool barrier(Place place, bool wants_attention) override;
   void erase(std::int32_t array, Place place) override;
   void save_at_end(std::int32_t array, const std::string& label, Place place) override;
   void restore(std::int32_t array, const std::string& label, Place place) override;
@@ -46,6 +46,13 @@ class StoreImpl final : public BlockStore {
   std::vector<BlockIndex> saved_blocks(const std::string& label) const override;
   std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override;
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override;
+  std::vector<std::string> labels() const override { return labels_.names(); }
+  void load_label(const std::string& label) override;
+  std::vector<BlockIndex> array_blocks(std::int32_t array) override;
+  std::vector<double> array_block(std::int32_t array, const BlockIndex& block) override;
+  void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) override;
+  const std::string& restored_from(std::int32_t id) override { return array(id).restored_from; }
+  void set_restored_from(std::int32_t id, const std::string& label) override { array(id).restored_from = label; }
   BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;
   std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
@@ -99,13 +106,17 @@ class StoreImpl final : public BlockStore {
   void announce(int node, std::uint64_t array, const std::string& array_name);
   void advance(std::uint64_t array, std::uint32_t generation);
   std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
+  std::vector<BlockIndex> share_of_blocks(std::uint64_t array, std::uint32_t generation) const;
+  std::vector<double> copy_of_block(const BlockKey& key, std::uint64_t placement, const std::string& array_name) const;
+  void set_block(const BlockKey& key, std::uint64_t placement, std::span<const double> data);
   void take_marked_labels();
   void exchange_new_labels(Place place);
 
   // --- collectives
   void release_everything();
-  /// Waits for all ranks with their puts done and leases dropped; checks that they deleted the same arrays.
-  void meet(CollectiveKind kind, Place place);
+  /// Waits for all ranks with their puts done and leases dropped; checks that they deleted the same arrays. True when one of
+  /// them wants attention.
+  bool meet(CollectiveKind kind, Place place, bool wants_attention = false);
   void apply_contributions(CollectiveKind kind, Place place);
 
   Transport& transport_;

@@ -6,7 +6,7 @@
 diagnostics.def          each code stands in a golden message (tests/lang/**/*.expected)
 opcodes.def              each opcode is in the code of a program under tests/lang/run or examples, which run with expectations
 super_instructions.def   each name is executed by such a program or by a unit test of runtime/super
-counters.def             each counter is checked by a unit test or by tests/stats
+counters.def             each counter is checked by a unit test, by tests/stats or by tests/restart
 """
 import argparse
 import pathlib
@@ -61,7 +61,7 @@ def main():
         if not re.search(rf"\bexecute\s+{name}\b", programs) and f'"{name}"' not in super_tests:
             missing.append(f"super instruction {name}: executed by no test")
 
-    unit_tests = all_text("tests/unit/**/*.cpp", "tests/stats/*.py")
+    unit_tests = all_text("tests/unit/**/*.cpp", "tests/stats/*.py", "tests/restart/*.py")
     for name in sorted(rows("runtime/stats/counters.def", "COUNTER", r"\s*\d+,\s*(\w+)")):
         if not re.search(rf"\b{name}\b", unit_tests):
             missing.append(f"counter {name}: checked by no test")

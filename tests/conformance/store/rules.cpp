@@ -294,6 +294,55 @@ void restore_replaces_and_moves(Job& j) {
   j.store->drop_labels_except({});
 }
 
+void attention_of_one_reaches_all(Job& j) {
+  const auto barrier = [&](bool wanted) { return j.store->barrier({j.program, 1}, wanted); };
+  EXPECT(!barrier(false));
+  EXPECT(barrier(j.rank == 0));
+  EXPECT(barrier(j.rank == j.ranks - 1));
+  EXPECT(barrier(true));
+  // Beside what else the number of the barrier says.
+  j.store->erase(0, j.next());
+  if (j.rank == 0) j.store->load_saved_block("attention", at(1), of(1));
+  EXPECT(barrier(j.rank == j.ranks - 1));
+  EXPECT(j.store->has_label("attention"));
+  EXPECT(!barrier(false));
+  j.store->drop_labels_except({});
+}
+
+void arrays_are_copied_out_and_in(Job& j) {
+  for (int i = j.rank; i < 15; i += j.ranks) j.put(0, at(i), of(i));
+  j.barrier();
+  // Each block is listed by one rank, which passes it to the next array.
+  const std::vector<BlockIndex> mine = j.store->array_blocks(0);
+  EXPECT(j.transport.sum(static_cast<double>(mine.size()), {CollectiveKind::sum, {j.program, 20}}) == 15);
+  for (const BlockIndex& block : mine) j.store->load_array_block(1, block, j.store->array_block(0, block));
+  EXPECT(j.store->restored_from(1).empty());
+  j.store->set_restored_from(1, "file");
+  EXPECT(j.store->restored_from(1) == "file");
+  j.barrier();
+  for (int i = 0; i < 15; ++i) {
+    j.get(1, at(i), 20);
+    EXPECT(j.read(1, at(i), 20) == of(i));
+  }
+  j.barrier();
+  j.store->erase(0, j.next());
+  j.barrier();
+  EXPECT(j.store->array_blocks(0).empty());
+  EXPECT(j.transport.sum(static_cast<double>(j.store->array_blocks(1).size()), {CollectiveKind::sum, {j.program, 21}}) == 15);
+}
+
+void a_label_may_be_empty(Job& j) {
+  if (j.rank == j.ranks - 1) j.store->load_label("empty");
+  j.barrier();
+  EXPECT(j.store->has_label("empty"));
+  EXPECT(j.store->labels() == std::vector<std::string>{"empty"});
+  EXPECT(j.store->saved_blocks("empty").empty());
+  j.store->restore(0, "empty", {j.program, 30});
+  j.barrier();
+  EXPECT(j.store->array_blocks(0).empty());
+  j.store->drop_labels_except({});
+}
+
 void a_second_get_sends_nothing(Job& j) {
   if (j.rank == 0)
     for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
@@ -354,6 +403,9 @@ const std::vector<Rule>& rules() {
       {"labels outlive programs", labels_outlive_programs},
       {"labels loaded by one are known to all", labels_loaded_by_one_are_known_to_all},
       {"restore replaces and moves", restore_replaces_and_moves},
+      {"attention of one reaches all", attention_of_one_reaches_all},
+      {"arrays are copied out and in", arrays_are_copied_out_and_in},
+      {"a label may be empty", a_label_may_be_empty},
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},
       {"fetches not used are completed", fetches_not_used_are_completed},

@@ -1,0 +1,287 @@
+#include "runtime/checkpoint/index.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/shape.h"
+#include "runtime/bytecode/write.h"
+
+namespace sial {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int format_version = 1;
+
+class Hash {
+ public:
+  template <class T>
+  void add(const T& v) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
+    std::uint64_t word = 0;
+    std::memcpy(&word, &v, sizeof v);
+    h_ = mix_hash(h_, word);
+  }
+  template <class T>
+  void add(const std::vector<T>& v) {
+    add(v.size());
+    for (const T& x : v) add(x);
+  }
+  std::string text() const { return fmt::format("{:016x}", h_); }
+
+ private:
+  std::uint64_t h_ = 0x5a11;
+};
+
+/// Folders do not matter: the same sources may be reached by another path.
+std::string hash_of(const Module& module) {
+  Module plain = module;
+  plain.producer.clear();
+  for (std::string& file : plain.files) file = fs::path(file).filename().string();
+  Hash hash;
+  for (const std::byte b : write_module(plain)) hash.add(b);
+  return hash.text();
+}
+
+/// SERIAL.rankN
+std::optional<std::int64_t> serial_of(const std::string& name) {
+  const std::size_t dot = name.find(".rank");
+  std::int64_t serial = 0;
+  if (dot == std::string::npos) return {};
+  const auto [end, error] = std::from_chars(name.data(), name.data() + dot, serial);
+  if (error != std::errc() || end != name.data() + dot || serial < 0) return {};
+  return serial;
+}
+
+std::string kind_key(IndexKind kind) {
+  switch (kind) {
+    case IndexKind::ao: return "ao";
+    case IndexKind::mo: return "mo";
+    case IndexKind::moa: return "moa";
+    case IndexKind::mob: return "mob";
+    case IndexKind::la: return "la";
+    default: return fmt::format("kind {}", static_cast<int>(kind));
+  }
+}
+
+std::string differing_entry(const char* what, const std::map<std::string, std::string>& saved, const std::map<std::string, std::string>& now, bool show) {
+  for (const auto& [name, value] : saved) {
+    const auto found = now.find(name);
+    if (found == now.end()) return show ? fmt::format("the {} `{}` was {} and is not given now", what, name, value) : fmt::format("the {} `{}` is not given now", what, name);
+    if (found->second != value)
+      return show ? fmt::format("the {} `{}` was {} and is {} now", what, name, value, found->second) : fmt::format("the {} `{}` is not the same", what, name);
+  }
+  for (const auto& [name, value] : now)
+    if (!saved.contains(name)) return show ? fmt::format("the {} `{}` is given as {} now and was not", what, name, value) : fmt::format("the {} `{}` is new", what, name);
+  return {};
+}
+
+std::string hash_text(const std::string& text) {
+  Hash hash;
+  for (const char c : text) hash.add(c);
+  return hash.text();
+}
+
+}  // namespace
+
+JobIdentity identity_of(const JobData& data, std::span<const std::string> paths, std::span<const std::shared_ptr<const Module>> programs) {
+  JobIdentity job;
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    job.programs.emplace_back(i < paths.size() ? fs::path(paths[i]).filename().string() : programs[i]->program, hash_of(*programs[i]));
+  for (const auto& [name, value] : data.ints) job.ints[name] = fmt::format("{}", value);
+  for (const auto& [name, value] : data.scalars) job.scalars[name] = fmt::format("{}", value);
+  for (const auto& [kind, extents] : data.segments) job.segments[kind_key(kind)] = fmt::format("{}", fmt::join(extents, ","));
+  for (const auto& [name, array] : data.arrays) {
+    Hash hash;
+    hash.add(array.extents);
+    hash.add(array.data);
+    job.arrays[name] = hash.text();
+  }
+  for (const auto& [name, array] : data.int_arrays) {
+    Hash hash;
+    hash.add(array.extents);
+    hash.add(array.data);
+    job.arrays[name + " (integers)"] = hash.text();
+  }
+  if (data.has_molecule) {
+    Hash geometry, basis;
+    for (const Atom& a : data.molecule.atoms) {
+      geometry.add(a.charge);
+      for (const double x : a.position) geometry.add(x);
+    }
+    for (const Shell& s : data.molecule.shells) {
+      basis.add(s.atom);
+      basis.add(s.l);
+      basis.add(s.pure);
+      basis.add(s.n_contractions);
+      basis.add(s.exponents);
+      basis.add(s.coefficients);
+    }
+    job.molecule = {{"geometry", geometry.text()}, {"basis set", fmt::format("{} ({})", data.molecule.basis_name, basis.text())},
+                    {"charge", fmt::format("{}", data.molecule.charge)}, {"multiplicity", fmt::format("{}", data.molecule.multiplicity)}};
+  }
+  return job;
+}
+
+std::string difference(const JobIdentity& saved, const JobIdentity& now) {
+  for (std::size_t i = 0; i < std::max(saved.programs.size(), now.programs.size()); ++i) {
+    if (i >= saved.programs.size()) return fmt::format("program {}, `{}`, was not part of the job", i + 1, now.programs[i].first);
+    if (i >= now.programs.size()) return fmt::format("program {} of the job, `{}`, is missing", i + 1, saved.programs[i].first);
+    if (fs::path(saved.programs[i].first).stem() != fs::path(now.programs[i].first).stem())
+      return fmt::format("program {} of the job was `{}` and is `{}` now", i + 1, saved.programs[i].first, now.programs[i].first);
+    if (saved.programs[i].second != now.programs[i].second)
+      return fmt::format("the program `{}` has changed, or is compiled in another way", now.programs[i].first);
+  }
+  // A changed geometry or basis changes most of what follows: it is named first.
+  for (std::string text : {differing_entry("molecule's", saved.molecule, now.molecule, false), differing_entry("segments of kind", saved.segments, now.segments, true),
+                           differing_entry("value of int", saved.ints, now.ints, true), differing_entry("value of scalar", saved.scalars, now.scalars, true),
+                           differing_entry("data of array", saved.arrays, now.arrays, false)})
+    if (!text.empty()) return text;
+  return {};
+}
+
+std::string to_text(const CheckpointIndex& index) {
+  Json j;
+  j["format"] = format_version;
+  j["sialrun"] = index.version;
+  j["job_id"] = index.job_id;
+  j["written"] = index.written;
+  j["serial"] = index.serial;
+  j["program"] = index.program;
+  j["inside"] = index.inside;
+  j["place"] = index.place;
+  j["uniform"] = index.uniform;
+  j["seconds"] = index.seconds;
+  j["files"] = Json::array();
+  for (const CheckpointIndex::File& f : index.files)
+    j["files"].push_back({{"name", f.name}, {"bytes", f.seal.bytes}, {"hash", fmt::format("{:016x}", f.seal.hash)}});
+  Json job;
+  job["programs"] = index.job.programs;
+  job["molecule"] = index.job.molecule;
+  job["segments"] = index.job.segments;
+  job["ints"] = index.job.ints;
+  job["scalars"] = index.job.scalars;
+  job["arrays"] = index.job.arrays;
+  j["job"] = job;
+  j["hash"] = hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace));
+  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+CheckpointIndex checkpoint_index_from(const std::string& text, const std::string& path) {
+  const auto refuse = [&path](const std::string& what) -> SialError {
+    return SialError(fmt::format("the checkpoint cannot be used: `{}` {}", path, what), "restore it from a copy, or start the job again without `--restart`");
+  };
+  CheckpointIndex index;
+  try {
+    Json j = Json::parse(text);
+    const int format = j.at("format").get<int>();
+    if (format != format_version)
+      throw refuse(fmt::format("has format {}, and this sialrun reads format {}", format, format_version));
+    const std::string hash = j.at("hash").get<std::string>();
+    j.erase("hash");
+    if (hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace)) != hash) throw refuse("is damaged");
+    index.version = j.at("sialrun").get<std::string>();
+    index.job_id = j.at("job_id").get<std::string>();
+    index.written = j.at("written").get<std::string>();
+    index.serial = j.at("serial").get<std::int64_t>();
+    index.program = j.at("program").get<std::int32_t>();
+    index.inside = j.at("inside").get<bool>();
+    index.place = j.at("place").get<std::string>();
+    index.uniform = j.at("uniform").get<bool>();
+    index.seconds = j.at("seconds").get<double>();
+    for (const Json& f : j.at("files"))
+      index.files.push_back({f.at("name").get<std::string>(), {f.at("bytes").get<std::uint64_t>(), std::stoull(f.at("hash").get<std::string>(), nullptr, 16)}});
+    const Json& job = j.at("job");
+    job.at("programs").get_to(index.job.programs);
+    job.at("molecule").get_to(index.job.molecule);
+    job.at("segments").get_to(index.job.segments);
+    job.at("ints").get_to(index.job.ints);
+    job.at("scalars").get_to(index.job.scalars);
+    job.at("arrays").get_to(index.job.arrays);
+  } catch (const SialError&) {
+    throw;
+  } catch (const std::exception&) {  // of the JSON library, or a number that is none
+    throw refuse("is damaged or no index of a checkpoint");
+  }
+  return index;
+}
+
+void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder) {
+  const std::string path = (fs::path(folder) / checkpoint_index_name).string(), temporary = path + ".part";
+  const std::string text = to_text(index);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool good = file >= 0;
+  for (std::size_t at = 0; good && at < text.size();) {
+    const ssize_t n = ::write(file, text.data() + at, text.size() - at);
+    good = n > 0;
+    if (good) at += static_cast<std::size_t>(n);
+  }
+  good = good && ::fsync(file) == 0;
+  int error = errno;
+  if (file >= 0 && ::close(file) != 0 && good) {
+    good = false;
+    error = errno;
+  }
+  std::error_code failure;
+  if (good) {
+    fs::rename(temporary, path, failure);
+    if (!failure) return;
+    error = failure.value();
+  }
+  fs::remove(temporary, failure);
+  throw WorldError(fmt::format("cannot write `{}`: {}", path, std::strerror(error)));
+}
+
+std::string read_checkpoint_index(const std::string& path) {
+  std::error_code ignored;
+  const fs::path file = fs::is_directory(path, ignored) ? fs::path(path) / checkpoint_index_name : fs::path(path);
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in.is_open() || in.bad())
+    throw WorldError(fmt::format("there is no checkpoint `{}` to restart from", file.string()),
+                     "name the folder with `--restart FOLDER`, or start the job without `--restart`");
+  return text;
+}
+
+std::int64_t next_serial(const std::string& folder) {
+  std::int64_t next = 1;
+  std::error_code failure;
+  for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure))
+    if (const auto serial = serial_of(it->path().filename().string())) next = std::max(next, *serial + 1);
+  return next;
+}
+
+void remove_old_files(const std::string& folder, const CheckpointIndex* keep) noexcept {
+  try {
+    std::error_code failure;
+    if (!keep) fs::remove(fs::path(folder) / checkpoint_index_name, failure);
+    std::vector<fs::path> old;
+    for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
+      const std::string name = it->path().filename().string();
+      if (!serial_of(name)) continue;
+      if (keep && std::any_of(keep->files.begin(), keep->files.end(), [&](const auto& f) { return f.name == name; })) continue;
+      old.push_back(it->path());
+    }
+    for (const fs::path& path : old) fs::remove(path, failure);
+    if (!keep) fs::remove(folder, failure);  // only when nothing else lies there
+  } catch (const std::exception&) {
+    // What stays behind costs disk space and is removed by the next checkpoint.
+  }
+}
+
+}  // namespace sial

@@ -1,0 +1,74 @@
+#pragma once
+// A file of records, each verified by a hash of its own: a type, a head of packed values, and a number of doubles. Written once
+// from begin to end and flushed to the disk; read in the same order. A file that was cut off or changed is refused with a
+// SialError that names it, never trusted. One rank owns a writer or reader.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/checkpoint/pack.h"
+
+namespace sial {
+
+/// What identifies a finished file: a copy of it, and no other file.
+struct FileSeal {
+  std::uint64_t bytes = 0, hash = 0;
+  bool operator==(const FileSeal&) const = default;
+};
+
+class RecordWriter {
+ public:
+  /// Replaces what is there. Throws WorldError, here and later, when the disk does not take it.
+  explicit RecordWriter(const std::string& path);
+  ~RecordWriter();  // removes the file unless finish() was reached
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+
+  void record(std::uint32_t type, const Packer& head, std::span<const double> data = {});
+  /// Everything is on the disk.
+  FileSeal finish();
+
+ private:
+  void write(std::span<const std::byte> bytes);
+  void flush();
+  [[noreturn]] void fail(int error) const;
+
+  std::string path_;
+  int file_ = -1;
+  std::vector<std::byte> buffer_;
+  FileSeal seal_;
+};
+
+class RecordReader {
+ public:
+  /// `seal`: what the writer's finish() returned.
+  RecordReader(const std::string& path, const FileSeal& seal);
+  ~RecordReader();
+  RecordReader(const RecordReader&) = delete;
+  RecordReader& operator=(const RecordReader&) = delete;
+
+  /// Reads the next record; its type. After the last one: `end`.
+  std::uint32_t next();
+  static constexpr std::uint32_t end = 0;
+  /// Of the record read last.
+  std::span<const std::byte> head() const { return head_; }
+  std::span<const double> data() const { return data_; }
+
+  const std::string& path() const { return path_; }
+  [[noreturn]] void fail_damaged(const std::string& what) const;
+
+ private:
+  void read(std::span<std::byte> bytes);
+
+  std::string path_;
+  FileSeal expected_, seal_;
+  int file_ = -1;
+  std::uint64_t left_ = 0;  // bytes of the file not read yet
+  std::vector<std::byte> head_;
+  std::vector<double> data_;
+};
+
+}  // namespace sial

@@ -1,0 +1,86 @@
+#pragma once
+// When a job is saved and how all ranks agree on it: after an interval, at a time limit, at a signal; at barriers and between
+// programs. Every rank writes a file of its own; when all have succeeded rank 0 renames the index, and the files before that are
+// removed. A failed attempt leaves the earlier checkpoint as it was. One per rank and job.
+//
+// Who may ask: rank 0 watches the clock, every rank its signals. The wish travels with the barrier's own collective, so that a
+// barrier at which nobody wants anything costs nothing more.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <limits>
+#include <string>
+
+#include "runtime/checkpoint/index.h"
+#include "runtime/transport/transport.h"
+
+namespace sial {
+
+struct CheckpointOptions {
+  static constexpr double never = -1, programs_only = std::numeric_limits<double>::infinity();
+  std::string folder = "checkpoint";
+  double every = never;               // seconds between checkpoints; 0: at every barrier; unless `never`, also after each program
+  double time_limit = 0;              // seconds since the transport began; 0: none
+  std::int64_t stop_after = 0;        // end after so many checkpoints; 0: do not
+  std::function<int()> stop_signal;   // number of a signal that asks this process to end, or 0; may be empty
+  std::string version;                // of sialrun
+};
+
+/// Exit code of a job that ended early and can be continued (the others: base/error.h).
+inline constexpr int exit_stopped = 4;
+
+/// Thrown on all ranks at the same place, after the attempt to save: the job ends here. Not an error of anybody.
+struct JobStopped { bool saved = false; };
+
+class Checkpoints {
+ public:
+  /// Writes what a rank needs to go on; returns a hash of what should be equal on all ranks.
+  using JobPart = std::function<std::uint64_t(RecordWriter&)>;
+  using MachinePart = std::function<void(RecordWriter&)>;
+
+  Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job);
+  /// The job goes on from this checkpoint, which stays valid until the next one.
+  void continue_from(const CheckpointIndex& index);
+  void set_job_part(JobPart part) { job_part_ = std::move(part); }
+
+  /// Whether this rank has a reason to stop at the coming barrier.
+  bool wanted() const;
+  /// Collective, after a barrier at which some rank did. `program`: its number in the job.
+  void at_barrier(std::int32_t program, const std::string& place, const MachinePart& machine);
+  /// Collective. `program` is the next one of the job.
+  void between_programs(std::int32_t program, const std::string& place);
+  /// The job is complete: its checkpoint is removed.
+  void job_done();
+
+  const std::string& folder() const { return options_.folder; }
+  // Of this rank.
+  double seconds() const { return seconds_; }
+  std::int64_t written() const { return written_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  enum class Reason : std::int32_t { none, interval, time_limit, signal };
+  struct Wish { Reason reason = Reason::none; std::int32_t signal = 0; };
+  Wish wish() const;
+  Wish agree() const;
+  void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
+  bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
+  std::string path(const std::string& name) const;
+  CollectiveTag tag(CollectiveKind kind) const { return {kind, {-1, -1}}; }
+
+  CheckpointOptions options_;
+  Transport& transport_;
+  std::ostream& err_;
+  JobIdentity job_;
+  JobPart job_part_;
+  std::string job_id_;
+  CheckpointIndex last_;     // the one that is valid; on rank 0
+  std::uint64_t last_total_ = 0;  // bytes of all its files
+  std::int64_t serial_ = 0;  // of the last attempt
+  double last_time_ = 0;
+  double seconds_ = 0;
+  std::int64_t written_ = 0, bytes_ = 0;
+};
+
+}  // namespace sial

@@ -1,0 +1,46 @@
+#include "runtime/signals.h"
+
+#include <csignal>
+#include <ctime>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+namespace sial {
+namespace {
+
+std::atomic<int> received{0};
+std::atomic<std::int64_t> received_ms{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+
+extern "C" void on_stop_signal(int number) {
+  const int saved_errno = errno;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ms = std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+  if (received.load() == 0) {
+    received_ms = ms;
+    received = number;
+  } else if (ms - received_ms >= 1000) {  // launchers deliver one request twice: to the job and to each process
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+  errno = saved_errno;
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGTERM, SIGINT, SIGUSR1}) sigaction(number, &action, nullptr);
+  // A file that may not grow is an error like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+int stop_signal() { return received.load(std::memory_order_relaxed); }
+
+}  // namespace sial

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Random programs, stopped at each of their barriers and continued: together the pieces print what the oracle computes.
+
+    run_restart.py --bin DIR [--count N] [--seed S] [--long]
+
+A rank's program counter, loops, scalars, blocks and all remote arrays go through a checkpoint between any two phases.
+"""
+import argparse
+import difflib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from run_property import Runner, make_programs, normalised
+
+STOPPED = 4
+MOST = 500
+
+
+def configurations(seed):
+    return [("one rank", []), ("simulated 3 ranks", ["--simulate", f"ranks=3,seed={seed}"]),
+            ("simulated 4 ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 1},ranks-per-node=2"]),
+            ("simulated 2 ranks and 2 servers, checked", ["--simulate", f"ranks=2,seed={seed + 2},servers=2", "--check"])]
+
+
+def in_pieces(runner, program, flags):
+    """What all pieces print, how many there were, and what went wrong."""
+    folder = runner.work / "pieces"
+    shutil.rmtree(folder, ignore_errors=True)
+    output = ""
+    for piece in range(MOST):
+        command = [str(runner.bin / "sialrun"), f"{program.name}.siox", *program.arguments, *flags, "--print-format", "plain", "--results", "none",
+                   "--output-dir", folder.name, "--checkpoint-every", "0", "--stop-after", "1", *(["--restart"] if piece else [])]
+        p = subprocess.run(command, cwd=runner.work, env=runner.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        output += p.stdout
+        if p.returncode == 0:
+            return normalised(output), piece, ""
+        if p.returncode != STOPPED:
+            return normalised(output), piece, p.stderr
+    return normalised(output), MOST, "no end"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--launcher", default="")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
+    count = options.count or (200 if options.long else 12)
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
+        programs, wanted, _ = make_programs(runner, seed, count)
+        for name, flags in configurations(seed):
+            start, pieces = time.monotonic(), 0
+            for program in programs:
+                output, stops, err = in_pieces(runner, program, flags)
+                pieces += stops
+                if output == wanted[program.name] and not err:
+                    continue
+                failed += 1
+                print(f"{name}: seed {program.seed} disagrees after {stops} stops\n{program.text()}")
+                print("\n".join(difflib.unified_diff(wanted[program.name].splitlines(), output.splitlines(), "oracle", name, lineterm="", n=1)), err)
+            print(f"{name}: {count} programs from seed {seed}, {pieces} stops, {time.monotonic() - start:.1f} s", flush=True)
+            if pieces < count:
+                sys.exit("hardly any barrier was stopped at")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

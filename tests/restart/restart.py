@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+"""Ending a run and going on from its checkpoint: the output of the pieces is that of the whole.
+
+    restart.py --bin DIR [unittest arguments]
+
+Programs under programs/ keep every kind of state alive across barriers. Where results are exact, restarts are compared byte for
+byte: output, results file, counters that do not depend on time.
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = HERE / "programs"
+ROOT = HERE.parents[1]
+BIN = None
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+THREE = [PROGRAMS / "first.sialx", PROGRAMS / "second.sialx", PROGRAMS / "third.sialx"]
+STEPS = ["--set", "norb=2", "--set", "steps=3", "--segments", "ao=3,2"]
+STOPPED = 4
+# In one process, as MPI processes, on pretend nodes, with servers.
+WORLDS = [(0, ()), (0, ("--simulate", "ranks=3,seed=5")), (0, ("--simulate", "ranks=4,seed=2,ranks-per-node=2")),
+          (2, ()), (3, ("--ranks-per-node", "1")), (3, ("--servers", "1"))]
+
+
+def command(ranks, *args):
+    prefix = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if ranks else []
+    return [*prefix, str(BIN / "sialrun"), *map(str, args)]
+
+
+def items(path):
+    """All datasets of a results file, but for what depends on the schedule: the order of blocks, rank 0's share of a sum."""
+    found = {}
+    with h5py.File(path) as f:
+        f.visititems(lambda name, o: found.__setitem__(name, o[()]) if isinstance(o, h5py.Dataset) else None)
+    found.pop("scalars/w", None)
+    return {name: numpy.array(sorted(map(tuple, value))) if name.startswith("saved/blocks/") else value for name, value in found.items()}
+
+
+class Restart(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-restart-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def run_job(self, *args, ranks=0, timeout=120, prefix=()):
+        p = subprocess.run([*prefix, *command(ranks, *args)], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+        return p.returncode, p.stdout, p.stderr
+
+    def whole(self, *args, ranks=0):
+        """Output, results and statistics of an uninterrupted run."""
+        code, out, err = self.run_job(*args, "--output-dir", "whole", ranks=ranks)
+        self.assertEqual(code, 0, err)
+        return out, items(self.dir / "whole/results.h5"), json.loads((self.dir / "whole/run.json").read_text())
+
+    def pieces(self, *args, ranks=0, stop=("--checkpoint-every", "0", "--stop-after", "1"), most=200):
+        """Runs from stop to stop until the end; all output, and how often it stopped."""
+        output, stops = "", 0
+        while True:
+            code, out, err = self.run_job(*args, *stop, *(("--restart",) if stops else ()), ranks=ranks)
+            output += out
+            if code == 0:
+                return output, stops
+            self.assertEqual(code, STOPPED, f"after {stops} stops: {out}{err}")
+            self.assertIn("with the same command and `--restart`", err)
+            stops += 1
+            self.assertLess(stops, most)
+
+    def assert_same_results(self, found, wanted):
+        self.assertEqual(sorted(found), sorted(wanted))
+        for name, value in wanted.items():
+            numpy.testing.assert_array_equal(found[name], value, name)
+
+    def refused(self, *args, ranks=0, says):
+        code, out, err = self.run_job(*args, "--restart", ranks=ranks)
+        self.assertEqual(code, 2, out + err)
+        self.assertEqual(out, "")
+        self.assertEqual(err.count("error:"), 1, err)
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, err)
+        return err
+
+    # ---- every barrier
+    def test_each_barrier(self):
+        """Stopped at every barrier and between all programs, the pieces make the whole."""
+        for ranks, more in WORLDS:
+            with self.subTest(ranks=ranks, more=more):
+                args = [*THREE, *STEPS, *more]
+                out, results, stats = self.whole(*args, ranks=ranks)
+                # Starting processes takes its time: only what needs none is stopped at each barrier.
+                apart = 9 if ranks else 1
+                got, stops = self.pieces(*args, ranks=ranks, stop=("--checkpoint-every", "0", "--stop-after", apart))
+                self.assertEqual(got, out)
+                self.assertGreater(stops, 30 // apart)
+                self.assert_same_results(items(self.dir / "results.h5"), results)
+                self.assertFalse((self.dir / "checkpoint").exists(), "a finished job needs no checkpoint")
+                total = json.loads((self.dir / "run.json").read_text())["total"]
+                self.assertEqual(total["restarts"], stops)
+                self.assertEqual(total["checkpoints"] // apart, stops)
+                self.assertGreater(total["checkpoint_time"], 0)
+                self.assertGreater(total["checkpoint_bytes"], 1000 * total["checkpoints"])
+                for name in ("instructions", "iterations", "block_operations", "super_instructions", "gets", "puts", "accumulates", "scalar_puts"):
+                    self.assertEqual(total[name], stats["total"][name], name)
+
+    def test_checkpoints_change_nothing(self):
+        for ranks, more in WORLDS[:4]:
+            with self.subTest(ranks=ranks, more=more):
+                args = [*THREE, *STEPS, *more]
+                out, results, _ = self.whole(*args, ranks=ranks)
+                code, got, err = self.run_job(*args, "--checkpoint-every", "0", ranks=ranks)
+                self.assertEqual((code, got, err), (0, out, ""))
+                self.assert_same_results(items(self.dir / "results.h5"), results)
+
+    def test_other_layout(self):
+        """The same ranks on other (pretend) nodes, and on servers."""
+        out, _, _ = self.whole(*THREE, *STEPS, "--simulate", "ranks=3,seed=1")
+        layouts = [("--simulate", "ranks=3,seed=1"), ("--simulate", "ranks=3,seed=4,ranks-per-node=1"), ("--simulate", "ranks=3,seed=1,servers=2")]
+        got, stops, code = "", 0, STOPPED
+        while code == STOPPED:
+            code, more, err = self.run_job(*THREE, *STEPS, *layouts[stops % 3], "--checkpoint-every", "0", "--stop-after", "1", *(["--restart"] if stops else []))
+            self.assertIn(code, (0, STOPPED), err)
+            got += more
+            stops += 1
+        self.assertEqual(got, out)
+
+    def test_other_number_of_ranks(self):
+        """Between programs, any number of ranks goes on; inside one, the message names both numbers."""
+        out, results, _ = self.whole(*THREE, *STEPS)
+        for first, then in (((2, ()), (3, ("--ranks-per-node", "1"))), ((3, ("--servers", "1")), (0, ())), ((0, ()), (2, ())),
+                            ((0, ("--simulate", "ranks=5,seed=3,ranks-per-node=2")), (0, ("--simulate", "ranks=2,seed=1")))):
+            with self.subTest(first=first, then=then):
+                between = ["--checkpoint-every", "programs", "--stop-after", "1"]
+                code, got, err = self.run_job(*THREE, *STEPS, *first[1], *between, ranks=first[0])
+                self.assertEqual(code, STOPPED, err)
+                self.assertIn("after program `first`", err)
+                code, more, err = self.run_job(*THREE, *STEPS, *then[1], *between, "--restart", ranks=then[0])
+                self.assertEqual(code, STOPPED, err)
+                got += more
+                code, more, err = self.run_job(*THREE, *STEPS, *first[1], "--restart", ranks=first[0])
+                self.assertEqual(code, 0, err)
+                self.assertEqual(got + more, out)
+                found = items(self.dir / "results.h5")
+                for name in results:
+                    if name.startswith("saved/"):
+                        numpy.testing.assert_array_equal(found[name], results[name], name)
+        code, _, err = self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "9", ranks=2)
+        self.assertEqual(code, STOPPED, err)
+        self.refused(*THREE, *STEPS, ranks=3, says=["by 2 ranks", "this run has 3", "second.sialx:"])
+        self.refused(*THREE, *STEPS, says=["by 2 ranks", "this run has 1"])
+
+    def test_differing_statics(self):
+        """What ranks saved differently stays so on as many ranks; on others rank 0's is taken, and said."""
+        args = [PROGRAMS / "differs.sialx", PROGRAMS / "shows.sialx", "--segments", "ao=2"]
+        out, _, _ = self.whole(*args, ranks=2)
+        between = ["--checkpoint-every", "programs", "--stop-after", "1"]
+        self.assertEqual(self.run_job(*args, *between, ranks=2)[0], STOPPED)
+        shutil.copytree(self.dir / "checkpoint", self.dir / "copy")
+        code, got, err = self.run_job(*args, "--restart", ranks=2)
+        self.assertEqual((code, got), (0, out), err)
+        code, got, err = self.run_job(*args, "--restart", "copy", ranks=3)
+        self.assertEqual(code, 0, err)
+        self.assertIn("warning: scalars or static arrays saved by the programs differ between the 2 ranks", err)
+        self.assertEqual(re.findall(r"= ([\d.]+)", got), ["0.00000000000000", "0.00000000000000"])
+
+    # ---- what a checkpoint belongs to
+    def test_changed_job(self):
+        for name in ("first", "second", "third"):
+            shutil.copy(PROGRAMS / f"{name}.sialx", self.dir)
+        job = '''programs = ["first.sialx", "second.sialx", "third.sialx"]
+            [values]
+            norb = 2
+            steps = {steps}
+            spare = {spare}
+            [segments]
+            ao = {ao}
+            [arrays]
+            numbers = {numbers}
+            [molecule]
+            xyz = "m.xyz"
+            basis = "{basis}"
+            charge = {charge}
+            [run]
+            checkpoint_every = "programs"
+            '''
+        same = dict(steps=2, spare=1.5, ao="[1, 1]", numbers="[1, 2]", basis="sto-3g", charge=0)
+
+        def write(**changes):
+            (self.dir / "job.toml").write_text(job.format(**{**same, **changes}))
+        (self.dir / "m.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.74\n")
+        write()
+        self.assertEqual(self.run_job("job.toml", "--stop-after", "1")[0], STOPPED)
+        for changes, says in ((dict(steps=3), "the value of int `steps` was 2 and is 3 now"), (dict(spare=1.25), "`spare` was 1.5 and is 1.25"),
+                              (dict(numbers="[1, 3]"), "data of array `numbers`"), (dict(basis="6-31g**", ao="[5, 5]"), "molecule's `basis set` is not the same"),
+                              (dict(charge=-2), "molecule's `charge`")):
+            with self.subTest(changes=changes):
+                write(**changes)
+                self.refused("job.toml", says=[says, "checkpoint/index.json"])
+        write()
+        self.refused("job.toml", "--segments", "ao=2", says="the segments of kind `ao` was 1,1 and is 2 now")
+        self.refused("job.toml", "--set", "more=1", says="`more` is given as 1 now")
+        (self.dir / "m.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.75\n")
+        self.refused("job.toml", says="molecule's `geometry`")
+        (self.dir / "m.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.74\n")
+        source = (self.dir / "third.sialx").read_text()
+        (self.dir / "third.sialx").write_text(source.replace("total += w", "total += w + 1.0"))
+        self.refused("job.toml", says="the program `third.sialx` has changed")
+        self.refused(*THREE[:2], *STEPS, says="program 3 of the job, `third.sialx`, is missing")
+        self.refused(*THREE[1::-1], *STEPS, says="program 1 of the job was `first.sialx` and is `second.sialx` now")
+        (self.dir / "third.sialx").write_text(source)
+        index = json.loads((self.dir / "checkpoint/index.json").read_text())
+        self.refused("job.toml", "-b", "_2001Jan01_000000", says=[index["job_id"], "_2001Jan01_000000"])
+        code, _, err = self.run_job("job.toml", "-b", index["job_id"], "--stop-after", "1")
+        self.assertEqual(code, STOPPED, err)
+        code, _, err = self.run_job("--restart", "job.toml")
+        self.assertEqual(code, 0, err)
+        self.assertIn("after program `second`", err)
+        self.refused("job.toml", says="there is no checkpoint")
+
+    def test_damaged(self):
+        """Whatever happens to a file of a checkpoint: one message, nothing printed by the program, no crash."""
+        args = [*THREE, *STEPS]
+        self.assertEqual(self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "8")[0], STOPPED)
+        shutil.copytree(self.dir / "checkpoint", self.dir / "saved")
+        rng = random.Random(1)
+        for saved in sorted((self.dir / "saved").iterdir()):
+            whole, path = saved.read_bytes(), self.dir / "checkpoint" / saved.name
+            damages = [whole[:n] for n in (0, 1, 20, len(whole) // 2, len(whole) - 2)] + [whole + b"x", None]
+            for _ in range(12):
+                at = rng.randrange(len(whole))
+                damages.append(whole[:at] + bytes([whole[at] ^ (1 << rng.randrange(8))]) + whole[at + 1:])
+            for n, damage in enumerate(damages):
+                with self.subTest(file=path.name, damage=n):
+                    shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
+                    shutil.copytree(self.dir / "saved", self.dir / "checkpoint")
+                    path.unlink()
+                    if damage is not None:
+                        path.write_bytes(damage)
+                    code, out, err = self.run_job(*args, "--restart")
+                    if path.name == "index.json" and code == 0 and damage.split() == whole.split():
+                        continue  # blanks do not matter
+                    self.assertIn(code, (1, 2), out + err)
+                    self.assertEqual(out, "")
+                    self.assertEqual(err.count("error:"), 1, err)
+                    self.assertIn("there is no checkpoint `checkpoint" if path.name == "index.json" and damage is None else "checkpoint/" + path.name, err)
+                    self.assertIn("hint:", err)
+        shutil.rmtree(self.dir / "checkpoint")
+        shutil.copytree(self.dir / "saved", self.dir / "checkpoint")
+        code, _, err = self.run_job(*args, "--restart")
+        self.assertEqual(code, 0, err)
+
+    def test_mixed_files(self):
+        """A file of an earlier checkpoint under the name of the present one."""
+        self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "8")[0], STOPPED)
+        old = next((self.dir / "checkpoint").glob("*.rank0")).read_bytes()
+        self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "1", "--restart")[0], STOPPED)
+        path = next((self.dir / "checkpoint").glob("*.rank0"))
+        path.write_bytes(old)
+        code, out, err = self.run_job(*THREE, *STEPS, "--restart")
+        self.assertIn(code, (1, 2))
+        self.assertEqual(out, "")
+        self.assertIn(path.name, err)
+
+    # ---- writing goes wrong
+    def test_full_disk(self):
+        """The earlier checkpoint stays usable, the run goes on and says so."""
+        args = [*THREE, *STEPS]
+        out, _, _ = self.whole(*args)
+        self.assertEqual(self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "20")[0], STOPPED)
+        saved = {p.name: p.read_bytes() for p in (self.dir / "checkpoint").iterdir()}
+        small = ["bash", "-c", "ulimit -f 1; exec \"$@\"", "bash"]  # files of at most 1024 bytes
+        code, got, err = self.run_job(*args, "--checkpoint-every", "0", "--results", "none", "--run-json", "none", "--restart", prefix=small)
+        self.assertEqual(code, 0, err)
+        self.assertTrue(out.endswith(got) and got, got)
+        self.assertIn("warning: no checkpoint could be written", err)
+        self.assertIn("stays valid", err)
+        # The job reached its end, so its checkpoint is gone; put it back.
+        (self.dir / "checkpoint").mkdir()
+        for name, data in saved.items():
+            (self.dir / "checkpoint" / name).write_bytes(data)
+        # Stopped while nothing can be written: the old one is named, and can be used.
+        code, got, err = self.run_job(*args, "--time-limit", "0.0001", "--results", "none", "--run-json", "none", "--restart", prefix=small)
+        self.assertEqual(code, 3, err)
+        self.assertIn("without a new checkpoint", err)
+        self.assertEqual({p.name: p.read_bytes() for p in (self.dir / "checkpoint").iterdir()}, saved)
+        code, got, err = self.run_job(*args, "--restart")
+        self.assertEqual(code, 0, err)
+        self.assertTrue(out.endswith(got))
+
+    def test_unwritable_folder(self):
+        (self.dir / "file").write_text("not a folder")
+        code, out, err = self.run_job(*THREE, *STEPS, "--checkpoint-every", "30", "--checkpoint-dir", "file")
+        self.assertEqual(code, 2)
+        self.assertEqual(out, "")
+        self.assertIn("file/index.json", err)
+
+    # ---- ending
+    def test_time_limit(self):
+        for ranks, steps, more in ((0, 20000, ()), (2, 4000, ("--ranks-per-node", "1"))):
+            with self.subTest(ranks=ranks):
+                args = [PROGRAMS / "long.sialx", "--set", f"steps={steps}", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none"]
+                start = time.monotonic()
+                code, out, err = self.run_job(*args, *more, "--time-limit", "0.1", ranks=ranks)
+                self.assertEqual(code, STOPPED, err)
+                self.assertEqual(err.count("stopped by the time limit at "), 1, err)
+                self.assertNotIn("error:", err)
+                self.assertLess(time.monotonic() - start, 20)
+                self.assertIn("begins", out)
+                code, rest, err = self.run_job(*args, *more, "--restart", ranks=ranks)
+                self.assertEqual(code, 0, err)
+                self.assertNotIn("begins", rest)
+                self.assertIn(f"sum = {steps}", (out + rest).replace(".00000000000000", ""))
+
+    def start(self, *args, ranks=0):
+        p = subprocess.Popen(command(ranks, *args), cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(p.kill)
+        self.assertIn("begins", p.stdout.readline())
+        pids = [p.pid] if ranks == 0 else [int(x) for x in subprocess.run(["pgrep", "-P", str(p.pid), "sialrun"], capture_output=True, text=True).stdout.split()]
+        self.assertEqual(len(pids), max(1, ranks))
+        return p, pids
+
+    def test_signals(self):
+        """One signal, to whichever rank, ends all of them with a checkpoint."""
+        args = [PROGRAMS / "long.sialx", "--set", "steps=30000", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none"]
+        for ranks, more, number, to in ((0, (), signal.SIGTERM, [0]), (0, (), signal.SIGINT, [0]), (0, ("--simulate", "ranks=3,seed=1"), signal.SIGTERM, [0]),
+                                        (3, (), signal.SIGTERM, [2]), (2, ("--ranks-per-node", "1"), signal.SIGUSR1, [0, 1]),
+                                        (3, ("--servers", "1"), signal.SIGTERM, [0, 1, 2])):
+            with self.subTest(ranks=ranks, more=more, number=number):
+                p, pids = self.start(*args, *more, ranks=ranks)
+                for n in to:
+                    os.kill(pids[n], number)
+                out, err = p.communicate(timeout=60)
+                self.assertEqual(p.returncode, STOPPED, err)
+                self.assertEqual(err.count(f"stopped by {number.name} at "), 1, err)
+                index = json.loads((self.dir / "checkpoint/index.json").read_text())
+                self.assertTrue(index["inside"])
+                shutil.rmtree(self.dir / "checkpoint")
+
+    def test_second_signal(self):
+        p, pids = self.start(PROGRAMS / "stubborn.sialx", "--results", "none")
+        os.kill(pids[0], signal.SIGTERM)
+        time.sleep(1.3)
+        self.assertIsNone(p.poll(), "a program between two barriers goes on")
+        os.kill(pids[0], signal.SIGTERM)
+        p.communicate(timeout=20)
+        self.assertEqual(p.returncode, -signal.SIGTERM)
+
+    def test_killed_at_random(self):
+        """SIGKILL and SIGTERM at random moments (twenty in long tests): the end is the same."""
+        args = [ROOT / "examples/05_mp2/job.toml", "--output-dir", "."]
+        wanted = self.whole(ROOT / "examples/05_mp2/job.toml", ranks=0)[1]
+        long = os.environ.get("SIALX_LONG_TESTS") == "1"
+        rng = random.Random() if long else random.Random(7)
+        for ranks, more, kills in ((1, (), 5 if long else 2), (2, ("--ranks-per-node", "1"), 3 if long else 2), (3, ("--servers", "1"), 2 if long else 1)):
+            with self.subTest(ranks=ranks, more=more):
+                for n in range(kills):
+                    for number in (signal.SIGKILL, signal.SIGTERM):
+                        self.killed(args, ranks, more, number, rng.uniform(0.1, 2.5), wanted)
+
+    def killed(self, args, ranks, more, number, after, wanted):
+        shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
+        (self.dir / "results.h5").unlink(missing_ok=True)
+        p = subprocess.Popen(command(ranks, *args, *more, "--checkpoint-every", "0.1s"), cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(p.kill)
+        time.sleep(after)
+        pids = subprocess.run(["pgrep", "-P", str(p.pid), "sialrun"], capture_output=True, text=True).stdout.split()
+        for pid in pids[:1] if number == signal.SIGKILL else pids:
+            try:
+                os.kill(int(pid), number)
+            except ProcessLookupError:
+                pass
+        out, err = p.communicate(timeout=60)
+        if p.returncode != 0:
+            if not (self.dir / "checkpoint/index.json").exists():
+                return  # killed before there was anything to save
+            code, rest, err = self.run_job(*args, *more, "--restart", ranks=ranks)
+            self.assertEqual(code, 0, err)
+            index = re.search(r"continuing from the checkpoint of", err)
+            self.assertTrue(index, err)
+        found = items(self.dir / "results.h5")
+        for name in ("scalars/scf_energy", "scalars/mp2_energy"):
+            self.assertLess(abs(found[name] - wanted[name]), 1e-9, name)
+
+    def test_note_about_forgotten_restart(self):
+        self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "8")[0], STOPPED)
+        code, _, err = self.run_job(*THREE, *STEPS)
+        self.assertEqual(code, 0)
+        self.assertIn("note: `checkpoint` holds the checkpoint of a job that did not reach its end", err)
+
+    def test_bad_usage(self):
+        (self.dir / "batch").write_text(f"{THREE[0]}\n")
+        for args, says in ((["--checkpoint-every", "often", THREE[0]], "`often` is not a span of time"), (["--time-limit", "-3", THREE[0]], "`-3`"),
+                           (["--restart", "nowhere", *THREE, *STEPS], "`nowhere`"), (["--batch", "batch", "--restart"], "batch")):
+            with self.subTest(args=args):
+                code, out, err = self.run_job(*args)
+                self.assertIn(code, (1, 2))
+                self.assertIn(says, err)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
+        sys.exit(__doc__)
+    BIN = pathlib.Path(sys.argv[2]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
