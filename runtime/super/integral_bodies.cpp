@@ -86,9 +86,16 @@ void add_arrangement(const double* x, const std::array<FunctionRange, 4>& ranges
 
 /// Adds a segment quartet to the Fock matrices: each distinct quadruple of segments among the eight arrangements once.
 void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_integrals) {
-  expect_arguments(args, {Expect::block, Expect::matrix, Expect::matrix, Expect::matrix, Expect::matrix});
+  const bool block_only = args.size() == 1;  // programs that declare just the block have no Fock matrices to add to
+  if (block_only) expect_arguments(args, {Expect::block});
+  else expect_arguments(args, {Expect::block, Expect::matrix, Expect::matrix, Expect::matrix, Expect::matrix});
   std::array<FunctionRange, 4> ranges = quartet_ranges(args[0]);
+  if (block_only && !return_integrals) {
+    std::fill_n(args[0].data, args[0].size(), 0.0);
+    return;
+  }
   integrals(context).repulsion(ranges, args[0].data);
+  if (block_only) return;
   std::array<AoMatrix, 4> matrices{AoMatrix(args[1], 1), AoMatrix(args[2], 2), AoMatrix(args[3], 3), AoMatrix(args[4], 4)};
   std::set<std::array<std::int64_t, 4>> seen;
   for (const Arrangement& m : arrangements)

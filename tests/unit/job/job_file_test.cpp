@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <numeric>
 
 #include "runtime/job/hdf5_file.h"
@@ -66,7 +67,7 @@ TEST_CASE("a molecule gives segments and predefined values") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"CC-PVDZ\"\n[segments]\nao_target = 9\nocc_target = 3\nvirt_target = 7\n"));
   CHECK(job.data.molecule.n_basis() == 24);
-  CHECK(job.data.scalars.at("nn_repulsion") == Approx(9.1949648545).margin(1e-10));
+  CHECK(std::abs(job.data.scalars.at("nn_repulsion") - 9.1949648545) < 1e-10);
   const auto& ao = job.data.segments.at(IndexKind::ao);
   CHECK(ao.size() >= 3);
   CHECK(std::accumulate(ao.begin(), ao.end(), 0) == 24);

@@ -140,7 +140,7 @@ TEST_CASE("general contractions: contraction slow, component fast") {
   execute(c, "return_ovl", {s});
   double between = std::pow(2 * std::sqrt(2.0 * 0.5) / 2.5, 2.5);
   for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) CHECK(s.data[i + 6 * j] == Approx(i == j ? 1.0 : i % 3 == j % 3 ? between : 0.0).margin(1e-13));
+    for (int j = 0; j < 6; ++j) CHECK(std::abs(s.data[i + 6 * j] - (i == j ? 1.0 : i % 3 == j % 3 ? between : 0.0)) < 1e-13);
 }
 
 TEST_CASE("blocks of repulsion integrals: symmetries and segments") {
@@ -304,8 +304,20 @@ double scf_energy(const char* basis, bool pure) {
 }  // namespace
 
 TEST_CASE("energies of water against independent references") {
-  CHECK(scf_energy("sto-3g", true) == Approx(-74.9629282708).margin(1e-8));
-  CHECK(scf_energy("6-31g*", true) == Approx(-76.0091323802).margin(1e-8));
-  CHECK(scf_energy("6-31g*", false) == Approx(-76.0105299763).margin(1e-8));
-  CHECK(scf_energy("cc-pvdz", true) == Approx(-76.0267986975).margin(1e-8));
+  CHECK(std::abs(scf_energy("sto-3g", true) - -74.9629282708) < 1e-9);
+  CHECK(std::abs(scf_energy("6-31g*", true) - -76.0091323802) < 1e-9);
+  CHECK(std::abs(scf_energy("6-31g*", false) - -76.0105299763) < 1e-9);
+  CHECK(std::abs(scf_energy("cc-pvdz", true) - -76.0267986975) < 1e-9);
+}
+
+TEST_CASE("the Fock build with a block alone") {
+  FakeContext c;
+  auto atoms = water();
+  set_molecule(c, atoms, read_basis(find_basis("sto-3g", "."), atoms, true));
+  Array expected = ao_block({{0, 5}, {5, 1}, {0, 5}, {6, 1}}), x = expected;
+  execute(c, "compute_integral_batch", {expected});
+  execute(c, "compute_ubatch6", {x});
+  CHECK(x.data == expected.data);
+  execute(c, "compute_ubatch1", {x});
+  CHECK(x.data == Values(25, 0.0));
 }
