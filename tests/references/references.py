@@ -33,14 +33,15 @@ PROGRAMS = {
     "mp2": ["05_mp2/mp2.sialx"],
     "ccsd": ["09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx"],
     "t": ["11_ccsd_t/ccsd_t.sialx"],
-    "dipole": ["12_lambda/hbar.sialx", "12_lambda/lambda.sialx", "12_lambda/dipole.sialx"],
+    "hbar": ["12_lambda/hbar.sialx"],
+    "dipole": ["12_lambda/lambda.sialx", "12_lambda/dipole.sialx"],
     "cis": ["08_cis/cis.sialx"],
     "eom": ["13_eom/eom.sialx"],
     "uhf": ["06_uhf/uhf.sialx"],
     "ump2": ["07_ump2/ump2.sialx"],
 }
-NEEDS = {"mp2": ["scf"], "ccsd": ["scf"], "t": ["ccsd"], "dipole": ["ccsd"], "cis": ["scf"], "eom": ["dipole"], "ump2": ["uhf"]}
-ORDER = ["scf", "mp2", "ccsd", "t", "cis", "dipole", "eom", "uhf", "ump2"]
+NEEDS = {"mp2": ["scf"], "ccsd": ["scf"], "t": ["ccsd"], "hbar": ["ccsd"], "dipole": ["hbar"], "cis": ["scf"], "eom": ["hbar"], "ump2": ["uhf"]}
+ORDER = ["scf", "mp2", "ccsd", "t", "cis", "hbar", "dipole", "eom", "uhf", "ump2"]
 KEYS = {"scf": "scf", "mp2": "mp2", "ccsd": "ccsd", "t": "t", "dipole": "ccsd_dipole", "cis": "cis", "eom": "eom", "uhf": "uhf", "ump2": "ump2"}
 # The suite of CI, least first.
 SMALL = ["water/sto-3g", "hydrogen-fluoride/6-31g", "neon/cc-pvdz", "hydrogen/cc-pvdz", "amidogen/6-31g*"]
@@ -135,7 +136,7 @@ def run(system, methods, layout, segments, binary, folder):
             return molecule
 
     roots = max([len(system["values"][k]) for k in ("cis", "eom") if k in system["values"]] or [1])
-    values = {"eom_roots": roots} if {"cis", "eom"} & set(methods) else {}
+    values = ({"eom_roots": roots} if {"cis", "eom"} & set(methods) else {}) | ({"eom_subspc": 12 * roots} if "eom" in methods else {})
     job = sialx.Job(chain(methods), molecule=Given, segments=segments, values=values)
     ranks, _, per_node = layout.partition("x")
     flags = ["--ranks-per-node", per_node] if per_node else []
@@ -144,7 +145,7 @@ def run(system, methods, layout, segments, binary, folder):
 
 
 def check_system(system, options):
-    available = [m for m in ORDER if KEYS[m] in system["values"] and all(p.exists() for p in chain([m]))]
+    available = [m for m in ORDER if KEYS.get(m) in system["values"] and all(p.exists() for p in chain([m]))]
     methods = [m for m in available if not options.methods or m in options.methods]
     if not methods:
         return [f"{system['name']}: no program of the examples computes {options.methods}"]
