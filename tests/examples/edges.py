@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Coupled-cluster jobs at the edges: the smallest molecules, where iterations end exactly and error vectors depend on each other, a basis
-set that is nearly linearly dependent, and jobs
-that cannot go on: they end with the reason and an exit code, and later programs do not run.
+set that is nearly linearly dependent, and jobs that cannot go on: they end with the reason and an exit code, and later programs do not run.
 
     edges.py --bin DIR
 """
