@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Coupled-cluster jobs at the edges: the smallest molecules, where iterations end exactly and error vectors depend on each other, a basis
+"""Jobs at the edges: the smallest molecules, where iterations end exactly and error vectors depend on each other, a basis
 set that is nearly linearly dependent, and jobs that cannot go on: they end with the reason and an exit code, and later programs do not run.
 
     edges.py --bin DIR
@@ -54,6 +54,28 @@ class Edges(unittest.TestCase):
             for name, value in (("scf_energy", scf), ("ccsd_energy", ccsd), ("t_energy", triples)):
                 self.assertAlmostEqual(float(f["saved/scalars"][name][()]), value, delta=1e-9, msg=name)
 
+    def test_functions_dropped_from_anions(self):
+        # Nearly dependent functions are left out; their orbitals, which are zero, must not be occupied even when occupied ones have
+        # positive energies, as in these anions. Source: SCF in NumPy in the remaining space, integrals from PySCF 2.14.
+        for program, charge, multiplicity, energy in (("04_rhf/rhf", -2, 1, -75.0670963659), ("06_uhf/uhf", -2, 1, -75.0670963659),
+                                                      ("06_uhf/uhf", -1, 2, -75.6967726858)):
+            with self.subTest(program=program, charge=charge):
+                (self.folder / "job.toml").write_text(f'''programs = ["{EXAMPLES}/{program}.sialx"]
+[values]
+lindep_tol = 1
+[molecule]
+xyz = "{EXAMPLES}/molecules/water.xyz"
+basis = "6-31g*"
+charge = {charge}
+multiplicity = {multiplicity}
+''')
+                done = subprocess.run([str(BIN / "sialrun"), str(self.folder / "job.toml"), "--output-dir", str(self.folder)],
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("nearly linearly dependent", done.stdout)
+                with h5py.File(self.folder / "results.h5", "r") as f:
+                    self.assertAlmostEqual(float(f["saved/scalars/scf_energy"][()]), energy, delta=1e-9)
+
     def stopped(self, job, *more):
         """Output and diagnostics of a job that must fail."""
         done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.folder), *more], stdin=subprocess.DEVNULL,
@@ -77,6 +99,19 @@ class Edges(unittest.TestCase):
         self.assertIn("not converged: allow more iterations with [values] cc_iter", out)
         self.assertNotIn("LCCSD", out)
         self.assertIn("program `lcc` reached a `stop` statement", err)
+
+    def test_uhf_that_does_not_converge(self):
+        out, err = self.stopped(EXAMPLES / "06_uhf/job_amidogen.toml", "--set", "scf_iter=3")
+        self.assertIn("no convergence: a different start", out)
+        self.assertIn("the SCF did not converge: allow more iterations with [values] scf_iter", out)
+        self.assertRegex(err, r"uhf\.sialx:\d+:\d+: program `uhf` reached a `stop` statement")
+        self.assertNotIn("scf_energy", out)
+
+    def test_excited_states_asked_for(self):
+        for roots, message in ((0, "how many states?"), (61, "up to 60 states"), (41, "more states asked for than there are single excitations")):
+            out, err = self.stopped(EXAMPLES / "08_cis/job.toml", "--set", f"eom_roots={roots}")
+            self.assertIn(message, out)
+            self.assertIn("program `cis` reached a `stop` statement", err)
 
     def test_nothing_to_correlate(self):
         job = (EXAMPLES / "09_ccsd/job_sto3g.toml").read_text().replace('"../molecules', f'"{EXAMPLES}/molecules').replace('"../04', f'"{EXAMPLES}/04')
