@@ -146,6 +146,8 @@ std::uint32_t RecordReader::next() {
   head_.clear();
   data_.clear();
   if (left_ == 0) {
+    head_.shrink_to_fit();
+    data_.shrink_to_fit();
     if (seal_.hash != expected_.hash) fail_damaged("is of another checkpoint, or damaged");
     return end;
   }
