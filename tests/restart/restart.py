@@ -283,6 +283,16 @@ class Restart(unittest.TestCase):
         self.assertEqual(out, "")
         self.assertIn(path.name, err)
 
+    def test_missing_file_of_one_rank(self):
+        self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "8", ranks=2)[0], STOPPED)
+        path = next((self.dir / "checkpoint").glob("*.rank1"))
+        path.unlink()
+        code, out, err = self.run_job(*THREE, *STEPS, "--restart", ranks=2)
+        self.assertEqual(code, 1, err)
+        self.assertEqual(out, "")
+        self.assertEqual(err.count("error:"), 1, err)
+        self.assertIn(path.name, err)
+
     # ---- writing goes wrong
     def test_full_disk(self):
         """The earlier checkpoint stays usable, the run goes on and says so."""
