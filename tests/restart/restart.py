@@ -319,6 +319,20 @@ class Restart(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertTrue(out.endswith(got))
 
+    def test_full_disk_of_one_rank(self):
+        """What the other ranks wrote does not count, and is removed."""
+        out, _, _ = self.whole(*THREE, *STEPS, ranks=2)
+        script = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 1 ] && ulimit -f 1; exec \"$@\""
+        program = command(2, *THREE, *STEPS, "--checkpoint-every", "0", "--results", "none", "--run-json", "none", "--stop-after", "30")
+        at = program.index(str(BIN / "sialrun"))
+        p = subprocess.run([*program[:at], "bash", "-c", script, "bash", *program[at:]], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=120)
+        self.assertEqual((p.returncode, p.stdout), (0, out), p.stderr)
+        self.assertIn("warning: no checkpoint could be written", p.stderr)
+        self.assertIn(".rank1", p.stderr)
+        self.assertNotIn(".rank0", p.stderr)
+        self.assertFalse((self.dir / "checkpoint").exists())
+
     def test_unwritable_folder(self):
         (self.dir / "file").write_text("not a folder")
         code, out, err = self.run_job(*THREE, *STEPS, "--checkpoint-every", "30", "--checkpoint-dir", "file")
