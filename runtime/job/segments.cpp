@@ -193,8 +193,10 @@ void derive_from_molecule(Job& job) {
 }  // namespace
 
 void derive_job_data(Job& job) {
-  for (auto [name, value] : {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 6}, {"cc_iter", 50}, {"eom_roots", 0}, {"eom_subspc", 0}, {"nfrags", 0}})
+  for (auto [name, value] : {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 6}, {"cc_iter", 50}, {"eom_roots", 0}, {"nfrags", 0}})
     set_int(job, name, value);
+  std::int32_t roots = job.data.ints.at("eom_roots");
+  set_int(job, "eom_subspc", roots > 0 ? 12 * std::min(roots, 1'000'000) + 8 : 0);
   for (auto [name, value] : {std::pair{"scf_conv", 1e-10}, {"cc_conv", 1e-10}, {"eom_tol", 1e-8}, {"damp", 0.0}, {"scfeneg", 0.0}, {"totenerg", 0.0}})
     set_scalar(job, name, value);
   for (auto [key, kind] : {std::pair{"ao", IndexKind::ao}, {"mo", IndexKind::mo}, {"moa", IndexKind::moa}, {"mob", IndexKind::mob}, {"la", IndexKind::la}})

@@ -98,6 +98,17 @@ TEST_CASE("a molecule gives segments and predefined values") {
   CHECK_THAT(error_of([&] { apply_segments(job, "ao=9,14"); }), Contains("add up to 23") && Contains("24"));
 }
 
+TEST_CASE("room for the vectors of excited states follows from their number") {
+  JobFolder f;
+  Job job = f.read("programs = [\"p.sialx\"]\n[values]\neom_roots = 3\n");
+  CHECK(job.data.ints.at("eom_subspc") == 44);
+  apply_set(job, "eom_roots=5");
+  CHECK(job.data.ints.at("eom_subspc") == 68);
+  apply_set(job, "eom_subspc=30");
+  CHECK(job.data.ints.at("eom_subspc") == 30);
+  CHECK(f.read("programs = [\"p.sialx\"]\n").data.ints.at("eom_subspc") == 0);
+}
+
 TEST_CASE("segments of orbitals as lists") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [2, 3, 8]\n"));
