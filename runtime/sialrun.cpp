@@ -14,7 +14,10 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
+#include "runtime/job/legacy_job.h"
+#include "runtime/job/recut.h"
 #include "runtime/session.h"
 #include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
@@ -32,6 +35,8 @@ constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
 struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
   std::string name, output_dir, results, run_json, print_format, memory;
+  std::string dat, json, program_dir, resegment;
+  double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
 };
 
 struct Arguments {
@@ -44,6 +49,9 @@ struct Arguments {
   bool check = sialx_default_check, simulated = false, version = false, verbose = false;
   int ranks_per_node = 0, servers = 0;
   std::vector<std::string> plugins;
+  int aces_workers = -1, aces_servers = -1;
+  bool describe = false;
+  std::string write_dat;
 };
 
 void add_job_options(CLI::App& app, JobArguments& job) {
@@ -57,6 +65,13 @@ void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("--results", job.results, "results file, or none");
   app.add_option("--run-json", job.run_json, "statistics file, or none");
   app.add_option("--name", job.name, "name of the job in a batch");
+  auto* dat = app.add_option("-d,--dat", job.dat, "initial-data file of an ACES4 job (.dat, or its JSON form)");
+  app.add_option("-j,--json", job.json, "the JSON form of an initial-data file")->excludes(dat);
+  app.add_option("-s,--programs", job.program_dir, "folder of the programs that the initial-data file names (default: .)");
+  app.add_option("--resegment", job.resegment, "ao=8,occ=3,virt=4: cut segments anew, to about these sizes");
+  app.add_option("-m", job.gib, "memory per rank in GiB, a real number")->check(CLI::PositiveNumber);
+  app.add_option("-w", job.worker_gib, "the same for workers; of -w and -v the larger counts")->check(CLI::PositiveNumber);
+  app.add_option("-v", job.server_gib, "the same for servers")->check(CLI::PositiveNumber);
 }
 
 /// "50us", "1.5 ms", "7GB/s", "100": a number with an optional unit, in seconds or bytes per second.
@@ -106,18 +121,48 @@ SimulationOptions simulation_options(const Arguments& arguments) {
   return options;
 }
 
-Job make_job(const JobArguments& arguments) {
+/// The initial-data file of the job, empty when it has none. As with ACES4 a folder of programs alone means data.dat.
+std::string data_file(const JobArguments& arguments) {
+  if (!arguments.dat.empty()) return arguments.dat;
+  if (!arguments.json.empty()) return arguments.json;
+  return !arguments.program_dir.empty() && arguments.inputs.empty() ? "data.dat" : "";
+}
+
+/// Where the programs of an initial-data file are looked for.
+std::vector<std::string> program_folders(const JobArguments& arguments) {
+  std::vector<std::string> folders{arguments.program_dir.empty() ? "." : arguments.program_dir};
+  folders.insert(folders.end(), arguments.include_dirs.begin(), arguments.include_dirs.end());
+  return folders;
+}
+
+/// The job as stated, its programs not yet looked for.
+Job state_job(const JobArguments& arguments) {
   Job job;
   const bool is_file = arguments.inputs.size() == 1 && arguments.inputs.front().ends_with(".toml");
-  if (is_file) {
+  if (const std::string file = data_file(arguments); !file.empty()) {
+    if (is_file) throw SialError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()), "give one of them; programs given beside a data file replace its list");
+    job = legacy_job(read_legacy_file(file), file);
+    job.programs = arguments.inputs;
+  } else if (is_file) {
     job = read_job_file(arguments.inputs.front());
   } else {
     job.programs = arguments.inputs;
   }
-  if (job.programs.empty()) throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
   for (const std::string& dir : arguments.include_dirs) job.include_dirs.push_back(dir);
   for (const std::string& text : arguments.segments) apply_segments(job, text);
+  if (!arguments.resegment.empty()) apply_resegment(job, arguments.resegment);
   for (const std::string& text : arguments.sets) apply_set(job, text);
+  return job;
+}
+
+Job make_job(const JobArguments& arguments) {
+  Job job = state_job(arguments);
+  if (job.programs.empty() && job.legacy) job.programs = find_programs(job.legacy->programs, program_folders(arguments));
+  if (job.programs.empty()) throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+  if (arguments.gib > 0 || arguments.worker_gib > 0 || arguments.server_gib > 0) {
+    const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
+    job.memory_per_rank = parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
+  }
   if (!arguments.memory.empty()) job.memory_per_rank = parse_memory(arguments.memory);
   if (!arguments.print_format.empty()) job.print_format = arguments.print_format;
   if (!arguments.output_dir.empty()) job.output_dir = arguments.output_dir;
@@ -261,7 +306,36 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
   return worst;
 }
 
+/// Whether this process speaks for all ranks about what goes wrong before MPI starts.
+bool is_first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
+/// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
+void apply_aces_ranks(Arguments& arguments) {
+  if (arguments.aces_workers < 0 && arguments.aces_servers < 0) return;
+  if (arguments.aces_workers < 0 || arguments.aces_servers < 0) throw SialError("-q and -r belong together", "-q WORKERS -r SERVERS, or --servers K");
+  const int ranks = std::max(launched_ranks(), 1);
+  if (arguments.aces_workers + arguments.aces_servers != ranks)
+    throw SialError(fmt::format("-q {} workers and -r {} servers are not the {} rank{} of this run", arguments.aces_workers, arguments.aces_servers, ranks, ranks == 1 ? "" : "s"),
+                    "their sum must be the number of ranks; without -q and -r every rank works and serves");
+  arguments.servers = arguments.aces_servers;
+}
+
+/// --describe and --write-dat: the job is stated, nothing runs.
+int show_job(const Arguments& arguments) {
+  if (!is_first_rank()) return exit_ok;
+  const Job job = state_job(arguments.job);
+  if (arguments.describe) std::cout << describe_job(job, program_folders(arguments.job));
+  if (!arguments.write_dat.empty()) write_legacy_file(to_legacy_dat(job), arguments.write_dat);
+  return exit_ok;
+}
+
 int run(Arguments& arguments, int argc, char** argv) {
+  if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
+  apply_aces_ranks(arguments);
   SessionOptions options = arguments.session;
   options.store.copy = arguments.store == "copy";
   options.store.check = arguments.check;
@@ -320,13 +394,6 @@ int run(Arguments& arguments, int argc, char** argv) {
   return run_on_rank(*transport, options, compile, one_job);
 }
 
-/// Whether this process speaks for all ranks about what goes wrong before MPI starts.
-bool is_first_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
-}
-
 /// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
 std::vector<std::string> command_line(int argc, char** argv) {
   std::vector<std::string> words;
@@ -368,6 +435,10 @@ int main(int argc, char** argv) {
   app.add_option("--restart", restart, "continue from the checkpoint in the job's checkpoint folder, or in FOLDER")->expected(0, 1)->type_name("[FOLDER]");
   app.add_option("-b", arguments.restart_id, "continue the job with this id from its checkpoint");
   app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
+  app.add_option("-q", arguments.aces_workers, "workers, with -r (ACES4)")->check(CLI::NonNegativeNumber);
+  app.add_option("-r", arguments.aces_servers, "servers, with -q (ACES4): as --servers")->check(CLI::NonNegativeNumber);
+  app.add_flag("--describe", arguments.describe, "print what the job consists of: molecule, basis, segments, programs, values");
+  app.add_option("--write-dat", arguments.write_dat, "write the job as an initial-data file (JSON when its name ends in .json)");
   app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
   app.add_flag("--version", arguments.version, "print the version");
   app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,8 +18,10 @@ namespace sial {
 /// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are none.
 struct SegmentRequest { std::vector<std::int32_t> sizes; std::int32_t target = 20; };
 
+struct LegacyDat;
+
 struct Job {
-  std::string file;                        // the job file, empty when there is none
+  std::string file;                        // the job file or initial-data file, empty when there is none
   std::vector<std::string> programs;       // in order; relative names of a job file are relative to its folder
   std::vector<std::string> include_dirs;   // where imports are searched, besides the importing file's folder
   JobData data;
@@ -35,6 +38,7 @@ struct Job {
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values;
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...
+  std::shared_ptr<const LegacyDat> legacy;  // the initial-data file the job was read from, as it stands there
 };
 
 /// Throws SialError with `where` = file:line:column for everything that is wrong in the file or in a file it names.

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/molecule.h"
+#include "runtime/job/recut.h"
 
 namespace sial {
 namespace {
@@ -192,6 +193,15 @@ void derive_from_molecule(Job& job) {
 
 }  // namespace
 
+Sizes equal_segments(std::int32_t n, std::int32_t target) { return equal_pieces(n, target); }
+
+Sizes ao_segments(const Molecule& molecule, std::int32_t target) { return shell_pieces(molecule, target); }
+
+void check_ao_segments(const Sizes& sizes, const Molecule& molecule) {
+  check_total(sizes, molecule.n_basis(), "ao", "basis functions");
+  check_shells(sizes, molecule);
+}
+
 void derive_job_data(Job& job) {
   for (auto [name, value] : {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 6}, {"cc_iter", 50}, {"eom_roots", 0}, {"nfrags", 0}})
     set_int(job, name, value);
@@ -199,6 +209,10 @@ void derive_job_data(Job& job) {
   set_int(job, "eom_subspc", roots > 0 ? 12 * std::min(roots, 1'000'000) + 8 : 0);
   for (auto [name, value] : {std::pair{"scf_conv", 1e-10}, {"cc_conv", 1e-10}, {"eom_tol", 1e-8}, {"damp", 0.0}, {"scfeneg", 0.0}, {"totenerg", 0.0}})
     set_scalar(job, name, value);
+  if (job.legacy) {
+    recut_segments(job.data, job.segment_requests);  // everything else is in the file
+    return;
+  }
   for (auto [key, kind] : {std::pair{"ao", IndexKind::ao}, {"mo", IndexKind::mo}, {"moa", IndexKind::moa}, {"mob", IndexKind::mob}, {"la", IndexKind::la}})
     if (const SegmentRequest* r = request(job, key); r && !r->sizes.empty()) job.data.segments[kind] = r->sizes;
   if (job.data.has_molecule) {

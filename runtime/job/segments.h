@@ -11,6 +11,12 @@ namespace sial {
 /// The keys of [segments], for reading and for messages.
 inline constexpr std::string_view segment_keys[] = {"ao", "mo", "moa", "mob", "la", "occ", "virt", "beta_occ", "beta_virt"};
 
+/// Pieces of about `target`: as equal as can be, of any `n` elements, or of whole shells.
+std::vector<std::int32_t> equal_segments(std::int32_t n, std::int32_t target);
+std::vector<std::int32_t> ao_segments(const Molecule& molecule, std::int32_t target);
+/// Throws SialError when the sizes do not add up to the basis functions, or a segment ends inside a shell.
+void check_ao_segments(const std::vector<std::int32_t>& sizes, const Molecule& molecule);
+
 /// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.
 void derive_job_data(Job& job);
 

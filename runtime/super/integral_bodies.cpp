@@ -15,7 +15,10 @@ namespace sial {
 namespace {
 
 const Molecule& molecule(SuperContext& context) {
-  if (!context.job().has_molecule) throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
+  if (!context.job().has_molecule) {
+    const std::string& lacks = context.job().molecule_lacks;
+    throw SialError("this job has no molecule", lacks.empty() ? "give one in [molecule] of the job file: xyz and basis" : fmt::format("the data file lacks {}", lacks));
+  }
   return context.job().molecule;
 }
 
