@@ -135,7 +135,7 @@ double* Machine::static_data(std::int32_t id) {
   statics_[id] = data;
   if (!array.predefined) return data;
   const auto found = env_.job.arrays.find(array.name);
-  if (found == env_.job.arrays.end()) {
+  if (found == env_.job.arrays.end() || (found->second.data.empty() && n > 0)) {  // data files hold arrays of no elements
     warn(fmt::format("program `{}`: the job gives no data for the predefined static array `{}`; it starts as zeros", m_->program, array.name));
     return data;
   }

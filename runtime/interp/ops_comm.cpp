@@ -129,19 +129,17 @@ void Machine::op_broadcast(const Instruction& in) {
 
 void Machine::op_set_persistent(const Instruction& in) {
   const std::string& label = m_->strings[in.c];
-  if (in.a == 0) {
-    marked_scalars_.push_back({in.b, label});
-  } else if (!is_remote(m_->arrays[in.b].kind)) {
-    marked_statics_.push_back({in.b, label});
-  } else {
-    for (const Mark& m : marked_remote_) {
-      if (m.id == in.b)
-        fail(fmt::format("array `{}` is marked twice in this program, for \"{}\" and for \"{}\"", m_->arrays[in.b].name, m.label, label),
-             "one set_persistent per array and program");
-    }
-    marked_remote_.push_back({in.b, label});
-    env_.store.save_at_end(in.b, label, place());
+  const bool remote = in.a != 0 && is_remote(m_->arrays[in.b].kind);
+  std::vector<Mark>& marks = in.a == 0 ? marked_scalars_ : remote ? marked_remote_ : marked_statics_;
+  for (const Mark& m : marks) {
+    if (m.id != in.b) continue;
+    if (m.label == label) return;  // the statement stands in a loop
+    if (remote)
+      fail(fmt::format("array `{}` is marked twice in this program, for \"{}\" and for \"{}\"", m_->arrays[in.b].name, m.label, label),
+           "one label per array and program");
   }
+  marks.push_back({in.b, label});
+  if (remote) env_.store.save_at_end(in.b, label, place());
 }
 
 template <class T>

@@ -51,8 +51,8 @@ void describe_programs(const Job& job, const std::vector<std::string>& folders, 
   out += "programs\n";
   if (job.programs.empty() && job.legacy) {
     for (const std::string& name : job.legacy->programs) {
-      const std::string file = find_program(name, folders);
-      out += file.empty() ? fmt::format("  {} (not in {})\n", name, fmt::join(folders, ", ")) : fmt::format("  {} = {}\n", name, file);
+      const std::vector<std::string> files = find_program(name, folders);
+      out += files.empty() ? fmt::format("  {} (not in {})\n", name, fmt::join(folders, ", ")) : fmt::format("  {} = {}\n", name, fmt::join(files, ", "));
     }
   }
   for (const std::string& name : job.programs) out += fmt::format("  {}\n", name);

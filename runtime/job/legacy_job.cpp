@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include <fmt/format.h>
@@ -183,12 +184,44 @@ class MoleculeBuilder {
     const std::int32_t alpha = count("nalpha_occupied", "naocc"), beta = count("nbeta_occupied", "nbocc");
     m.charge = static_cast<std::int32_t>(nuclei) - alpha - beta;
     m.multiplicity = std::abs(alpha - beta) + 1;
+    // Orbitals in the segments before `baocc`.
+    const auto first = data_.ints.find("baocc");
+    const auto sizes = data_.segments.find(IndexKind::moa);
+    if (first != data_.ints.end() && sizes != data_.segments.end())
+      for (std::int32_t s = 1; s < first->second && s <= std::ssize(sizes->second); ++s) m.frozen_core += sizes->second[s - 1];
   }
 
   const LegacyDat& dat_;
   const JobData& data_;
   const std::string& file_;
 };
+
+/// A link's target has its imports beside it.
+std::string link_target(const fs::path& path) {
+  std::error_code failure;
+  const fs::path target = fs::is_symlink(path, failure) ? fs::canonical(path, failure) : path;
+  return failure ? path.string() : target.string();
+}
+
+/// The programs of a `.programs` file; `#` begins a comment.
+std::vector<std::string> listed_programs(const std::string& path) {
+  std::ifstream in(path);
+  std::vector<std::string> files;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) continue;
+    const fs::path file = fs::path(line).is_absolute() ? fs::path(line) : fs::path(path).parent_path() / line;
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) throw SialError(fmt::format("there is no program `{}`", file.string()), "a list holds one program per line, relative to its own folder", fmt::format("{}:{}", path, number));
+    files.push_back(link_target(file));
+  }
+  if (files.empty()) throw SialError("the list names no program", "one program per line", path);
+  return files;
+}
 
 template <class Array, class Out>
 void take_arrays(const std::vector<Array>& from, const std::string& file, Out& out) {
@@ -227,16 +260,19 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
   return job;
 }
 
-std::string find_program(const std::string& name, const std::vector<std::string>& folders) {
+std::vector<std::string> find_program(const std::string& name, const std::vector<std::string>& folders) {
   fs::path base = fs::path(name).filename();
   if (base.extension() == ".siox" || base.extension() == ".sialx") base.replace_extension();
   for (const std::string& folder : folders) {
     std::error_code ignored;
-    const fs::path module = fs::path(folder) / (base.string() + ".siox"), source = fs::path(folder) / (base.string() + ".sialx");
+    const auto file = [&](const char* extension) { return fs::path(folder) / (base.string() + extension); };
+    const fs::path module = file(".siox"), source = file(".sialx"), list = file(".programs");
     const bool has_module = fs::exists(module, ignored), has_source = fs::exists(source, ignored);
-    if (has_module && has_source) return (fs::last_write_time(source, ignored) > fs::last_write_time(module, ignored) ? source : module).string();
-    if (has_module) return module.string();
-    if (has_source) return source.string();
+    if (has_module || has_source) {
+      const bool newer = has_module && has_source && fs::last_write_time(source, ignored) > fs::last_write_time(module, ignored);
+      return {link_target(newer || !has_module ? source : module)};
+    }
+    if (fs::exists(list, ignored)) return listed_programs(link_target(list));
   }
   return {};
 }
@@ -244,12 +280,13 @@ std::string find_program(const std::string& name, const std::vector<std::string>
 std::vector<std::string> find_programs(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
   std::vector<std::string> files, missing;
   for (const std::string& name : names) {
-    files.push_back(find_program(name, folders));
-    if (files.back().empty()) missing.push_back(name);
+    const std::vector<std::string> found = find_program(name, folders);
+    files.insert(files.end(), found.begin(), found.end());
+    if (found.empty()) missing.push_back(name);
   }
   if (!missing.empty())
     throw SialError(fmt::format("there is no program {} in {}", fmt::join(missing, ", "), fmt::join(folders, ", ")),
-                    "--programs DIR names the folder of the programs (`.siox` or `.sialx`), -I further ones");
+                    "--programs DIR names the folder of the programs (`.siox`, `.sialx`, or `.programs` listing several), -I further ones");
   return files;
 }
 

@@ -15,11 +15,12 @@ namespace sial {
 /// SialError naming the file, the byte of the array that is wrong, and what is wrong with it.
 Job legacy_job(LegacyDat dat, const std::string& file);
 
-/// The file of each name: by base name (folder and `.siox`/`.sialx` taken off) in the folders, in order; of two files in one
-/// folder the source when it is newer than the module. Throws SialError listing the folders searched.
+/// The files of each name, in order: by base name (folder and `.siox`/`.sialx` taken off) in the folders, in order; of two files in
+/// one folder the source when it is newer than the module. `NAME.programs` stands for several programs: one per line,
+/// relative to its folder. Throws SialError listing the folders searched.
 std::vector<std::string> find_programs(const std::vector<std::string>& names, const std::vector<std::string>& folders);
-/// One name; empty when there is none.
-std::string find_program(const std::string& name, const std::vector<std::string>& folders);
+/// Those of one name; none when there are none.
+std::vector<std::string> find_program(const std::string& name, const std::vector<std::string>& folders);
 
 /// A job as initial data: what the file it came from held, with the job's present values and segments; or, for other jobs,
 /// everything a program and the integral instructions can ask for.

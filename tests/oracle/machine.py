@@ -307,7 +307,7 @@ class Machine:
     def do_Persistent(self, module, s):
         entity, label = module.find(s["item"]), s["label"]
         if not s["restore"]:
-            if entity.kind == "array" and entity.is_remote and any(e is entity for e, _ in self.marked):
+            if entity.kind == "array" and entity.is_remote and any(e is entity and l != label for e, l in self.marked):
                 raise LanguageError("persistent", f"`{entity.name}` is marked twice")
             self.marked.append((entity, label))
             return

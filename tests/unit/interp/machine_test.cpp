@@ -261,6 +261,9 @@ TEST_CASE("predefined statics take the job's data, start as zeros with a warning
   JobData data;
   CHECK(run(code, data).out == "s:\n0 0 0\n");
   CHECK(run(code, data).err.find("warning: program `p`: the job gives no data for the predefined static array `s`") == 0);
+  data.arrays["s"] = {{0}, {}};  // a data file's array without elements is no data
+  CHECK(run(code, data).out == "s:\n0 0 0\n");
+  CHECK(run(code, data).err.find("no data for the predefined static array `s`") != std::string::npos);
   data.arrays["s"] = {{3, 1, 1, 1, 1, 1}, {1, 2, 3}};  // as legacy files write it
   CHECK(run(code, data).out == "s:\n1 2 3\n");
   CHECK(run(code, data).err.empty());

@@ -58,6 +58,7 @@ TEST_CASE("initial data become a job") {
   CHECK(m.atoms[1].position[2] == 0.9);
   CHECK(m.charge == 0);
   CHECK(m.multiplicity == 1);
+  CHECK(m.frozen_core == 2);
   CHECK(electron_counts(m) == std::pair(7, 7));
   CHECK(nuclear_repulsion(m) == Approx(48.0 / 2.1));
   REQUIRE(m.shells.size() == 5);
@@ -290,7 +291,16 @@ TEST_CASE("programs are found by base name, the newer of source and module") {
   const std::vector<std::string> folders{f.path("one"), f.path("two")};
   CHECK(find_programs({"a.siox", "b.siox", "/some/where/c.siox"}, folders) == std::vector<std::string>{f.path("one/a.siox"), f.path("one/b.sialx"), f.path("two/c.sialx")});
   fs::last_write_time(f.path("one/b.sialx"), now - std::chrono::seconds(5));
-  CHECK(find_program("b", folders) == f.path("one/b.siox"));
+  CHECK(find_program("b", folders) == std::vector<std::string>{f.path("one/b.siox")});
+  fs::create_symlink("../two/c.sialx", f.path("one/e.sialx"));
+  CHECK(find_program("e.siox", folders) == std::vector<std::string>{fs::canonical(f.path("two/c.sialx")).string()});
+  // One old program in the place of several new ones.
+  f.write("one/g.programs", "# first\n../two/c.sialx\n  b.siox  # then\n\n");
+  CHECK(find_programs({"g.siox", "a.siox"}, folders) == std::vector<std::string>{f.path("one/../two/c.sialx"), f.path("one/b.siox"), f.path("one/a.siox")});
+  f.write("one/g.programs", "x.sialx\n");
+  CHECK_THAT(error_of([&] { find_program("g", folders); }), Contains("x.sialx") && Contains("g.programs:1"));
+  f.write("one/g.programs", "#\n");
+  CHECK_THAT(error_of([&] { find_program("g", folders); }), Contains("names no program"));
   CHECK_THAT(error_of([&] { find_programs({"a.siox", "d.siox"}, folders); }), Contains("no program d.siox") && Contains(f.path("two")) && Contains("--programs"));
 }
 

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Old jobs: initial-data files run through `sialrun --dat` with the programs of examples/14_legacy.
+
+    legacy.py --bin DIR
+
+Data files of our own writing always; those of ../shared/data (or the folder SIALX_LEGACY_DATA) when they are there.
+"""
+import argparse
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import h5py
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "examples" / "14_legacy"
+DATA = pathlib.Path(os.environ.get("SIALX_LEGACY_DATA", ROOT.parent / "shared" / "data"))
+EXPECTED = json.loads((pathlib.Path(__file__).resolve().parent / "legacy_expected.json").read_text())
+BIN = None
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
+def big_endian(data):
+    """The same file in the other byte order, written without any of our code."""
+    out, at = bytearray(), 0
+
+    def number(size):
+        nonlocal at
+        out.extend(reversed(data[at:at + size]))
+        at += size
+        return struct.unpack("<i", data[at - 4:at])[0] if size == 4 else None
+
+    def text():
+        nonlocal at
+        n = number(4)
+        out.extend(data[at:at + n])
+        at += n
+
+    def repeat(body):
+        for _ in range(number(4)):
+            body()
+
+    number(4), number(4)
+    repeat(text)
+    repeat(lambda: (text(), number(4)))
+    repeat(lambda: (text(), number(8)))
+    repeat(lambda: (number(4), repeat(lambda: number(4))))
+    repeat(lambda: (text(), number(4), repeat(lambda: number(4)), repeat(lambda: number(8))))
+    repeat(lambda: (text(), number(4), repeat(lambda: number(4)), repeat(lambda: number(4))))
+    repeat(lambda: (text(), repeat(lambda: (text(), text()))))
+    assert at == len(data)
+    return bytes(out)
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sialx-legacy-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def sialrun(self, *words, ranks=1, code=0):
+        command = [str(BIN / "sialrun"), *map(str, words)]
+        if ranks > 1:
+            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *command]
+        done = subprocess.run(command, env=ENV, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
+        self.assertEqual(done.returncode, code, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        return done
+
+    def results(self, *words, ranks=1):
+        self.sialrun(*words, ranks=ranks)
+        with h5py.File(self.folder / "results.h5") as f:
+            return {name: float(f["scalars"][name][()]) for name in f["scalars"]}
+
+    def compare(self, values, expected, names):
+        for name in names:
+            tolerance = 1e-10 if name == "scf_energy" else 1e-9
+            self.assertLessEqual(abs(values[name] - expected[name]), tolerance, f"{name} is {values[name]:.12f}, not {expected[name]:.12f}")
+
+
+class OwnFiles(Jobs):
+    """Files that --write-dat makes from jobs with known results."""
+
+    def job(self, molecule, basis, programs, more=""):
+        lines = ", ".join(f'"{PROGRAMS / p}.sialx"' for p in programs)
+        (self.folder / "job.toml").write_text(
+            f'programs = [{lines}]\n[molecule]\nxyz = "{ROOT / "examples" / "molecules" / molecule}.xyz"\nbasis = "{basis}"\n{more}')
+        self.sialrun("job.toml", "--write-dat", "job.dat")
+        self.sialrun("job.toml", "--write-dat", "job.json")
+
+    def check(self, values, expected):
+        for name, value in expected.items():
+            self.assertLessEqual(abs(values[name] - value), 2e-9, f"{name} is {values[name]:.12f}, not {value:.10f}")
+
+    def test_both_forms_and_byte_orders(self):
+        # Values of tests/examples and of the example's own expectations: PySCF 2.14.
+        self.job("water", "6-31g*", ["scf_rhf_coreh", "mp2_rhf_disc"], "spherical = false\n")
+        data = (self.folder / "job.dat").read_bytes()
+        (self.folder / "big.dat").write_bytes(big_endian(data))
+        expected = {"scf_energy": -76.0105299763, "mp2_energy": -0.1884723934}
+        for words in (["--dat", "job.dat"], ["-d", "big.dat"], ["-j", "job.json"], ["--dat", "job.json", "-m", "0.25"]):
+            with self.subTest(words=words):
+                self.check(self.results(*words, "-s", PROGRAMS), expected)
+        # Through the JSON form, through the other byte order, and unchanged: the same file.
+        for name in ("job.json", "big.dat", "job.dat"):
+            self.sialrun("--dat", name, "--write-dat", "again.dat")
+            self.assertEqual((self.folder / "again.dat").read_bytes(), data)
+
+    def test_frozen_core_and_segments(self):
+        self.job("water", "cc-pvdz", ["scf_rhf_coreh", "mp2_rhf_disc"], "frozen_core = true\n[segments]\nao = \"auto\"\nao_target = 9\n")
+        expected = {"scf_energy": -76.0267986975, "mp2_energy": -0.2016211461}
+        self.check(self.results("--dat", "job.dat", "--programs", PROGRAMS), expected)
+        self.check(self.results("--dat", "job.dat", "--programs", PROGRAMS, "--resegment", "ao=5,occ=2,virt=6", ranks=2), expected)
+        self.sialrun("--dat", "job.dat", "--resegment", "ao=5,occ=2,virt=6", "--write-dat", "cut.dat")
+        text = self.sialrun("--dat", "cut.dat", "--describe", "--programs", PROGRAMS).stdout
+        self.assertIn("moa    24 elements in 7: 1 2 2 5 5 5 4", text)
+        self.assertIn("baocc = 2", text)
+        self.assertIn("04_rhf/rhf.sialx", text)
+
+    def test_old_flags(self):
+        (self.folder / "p.sialx").write_text("sial p\npredefined int scf_iter\nprintln scf_iter\nendsial p\n")
+        self.job("water", "sto-3g", ["scf_rhf_coreh"])
+        os.rename(self.folder / "job.dat", self.folder / "data.dat")
+        self.assertIn("scf_energy", self.sialrun("-s", PROGRAMS, "-m", "0.5", "-w", "0.25", "-v", "0.25").stdout)  # data.dat, as ever
+        self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx").stdout)  # another program on the file's data
+        self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", ranks=3).stdout)
+        self.assertIn("not the 1 rank", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", code=1).stderr)
+        self.assertIn("belong together", self.sialrun("-d", "data.dat", "p.sialx", "-q", "1", code=1).stderr)
+
+    def test_what_a_program_asks_for_and_the_file_lacks(self):
+        self.job("water", "sto-3g", ["scf_rhf_coreh"])
+        (self.folder / "int.sialx").write_text("sial a\npredefined int not_there\nprintln not_there\nendsial a\n")
+        (self.folder / "scalar.sialx").write_text("sial a\npredefined scalar not_there\nprintln not_there\nendsial a\n")
+        (self.folder / "array.sialx").write_text(
+            "sial a\npredefined int natoms\nindex k = 1:3\nindex i = 1:natoms\npredefined static not_there[k,i]\npredefined static coords[k,i]\nscalar x\n"
+            "do k\ndo i\nx += not_there[k,i] * not_there[k,i]\nenddo i\nenddo k\nprintln x\nx = 0.0\n"
+            "do k\ndo i\nx += coords[k,i] * coords[k,i]\nenddo i\nenddo k\nprintln x\nendsial a\n")
+        for kind in ("int", "scalar"):
+            self.assertIn(f"needs the predefined {kind} `not_there`", self.sialrun("--dat", "job.dat", f"{kind}.sialx", code=1).stderr)
+        done = self.sialrun("--dat", "job.dat", "array.sialx")
+        self.assertIn("no data for the predefined static array `not_there`", done.stderr)
+        lines = [float(line.split("=")[1]) for line in done.stdout.splitlines() if " x = " in line]
+        bohr = 0.52917721092
+        self.assertEqual(lines[0], 0.0)
+        atoms = [[float(x) / bohr for x in line.split()[1:4]] for line in (ROOT / "examples/molecules/water.xyz").read_text().splitlines()[2:5]]
+        self.assertAlmostEqual(lines[1], sum(x * x for atom in atoms for x in atom), delta=1e-12)
+
+    def test_damaged_files(self):
+        self.job("water", "sto-3g", ["scf_rhf_coreh"])
+        data = (self.folder / "job.dat").read_bytes()
+        (self.folder / "cut.dat").write_bytes(data[:1000])
+        for ranks in (1, 2):
+            done = self.sialrun("--dat", "cut.dat", "--programs", PROGRAMS, code=1, ranks=ranks)
+            self.assertIn("cut.dat: byte ", done.stderr)
+            self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
+        self.assertIn("cannot read", self.sialrun("--dat", "none.dat", "--programs", PROGRAMS, code=2).stderr)
+        self.assertIn("no program scf_rhf_coreh.siox in .", self.sialrun("--dat", "job.dat", code=1).stderr)
+
+
+class GivenFiles(Jobs):
+    """The three files of other making."""
+
+    def setUp(self):
+        super().setUp()
+        if not DATA.is_dir():
+            self.skipTest(f"there is no folder {DATA}")
+
+    def test_scf_and_mp2(self):
+        pair = [PROGRAMS / "scf_rhf_coreh.sialx", PROGRAMS / "mp2_rhf_disc.sialx"]
+        for name, cuts in (("water_321g.dat", ["ao=5,occ=2,virt=3"]), ("ne_ccpvdz.dat", ["ao=6,occ=2,virt=4"]), ("hf_321g_frozen.dat", ["ao=3,occ=2,virt=4", "ao=1,occ=1,virt=1"])):
+            for cut in [None, *cuts]:
+                for ranks in (1, 3) if cut == cuts[0] else (1,):
+                    with self.subTest(file=name, cut=cut, ranks=ranks):
+                        values = self.results("--dat", DATA / name, *pair, *(["--resegment", cut] if cut else []), ranks=ranks)
+                        self.compare(values, EXPECTED[name], ["scf_energy", "mp2_energy"])
+                        if "scf_dipole_z" in EXPECTED[name]:
+                            self.assertAlmostEqual(values["dipole_z"], EXPECTED[name]["scf_dipole_z"], delta=1e-6)
+
+
+def main():
+    global BIN
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    BIN = options.bin.resolve()
+    unittest.main(argv=["legacy.py", *rest])
+
+
+if __name__ == "__main__":
+    main()
