@@ -99,10 +99,11 @@ class Loader {
     const fs::path wanted = import.path;
     std::error_code ignored;
     if (fs::is_regular_file(wanted, ignored)) return wanted;
-    const fs::path own = fs::path(sources_.name(open_.back().file)).parent_path();
+    const fs::path importer = sources_.name(open_.back().file), own = importer.parent_path();
     std::vector<fs::path> searched;
     if (!wanted.is_absolute()) {
       searched.push_back(own.empty() ? fs::path(".") : own);
+      if (fs::is_symlink(importer, ignored)) searched.push_back(fs::path(physical_path(importer)).parent_path());
       for (const std::string& d : directories_) searched.emplace_back(d);
       for (const fs::path& directory : searched) {
         const fs::path candidate = directory == "." ? wanted : directory / wanted;

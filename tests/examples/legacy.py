@@ -160,6 +160,16 @@ class OwnFiles(Jobs):
         self.assertIn("no program scf_rhf_coreh.siox in .", self.sialrun("--dat", "job.dat", code=1).stderr)
 
 
+    def test_coupled_cluster_by_the_old_names(self):
+        self.job("hydrogen-fluoride", "6-31g", ["scf_rhf_coreh", "tran_rhf_no4v", "rccsd_rhf", "rccsdpt_aaa", "rccsdpt_aab"])
+        self.assertIn("rccsdpt_aab.siox", (self.folder / "job.json").read_text())
+        self.sialrun("-j", "job.json", "--write-dat", "old.dat", "--resegment", "ao=4,occ=3,virt=3")
+        values = self.results("--dat", "old.dat", "--programs", PROGRAMS, ranks=2)
+        expected = {"scf_energy": -99.9834071583, "ccsd_energy": -0.1312368880, "t_energy": -0.0006268662}
+        self.check(values, expected)
+        self.check(values, {"ccsdpt_energy": sum(expected.values())})
+
+
 class GivenFiles(Jobs):
     """The three files of other making."""
 
@@ -178,6 +188,28 @@ class GivenFiles(Jobs):
                         self.compare(values, EXPECTED[name], ["scf_energy", "mp2_energy"])
                         if "scf_dipole_z" in EXPECTED[name]:
                             self.assertAlmostEqual(values["dipole_z"], EXPECTED[name]["scf_dipole_z"], delta=1e-6)
+
+    def test_linearised_coupled_cluster(self):
+        for more in ([], ["--resegment", "ao=5,occ=2,virt=3"]):
+            with self.subTest(more=more):
+                values = self.results("--dat", DATA / "water_321g.dat", "--programs", PROGRAMS, *more)
+                values["lccd_total"] = values["scf_energy"] + values["lccd_energy"]
+                self.compare(values, EXPECTED["water_321g.dat"], ["scf_energy", "lccsd_energy", "lccd_total"])
+
+    def test_triples(self):
+        # The file asks for cc_conv 1e-7 only.
+        for more, ranks in (([], 1), (["--resegment", "ao=6,occ=2,virt=3"], 2)):
+            with self.subTest(more=more):
+                values = self.results("--dat", DATA / "ne_ccpvdz.dat", "--programs", PROGRAMS, "--set", "cc_conv=1e-11", *more, ranks=ranks)
+                self.compare(values, EXPECTED["ne_ccpvdz.dat"], ["scf_energy", "ccsd_energy", "t_energy", "ccsdpt_energy"])
+        values = self.results("--dat", DATA / "ne_ccpvdz.dat", "--programs", PROGRAMS)
+        self.assertAlmostEqual(values["ccsdpt_energy"], EXPECTED["ne_ccpvdz.dat"]["ccsdpt_energy"], delta=1e-6)
+
+    def test_ccsd_of_the_others(self):
+        chain = [PROGRAMS / f"{name}.sialx" for name in ("scf_rhf_coreh", "tran_rhf_no4v", "rccsd_rhf", "rccsdpt_aaa")]
+        for name in ("water_321g.dat", "hf_321g_frozen.dat"):
+            with self.subTest(name=name):
+                self.compare(self.results("--dat", DATA / name, *chain), EXPECTED[name], ["scf_energy", "ccsd_energy", "t_energy"])
 
 
 def main():

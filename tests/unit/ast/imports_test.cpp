@@ -83,6 +83,10 @@ TEST_CASE("links to a file are the file") {
   f.program("base.sialx", {});
   fs::create_symlink(f / "base.sialx", f / "alias.sialx");
   CHECK(Loaded(f.program("top.sialx", {"base.sialx", "alias.sialx"})).modules() == "base top ");
+  // A program reached through a link finds what lies beside the file itself.
+  f.program("links/elsewhere.sialx", {});
+  fs::create_symlink("../top.sialx", f / "links/top.sialx");
+  CHECK(Loaded(f / "links/top.sialx").modules() == "base top ");
 }
 
 TEST_CASE("directories are searched in their order") {
