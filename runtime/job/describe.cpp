@@ -26,7 +26,7 @@ const char* kind_text(IndexKind kind) {
 
 void describe_molecule(const JobData& data, std::string& out) {
   if (!data.has_molecule) {
-    out += data.molecule_lacks.empty() ? "no molecule\n" : fmt::format("no molecule: the data lack {}\n", data.molecule_lacks);
+    out += data.molecule.basis_name.empty() ? "no molecule\n" : fmt::format("no molecule: {}\n", data.molecule.basis_name);
     return;
   }
   const Molecule& m = data.molecule;

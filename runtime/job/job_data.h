@@ -48,7 +48,6 @@ struct JobData {
   std::map<std::string, IntDataArray> int_arrays;
   bool has_molecule = false;
   Molecule molecule;
-  std::string molecule_lacks;                     // why there is none: arrays that an initial-data file does not have
 };
 
 }  // namespace sial

@@ -244,7 +244,10 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
   take_arrays(dat.arrays, file, job.data.arrays);
   take_arrays(dat.int_arrays, file, job.data.int_arrays);
   MoleculeBuilder builder(dat, job.data, file);
-  if (builder.present(job.data.molecule_lacks)) {
+  std::string lacks;
+  if (!builder.present(lacks)) {
+    job.data.molecule.basis_name = fmt::format("`{}` lacks {}", file, lacks);
+  } else {
     job.data.molecule = builder.build();
     job.data.has_molecule = true;
     const auto ao = job.data.segments.find(IndexKind::ao);

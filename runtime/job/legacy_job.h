@@ -11,7 +11,7 @@
 
 namespace sial {
 
-/// `file` is for messages. The job's programs are left empty: they are `job.legacy->programs`, see find_programs. Throws
+/// `file` is for messages. Without a molecule its `basis_name` says what is lacking. The job's programs are left empty: they are `job.legacy->programs`, see find_programs. Throws
 /// SialError naming the file, the byte of the array that is wrong, and what is wrong with it.
 Job legacy_job(LegacyDat dat, const std::string& file);
 

@@ -16,8 +16,8 @@ namespace {
 
 const Molecule& molecule(SuperContext& context) {
   if (!context.job().has_molecule) {
-    const std::string& lacks = context.job().molecule_lacks;
-    throw SialError("this job has no molecule", lacks.empty() ? "give one in [molecule] of the job file: xyz and basis" : fmt::format("the data file lacks {}", lacks));
+    const auto& why = context.job().molecule.basis_name;  // said by initial-data files
+    throw SialError("this job has no molecule", why.empty() ? "give one in [molecule] of the job file: xyz and basis" : why);
   }
   return context.job().molecule;
 }

@@ -97,7 +97,8 @@ TEST_CASE("initial data become a job") {
   std::erase_if(half.int_arrays, [](const auto& a) { return a.name == "npfps"; });
   const Job none = legacy_job(half, "x.dat");
   CHECK_FALSE(none.data.has_molecule);
-  CHECK(none.data.molecule_lacks == "npfps");
+  CHECK(none.data.molecule.basis_name == "`x.dat` lacks npfps");
+  CHECK_THAT(describe_job(none, {"."}), Contains("no molecule: `x.dat` lacks npfps"));
 }
 
 TEST_CASE("core potentials and ions in initial data") {
