@@ -196,6 +196,12 @@ class GivenFiles(Jobs):
                 values["lccd_total"] = values["scf_energy"] + values["lccd_energy"]
                 self.compare(values, EXPECTED["water_321g.dat"], ["scf_energy", "lccsd_energy", "lccd_total"])
 
+    def test_excited_states(self):
+        values = self.results("--dat", DATA / "water_321g.dat", PROGRAMS / "scf_rhf_coreh.sialx", PROGRAMS / "rcis_rhf.sialx",
+                              "--set", "eom_roots=2", "--resegment", "ao=5,occ=2,virt=3")
+        for name in ("cis_1", "cis_2"):
+            self.assertAlmostEqual(values[name], EXPECTED["water_321g.dat"][name], delta=1e-8)
+
     def test_triples(self):
         # The file asks for cc_conv 1e-7 only.
         for more, ranks in (([], 1), (["--resegment", "ao=6,occ=2,virt=3"], 2)):
@@ -204,6 +210,12 @@ class GivenFiles(Jobs):
                 self.compare(values, EXPECTED["ne_ccpvdz.dat"], ["scf_energy", "ccsd_energy", "t_energy", "ccsdpt_energy"])
         values = self.results("--dat", DATA / "ne_ccpvdz.dat", "--programs", PROGRAMS)
         self.assertAlmostEqual(values["ccsdpt_energy"], EXPECTED["ne_ccpvdz.dat"]["ccsdpt_energy"], delta=1e-6)
+
+    def test_lambda_triples_with_a_frozen_core(self):
+        for more, ranks in (([], 1), (["--resegment", "ao=5,occ=2,virt=3"], 2)):
+            with self.subTest(more=more):
+                values = self.results("--dat", DATA / "hf_321g_frozen.dat", "--programs", PROGRAMS, *more, ranks=ranks)
+                self.compare(values, EXPECTED["hf_321g_frozen.dat"], ["scf_energy", "ccsd_energy", "lambda_ccsdpt_energy"])
 
     def test_ccsd_of_the_others(self):
         chain = [PROGRAMS / f"{name}.sialx" for name in ("scf_rhf_coreh", "tran_rhf_no4v", "rccsd_rhf", "rccsdpt_aaa")]
