@@ -54,6 +54,26 @@ class Edges(unittest.TestCase):
             for name, value in (("scf_energy", scf), ("ccsd_energy", ccsd), ("t_energy", triples)):
                 self.assertAlmostEqual(float(f["saved/scalars"][name][()]), value, delta=1e-9, msg=name)
 
+    def test_uhf_below_rhf(self):
+        # Hydrogen pulled apart: the restricted solution is no minimum. The cyano radical: heavy spin contamination, and iterations that
+        # swing. Source: second-order UHF with stability analysis of PySCF 2.14.
+        for xyz, multiplicity, energy, s_squared in (("2\n\nH 0 0 0\nH 0 0 2.0\n", 1, -1.0009352373, 0.9061375),
+                                                     ("2\n\nC 0 0 0\nN 0 0 1.17\n", 2, -92.1624960593, 1.2547720)):
+            with self.subTest(energy=energy):
+                (self.folder / "small.xyz").write_text(xyz)
+                (self.folder / "job.toml").write_text(f'''programs = ["{EXAMPLES}/06_uhf/uhf.sialx"]
+[molecule]
+xyz = "small.xyz"
+basis = "6-31g"
+multiplicity = {multiplicity}
+''')
+                done = subprocess.run([str(BIN / "sialrun"), str(self.folder / "job.toml"), "--output-dir", str(self.folder)],
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                with h5py.File(self.folder / "results.h5", "r") as f:
+                    self.assertAlmostEqual(float(f["scalars/scf_energy"][()]), energy, delta=1e-9)
+                    self.assertAlmostEqual(float(f["scalars/s_squared"][()]), s_squared, delta=1e-6)
+
     def test_functions_dropped_from_anions(self):
         # Nearly dependent functions are left out; their orbitals, which are zero, must not be occupied even when occupied ones have
         # positive energies, as in these anions. Source: SCF in NumPy in the remaining space, integrals from PySCF 2.14.
