@@ -18,6 +18,6 @@ inline constexpr std::uint32_t record_machine = 16;        // registers, stacks,
 inline constexpr std::uint32_t record_own_block = 17;      // temp or local
 inline constexpr std::uint32_t record_region = 18;
 inline constexpr std::uint32_t record_static = 19;
-inline constexpr std::uint32_t record_array = 20;          // remote; its blocks follow
+inline constexpr std::uint32_t record_array = 20;          // remote; the blocks follow that differ from the label it was restored from
 
 }  // namespace sial

@@ -78,6 +78,7 @@ void Machine::write_state(RecordWriter& writer) const {
     head.text(env_.store.restored_from(id));
     writer.record(record_array, head);
     for (const BlockIndex& block : env_.store.array_blocks(id)) {
+      if (env_.store.is_as_restored(id, block)) continue;  // shares its memory with the label's: so it will again
       Packer index;
       index.value(block);
       writer.record(record_block, index, env_.store.array_block(id, block));
@@ -112,7 +113,7 @@ void Machine::read_state(RecordReader& reader) {
     if (type == record_array) {
       array = head.value<std::int32_t>();
       if (array < 0 || static_cast<std::size_t>(array) >= m_->arrays.size() || !is_remote(m_->arrays[array].kind)) reader.fail_damaged("does not fit the program");
-      env_.store.set_restored_from(array, head.text());
+      if (const std::string label = head.text(); !label.empty()) env_.store.restore(array, label, place());
     } else if (type == record_block && array >= 0) {
       env_.store.load_array_block(array, head.value<BlockIndex>(), reader.data());
     } else {

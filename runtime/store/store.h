@@ -91,9 +91,10 @@ class BlockStore {
   virtual std::vector<BlockIndex> array_blocks(std::int32_t array) = 0;
   virtual std::vector<double> array_block(std::int32_t array, const BlockIndex& block) = 0;
   virtual void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) = 0;
-  /// The label an array was last restored from, for messages; empty when it was not.
+  /// The label an array was last restored from; empty when it was not, or is deleted since.
   virtual const std::string& restored_from(std::int32_t array) = 0;
-  virtual void set_restored_from(std::int32_t array, const std::string& label) = 0;
+  /// Whether a block of such an array is still that of the label.
+  virtual bool is_as_restored(std::int32_t array, const BlockIndex& block) = 0;
 
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
   virtual BufferResource& buffers() = 0;

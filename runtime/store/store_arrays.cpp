@@ -168,14 +168,14 @@ std::vector<BlockIndex> StoreImpl::share_of_blocks(std::uint64_t array, std::uin
   return mine;
 }
 
-std::vector<double> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t placement, const std::string& array_name) const {
+std::vector<double> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t placement) const {
   const int node = home(placement, k.block);
   Access unchecked;
   unchecked.rank = transport_.rank();
   if (node == transport_.node()) {
     Chunk* c = nullptr;
     node_->lease(k, -1, unchecked, c);
-    SIAL_CHECK(c, "no block {}", block_name(array_name, k.block));
+    if (!c) return {};
     std::vector<double> data(c->data(), c->data() + c->doubles);
     heap_->drop_reference(c, config_.arena);
     return data;
@@ -191,7 +191,7 @@ std::vector<double> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t pl
     pending->wait();
     ++stats_.messages_sent;
     const Outcome outcome = read_reply(pending->reply_header()).outcome;
-    SIAL_CHECK(outcome.status != BlockStatus::absent, "no block {}", block_name(array_name, k.block));
+    if (outcome.status == BlockStatus::absent) return {};
     if (outcome.status == BlockStatus::ok) return data;
     data.resize(static_cast<std::size_t>(outcome.size));
   }
@@ -221,7 +221,9 @@ std::vector<BlockIndex> StoreImpl::saved_blocks(const std::string& label_name) c
 std::vector<double> StoreImpl::saved_block(const std::string& label_name, const BlockIndex& block) const {
   const Label* label = labels_.find(label_name);
   SIAL_CHECK(label, "no label \"{}\"", label_name);
-  return copy_of_block({label->number, label->generation, block}, label->placement, label_name);
+  std::vector<double> data = copy_of_block({label->number, label->generation, block}, label->placement);
+  SIAL_CHECK(!data.empty(), "label \"{}\" has no block {}", label_name, block_name("", block));
+  return data;
 }
 
 void StoreImpl::load_label(const std::string& label_name) {
@@ -239,7 +241,31 @@ void StoreImpl::load_saved_block(const std::string& label_name, const BlockIndex
 
 std::vector<BlockIndex> StoreImpl::array_blocks(std::int32_t id) { return share_of_blocks(number(id), array(id).generation); }
 
-std::vector<double> StoreImpl::array_block(std::int32_t id, const BlockIndex& block) { return copy_of_block(key(id, block), array(id).placement, name(id)); }
+std::vector<double> StoreImpl::array_block(std::int32_t id, const BlockIndex& block) {
+  std::vector<double> data = copy_of_block(key(id, block), array(id).placement);
+  SIAL_CHECK(!data.empty(), "no block {}", block_name(name(id), block));
+  return data;
+}
+
+bool StoreImpl::is_as_restored(std::int32_t id, const BlockIndex& block) {
+  const Label* label = labels_.find(array(id).restored_from);
+  if (!label) return false;
+  const BlockKey saved{label->number, label->generation, block};
+  if (home(label->placement, block) == transport_.node()) {
+    // Restoring shares the values; whoever changes one gets another.
+    Access unchecked;
+    unchecked.rank = transport_.rank();
+    Chunk *mine = nullptr, *labels = nullptr;
+    node_->lease(key(id, block), -1, unchecked, mine);
+    node_->lease(saved, -1, unchecked, labels);
+    const bool same = mine && mine == labels;
+    for (Chunk* c : {mine, labels})
+      if (c) heap_->drop_reference(c, config_.arena);
+    return same;
+  }
+  const std::vector<double> data = copy_of_block(key(id, block), array(id).placement), theirs = copy_of_block(saved, label->placement);
+  return !data.empty() && data.size() == theirs.size() && std::memcmp(data.data(), theirs.data(), data.size() * sizeof(double)) == 0;
+}
 
 void StoreImpl::load_array_block(std::int32_t id, const BlockIndex& block, std::span<const double> data) {
   set_block(key(id, block), array(id).placement, data);

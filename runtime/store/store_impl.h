@@ -52,7 +52,7 @@ class StoreImpl final : public BlockStore {
   std::vector<double> array_block(std::int32_t array, const BlockIndex& block) override;
   void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) override;
   const std::string& restored_from(std::int32_t id) override { return array(id).restored_from; }
-  void set_restored_from(std::int32_t id, const std::string& label) override { array(id).restored_from = label; }
+  bool is_as_restored(std::int32_t array, const BlockIndex& block) override;
   BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;
   std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
@@ -107,7 +107,8 @@ class StoreImpl final : public BlockStore {
   void advance(std::uint64_t array, std::uint32_t generation);
   std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
   std::vector<BlockIndex> share_of_blocks(std::uint64_t array, std::uint32_t generation) const;
-  std::vector<double> copy_of_block(const BlockKey& key, std::uint64_t placement, const std::string& array_name) const;
+  /// Empty when there is none.
+  std::vector<double> copy_of_block(const BlockKey& key, std::uint64_t placement) const;
   void set_block(const BlockKey& key, std::uint64_t placement, std::span<const double> data);
   void take_marked_labels();
   void exchange_new_labels(Place place);

@@ -317,8 +317,7 @@ void arrays_are_copied_out_and_in(Job& j) {
   EXPECT(j.transport.sum(static_cast<double>(mine.size()), {CollectiveKind::sum, {j.program, 20}}) == 15);
   for (const BlockIndex& block : mine) j.store->load_array_block(1, block, j.store->array_block(0, block));
   EXPECT(j.store->restored_from(1).empty());
-  j.store->set_restored_from(1, "file");
-  EXPECT(j.store->restored_from(1) == "file");
+  EXPECT(!j.store->is_as_restored(1, at(3)));
   j.barrier();
   for (int i = 0; i < 15; ++i) {
     j.get(1, at(i), 20);
@@ -329,6 +328,28 @@ void arrays_are_copied_out_and_in(Job& j) {
   j.barrier();
   EXPECT(j.store->array_blocks(0).empty());
   EXPECT(j.transport.sum(static_cast<double>(j.store->array_blocks(1).size()), {CollectiveKind::sum, {j.program, 21}}) == 15);
+}
+
+void restored_blocks_are_known(Job& j) {
+  if (j.rank == 0)
+    for (int i = 0; i < 10; ++i) j.store->load_saved_block("label", at(i), of(i));
+  j.barrier();
+  j.store->restore(0, "label", {j.program, 30});
+  j.barrier();
+  if (j.rank == j.ranks - 1) {
+    j.put(0, at(3), of(-3));
+    j.accumulate(0, at(4), of(1));
+    j.put(0, at(12), of(12));
+  }
+  j.barrier();
+  EXPECT(j.store->restored_from(0) == "label");
+  for (const BlockIndex& block : j.store->array_blocks(0))
+    EXPECT(j.store->is_as_restored(0, block) == (block != at(3) && block != at(4) && block != at(12)));
+  j.barrier();
+  j.store->erase(0, j.next());
+  j.barrier();
+  EXPECT(j.store->restored_from(0).empty());
+  j.store->drop_labels_except({});
 }
 
 void a_label_may_be_empty(Job& j) {
@@ -405,6 +426,7 @@ const std::vector<Rule>& rules() {
       {"restore replaces and moves", restore_replaces_and_moves},
       {"attention of one reaches all", attention_of_one_reaches_all},
       {"arrays are copied out and in", arrays_are_copied_out_and_in},
+      {"restored blocks are known", restored_blocks_are_known},
       {"a label may be empty", a_label_may_be_empty},
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},
