@@ -39,9 +39,14 @@ std::string checkpoint_folder(const std::string& path) {
   return p.has_parent_path() ? p.parent_path().string() : ".";
 }
 
-bool is_source(const std::string& path) { return std::filesystem::path(path).extension() != ".siox"; }
-
 }  // namespace
+
+std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err) {
+  if (std::filesystem::path(path).extension() != ".siox") return compile(path, job.include_dirs, err);
+  std::vector<std::byte> bytes = read_bytes(path);
+  read_module(bytes, path);
+  return bytes;
+}
 
 std::string error_text(const SialError& error, int rank, int ranks) {
   std::string text = "error: ";
@@ -68,8 +73,7 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
     std::int64_t message[2] = {0, exit_ok};  // size, exit code
     if (transport_.rank() == 0) {
       try {
-        bytes = is_source(path) ? compile_(path, job.include_dirs, err_) : read_bytes(path);
-        if (!is_source(path)) read_module(bytes, path);
+        bytes = program_bytes(path, job, compile_, err_);
         if (bytes.empty()) message[1] = exit_program_error;
       } catch (const SialError& error) {
         err_ << error_text(error, 0, 1) << std::endl;
@@ -113,6 +117,8 @@ int Session::check_outputs(const Job& job) {
 }
 
 int Session::run(const Job& job) {
+  if (transport_.rank() == 0)
+    for (const std::string& line : job.segment_choices) err_ << line << std::endl;
   if (const int code = check_outputs(job); code != exit_ok) return code;
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(job, programs); code != exit_ok) return code;

@@ -67,6 +67,9 @@ class Session {
   std::int64_t phase_ = 0;     // barriers so far
 };
 
+/// The module of a program: its file, or the compiled source; empty when the source has errors (reported on `err`).
+std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err);
+
 /// "error: prog.sialx:12:3: ..." with the hint and the rank, for the error stream.
 std::string error_text(const SialError& error, int rank, int ranks);
 int exit_code_of(const SialError& error);

@@ -1,5 +1,7 @@
 // sialrun: runs a job file, or programs with values given on the command line, on the ranks it was started with.
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -18,6 +20,8 @@
 #include "runtime/job/duration.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/recut.h"
+#include "runtime/dry_run.h"
+#include "runtime/job/segments.h"
 #include "runtime/session.h"
 #include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
@@ -43,11 +47,11 @@ struct Arguments {
   JobArguments job;
   SessionOptions session;
   int optimisation = 0;
-  std::string store = "share", schedule = "dynamic", transport, simulate, network, batch;
+  std::string store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
-  bool check = sialx_default_check, simulated = false, version = false, verbose = false;
-  int ranks_per_node = 0, servers = 0;
+  bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
+  int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
   int aces_workers = -1, aces_servers = -1;
   bool describe = false;
@@ -57,7 +61,7 @@ struct Arguments {
 void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("input", job.inputs, "job.toml, or programs (.siox or .sialx) in order");
   app.add_option("--set", job.sets, "NAME=VALUE of a predefined int or scalar")->take_all()->expected(1)->allow_extra_args(false);
-  app.add_option("--segments", job.segments, "KIND=E1,E2,...: segment extents of ao, mo, moa, mob or la")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("--segments", job.segments, "KIND=E1,E2,... or KIND=auto: segment extents of ao, occ, virt, mo, moa, mob or la; KIND_target=N; auto")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("-I", job.include_dirs, "folder where imports are searched")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--memory", job.memory, "block data per rank, for example 2GB");
   app.add_option("--print-format", job.print_format, "classic, classic-test or plain");
@@ -121,6 +125,13 @@ SimulationOptions simulation_options(const Arguments& arguments) {
   return options;
 }
 
+/// How many workers the job will have, known before MPI starts.
+int workers_of(const Arguments& arguments) {
+  if (arguments.dry_run && arguments.planned_ranks > 0) return arguments.planned_ranks;
+  if (arguments.simulated) return simulation_options(arguments).ranks;
+  return arguments.transport == "loopback" ? 1 : std::max(1, launched_ranks() - arguments.servers);
+}
+
 /// The initial-data file of the job, empty when it has none. As with ACES4 a folder of programs alone means data.dat.
 std::string data_file(const JobArguments& arguments) {
   if (!arguments.dat.empty()) return arguments.dat;
@@ -155,7 +166,7 @@ Job state_job(const JobArguments& arguments) {
   return job;
 }
 
-Job make_job(const JobArguments& arguments) {
+Job make_job(const JobArguments& arguments, int ranks) {
   Job job = state_job(arguments);
   if (job.programs.empty() && job.legacy) job.programs = find_programs(job.legacy->programs, program_folders(arguments));
   if (job.programs.empty()) throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
@@ -172,6 +183,8 @@ Job make_job(const JobArguments& arguments) {
     job.run_json_path = arguments.run_json;
   else if (arguments.results == "none")
     job.run_json_path = "none";
+  job.ranks = ranks;
+  if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
   return job;
 }
 
@@ -282,7 +295,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
-        const int code = session.run(make_job(entry.arguments));
+        const int code = session.run(make_job(entry.arguments, workers_of(arguments)));
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
       }
@@ -293,7 +306,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     separator(entry);
     int code = exit_ok;
     try {
-      const Job job = make_job(entry.arguments);
+      const Job job = make_job(entry.arguments, workers_of(arguments));
       options.store.memory_per_rank = job.memory_per_rank;
       code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
@@ -311,6 +324,23 @@ bool is_first_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   return true;
+}
+
+/// --dry-run: of the ranks that were started, or of `--ranks`.
+int plan_only(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile) {
+  if (!is_first_rank()) return exit_ok;
+  const Job job = make_job(arguments.job, workers_of(arguments));
+  PlanSetting setting;
+  const SimulationOptions simulation = simulation_options(arguments);
+  setting.ranks = job.ranks;
+  setting.ranks_per_node = simulation.ranks_per_node;
+  setting.servers = simulation.servers;
+  setting.memory_per_rank = job.memory_per_rank;
+  setting.copy = options.store.copy;
+  setting.deterministic = options.store.deterministic;
+  setting.keep_saved = job.results_path != "none";
+  setting.kernels = options.kernels;
+  return dry_run(job, setting, compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
@@ -350,7 +380,11 @@ int run(Arguments& arguments, int argc, char** argv) {
     catch_stop_signals();
   else if (arguments.restart || options.stop_after > 0 || !(arguments.checkpoint_every + arguments.checkpoint_dir + arguments.time_limit).empty())
     throw SialError("jobs of a batch are neither saved nor limited in time", "run the long ones by themselves, without `--batch`");
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (arguments.progress == "line" || (arguments.progress != "off" && terminal)) options.machine.progress = ProgressMode::line;
+  else if (arguments.progress == "on") options.machine.progress = ProgressMode::log;
   const CompileFile compile = compiler(arguments.optimisation);
+  if (arguments.dry_run) return plan_only(arguments, options, compile);
   const bool mpi = arguments.transport == "mpi" ||
                    (arguments.transport.empty() && !arguments.simulated && (launched_ranks() > 1 || arguments.servers > 0));
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, nullptr);
@@ -360,7 +394,7 @@ int run(Arguments& arguments, int argc, char** argv) {
   int problem_code = exit_ok;
   if (arguments.batch.empty()) {
     try {
-      job = make_job(arguments.job);
+      job = make_job(arguments.job, workers_of(arguments));
       apply_limits(arguments, *job);
       options.store.memory_per_rank = job->memory_per_rank;
     } catch (const SialError& error) {
@@ -440,6 +474,9 @@ int main(int argc, char** argv) {
   app.add_flag("--describe", arguments.describe, "print what the job consists of: molecule, basis, segments, programs, values");
   app.add_option("--write-dat", arguments.write_dat, "write the job as an initial-data file (JSON when its name ends in .json)");
   app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
+  app.add_flag("--progress{on}", arguments.progress, "how far long pardos are: on (a line on a terminal, else one a minute), off, line")->check(CLI::IsMember({"on", "off", "line"}));
+  app.add_flag("--dry-run", arguments.dry_run, "print the memory that the job needs and whether it fits; run nothing");
+  app.add_option("--ranks", arguments.planned_ranks, "with --dry-run: ranks to plan for, without mpirun")->check(CLI::PositiveNumber);
   app.add_flag("--version", arguments.version, "print the version");
   app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
   try {

@@ -130,7 +130,7 @@ double* Machine::static_data(std::int32_t id) {
   const BoundArray& array = bound_.arrays[id];
   if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   const std::int64_t n = array.whole.size();
-  double* data = buffer(n);
+  double* data = array_buffer(id, n);
   std::fill_n(data, n, 0.0);
   statics_[id] = data;
   if (!array.predefined) return data;
@@ -191,7 +191,7 @@ double* Machine::own_block(const RefPlan& ref, const Located& at, Access access)
   BlockMap& map = blocks_[ref.array];
   if (BlockMap::Entry* found = map.find(at.key)) return found->data;
   if (access == Access::existing) fail_absent(ref, at.block);
-  double* data = buffer(at.size);
+  double* data = array_buffer(ref.array, at.size);
   map.insert(at.key, data, at.size);
   if (ref.kind == ArrayKind::temp) temps_.push_back({ref.array, at.key});
   return data;

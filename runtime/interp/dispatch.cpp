@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/bytes.h"
+#include "runtime/bytecode/layout.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/super_context.h"
 
@@ -31,6 +33,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
     else if (options_.plugins) bodies_.push_back(options_.plugins->find(row.name, row.signature));
     else bodies_.emplace_back();
   }
+  if (options_.progress != ProgressMode::off && worker() == 0) progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
   loops_.reserve(64);
   temps_.reserve(256);
 }
@@ -52,6 +55,7 @@ std::string Machine::place_name(std::int32_t pc) const {
 void Machine::fail(const std::string& message, const std::string& hint) const { throw SialError(message, hint, place_name(at_)); }
 
 void Machine::warn(const std::string& message) const {
+  if (progress_) progress_->hide();
   if (worker() == 0) env_.warnings << "warning: " << message << std::endl;
 }
 
@@ -75,10 +79,30 @@ void Machine::run(RecordReader* from) {
     else
       loop<false>();
     finish_program();
+  } catch (const OutOfMemory& error) {
+    fail_memory(error);
   } catch (SialError& error) {
     if (error.where().empty()) error.set_where(place_name(at_));
     throw;
   }
+}
+
+/// Names the array and what holds the memory now.
+void Machine::fail_memory(const OutOfMemory& error) const {
+  std::vector<std::pair<std::string, std::int64_t>> held = env_.store.memory_held();
+  for (std::size_t a = 0; a < bound_.arrays.size(); ++a) {
+    std::int64_t doubles = statics_[a] ? bound_.arrays[a].whole.size() : 0;
+    blocks_[a].for_each([&](const BlockMap::Entry& e) { doubles += e.size; });
+    for (const Region& r : regions_[a]) doubles += r.shape.size();
+    if (doubles > 0) held.emplace_back(fmt::format("{} `{}` on this rank", array_kind_text(bound_.arrays[a].kind), bound_.arrays[a].name), doubles * 8);
+  }
+  std::stable_sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (held.size() > 4) held.resize(4);
+  std::string largest;
+  for (const auto& [what, bytes] : held) largest += fmt::format("{}{} ({})", largest.empty() ? "; the largest: " : ", ", what, bytes_text(bytes));
+  const std::string wanted = allocating_ < 0 ? error.wanted()
+                                             : fmt::format("{} `{}` ({})", array_kind_text(bound_.arrays[allocating_].kind), bound_.arrays[allocating_].name, error.wanted());
+  throw OutOfMemory(wanted, error.situation() + largest, place_name(at_));
 }
 
 /// Instructions at which the machine may be saved: its counters are complete there.

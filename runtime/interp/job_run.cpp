@@ -29,6 +29,7 @@ JobRunner::JobRunner(const Environment& environment, const JobRunOptions& option
   store_begin_ = env_.store.stats();
   begin_ = env_.transport.now();
   if (env_.checkpoints) env_.checkpoints->set_job_part([this](RecordWriter& writer) { return write_state(writer); });
+  first_phase_ = env_.store.phase_peaks().size();
 }
 
 void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
@@ -109,9 +110,29 @@ void JobRunner::gather_saved(const std::string& label,
   }
 }
 
+// Nothing keeps the ranks of a phase in step: each may be at its fullest while the node's blocks are all there.
+std::int64_t JobRunner::memory_high_water() {
+  std::vector<PhasePeak> mine(env_.store.phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_), env_.store.phase_peaks().end());
+  for (PhasePeak& p : mine) p.shared /= env_.transport.node_size();
+  std::vector<PhasePeak> all(mine.size());
+  for (const auto& bytes : env_.transport.all_gather(std::as_bytes(std::span(mine)), {CollectiveKind::gather, {sequence_, -3}})) {
+    SIAL_CHECK(bytes.size() == mine.size() * sizeof(PhasePeak), "{} phases here, {} bytes there", mine.size(), bytes.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      PhasePeak theirs;
+      std::memcpy(&theirs, &bytes[i * sizeof theirs], sizeof theirs);
+      all[i] = {std::max(all[i].own, theirs.own), std::max(all[i].shared, theirs.shared)};
+    }
+  }
+  std::int64_t most = 0;
+  for (const PhasePeak& p : all) most = std::max(most, p.own + p.shared);
+  return most;
+}
+
 JobStats JobRunner::collect_stats() {
+  Stats stats = own_stats();
+  stats[Counter::memory_high_water] = std::max(stats[Counter::memory_high_water], static_cast<double>(memory_high_water()));
   std::vector<Stats> ranks;
-  for (const auto& bytes : env_.transport.all_gather(pack_stats(own_stats()), {CollectiveKind::gather, {sequence_, -2}}))
+  for (const auto& bytes : env_.transport.all_gather(pack_stats(stats), {CollectiveKind::gather, {sequence_, -2}}))
     ranks.push_back(unpack_stats(bytes));
   return reduce_stats(std::move(ranks));
 }

@@ -47,6 +47,7 @@ class JobRunner {
   JobStats collect_stats();
 
  private:
+  std::int64_t memory_high_water();
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
   std::uint64_t write_state(RecordWriter& writer) const;
@@ -67,6 +68,7 @@ class JobRunner {
   std::size_t first_program_ = 0;
   std::unique_ptr<RecordReader> inside_;  // at the machine's part, until the first program runs
   Stats earlier_;
+  std::size_t first_phase_ = 0;
 };
 
 }  // namespace sial

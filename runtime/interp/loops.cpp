@@ -88,7 +88,10 @@ void Machine::leave_loop() {
   free_temps(frame.temp_mark);
   const LoopRow& row = m_->loops[frame.loop];
   for (std::int32_t i : row.indices) index_value_[i] = unbound_index;
-  if (row.kind == LoopKind::pardo) pardo_.active = false;
+  if (row.kind == LoopKind::pardo) {
+    pardo_.active = false;
+    if (progress_) progress_->end();
+  }
   loops_.pop_back();
 }
 

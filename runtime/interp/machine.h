@@ -18,8 +18,10 @@
 #include "runtime/interp/bind.h"
 #include "runtime/interp/block_map.h"
 #include "runtime/interp/printer.h"
+#include "runtime/interp/progress.h"
 #include "runtime/job/results.h"
 #include "runtime/kernels/block_op.h"
+#include "runtime/memory/out_of_memory.h"
 #include "runtime/stats/stats.h"
 #include "runtime/store/store.h"
 #include "runtime/super/plugins.h"
@@ -38,6 +40,7 @@ struct MachineOptions {
   Schedule schedule = Schedule::dynamic;
   bool deterministic = false;  // implies the static schedule
   bool profile = false;        // time per instruction
+  ProgressMode progress = ProgressMode::off;
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
 
@@ -105,6 +108,8 @@ class Machine {
     PardoMode mode = PardoMode::dynamic;
     PardoKey key;
     std::int64_t total = 0, at = 0, end = 0;  // current chunk: tuples [at, end) are still to come
+    std::int64_t chunk_first = 0;
+    double begun = 0;
     std::array<std::int32_t, max_rank> lo{}, hi{};
     bool decoded = false;                     // index values hold tuple at - 1
   };
@@ -128,7 +133,10 @@ class Machine {
   double now() const { return env_.transport.now(); }
   int workers() const { return env_.transport.size(); }
   int worker() const { return env_.transport.rank(); }
-  bool prints() const { return worker() == 0 || env_.state.all_ranks_print; }
+  bool prints() const {
+    if (progress_) progress_->hide();
+    return worker() == 0 || env_.state.all_ranks_print;
+  }
   void warn(const std::string& message) const;
   std::int32_t line() const { return m_->places[at_].line; }
 
@@ -153,6 +161,14 @@ class Machine {
                         const std::array<std::int32_t, max_rank>& hi, MutableView& view) const;
   void free_temps(std::size_t mark);
   void free_region(std::int32_t array, std::size_t i);
+  /// Says for which array the block is, should it not fit.
+  double* array_buffer(std::int32_t array, std::int64_t n) {
+    allocating_ = array;
+    double* data = buffer(n);
+    allocating_ = -1;
+    return data;
+  }
+  [[noreturn]] void fail_memory(const OutOfMemory& error) const;
   double* buffer(std::int64_t n) { return env_.store.buffers().allocate(n); }
   void release(double* p, std::int64_t n) noexcept { env_.store.buffers().deallocate(p, n); }
 
@@ -170,6 +186,7 @@ class Machine {
   bool next_tuple();
   void decode_tuple(std::int64_t tuple);
   void begin_pardo(const LoopRow& row);
+  void show_progress();
 
   // --- machine_state.cpp
   void write_state(RecordWriter& writer) const;
@@ -222,6 +239,9 @@ class Machine {
   std::vector<Mark> marked_scalars_, marked_statics_, marked_remote_;
   std::vector<std::function<void(SuperContext&, std::span<SuperArg>)>> bodies_;  // per special; empty: no body
   std::unique_ptr<SuperContext> context_;
+  std::unique_ptr<Progress> progress_;      // on the first rank, when wanted
+  std::int64_t look_in_ = 0, tuples_seen_ = 0;  // until the clock is looked at again; in this pardo by then
+  std::int32_t allocating_ = -1;            // array
   struct PcCost { std::int64_t executions = 0; double seconds = 0; };
   std::vector<PcCost> pc_costs_;
   double compute_seconds_ = 0, collective_seconds_ = 0;

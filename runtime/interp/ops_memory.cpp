@@ -87,7 +87,7 @@ void Machine::op_allocate_region(const Instruction& in) {
     const BoundDim& dim = array.dim[d];
     region.shape.extent[d] = dim.offset_of(region.hi[d]) + dim.extent_of(region.hi[d]) - dim.offset_of(region.lo[d]);
   }
-  region.data = buffer(region.shape.size());
+  region.data = array_buffer(row.array, region.shape.size());
   std::fill_n(region.data, region.shape.size(), 0.0);
   regions_[row.array].push_back(region);
 }

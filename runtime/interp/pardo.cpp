@@ -5,6 +5,7 @@
 //   cyclic_raw  as cyclic, counting tuples before the where clauses
 //   everywhere  every rank executes everything
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -46,6 +47,14 @@ void Machine::op_pardo_begin(const Instruction& in) {
   pardo_.at = 0;
   pardo_.end = pardo_.mode == PardoMode::dynamic ? 0 : pardo_.total;
   loops_.push_back({in.a, row.indices[0], 0, 0, temps_.size()});
+  if (progress_) {
+    std::string names;
+    for (const std::int32_t i : row.indices) names += (names.empty() ? "" : ", ") + bound_.indices[i].name;
+    pardo_.begun = now();
+    look_in_ = 1;
+    tuples_seen_ = 1;
+    progress_->begin(fmt::format("{}:{} pardo {}", m_->files.at(m_->places[at_].file), line(), names), pardo_.begun);
+  }
   if (!next_tuple()) {
     pc_ = row.end;
     leave_loop();
@@ -66,15 +75,32 @@ bool Machine::next_tuple() {
       if (pardo_.mode != PardoMode::dynamic) return false;
       const auto chunk = env_.queue.draw(pardo_.key, pardo_.total);
       if (!chunk) return false;
-      pardo_.at = chunk->first;
+      pardo_.at = pardo_.chunk_first = chunk->first;
       pardo_.end = chunk->last;
       pardo_.decoded = false;
       continue;
     }
     decode_tuple(pardo_.at++);
+    if (progress_ && --look_in_ <= 0) show_progress();
     if (pardo_.mode == PardoMode::cyclic_raw && cyclic_counter_++ % workers() != worker()) continue;
     return true;
   }
+}
+
+/// The clock is looked at some twenty times a second, however short the iterations are. In a dynamic pardo all ranks of the
+/// node are taken to be as far in their chunks as this one.
+void Machine::show_progress() {
+  const double t = now();
+  double done = static_cast<double>(pardo_.at - 1), total = static_cast<double>(pardo_.total);
+  if (pardo_.mode == PardoMode::dynamic) {
+    const auto on_node = static_cast<double>(env_.transport.node_size());
+    done = static_cast<double>(pardo_.chunk_first) + on_node * (done - static_cast<double>(pardo_.chunk_first));
+    total *= on_node / workers();
+  }
+  progress_->update(done / total, t);
+  const double per_tuple = (t - pardo_.begun) / static_cast<double>(std::max<std::int64_t>(1, tuples_seen_));
+  look_in_ = per_tuple > 0 ? std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 / per_tuple), 1, std::max<std::int64_t>(1, tuples_seen_)) : 1;
+  tuples_seen_ += look_in_;
 }
 
 void Machine::decode_tuple(std::int64_t tuple) {

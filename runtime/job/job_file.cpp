@@ -332,12 +332,20 @@ void apply_segments(Job& job, std::string_view text) {
   std::size_t equals = text.find('=');
   std::string key = lower(text.substr(0, equals));
   Keys known = all_segment_keys();
+  if (key == "auto" && equals == std::string_view::npos) {
+    job.segment_requests.clear();
+    derive_job_data(job);
+    return;
+  }
+  constexpr std::string_view target_suffix = "_target";
+  const bool is_target = key.ends_with(target_suffix);
+  if (is_target) key.resize(key.size() - target_suffix.size());
   if (equals == std::string_view::npos) throw SialError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
   if (std::find(known.begin(), known.end(), key) == known.end())
     throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", key, text), suggestion(key, known));
   SegmentRequest r;
   std::string_view rest = text.substr(equals + 1);
-  while (true) {
+  while (rest != "auto") {
     std::size_t comma = rest.find(',');
     std::string_view part = rest.substr(0, comma);
     std::int64_t value = 0;
@@ -347,6 +355,11 @@ void apply_segments(Job& job, std::string_view text) {
     r.sizes.push_back(segment_size(value, key));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
+  }
+  if (is_target) {
+    if (r.sizes.size() != 1) throw SialError(fmt::format("`--segments {}` needs one size", text), "for example --segments ao_target=8");
+    r.target = r.sizes.front();
+    r.sizes.clear();
   }
   job.segment_requests[key] = r;
   derive_job_data(job);

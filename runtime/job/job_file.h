@@ -15,8 +15,9 @@
 
 namespace sial {
 
-/// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are none.
-struct SegmentRequest { std::vector<std::int32_t> sizes; std::int32_t target = 20; };
+/// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are none, or
+/// as auto_segments.h finds best (0).
+struct SegmentRequest { std::vector<std::int32_t> sizes; std::int32_t target = 0; };
 
 struct LegacyDat;
 
@@ -26,6 +27,7 @@ struct Job {
   std::vector<std::string> include_dirs;   // where imports are searched, besides the importing file's folder
   JobData data;
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes of block data
+  int ranks = 1;                           // that the job is going to run on, for automatic segments
   std::string output_dir = ".";
   std::string results_path = "results.h5";  // relative to output_dir; "none" writes no file
   std::string run_json_path = "run.json";   // likewise
@@ -38,6 +40,7 @@ struct Job {
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values;
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...
+  std::vector<std::string> segment_choices;                // a line for each range that was cut automatically
   std::shared_ptr<const LegacyDat> legacy;  // the initial-data file the job was read from, as it stands there
 };
 
@@ -47,7 +50,7 @@ Job read_job_file(const std::string& path);
 /// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.
 void apply_set(Job& job, std::string_view text);
 
-/// `--segments ao=8,8,4`: the list of one kind. Overrides the job file.
+/// `--segments ao=8,8,4`: the list of one kind; `ao=auto`, `ao_target=8`; `auto`: all kinds. Overrides the job file.
 void apply_segments(Job& job, std::string_view text);
 
 /// "512 MB", "2GiB", "1500000000": a number of bytes. Throws SialError.

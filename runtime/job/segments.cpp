@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/bytes.h"
+#include "runtime/job/auto_segments.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/recut.h"
 
@@ -49,6 +51,26 @@ const SegmentRequest* request(const Job& job, const std::string& key) {
   return it == job.segment_requests.end() ? nullptr : &it->second;
 }
 
+/// Pieces of the size asked for, or of the size that suits the job, which is then said. `pieces` cuts for a size.
+template <class Pieces>
+Sizes cut(Job& job, const std::string& key, std::int32_t n, std::string_view what, Pieces pieces) {
+  const SegmentRequest* r = request(job, key);
+  if (r && r->target > 0) return pieces(r->target);
+  if (n == 0) return {};
+  const AutoTarget automatic = automatic_target(n, job.ranks, job.memory_per_rank);
+  Sizes sizes = pieces(automatic.size);
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  const std::int64_t largest = *most;
+  job.segment_choices.push_back(fmt::format("segments {} = auto: {} {} in {} of {}, {}; blocks of four such indices up to {}", key, n, what,
+                                            sizes.size(), *least == *most ? fmt::to_string(*most) : fmt::format("{} to {}", *least, *most),
+                                            automatic.why, bytes_text(8 * largest * largest * largest * largest)));
+  return sizes;
+}
+
+Sizes orbital_pieces(Job& job, const std::string& key, std::int32_t n, std::string_view what) {
+  return cut(job, key, n, what, [n](std::int32_t target) { return equal_pieces(n, target); });
+}
+
 void check_total(const Sizes& sizes, std::int32_t n, std::string_view key, std::string_view what) {
   if (total(sizes) == n) return;
   throw SialError(fmt::format("segments `{}` add up to {}, but the molecule has {} {}", key, total(sizes), n, what),
@@ -83,7 +105,7 @@ std::int32_t segments_until(const Sizes& sizes, std::int32_t orbitals, std::stri
 
 /// Segments of the frozen core, of the other occupied orbitals, of the virtual ones. A list for occupied orbitals may leave out the
 /// frozen ones, which then have their own.
-OrbitalSegments orbital_segments(const Job& job, const std::string& kind_key, const std::string& occ_key, const std::string& virt_key,
+OrbitalSegments orbital_segments(Job& job, const std::string& kind_key, const std::string& occ_key, const std::string& virt_key,
                                  std::int32_t frozen, std::int32_t occupied, std::int32_t n) {
   constexpr std::string_view frozen_first = "write the segments of the frozen core first, then those of the other occupied orbitals";
   OrbitalSegments result;
@@ -97,19 +119,19 @@ OrbitalSegments orbital_segments(const Job& job, const std::string& kind_key, co
   }
   auto add = [&](const Sizes& sizes) { result.sizes.insert(result.sizes.end(), sizes.begin(), sizes.end()); };
   const SegmentRequest *occ = request(job, occ_key), *virt = request(job, virt_key);
-  std::int32_t occ_target = occ ? occ->target : 20, active = occupied - frozen;
+  const std::int32_t active = occupied - frozen;
   if (occ && !occ->sizes.empty() && (frozen == 0 || total(occ->sizes) != active)) {
     check_total(occ->sizes, occupied, occ_key, "occupied orbitals of this spin");
     result.n_core = segments_until(occ->sizes, frozen, occ_key, "frozen and correlated", frozen_first);
     add(occ->sizes);
   } else {
-    add(equal_pieces(frozen, occ_target));
+    add(orbital_pieces(job, occ_key, frozen, "frozen orbitals"));
     result.n_core = static_cast<std::int32_t>(result.sizes.size());
-    add(occ && !occ->sizes.empty() ? occ->sizes : equal_pieces(active, occ_target));
+    add(occ && !occ->sizes.empty() ? occ->sizes : orbital_pieces(job, occ_key, active, frozen > 0 ? "correlated occupied orbitals" : "occupied orbitals"));
   }
   result.n_occupied = static_cast<std::int32_t>(result.sizes.size());
   if (virt && !virt->sizes.empty()) check_total(virt->sizes, n - occupied, virt_key, "virtual orbitals of this spin");
-  add(virt && !virt->sizes.empty() ? virt->sizes : equal_pieces(n - occupied, virt ? virt->target : 20));
+  add(virt && !virt->sizes.empty() ? virt->sizes : orbital_pieces(job, virt_key, n - occupied, "virtual orbitals"));
   return result;
 }
 
@@ -139,7 +161,7 @@ void derive_from_molecule(Job& job) {
   const Molecule& m = job.data.molecule;
   std::int32_t n = m.n_basis();
   const SegmentRequest* ao = request(job, "ao");
-  Sizes ao_sizes = ao && !ao->sizes.empty() ? ao->sizes : shell_pieces(m, ao ? ao->target : 20);
+  Sizes ao_sizes = ao && !ao->sizes.empty() ? ao->sizes : cut(job, "ao", n, "basis functions", [&](std::int32_t target) { return shell_pieces(m, target); });
   check_total(ao_sizes, n, "ao", "basis functions");
   check_shells(ao_sizes, m);
   job.data.segments[IndexKind::ao] = ao_sizes;
@@ -152,9 +174,11 @@ void derive_from_molecule(Job& job) {
     throw SialError(fmt::format("`frozen_core` freezes {} orbitals, and only {} are occupied in both spins", frozen, n_beta), "freeze fewer, or write frozen_core = false");
   OrbitalSegments alpha = orbital_segments(job, "moa", "occ", "virt", frozen, n_alpha, n);
   // Without a word about beta, a closed shell's beta orbitals are cut as its alpha ones.
+  const std::size_t choices = job.segment_choices.size();
   bool own_beta = n_beta != n_alpha || request(job, "mob") || request(job, "beta_occ") || request(job, "beta_virt");
   OrbitalSegments beta = own_beta ? orbital_segments(job, "mob", "beta_occ", "beta_virt", frozen, n_beta, n) : alpha;
   OrbitalSegments mo = request(job, "mo") ? orbital_segments(job, "mo", "occ", "virt", frozen, n_alpha, n) : alpha;
+  if (!own_beta) job.segment_choices.resize(choices);  // said once
   job.data.segments[IndexKind::moa] = alpha.sizes;
   job.data.segments[IndexKind::mob] = beta.sizes;
   job.data.segments[IndexKind::mo] = mo.sizes;
@@ -203,6 +227,7 @@ void check_ao_segments(const Sizes& sizes, const Molecule& molecule) {
 }
 
 void derive_job_data(Job& job) {
+  job.segment_choices.clear();
   for (auto [name, value] : {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 6}, {"cc_iter", 50}, {"eom_roots", 0}, {"nfrags", 0}})
     set_int(job, name, value);
   std::int32_t roots = job.data.ints.at("eom_roots");

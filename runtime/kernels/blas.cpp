@@ -197,6 +197,15 @@ class BlasKernels final : public Kernels {
     contract(op, best_layout(space), m, n, k);
   }
 
+  std::array<std::int64_t, 3> workspace(const BlockOp& op) const override {
+    if (!op.has_b) return {};
+    const LoopSpace space = resolve(op);
+    const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
+    if (m == 0 || n == 0 || k == 0 || (m == 1 && n == 1)) return {};
+    const Layout layout = best_layout(space);
+    return {layout.a.usable ? 0 : m * k, layout.b.usable ? 0 : k * n, layout.d.usable ? 0 : m * n};
+  }
+
   double dot(const ConstView& a, const ConstView& b) override { return inner(a.data, b.data, resolve_dot(a, b)); }
 
  private:

@@ -56,6 +56,8 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual const char* name() const = 0;
   virtual void run(const BlockOp& op) = 0;
+  /// The pieces of workspace that run() takes at once, in elements; data pointers are not looked at, only whether they are null.
+  virtual std::array<std::int64_t, 3> workspace(const BlockOp& /*op*/) const { return {}; }
   /// Full contraction: sum over all positions of a * b, labels matched by name (permuted operands allowed).
   virtual double dot(const ConstView& a, const ConstView& b) = 0;
 };

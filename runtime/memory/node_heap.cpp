@@ -5,6 +5,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/memory/out_of_memory.h"
 
 namespace sial {
 
@@ -22,6 +23,10 @@ std::string readable(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+std::uint64_t NodeHeap::chunk_bytes(std::int64_t doubles) {
+  return std::max(smallest_chunk, sizeof(Chunk) + round_up(static_cast<std::uint64_t>(doubles) * 8, 64));
+}
 
 std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena) {
   return round_up(sizeof(Arena) * static_cast<std::size_t>(arenas), page) + static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) + page;
@@ -99,6 +104,41 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
   return nullptr;
 }
 
+namespace {
+
+void raise(std::atomic<std::int64_t>& mark, std::int64_t to) {
+  std::int64_t high = mark.load(std::memory_order_relaxed);
+  while (to > high && !mark.compare_exchange_weak(high, to, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+// `owner`: the arena of the rank that asked, not necessarily the chunk's.
+void NodeHeap::count(Chunk* c, int owner, bool shared) {
+  const auto bytes = static_cast<std::int64_t>(c->bytes);
+  Arena& a = arena(owner);
+  c->shared = shared ? 1 : 0;
+  c->owner = owner;
+  if (shared) {
+    Arena& node = arena(0);
+    raise(node.shared_high_water[a.phase.load(std::memory_order_relaxed)], node.shared_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  } else {
+    raise(a.own_high_water, a.own_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  }
+}
+
+PhasePeak NodeHeap::close_phase(int own, bool first) {
+  Arena& a = arena(own);
+  Arena& node = arena(0);
+  PhasePeak peak{a.own_high_water.exchange(a.own_in_use.load(std::memory_order_relaxed), std::memory_order_relaxed), 0};
+  const std::uint32_t phase = a.phase.load(std::memory_order_relaxed);
+  if (first) peak.shared = node.shared_high_water[phase].exchange(0, std::memory_order_relaxed);
+  a.phase.store(phase ^ 1, std::memory_order_relaxed);
+  raise(node.shared_high_water[phase ^ 1], node.shared_in_use.load(std::memory_order_relaxed));
+  return peak;
+}
+
 bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason) {
   const std::uint64_t step = std::clamp(a.committed / 4, commit_step_least, commit_step_most);
   for (const std::uint64_t wanted : {std::max(end, a.committed + step), end}) {
@@ -173,30 +213,30 @@ Chunk* NodeHeap::take(int index, std::uint64_t bytes, std::string* reason) {
   return c;
 }
 
-Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason) {
+Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason, bool shared) {
   SIAL_CHECK(doubles >= 0 && own >= 0 && own < arenas_, "{} doubles from arena {}", doubles, own);
-  const std::uint64_t bytes = std::max(smallest_chunk, sizeof(Chunk) + round_up(static_cast<std::uint64_t>(doubles) * 8, 64));
+  const std::uint64_t bytes = chunk_bytes(doubles);
   for (int i = 0; i < arenas_; ++i) {
     if (Chunk* c = take((own + i) % arenas_, bytes, reason)) {
       c->references.store(1, std::memory_order_relaxed);
       c->doubles = doubles;
       c->next = 0;
+      count(c, own, shared);
       return c;
     }
   }
   return nullptr;
 }
 
-Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std::string()>& what) {
+Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std::string()>& what, bool shared) {
   std::string reason;
   do {
-    if (Chunk* c = try_allocate(own, doubles, &reason)) return c;
+    if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
   } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
-  throw WorldError(fmt::format("out of memory for {}: {} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}", what(),
-                               readable(static_cast<std::uint64_t>(doubles) * 8), arenas_, arenas_ == 1 ? "" : "s", readable(budget()),
-                               readable(bytes_per_arena_), readable(static_cast<std::uint64_t>(bytes_in_use())),
-                               reason.empty() ? "" : "; " + reason),
-                   "give each rank more with `--memory`, use more ranks or nodes, or delete arrays that are no longer needed");
+  throw OutOfMemory(what(), fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}",
+                                        readable(static_cast<std::uint64_t>(doubles) * 8), arenas_, arenas_ == 1 ? "" : "s", readable(budget()),
+                                        readable(bytes_per_arena_), readable(static_cast<std::uint64_t>(bytes_in_use())),
+                                        reason.empty() ? "" : "; " + reason));
 }
 
 void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
@@ -204,6 +244,7 @@ void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
   const int index = static_cast<int>(c->arena);
   Arena& a = arena(index);
   a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+  (c->shared ? arena(0).shared_in_use : arena(c->owner).own_in_use).fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
   if (index == own && a.lock.try_lock()) {
     push(a, c);
     a.freed_since_merge += c->bytes;

@@ -25,6 +25,8 @@ struct alignas(64) Chunk {
   std::atomic<std::uint32_t> references;
   std::uint32_t free;  // 1 while in a free list of its arena
   std::uint32_t arena;
+  std::uint32_t shared;  // 1: counted as the node's, else as the own of the rank of arena `owner`
+  std::int32_t owner;
   std::int32_t rank;
   std::uint64_t sequence;
   double scalar;
@@ -35,6 +37,9 @@ struct alignas(64) Chunk {
 };
 static_assert(sizeof(Chunk) == 64);
 
+/// What one phase (the time between two barriers) needed at most.
+struct PhasePeak { std::int64_t own = 0, shared = 0; };
+
 struct HeapHooks {
   std::function<void(std::size_t offset, std::size_t bytes)> commit;  // may throw WorldError
   std::function<void()> pause;                                         // waiting for another rank
@@ -44,6 +49,9 @@ struct HeapHooks {
 
 class NodeHeap {
  public:
+  /// Bytes that a chunk for `doubles` doubles takes.
+  static std::uint64_t chunk_bytes(std::int64_t doubles);
+
   /// Bytes of `arenas` arenas of `bytes_per_arena`, bookkeeping included.
   static std::size_t bytes_needed(int arenas, std::size_t bytes_per_arena);
 
@@ -52,9 +60,9 @@ class NodeHeap {
 
   /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null when no
   /// arena has room; `reason` is then set if the system refused to commit memory.
-  Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr);
+  Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false);
   /// The same, after reclaiming if need be; throws WorldError naming `what`, the bytes and the budget instead of returning null.
-  Chunk* allocate(int arena, std::int64_t doubles, const std::function<std::string()>& what);
+  Chunk* allocate(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared = false);
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
@@ -69,6 +77,9 @@ class NodeHeap {
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
   std::int64_t bytes_in_use() const;  // all arenas
+  /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`). For a
+  /// rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
+  PhasePeak close_phase(int arena, bool first);
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
   /// Marks a chunk as the heap user's own bookkeeping: not counted as in use.
   void not_counted(const Chunk* c);
@@ -82,8 +93,13 @@ class NodeHeap {
     std::uint64_t freed_since_merge;      // bytes
     std::uint64_t top, committed;         // bytes from the arena's start
     std::atomic<std::int64_t> requests, hits, in_use, high_water, uncounted;
+    std::atomic<std::int64_t> own_in_use, own_high_water;  // of chunks that are not shared; the latter of the present phase
+    std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
+    // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
+    alignas(64) std::atomic<std::int64_t> shared_in_use;
+    std::array<std::atomic<std::int64_t>, 2> shared_high_water;
   };
   static int class_of(std::uint64_t bytes);
   Arena& arena(int a) const { return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a)); }
@@ -93,6 +109,7 @@ class NodeHeap {
   Chunk* take_listed(Arena& a, std::uint64_t bytes);
   Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
   Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
+  void count(Chunk* c, int owner, bool shared);
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);

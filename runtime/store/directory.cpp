@@ -26,6 +26,10 @@ std::uint64_t block_hash(const BlockIndex& b) {
   return h;
 }
 
+std::size_t home_of_block(std::uint64_t placement, const BlockIndex& block, std::size_t homes) {
+  return homes == 1 ? 0 : (mix_hash(block_hash(block), placement) >> 20) % homes;
+}
+
 std::size_t directory_chains(std::size_t node_bytes) {
   return std::bit_ceil(std::clamp<std::size_t>(node_bytes / 16384, 1024, std::size_t{1} << 24));
 }
@@ -96,7 +100,7 @@ Entry* Directory::new_entry(const BlockKey& key) {
   {
     const SpinGuard guard(h.free_lock, hooks_.pause);
     if (h.free_first == 0) {
-      Chunk* slab = heap_.allocate(own_arena_, entries_per_slab * sizeof(Entry) / 8, [] { return std::string("the block directory"); });
+      Chunk* slab = heap_.allocate(own_arena_, entries_per_slab * sizeof(Entry) / 8, [] { return std::string("the block directory"); }, true);
       heap_.not_counted(slab);
       auto* raw = reinterpret_cast<std::byte*>(slab->data());
       for (std::size_t i = 0; i < entries_per_slab; ++i) {

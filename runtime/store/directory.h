@@ -24,6 +24,9 @@ struct BlockKey {
 
 std::uint64_t block_hash(const BlockIndex& b);
 
+/// Which of `homes` home nodes a block belongs to; `placement` is the number its array had when it was first written.
+std::size_t home_of_block(std::uint64_t placement, const BlockIndex& block, std::size_t homes);
+
 struct alignas(64) Entry {
   // Constant from creation to removal:
   std::uint64_t array;

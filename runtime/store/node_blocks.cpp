@@ -43,7 +43,7 @@ NodeBlocks::NodeBlocks(Transport& transport, NodeHeap& heap, Directory& director
     : transport_(transport), heap_(heap), directory_(directory), config_(config), namer_(std::move(namer)) {}
 
 Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
-  return heap_.allocate(config_.arena, doubles, [this, &key] { return "block " + namer_(key); });
+  return heap_.allocate(config_.arena, doubles, [this, &key] { return "block " + namer_(key); }, true);
 }
 
 void NodeBlocks::replace(Entry& e, Chunk* with) {

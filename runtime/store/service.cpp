@@ -45,7 +45,7 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {
   const RequestHeader request = read_request(header);
   SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements", bytes, request.size);
-  Chunk* c = heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); });
+  Chunk* c = heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
   return {reinterpret_cast<std::byte*>(c->data()), bytes};
 }
 
@@ -56,7 +56,7 @@ Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payloa
     case RequestKind::scale: return blocks_.scale(r.key, r.size, r.value, r.access);
     default: break;
   }
-  Chunk* arrived = r.size == 0 ? heap_->allocate(arena_, 0, [&] { return names_.block(r.key); }) : Chunk::of(payload.data());
+  Chunk* arrived = r.size == 0 ? heap_->allocate(arena_, 0, [&] { return names_.block(r.key); }, true) : Chunk::of(payload.data());
   if (r.kind == RequestKind::put) return blocks_.put_chunk(r.key, arrived, r.access);
   return blocks_.accumulate(r.key, r.size, arrived->data(), arrived, r.access);
 }

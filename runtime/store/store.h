@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/base/shape.h"
-#include "runtime/memory/resource.h"
+#include "runtime/memory/node_heap.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
@@ -96,9 +96,15 @@ class BlockStore {
   /// Whether a block of such an array is still that of the label.
   virtual bool is_as_restored(std::int32_t array, const BlockIndex& block) = 0;
 
+  /// For messages: names and bytes of the remote arrays and saved labels whose blocks lie on this rank's node, and of the
+  /// rank's fetched copies.
+  virtual std::vector<std::pair<std::string, std::int64_t>> memory_held() const = 0;
+
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
   virtual BufferResource& buffers() = 0;
   virtual StoreStats stats() const = 0;
+  /// One entry per barrier and end of program; the shared part on the first rank of each node only.
+  virtual const std::vector<PhasePeak>& phase_peaks() const = 0;
   virtual std::vector<AccessStats> access_stats() const = 0;
 };
 

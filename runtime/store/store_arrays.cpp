@@ -67,6 +67,16 @@ void StoreImpl::advance(std::uint64_t array, std::uint32_t generation) {
   }
 }
 
+// The memory comes free when the last rank gets here. Those that are early would fill the node beyond what the program needs if
+// they went on at once; but they only give way, they do not insist: a rank that never comes is found out at the barrier.
+void StoreImpl::wait_until_freed(std::uint64_t array, std::uint32_t generation) {
+  constexpr int most_looks = 5000;
+  constexpr double most_seconds = 0.05;
+  const double start = transport_.now();
+  for (int look = 0; look < most_looks && directory_->find_shelf(array, generation) && transport_.now() - start < most_seconds; ++look)
+    transport_.pause();
+}
+
 void StoreImpl::erase(std::int32_t id, Place) {
   // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
   for (HeldBlock& h : held_.all())
@@ -74,6 +84,7 @@ void StoreImpl::erase(std::int32_t id, Place) {
   outbox_->complete(id);
   Array& a = array(id);
   advance(number(id), a.generation);
+  wait_until_freed(number(id), a.generation);
   ++a.generation;
   a.restored_from.clear();
   deletions_ = mix_hash(deletions_, static_cast<std::uint64_t>(id) + 1);
@@ -154,6 +165,20 @@ void StoreImpl::drop_labels_except(const std::vector<std::string>& needed) {
 }
 
 // --- bulk access
+
+std::vector<std::pair<std::string, std::int64_t>> StoreImpl::memory_held() const {
+  std::vector<std::pair<std::string, std::int64_t>> held;
+  const auto add = [&](const std::string& what, std::uint64_t number, std::uint32_t generation) {
+    std::int64_t bytes = 0;
+    for (const ListedBlock& b : node_->list(number, generation)) bytes += b.size * 8;
+    if (bytes > 0) held.emplace_back(what, bytes);
+  };
+  for (const Array& a : arrays_)
+    if (!a.info.name.empty()) add(fmt::format("array `{}` on this node", a.info.name), number(a.info.id), a.generation);
+  for (const std::string& label : labels_.names()) add(fmt::format("what was saved as \"{}\" on this node", label), labels_.find(label)->number, labels_.find(label)->generation);
+  if (copied_bytes_ > 0) held.emplace_back("copies of other nodes' blocks", static_cast<std::int64_t>(copied_bytes_));
+  return held;
+}
 
 std::vector<BlockIndex> StoreImpl::share_of_blocks(std::uint64_t array, std::uint32_t generation) const {
   std::vector<BlockIndex> mine;

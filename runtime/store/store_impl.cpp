@@ -71,8 +71,7 @@ StoreImpl::Array& StoreImpl::array(std::int32_t id) {
 
 int StoreImpl::home(std::uint64_t placement, const BlockIndex& block) const {
   const auto& homes = transport_.home_nodes();
-  if (homes.size() == 1) return homes[0];
-  return homes[(mix_hash(block_hash(block), placement) >> 20) % homes.size()];
+  return homes[home_of_block(placement, block, homes.size())];
 }
 
 int StoreImpl::server_of(int node, const BlockIndex& block) const {
@@ -134,6 +133,7 @@ bool StoreImpl::meet(CollectiveKind kind, Place place, bool wants_attention) {
     throw SialError("the workers have not deleted or restored the same arrays, or not in the same order",
                     "delete, destroy and restore_persistent must be executed by all workers: move them out of conditions that differ between workers");
   ++phase_;
+  phase_peaks_.push_back(heap_->close_phase(config_.arena, transport_.node_rank() == 0));
   if (loaders > 0) exchange_new_labels(place);
   return sum >= one_wish;
 }

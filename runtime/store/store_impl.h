@@ -53,8 +53,10 @@ class StoreImpl final : public BlockStore {
   void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) override;
   const std::string& restored_from(std::int32_t id) override { return array(id).restored_from; }
   bool is_as_restored(std::int32_t array, const BlockIndex& block) override;
+  std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
   BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;
+  const std::vector<PhasePeak>& phase_peaks() const override { return phase_peaks_; }
   std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
 
  private:
@@ -105,6 +107,7 @@ class StoreImpl final : public BlockStore {
   /// Tells a server what an array is called.
   void announce(int node, std::uint64_t array, const std::string& array_name);
   void advance(std::uint64_t array, std::uint32_t generation);
+  void wait_until_freed(std::uint64_t array, std::uint32_t generation);
   std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
   std::vector<BlockIndex> share_of_blocks(std::uint64_t array, std::uint32_t generation) const;
   /// Empty when there is none.
@@ -148,6 +151,7 @@ class StoreImpl final : public BlockStore {
   std::vector<std::int32_t> mark_order_;
   std::vector<std::string> new_labels_;    // loaded since the last barrier
   mutable StoreStats stats_;
+  std::vector<PhasePeak> phase_peaks_;
   AccessLog access_log_;
 };
 

@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "runtime/job/hdf5_file.h"
+#include "runtime/job/auto_segments.h"
 #include "runtime/job/job_file.h"
+#include "runtime/job/segments.h"
 #include "runtime/job/molecule.h"
 #include "tests/unit/job/folder.h"
 
@@ -216,4 +218,48 @@ TEST_CASE("arrays from HDF5 keep their memory order") {
   CHECK_THAT(f.error(head + "a = {fil = \"e.h5\"}\n"), Contains("did you mean `file`"));
   f.write("d.h5", "not an HDF5 file at all");
   CHECK_THAT(f.error(head + "a = {file = \"d.h5\"}\n"), Contains("d.h5") && Contains("HDF5"));
+}
+
+TEST_CASE("automatic segments follow the elements, the ranks and the memory") {
+  constexpr std::size_t much = std::size_t{8} << 30;
+  CHECK(automatic_target(20, 1, much).size == 27);       // one segment
+  CHECK(automatic_target(500, 1, much).size == 27);
+  CHECK(automatic_target(1600, 1, much).size == 40);     // 40 pieces
+  CHECK(automatic_target(4000, 1, much).size == 50);     // 50 MB
+  const std::int32_t shared = automatic_target(100, 16, much).size;
+  CHECK(shared * 12 >= 100);                             // 12 pieces make 78 pairs: more than four for each rank
+  CHECK(shared < 10);
+  CHECK(automatic_target(5, 64, much).size == 4);        // but no crumbs
+  const std::int32_t small = automatic_target(500, 1, std::size_t{40} << 20).size;
+  CHECK(8.0 * 12 * small * small * small * small <= 10.0 * (1 << 20));
+  CHECK(small > 15);
+}
+
+TEST_CASE("automatic segments: said once per range, overridden by kind, the same for everybody") {
+  JobFolder f;
+  Job job = f.read(f.molecule("basis = \"cc-pvdz\"\n"));
+  CHECK(job.data.segments[IndexKind::ao] == std::vector<std::int32_t>{24});
+  REQUIRE(job.segment_choices.size() == 3);
+  CHECK(job.segment_choices[0].find("segments ao = auto: 24 basis functions in 1 of 24, for the size of blocks; ") == 0);
+  CHECK(job.segment_choices[1].find("segments occ = auto: 5 occupied orbitals") == 0);
+  job.ranks = 4;
+  derive_job_data(job);
+  const auto ao = job.data.segments[IndexKind::ao];
+  CHECK(ao.size() >= 3);
+  CHECK(job.segment_choices[0].find("to share the work") != std::string::npos);
+  Job again = f.read(f.molecule("basis = \"cc-pvdz\"\n[segments]\nao = \"auto\"\n"));
+  again.ranks = 4;
+  derive_job_data(again);
+  CHECK(again.data.segments == job.data.segments);
+  apply_segments(job, "virt_target=7");
+  CHECK(job.data.segments[IndexKind::moa].back() <= 7);
+  CHECK(job.segment_choices.size() == 2);
+  apply_segments(job, "occ=2,3");
+  CHECK(job.segment_choices.size() == 1);
+  apply_segments(job, "occ=auto");
+  CHECK(job.segment_choices.size() == 2);
+  apply_segments(job, "auto");
+  CHECK(job.segment_choices.size() == 3);
+  CHECK_THROWS_AS(apply_segments(job, "ao_target=3,4"), SialError);
+  CHECK_THROWS_AS(apply_segments(job, "autos"), SialError);
 }

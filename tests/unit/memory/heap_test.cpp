@@ -191,3 +191,28 @@ TEST_CASE("several threads allocate and free each other's chunks") {
     if (m.load()) h.heap.drop_reference(m.load(), 0);
   CHECK(h.heap.bytes_in_use() == 0);
 }
+
+TEST_CASE("a phase is charged with each rank's own memory and the node's shared one, apart") {
+  Heap h(2, 4 * mib);
+  const auto bytes = [](std::int64_t doubles) { return static_cast<std::int64_t>(NodeHeap::chunk_bytes(doubles)); };
+  const auto what = [] { return std::string("a block"); };
+  Chunk* own = h.heap.allocate(0, 1000, what);
+  Chunk* passing = h.heap.allocate(0, 5000, what);
+  h.heap.drop_reference(passing, 0);
+  Chunk* block = h.heap.allocate(1, 3000, what, true);
+  PhasePeak first = h.heap.close_phase(0, true), second = h.heap.close_phase(1, false);
+  // The classes of the heap may hand out a little more than was asked for.
+  CHECK(first.own == bytes(1000) + bytes(5000));
+  CHECK(first.shared == bytes(3000));
+  CHECK(second.own == 0);
+  CHECK(second.shared == 0);
+  h.heap.drop_reference(block, 0);
+  first = h.heap.close_phase(0, true);
+  CHECK(first.own == bytes(1000));    // what lives on counts in each phase
+  CHECK(first.shared == bytes(3000));
+  first = h.heap.close_phase(0, true);
+  CHECK(first.shared == 0);
+  h.heap.drop_reference(own, 1);      // whoever drops it, it was rank 0's
+  h.heap.close_phase(0, true);
+  CHECK(h.heap.close_phase(0, true).own == 0);
+}

@@ -1,0 +1,12 @@
+#pragma once
+// Amounts of memory for people.
+
+#include <cstdint>
+#include <string>
+
+namespace sial {
+
+/// "512 B", "1.50 GB": three digits, powers of 1000 as `--memory` reads them.
+std::string bytes_text(std::int64_t bytes);
+
+}  // namespace sial

@@ -1,0 +1,19 @@
+#pragma once
+// Segment sizes where the user left them to us: from the number of elements, the ranks and the memory of a job, and nothing
+// else, so that every rank finds the same.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sial {
+
+struct AutoTarget {
+  std::int32_t size = 0;  // elements per segment, about
+  const char* why = "";   // what decided
+};
+
+/// For a range of `n` functions or orbitals.
+AutoTarget automatic_target(std::int32_t n, int ranks, std::size_t memory_per_rank);
+
+}  // namespace sial

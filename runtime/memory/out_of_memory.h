@@ -1,0 +1,22 @@
+#pragma once
+// The error of a heap that has no room. Thrown by the heap, completed by the interpreter.
+
+#include <string>
+
+#include "runtime/base/error.h"
+
+namespace sial {
+
+/// A block does not fit. `wanted` says what it was for, `situation` who may use and uses how much; whoever knows more (the
+/// interpreter: which array, what holds the memory) throws it anew.
+class OutOfMemory : public WorldError {
+ public:
+  OutOfMemory(std::string wanted, std::string situation, std::string where = {});
+  const std::string& wanted() const { return wanted_; }
+  const std::string& situation() const { return situation_; }
+
+ private:
+  std::string wanted_, situation_;
+};
+
+}  // namespace sial

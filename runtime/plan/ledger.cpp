@@ -1,0 +1,157 @@
+#include "runtime/plan/ledger.h"
+
+#include <algorithm>
+
+#include "runtime/memory/node_heap.h"
+#include "runtime/store/directory.h"
+
+namespace sial {
+
+namespace {
+
+constexpr std::int64_t entries_per_slab = 64;
+
+}  // namespace
+
+std::int64_t Ledger::Node::directory() const {
+  const std::int64_t slabs = (most_entries + entries_per_slab - 1) / entries_per_slab;
+  return slabs * static_cast<std::int64_t>(NodeHeap::chunk_bytes(entries_per_slab * static_cast<std::int64_t>(sizeof(Entry)) / 8));
+}
+
+Ledger::Ledger(const PlanSetting& setting) : setting_(setting) {
+  const int per_node = setting.ranks_per_node > 0 ? setting.ranks_per_node : setting.ranks;
+  for (int left = setting.ranks; left > 0; left -= per_node) nodes_.push_back({std::min(left, per_node), true});
+  for (int s = 0; s < setting.servers; ++s) nodes_.push_back({1, false});
+  for (int n = 0; n < nodes(); ++n)
+    if (setting.servers == 0 || !nodes_[n].workers) homes_.push_back(n);
+  begin_program();
+}
+
+int Ledger::home(std::uint64_t placement, const BlockIndex& block) const {
+  return homes_[home_of_block(placement, block, homes_.size())];
+}
+
+int Ledger::item(const std::string& name, const std::string& kind, bool remote) {
+  rows_.push_back({{name, kind, remote, 0, 0}, 0, 0});
+  return static_cast<int>(rows_.size()) - 1;
+}
+
+void Ledger::begin_program() {
+  rows_.clear();
+  workspace_ = item("workspace of statements", "", false);
+  fetched_ = item("copies of other nodes' blocks", "", false);
+  peak_ = least_ = floor_ = 0;
+  peak_pc_ = 0;
+  phase_least_ = phase_full_ = 0;
+  for (Node& n : nodes_) n.most_remote = n.remote;
+  note();
+}
+
+ProgramNeed Ledger::end_program(const std::string& name) {
+  ProgramNeed need;
+  need.program = name;
+  std::int64_t directory = 0;
+  for (const Node& n : nodes_) directory += n.directory();
+  rows_.push_back({{"directory of blocks", "", true, 0, directory}, 0, 0});
+  for (const Row& row : rows_)
+    if (row.item.bytes > 0) need.items.push_back(row.item);
+  need.peak = peak_;
+  need.least = least_;
+  return need;
+}
+
+void Ledger::count(Row& row, std::int64_t blocks, std::int64_t bytes) {
+  row.blocks += blocks;
+  row.bytes += bytes;
+  row.item.blocks = std::max(row.item.blocks, row.blocks);
+  row.item.bytes = std::max(row.item.bytes, row.bytes);
+}
+
+void Ledger::take(int item, std::int64_t bytes) {
+  count(rows_[item], 1, bytes);
+  firm_ += bytes;
+  note();
+}
+
+void Ledger::give(int item, std::int64_t bytes) {
+  count(rows_[item], -1, -bytes);
+  firm_ -= bytes;
+}
+
+void Ledger::spike(std::int64_t bytes) {
+  if (bytes == 0) return;
+  MemoryItem& item = rows_[workspace_].item;
+  item.bytes = std::max(item.bytes, bytes);
+  note(bytes);
+}
+
+void Ledger::fetch(std::int64_t bytes) {
+  cache_ += bytes;
+  largest_copy_ = std::max(largest_copy_, bytes);
+  note();
+  MemoryItem& item = rows_[fetched_].item;
+  item.bytes = std::max(item.bytes, kept_copies(firm_));
+}
+
+void Ledger::take_remote(int item, int node, std::int64_t bytes) {
+  count(rows_[item], 1, bytes);
+  nodes_[node].remote += bytes;
+  if (nodes_[node].remote > nodes_[node].most_remote) {
+    nodes_[node].most_remote = nodes_[node].remote;
+    phase_pc_ = pc_;
+  }
+}
+
+void Ledger::give_remote(int item, int node, std::int64_t bytes) {
+  count(rows_[item], -1, -bytes);
+  nodes_[node].remote -= bytes;
+}
+
+void Ledger::entries(int node, std::int64_t n) {
+  Node& home = nodes_[node];
+  home.entries += n;
+  home.most_entries = std::max(home.most_entries, home.entries);
+}
+
+/// What an allocation may not reclaim: copies that a statement may be working on.
+std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * largest_copy_); }
+
+/// Half of a rank's memory, and what leaves a quarter of it free, but in any case the copies touched last.
+std::int64_t Ledger::kept_copies(std::int64_t firm) const {
+  const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
+  const std::int64_t room = std::min(memory / 2, memory / 4 * 3 - firm - nodes_[0].remote / nodes_[0].ranks);
+  return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
+}
+
+void Ledger::note(std::int64_t spike) {
+  const std::int64_t firm = firm_ + spike, least = firm + needed_copies();
+  phase_full_ = std::max(phase_full_, firm + kept_copies(firm));
+  if (least <= phase_least_) return;
+  phase_least_ = least;
+  phase_pc_ = pc_;
+}
+
+void Ledger::end_phase() {
+  floor_ = std::max(floor_, phase_least_);
+  for (Node& n : nodes_) {
+    const std::int64_t shared = (n.most_remote + n.directory()) / n.ranks;
+    peak_ = std::max(peak_, shared + (n.workers ? phase_full_ : 0));
+    const std::int64_t least = shared + (n.workers ? phase_least_ : 0);
+    if (least > least_) {
+      least_ = least;
+      peak_pc_ = phase_pc_;
+    }
+    n.most_remote = n.remote;
+  }
+  phase_least_ = phase_full_ = 0;
+  note();
+}
+
+std::uint64_t Ledger::signature() const {
+  std::uint64_t h = mix_hash(static_cast<std::uint64_t>(firm_), static_cast<std::uint64_t>(cache_));
+  h = mix_hash(h, static_cast<std::uint64_t>(peak_));
+  for (const Row& row : rows_) h = mix_hash(h, mix_hash(static_cast<std::uint64_t>(row.bytes), static_cast<std::uint64_t>(row.blocks)));
+  return h;
+}
+
+}  // namespace sial

@@ -1,0 +1,142 @@
+#include "runtime/plan/memory_plan.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/memory/node_heap.h"
+#include "runtime/plan/walk.h"
+
+namespace sial {
+
+namespace {
+
+/// Labels that `programs` restore: what is kept for them when there is no results file.
+bool restored_by(std::span<const std::shared_ptr<const Module>> programs, const std::string& label) {
+  for (const auto& module : programs)
+    for (const Instruction& in : module->code)
+      if (in.op == Opcode::restore_persistent && module->strings[in.c] == label) return true;
+  return false;
+}
+
+/// What an earlier job's results file holds is there from the start, all blocks of it.
+void load_saved(JobMemory& memory, const SavedArrays& saved) {
+  std::uint64_t placement = std::uint64_t{1} << 63;
+  for (const auto& [name, layout] : saved) {
+    SavedBlocks& label = memory.labels[name];
+    label.content.placement = placement++;
+    label.item = memory.ledger.item("\"" + name + "\"", "saved", true);
+    const int rank = static_cast<int>(layout.extents.size());
+    BlockIndex block;
+    block.rank = rank;
+    std::vector<std::size_t> at(layout.extents.size(), 0);
+    for (bool more = std::all_of(layout.extents.begin(), layout.extents.end(), [](const auto& e) { return !e.empty(); }); more;) {
+      std::int64_t size = 1;
+      std::uint64_t key = 0, stride = 1;
+      for (int d = 0; d < rank; ++d) {
+        size *= layout.extents[d][at[d]];
+        block.segment[d] = layout.first_segment[d] + static_cast<std::int32_t>(at[d]);
+        key += at[d] * stride;
+        stride *= layout.extents[d].size();
+      }
+      RemoteBlocks::Block b;
+      b.bytes = static_cast<std::int64_t>(NodeHeap::chunk_bytes(size));
+      b.node = memory.ledger.home(label.content.placement, block);
+      memory.ledger.add_entries(b.node, 1);
+      memory.ledger.take_remote(label.item, b.node, b.bytes);
+      label.content.blocks.emplace(key, b);
+      int d = 0;
+      for (; d < rank; ++d) {
+        if (++at[d] < layout.extents[d].size()) break;
+        at[d] = 0;
+      }
+      more = d < rank;
+    }
+  }
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved, const PlanSetting& setting) {
+  MemoryPlan plan;
+  JobMemory memory(setting, job);
+  load_saved(memory, saved);
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    memory.ledger.begin_program();
+    plan.programs.push_back(Walk(*programs[i], static_cast<std::int32_t>(i), memory).run());
+    plan.floor = std::max(plan.floor, memory.ledger.floor());
+    const ProgramNeed& need = plan.programs.back();
+    plan.peak = std::max(plan.peak, need.peak);
+    plan.least = std::max(plan.least, need.least);
+    plan.exact &= need.exact;
+    if (setting.keep_saved) continue;
+    for (auto label = memory.labels.begin(); label != memory.labels.end();) {
+      if (restored_by(programs.subspan(i + 1), label->first)) {
+        ++label;
+        continue;
+      }
+      for (const auto& [key, block] : label->second.content.blocks) {
+        memory.ledger.give_remote(label->second.item, block.node, block.bytes);
+        memory.ledger.remove_entries(block.node, 1);
+      }
+      label = memory.labels.erase(label);
+    }
+  }
+  return plan;
+}
+
+int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved, PlanSetting setting,
+                 const MemoryPlan& plan) {
+  const auto budget = static_cast<std::int64_t>(setting.memory_per_rank);
+  constexpr int most = 1 << 20;
+  const auto next_guess = [&](const MemoryPlan& p, int ranks) -> int {
+    // What is shared spreads over more ranks, the rest does not.
+    const std::int64_t room = budget - p.floor;
+    if (room <= 0) return 0;
+    const double wanted = static_cast<double>(p.least - p.floor) * ranks / static_cast<double>(room);
+    return static_cast<int>(std::min<double>(most, std::max<double>(wanted + 0.999, ranks + 1)));
+  };
+  MemoryPlan now = plan;
+  for (int tries = 0; tries < 12; ++tries) {
+    if (now.fits(setting.memory_per_rank)) return setting.ranks;
+    const int guess = next_guess(now, setting.ranks);
+    if (guess == 0 || guess >= most) return 0;
+    setting.ranks = guess;
+    now = plan_memory(programs, job, saved, setting);
+  }
+  return 0;
+}
+
+void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out) {
+  const int per_node = setting.ranks_per_node > 0 ? std::min(setting.ranks_per_node, setting.ranks) : setting.ranks;
+  const int nodes = (setting.ranks + per_node - 1) / per_node;
+  const auto plural = [](std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"), plural(nodes, "node"),
+                     setting.servers > 0 ? " and " + plural(setting.servers, "server") : "", bytes_text(static_cast<std::int64_t>(setting.memory_per_rank)));
+  const int owners = setting.servers > 0 ? setting.servers : setting.ranks;
+  for (const ProgramNeed& program : plan.programs) {
+    out << fmt::format("program {}\n  {:<34} {:<16} {:>9} {:>10} {:>10}\n", program.program, "array", "kind", "blocks", "all ranks", "per rank");
+    std::vector<MemoryItem> items = program.items;
+    const auto per_rank = [&](const MemoryItem& i) { return i.remote ? i.bytes / owners : i.bytes; };
+    std::stable_sort(items.begin(), items.end(), [&](const MemoryItem& a, const MemoryItem& b) { return per_rank(a) > per_rank(b); });
+    for (const MemoryItem& i : items)
+      out << fmt::format("  {:<34} {:<16} {:>9} {:>10} {:>10}\n", i.name, i.kind, i.blocks > 0 ? fmt::to_string(i.blocks) : "",
+                         bytes_text(i.remote ? i.bytes : i.bytes * setting.ranks), bytes_text(per_rank(i)));
+    out << fmt::format("  peak {} per rank, reached at {}\n", bytes_text(program.least), program.place);
+    if (program.peak > program.least) out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n", bytes_text(program.peak));
+  }
+  if (!plan.exact) out << "the job has too many iterations to follow one by one: loops were taken by their largest segments, an upper bound\n";
+  const std::string needed = bytes_text(plan.least), given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
+  if (plan.fits(setting.memory_per_rank))
+    out << fmt::format("fits: {} of {} per rank\n", needed, given);
+  else if (ranks_that_fit > 0)
+    out << fmt::format("does not fit: {} of {} per rank; needs at least {} of this memory, or --memory {} on {}\n", needed, given,
+                       plural(ranks_that_fit, "rank"), needed, plural(setting.ranks, "rank"));
+  else
+    out << fmt::format("does not fit: {} of {} per rank; no number of ranks helps, since every rank needs {} for itself: use --memory {} or smaller segments\n",
+                       needed, given, bytes_text(plan.floor), needed);
+}
+
+}  // namespace sial

@@ -1,0 +1,72 @@
+#pragma once
+// How much block memory a job will need, computed before it runs: an abstract walk of each program over the ranges that the
+// job gives it, with sizes but without data. Conditions on data count both ways; what every rank does is done once, and remote
+// blocks lie where the store would put them. Numbers are in the terms of the node heap (chunks, not elements), so that they can
+// be compared with what a run measures. Values; nothing here touches a transport or a store.
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/bytecode/module.h"
+#include "runtime/job/job_data.h"
+#include "runtime/job/results.h"
+
+namespace sial {
+
+/// What to plan for.
+struct PlanSetting {
+  int ranks = 1;
+  int ranks_per_node = 0;  // 0: all ranks on one node
+  int servers = 0;         // ranks that only serve, each a node of its own
+  std::size_t memory_per_rank = std::size_t{2} << 30;
+  bool copy = false, deterministic = false;  // as in StoreOptions
+  bool keep_saved = true;                    // a results file keeps everything saved until the end
+  std::string kernels = "blas";
+  std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
+};
+
+/// One array of a program, a label, or something that is not an array (`kind` empty): at its largest.
+struct MemoryItem {
+  std::string name, kind;      // kind: "distributed", "served", "static", "local", "temp", "saved"
+  bool remote = false;         // blocks and bytes are those of all ranks together, else those of one rank
+  std::int64_t blocks = 0, bytes = 0;
+};
+
+struct ProgramNeed {
+  std::string program;
+  std::vector<MemoryItem> items;
+  std::int64_t peak = 0;       // bytes per rank: the fullest node's sum divided by its ranks, fetched copies kept as long as they are
+  std::int64_t least = 0;      // the same with fetched copies given up as early as possible
+  std::string place;           // statement at which `least` is reached, "prog.sialx:12"
+  bool exact = true;           // false: most_steps was reached
+};
+
+struct MemoryPlan {
+  std::vector<ProgramNeed> programs;
+  std::int64_t peak = 0, least = 0;  // of all programs
+  std::int64_t floor = 0;            // part of `least` that more ranks do not lower: what every rank has for itself
+  bool exact = true;
+  bool fits(std::size_t memory_per_rank) const { return least <= static_cast<std::int64_t>(memory_per_rank); }
+};
+
+/// Remote arrays that exist before the first program: label and layout.
+using SavedArrays = std::map<std::string, SavedLayout>;
+
+/// Throws SialError for a program that does not fit the job (missing values, ranges without segments).
+MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
+                       const PlanSetting& setting);
+
+/// The smallest number of ranks (from setting.ranks on) for which the job fits, 0 when no number does.
+int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
+                 PlanSetting setting, const MemoryPlan& plan);
+
+/// The table of --dry-run, verdict included. `ranks_that_fit`: of ranks_needed, not looked at when the plan fits.
+void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out);
+
+}  // namespace sial

@@ -1,0 +1,293 @@
+#include "runtime/plan/walk.h"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+#include "runtime/interp/view_ops.h"
+
+namespace sial {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+bool compare(Relop op, auto a, auto b) {
+  switch (op) {
+    case Relop::lt: return a < b;
+    case Relop::le: return a <= b;
+    case Relop::gt: return a > b;
+    case Relop::ge: return a >= b;
+    case Relop::eq: return a == b;
+    case Relop::ne: return a != b;
+  }
+  return false;
+}
+
+}  // namespace
+
+Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
+    : m_(module),
+      sequence_(sequence),
+      memory_(memory),
+      ledger_(memory.ledger),
+      bound_(bind_program(module, memory.job)),
+      facts_(loop_facts(module, memory.setting.copy || memory.ledger.several_nodes())),
+      index_(module.indices.size()),
+      items_(module.arrays.size(), -1),
+      blocks_(module.arrays.size()),
+      regions_(module.arrays.size()),
+      statics_(module.arrays.size()),
+      remote_(module.arrays.size()),
+      held_(module.arrays.size()) {
+  initial_values(module, memory.job, ints_, reals_);
+  int_known_.assign(ints_.size(), 1);
+  for (std::size_t a = 0; a < remote_.size(); ++a)
+    remote_[a].placement = static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(a);
+}
+
+void Walk::fail(const std::string& message, const std::string& hint) const {
+  const SourcePlace& p = m_.places[at_];
+  throw SialError(message, hint, fmt::format("{}:{}:{}", m_.files.at(p.file), p.line, p.column));
+}
+
+ProgramNeed Walk::run() {
+  for (auto& [label, saved] : memory_.labels) label_item(label, saved);
+  at_ = m_.main_entry;
+  ledger_.at(at_);
+  for (std::size_t a = 0; a < m_.arrays.size(); ++a)
+    if (m_.arrays[a].kind == ArrayKind::static_ && bound_.array_used[a] && bound_.arrays[a].problem.empty())
+      static_memory(static_cast<std::int32_t>(a));
+  pc_ = m_.main_entry;
+  while (!halted_) step();
+  const std::int32_t last = at_;
+  finish();
+  ProgramNeed need = ledger_.end_program(m_.program);
+  const SourcePlace& p = m_.places[ledger_.peak_pc() > 0 ? ledger_.peak_pc() : last];
+  need.place = fmt::format("{}:{}", m_.files.at(p.file), p.line);
+  need.exact = exact_;
+  return need;
+}
+
+void Walk::step() {
+  at_ = pc_++;
+  ledger_.at(at_);
+  --memory_.steps_left;
+  if (!uncertain_.empty()) leave_uncertain();
+  const Instruction& in = m_.code[at_];
+  switch (in.op) {
+    case Opcode::halt: halted_ = true; break;
+    case Opcode::jump:
+      if (uncertain_.empty() || uncertain_.back().skipped_jump != at_) pc_ = in.a;
+      break;
+    case Opcode::jump_unless: jump_unless(in); break;
+    case Opcode::call:
+      if (calls_.size() >= 10000) fail(fmt::format("procedure `{}` is called recursively without end", m_.procs[in.a].name), {});
+      calls_.push_back({pc_, loops_.size()});
+      pc_ = m_.procs[in.a].entry;
+      break;
+    case Opcode::ret: {
+      const CallFrame frame = calls_.back();
+      // A `return` that data decide: the rest of the procedure is walked too.
+      if (!uncertain_.empty() && uncertain_.back().call_depth == calls_.size()) break;
+      calls_.pop_back();
+      while (loops_.size() > frame.loop_depth) leave_loop();
+      pc_ = frame.return_pc;
+      break;
+    }
+    case Opcode::stop:
+      if (uncertain_.empty()) halted_ = true;
+      break;
+    case Opcode::do_begin:
+    case Opcode::sub_begin: begin_do(in); break;
+    case Opcode::do_next:
+    case Opcode::sub_next: next_do(in); break;
+    case Opcode::pardo_begin: begin_pardo(in); break;
+    case Opcode::pardo_next: next_pardo(); break;
+    case Opcode::where:
+      if (int_known_[in.a] && ints_[in.a] == 0) pc_ = m_.loops[in.b].next;
+      break;
+    case Opcode::exit_loop:
+      if (!uncertain_.empty() && uncertain_.back().loop_depth == loops_.size() && uncertain_.back().call_depth == calls_.size()) break;
+      pc_ = m_.loops[loops_.back().loop].end;
+      leave_loop();
+      break;
+    case Opcode::section_end:
+    case Opcode::barrier: barrier(); break;
+    case Opcode::block_fill: write_view(in.a, true); break;
+    case Opcode::block_add_scalar:
+    case Opcode::block_scale: write_view(in.a, false); break;
+    case Opcode::block_copy:
+    case Opcode::block_slice:
+    case Opcode::block_insert:
+    case Opcode::block_scaled_copy: kernel(in.a, true, in.b, -1); break;
+    case Opcode::block_accumulate:
+    case Opcode::block_scaled_accumulate: kernel(in.a, false, in.b, -1); break;
+    case Opcode::block_sum: sum(in); break;
+    case Opcode::block_contract: kernel(in.a, static_cast<SetOp>(in.d) == SetOp::assign, in.b, in.c); break;
+    case Opcode::region_get: write_view(in.a, true); break;
+    case Opcode::allocate:
+      for_each_block(bound_.refs[in.a], [&](const At& at) { own_block(bound_.refs[in.a], at); });
+      break;
+    case Opcode::deallocate:
+      for_each_block(bound_.refs[in.a], [&](const At& at) { free_local(bound_.refs[in.a].array, at.key); });
+      break;
+    case Opcode::allocate_region: allocate_region(m_.regions[in.a]); break;
+    case Opcode::deallocate_region: deallocate_region(m_.regions[in.a]); break;
+    case Opcode::erase_array: erase(in.a); break;
+    case Opcode::get: get(bound_.refs[in.a]); break;
+    case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
+    case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
+    case Opcode::set_persistent:
+      if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);
+      break;
+    case Opcode::restore_persistent:
+      if (in.a == 0) set_real(in.b, unknown);
+      else if (is_remote(m_.arrays[in.b].kind)) restore(in.b, m_.strings[in.c]);
+      else static_memory(in.b);
+      break;
+    case Opcode::collective_sum:
+    case Opcode::assert_same: set_real(in.a, unknown); break;
+    case Opcode::execute: execute(in); break;
+    default:
+      ints(in);
+      reals(in);
+  }
+}
+
+void Walk::ints(const Instruction& in) {
+  const auto known = [&](std::int32_t reg) { return int_known_[reg] != 0; };
+  const auto two = [&](auto f) {
+    std::int32_t result = 0;
+    if (known(in.b) && known(in.c) && !f(ints_[in.b], ints_[in.c], &result)) set_int(in.a, result);
+    else set_int(in.a, {});
+  };
+  switch (in.op) {
+    case Opcode::int_const: set_int(in.a, in.b); break;
+    case Opcode::int_copy: set_int(in.a, known(in.b) ? std::optional(ints_[in.b]) : std::nullopt); break;
+    case Opcode::int_index:
+      set_int(in.a, index_[in.b].known ? std::optional(index_[in.b].value) : std::nullopt);
+      break;
+    case Opcode::int_add: two([](auto x, auto y, auto* r) { return __builtin_add_overflow(x, y, r); }); break;
+    case Opcode::int_sub: two([](auto x, auto y, auto* r) { return __builtin_sub_overflow(x, y, r); }); break;
+    case Opcode::int_mul: two([](auto x, auto y, auto* r) { return __builtin_mul_overflow(x, y, r); }); break;
+    case Opcode::int_div:
+      two([](std::int32_t x, std::int32_t y, std::int32_t* r) {
+        if (y == 0 || (y == -1 && x == std::numeric_limits<std::int32_t>::min())) return true;
+        *r = x / y;
+        return false;
+      });
+      break;
+    case Opcode::int_neg: set_int(in.a, known(in.b) && ints_[in.b] != std::numeric_limits<std::int32_t>::min() ? std::optional(-ints_[in.b]) : std::nullopt); break;
+    case Opcode::int_compare:
+      set_int(in.a, known(in.b) && known(in.c) ? std::optional<std::int32_t>(compare(static_cast<Relop>(in.d), ints_[in.b], ints_[in.c])) : std::nullopt);
+      break;
+    case Opcode::int_round: {
+      const double x = std::nearbyint(reals_[in.b]);
+      set_int(in.a, std::abs(x) < 2147483648.0 ? std::optional(static_cast<std::int32_t>(x)) : std::nullopt);
+      break;
+    }
+    default: break;
+  }
+}
+
+void Walk::reals(const Instruction& in) {
+  switch (in.op) {
+    case Opcode::real_const: set_real(in.a, m_.reals[in.b]); break;
+    case Opcode::real_copy: set_real(in.a, reals_[in.b]); break;
+    case Opcode::real_add: set_real(in.a, reals_[in.b] + reals_[in.c]); break;
+    case Opcode::real_sub: set_real(in.a, reals_[in.b] - reals_[in.c]); break;
+    case Opcode::real_mul: set_real(in.a, reals_[in.b] * reals_[in.c]); break;
+    case Opcode::real_div: set_real(in.a, reals_[in.c] != 0.0 ? reals_[in.b] / reals_[in.c] : unknown); break;
+    case Opcode::real_pow: set_real(in.a, std::pow(reals_[in.b], reals_[in.c])); break;
+    case Opcode::real_neg: set_real(in.a, -reals_[in.b]); break;
+    case Opcode::real_sqrt: set_real(in.a, reals_[in.b] >= 0.0 ? std::sqrt(reals_[in.b]) : unknown); break;
+    case Opcode::real_compare: {
+      const double a = reals_[in.b], b = reals_[in.c];
+      set_int(in.a, std::isnan(a) || std::isnan(b) ? std::nullopt : std::optional<std::int32_t>(compare(static_cast<Relop>(in.d), a, b)));
+      break;
+    }
+    case Opcode::real_from_int: set_real(in.a, int_known_[in.b] ? ints_[in.b] : unknown); break;
+    case Opcode::real_element:
+    case Opcode::real_contract: set_real(in.a, unknown); break;
+    default: break;
+  }
+}
+
+/// Arguments that are parts of larger arrays travel through scratch copies, all of them at once.
+void Walk::execute(const Instruction& in) {
+  const std::string& letters = m_.specials[in.a].signature;
+  std::int64_t scratch = 0;
+  for (std::int32_t i = 0; i < in.c; ++i) {
+    const ArgRow& arg = m_.args[in.b + i];
+    const char letter = static_cast<std::size_t>(i) < letters.size() ? letters[i] : 'r';
+    std::optional<MutableView> view;
+    switch (arg.kind) {
+      case ArgKind::scalar:
+        if (letter != 'r') set_real(arg.id, unknown);
+        break;
+      case ArgKind::array:
+        if (m_.arrays[arg.id].kind == ArrayKind::static_) static_memory(arg.id);
+        break;
+      case ArgKind::block: view = letter == 'r' ? read_view(arg.id) : write_view(arg.id, letter == 'w'); break;
+      case ArgKind::region: {
+        std::array<std::int32_t, max_rank> lo{}, hi{};
+        if (region_bounds(m_.regions[arg.id], lo, hi)) view = region_part(m_.regions[arg.id].array, lo, hi);
+        break;
+      }
+      default: break;
+    }
+    if (view && !is_dense(*view)) scratch += pieces_bytes(view_size(*view));
+  }
+  ledger_.spike(scratch);
+}
+
+void Walk::finish() {
+  for (const auto& [array, label] : marked_)
+    if (m_.arrays[array].kind == ArrayKind::static_) static_memory(array);
+  loops_.clear();
+  free_temps(0);
+  barrier();
+  save_marked();
+  for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
+    const auto id = static_cast<std::int32_t>(a);
+    if (is_remote(m_.arrays[a].kind)) erase(id);
+    while (!blocks_[a].empty()) free_local(id, blocks_[a].begin()->first);
+    for (const Region& r : regions_[a]) ledger_.give(items_[a], r.memory.bytes);
+    if (statics_[a].address) ledger_.give(items_[a], statics_[a].bytes);
+  }
+}
+
+/// The blocks of a marked array become the label's; what the label held is dropped, unless the array still shares it.
+void Walk::save_marked() {
+  for (const auto& [array, name] : marked_) {
+    if (!is_remote(m_.arrays[array].kind)) continue;
+    RemoteBlocks& from = remote_[array];
+    SavedBlocks& label = memory_.labels[name];
+    if (label.item < 0) label_item(name, label);
+    std::vector<std::int64_t> shared(static_cast<std::size_t>(ledger_.nodes()));
+    for (auto& [key, block] : label.content.blocks) {
+      const auto kept = from.restored_from == name ? from.blocks.find(key) : from.blocks.end();
+      if (kept != from.blocks.end() && kept->second.shared) continue;
+      ledger_.give_remote(label.item, block.node, block.bytes);
+    }
+    for (auto& [key, block] : from.blocks) {
+      if (!block.shared) {
+        ledger_.carry(item_of(array), -1, -block.bytes);
+        ledger_.carry(label.item, 1, block.bytes);
+      } else if (from.restored_from != name) {
+        ledger_.take_remote(label.item, block.node, block.bytes);  // two labels that share a block count it twice
+      }
+      block.shared = block.read = false;
+    }
+    label.content.blocks = std::move(from.blocks);
+    label.content.placement = from.placement;
+    label.content.restored_from.clear();
+    from.blocks.clear();
+  }
+  marked_.clear();
+}
+
+}  // namespace sial

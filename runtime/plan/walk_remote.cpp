@@ -1,0 +1,145 @@
+// Remote arrays in the abstract walk: where puts place blocks, what fetches and private copies leave behind until the barrier.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/interp/view_ops.h"
+#include "runtime/plan/walk.h"
+
+namespace sial {
+
+namespace {
+
+/// Messages under way at once, in blocks: the sender's copy and the receiver's.
+constexpr std::int64_t blocks_under_way = 2;
+
+}  // namespace
+
+int Walk::label_item(const std::string& label, SavedBlocks& saved) {
+  saved.item = ledger_.item("\"" + label + "\"", "saved", true);
+  for (const auto& [key, block] : saved.content.blocks) ledger_.carry(saved.item, 1, block.bytes);
+  return saved.item;
+}
+
+void Walk::get(const RefPlan& ref) {
+  for_each_block(ref, [&](const At& at) {
+    RemoteBlocks& array = remote_[ref.array];
+    const auto found = array.blocks.find(at.key);
+    const int node = found != array.blocks.end() ? found->second.node : ledger_.home(array.placement, at.block);
+    if (found != array.blocks.end() && node == 0 && !memory_.setting.copy && !found->second.read) {
+      found->second.read = true;
+      read_blocks_.emplace_back(ref.array, at.key);
+    }
+    if ((node == 0 && !memory_.setting.copy) || !pardo_.mine) return;
+    Held& held = held_[ref.array][at.key];
+    if (held.fetched > 0) return;
+    held.fetched = pieces_bytes(at.size);
+    ledger_.fetch(held.fetched);
+  });
+}
+
+double* Walk::private_copy(std::int32_t array, const At& at) {
+  if (!pardo_.mine) return nullptr;
+  Held& held = held_[array][at.key];
+  if (!held.own.address) {
+    if (copies_item_ < 0) copies_item_ = ledger_.item("private copies of remote blocks", "", false);
+    held.own = new_memory(copies_item_, at.size);
+  }
+  return held.own.address;
+}
+
+void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp op) {
+  const RefPlan& ref = bound_.refs[ref_id];
+  std::int64_t packed = 0;
+  if (has_source) {
+    const auto view = read_view(source);
+    if (view && !is_dense(*view)) packed = pieces_bytes(view_size(*view));
+  }
+  for_each_block(ref, [&](const At& at) {
+    put_one(ref.array, at, op == SetOp::add || op == SetOp::subtract, op == SetOp::scale);
+    std::int64_t under_way = 0;
+    if (has_source && ledger_.several_nodes() && ledger_.home(remote_[ref.array].placement, at.block) != 0)
+      under_way = blocks_under_way * pieces_bytes(at.size);
+    ledger_.spike(packed + under_way);
+  });
+}
+
+void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
+  RemoteBlocks& array = remote_[id];
+  auto found = array.blocks.find(at.key);
+  if (found == array.blocks.end()) {
+    if (scales) return;
+    RemoteBlocks::Block block;
+    block.bytes = pieces_bytes(at.size);
+    block.node = ledger_.home(array.placement, at.block);
+    if (array.blocks.empty()) ledger_.add_entries(block.node, 1);  // the generation's own
+    ledger_.add_entries(block.node, 1);
+    ledger_.take_remote(item_of(id), block.node, block.bytes);
+    found = array.blocks.emplace(at.key, block).first;
+  }
+  RemoteBlocks::Block& block = found->second;
+  if (adds && memory_.setting.deterministic) {
+    // Contributions wait for the barrier: one per executing rank.
+    for (int r = 0; r < (pardo_.active && pardo_.shared ? 1 : memory_.setting.ranks); ++r) {
+      ledger_.take_remote(item_of(id), block.node, block.bytes);
+      until_barrier_.push_back({item_of(id), block.node, block.bytes});
+    }
+    return;
+  }
+  if (block.shared) {
+    ledger_.take_remote(item_of(id), block.node, block.bytes);
+    block.shared = false;
+  } else if (block.read) {
+    ledger_.take_remote(item_of(id), block.node, block.bytes);
+    until_barrier_.push_back({item_of(id), block.node, block.bytes});
+  }
+  block.read = false;
+}
+
+void Walk::drop_held(std::int32_t array) {
+  for (const auto& [key, held] : held_[array])
+    if (held.own.address) ledger_.give(copies_item_, held.own.bytes);
+  held_[array].clear();
+}
+
+void Walk::barrier() {
+  for (std::size_t a = 0; a < held_.size(); ++a) drop_held(static_cast<std::int32_t>(a));
+  ledger_.drop_fetched();
+  ledger_.end_phase();
+  for (const Extra& extra : until_barrier_) ledger_.give_remote(extra.item, extra.node, extra.bytes);
+  until_barrier_.clear();
+  for (const auto& [array, key] : read_blocks_)
+    if (const auto found = remote_[array].blocks.find(key); found != remote_[array].blocks.end()) found->second.read = false;
+  read_blocks_.clear();
+}
+
+void Walk::erase(std::int32_t id) {
+  drop_held(id);
+  RemoteBlocks& array = remote_[id];
+  for (const auto& [key, block] : array.blocks) {
+    ledger_.remove_entries(block.node, 1);
+    if (!block.shared) ledger_.give_remote(item_of(id), block.node, block.bytes);
+  }
+  array.blocks.clear();
+  array.restored_from.clear();
+}
+
+void Walk::restore(std::int32_t id, const std::string& label) {
+  const auto saved = memory_.labels.find(label);
+  if (saved == memory_.labels.end()) {
+    if (uncertain_.empty())
+      fail(fmt::format("no distributed or served array was saved under the label \"{}\"", label), "an earlier program of the job must mark one with set_persistent");
+    return;
+  }
+  erase(id);
+  RemoteBlocks& array = remote_[id];
+  array = saved->second.content;
+  array.restored_from = label;
+  for (auto& [key, block] : array.blocks) {
+    block.shared = true;
+    ledger_.add_entries(block.node, 1);
+  }
+}
+
+}  // namespace sial

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""What --dry-run predicts against what runs measure (memory_high_water of run.json), and what its verdict is worth.
+
+    run_plan.py --bin DIR
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples"
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+# Job, more arguments, layouts (ranks, or NxK on pretended nodes of K).
+CASES = [
+    ("02_matrix_product/job.toml", [], "1 2 4"),
+    ("03_four_index/job.toml", [], "1 2 4"),
+    ("03_four_index/job.toml", ["--segments", "ao=15"], "1 2"),
+    ("03_four_index/job.toml", ["--segments", "ao=2,5,1,4,3"], "1 2 4"),
+    ("04_rhf/job.toml", [], "1 2"),
+    ("04_rhf/job_631gs.toml", [], "1 4"),
+    ("05_mp2/job.toml", [], "1 2 4"),
+    ("05_mp2/job.toml", ["--segments", "occ=2,3", "--segments", "virt=5,6,8"], "1 2 4"),
+    ("05_mp2/job_dimer.toml", ["--deterministic"], "1 2"),
+    ("05_mp2/job_cartesian.toml", ["--results", "none", "--run-json", "run.json"], "1 2"),
+    ("05_mp2/job_cartesian.toml", ["--store", "copy"], "1"),
+    ("09_ccsd/job_321g.toml", [], "1 2"),
+]
+# Between nodes a rank's copies depend on which iterations it happens to draw.
+LOOSE_CASES = [("05_mp2/job.toml", [], "2x1 4x2"), ("04_rhf/job.toml", [], "2x1")]
+DATA_DECIDE = set()
+
+
+class Failure(Exception):
+    pass
+
+
+def size(text):
+    number, unit = text.split()
+    return float(number) * UNITS[unit]
+
+
+def dry_run(binary, arguments):
+    done = subprocess.run([binary, *arguments, "--dry-run"], env=ENV, capture_output=True, text=True, timeout=100)
+    verdict = re.search(r"^(fits|does not fit): ([\d.]+ \w+) of ([\d.]+ \w+) per rank(.*)$", done.stdout, re.M)
+    if not verdict or done.returncode != (0 if verdict[1] == "fits" else 1):
+        raise Failure(f"{arguments}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+    kept = re.findall(r"^  ([\d.]+ \w+) with copies of other nodes' blocks kept", done.stdout, re.M)
+    peak = max([size(verdict[2]), *map(size, kept)])
+    return verdict[1] == "fits", size(verdict[2]), peak, verdict[4], done.stdout
+
+
+def run(binary, arguments, ranks):
+    with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
+        command = [binary, *arguments, "--output-dir", folder]
+        if ranks > 1:
+            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *command]
+        done = subprocess.run(command, env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+        measured = json.loads((pathlib.Path(folder) / "run.json").read_text())["total"]["memory_high_water"] if done.returncode == 0 else 0
+        return done.returncode, measured, done.stderr
+
+
+def compare(binary, job, more, layout, tolerance):
+    ranks, _, per_node = layout.partition("x")
+    arguments = [str(EXAMPLES / job), *more] + (["--ranks-per-node", per_node] if per_node else [])
+    predicted = dry_run(binary, [*arguments, "--ranks", ranks])[2]
+    # On a machine with fewer cores than ranks a rank may lag so far behind that the others do not wait for it to delete.
+    for attempt in range(3):
+        code, measured, errors = run(binary, arguments, int(ranks))
+        if code != 0:
+            raise Failure(f"{job} {more} on {layout}: exit code {code}\n{errors}")
+        if abs(predicted - measured) <= tolerance * measured:
+            break
+    else:
+        raise Failure(f"{job} {more} on {layout}: predicted {predicted:.0f} bytes per rank, measured {measured}")
+    print(f"{job} {' '.join(more)} on {layout}: predicted {predicted:.0f}, measured {measured}, ratio {predicted / measured:.3f}", flush=True)
+
+
+def language_programs():
+    """The programs of the language tests that run to their end: every statement of the language, on small blocks."""
+    for path in sorted((HERE.parent / "lang/run").glob("*.sialx")):
+        text = path.read_text(errors="replace")
+        if path.name.startswith("_") or "expect-error" in text:
+            continue
+        arguments = re.search(r"^#\s*args:\s*(.*)$", text, re.M)
+        yield path, arguments[1].split() if arguments else []
+
+
+def check_language(binary):
+    compared = 0
+    for path, arguments in language_programs():
+        with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
+            command = [binary, str(path), *arguments]
+            done = subprocess.run([*command, "--output-dir", folder, "--run-json", "run.json"], env=ENV, cwd=path.parent, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=100)
+            if done.returncode != 0:
+                continue  # wants more than one rank, or other surroundings
+            measured = json.loads((pathlib.Path(folder) / "run.json").read_text())["total"]["memory_high_water"]
+            plan = subprocess.run([*command, "--dry-run"], env=ENV, cwd=path.parent, capture_output=True, text=True, timeout=100)
+        verdict = re.search(r"^fits: ([\d.]+ \w+) of", plan.stdout, re.M)
+        if not verdict:
+            raise Failure(f"{path.name}: {plan.stdout}\n{plan.stderr}")
+        predicted = size(verdict[1])
+        # What data decide is taken both ways, so less may be used.
+        if not 0.9 * measured <= predicted or (path.stem not in DATA_DECIDE and predicted > 1.1 * measured):
+            raise Failure(f"{path.name}: predicted {predicted:.0f} bytes, measured {measured}")
+        compared += 1
+    if compared < 40:
+        raise Failure(f"only {compared} programs of the language tests were compared")
+    print(f"{compared} programs of the language tests agree")
+
+
+def check_verdict(binary):
+    """A job that does not fit fits on as many ranks as it says; it runs in what was predicted and not in much less."""
+    job = [str(EXAMPLES / "05_mp2/job_dimer.toml")]
+    fits, need, _, _, text = dry_run(binary, [*job, "--ranks", "1"])
+    if not fits or "half" not in text or "distributed" not in text:
+        raise Failure(f"dimer: {text}")
+    fits, _, _, rest, text = dry_run(binary, [*job, "--memory", "0.6MB"])
+    ranks = re.search(r"needs at least (\d+) ranks of this memory", rest)
+    if fits or not ranks:
+        raise Failure(f"0.6 MB: {text}")
+    enough = int(ranks[1])
+    if not dry_run(binary, [*job, "--memory", "0.6MB", "--ranks", str(enough)])[0] or dry_run(binary, [*job, "--memory", "0.6MB", "--ranks", str(enough - 1)])[0]:
+        raise Failure(f"0.6 MB: {enough} ranks are not the smallest number that fits")
+    fits, _, _, rest, text = dry_run(binary, [*job, "--memory", "0.1MB"])
+    if fits or "no number of ranks helps" not in rest:
+        raise Failure(f"0.1 MB: {text}")
+    code, _, errors = run(binary, [*job, "--memory", f"{need * 1.1:.0f}"], 1)
+    if code != 0:
+        raise Failure(f"a tenth more than predicted is not enough: {errors}")
+    code, _, errors = run(binary, [*job, "--memory", f"{need * 0.8:.0f}"], 1)
+    if code != 3 or not all(part in errors for part in ("--dry-run", "mp2.sialx:", "array `half` on this node (", "local `quarter`")):
+        raise Failure(f"four fifths of what was predicted: exit code {code}, {errors}")
+    print("verdicts hold")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    binary = str(parser.parse_args().bin.resolve() / "sialrun")
+    failures = []
+    for cases, tolerance in ((CASES, 0.1), (LOOSE_CASES, 0.3)):
+        for job, more, layouts in cases:
+            for layout in layouts.split():
+                try:
+                    compare(binary, job, more, layout, tolerance)
+                except Failure as failure:
+                    failures.append(str(failure))
+    for check in (check_language, check_verdict):
+        try:
+            check(binary)
+        except Failure as failure:
+            failures.append(str(failure))
+    for failure in failures:
+        print("FAILED", failure)
+    raise SystemExit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
