@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/flow.h"
+#include "compiler/sema/super_table.h"
 
 namespace sial::sema {
 
@@ -18,16 +18,6 @@ namespace {
 // workers to meet the same pardos with the same candidates; a warning needs `surely`.
 using Level = std::uint8_t;
 constexpr Level same = 0, perhaps = 1, surely = 2;
-
-// Super instructions whose results follow from their arguments and the job's data alone.
-constexpr std::array<std::string_view, 41> dependable = {
-    "a4_david_damp_factor", "a4_dscale", "a4_get_init_occupation", "a4_return_occupation", "a4_scf_atom", "check_dconf",
-    "cis_unit_guess", "compute_diis", "compute_dipole_integrals", "compute_int_scratchmem", "compute_integral_batch",
-    "compute_nn_repulsion", "compute_pair_nn", "compute_ubatch1", "compute_ubatch2", "compute_ubatch4", "compute_ubatch6",
-    "compute_ubatch7", "compute_ubatch8", "eigen_calc", "eigen_calc_sqr_inv", "energy_denominator_rhf", "energy_denominator_uhf",
-    "energy_ty_denominator_rhf", "fill_block_cyclic", "fill_block_sequential", "frag_index_range", "gen_eigen_calc",
-    "get_first_block_element", "invert_diagonal", "moi_nn_repulsion", "remove_diagonal", "return_1el_ecpints", "return_diagonal",
-    "return_diagonal_elements", "return_h1", "return_ovl", "return_pairs", "return_sval", "set_frag", "stripi"};
 
 class RankDomain {
  public:
@@ -180,7 +170,7 @@ class RankDomain {
     const Symbol& special = program_.symbol_of(execute.special);
     Level result = perhaps;
     if (special.name == "get_my_rank") result = surely;
-    else if (std::find(dependable.begin(), dependable.end(), special.name) != dependable.end()) result = same;
+    else if (table_signatures(special.name)) result = same;  // those of the table see their arguments and the job's data alone
     const auto item = [&](const ast::Arg& arg) -> std::ptrdiff_t {
       if (const auto* block = std::get_if<ast::Block>(&arg.node)) return static_cast<std::ptrdiff_t>(id(block->array));
       if (const auto* region = std::get_if<ast::Region>(&arg.node)) return static_cast<std::ptrdiff_t>(id(region->array));

@@ -39,6 +39,7 @@ int n
 special get_my_rank w
 special eigen_calc uu
 special mystery w
+special set_ijk_aaa w
 special enable u
 )";
 
@@ -222,6 +223,7 @@ TEST_CASE("a pardo is rank dependent where workers may see it differently") {
       {"pardo i\nx += 1.0\nendpardo i\ny = 0.0\ncollective y += x\nif y > 1.0" + pardo + "endif", false},
       {"pardo i\nx += 1.0\nendpardo i\nassert_same x" + where_x, false},
       {"execute mystery x" + where_x, true},
+      {"execute set_ijk_aaa table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", false},
       {"execute eigen_calc s s\nx = y" + where_x, false},
       {"restore_persistent x \"x\"" + where_x, true},
       {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", true},
