@@ -46,6 +46,8 @@ def check_counts(total, name):
     expect(0 <= total["blocked_accesses"] <= total["accesses"], f"{name}: blocked_accesses {total['blocked_accesses']}")
     expect(total["buffer_requests"] > 0 and 0 < total["buffer_cache_hits"] < total["buffer_requests"], f"{name}: buffers")
     expect(total["buffer_bytes_high_water"] >= 8 * max(EXTENTS) ** 2, f"{name}: buffer_bytes_high_water")
+    # two remote arrays in all; a rank has its share of them and a temp
+    expect(total["memory_high_water"] >= 2 * BYTES / (4 if name == "four nodes" else 3), f"{name}: memory_high_water {total['memory_high_water']}")
 
 
 def check_times(statistics, name):
