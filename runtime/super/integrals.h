@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "runtime/job/job_data.h"
+#include "runtime/super/function_range.h"
 
 namespace sial {
-
-/// Basis functions [first, first + count).
-struct FunctionRange { std::int64_t first = 0, count = 0; bool operator==(const FunctionRange&) const = default; };
 
 class AoIntegrals {
  public:

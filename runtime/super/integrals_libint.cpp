@@ -15,8 +15,11 @@
 namespace sial {
 namespace {
 
-constexpr double primitive_precision = 1e-15;  // of an integral, per primitive quartet
+// An integral is taken as zero when its Schwarz bound is below the first, and lacks at most the second by leaving out primitives.
 constexpr double schwarz_threshold = 1e-12;
+constexpr double primitive_precision = 1e-14;
+// Primitives of one pair are dropped only where no other pair could make up for their smallness.
+constexpr double pair_precision = 1e-20;
 
 /// One contraction of one of our shells.
 struct Piece {
@@ -57,7 +60,6 @@ class LibintIntegrals : public AoIntegrals {
  public:
   explicit LibintIntegrals(const Molecule& molecule) {
     libint2::initialize();
-    std::int64_t first = 0;
     std::size_t max_primitives = 1;
     int max_l = 0;
     for (const Shell& s : molecule.shells) {
@@ -66,11 +68,10 @@ class LibintIntegrals : public AoIntegrals {
       max_primitives = std::max(max_primitives, s.exponents.size());
       max_l = std::max(max_l, s.l);
       for (int c = 0; c < s.n_contractions; ++c) {
-        pieces_.push_back(make_piece(s, c, molecule.atoms[s.atom], first));
-        first += pieces_.back().size();
+        pieces_.push_back(make_piece(s, c, molecule.atoms[s.atom], groups_.total()));
+        groups_.add(pieces_.back().size());
       }
     }
-    n_functions_ = first;
     auto engine = [&](libint2::Operator op) { return libint2::Engine(op, max_primitives, max_l, 0); };
     overlap_ = engine(libint2::Operator::overlap);
     kinetic_ = engine(libint2::Operator::kinetic);
@@ -81,13 +82,7 @@ class LibintIntegrals : public AoIntegrals {
     dipole_ = engine(libint2::Operator::emultipole1);
     repulsion_ = engine(libint2::Operator::coulomb);
     repulsion_.set(libint2::ScreeningMethod::Conservative).set_precision(primitive_precision);
-    std::size_t n = pieces_.size();
-    pairs_.resize(n * n);
-    bound_.resize(n * n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) pairs_[i * n + j].init(pieces_[i].shell, pieces_[j].shell, std::log(primitive_precision), libint2::ScreeningMethod::Conservative);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j <= i; ++j) bound_[i * n + j] = bound_[j * n + i] = schwarz_bound(i, j);
+    make_pairs();
   }
 
   void overlap(FunctionRange mu, FunctionRange nu, double* out) override { one_electron(overlap_, 0, mu, nu, out, false); }
@@ -100,11 +95,11 @@ class LibintIntegrals : public AoIntegrals {
   void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) override { one_electron(dipole_, component + 1, mu, nu, out, false); }
 
   void repulsion(const std::array<FunctionRange, 4>& ranges, double* out) override {
-    std::array<PieceRange, 4> r;
+    std::array<FunctionGroups::Range, 4> r;
     std::array<std::int64_t, 4> stride;
     std::int64_t size = 1;
     for (int d = 0; d < 4; ++d) {
-      r[d] = pieces(ranges[d]);
+      r[d] = groups_.range(ranges[d]);
       stride[d] = size;
       size *= ranges[d].count;
     }
@@ -113,25 +108,28 @@ class LibintIntegrals : public AoIntegrals {
     // shell quartets is computed once and written to all its places.
     bool same_bra = ranges[0] == ranges[1], same_ket = ranges[2] == ranges[3];
     bool same_pairs = ranges[0] == ranges[2] && ranges[1] == ranges[3];
-    std::size_t n = pieces_.size();
     for (std::size_t i = r[0].begin; i < r[0].end; ++i)
       for (std::size_t j = r[1].begin; j < (same_bra ? i + 1 : r[1].end); ++j) {
-        double bra_bound = bound_[i * n + j];
+        const Pair& bra = pair(i, j);
+        if (bra.bound * largest_bound_ < schwarz_threshold) continue;
         for (std::size_t k = r[2].begin; k < r[2].end; ++k)
           for (std::size_t l = r[3].begin; l < (same_ket ? k + 1 : r[3].end); ++l) {
             if (same_pairs && (k > i || (k == i && l > j))) continue;
-            if (bra_bound * bound_[k * n + l] < schwarz_threshold) continue;
+            const Pair& ket = pair(k, l);
+            if (bra.bound * ket.bound < schwarz_threshold) continue;
+            // Pairs are kept with the later piece first. The ket of ours is the bra of libint, whose last index runs fastest.
+            const bool swapped_bra = i < j, swapped_ket = k < l;
+            const std::array<std::size_t, 4> quartet{std::max(k, l), std::min(k, l), std::max(i, j), std::min(i, j)};
             const auto& results = repulsion_.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(
-                pieces_[i].shell, pieces_[j].shell, pieces_[k].shell, pieces_[l].shell, &pairs_[i * n + j], &pairs_[k * n + l]);
+                pieces_[quartet[0]].shell, pieces_[quartet[1]].shell, pieces_[quartet[2]].shell, pieces_[quartet[3]].shell, &ket.data, &bra.data);
             if (!results[0]) continue;
-            std::array<std::size_t, 4> quartet{i, j, k, l};
             for (int image = 0; image < 8; ++image) {
               bool swap_bra = image & 1, swap_ket = image & 2, swap_pairs = image & 4;
               if ((swap_bra && (!same_bra || i == j)) || (swap_ket && (!same_ket || k == l)) || (swap_pairs && (!same_pairs || (i == k && j == l)))) continue;
-              std::array<int, 4> dimension{0, 1, 2, 3};  // where each index of the quartet goes
-              if (swap_pairs) std::swap(dimension[0], dimension[2]), std::swap(dimension[1], dimension[3]);
-              if (swap_bra) std::swap(dimension[0], dimension[1]);
-              if (swap_ket) std::swap(dimension[2], dimension[3]);
+              std::array<int, 4> dimension{2, 3, 0, 1};  // where each index of libint's quartet goes
+              if (swap_pairs) dimension = {0, 1, 2, 3};
+              if (swap_ket != swapped_ket) std::swap(dimension[0], dimension[1]);
+              if (swap_bra != swapped_bra) std::swap(dimension[2], dimension[3]);
               scatter(results[0], quartet, dimension, ranges, stride, out);
             }
           }
@@ -139,23 +137,33 @@ class LibintIntegrals : public AoIntegrals {
   }
 
  private:
-  struct PieceRange { std::size_t begin = 0, end = 0; };
+  /// What every quartet that holds two pieces needs of them.
+  struct Pair {
+    libint2::ShellPair data;  // empty where the bound makes every quartet vanish
+    double bound = 0.0;       // sqrt of the largest (ij|ij)
+  };
 
-  /// The pieces of a range of functions.
-  PieceRange pieces(FunctionRange f) const {
-    if (f.first < 0 || f.first + f.count > n_functions_)
-      throw SialError(fmt::format("functions {} to {} were asked for, the basis has {}", f.first + 1, f.first + f.count, n_functions_), "do the `ao` segments belong to this molecule?");
-    auto at = [&](std::int64_t function) {
-      auto it = std::lower_bound(pieces_.begin(), pieces_.end(), function, [](const Piece& p, std::int64_t x) { return p.first < x; });
-      std::int64_t first = it == pieces_.end() ? n_functions_ : it->first;
-      if (first != function) throw SialError(fmt::format("an `ao` segment splits the shell before function {}", first + 1), "AO segments hold whole shells");
-      return static_cast<std::size_t>(it - pieces_.begin());
-    };
-    return {at(f.first), at(f.first + f.count)};
+  const Pair& pair(std::size_t i, std::size_t j) const { return i < j ? pairs_[j * (j + 1) / 2 + i] : pairs_[i * (i + 1) / 2 + j]; }
+
+  void make_pairs() {
+    // The square root makes small numbers large: bounds of 1e-12 need all of an integral of 1e-24.
+    libint2::Engine engine = repulsion_;
+    engine.set_precision(0.0);
+    std::size_t n = pieces_.size();
+    pairs_.resize(n * (n + 1) / 2);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) {
+        Pair& p = pairs_[i * (i + 1) / 2 + j];
+        p.data.init(pieces_[i].shell, pieces_[j].shell, std::log(pair_precision), libint2::ScreeningMethod::Conservative);
+        p.bound = schwarz_bound(engine, pieces_[i], pieces_[j]);
+        largest_bound_ = std::max(largest_bound_, p.bound);
+      }
+    for (Pair& p : pairs_)
+      if (p.bound * largest_bound_ < schwarz_threshold) p.data = {};
   }
 
   void one_electron(libint2::Engine& engine, int which, FunctionRange mu, FunctionRange nu, double* out, bool add) {
-    PieceRange rows = pieces(mu), columns = pieces(nu);
+    const auto rows = groups_.range(mu), columns = groups_.range(nu);
     if (!add) std::fill_n(out, mu.count * nu.count, 0.0);
     for (std::size_t i = rows.begin; i < rows.end; ++i)
       for (std::size_t j = columns.begin; j < columns.end; ++j) {
@@ -178,20 +186,24 @@ class LibintIntegrals : public AoIntegrals {
       s[m] = stride[dimension[m]];
       out += (p[m]->first - ranges[dimension[m]].first) * s[m];
     }
+    const bool scaled = p[0]->scaled || p[1]->scaled || p[2]->scaled || p[3]->scaled;
+    const std::int64_t n = p[3]->size(), *last = p[3]->position.data();
     for (std::int64_t a = 0; a < p[0]->size(); ++a)
       for (std::int64_t b = 0; b < p[1]->size(); ++b)
-        for (std::int64_t c = 0; c < p[2]->size(); ++c) {
-          double scale = p[0]->scale[a] * p[1]->scale[b] * p[2]->scale[c];
+        for (std::int64_t c = 0; c < p[2]->size(); ++c, values += n) {
           double* line = out + p[0]->position[a] * s[0] + p[1]->position[b] * s[1] + p[2]->position[c] * s[2];
-          for (std::int64_t d = 0; d < p[3]->size(); ++d) line[p[3]->position[d] * s[3]] = *values++ * scale * p[3]->scale[d];
+          if (scaled) {
+            const double scale = p[0]->scale[a] * p[1]->scale[b] * p[2]->scale[c];
+            for (std::int64_t d = 0; d < n; ++d) line[last[d] * s[3]] = values[d] * scale * p[3]->scale[d];
+          } else {
+            for (std::int64_t d = 0; d < n; ++d) line[last[d] * s[3]] = values[d];
+          }
         }
   }
 
   /// sqrt of the largest (ij|ij).
-  double schwarz_bound(std::size_t i, std::size_t j) {
-    const Piece &p = pieces_[i], &q = pieces_[j];
-    const libint2::ShellPair* pair = &pairs_[i * pieces_.size() + j];
-    const double* values = repulsion_.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(p.shell, q.shell, p.shell, q.shell, pair, pair)[0];
+  static double schwarz_bound(libint2::Engine& engine, const Piece& p, const Piece& q) {
+    const double* values = engine.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(p.shell, q.shell, p.shell, q.shell, nullptr, nullptr)[0];
     if (!values) return 0.0;
     double largest = 0.0;
     std::int64_t n = p.size() * q.size();
@@ -203,10 +215,10 @@ class LibintIntegrals : public AoIntegrals {
   }
 
   std::vector<Piece> pieces_;
-  std::int64_t n_functions_ = 0;
+  FunctionGroups groups_;  // the pieces
   libint2::Engine overlap_, kinetic_, nuclear_, dipole_, repulsion_;
-  std::vector<libint2::ShellPair> pairs_;
-  std::vector<double> bound_;
+  std::vector<Pair> pairs_;  // j <= i
+  double largest_bound_ = 0.0;
 };
 
 }  // namespace

@@ -104,6 +104,19 @@ TEST_CASE("s functions against closed forms") {
   CHECK(at(0, 0, 0, 0) == Approx(2 * std::sqrt(a / pi)).epsilon(1e-12));
 }
 
+TEST_CASE("charge clouds of distant functions are small, their integrals with others less so") {
+  // (ab|ab) is tiny, its square root is not: the bound must not be taken from a screened integral.
+  for (double r : {5.0, 6.07, 6.6, 7.0, 7.3}) {
+    FakeContext c;
+    set_molecule(c, {atom(1, 0, 0, 0), atom(1, 0, 0, r), atom(1, 0, 0, r / 2)}, {gaussian(0, 0, 1.0), gaussian(1, 0, 1.0), gaussian(2, 0, 1.0)});
+    Array v = ao_block({{0, 1}, {1, 1}, {2, 1}, {2, 1}});
+    execute(c, "compute_integral_batch", {v});
+    const double norm = std::pow(2 / pi, 3.0), want = norm * std::pow(pi, 2.5) / 4 * std::exp(-r * r / 2);
+    INFO(r);
+    CHECK(v.data[0] == Approx(want).margin(1e-13));
+  }
+}
+
 TEST_CASE("order and norms of d functions") {
   FakeContext c;
   // One d shell at the origin seen by a far s probe at (x, y, z): only signs and ratios of the overlaps matter.
