@@ -62,9 +62,14 @@ class Reader {
     if (!in_ || fs::is_directory(path, ignored)) throw SialError(fmt::format("cannot read the basis file `{}`", path));
   }
 
-  /// The wanted elements' shells.
-  std::map<std::int32_t, std::vector<Shell>> read(const std::set<std::int32_t>& wanted) {
-    std::map<std::int32_t, std::vector<Shell>> found;
+  struct Contents {
+    std::map<std::int32_t, std::vector<Shell>> shells;
+    std::map<std::int32_t, Ecp> ecps;
+  };
+
+  /// The wanted elements' shells and potentials.
+  Contents read(const std::set<std::int32_t>& wanted) {
+    Contents found;
     bool any = false;
     while (next_line()) {
       if (line_.starts_with("****")) continue;
@@ -75,8 +80,14 @@ class Reader {
       std::int32_t element = atomic_number(symbol);
       if (element == 0 || zero != "0" || fields >> rest) fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
       any = true;
+      next_or_fail(element);
+      if (std::string head = line_.substr(0, line_.find_first_of(" \t")); lower(head).ends_with("-ecp")) {
+        Ecp ecp = element_ecp(element);
+        if (wanted.count(element)) found.ecps[element] = std::move(ecp);
+        continue;
+      }
       std::vector<Shell> shells = element_shells(element);
-      if (wanted.count(element)) found[element] = std::move(shells);
+      if (wanted.count(element)) found.shells[element] = std::move(shells);
     }
     if (!any) throw SialError(fmt::format("the basis file `{}` holds no element", path_), "expected Gaussian 94 format: element blocks ending in ****");
     return found;
@@ -109,11 +120,44 @@ class Reader {
     return x;
   }
 
+  void next_or_fail(std::int32_t element) {
+    if (!next_line()) fail(fmt::format("the file ends inside element {}", element_symbol(element)));
+  }
+
+  /// From the line `CL-ECP 2 10` on: for the local part, then for s, p, ..., a title, the number of terms, and the terms.
+  Ecp element_ecp(std::int32_t element) {
+    Ecp ecp;
+    std::istringstream head(line_);
+    std::string name, rest;
+    std::int32_t top = 0;
+    if (!(head >> name >> top >> ecp.electrons) || head >> rest || top < 0 || top > 10 || ecp.electrons < 0 || ecp.electrons >= element)
+      fail(fmt::format("expected a line such as `CL-ECP 2 10`, largest angular momentum and number of electrons replaced, found `{}`", line_));
+    for (std::int32_t l = -1; l < top; ++l) {
+      next_or_fail(element);
+      next_or_fail(element);
+      std::istringstream fields(line_);
+      std::int64_t count = 0;
+      if (!(fields >> count) || fields >> rest || count < 0 || count > 1000) fail(fmt::format("expected the number of terms of a potential, found `{}`", line_));
+      for (std::int64_t t = 0; t < count; ++t) {
+        next_or_fail(element);
+        std::istringstream row(line_);
+        EcpTerm term;
+        term.l = l;
+        if (!(row >> term.power) || term.power < 0 || term.power > 10) fail(fmt::format("expected power, exponent and coefficient of a potential, found `{}`", line_));
+        term.exponent = number(row);
+        term.coefficient = number(row);
+        if (row >> rest) fail("potentials with spin-orbit terms are not known here");
+        if (term.exponent <= 0.0) fail("an exponent must be positive");
+        ecp.terms.push_back(term);
+      }
+    }
+    return ecp;
+  }
+
+  /// From the element's first line on.
   std::vector<Shell> element_shells(std::int32_t element) {
     std::vector<Shell> shells;
-    while (true) {
-      if (!next_line()) fail(fmt::format("the file ends inside element {}", element_symbol(element)));
-      if (line_.starts_with("****")) break;
+    for (; !line_.starts_with("****"); next_or_fail(element)) {
       std::istringstream head(line_);
       std::string letters;
       std::int64_t count = 0;
@@ -181,10 +225,30 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
                   fmt::format("known: {}; others by path, or in a folder named by SIAL_BASIS_PATH", fmt::join(known, ", ")));
 }
 
+namespace {
+
+std::set<std::int32_t> elements(const std::vector<Atom>& atoms) {
+  std::set<std::int32_t> all;
+  for (const Atom& a : atoms) all.insert(a.charge + a.core_electrons);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& atoms) {
+  std::map<std::int32_t, Ecp> found = Reader(path).read(elements(atoms)).ecps;
+  std::vector<Ecp> ecps;
+  for (std::size_t a = 0; a < atoms.size(); ++a)
+    if (auto it = found.find(atoms[a].charge + atoms[a].core_electrons); it != found.end()) {
+      ecps.push_back(it->second);
+      ecps.back().atom = static_cast<std::int32_t>(a);
+    }
+  return ecps;
+}
+
 std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure) {
-  std::set<std::int32_t> wanted;
-  for (const Atom& a : atoms) wanted.insert(a.charge);
-  std::map<std::int32_t, std::vector<Shell>> found = Reader(path).read(wanted);
+  const std::set<std::int32_t> wanted = elements(atoms);
+  std::map<std::int32_t, std::vector<Shell>> found = Reader(path).read(wanted).shells;
   std::vector<std::string> missing;
   for (std::int32_t element : wanted)
     if (!found.count(element)) missing.push_back(element_symbol(element));
@@ -192,7 +256,7 @@ std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& 
     throw SialError(fmt::format("the basis file `{}` has no functions for {}", path, fmt::join(missing, ", ")), "choose a basis that covers these elements");
   std::vector<Shell> shells;
   for (std::size_t a = 0; a < atoms.size(); ++a)
-    for (Shell s : found[atoms[a].charge]) {
+    for (Shell s : found[atoms[a].charge + atoms[a].core_electrons]) {
       s.atom = static_cast<std::int32_t>(a);
       s.pure = pure && s.l >= 2;
       shells.push_back(std::move(s));

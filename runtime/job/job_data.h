@@ -15,8 +15,9 @@ namespace sial {
 struct DataArray { std::vector<std::int64_t> extents; std::vector<double> data; std::string origin = {}; };
 struct IntDataArray { std::vector<std::int64_t> extents; std::vector<std::int32_t> data; std::string origin = {}; };
 
-/// One atom; coordinates in bohr.
-struct Atom { std::int32_t charge = 0; std::string symbol; std::array<double, 3> position{}; };
+/// One atom; coordinates in bohr. `charge` is what the electrons of the job feel: the atomic number less the electrons that an
+/// effective core potential replaces.
+struct Atom { std::int32_t charge = 0; std::string symbol; std::array<double, 3> position{}; std::int32_t core_electrons = 0; };
 
 /// One shell with general contraction: coefficient[c * exponents.size() + p] multiplies the unit-normalised primitive p.
 /// Function order inside a shell: contraction slow, component fast; Cartesian x-power descending then y; pure m = +l .. -l
@@ -31,12 +32,18 @@ struct Shell {
   std::int32_t n_functions() const { return n_contractions * (pure ? 2 * l + 1 : (l + 1) * (l + 2) / 2); }
 };
 
+/// One term of an effective core potential: coefficient r^(power - 2) exp(-exponent r^2), acting on angular momentum l, or as the
+/// local part where l is -1.
+struct EcpTerm { std::int32_t l = -1, power = 2; double exponent = 0.0, coefficient = 0.0; };
+struct Ecp { std::int32_t atom = 0, electrons = 0; std::vector<EcpTerm> terms; };
+
 struct Molecule {
   std::vector<Atom> atoms;
   std::vector<Shell> shells;  // in AO order
   std::int32_t charge = 0, multiplicity = 1;
   std::int32_t frozen_core = 0;  // orbitals of either spin that correlated programs leave alone
   std::string basis_name;
+  std::vector<Ecp> ecps;
   std::int32_t n_basis() const { std::int32_t n = 0; for (auto& s : shells) n += s.n_functions(); return n; }
 };
 

@@ -184,14 +184,13 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core"});
+    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp"});
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
     at(*t.get("xyz"), [&] { m.atoms = read_xyz(resolve(string(*t.get("xyz"), "xyz"))); });
     if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
     if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
-    at(t, [&] { electron_counts(m); });
     bool pure = true;
     if (const toml::node* n = t.get("spherical")) {
       if (!n->is_boolean()) fail(*n, "`spherical` must be true or false", "false takes Cartesian functions");
@@ -200,8 +199,23 @@ class JobReader {
     const toml::node& basis = *t.get("basis");
     m.basis_name = string(basis, "basis");
     at(basis, [&] { m.shells = read_basis(find_basis(m.basis_name, folder_.string()), m.atoms, pure); });
+    at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
+    at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
     job_.data.has_molecule = true;
+  }
+
+  /// Potentials of the basis file, unless `ecp` names another file or is false.
+  void effective_cores(const toml::node* n) {
+    if (n && n->is_boolean() && !n->value<bool>().value()) return;
+    if (n && !n->is_string()) fail(*n, "`ecp` must be the path of a Gaussian 94 file, or false");
+    Molecule& m = job_.data.molecule;
+    m.ecps = read_ecps(find_basis(n ? string(*n, "ecp") : m.basis_name, folder_.string()), m.atoms);
+    if (n && m.ecps.empty()) fail(*n, "the file holds no effective core potential for an element of this molecule");
+    for (const Ecp& e : m.ecps) {
+      m.atoms[e.atom].charge -= e.electrons;
+      m.atoms[e.atom].core_electrons = e.electrons;
+    }
   }
 
   std::int32_t frozen_core(const toml::node& n) const {

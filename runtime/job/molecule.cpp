@@ -1,5 +1,6 @@
 #include "runtime/job/molecule.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <fstream>
@@ -96,8 +97,8 @@ std::int32_t chemical_core(const Molecule& m) {
   for (const Atom& a : m.atoms) {
     std::int32_t core = 0;
     for (auto [number, orbitals] : noble_gases)
-      if (a.charge > number) core = orbitals;
-    sum += core;
+      if (a.charge + a.core_electrons > number) core = orbitals;
+    sum += std::max(0, core - a.core_electrons / 2);
   }
   return sum;
 }

@@ -201,6 +201,8 @@ void derive_from_molecule(Job& job) {
   set_int(job, "ncenters", static_cast<std::int32_t>(m.atoms.size()));
   set_int(job, "nshells", static_cast<std::int32_t>(m.shells.size()));
   set_int(job, "intspherical", std::none_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2 && !s.pure; }) ? 1 : 0);
+  set_int(job, "iecp_on", m.ecps.empty() ? 0 : 1);
+  set_int(job, "necp_atoms", static_cast<std::int32_t>(m.ecps.size()));
   set_int(job, "reference", n_alpha == n_beta ? 0 : 1);
   set_scalar(job, "nn_repulsion", nuclear_repulsion(m));
 

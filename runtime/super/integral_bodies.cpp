@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/ecp.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/bodies.h"
+#include "runtime/super/ecp_integrals.h"
 #include "runtime/super/integrals.h"
 
 namespace sial {
@@ -27,6 +29,13 @@ AoIntegrals& integrals(SuperContext& context) {
   std::shared_ptr<void>& slot = context.slot("ao_integrals");
   if (!slot) slot = std::shared_ptr<AoIntegrals>(make_ao_integrals(m));
   return *static_cast<AoIntegrals*>(slot.get());
+}
+
+EcpIntegrals& ecp_integrals(SuperContext& context) {
+  const Molecule& m = molecule(context);
+  std::shared_ptr<void>& slot = context.slot("ecp_integrals");
+  if (!slot) slot = std::shared_ptr<EcpIntegrals>(make_ecp_integrals(m, m.ecps.empty() ? ecps_of_arrays(context.job()) : m.ecps));
+  return *static_cast<EcpIntegrals*>(slot.get());
 }
 
 FunctionRange range(const SuperArg& a, int position, int dimension) {
@@ -121,6 +130,11 @@ void super_return_ovl(SuperContext& context, std::span<SuperArg> args) {
 void super_return_h1(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::matrix});
   integrals(context).core_hamiltonian(range(args[0], 0, 0), range(args[0], 0, 1), args[0].data);
+}
+
+void super_return_1el_ecpints(SuperContext& context, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix});
+  ecp_integrals(context).matrix(range(args[0], 0, 0), range(args[0], 0, 1), args[0].data);
 }
 
 void super_compute_integral_batch(SuperContext& context, std::span<SuperArg> args) {

@@ -170,6 +170,24 @@ TEST_CASE("a frozen core has leading segments of its own") {
   CHECK_THAT(f.error(f.molecule(basis + "frozen_core = \"yes\"\n")), Contains("job.toml:5") && Contains("number of orbitals"));
 }
 
+TEST_CASE("an effective core potential takes electrons and charge from its atoms") {
+  JobFolder f;
+  f.write("o.g94", "O 0\nO-ECP 1 2\np\n0\ns-p\n1\n2 1.0 3.0\n");
+  const std::string basis = "basis = \"cc-pvdz\"\n";
+  Job job = f.read(f.molecule(basis + "ecp = \"o.g94\"\nfrozen_core = true\n"));
+  auto value = [&](const char* name) { return job.data.ints.at(name); };
+  CHECK(value("nalpha_occupied") == 4);
+  CHECK(value("iecp_on") == 1);
+  CHECK(value("baocc") == 1);  // the potential has replaced the core already
+  CHECK(job.data.arrays.at("charge").data == std::vector<double>{6, 1, 1});
+  CHECK(job.data.molecule.shells.size() == f.read(f.molecule(basis)).data.molecule.shells.size());
+  CHECK(f.read(f.molecule(basis)).data.ints.at("iecp_on") == 0);
+  CHECK(f.read(f.molecule(basis + "ecp = false\n")).data.ints.at("nalpha_occupied") == 5);
+  f.write("cl.g94", "Cl 0\nCL-ECP 1 10\np\n0\ns-p\n0\n");
+  CHECK_THAT(f.error(f.molecule(basis + "ecp = \"cl.g94\"\n")), Contains("no effective core potential") && Contains("job.toml:5"));
+  CHECK_THAT(f.error(f.molecule(basis + "ecp = true\n")), Contains("`ecp` must be"));
+}
+
 TEST_CASE("mistakes in a job file name the key and the line") {
   JobFolder f;
   const std::string head = "programs = [\"p.sialx\"]\n";

@@ -81,6 +81,37 @@ TEST_CASE("basis files: shells, names, normalisation") {
   CHECK_THAT(error_of([&] { read_basis(f.path(""), atoms, true); }), Contains("cannot read the basis file"));
 }
 
+TEST_CASE("effective core potentials of basis files") {
+  Folder f;
+  std::vector<Atom> atoms(3);
+  atoms[0].charge = 17, atoms[1].charge = 1, atoms[2].charge = 17;
+  const std::string shells = "H 0\nS 1 1.0\n 1.0 1.0\n****\nCl 0\nS 1 1.0\n 2.0 1.0\n****\n\n";
+  const std::string head = shells + "CL     0\nCL-ECP     1     10\n";
+  std::string path = f.write("e.g94", head + "p potential\n  2\n1 94.813 -10.0D+00\n2 165.0 66.0\ns-p potential\n  1\n0 128.0 3.0\n");
+  auto ecps = read_ecps(path, atoms);
+  REQUIRE(ecps.size() == 2);
+  CHECK(ecps[0].atom == 0);
+  CHECK(ecps[1].atom == 2);
+  CHECK(ecps[1].electrons == 10);
+  REQUIRE(ecps[1].terms.size() == 3);
+  CHECK(ecps[1].terms[0].l == -1);
+  CHECK(ecps[1].terms[0].power == 1);
+  CHECK(ecps[1].terms[0].coefficient == -10.0);
+  CHECK(ecps[1].terms[2].l == 0);
+  CHECK(ecps[1].terms[2].power == 0);
+  CHECK(ecps[1].terms[2].exponent == 128.0);
+  CHECK(read_basis(path, atoms, true).size() == 3);
+  CHECK(read_ecps(f.write("none.g94", shells), atoms).empty());
+
+  auto error = [&](const std::string& text) { return error_of([&] { read_ecps(f.write("bad.g94", head + text), atoms); }); };
+  CHECK_THAT(error("p potential\n 2\n1 94.813 -10.0\n"), Contains("ends inside element Cl"));
+  CHECK_THAT(error("p potential\nmany\n"), Contains("number of terms") && Contains("bad.g94:13"));
+  CHECK_THAT(error("p potential\n 1\n1 -94.8 3.0\n"), Contains("positive"));
+  CHECK_THAT(error("p potential\n 1\n1 94.8\n"), Contains("more numbers"));
+  CHECK_THAT(error_of([&] { read_ecps(f.write("bad.g94", "Cl 0\nCL-ECP 1\n"), atoms); }), Contains("`CL-ECP 2 10`") && Contains("bad.g94:2"));
+  CHECK_THAT(error_of([&] { read_ecps(f.write("bad.g94", "Cl 0\nCL-ECP 1 18\n"), atoms); }), Contains("electrons replaced"));
+}
+
 TEST_CASE("every basis file that comes with the program can be read") {
   std::vector<Atom> atoms(3);
   atoms[0].charge = 1, atoms[1].charge = 6, atoms[2].charge = 8;

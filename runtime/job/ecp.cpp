@@ -1,0 +1,79 @@
+#include "runtime/job/ecp.h"
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+
+namespace sial {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) {
+  throw SialError(message, "the arrays of effective core potentials are clp, zlp, nlp, kfirst, klast, llmax and nelecp");
+}
+
+template <class Arrays>
+const auto& array(const Arrays& arrays, const char* name) {
+  auto it = arrays.find(name);
+  if (it == arrays.end()) fail(fmt::format("the job has effective core potentials, but no array `{}`", name));
+  return it->second.data;
+}
+
+/// Terms [first, last) of part k of a centre.
+struct Parts {
+  const std::vector<std::int32_t>&first, &last;
+  std::size_t part_stride, centre_stride;
+  std::pair<std::int64_t, std::int64_t> of(std::size_t centre, std::size_t part) const {
+    std::size_t at = centre * centre_stride + part * part_stride;
+    if (at >= first.size()) return {1, 0};
+    return {std::int64_t{first[at]} - 1, last[at]};
+  }
+};
+
+/// Do the parts of all centres lie one after the other in the list of terms?
+bool in_order(const Parts& parts, const std::vector<std::int32_t>& top, const std::vector<std::int32_t>& electrons, std::int64_t n_terms) {
+  std::int64_t done = 0;
+  for (std::size_t c = 0; c < electrons.size(); ++c)
+    for (std::int32_t part = 0; electrons[c] > 0 && part <= top[c]; ++part) {
+      auto [first, last] = parts.of(c, part);
+      if (first < done || last < first || last > n_terms) return false;
+      done = last;
+    }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Ecp> ecps_of_arrays(const JobData& job) {
+  auto found = job.int_arrays.find("nelecp");
+  if (found == job.int_arrays.end()) return {};
+  const std::vector<std::int32_t>& electrons = found->second.data;
+  bool any = false;
+  for (std::int32_t e : electrons) any = any || e > 0;
+  if (!any) return {};
+  const auto &coefficient = array(job.arrays, "clp"), &exponent = array(job.arrays, "zlp");
+  const auto &power = array(job.int_arrays, "nlp"), &first = array(job.int_arrays, "kfirst"), &last = array(job.int_arrays, "klast"), &top = array(job.int_arrays, "llmax");
+  if (exponent.size() != coefficient.size() || power.size() != coefficient.size())
+    fail(fmt::format("clp, zlp and nlp have {}, {} and {} elements", coefficient.size(), exponent.size(), power.size()));
+  if (top.size() != electrons.size()) fail(fmt::format("llmax has {} elements, nelecp {}", top.size(), electrons.size()));
+  if (job.has_molecule && electrons.size() > job.molecule.atoms.size()) fail(fmt::format("nelecp has {} elements for {} atoms", electrons.size(), job.molecule.atoms.size()));
+  if (first.size() != last.size() || first.size() % electrons.size() != 0) fail(fmt::format("kfirst has {} elements, klast {}, for {} centres", first.size(), last.size(), electrons.size()));
+  // Which of the two indices runs fastest differs between writers; only one reading lists the terms in order.
+  const std::size_t n_parts = first.size() / electrons.size();
+  const auto n_terms = static_cast<std::int64_t>(coefficient.size());
+  const Parts by_part{first, last, 1, n_parts}, by_centre{first, last, electrons.size(), 1};
+  const Parts& parts = in_order(by_part, top, electrons, n_terms) ? by_part : by_centre;
+  if (!in_order(parts, top, electrons, n_terms)) fail("kfirst and klast do not list the terms of each centre one after the other");
+  std::vector<Ecp> ecps;
+  for (std::size_t c = 0; c < electrons.size(); ++c) {
+    if (electrons[c] <= 0) continue;
+    Ecp ecp{static_cast<std::int32_t>(c), electrons[c], {}};
+    for (std::int32_t part = 0; part <= top[c]; ++part) {
+      auto [begin, end] = parts.of(c, part);
+      for (std::int64_t t = begin; t < end; ++t) ecp.terms.push_back({part - 1, power[t], exponent[t], coefficient[t]});
+    }
+    ecps.push_back(std::move(ecp));
+  }
+  return ecps;
+}
+
+}  // namespace sial

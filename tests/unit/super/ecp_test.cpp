@@ -1,0 +1,133 @@
+// Effective core potentials against PySCF (data/ecp.json, made by data/make_ecp.py), and as the arrays of old data files.
+
+#include <catch2/catch.hpp>
+
+#include "runtime/job/ecp.h"
+#include "tests/unit/super/reference_data.h"
+
+using namespace sial;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::vector<Ecp> potentials(const nlohmann::json& data) {
+  std::vector<Ecp> ecps;
+  for (const auto& p : data.at("potentials")) {
+    Ecp& e = ecps.emplace_back(Ecp{p.at("atom"), p.at("electrons"), {}});
+    for (const auto& t : p.at("terms")) e.terms.push_back({t.at(0), t.at(1), t.at(2), t.at(3)});
+  }
+  return ecps;
+}
+
+/// The potentials as flat arrays, for centres 0 and 1 of 3; parts or centres fastest.
+void set_arrays(JobData& job, const std::vector<Ecp>& ecps, bool parts_fastest) {
+  const std::size_t n_parts = 5, n_centres = 3;
+  std::vector<std::int32_t> first(n_parts * n_centres, 0), last = first, top(n_centres, 0), electrons(n_centres, 0), power;
+  std::vector<double> clp, zlp;
+  for (const Ecp& e : ecps) {
+    electrons[e.atom] = e.electrons;
+    for (const EcpTerm& t : e.terms) top[e.atom] = std::max(top[e.atom], t.l + 1);
+    for (std::int32_t part = 0; part <= top[e.atom]; ++part) {
+      std::size_t at = parts_fastest ? e.atom * n_parts + part : part * n_centres + e.atom;
+      first[at] = static_cast<std::int32_t>(clp.size()) + 1;
+      for (const EcpTerm& t : e.terms)
+        if (t.l == part - 1) {
+          clp.push_back(t.coefficient);
+          zlp.push_back(t.exponent);
+          power.push_back(t.power);
+        }
+      last[at] = static_cast<std::int32_t>(clp.size());
+    }
+  }
+  auto n = static_cast<std::int64_t>(clp.size());
+  job.arrays["clp"] = {{n}, clp};
+  job.arrays["zlp"] = {{n}, zlp};
+  job.int_arrays["nlp"] = {{n}, power};
+  job.int_arrays["kfirst"] = {{15}, first};
+  job.int_arrays["klast"] = {{15}, last};
+  job.int_arrays["llmax"] = {{3}, top};
+  job.int_arrays["nelecp"] = {{3}, electrons};
+}
+
+}  // namespace
+
+TEST_CASE("effective core potentials against PySCF, whole and in blocks") {
+  for (const char* name : {"spherical", "cartesian"}) {
+    INFO(name);
+    const nlohmann::json all = reference_data("ecp.json"), &data = all.at(name);
+    FakeContext c;
+    c.data.has_molecule = true;
+    c.data.molecule = reference_molecule(data);
+    c.data.molecule.ecps = potentials(data);
+    const std::int64_t n = c.data.molecule.n_basis();
+    Array whole = reference_block({{0, n}, {0, n}});
+    execute(c, "return_1el_ecpints", {whole});
+    CHECK(*std::max_element(whole.data.begin(), whole.data.end()) > 0.1);
+    CHECK(matrix_error(whole, data, "ecp") < 1e-10);
+    double worst = 0.0;
+    const auto shells = shell_ranges(c.data.molecule);
+    for (auto a : {shells[3], shells[7]})
+      for (auto b : {shells[2], shells[3], shells[8]}) {
+        Array block = reference_block({a, b});
+        execute(c, "return_1el_ecpints", {block});
+        for (std::int64_t j = 0; j < b.second; ++j)
+          for (std::int64_t i = 0; i < a.second; ++i)
+            worst = std::max(worst, std::abs(block.data[i + j * a.second] - whole.data[a.first + i + n * (b.first + j)]));
+      }
+    CHECK(worst < 1e-12);
+  }
+}
+
+TEST_CASE("effective core potentials as the arrays of old data files") {
+  const nlohmann::json all = reference_data("ecp.json"), &data = all.at("spherical");
+  for (bool parts_fastest : {true, false}) {
+    // What is read must be the potentials themselves; one set of integrals shows that it is used.
+    FakeContext c;
+    c.data.has_molecule = true;
+    c.data.molecule = reference_molecule(data);
+    set_arrays(c.data, potentials(data), parts_fastest);
+    const std::vector<Ecp> read = ecps_of_arrays(c.data), want = potentials(data);
+    REQUIRE(read.size() == want.size());
+    for (std::size_t e = 0; e < want.size(); ++e) {
+      CHECK(read[e].atom == want[e].atom);
+      CHECK(read[e].electrons == want[e].electrons);
+      REQUIRE(read[e].terms.size() == want[e].terms.size());
+      for (const EcpTerm& t : want[e].terms)
+        CHECK(std::count_if(read[e].terms.begin(), read[e].terms.end(), [&](const EcpTerm& r) {
+                return r.l == t.l && r.power == t.power && r.exponent == t.exponent && r.coefficient == t.coefficient;
+              }) == 1);
+    }
+    if (!parts_fastest) continue;
+    const std::int64_t n = c.data.molecule.n_basis();
+    Array m = reference_block({{0, 9}, {0, 9}});
+    execute(c, "return_1el_ecpints", {m});
+    const auto matrix = data.at("ecp").get<std::vector<double>>();
+    for (std::int64_t j = 0; j < 9; ++j)
+      for (std::int64_t i = 0; i < 9; ++i) CHECK(m.data[i + 9 * j] == Approx(matrix[i + n * j]).margin(1e-10));
+  }
+
+  FakeContext c;
+  c.data.has_molecule = true;
+  c.data.molecule = reference_molecule(data);
+  const std::int64_t n = c.data.molecule.n_basis();
+  Array m = reference_block({{0, n}, {0, n}});
+  execute(c, "return_1el_ecpints", {m});  // no potential anywhere
+  CHECK(m.data == std::vector<double>(n * n, 0.0));
+  auto error = [&](auto change) {
+    JobData job = c.data;
+    set_arrays(job, potentials(data), true);
+    change(job);
+    try {
+      ecps_of_arrays(job);
+    } catch (const SialError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(error([](JobData&) {}).empty());
+  CHECK_THAT(error([](JobData& j) { j.arrays.erase("zlp"); }), Contains("no array `zlp`"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["nlp"].data.pop_back(); }), Contains("clp, zlp and nlp"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["klast"].data[1] = 10000; }), Contains("kfirst and klast"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["llmax"].data = {1}; }), Contains("llmax"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["nelecp"].data = {28, 10, 0, 2}; }), Contains("llmax"));
+}
