@@ -1,5 +1,7 @@
 #include "runtime/job/ecp.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
@@ -74,6 +76,39 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
     ecps.push_back(std::move(ecp));
   }
   return ecps;
+}
+
+EcpArrays arrays_of_ecps(const Molecule& molecule) {
+  EcpArrays arrays;
+  const std::size_t n_atoms = molecule.atoms.size();
+  auto& electrons = arrays.integers["nelecp"];
+  electrons.assign(n_atoms, 0);
+  if (molecule.ecps.empty()) return arrays;
+  auto& top = arrays.integers["llmax"];
+  top.assign(n_atoms, 0);
+  for (const Ecp& e : molecule.ecps)
+    for (const EcpTerm& t : e.terms) top[e.atom] = std::max(top[e.atom], t.l + 1);
+  const std::int32_t n_parts = *std::max_element(top.begin(), top.end()) + 1;
+  auto &first = arrays.integers["kfirst"], &last = arrays.integers["klast"], &power = arrays.integers["nlp"];
+  auto &coefficient = arrays.reals["clp"], &exponent = arrays.reals["zlp"];
+  first.assign(n_parts * n_atoms, 0);
+  last.assign(n_parts * n_atoms, 0);
+  arrays.extents["kfirst"] = arrays.extents["klast"] = {n_parts, static_cast<std::int32_t>(n_atoms)};
+  for (const Ecp& e : molecule.ecps) {
+    electrons[e.atom] = e.electrons;
+    for (std::int32_t part = 0; part <= top[e.atom]; ++part) {
+      const std::size_t at = e.atom * static_cast<std::size_t>(n_parts) + part;
+      first[at] = static_cast<std::int32_t>(power.size()) + 1;
+      for (const EcpTerm& t : e.terms) {
+        if (t.l != part - 1) continue;
+        power.push_back(t.power);
+        exponent.push_back(t.exponent);
+        coefficient.push_back(t.coefficient);
+      }
+      last[at] = static_cast<std::int32_t>(power.size());
+    }
+  }
+  return arrays;
 }
 
 }  // namespace sial

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/ecp.h"
 #include "runtime/job/legacy_job.h"
 
 namespace sial {
@@ -100,7 +101,10 @@ void add_basis(const Molecule& m, std::map<std::string, std::int32_t>& ints, std
   const auto nshells = static_cast<std::int32_t>(m.shells.size());
   dims["coords"] = {3, natoms};
   dims["tcoords"] = {3, nshells};
-  integers["nelecp"].assign(m.atoms.size(), 0);
+  const EcpArrays ecps = arrays_of_ecps(m);
+  for (const auto& [name, values] : ecps.reals) reals[name] = values;
+  for (const auto& [name, values] : ecps.integers) integers[name] = values;
+  for (const auto& [name, extents] : ecps.extents) dims[name] = extents;
   ints["nalphas"] = static_cast<std::int32_t>(reals["alphas"].size());
   ints["npcoeffs"] = static_cast<std::int32_t>(reals["pcoeffs"].size());
   ints["n_c_funcs"] = static_cast<std::int32_t>(integers["ccbeg"].size());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <libint2.hpp>
@@ -54,6 +55,28 @@ Piece make_piece(const Shell& s, int contraction, const Atom& atom, std::int64_t
       }
   }
   return p;
+}
+
+/// On one centre two primitives count by the sum of their exponents alone. Contractions of the same primitives, as general ones are, have
+/// most sums twice: such pairs become one.
+void merge_primitives(libint2::ShellPair& pair, const libint2::Shell& a, const libint2::Shell& b) {
+  if (a.O != b.O) return;
+  auto weight = [&](const libint2::ShellPair::PrimPairData& p) { return a.contr[0].coeff[p.p1] * b.contr[0].coeff[p.p2]; };
+  std::map<std::pair<double, double>, std::size_t> position;
+  std::vector<libint2::ShellPair::PrimPairData> merged;
+  for (const auto& p : pair.primpairs) {
+    const std::pair<double, double> exponents = std::minmax({a.alpha[p.p1], b.alpha[p.p2]});
+    auto [it, is_new] = position.try_emplace(exponents, merged.size());
+    if (is_new) {
+      merged.push_back(p);
+      continue;
+    }
+    auto& q = merged[it->second];
+    const double ratio = weight(p) / weight(q);  // what is screened out for its coefficient never comes here
+    q.K += p.K * ratio;
+    q.ln_scr += std::log1p(std::abs(ratio));
+  }
+  pair.primpairs = std::move(merged);
 }
 
 class LibintIntegrals : public AoIntegrals {
@@ -155,6 +178,7 @@ class LibintIntegrals : public AoIntegrals {
       for (std::size_t j = 0; j <= i; ++j) {
         Pair& p = pairs_[i * (i + 1) / 2 + j];
         p.data.init(pieces_[i].shell, pieces_[j].shell, std::log(pair_precision), libint2::ScreeningMethod::Conservative);
+        merge_primitives(p.data, pieces_[i].shell, pieces_[j].shell);
         p.bound = schwarz_bound(engine, pieces_[i], pieces_[j]);
         largest_bound_ = std::max(largest_bound_, p.bound);
       }

@@ -78,6 +78,31 @@ TEST_CASE("effective core potentials against PySCF, whole and in blocks") {
   }
 }
 
+TEST_CASE("effective core potentials survive the way to arrays and back") {
+  const nlohmann::json all = reference_data("ecp.json");
+  JobData job;
+  job.molecule = reference_molecule(all.at("spherical"));
+  CHECK(arrays_of_ecps(job.molecule).integers.at("nelecp") == std::vector<std::int32_t>{0, 0, 0});
+  job.molecule.ecps = potentials(all.at("spherical"));
+  const EcpArrays arrays = arrays_of_ecps(job.molecule);
+  for (const auto& [name, values] : arrays.reals) job.arrays[name] = {{std::ssize(values)}, values};
+  for (const auto& [name, values] : arrays.integers) job.int_arrays[name] = {{std::ssize(values)}, values};
+  const std::vector<Ecp> read = ecps_of_arrays(job);
+  REQUIRE(read.size() == 2);
+  for (std::size_t e = 0; e < 2; ++e) {
+    const Ecp& want = job.molecule.ecps[e];
+    CHECK(read[e].atom == want.atom);
+    CHECK(read[e].electrons == want.electrons);
+    REQUIRE(read[e].terms.size() == want.terms.size());
+    for (std::size_t t = 0; t < want.terms.size(); ++t) {
+      CHECK(read[e].terms[t].l == want.terms[t].l);
+      CHECK(read[e].terms[t].power == want.terms[t].power);
+      CHECK(read[e].terms[t].exponent == want.terms[t].exponent);
+      CHECK(read[e].terms[t].coefficient == want.terms[t].coefficient);
+    }
+  }
+}
+
 TEST_CASE("effective core potentials as the arrays of old data files") {
   const nlohmann::json all = reference_data("ecp.json"), &data = all.at("spherical");
   for (bool parts_fastest : {true, false}) {
