@@ -87,6 +87,15 @@ class Faults(unittest.TestCase):
                 self.assertIn("division by zero", err)
                 self.assertLess(seconds, 30)
 
+    def test_reason_before_stop_is_printed(self):
+        program = self.dir / "stops.sialx"
+        program.write_text('sial stops\nscalar x\nsip_barrier\nprintln "the reason"\nstop\nendsial stops\n')
+        for _ in range(3):
+            code, out, err, seconds = self.run_job([*mpirun(4), *sialrun(program)])
+            self.assertEqual(code, 1)
+            self.assertIn("the reason", out)
+            self.assert_one_message(err, "stops.sialx:5")
+
     def test_only_worker_fails_beside_a_server(self):
         program = self.dir / "fails.sialx"
         program.write_text("sial fails\nint i\nint j\ni = 0\nj = 1/i\nendsial fails\n")
