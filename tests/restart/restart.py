@@ -342,7 +342,7 @@ class Restart(unittest.TestCase):
 
     # ---- ending
     def test_time_limit(self):
-        for ranks, steps, more in ((0, 20000, ()), (2, 4000, ("--ranks-per-node", "1"))):
+        for ranks, steps, more in ((0, 400000, ()), (2, 20000, ("--ranks-per-node", "1"))):
             with self.subTest(ranks=ranks):
                 args = [PROGRAMS / "long.sialx", "--set", f"steps={steps}", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none"]
                 start = time.monotonic()
@@ -367,12 +367,13 @@ class Restart(unittest.TestCase):
 
     def test_signals(self):
         """One signal, to whichever rank, ends all of them with a checkpoint."""
-        args = [PROGRAMS / "long.sialx", "--set", "steps=30000", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none"]
+        args = [PROGRAMS / "long.sialx", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none"]
         for ranks, more, number, to in ((0, (), signal.SIGTERM, [0]), (0, (), signal.SIGINT, [0]), (0, ("--simulate", "ranks=3,seed=1"), signal.SIGTERM, [0]),
                                         (3, (), signal.SIGTERM, [2]), (2, ("--ranks-per-node", "1"), signal.SIGUSR1, [0, 1]),
                                         (3, ("--servers", "1"), signal.SIGTERM, [0, 1, 2])):
             with self.subTest(ranks=ranks, more=more, number=number):
-                p, pids = self.start(*args, *more, ranks=ranks)
+                # Long enough to be still running when the signal comes, on an idle machine too.
+                p, pids = self.start(*args, *more, "--set", f"steps={400000 if ranks == 0 else 100000}", ranks=ranks)
                 for n in to:
                     os.kill(pids[n], number)
                 out, err = p.communicate(timeout=60)
