@@ -237,6 +237,7 @@ void derive_job_data(Job& job) {
   for (auto [name, value] : {std::pair{"scf_conv", 1e-10}, {"cc_conv", 1e-10}, {"eom_tol", 1e-8}, {"damp", 0.0}, {"scfeneg", 0.0}, {"totenerg", 0.0}})
     set_scalar(job, name, value);
   if (job.legacy) {
+    set_int(job, "iecp_on", 0);  // files without effective core potentials need not say so
     recut_segments(job.data, job.segment_requests);  // everything else is in the file
     return;
   }

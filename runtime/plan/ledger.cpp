@@ -41,7 +41,7 @@ void Ledger::begin_program() {
   workspace_ = item("workspace of statements", "", false);
   fetched_ = item("copies of other nodes' blocks", "", false);
   peak_ = least_ = floor_ = 0;
-  peak_pc_ = 0;
+  pc_ = phase_pc_ = peak_pc_ = 0;  // statements of the last program are not this one's
   phase_least_ = phase_full_ = 0;
   for (Node& n : nodes_) n.most_remote = n.remote;
   note();
