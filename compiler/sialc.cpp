@@ -21,6 +21,7 @@
 #include "compiler/diag/table.h"
 #include "compiler/pipeline.h"
 #include "runtime/base/error.h"
+#include "runtime/base/plants.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
 
@@ -29,7 +30,8 @@ namespace {
 using namespace sial;
 
 struct Options {
-  std::string input, output, emit, dump_after, explain_code, error_format = "text", disassemble;
+  std::vector<std::string> inputs;
+  std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = 0;
   bool no_warnings = false, syntax_only = false, timings = false;
@@ -132,18 +134,18 @@ int outcome(const Options& options, const Emitter& emitter, const SourceManager&
   return emitter.has_errors() ? exit_program_error : exit_ok;
 }
 
-int parse_only(const Options& options, const WarningOptions& warnings) {
+int parse_only(const std::string& input, const Options& options, const WarningOptions& warnings) {
   SourceManager sources;
   Emitter emitter(warnings);
-  const auto compilation = load_compilation(sources, options.input, include_dirs(options), emitter);
+  const auto compilation = load_compilation(sources, input, include_dirs(options), emitter);
   if (const int code = outcome(options, emitter, sources); code != exit_ok || !compilation) return code;
   if (options.emit == "ast") fmt::print("{}", print_ast(*compilation, sources));
   if (options.emit == "ast-json") fmt::print("{}", ast_to_json(*compilation, sources));
   return exit_ok;
 }
 
-int write_output(const Options& options, const Module& module) {
-  const std::filesystem::path path = options.output.empty() ? std::filesystem::path(options.input).replace_extension(".siox") : std::filesystem::path(options.output);
+int write_output(const std::string& input, const Options& options, const Module& module) {
+  const std::filesystem::path path = options.output.empty() ? std::filesystem::path(input).replace_extension(".siox") : std::filesystem::path(options.output);
   const std::vector<std::byte> bytes = write_module(module);
   std::ofstream out(path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -152,7 +154,7 @@ int write_output(const Options& options, const Module& module) {
   return exit_ok;
 }
 
-int compile(const Options& options, const WarningOptions& warnings) {
+int compile(const std::string& input, const Options& options, const WarningOptions& warnings) {
   CompileOptions to;
   to.include_dirs = include_dirs(options);
   to.optimisation = options.optimisation;
@@ -163,13 +165,13 @@ int compile(const Options& options, const WarningOptions& warnings) {
     return usage_error(fmt::format("there is no pass `{}`; the passes are {}", to.dump_after, fmt::join(passes, ", ")));
   SourceManager sources;
   Emitter emitter(warnings);
-  const CompileResult result = compile_file(options.input, to, sources, emitter);
+  const CompileResult result = compile_file(input, to, sources, emitter);
   const int code = outcome(options, emitter, sources);
   fmt::print("{}", result.dump);
   if (options.timings)
     for (const PassTime& t : result.times) fmt::print(stderr, "{:<8} {:9.3f} s\n", t.pass, t.seconds);
   if (code != exit_ok || !result.module) return code;
-  return write_output(options, *result.module);
+  return write_output(input, options, *result.module);
 }
 
 int disassemble_file(const std::string& path) {
@@ -182,8 +184,8 @@ int run(int argc, char** argv) {
   bool version = false;
   CLI::App app{"sialc: compiles SIAL programs to modules for sialrun"};
   app.option_defaults()->always_capture_default(false);
-  app.add_option("program", o.input, "source file (.sialx)");
-  app.add_option("-o", o.output, "module to write (default: the source's name with .siox)");
+  app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one");
+  app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)");
   app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->allow_extra_args(false);
   app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")->allow_extra_args(false);
   app.add_option("-O", o.optimisation, "optimisation level 0, 1 or 2")->check(CLI::Range(0, 2));
@@ -215,13 +217,17 @@ int run(int argc, char** argv) {
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);
   if (!o.disassemble.empty()) return disassemble_file(o.disassemble);
-  if (o.input.empty()) return usage_error("no source file given; `sialc --help` shows the options");
-  if (o.emit == "tokens") return show_tokens(o.input);
+  if (o.inputs.empty()) return usage_error("no source file given; `sialc --help` shows the options");
+  if (o.inputs.size() > 1 && !o.output.empty()) return usage_error("-o names one module, but there are several programs; leave it out");
   WarningOptions warnings;
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
-  return syntax ? parse_only(o, warnings) : compile(o, warnings);
+  fmt::print(stderr, "{}", plant_warning());
+  int worst = exit_ok;
+  for (const std::string& input : o.inputs)
+    worst = std::max(worst, o.emit == "tokens" ? show_tokens(input) : syntax ? parse_only(input, o, warnings) : compile(input, o, warnings));
+  return worst;
 }
 
 }  // namespace

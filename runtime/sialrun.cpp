@@ -16,6 +16,7 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
+#include "runtime/base/plants.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
@@ -510,6 +511,7 @@ int main(int argc, char** argv) {
       return exit_usage_or_io;
     }
     arguments.session.machine.plugins = &plugins;
+    if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << warning << std::flush;
     return run(arguments, argc, argv);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);

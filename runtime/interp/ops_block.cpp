@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/plants.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -43,7 +44,7 @@ double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::
 }  // namespace
 
 void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_t& size) {
-  if (!may_overlap(op_.d, operand)) return;
+  if (!may_overlap(op_.d, operand) || planted(Plant::kernel_target_touches_source)) return;
   size = view_size(operand);
   scratch = buffer(size);
   const MutableView copy = dense_like(scratch, operand);

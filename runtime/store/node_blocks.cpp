@@ -5,6 +5,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/plants.h"
 
 namespace sial {
 
@@ -132,7 +133,7 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
     outcome = {BlockStatus::wrong_size, old->doubles, {}};
     return nullptr;
   }
-  if (old && heap_.sole_reference(old)) return old;
+  if (old && (heap_.sole_reference(old) || planted(Plant::store_add_in_leased_block))) return old;
   Chunk* fresh = allocate(key, size);
   transport_.yield_point();
   if (old) {

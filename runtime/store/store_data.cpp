@@ -4,6 +4,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/plants.h"
 #include "runtime/store/store_impl.h"
 
 namespace sial {
@@ -132,7 +133,7 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
   ++stats_.gets;
   HeldBlock& h = held_.find_or_create(id, block);
   h.touched = ++clock_;
-  if ((h.fetched || h.own) && !h.stale) {
+  if ((h.fetched || h.own) && (!h.stale || planted(Plant::store_get_after_own_put))) {
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
   }
@@ -281,7 +282,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
 // matters waits for those before it.
 void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
-  if (h.puts_under_way > 0 && !(orderless && h.orderless)) outbox_->complete(h.array, h.block);
+  if (h.puts_under_way > 0 && !(orderless && h.orderless) && !planted(Plant::store_order_of_puts)) outbox_->complete(h.array, h.block);
   Outbox::Item item;
   item.array = h.array;
   item.header = request;
