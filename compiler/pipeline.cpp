@@ -9,6 +9,7 @@
 #include "compiler/ir/build.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
+#include "compiler/plan/plan.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/sha256.h"
@@ -27,11 +28,13 @@ struct Work {
   std::unique_ptr<ast::Compilation> ast;
   std::unique_ptr<CheckedProgram> checked;
   ir::Program ir;
+  plan::Plan plan;
   Module module;
 };
 
 struct Pass {
   std::string_view name;
+  int level;                                  // runs from this optimisation level on
   std::function<bool(Work&)> run;             // false: the program has errors
   std::function<std::string(const Work&)> dump;
 };
@@ -52,34 +55,48 @@ void verify_emitted(const Module& module, const std::string& path) {
   SIAL_CHECK(refused.empty(), "the compiler wrote a module that cannot be loaded: {}", refused);
 }
 
+/// An optimisation pass.
+Pass planned(std::string_view name, int level, void (*pass)(ir::Program&, plan::Plan&)) {
+  return {name, level,
+          [=](Work& w) {
+            w.plan.level = w.options.optimisation;
+            pass(w.ir, w.plan);
+            ir::verify(w.ir, name);
+            return true;
+          },
+          [](const Work& w) { return ir::print(w.ir) + plan::print(w.ir, w.plan); }};
+}
+
 const std::vector<Pass>& passes() {
   static const std::vector<Pass> list = {
-      {"parse",
+      {"parse", 0,
        [](Work& w) {
          w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter);
          return w.ast != nullptr;
        },
        [](const Work& w) { return print_ast(*w.ast, w.sources); }},
-      {"check",
+      {"check", 0,
        [](Work& w) {
          w.checked = check(*w.ast, w.sources, w.emitter, w.options.check);
          return w.checked != nullptr;
        },
        [](const Work& w) { return print_ast(*w.ast, w.sources); }},  // decisions live beside the tree, which stays as it was
-      {"ir",
+      {"ir", 0,
        [](Work& w) {
          w.ir = ir::build(*w.checked, w.sources);
          ir::verify(w.ir, "ir");
          return true;
        },
        [](const Work& w) { return ir::print(w.ir); }},
-      {"emit",
+      // -O1 and -O2: what rewrites the program comes before what only describes it.
+      planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
+      {"emit", 0,
        [](Work& w) {
-         w.module = emit(w.ir, {compiler_name(), hash_of_sources(w.sources), w.options.optimisation});
+         w.module = emit(w.ir, w.plan, {compiler_name(), hash_of_sources(w.sources), w.options.optimisation});
          return true;
        },
        [](const Work& w) { return disassemble(w.module); }},
-      {"verify",  // last: nothing after it may touch the module
+      {"verify", 0,  // last: nothing after it may touch the module
        [](Work& w) {
          verify_emitted(w.module, w.path);
          return true;
@@ -101,8 +118,9 @@ std::vector<std::string_view> pass_names() {
 
 CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources, Emitter& emitter) {
   CompileResult result;
-  Work work{path, options, sources, emitter, nullptr, nullptr, {}, {}};
+  Work work{path, options, sources, emitter, nullptr, nullptr, {}, {}, {}};
   for (const Pass& pass : passes()) {
+    if (pass.level > options.optimisation) continue;
     const auto start = std::chrono::steady_clock::now();
     const bool good = pass.run(work);
     result.times.push_back({pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});

@@ -13,10 +13,12 @@
 
 namespace sial {
 
+inline constexpr int default_optimisation = 2;
+
 struct CompileOptions {
   std::vector<std::string> include_dirs;
   CheckOptions check;
-  int optimisation = 0;
+  int optimisation = default_optimisation;
   std::string dump_after;  // pass whose result is wanted as text; one of pass_names()
   std::string last_pass;   // stop after this pass; empty: run all
 };
@@ -29,7 +31,7 @@ struct CompileResult {
   std::vector<PassTime> times;   // passes in the order they ran
 };
 
-/// Names of all passes, in order.
+/// Names of all passes, in order. Passes above the optimisation level do not run.
 std::vector<std::string_view> pass_names();
 
 /// Diagnostics go to `emitter`; there is a module exactly when all passes ran and none reported an error. Throws WorldError when

@@ -33,7 +33,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
-  int optimisation = 0;
+  int optimisation = default_optimisation;
   bool no_warnings = false, syntax_only = false, timings = false;
 };
 
@@ -158,8 +158,9 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   CompileOptions to;
   to.include_dirs = include_dirs(options);
   to.optimisation = options.optimisation;
-  to.dump_after = options.emit == "ir" ? "ir" : options.dump_after;
-  if (options.emit == "ir") to.last_pass = "ir";
+  const bool emits_pass = options.emit == "ir" || options.emit == "plan";
+  to.dump_after = emits_pass ? options.emit : options.dump_after;
+  if (emits_pass) to.last_pass = options.emit;
   const std::vector<std::string_view> passes = pass_names();
   if (!to.dump_after.empty() && std::find(passes.begin(), passes.end(), to.dump_after) == passes.end())
     return usage_error(fmt::format("there is no pass `{}`; the passes are {}", to.dump_after, fmt::join(passes, ", ")));
@@ -188,8 +189,8 @@ int run(int argc, char** argv) {
   app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)");
   app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->allow_extra_args(false);
   app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")->allow_extra_args(false);
-  app.add_option("-O", o.optimisation, "optimisation level 0, 1 or 2")->check(CLI::Range(0, 2));
-  app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir"}));
+  app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")->check(CLI::Range(0, 2));
+  app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan"}));
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
   app.add_option("--explain", o.explain_code, "explain a diagnostic code, or `list` them");
   app.add_option("--error-format", o.error_format, "text, or json (one object per line)")->check(CLI::IsMember({"text", "json"}));

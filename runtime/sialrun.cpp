@@ -48,7 +48,7 @@ struct JobArguments {
 struct Arguments {
   JobArguments job;
   SessionOptions session;
-  int optimisation = 0;
+  int optimisation = default_optimisation;
   std::string store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
@@ -460,7 +460,7 @@ int main(int argc, char** argv) {
   std::string restart;
   CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4");
   add_job_options(app, arguments.job);
-  app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2")->check(CLI::Range(0, 2));
+  app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2 (default)")->check(CLI::Range(0, 2));
   app.add_option("--store", arguments.store, "share, or copy: every get and put copies")->check(CLI::IsMember({"share", "copy"}));
   app.add_flag("--check,!--no-check", arguments.check, "check the phase rule of remote arrays while running");
   app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));

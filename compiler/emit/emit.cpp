@@ -27,7 +27,7 @@ class Pool {
 
 class Emission {
  public:
-  Emission(const ir::Program& p, const EmitInfo& info) : p_(p) {
+  Emission(const ir::Program& p, const plan::Plan& plan, const EmitInfo& info) : p_(p), plan_(plan) {
     m_.program = p.name;
     m_.producer = info.producer;
     m_.source_hash = info.source_hash;
@@ -53,20 +53,40 @@ class Emission {
       row.end = pc();
       m_.procs.push_back(std::move(row));
     }
+    m_.remarks = plan_.remarks;
+    slices();
     return std::move(m_);
   }
 
  private:
+  void slices() {
+    for (const plan::Slice& s : plan_.slices) {
+      const auto loop = loop_of_node_.find(s.loop);
+      SIAL_CHECK(loop != loop_of_node_.end(), "the slice of node {}, which is no loop", s.loop);
+      SliceRow row{loop->second, {}};
+      for (std::size_t at = 0; at < node_of_code_.size(); ++at)
+        if (const auto found = s.actions.find(node_of_code_[at]); found != s.actions.end())
+          row.steps.push_back({static_cast<std::int32_t>(at), found->second});
+      m_.slices.push_back(std::move(row));
+    }
+  }
+
   std::int32_t pc() const { return static_cast<std::int32_t>(m_.code.size()); }
 
   std::int32_t add(Opcode op, std::array<std::int32_t, 4> operands, const SourcePlace& place) {
     m_.code.push_back({op, operands[0], operands[1], operands[2], operands[3]});
     m_.places.push_back(place);
+    node_of_code_.push_back(node_);
     return pc() - 1;
   }
 
   void body(const ir::Body& nodes) {
-    for (const ir::Node& n : nodes) std::visit([&](const auto& v) { node(n, v); }, n.value);
+    const ir::NodeId outer = node_;
+    for (const ir::Node& n : nodes) {
+      node_ = n.id;
+      std::visit([&](const auto& v) { node(n, v); }, n.value);
+    }
+    node_ = outer;
   }
 
   void node(const ir::Node& n, const ir::Loop& l) {
@@ -79,6 +99,7 @@ class Emission {
     LoopRow row{l.kind, l.indices, pc(), 0, 0, 0, static_cast<std::int32_t>(l.wheres.size()), l.pragma.empty() ? -1 : text(l.pragma),
                 l.rank_dependent};
     m_.loops.push_back({});
+    loop_of_node_[n.id] = id;
     const std::int32_t outer = loop_;
     loop_ = id;
     add(code.begin, {id}, n.place);
@@ -184,7 +205,11 @@ class Emission {
   std::int32_t literal(double x) { return reals_.add(std::bit_cast<std::uint64_t>(x), [&] { return x; }); }
 
   const ir::Program& p_;
+  const plan::Plan& plan_;
   Module m_;
+  ir::NodeId node_ = -1;                        // whose instructions are being added; -1: of none
+  std::vector<ir::NodeId> node_of_code_;        // per instruction
+  std::map<ir::NodeId, std::int32_t> loop_of_node_;
   std::int32_t loop_ = -1;
   Pool<std::string, std::string> strings_{m_.strings};
   Pool<std::uint64_t, double> reals_{m_.reals};
@@ -194,6 +219,6 @@ class Emission {
 
 }  // namespace
 
-Module emit(const ir::Program& program, const EmitInfo& info) { return Emission(program, info).run(); }
+Module emit(const ir::Program& program, const plan::Plan& plan, const EmitInfo& info) { return Emission(program, plan, info).run(); }
 
 }  // namespace sial

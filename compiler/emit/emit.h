@@ -1,10 +1,11 @@
 #pragma once
-// IR to module: linear code, pooled literals and references, the source map. Decides nothing; the result of a verified IR
+// IR and plan to module: linear code, pooled literals and references, the source map. Decides nothing; the result of a verified IR
 // always passes verify_module().
 
 #include <string>
 
 #include "compiler/ir/ir.h"
+#include "compiler/plan/plan.h"
 #include "runtime/bytecode/module.h"
 
 namespace sial {
@@ -15,6 +16,6 @@ struct EmitInfo {
   int optimisation = 0;
 };
 
-Module emit(const ir::Program& program, const EmitInfo& info);
+Module emit(const ir::Program& program, const plan::Plan& plan, const EmitInfo& info);
 
 }  // namespace sial

@@ -30,6 +30,7 @@ class Listing {
     line("registers {} int, {} scalar", m_.n_int_registers, m_.n_scalar_registers);
     tables();
     code();
+    plan();
     return std::move(out_);
   }
 
@@ -76,6 +77,26 @@ class Listing {
       return text;
     });
     rows("strings", m_.strings, quoted);
+  }
+
+  void plan() {
+    rows("slices", m_.slices, [](const SliceRow& r) {
+      static constexpr const char* names[] = {"", "run", "fetch", "stop"};
+      std::string text = fmt::format("loop {}:", r.loop);
+      for (const SliceStep& s : r.steps) text += fmt::format(" @{} {}", s.pc, names[static_cast<int>(s.action)]);
+      return text;
+    });
+    rows("remarks", m_.remarks, [&](const RemarkRow& r) {
+      static constexpr const char* kinds[] = {"passed", "missed", "analysis"};
+      std::string text = fmt::format("{}:{}:{} {} {}/{}", m_.files[r.place.file], r.place.line, r.place.column, kinds[static_cast<int>(r.kind)],
+                                     r.pass, r.name);
+      if (r.array >= 0) text += " " + m_.arrays[r.array].name;
+      text += ": " + quoted(r.text);
+      if (!r.advice.empty()) text += ", advice " + quoted(r.advice);
+      for (const auto& [what, cost] : {std::pair{"bytes", &r.bytes}, std::pair{"flops", &r.flops}, std::pair{"executions", &r.executions}})
+        if (!cost->is_zero()) text += fmt::format(", {} {}", what, cost_text(*cost, m_.indices));
+      return text;
+    });
   }
 
   void code() {

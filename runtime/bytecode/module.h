@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "runtime/base/shape.h"
+#include "runtime/bytecode/cost.h"
 
 namespace sial {
 
-inline constexpr std::uint32_t module_format_version = 1;
+inline constexpr std::uint32_t module_format_version = 2;
 
 enum class Opcode : std::uint16_t {
 #define OPCODE(number, name, a, b, c, d, meaning) name = number,
@@ -136,6 +137,37 @@ struct SourcePlace {
   bool operator==(const SourcePlace&) const = default;
 };
 
+enum class RemarkKind : std::int32_t { passed = 0, missed = 1, analysis = 2 };
+
+/// What the compiler did at a place (passed), could have done but for a reason (missed), or found out (analysis). `bytes` and
+/// `flops` are saved or lost at one execution, `executions` counts those of a run over all ranks.
+struct RemarkRow {
+  RemarkKind kind = RemarkKind::passed;
+  std::string pass, name;       // "access-slice", "ends-at-barrier": for filters, stable, lower case with hyphens
+  SourcePlace place;
+  std::int32_t array = -1;      // array row, -1: none in particular
+  std::string text;             // a sentence without full stop, names in backticks
+  std::string advice;           // what to change in the program; empty: nothing
+  Cost bytes, flops, executions;
+  bool operator==(const RemarkRow&) const = default;
+};
+
+/// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, or give up there.
+enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3 };
+struct SliceStep {
+  std::int32_t pc = 0;
+  SliceAction action = SliceAction::run;
+  bool operator==(const SliceStep&) const = default;
+};
+
+/// The access slice of a loop (design 2.3): the part of its code, and of the procedures called from it, that decides which
+/// blocks it gets. Instructions without a step are passed over; a procedure's final `ret` is run wherever its call is.
+struct SliceRow {
+  std::int32_t loop = 0;         // loop row
+  std::vector<SliceStep> steps;  // ascending pc
+  bool operator==(const SliceRow&) const = default;
+};
+
 struct Module {
   std::string program;          // name after `sial`, lower case
   std::string producer;         // compiler name and version
@@ -159,6 +191,8 @@ struct Module {
   std::vector<Instruction> code;      // main body starts at `main_entry` and ends in halt
   std::vector<SourcePlace> places;    // one per instruction
   std::int32_t main_entry = 0;
+  std::vector<RemarkRow> remarks;     // in the order the passes made them
+  std::vector<SliceRow> slices;       // at most one per loop
   bool operator==(const Module&) const = default;
 };
 

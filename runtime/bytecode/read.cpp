@@ -84,10 +84,39 @@ class Decoder {
       return Instruction{static_cast<Opcode>(i->op()), i->a(), i->b(), i->c(), i->d()};
     });
     rows(wire_.places(), m.places, [](const siox::Place* p) { return SourcePlace{p->file(), p->line(), p->column()}; });
+    rows(wire_.remarks(), m.remarks, [&](const siox::Remark* r) {
+      return RemarkRow{static_cast<RemarkKind>(r->kind()), text(r->pass()), text(r->name()), {r->file(), r->line(), r->column()}, r->array(),
+                       text(r->text()), text(r->advice()), cost(r->bytes()), cost(r->flops()), cost(r->executions())};
+    });
+    rows(wire_.slices(), m.slices, [&](const siox::Slice* r) {
+      SliceRow row{r->loop(), {}};
+      rows(r->steps(), row.steps, [](const siox::Step* s) { return SliceStep{s->pc(), static_cast<SliceAction>(s->action())}; });
+      return row;
+    });
     return m;
   }
 
  private:
+  Cost cost(const siox::Cost* wire) {
+    Cost out;
+    if (wire == nullptr) return out;
+    std::vector<double> coefficients;
+    std::vector<std::int32_t> counts, factors;
+    reals(wire->coefficients(), coefficients);
+    rows(wire->counts(), counts, [](std::int32_t n) { return n; });
+    rows(wire->factors(), factors, [](std::int32_t f) { return f; });
+    if (counts.size() != coefficients.size()) fail("a cost has other numbers of terms and of coefficients");
+    std::size_t at = 0;
+    for (std::size_t t = 0; t < counts.size(); ++t) {
+      if (counts[t] < 0 || static_cast<std::size_t>(counts[t]) > factors.size() - at) fail("a cost has terms beyond its factors");
+      CostTerm term{coefficients[t], {}};
+      for (std::int32_t f = 0; f < counts[t]; ++f, ++at) term.factors.push_back({static_cast<FactorKind>(factors[at] & 1), factors[at] >> 1});
+      out.terms.push_back(std::move(term));
+    }
+    if (at != factors.size()) fail("a cost has factors after its last term");
+    return out;
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw SialError(fmt::format("`{}` is not a valid sialx module: {}", name_, what), recompile_hint);
   }

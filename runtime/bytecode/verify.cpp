@@ -1,5 +1,6 @@
 // The verifier's first part: every table of the module by itself, and the references between tables.
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/verify_detail.h"
@@ -155,6 +156,42 @@ void verify_arg(const VerifyContext& c, const ArgRow& row) {
   }
 }
 
+void verify_place(const VerifyContext& c, const SourcePlace& p) {
+  c.require(in_table(p.file, c.m.files), "it names source file {}, which does not exist", p.file);
+  c.require(p.line >= 1 && p.column >= 1, "line {}, column {} is no place in a file", p.line, p.column);
+}
+
+void verify_cost(const VerifyContext& c, const Cost& cost) {
+  for (std::size_t t = 0; t < cost.terms.size(); ++t) {
+    const CostTerm& term = cost.terms[t];
+    c.require(std::isfinite(term.coefficient) && term.coefficient != 0.0, "term {} of a cost has the coefficient {}", t, term.coefficient);
+    c.require(std::is_sorted(term.factors.begin(), term.factors.end()), "term {} of a cost is not in order", t);
+    for (const CostFactor& f : term.factors) c.require(in_table(f.index, c.m.indices), "a cost names index {}, which does not exist", f.index);
+    c.require(t == 0 || cost.terms[t - 1].factors < term.factors, "the terms of a cost are not in order");
+  }
+}
+
+void verify_remark(const VerifyContext& c, const RemarkRow& row) {
+  c.require(row.kind >= RemarkKind::passed && row.kind <= RemarkKind::analysis, "there is no kind of remark {}", static_cast<int>(row.kind));
+  verify_text(c, row.pass);
+  verify_text(c, row.name);
+  verify_text(c, row.text);
+  verify_text(c, row.advice);
+  verify_place(c, row.place);
+  c.require(row.array == -1 || in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
+  for (const Cost* cost : {&row.bytes, &row.flops, &row.executions}) verify_cost(c, *cost);
+}
+
+void verify_slice(const VerifyContext& c, const SliceRow& row) {
+  c.require(in_table(row.loop, c.m.loops), "the loop {} does not exist", row.loop);
+  for (std::size_t i = 0; i < row.steps.size(); ++i) {
+    const SliceStep& step = row.steps[i];
+    c.require(in_table(step.pc, c.m.code), "step {} is at instruction {}, which does not exist", i, step.pc);
+    c.require(i == 0 || row.steps[i - 1].pc < step.pc, "step {} is not behind the one before it", i);
+    c.require(step.action >= SliceAction::run && step.action <= SliceAction::stop, "there is no action {}", static_cast<int>(step.action));
+  }
+}
+
 template <class Rows, class Check>
 void each(VerifyContext& c, const char* what, const Rows& rows, Check check) {
   c.at_module();
@@ -208,10 +245,14 @@ void verify_tables(VerifyContext& c) {
   each(c, "block reference", m.refs, verify_ref);
   each(c, "region", m.regions, verify_region);
   each(c, "argument", m.args, verify_arg);
-  each(c, "source place", m.places, [](const VerifyContext& x, const SourcePlace& p) {
-    x.require(in_table(p.file, x.m.files), "it names source file {}, which does not exist", p.file);
-    x.require(p.line >= 1 && p.column >= 1, "line {}, column {} is no place in a file", p.line, p.column);
-  });
+  each(c, "source place", m.places, verify_place);
+  each(c, "remark", m.remarks, verify_remark);
+  each(c, "slice", m.slices, verify_slice);
+  std::vector<bool> sliced(m.loops.size());
+  for (const SliceRow& row : m.slices) {
+    c.require(!sliced[static_cast<std::size_t>(row.loop)], "loop {} has two slices", row.loop);
+    sliced[static_cast<std::size_t>(row.loop)] = true;
+  }
 }
 
 }  // namespace detail

@@ -76,10 +76,24 @@ class Writer {
     const auto places = structs<siox::Place>(m.places, [](const SourcePlace& p) {
       return siox::Place(p.file, p.line, p.column);
     });
+    const auto remarks = table<siox::Remark>(m.remarks, [&](const RemarkRow& r) {
+      const auto pass = b_.CreateString(r.pass);
+      const auto name = b_.CreateString(r.name);
+      const auto text = b_.CreateString(r.text);
+      const auto advice = b_.CreateString(r.advice);
+      const auto bytes = cost(r.bytes), flops = cost(r.flops), executions = cost(r.executions);
+      return siox::CreateRemark(b_, static_cast<int>(r.kind), pass, name, r.place.file, r.place.line, r.place.column, r.array, text, advice,
+                                bytes, flops, executions);
+    });
+    const auto slices = table<siox::Slice>(m.slices, [&](const SliceRow& r) {
+      return siox::CreateSlice(b_, r.loop, structs<siox::Step>(r.steps, [](const SliceStep& s) {
+                                 return siox::Step(s.pc, static_cast<int>(s.action));
+                               }));
+    });
     const auto root = siox::CreateModule(
         b_, module_format_version, program, producer, source_hash, m.optimisation, m.main_entry, m.n_int_registers,
         m.n_scalar_registers, files, pool, reals, ints, scalars, indices, arrays, specials, procs, loops, refs, regions, args,
-        code, places);
+        code, places, remarks, slices);
     siox::FinishModuleBuffer(b_, root);
     std::vector<std::byte> bytes(b_.GetSize());
     std::memcpy(bytes.data(), b_.GetBufferPointer(), bytes.size());
@@ -97,6 +111,19 @@ class Writer {
     offsets.reserve(rows.size());
     for (const auto& s : rows) offsets.push_back(b_.CreateString(s));
     return b_.CreateVector(offsets);
+  }
+
+  flatbuffers::Offset<siox::Cost> cost(const Cost& cost) {
+    std::vector<double> coefficients;
+    std::vector<std::int32_t> counts, factors;
+    for (const CostTerm& t : cost.terms) {
+      coefficients.push_back(t.coefficient);
+      counts.push_back(static_cast<std::int32_t>(t.factors.size()));
+      for (const CostFactor& f : t.factors) factors.push_back(2 * f.index + static_cast<std::int32_t>(f.kind));
+    }
+    const auto c = b_.CreateVector(coefficients);
+    const auto n = b_.CreateVector(counts);
+    return siox::CreateCost(b_, c, n, b_.CreateVector(factors));
   }
 
   template <class Wire, class Row, class Make>

@@ -193,6 +193,9 @@ Module sample_module() {
   a.m.code[test].b = a.add(Opcode::ret);
   proc.end = static_cast<std::int32_t>(a.m.code.size());
   a.m.procs = {proc};
+  a.m.remarks.push_back({RemarkKind::missed, "some-pass", "some-reason", {0, 1, 1}, d, "what and why", "do this", Cost::constant(8) * Cost::extent(i),
+                         {}, Cost::count(i) * Cost::count(j) + Cost::constant(1)});
+  a.m.slices.push_back({0, {{a.m.loops[0].begin, SliceAction::run}, {a.m.loops[0].next, SliceAction::stop}}});
   return a.m;
 }
 

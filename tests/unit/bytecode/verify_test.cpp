@@ -53,6 +53,23 @@ TEST_CASE("the sample itself is valid") {
   CHECK(refusal(test::empty_module()) == "accepted");
 }
 
+TEST_CASE("remarks and slices") {
+  check_all({
+      {"remark 0: there is no kind of remark 3", [](Module& m) { m.remarks[0].kind = static_cast<RemarkKind>(3); }},
+      {"remark 0: the array 99 does not exist", [](Module& m) { m.remarks[0].array = 99; }},
+      {"remark 0: it names source file 7", [](Module& m) { m.remarks[0].place.file = 7; }},
+      {"remark 0: line 0, column 1 is no place", [](Module& m) { m.remarks[0].place.line = 0; }},
+      {"a cost names index 99", [](Module& m) { m.remarks[0].bytes.terms[0].factors[0].index = 99; }},
+      {"has the coefficient nan", [](Module& m) { m.remarks[0].bytes.terms[0].coefficient = std::numeric_limits<double>::quiet_NaN(); }},
+      {"the terms of a cost are not in order", [](Module& m) { std::swap(m.remarks[0].executions.terms[0], m.remarks[0].executions.terms[1]); }},
+      {"slice 0: the loop 99 does not exist", [](Module& m) { m.slices[0].loop = 99; }},
+      {"slice 0: there is no action 4", [](Module& m) { m.slices[0].steps[0].action = static_cast<SliceAction>(4); }},
+      {"slice 0: step 1 is not behind", [](Module& m) { m.slices[0].steps[1].pc = m.slices[0].steps[0].pc; }},
+      {"step 1 is at instruction 9999", [](Module& m) { m.slices[0].steps[1].pc = 9999; }},
+      {"loop 0 has two slices", [](Module& m) { m.slices.push_back(m.slices[0]); }},
+  });
+}
+
 TEST_CASE("tables") {
   check_all({
       {"the name is empty", [](Module& m) { m.program.clear(); }},

@@ -17,8 +17,8 @@ namespace {
 
 const std::string hash(64, '0');
 
-Module module_of(const std::string& declarations, const std::string& statements) {
-  Module m = emit(test::lower(declarations, statements), {"test", hash, 0});
+Module module_of(const std::string& declarations, const std::string& statements, const plan::Plan& plan = {}) {
+  Module m = emit(test::lower(declarations, statements), plan, {"test", hash, 0});
   verify_module(m, "test");
   return m;
 }
@@ -110,6 +110,26 @@ TEST_CASE("the programs of tests/lang/ir compile, survive the file form, and use
     CAPTURE(row.name);
     CHECK(used.count(row.op) == 1);
   }
+}
+
+TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
+  const ir::Program p = test::lower("index k = 1:3\ndistributed d[k]", "do k\nwhere k < 3\nget d[k]\nenddo k");
+  plan::Plan plan;
+  plan.remarks.push_back({RemarkKind::missed, "test", "no-reason", {0, 2, 1}, 0, "it is `d`", "nothing", Cost::extent(0) * 8, {}, Cost::count(0)});
+  const ir::Node& loop = p.main.at(0);
+  const ir::Node& get = std::get<ir::Loop>(loop.value).body.at(0);
+  plan.slices.push_back({loop.id, {{loop.id, SliceAction::run}, {get.id, SliceAction::fetch}}});
+  const Module m = emit(p, plan, {"test", hash, 2});
+  verify_module(m, "test");
+  CHECK(m.remarks == plan.remarks);
+  REQUIRE(m.slices.size() == 1);
+  CHECK(m.slices[0].loop == 0);
+  std::vector<std::pair<Opcode, SliceAction>> steps;
+  for (const SliceStep& s : m.slices[0].steps) steps.emplace_back(m.code[s.pc].op, s.action);
+  CHECK(steps == std::vector<std::pair<Opcode, SliceAction>>{{Opcode::do_begin, SliceAction::run}, {Opcode::where, SliceAction::run},
+                                                             {Opcode::body_begin, SliceAction::run}, {Opcode::get, SliceAction::fetch},
+                                                             {Opcode::do_next, SliceAction::run}});
+  CHECK_THAT(plan::print(p, plan), Contains("missed test/no-reason: it is `d` (array d); bytes 8·|k|; executions #k; advice: nothing"));
 }
 
 TEST_CASE("the pipeline stops, dumps and times as asked") {
