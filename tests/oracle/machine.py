@@ -25,13 +25,14 @@ class Persistence:
 
 class Machine:
     def __init__(self, json, data, persistence, write, exact_limit=None):
-        """Above `exact_limit` a number is an error of kind `magnitude`: below, sums of integers are exact in any order."""
+        """Above `exact_limit` a number is an error of kind `magnitude`: below, sums of integers are exact in any order. With a limit,
+        `largest` is the largest number seen."""
         self.modules = model.load(json, data)
         self.persistence, self.write = persistence, write
         self.scopes = [[]]   # per loop iteration in progress: (array, key) created in it
         self.busy = set()
         self.marked = []
-        self.line, self.exact_limit = None, exact_limit
+        self.line, self.exact_limit, self.largest = None, exact_limit, 0.0
         for module in self.modules:
             for entity in module.own.values():
                 if entity.kind == "array" and entity.array_kind == "static":
@@ -151,16 +152,14 @@ class Machine:
     def barrier(self):
         for array in self.entities("array"):
             if array.is_remote:
-                array.blocks.clear()
-                array.private.clear()
+                array.drop_copies()
 
     def do_Create(self, module, s):
         pass
 
     def do_Delete(self, module, s):
         array = module.find(s["array"])
-        array.blocks.clear()
-        array.private.clear()
+        array.drop_copies()
         array.remote.clear()
 
     def do_AssertSame(self, module, s):
@@ -190,8 +189,11 @@ class Machine:
         return block if ref.box is None else block[ref.box]
 
     def check_exact(self, value):
-        if self.exact_limit and not abs(value) <= self.exact_limit:
+        if not self.exact_limit:
+            return
+        if not abs(value) <= self.exact_limit:
             raise LanguageError("magnitude", f"{value} is beyond {self.exact_limit}")
+        self.largest = max(self.largest, abs(value))
 
     def update(self, target, op, value):
         if op == "=":
@@ -279,16 +281,22 @@ class Machine:
     # ---- remote data
     def do_Get(self, module, s):
         ref = reference(module, s["block"])
-        if ref.key in ref.array.blocks or ref.key in ref.array.private:
+        fetched = ref.key in ref.array.blocks
+        if (fetched or ref.key in ref.array.private) and ref.key not in ref.array.stale:
             return
         if ref.key not in ref.array.remote:
             raise LanguageError("absent", f"get of {ref.text()}, which was never put")
         ref.array.blocks[ref.key] = ref.array.remote[ref.key].copy(order="F")
-        self.scopes[-1].append((ref.array, ref.key))
+        ref.array.private.pop(ref.key, None)
+        ref.array.stale.discard(ref.key)
+        if not fetched:
+            self.scopes[-1].append((ref.array, ref.key))
 
     def do_Put(self, module, s):
         ref = reference(module, s["block"])
         value = block_value(self, module, s["value"], ref)
+        if ref.key in ref.array.blocks or ref.key in ref.array.private:
+            ref.array.stale.add(ref.key)  # the value held stays what it was, the next get sees the put
         held = ref.array.remote.get(ref.key)
         if held is None:
             if s["op"] == "*=":

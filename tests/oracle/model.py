@@ -106,12 +106,16 @@ def subsegment(extent, number):
 
 class Array(Entity):
     """Blocks by key. Temps and fetched remote blocks are in `blocks` as well; `remote` holds what the servers have, `private`
-    the copies of remote blocks that the worker has changed since the last barrier."""
+    the copies of remote blocks that the worker has changed since the last barrier; `stale` are those it has put since it got them."""
 
     def __init__(self, name, module, array_kind, contiguous, dims, predefined):
         super().__init__("array", name, module)
         self.array_kind, self.contiguous, self.dims, self.predefined = array_kind, contiguous, dims, predefined
-        self.blocks, self.remote, self.private, self.regions, self.dense = {}, {}, {}, {}, None
+        self.blocks, self.remote, self.private, self.regions, self.dense, self.stale = {}, {}, {}, {}, None, set()
+
+    def drop_copies(self):
+        for copies in (self.blocks, self.private, self.stale):
+            copies.clear()
 
     @property
     def is_remote(self):

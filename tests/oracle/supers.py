@@ -64,6 +64,12 @@ def check_dconf(block, result):
     result.set(float(np.max(np.abs(block.values))) if block.values.size else 0.0)
 
 
+def swap(a, b):
+    kept = a.values.copy()
+    a.values[...] = b.values
+    b.values[...] = kept
+
+
 TABLE = {
     "fill_block_sequential": lambda block, start: fill(block, lambda n: sequential(start.get(), n)),
     "fill_block_cyclic": lambda block, start: fill(block, lambda n: cyclic(start.get(), n)),
@@ -71,4 +77,6 @@ TABLE = {
     "return_sval": lambda block, value: value.set(block.get()),
     "one_arg_no_op": lambda block: None,
     "check_dconf": check_dconf,
+    "swap_blocks": swap,
+    "get_first_block_element": lambda block, value: value.set(block.values.flatten(order="F")[0]),
 }

@@ -93,7 +93,7 @@ class BodyWriter:
         return ref
 
     def literal(self):
-        return self.r.choice(["1.0", "2.0", "3.0", "-1.0", "0.0", "-2.0"])
+        return self.r.choice(["0.37", "1.1", "0.5", "-0.73", "-1.0", "0.0"] if self.g.reals else ["1.0", "2.0", "3.0", "-1.0", "0.0", "-2.0"])
 
     def factor(self, env):
         options = [self.literal(), "x0", "(x1 - 1.0)", *sorted(env.scalars & {"w0", "w1"})]

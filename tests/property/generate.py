@@ -1,23 +1,26 @@
-"""Random valid programs. Everything a rank computes outside pardo loops is the same on all ranks; inside, an iteration only
+"""Random valid jobs: a program, or two that hand on arrays. Everything a rank computes outside pardo loops is the same on all ranks; inside, an iteration only
 writes what belongs to it (temps, its own scalars, blocks that no other iteration touches) or adds to what all add to; remote
 arrays change their use only across barriers (language reference 7.5). Data are small integers, so every result is exact and must
-not depend on the number of ranks, the schedule or the kernels.
+not depend on the number of ranks, the schedule or the kernels. With `reals` they are not, and results agree to rounding.
 """
 import random
 
 from body import BodyWriter, Env
 from program import Node, Program
+from situations import Situations
 
 AO, MO, SIMPLE, TABLE = "ao", "moa", "simple", "table"
 INDICES = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"]}
 
 
 class Generator:
-    def __init__(self, seed, name):
-        self.random = random.Random(seed)
-        self.seed, self.name = seed, name
+    def __init__(self, seed, name, reals=False, before=None):
+        """`before`: the generator of the job's program before this one."""
+        self.random = random.Random(f"{seed} after {before.name}" if before else seed)
+        self.seed, self.name, self.reals, self.before = seed, name, reals, before
         r = self.random
-        self.segments = {AO: [r.choice([1, 1, 2, 3, 4, 5]) for _ in range(r.choice([1, 2, 2, 3, 3]))],
+        self.lean = self.chance(65)  # nothing but situations, on few blocks
+        self.segments = before.segments if before else {AO: [r.choice([1, 1, 2, 3] if self.lean else [1, 1, 2, 3, 4, 5]) for _ in range(r.choice([1, 2, 2, 3, 3]))],
                          MO: [r.choice([1, 2, 2, 3]) for _ in range(r.choice([1, 2, 2]))]}
         self.kind_of = {index: kind for kind, names in INDICES.items() for index in names}
         self.kind_of.update({"pi": AO, "pa": MO, "late": AO, "none": SIMPLE})
@@ -26,7 +29,10 @@ class Generator:
         self.declared = []      # array declarations in order
         self.full = set()       # remote arrays all of whose blocks exist
         self.procedures = []    # (name, indices it needs)
+        self.phases = []        # procedures that consist of phases
+        self.saved = []         # (array kind, kinds of dimensions, name), left under the label "name"
         self.writer = BodyWriter(self)
+        self.situations = Situations(self)
 
     def chance(self, percent):
         return self.random.randrange(100) < percent
@@ -71,12 +77,20 @@ class Generator:
     # ---- the program
     def generate(self):
         r = self.random
-        self.locals = [self.declare("local", self.random_kinds(1, 3), "lo") for _ in range(r.choice([1, 1, 2]))]
-        self.statics = [self.declare("static", self.random_kinds(1, 3), "st") for _ in range(r.choice([1, 2]))]
+        self.locals = [self.declare("local", self.random_kinds(1, 3), "lo") for _ in range(0 if self.lean else r.choice([1, 1, 2]))]
+        self.statics = [self.declare("static", self.random_kinds(1, 3), "st") for _ in range(0 if self.lean else r.choice([1, 2]))]
         self.table = self.declare("static", [TABLE], "tab")
         self.vector = self.declare("static", [SIMPLE], "vec")
-        self.remotes = [self.declare(r.choice(["distributed", "served"]), self.random_kinds(1, 3), "g") for _ in range(r.choice([2, 2, 3]))]
-        self.regions = [self.declare("local", self.random_kinds(1, 2), "cl", contiguous=True)]
+        self.remotes = [self.declare(r.choice(["distributed", "served"]), self.random_kinds(1, 3), "g") for _ in range(0 if self.lean else r.choice([0, 1, 1, 2]))]
+        self.squares = [self.declare(r.choice(["distributed", "served"]), [AO, AO], "q") for _ in range(2)]
+        self.remotes += self.squares
+        self.triangle = self.declare(r.choice(["distributed", "served"]), [AO, AO], "half")
+        self.square_statics = [self.declare("static", [AO, AO], "sq")]
+        self.statics += self.square_statics
+        self.mill_temps = [self.declare("temp", [AO, AO], "m") for _ in range(4)]
+        self.pattern = self.declare("temp", [AO, AO], "pattern")
+        self.mill_local = self.declare("local", [AO, AO], "ml")
+        self.regions = [self.declare("local", self.random_kinds(1, 2), "cl", contiguous=True)] if not self.lean else []
         self.private = self.declare("local", [AO, r.choice([AO, MO])], "pl")
         body = ["execute get_my_rank rank"]
         for array in self.locals:
@@ -86,13 +100,37 @@ class Generator:
         for array in [*self.statics, *self.locals, self.vector]:
             body.append(self.initialise(array))
         body.append(Node("do i", [f"{self.table}[(index)i] = (scalar)({r.choice(['i', 'norb - i + 1', '(i + 1) / 2', '1'])})"], "enddo i"))
-        procedures = [self.procedure(n) for n in range(r.choice([0, 1, 1, 2]))]
+        procedures = [self.procedure(n) for n in range(0 if self.lean else r.choice([0, 1, 1, 2]))]
         for array in self.remotes:
-            body += self.fill_remote(array)
-        for _ in range(r.randint(2, 5)):
-            body += self.phase()
+            body += self.restored(array) or self.fill_remote(array)
+        body += self.fill_triangle()
+        for _ in range(r.randint(1, 4)):
+            body += self.phase() if not self.lean and self.chance(60) else self.situations.any()
+        if not self.before and self.chance(15):
+            body += self.save()
         body += self.checksums()
-        return Program(self.name, self.seed, self.declarations(), procedures, body, self.arguments())
+        program = Program(self.name, self.seed, self.declarations(), procedures + self.phases, body, self.arguments())
+        if self.saved:
+            program.followers = [Generator(self.seed, self.name + "_next", self.reals, self).generate()]
+        return program
+
+    # ---- from program to program
+    def save(self):
+        items = self.random.sample(self.remotes + self.square_statics, self.random.randint(1, 3))
+        self.saved = [(*self.arrays[n], n) for n in items]
+        return [f'set_persistent {n} "{n}"' for n in [*items, "x2"]]
+
+    def restored(self, array):
+        """A remote array as the program before left it, where that had one like it."""
+        fitting = [n for kind, kinds, n in (self.before.saved if self.before else []) if kinds == self.arrays[array][1] and kind != "static"]
+        if not fitting or self.chance(20):
+            return []
+        return [f'restore_persistent {array} "{self.random.choice(fitting)}"', 'restore_persistent x2 "x2"', self.barrier()]
+
+    def fill_triangle(self):
+        """Blocks of the half array exist where the first index is not greater than the second."""
+        put = f"{self.statement(self.triangle, 'put')} {self.triangle}[i,j] = (scalar)({self.weight(['i', 'j'])})"
+        return [Node("pardo i, j", [put], "endpardo i, j", wheres=["where i <= j"]), self.barrier()]
 
     def arguments(self):
         sets = {"norb": len(self.segments[AO]), "nmo": len(self.segments[MO]), "zero": 0}
@@ -103,11 +141,12 @@ class Generator:
         lines = ["predefined int norb", "predefined int nmo", "predefined int zero"]
         lines += [f"aoindex {n} = 1:norb" for n in [*INDICES[AO], "pi"]] + [f"aoindex late = {len(self.segments[AO])}:norb"]
         lines += [f"moaindex {n} = 1:nmo" for n in [*INDICES[MO], "pa"]]
-        lines += [f"index {n} = -1:1" for n in INDICES[SIMPLE]] + ["index u = 1:norb", "index none = 1:zero"]
+        lines += [f"index {n} = -1:1" for n in INDICES[SIMPLE]] + ["index u = 1:norb", "index none = 1:zero", "index it = 1:2", "index once = 1:1", "index lone = 1:1", "index never = 1:zero"]
         lines += ["subindex ii of i", "subindex jj of j"]
         lines += [f"scalar {n}" for n in ["rank", "x0 = 2.0", "x1 = 3.0", "x2", "w0", "w1", "w2", "acc", "sum", "px"]]
         lines += [f"int {n}" for n in ["n0 = 1", "n1 = 2", "n2"]]
-        lines += ["special get_my_rank w", "special fill_block_sequential wr", "special fill_block_cyclic wr", "special check_dconf rw"]
+        lines += ["special get_my_rank w", "special fill_block_sequential wr", "special fill_block_cyclic wr", "special check_dconf rw",
+                  "special swap_blocks uu", "special get_first_block_element rw"]
         return lines + self.declared
 
     def region_of(self, array):
@@ -311,10 +350,11 @@ class Generator:
         return body
 
 
-def generate(seed, name="p"):
-    return Generator(seed, name).generate()
+def generate(seed, name="p", reals=False):
+    return Generator(seed, name, reals).generate()
 
 
 if __name__ == "__main__":
     import sys
-    print(generate(int(sys.argv[1])).text(), end="")
+    program = generate(int(sys.argv[1]), reals="--reals" in sys.argv)
+    print(*[p.text() for p in [program, *program.followers]], sep="\n", end="")

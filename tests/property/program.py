@@ -32,6 +32,7 @@ class Program:
     def __init__(self, name, seed, declarations, procedures, body, arguments):
         self.name, self.seed, self.declarations = name, seed, declarations
         self.procedures, self.body, self.arguments = procedures, body, arguments
+        self.followers = []  # the job's later programs
 
     def text(self):
         lines = [f"# seed {self.seed}", f"# args: {' '.join(self.arguments)}", f"sial {self.name}", *self.declarations]

@@ -1,205 +1,114 @@
 #!/usr/bin/env python3
-"""Random programs: what the oracle computes is what sialrun must print, whatever the ranks, transport, schedule and kernels.
+"""Random programs: what the oracle computes is what sialrun must print, whatever the optimisation, ranks, transport, schedule, memory
+and kernels. Bitwise for data of small integers, to rounding for reals.
 
-    run_property.py --bin DIR [--count N] [--seed S] [--long] [--config TEXT] [--keep DIR]
+    run_property.py --bin DIR [--count N] [--seed S] [--reals N] [--long] [--config TEXT] [--keep DIR] [--workers N]
 
-Programs are generated from consecutive seeds (those whose numbers grow beyond exactness are passed over), compiled, evaluated by
-the oracle, and run in batches in every configuration. A program that disagrees is made smaller while it still disagrees, and
-printed with its seed. `generate.py SEED` prints a program again.
+Programs are generated from consecutive seeds (those whose numbers grow beyond exactness are passed over), evaluated by the
+oracle, and run in batches in every configuration. A program that disagrees is made smaller while it still disagrees, and printed
+with its seed. `generate.py SEED` prints a program again.
 """
 import argparse
-import difflib
-import io
-import json
+import concurrent.futures
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "oracle"))
+from harness import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_warnings
 
-from generate import generate  # noqa: E402
-from model import LanguageError  # noqa: E402
-from oracle import job_data, run_job  # noqa: E402
-from program import smaller  # noqa: E402
-from run_compare import normalised, split_options  # noqa: E402
-
-EXACT = 2.0**48
-SHRINK_CONFIGURATIONS = 3  # later ones mostly repeat the cause
-MPIRUN = "mpirun -n {n} --bind-to none --mca mpi_yield_when_idle 1"
-
-
-class Configuration:
-    def __init__(self, name, flags, ranks=0, optimisation=None):
-        self.name, self.flags, self.ranks, self.optimisation = name, flags, ranks, optimisation
-
-    def command(self, bin_dir, launcher):
-        prefix = launcher.format(n=self.ranks).split() if self.ranks else []
-        return [*prefix, str(bin_dir / "sialrun"), *self.flags]
+CHUNK = 50
+SHRINK = 3  # more failures mostly repeat the cause
 
 
 def configurations(seed, long):
+    """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk."""
+    memory = ["", "", "3MB", "1MB"][seed % 4]
+    small = ["--memory", memory] if memory else []
     result = [
-        Configuration("oracle of later work", ["--store=copy", "--kernels=reference"], optimisation="-O0"),
-        Configuration("default, one rank", []),
-        Configuration("checked, one rank", ["--check"]),
+        Configuration("as written, copies, one rank", BASELINE, optimisation="-O0"),
+        Configuration("optimised, checked, one rank", ["--check"]),
+        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1", *small]),
+        Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
     ]
-    for n, ranks in enumerate([3, 2, 5, 3, 4, 7, 2, 6][:8 if long else 3]):
-        flags = ["--simulate", f"ranks={ranks},seed={seed + n}"]
-        result.append(Configuration(f"simulated {ranks} ranks, seed {seed + n}", flags + (["--check"] if n % 2 else [])))
-    result += [
-        Configuration("simulated 4 ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 50}", "--ranks-per-node", "2"]),
-        Configuration("simulated 3 ranks, each its node", ["--simulate", f"ranks=3,seed={seed + 51}", "--ranks-per-node", "1"]),
-        Configuration("mpirun 2", [], 2),
-        Configuration("mpirun 4", [], 4),
-        Configuration("mpirun 3, one rank per node", ["--ranks-per-node", "1"], 3),
-        Configuration("mpirun 4, static schedule, 2 per node", ["--schedule=static", "--ranks-per-node", "2"], 4),
-    ]
+    if seed % 2 or long:
+        result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1"], 3),
+                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *small])]
+    else:
+        result += [Configuration("optimised, mpirun 2", [], 2),
+                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1", *small])]
+    if seed % 4 == 3 or long:
+        result += [Configuration("as written, checked, 3 simulated ranks", ["--check", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1"], optimisation="-O0"),
+                   Configuration("optimised, mpirun 4, static schedule, 2 per node", ["--schedule=static", "--ranks-per-node", "2"], 4)]
     return result
 
 
-class Runner:
-    def __init__(self, bin_dir, work, launcher):
-        self.bin, self.work, self.launcher = bin_dir, work, launcher
-        self.env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                        OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
-
-    def sialc(self, *flags):
-        return subprocess.run([str(self.bin / "sialc"), *flags], cwd=self.work, capture_output=True, text=True)
-
-    def expected(self, program):
-        """Output by the oracle; None when the program is not usable, with the reason."""
-        source = self.work / f"{program.name}.sialx"
-        source.write_text(program.text())
-        parsed = self.sialc("--emit=ast-json", source.name)
-        if parsed.returncode:
-            return None, "refused: " + parsed.stderr
-        out = io.StringIO()
-        try:
-            run_job([json.loads(parsed.stdout)], job_data(*split_options(program.arguments)), out.write, EXACT)
-        except LanguageError as error:
-            return None, str(error)
-        return normalised(out.getvalue()), None
-
-    def compile(self, program, optimisation=None):
-        """Name of the module, or None with the compiler's messages printed."""
-        module = f"{program.name}{optimisation or ''}.siox"
-        p = self.sialc(*([optimisation] if optimisation else []), "-o", module, f"{program.name}.sialx")
-        return (module, "") if p.returncode == 0 else (None, p.stderr)
-
-    def batch(self, configuration, programs, timeout):
-        """Outputs by name, and what went to the error stream."""
-        suffix = configuration.optimisation or ""
-        jobs = self.work / "jobs.txt"
-        jobs.write_text("".join(f"{p.name}{suffix}.siox {' '.join(p.arguments)} --print-format plain --name {p.name}\n" for p in programs))
-        command = [*configuration.command(self.bin, self.launcher), "--batch", jobs.name]
-        try:
-            p = subprocess.run(command, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
-            out, err = p.stdout, p.stderr
-        except subprocess.TimeoutExpired as e:
-            out, err = (x.decode() if isinstance(x, bytes) else x or "" for x in (e.stdout, e.stderr))
-            err += f"\nno end after {timeout} s"
-        outputs, name = {}, None
-        for line in out.splitlines(keepends=True):
-            if line.startswith("=== "):
-                name = line[4:].strip()
-                outputs[name] = ""
-            elif name is not None:
-                outputs[name] += line
-        return {n: normalised(text) for n, text in outputs.items()}, err
-
-    def disagrees(self, configuration, program):
-        """The difference of one program's output, or None where there is none or the program is not valid."""
-        want, _ = self.expected(program)
-        if want is None or self.compile(program, configuration.optimisation)[0] is None:
-            return None
-        outputs, err = self.batch(configuration, [program], 30)
-        found = outputs.get(program.name)
-        if found == want:
-            return None
-        lines = difflib.unified_diff(want.splitlines(), (found or "").splitlines(), "oracle", configuration.name, lineterm="", n=1)
-        return "\n".join([*lines, err.strip()])
-
-    def shrink(self, configuration, program, seconds=60):
+def run_chunk(number, seeds, reals, options):
+    """One chunk through all its configurations: what happened, as text, and how much."""
+    lines, counts, failures = [], {}, []
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.keep / f"chunk{number}" if options.keep else pathlib.Path(scratch)
+        work.mkdir(parents=True, exist_ok=True)
+        runner = Runner(options.bin.resolve(), work, options.launcher, os.environ.get("SIALX_PLANT", ""))
         start = time.monotonic()
-        again = True
-        while again:
-            again = False
-            for candidate in smaller(program):
-                if time.monotonic() - start > seconds:
-                    return program
-                if self.disagrees(configuration, candidate):
-                    program, again = candidate, True
-                    break
-        return program
-
-
-def make_programs(runner, seed, count):
-    programs, wanted, passed_over = [], {}, 0
-    while len(programs) < count:
-        program = generate(seed, f"p{seed}")
-        seed += 1
-        want, reason = runner.expected(program)
-        if want is None:
-            if "magnitude" not in reason and "overflow" not in reason:
-                print(program.text())
-                sys.exit(f"seed {program.seed}: the generator made a program that is not valid: {reason}")
-            passed_over += 1
-            continue
-        for optimisation in (None, "-O0"):
-            module, messages = runner.compile(program, optimisation)
-            if module is None:
-                print(program.text())
-                sys.exit(f"seed {program.seed}: sialc refuses a valid program: {messages}")
-        programs.append(program)
-        wanted[program.name] = want
-    return programs, wanted, passed_over
+        jobs, passed_over = make_jobs(runner, seeds, reals)
+        counts["made and evaluated"] = (len(jobs), passed_over, time.monotonic() - start)
+        for configuration in configurations(number, options.long):
+            if options.config not in configuration.name:
+                continue
+            start = time.monotonic()
+            outputs, err = runner.batch(configuration, jobs, 600)
+            bad = [j for j in jobs if not j.agrees(outputs.get(j.name))]
+            counts[configuration.name] = (len(jobs) - len(bad), len(bad), time.monotonic() - start)
+            if bad:
+                failures.append((configuration.name, len(bad)))
+            if not bad or len(failures) > SHRINK:
+                continue
+            lines.append(f"{configuration.name} ({' '.join(configuration.flags)}): seeds {' '.join(str(j.seed) for j in bad[:20])} disagree{' (reals)' if reals else ''}")
+            culprit = next((j for j in bad[:10] if runner.disagrees(configuration, j)), None)
+            if culprit is None:
+                lines.append("  alone, each of them agrees; the batch said:\n" + without_warnings(err))
+            elif options.no_shrink:
+                lines.append(runner.disagrees(configuration, culprit))
+            else:
+                small = runner.shrink(configuration, culprit)
+                lines.append(small.text() + (runner.disagrees(configuration, small) or "(agrees now)"))
+    return lines, counts, failures
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--count", type=int)
+    parser.add_argument("--count", type=int, help="programs on integers")
+    parser.add_argument("--reals", type=int, help="programs on reals (a tenth of --count)")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
-    parser.add_argument("--config", default="")
+    parser.add_argument("--config", default="", help="only configurations with this in their name")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the programs instead of a temporary one")
     parser.add_argument("--launcher", default=MPIRUN)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
-    count = options.count or (1500 if options.long else 150)
-    with tempfile.TemporaryDirectory() as scratch:
-        work = options.keep or pathlib.Path(scratch)
-        work.mkdir(parents=True, exist_ok=True)
-        runner = Runner(options.bin.resolve(), work, options.launcher)
-        start = time.monotonic()
-        programs, wanted, passed_over = make_programs(runner, seed, count)
-        print(f"{count} programs from seed {seed} ({passed_over} passed over), made and evaluated in {time.monotonic() - start:.0f} s", flush=True)
-        failures = disagreeing = 0
-        for configuration in configurations(seed, options.long):
-            if options.config not in configuration.name:
-                continue
-            start = time.monotonic()
-            outputs, err = runner.batch(configuration, programs, 600 if options.long else 240)
-            bad = [p for p in programs if outputs.get(p.name) != wanted[p.name]]
-            print(f"{configuration.name}: {count - len(bad)} of {count} agree, {time.monotonic() - start:.1f} s", flush=True)
-            if not bad:
-                continue
-            failures += len(bad)
-            disagreeing += 1
-            print(f"  seeds that disagree: {' '.join(str(p.seed) for p in bad[:20])}")
-            if disagreeing > SHRINK_CONFIGURATIONS:
-                continue
-            culprit = next((p for p in bad[:20] if runner.disagrees(configuration, p)), None)
-            if culprit is None:
-                print("  alone, each of them agrees; the batch said:\n" + err[-3000:])
-                continue
-            small = runner.shrink(configuration, culprit)
-            print(small.text() + runner.disagrees(configuration, small))
-    sys.exit(1 if failures else 0)
+    count = options.count or (20000 if options.long else 2000)
+    reals = options.reals if options.reals is not None else count // 10
+    chunks = [(n, range(seed + at, seed + min(at + CHUNK, count)), False) for n, at in enumerate(range(0, count, CHUNK))]
+    chunks += [(n, range(seed + at, seed + min(at + CHUNK, reals)), True) for n, at in enumerate(range(0, reals, CHUNK), len(chunks))]
+    start = time.monotonic()
+    totals, failed, shown = {}, 0, 0
+    with concurrent.futures.ProcessPoolExecutor(options.workers) as pool:
+        for lines, counts, failures in pool.map(run_chunk, *zip(*chunks), [options] * len(chunks)):
+            failed += sum(n for _, n in failures)
+            if failures and shown < 2 * SHRINK:
+                print("\n".join(lines), flush=True)
+                shown += 1
+            for name, numbers in counts.items():
+                totals[name] = tuple(a + b for a, b in zip(totals.get(name, (0, 0, 0.0)), numbers))
+    for name, (good, bad, seconds) in totals.items():
+        print(f"{name}: {good} good, {bad} {'passed over' if name.startswith('made') else 'disagree'}, {seconds:.0f} s")
+    print(f"{count} seeds on integers and {reals} on reals from {seed}: {failed} disagreements, {time.monotonic() - start:.0f} s")
+    sys.exit(1 if failed or not totals else 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,198 @@
+"""What the random tests share: jobs (a program and those that follow it) written, evaluated by the oracle, run in batches by sialrun,
+and made smaller. A failing job stays valid while it shrinks: what `-O0 --store=copy --check` agrees on with the oracle must still do so.
+"""
+import difflib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pathlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "oracle"))
+
+from generate import generate  # noqa: E402
+from model import LanguageError  # noqa: E402
+from oracle import job_data, run_job  # noqa: E402
+from program import smaller  # noqa: E402
+from run_compare import normalised, split_options  # noqa: E402
+
+EXACT = 2.0**48
+FINITE = 1e60
+MPIRUN = "mpirun -n {n} --bind-to none --mca mpi_yield_when_idle 1"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def without_warnings(err):
+    """What remains of an error stream when the compiler's warnings, with the lines they quote, are left out."""
+    kept, inside = [], False
+    for line in err.splitlines():
+        inside = " warning: " in line or (inside and (line.startswith("    ") or " note: " in line))
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept)[-2000:]
+
+
+class Configuration:
+    def __init__(self, name, flags, ranks=0, optimisation="", reals=True, stride=1):
+        """`stride`: only every so many jobs are run, for slow ones."""
+        self.name, self.flags, self.ranks, self.optimisation, self.reals, self.stride = name, flags, ranks, optimisation, reals, stride
+
+    def command(self, bin_dir, launcher):
+        prefix = launcher.format(n=self.ranks).split() if self.ranks else []
+        return [*prefix, str(bin_dir / "sialrun"), *([self.optimisation] if self.optimisation else []), *self.flags]
+
+
+BASELINE = ["--store=copy", "--kernels=reference"]
+
+
+class Job:
+    """Programs with one set of arguments, and what they must print."""
+
+    def __init__(self, program, reals=False):
+        self.programs, self.reals = [program, *program.followers], reals
+        self.name, self.seed, self.arguments = program.name, program.seed, program.arguments
+        self.want, self.scale = None, 0.0
+
+    def text(self):
+        return "\n".join(p.text() for p in self.programs)
+
+    def variants(self):
+        for at, program in enumerate(self.programs):
+            if at:
+                yield self.with_programs(self.programs[:at] + self.programs[at + 1:])
+            for candidate in smaller(program):
+                yield self.with_programs(self.programs[:at] + [candidate] + self.programs[at + 1:])
+
+    def with_programs(self, programs):
+        job = Job(programs[0], self.reals)
+        job.programs = programs
+        return job
+
+    def agrees(self, output):
+        if output is None or self.want is None:
+            return False
+        if output == self.want or not self.reals:
+            return output == self.want
+        if NUMBER.sub("#", output) != NUMBER.sub("#", self.want):
+            return False
+        pairs = zip(NUMBER.findall(output), NUMBER.findall(self.want))
+        return all(abs(float(a) - float(b)) <= 1e-9 * max(self.scale, 1.0) for a, b in pairs)
+
+
+class Runner:
+    def __init__(self, bin_dir, work, launcher=MPIRUN, plant=""):
+        self.bin, self.work, self.launcher = bin_dir, work, launcher
+        self.env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                        OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+        self.env.pop("SIALX_PLANT", None)
+        if plant:
+            self.env["SIALX_PLANT"] = plant
+
+    def sialc(self, *flags):
+        return subprocess.run([str(self.bin / "sialc"), "-w", *flags], cwd=self.work, env=self.env, capture_output=True, text=True)
+
+    def parse(self, jobs):
+        """The syntax trees of all programs; a refusal is the generator's or the compiler's mistake."""
+        names = []
+        for job in jobs:
+            for program in job.programs:
+                (self.work / f"{program.name}.sialx").write_text(program.text())
+                names.append(f"{program.name}.sialx")
+        parsed = self.sialc("--emit=ast-json", *names)
+        if parsed.returncode:
+            return None, parsed.stderr
+        decoder, trees, at = json.JSONDecoder(), [], 0
+        while at < len(parsed.stdout):
+            tree, at = decoder.raw_decode(parsed.stdout, at)
+            trees.append(tree)
+            while at < len(parsed.stdout) and parsed.stdout[at].isspace():
+                at += 1
+        return trees, ""
+
+    def expect(self, job, trees):
+        """What the oracle prints; the reason where it cannot say."""
+        out = io.StringIO()
+        try:
+            machine = run_job(trees, job_data(*split_options(job.arguments)), out.write, FINITE if job.reals else EXACT)
+        except LanguageError as error:
+            return str(error)
+        job.want, job.scale = normalised(out.getvalue()), machine.largest
+        return ""
+
+    def batch(self, configuration, jobs, timeout):
+        """Outputs by name, and what went to the error stream."""
+        listing = self.work / "jobs.txt"
+        listing.write_text("".join(f"{' '.join(p.name + '.sialx' for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name}\n" for j in jobs))
+        command = [*configuration.command(self.bin, self.launcher), "--batch", listing.name]
+        try:
+            p = subprocess.run(command, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+            out, err = p.stdout, p.stderr
+        except subprocess.TimeoutExpired as e:
+            out, err = (x.decode() if isinstance(x, bytes) else x or "" for x in (e.stdout, e.stderr))
+            err += f"\nno end after {timeout} s"
+        outputs, name = {}, None
+        for line in out.splitlines(keepends=True):
+            if line.startswith("=== "):
+                name = line[4:].strip()
+                outputs[name] = ""
+            elif name is not None:
+                outputs[name] += line
+        return {n: normalised(text) for n, text in outputs.items()}, err
+
+    def disagrees(self, configuration, job, valid=()):
+        """The difference of one job's output, or None: no difference, or not a valid job, or one that `valid` configurations refuse."""
+        trees, _ = self.parse([job])
+        if trees is None or self.expect(job, trees):
+            return None
+        outputs, err = self.batch(configuration, [job], 30)
+        found = outputs.get(job.name)
+        if job.agrees(found):
+            return None
+        if self.sialc(*(f"{p.name}.sialx" for p in job.programs)).returncode:
+            return None
+        for other in valid:
+            if not job.agrees(self.batch(other, [job], 30)[0].get(job.name)):
+                return None
+        lines = difflib.unified_diff(job.want.splitlines(), (found or "").splitlines(), "oracle", configuration.name, lineterm="", n=1)
+        return "\n".join([*lines, without_warnings(err)])
+
+    def shrink(self, configuration, job, seconds=90):
+        """A smaller job that disagrees in the same configuration."""
+        import time
+        start = time.monotonic()
+        checked = [Configuration("as written, checked", [*BASELINE, "--check", "--simulate", f"ranks={n},seed=3"], optimisation="-O0") for n in (1, 3)]
+        valid = [c for c in checked if job.agrees(self.batch(c, [job], 30)[0].get(job.name))]
+        again = True
+        while again:
+            again = False
+            for candidate in job.variants():
+                if time.monotonic() - start > seconds:
+                    return job
+                if self.disagrees(configuration, candidate, valid):
+                    job, again = candidate, True
+                    break
+        return job
+
+
+def make_jobs(runner, seeds, reals=False):
+    """(jobs with what they must print, how many seeds were passed over because their numbers grow too large)"""
+    jobs = [Job(generate(seed, f"{'r' if reals else 'p'}{seed}", reals), reals) for seed in seeds]
+    trees, messages = runner.parse(jobs)
+    if trees is None:
+        for job in jobs:
+            trees, messages = runner.parse([job])
+            if trees is None:
+                sys.exit(f"{job.text()}\nseed {job.seed}: sialc refuses a valid program: {messages}")
+    usable, at = [], 0
+    for job in jobs:
+        mine, at = trees[at:at + len(job.programs)], at + len(job.programs)
+        reason = runner.expect(job, mine)
+        if not reason:
+            usable.append(job)
+        elif "magnitude" not in reason and "overflow" not in reason:
+            sys.exit(f"{job.text()}\nseed {job.seed}: the generator made a program that is not valid: {reason}")
+    return usable, len(jobs) - len(usable)
