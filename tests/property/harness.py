@@ -5,11 +5,11 @@ import difflib
 import io
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
-
-import pathlib
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "oracle"))
@@ -113,6 +113,11 @@ class Runner:
                 at += 1
         return trees, ""
 
+    def compile(self, jobs):
+        """Modules of the default optimisation; messages where the compiler refuses."""
+        done = self.sialc(*(f"{p.name}.sialx" for j in jobs for p in j.programs))
+        return done.stderr if done.returncode else ""
+
     def expect(self, job, trees):
         """What the oracle prints; the reason where it cannot say."""
         out = io.StringIO()
@@ -124,9 +129,10 @@ class Runner:
         return ""
 
     def batch(self, configuration, jobs, timeout):
-        """Outputs by name, and what went to the error stream."""
+        """Outputs by name, and what went to the error stream. Modules are those of compile(), but for another optimisation."""
+        suffix = ".sialx" if configuration.optimisation else ".siox"
         listing = self.work / "jobs.txt"
-        listing.write_text("".join(f"{' '.join(p.name + '.sialx' for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name}\n" for j in jobs))
+        listing.write_text("".join(f"{' '.join(p.name + suffix for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name}\n" for j in jobs))
         command = [*configuration.command(self.bin, self.launcher), "--batch", listing.name]
         try:
             p = subprocess.run(command, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
@@ -146,13 +152,11 @@ class Runner:
     def disagrees(self, configuration, job, valid=()):
         """The difference of one job's output, or None: no difference, or not a valid job, or one that `valid` configurations refuse."""
         trees, _ = self.parse([job])
-        if trees is None or self.expect(job, trees):
+        if trees is None or self.expect(job, trees) or self.compile([job]):
             return None
         outputs, err = self.batch(configuration, [job], 30)
         found = outputs.get(job.name)
         if job.agrees(found):
-            return None
-        if self.sialc(*(f"{p.name}.sialx" for p in job.programs)).returncode:
             return None
         for other in valid:
             if not job.agrees(self.batch(other, [job], 30)[0].get(job.name)):
@@ -162,7 +166,6 @@ class Runner:
 
     def shrink(self, configuration, job, seconds=90):
         """A smaller job that disagrees in the same configuration."""
-        import time
         start = time.monotonic()
         checked = [Configuration("as written, checked", [*BASELINE, "--check", "--simulate", f"ranks={n},seed=3"], optimisation="-O0") for n in (1, 3)]
         valid = [c for c in checked if job.agrees(self.batch(c, [job], 30)[0].get(job.name))]
@@ -187,6 +190,8 @@ def make_jobs(runner, seeds, reals=False):
             trees, messages = runner.parse([job])
             if trees is None:
                 sys.exit(f"{job.text()}\nseed {job.seed}: sialc refuses a valid program: {messages}")
+    if messages := runner.compile(jobs):
+        sys.exit(f"seeds {seeds[0]} to {seeds[-1]}: sialc refuses what it could parse:\n{messages}")
     usable, at = [], 0
     for job in jobs:
         mine, at = trees[at:at + len(job.programs)], at + len(job.programs)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from run_property import MPIRUN, Configuration, Runner
+from harness import MPIRUN, Configuration, Job, Runner
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "oracle"))
@@ -22,10 +22,10 @@ from run_compare import arguments  # noqa: E402
 
 
 class Fixed:
-    """A program from a file, with the interface the runner expects of a generated one."""
+    """A program from a file, with the interface of a generated one."""
 
     def __init__(self, path):
-        self.name, self.path = path.stem, path
+        self.name, self.path, self.seed, self.followers = path.stem, path, 0, []
         self.arguments = arguments(path)[1]
 
     def text(self):
@@ -33,7 +33,7 @@ class Fixed:
 
 
 def configurations(seed, long):
-    result = [Configuration("1 rank", []), Configuration("1 rank, reference, copying store", ["--store=copy", "--kernels=reference"])]
+    result = [Configuration("1 rank", []), Configuration("1 rank, as written, reference, copying store", ["--store=copy", "--kernels=reference"], optimisation="-O0")]
     for n in (2, 3, 4):
         for per_node in (None, 1, 2):
             if per_node == n:
@@ -62,21 +62,21 @@ def main():
     failures = runs = 0
     with tempfile.TemporaryDirectory() as scratch:
         runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
-        programs = [Fixed(p) for p in sorted((HERE / "matrix").glob("*.sialx"))]
-        wanted = {}
-        for program in programs:
-            wanted[program.name], reason = runner.expected(program)
-            module, messages = runner.compile(program)
-            if reason or module is None:
-                sys.exit(f"{program.name}: {reason or messages}")
+        jobs = [Job(Fixed(p)) for p in sorted((HERE / "matrix").glob("*.sialx"))]
+        trees, messages = runner.parse(jobs)
+        if trees is None or (messages := runner.compile(jobs)):
+            sys.exit(messages)
+        for job, tree in zip(jobs, trees):
+            if reason := runner.expect(job, [tree]):
+                sys.exit(f"{job.name}: {reason}")
         for configuration in configurations(seed, options.long):
-            outputs, err = runner.batch(configuration, programs, 120)
-            for program in programs:
+            outputs, err = runner.batch(configuration, jobs, 120)
+            for job in jobs:
                 runs += 1
-                if outputs.get(program.name) != wanted[program.name]:
+                if not job.agrees(outputs.get(job.name)):
                     failures += 1
                     if failures <= 10:
-                        print(f"{program.name}, {configuration.name}: {outputs.get(program.name)!r} instead of {wanted[program.name]!r}\n{err[-2000:]}")
+                        print(f"{job.name}, {configuration.name}: {outputs.get(job.name)!r} instead of {job.want!r}\n{err[-2000:]}")
     print(f"{runs - failures} of {runs} runs agree (seed {seed})")
     sys.exit(1 if failures or not runs else 0)
 

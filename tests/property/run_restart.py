@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from run_property import Runner, make_programs, normalised
+from harness import Runner, make_jobs, normalised
 
 STOPPED = 4
 MOST = 500
@@ -27,13 +27,13 @@ def configurations(seed):
             ("simulated 2 ranks and 2 servers, checked", ["--simulate", f"ranks=2,seed={seed + 2},servers=2", "--check"])]
 
 
-def in_pieces(runner, program, flags):
+def in_pieces(runner, job, flags):
     """What all pieces print, how many there were, and what went wrong."""
     folder = runner.work / "pieces"
     shutil.rmtree(folder, ignore_errors=True)
     output = ""
     for piece in range(MOST):
-        command = [str(runner.bin / "sialrun"), f"{program.name}.siox", *program.arguments, *flags, "--print-format", "plain", "--results", "none",
+        command = [str(runner.bin / "sialrun"), *(f"{p.name}.siox" for p in job.programs), *job.arguments, *flags, "--print-format", "plain", "--results", "none",
                    "--output-dir", folder.name, "--checkpoint-every", "0", "--stop-after", "1", *(["--restart"] if piece else [])]
         p = subprocess.run(command, cwd=runner.work, env=runner.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         output += p.stdout
@@ -57,17 +57,17 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
-        programs, wanted, _ = make_programs(runner, seed, count)
+        jobs, _ = make_jobs(runner, range(seed, seed + count))
         for name, flags in configurations(seed):
             start, pieces = time.monotonic(), 0
-            for program in programs:
-                output, stops, err = in_pieces(runner, program, flags)
+            for job in jobs:
+                output, stops, err = in_pieces(runner, job, flags)
                 pieces += stops
-                if output == wanted[program.name] and not err:
+                if output == job.want and not err:
                     continue
                 failed += 1
-                print(f"{name}: seed {program.seed} disagrees after {stops} stops\n{program.text()}")
-                print("\n".join(difflib.unified_diff(wanted[program.name].splitlines(), output.splitlines(), "oracle", name, lineterm="", n=1)), err)
+                print(f"{name}: seed {job.seed} disagrees after {stops} stops\n{job.text()}")
+                print("\n".join(difflib.unified_diff(job.want.splitlines(), output.splitlines(), "oracle", name, lineterm="", n=1)), err)
             print(f"{name}: {count} programs from seed {seed}, {pieces} stops, {time.monotonic() - start:.1f} s", flush=True)
             if pieces < count:
                 sys.exit("hardly any barrier was stopped at")
