@@ -19,6 +19,7 @@ import time
 from harness import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_warnings
 
 CHUNK = 50
+COUNT = 2000
 SHRINK = 3  # more failures mostly repeat the cause
 
 
@@ -26,10 +27,11 @@ def configurations(seed, long):
     """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk."""
     memory = ["", "", "3MB", "1MB"][seed % 4]
     small = ["--memory", memory] if memory else []
+    network = ["", ",latency=20us,bandwidth=50kB/s", ",latency=500us,bandwidth=1GB/s"][seed % 3]  # slow lines let small messages overtake
     result = [
         Configuration("as written, copies, one rank", BASELINE, optimisation="-O0"),
         Configuration("optimised, checked, one rank", ["--check"]),
-        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1", *small]),
+        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *small]),
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
     ]
     if seed % 2 or long:
@@ -37,7 +39,7 @@ def configurations(seed, long):
                    Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *small])]
     else:
         result += [Configuration("optimised, mpirun 2", [], 2),
-                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1", *small])]
+                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1{network}", *small])]
     if seed % 8 == 3 or long:
         result += [Configuration("as written, checked, 3 simulated ranks", ["--check", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1"], optimisation="-O0"),
                    Configuration("optimised, mpirun 4, static schedule, 2 per node", ["--schedule=static", "--ranks-per-node", "2"], 4)]
@@ -91,7 +93,7 @@ def main():
     parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
-    count = options.count or (20000 if options.long else 2000)
+    count = options.count or (10 * COUNT if options.long else COUNT)
     reals = options.reals if options.reals is not None else count // 10
     chunks = [(n, range(seed + at, seed + min(at + CHUNK, count)), False) for n, at in enumerate(range(0, count, CHUNK))]
     chunks += [(n, range(seed + at, seed + min(at + CHUNK, reals)), True) for n, at in enumerate(range(0, reals, CHUNK), len(chunks))]
