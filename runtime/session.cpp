@@ -95,6 +95,7 @@ int Session::check_outputs(const Job& job) {
   if (transport_.rank() == 0) {
     // A job that ran for days must not find out at its end that its results have no place.
     std::vector<std::string> names{job.results_path, job.run_json_path};
+    if (!options_.trace.empty()) names.push_back((std::filesystem::absolute(options_.trace)).string());
     if (options_.checkpoints && job.checkpoint_every >= 0) names.push_back((std::filesystem::path(job.checkpoint_dir) / checkpoint_index_name).string());
     for (const std::string& name : names) {
       if (name == "none") continue;
@@ -144,7 +145,14 @@ int Session::run(const Job& job) {
                         std::move(identity));
     if (from) checkpoints->continue_from(*from);
   }
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr};
+  std::optional<Trace> trace;
+  if (!options_.trace.empty()) {
+    transport_.barrier(tag(CollectiveKind::other));  // the same moment on all ranks
+    trace.emplace(options_.trace_spans, transport_.now());
+  }
+  Trace* const timeline = trace ? &*trace : nullptr;
+  store_->set_trace(timeline);
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline};
   if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
   try {
@@ -157,6 +165,8 @@ int Session::run(const Job& job) {
   phase_ = state_->phase;
   if (results) write_results(job, runner);
   if (run_json || options_.text_stats) write_statistics(job, runner);
+  store_->set_trace(nullptr);
+  if (trace) runner.write_trace(options_.trace);
   store_->drop_labels_except({});
   if (checkpoints) checkpoints->job_done();
   return exit_ok;
@@ -276,8 +286,14 @@ void Session::write_results(const Job& job, JobRunner& runner) {
 }
 
 void Session::write_statistics(const Job& job, JobRunner& runner) {
-  const JobStats stats = runner.collect_stats();
+  JobStats stats = runner.collect_stats();
   if (transport_.rank() != 0) return;
+  stats.facts.version = options_.version;
+  stats.facts.nodes = transport_.node_count();
+  stats.facts.servers = options_.servers;
+  stats.facts.options = options_.facts;
+  stats.facts.options.emplace_back("memory", std::to_string(job.memory_per_rank));
+  stats.facts.machine = machine_facts();
   if (options_.text_stats) print_stats(stats, err_);
   if (job.run_json_path != "none") write_stats_json(stats, (std::filesystem::path(job.output_dir) / job.run_json_path).string());
 }

@@ -20,6 +20,10 @@ struct SessionOptions {
   MachineOptions machine;       // print_format is the job's
   std::string kernels = "blas";
   bool text_stats = false;      // the summary of --stats, to the error stream
+  RunFacts::Pairs facts;        // what the command line chose, for run.json
+  int servers = 0;              // beside the workers, for run.json
+  std::string trace;            // file of the timeline; empty: none is kept
+  std::size_t trace_spans = Trace::default_most_spans;  // that a rank keeps
   // Checkpoints; how often and where is the job's.
   bool checkpoints = false;
   std::int64_t stop_after = 0;          // see CheckpointOptions

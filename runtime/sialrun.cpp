@@ -373,7 +373,25 @@ int show_job(const Arguments& arguments) {
   return exit_ok;
 }
 
-int run(Arguments& arguments, int argc, char** argv) {
+/// What run.json records of how the job was run.
+RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::string& kernel) {
+  const auto flag = [](bool on) { return std::string(on ? "true" : "false"); };
+  const MachineOptions& machine = arguments.session.machine;
+  RunFacts::Pairs options{{"optimisation", std::to_string(arguments.optimisation)},
+                          {"store", arguments.store},
+                          {"schedule", machine.deterministic ? "static" : arguments.schedule},
+                          {"deterministic", flag(machine.deterministic)},
+                          {"check", flag(arguments.check)},
+                          {"kernels", arguments.session.kernels},
+                          {"blas", kernel},
+                          {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
+  if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
+  if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
+  if (!arguments.network.empty()) options.emplace_back("simulate_network", arguments.network);
+  return options;
+}
+
+int run(Arguments& arguments, int argc, char** argv, const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
   apply_aces_ranks(arguments);
   SessionOptions options = arguments.session;
@@ -397,6 +415,10 @@ int run(Arguments& arguments, int argc, char** argv) {
   if (arguments.dry_run) return plan_only(arguments, options, compile);
   const bool mpi = arguments.transport == "mpi" ||
                    (arguments.transport.empty() && !arguments.simulated && (launched_ranks() > 1 || arguments.servers > 0));
+  options.facts = chosen_options(arguments, mpi, blas);
+  options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
+  if (!options.trace.empty() && !arguments.batch.empty())
+    throw SialError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, nullptr);
   // The job is read before MPI starts, by every rank; what is wrong with it is said once.
   std::optional<Job> job;
@@ -479,6 +501,8 @@ int main(int argc, char** argv) {
   app.add_option("--restart", restart, "continue from the checkpoint in the job's checkpoint folder, or in FOLDER")->expected(0, 1)->type_name("[FOLDER]");
   app.add_option("-b", arguments.restart_id, "continue the job with this id from its checkpoint");
   app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
+  app.add_option("--trace", arguments.session.trace, "timeline of the run for Chrome's tracing page or Perfetto");
+  app.add_option("--trace-limit", arguments.session.trace_spans, "spans that a rank keeps for --trace; of more, the shorter half goes")->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
   app.add_option("-q", arguments.aces_workers, "workers, with -r (ACES4)")->check(CLI::NonNegativeNumber);
   app.add_option("-r", arguments.aces_servers, "servers, with -q (ACES4): as --servers")->check(CLI::NonNegativeNumber);
   app.add_flag("--describe", arguments.describe, "print what the job consists of: molecule, basis, segments, programs, values");
@@ -512,7 +536,7 @@ int main(int argc, char** argv) {
     }
     arguments.session.machine.plugins = &plugins;
     if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << warning << std::flush;
-    return run(arguments, argc, argv);
+    return run(arguments, argc, argv, blas);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

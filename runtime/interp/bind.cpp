@@ -198,6 +198,18 @@ std::string block_name(const BoundArray& array, const BlockIndex& block) {
   return text + "]";
 }
 
+double mean_extent(const BoundProgram& program, std::int32_t id) {
+  const BoundIndex& own = program.indices[id];
+  const BoundIndex& index = own.is_sub ? program.indices[own.parent] : own;
+  if (index.lo > index.hi) return 0;
+  const double parts = own.is_sub ? subsegments_per_segment : 1;
+  if (!index.extents) return 1 / parts;
+  const auto segments = static_cast<std::int32_t>(index.extents->size());
+  const std::int32_t lo = std::max(index.lo, 1), hi = std::min(index.hi, segments);
+  if (lo > hi) return 0;
+  return static_cast<double>(elements_before(index, hi + 1) - elements_before(index, lo)) / (hi - lo + 1) / parts;
+}
+
 void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars) {
   ints.assign(std::max<std::size_t>(module.n_int_registers, module.ints.size()), 0);
   scalars.assign(std::max<std::size_t>(module.n_scalar_registers, module.scalars.size()), 0.0);

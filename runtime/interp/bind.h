@@ -108,6 +108,10 @@ inline std::int64_t subsegment_offset(std::int64_t extent, std::int32_t sub) {
 /// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).
 BoundProgram bind_program(const Module& module, const JobData& job);
 
+/// Mean extent of an index's segments, of a subindex's subsegments; 0 for an empty range. Segments that the job does not have do
+/// not count.
+double mean_extent(const BoundProgram& program, std::int32_t index);
+
 /// Start values of the registers: initial values of the declarations, predefined ones from the job.
 void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars);
 

@@ -26,6 +26,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
       printer_(environment.out, options.print_format),
       context_(std::make_unique<MachineContext>(*this)) {
   if (options_.deterministic) options_.schedule = Schedule::static_;
+  options_.profile |= environment.trace != nullptr;
   if (options_.profile) pc_costs_.resize(module.code.size());
   initial_values(module, environment.job, ints_, scalars_);
   for (const SpecialRow& row : module.specials) {
@@ -108,10 +109,36 @@ void Machine::fail_memory(const OutOfMemory& error) const {
 /// Instructions at which the machine may be saved: its counters are complete there.
 static constexpr bool may_save(Opcode op) { return op == Opcode::barrier || op == Opcode::section_end; }
 
+/// Instructions so short that reading the clock would take longer than they do: registers and control. They are counted one by
+/// one, and timed together.
+static constexpr bool is_light(Opcode op) {
+  switch (op) {
+    case Opcode::halt: case Opcode::jump: case Opcode::jump_unless: case Opcode::call: case Opcode::ret:
+    case Opcode::do_begin: case Opcode::do_next: case Opcode::sub_begin: case Opcode::sub_next: case Opcode::where: case Opcode::body_begin: case Opcode::exit_loop:
+    case Opcode::int_const: case Opcode::int_copy: case Opcode::int_index: case Opcode::int_add: case Opcode::int_sub: case Opcode::int_mul:
+    case Opcode::int_div: case Opcode::int_neg: case Opcode::int_compare: case Opcode::int_round:
+    case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub: case Opcode::real_mul: case Opcode::real_div:
+    case Opcode::real_pow: case Opcode::real_neg: case Opcode::real_sqrt: case Opcode::real_compare: case Opcode::real_from_int: return true;
+    default: return false;
+  }
+}
+
+/// With `profile` time is attributed to instructions. The clock costs as much as a small block operation, so it is read as
+/// seldom as can be: where computation ended anyway, after other heavy instructions, and before one only when more light
+/// instructions ran than the reading would cost.
 template <bool profile>
 void Machine::loop() {
+  constexpr int short_run = 8;
   const Instruction* code = m_->code.data();
-  double last = profile ? now() : 0;
+  const double begin = profile ? now() : 0;
+  double last = begin, computed = compute_seconds_;
+  int light_run = 0;
+  const auto end_light_run = [&] {
+    const double t = now();
+    light_seconds_ += t - last;
+    last = t;
+    light_run = 0;
+  };
   std::int64_t executed = 0;
   halted_ = false;
   while (!halted_) {
@@ -125,20 +152,42 @@ void Machine::loop() {
       instructions_ += executed;                  \
       executed = 0;                               \
     }                                             \
-    op_##name(in);                                \
+    if constexpr (profile && !is_light(Opcode::name)) {                  \
+      if (light_run >= short_run) end_light_run();                       \
+    }                                                                    \
+    op_##name(in);                                                       \
+    if constexpr (profile) {                                             \
+      PcCost& cost = pc_costs_[&in - code];                              \
+      ++cost.executions;                                                 \
+      if constexpr (is_light(Opcode::name)) {                            \
+        ++light_run;                                                     \
+      } else {                                                           \
+        const double t = clock_ > last ? clock_ : now();                 \
+        cost.seconds += t - last;                                        \
+        cost.compute += compute_seconds_ - computed;                     \
+        computed = compute_seconds_;                                     \
+        if (env_.trace) trace_instruction(in, last, t);                  \
+        last = t;                                                        \
+        light_run = 0;                                                   \
+      }                                                                  \
+    }                                                                    \
     break;
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
     }
-    if constexpr (profile) {
-      const double t = now();
-      PcCost& cost = pc_costs_[&in - code];
-      ++cost.executions;
-      cost.seconds += t - last;
-      last = t;
-    }
+  }
+  if constexpr (profile) {
+    end_light_run();
+    if (env_.trace) env_.trace->add(TraceKind::program, {sequence_, m_->main_entry}, begin, last);
   }
   instructions_ += executed;
+}
+
+/// Computation, waiting and barriers are traced where they are measured.
+void Machine::trace_instruction(const Instruction& in, double begin, double end) {
+  const Place at{sequence_, static_cast<std::int32_t>(&in - m_->code.data())};
+  if (in.op == Opcode::get) env_.trace->add(TraceKind::get, at, begin, end);
+  if (in.op == Opcode::put_block || in.op == Opcode::put_scalar) env_.trace->add(TraceKind::put, at, begin, end);
 }
 
 void Machine::finish_program() {
@@ -160,14 +209,20 @@ void Machine::add_stats(Stats& stats) const {
   for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));
 }
 
+/// Light instructions share the time that they took together by how often each ran.
 std::vector<LineCost> Machine::line_costs() const {
+  double light_executions = 0;
+  for (std::size_t pc = 0; pc < pc_costs_.size(); ++pc)
+    if (is_light(m_->code[pc].op)) light_executions += static_cast<double>(pc_costs_[pc].executions);
   std::map<std::pair<std::int32_t, std::int32_t>, LineCost> lines;
   for (std::size_t pc = 0; pc < pc_costs_.size(); ++pc) {
     if (pc_costs_[pc].executions == 0) continue;
     const SourcePlace& p = m_->places[pc];
-    LineCost& l = lines.try_emplace({p.file, p.line}, LineCost{m_->program, m_->files.at(p.file), p.line, 0, 0}).first->second;
+    LineCost& l = lines.try_emplace({p.file, p.line}, LineCost{m_->program, m_->files.at(p.file), p.line}).first->second;
     l.executions = std::max(l.executions, pc_costs_[pc].executions);
     l.seconds += pc_costs_[pc].seconds;
+    l.compute_seconds += pc_costs_[pc].compute;
+    if (is_light(m_->code[pc].op)) l.seconds += light_seconds_ * static_cast<double>(pc_costs_[pc].executions) / light_executions;
   }
   std::vector<LineCost> result;
   for (auto& [key, l] : lines) result.push_back(std::move(l));

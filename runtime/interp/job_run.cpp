@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
+#include "runtime/bytecode/layout.h"
 #include "runtime/interp/checkpoints.h"
 
 namespace sial {
@@ -134,7 +137,94 @@ JobStats JobRunner::collect_stats() {
   std::vector<Stats> ranks;
   for (const auto& bytes : env_.transport.all_gather(pack_stats(stats), {CollectiveKind::gather, {sequence_, -2}}))
     ranks.push_back(unpack_stats(bytes));
-  return reduce_stats(std::move(ranks));
+  JobStats job = reduce_stats(std::move(ranks));
+  job.facts.programs = program_facts();
+  return job;
+}
+
+std::vector<ProgramFacts> JobRunner::program_facts() const {
+  std::vector<ProgramFacts> all;
+  for (const auto& module : run_modules_) {
+    ProgramFacts& facts = all.emplace_back();
+    facts.program = module->program;
+    facts.source_hash = module->source_hash;
+    facts.optimisation = module->optimisation;
+    const BoundProgram bound = bind_program(*module, env_.job);
+    for (std::size_t i = 0; i < bound.indices.size(); ++i) {
+      const BoundIndex& index = bound.indices[i];
+      IndexFacts& row = facts.indices.emplace_back();
+      row.name = index.name;
+      row.kind = std::string(index_kind_text(module->indices[i].kind));
+      row.count = std::max<std::int64_t>(0, std::int64_t{index.hi} - index.lo + 1);
+      row.mean_extent = mean_extent(bound, static_cast<std::int32_t>(i));
+    }
+  }
+  return all;
+}
+
+void JobRunner::write_trace(const std::string& path) {
+  const Trace& mine = *env_.trace;
+  const int ranks = env_.transport.size();
+  std::optional<TraceWriter> writer;
+  if (env_.transport.rank() == 0) writer.emplace(path, ranks, [this](const TraceSpan& span) { return span_name(span); });
+  constexpr std::size_t spans_a_round = gather_round_bytes / sizeof(TraceSpan);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const bool my_turn = rank == env_.transport.rank();
+    std::size_t next = 0;
+    for (bool more = true; more;) {
+      std::vector<std::byte> message;  // the spans, then 1 when more are to come
+      if (my_turn) {
+        const auto part = std::span(mine.spans()).subspan(next, std::min(spans_a_round, mine.spans().size() - next));
+        next += part.size();
+        const auto bytes = std::as_bytes(part);
+        message.assign(bytes.begin(), bytes.end());
+        message.push_back(std::byte{next < mine.spans().size()});
+      }
+      const auto all = env_.transport.all_gather(message, {CollectiveKind::gather, {sequence_, -4}});
+      const std::vector<std::byte>& theirs = all[static_cast<std::size_t>(rank)];
+      SIAL_CHECK(theirs.size() % sizeof(TraceSpan) == 1, "{} bytes of spans", theirs.size());
+      more = theirs.back() != std::byte{0};
+      if (!writer) continue;
+      std::vector<TraceSpan> spans(theirs.size() / sizeof(TraceSpan));
+      if (!spans.empty()) std::memcpy(spans.data(), theirs.data(), spans.size() * sizeof(TraceSpan));
+      writer->spans(rank, spans);
+    }
+  }
+  const auto all = env_.transport.all_gather(std::as_bytes(std::span(mine.dropped())), {CollectiveKind::gather, {sequence_, -5}});
+  if (!writer) return;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::array<Trace::Dropped, trace_kinds> dropped;
+    SIAL_CHECK(all[static_cast<std::size_t>(rank)].size() == sizeof dropped, "{} bytes about spans left out", all[static_cast<std::size_t>(rank)].size());
+    std::memcpy(dropped.data(), all[static_cast<std::size_t>(rank)].data(), sizeof dropped);
+    writer->dropped(rank, dropped);
+  }
+  writer->finish();
+}
+
+TraceName JobRunner::span_name(const TraceSpan& span) const {
+  const std::int32_t program = span.place.program - first_sequence_;
+  if (program < 0 || static_cast<std::size_t>(program) >= run_modules_.size()) return {trace_kind_name(span.kind), ""};
+  const Module& m = *run_modules_[static_cast<std::size_t>(program)];
+  if (span.kind == TraceKind::program || span.place.pc < 0 || static_cast<std::size_t>(span.place.pc) >= m.code.size())
+    return {span.kind == TraceKind::program ? m.program : trace_kind_name(span.kind), m.program};
+  const SourcePlace& p = m.places[static_cast<std::size_t>(span.place.pc)];
+  const Instruction& in = m.code[static_cast<std::size_t>(span.place.pc)];
+  std::string name(opcode_info(in.op)->name);
+  switch (span.kind) {
+    case TraceKind::compute:
+      if (in.op == Opcode::execute) name = m.specials[static_cast<std::size_t>(in.a)].name;
+      break;
+    case TraceKind::get: case TraceKind::put: name = fmt::format("{} {}", trace_kind_name(span.kind), m.arrays[static_cast<std::size_t>(m.refs[static_cast<std::size_t>(in.a)].array)].name); break;
+    case TraceKind::fetch_wait: name = "wait for a fetch"; break;
+    case TraceKind::pardo: {
+      name = "pardo";
+      std::string separator = " ";
+      for (const std::int32_t i : m.loops[static_cast<std::size_t>(in.a)].indices) name += std::exchange(separator, ", ") + m.indices[static_cast<std::size_t>(i)].name;
+      break;
+    }
+    default: break;
+  }
+  return {name, fmt::format("{}:{}", m.files.at(static_cast<std::size_t>(p.file)), p.line)};
 }
 
 }  // namespace sial

@@ -43,8 +43,12 @@ class JobRunner {
   /// Collective: brings the blocks saved under `label` to rank 0, a limited amount at a time.
   void gather_saved(const std::string& label, const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0);
 
-  /// Collective: this job's statistics over all ranks; meaningful on rank 0.
+  /// Collective: this job's statistics over all ranks, with the facts about its programs; meaningful on rank 0.
   JobStats collect_stats();
+
+  /// Collective: brings the ranks' timelines (`environment.trace`) to rank 0, rank by rank and a limited amount at a time, and
+  /// writes them there.
+  void write_trace(const std::string& path);
 
  private:
   std::int64_t memory_high_water();
@@ -54,6 +58,8 @@ class JobRunner {
   /// Up to the machine's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once from each file.
   void read_state(RecordReader& reader, bool own, bool shared);
   Stats own_stats() const;
+  std::vector<ProgramFacts> program_facts() const;
+  TraceName span_name(const TraceSpan& span) const;
 
   Environment env_;
   JobRunOptions options_;

@@ -213,8 +213,10 @@ Stats JobRunner::own_stats() const {
     stats[Counter::checkpoints] = env_.transport.rank() == 0 ? static_cast<double>(env_.checkpoints->written()) : 0.0;
     stats[Counter::checkpoint_bytes] = static_cast<double>(env_.checkpoints->bytes());
   }
-  stats[Counter::overhead_time] = std::max(0.0, stats[Counter::wall_time] - stats[Counter::compute_time] - stats[Counter::fetch_wait_time] -
-                                                    stats[Counter::lock_time] - stats[Counter::barrier_time] - stats[Counter::checkpoint_time]);
+  // Less than nothing would mean that some time was counted twice.
+  const double overhead = stats[Counter::wall_time] - stats[Counter::compute_time] - stats[Counter::fetch_wait_time] - stats[Counter::lock_time] -
+                          stats[Counter::barrier_time] - stats[Counter::checkpoint_time];
+  stats[Counter::overhead_time] = overhead > -1e-6 ? std::max(0.0, overhead) : overhead;
   const auto count = [](std::int64_t now, std::int64_t before) { return static_cast<double>(now - before); };
   stats[Counter::accesses] = count(s.accesses, z.accesses);
   stats[Counter::blocked_accesses] = count(s.blocked_accesses, z.blocked_accesses);
@@ -237,8 +239,8 @@ Stats JobRunner::own_stats() const {
     const Module& m = *run_modules_[program];
     if (a.place.pc < 0 || static_cast<std::size_t>(a.place.pc) >= m.places.size()) continue;
     const SourcePlace& place = m.places[a.place.pc];
-    stats.accesses.push_back({m.program, m.files.at(place.file), m.arrays.at(a.array).name, place.line, a.accesses, a.blocked, a.bytes,
-                              a.wait_seconds});
+    stats.accesses.push_back({m.program, m.files.at(place.file), m.arrays.at(a.array).name, place.line, a.accesses, a.blocked, a.bytes, a.moved,
+                              a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds});
   }
   add_earlier(stats, earlier_);
   return stats;

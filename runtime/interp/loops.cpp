@@ -90,6 +90,7 @@ void Machine::leave_loop() {
   for (std::int32_t i : row.indices) index_value_[i] = unbound_index;
   if (row.kind == LoopKind::pardo) {
     pardo_.active = false;
+    if (env_.trace) env_.trace->add(TraceKind::pardo, {sequence_, pardo_.begin_pc}, pardo_.begun, now());
     if (progress_) progress_->end();
   }
   loops_.pop_back();

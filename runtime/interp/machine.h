@@ -23,6 +23,7 @@
 #include "runtime/kernels/block_op.h"
 #include "runtime/memory/out_of_memory.h"
 #include "runtime/stats/stats.h"
+#include "runtime/stats/trace.h"
 #include "runtime/store/store.h"
 #include "runtime/super/plugins.h"
 #include "runtime/transport/work_queue.h"
@@ -39,7 +40,7 @@ struct MachineOptions {
   PrintFormat print_format = PrintFormat::classic;
   Schedule schedule = Schedule::dynamic;
   bool deterministic = false;  // implies the static schedule
-  bool profile = false;        // time per instruction
+  bool profile = false;        // time per line; implied by a trace
   ProgressMode progress = ProgressMode::off;
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
@@ -67,6 +68,7 @@ struct Environment {
   std::ostream& warnings;
   RankState& state;
   Checkpoints* checkpoints = nullptr;  // null: barriers never save anything
+  Trace* trace = nullptr;              // null: no timeline is kept
 };
 
 class Machine {
@@ -109,7 +111,8 @@ class Machine {
     PardoKey key;
     std::int64_t total = 0, at = 0, end = 0;  // current chunk: tuples [at, end) are still to come
     std::int64_t chunk_first = 0;
-    double begun = 0;
+    double begun = 0;                         // when there is a trace or progress is shown
+    std::int32_t begin_pc = 0;
     std::array<std::int32_t, max_rank> lo{}, hi{};
     bool decoded = false;                     // index values hold tuple at - 1
   };
@@ -127,6 +130,9 @@ class Machine {
   void load();
   template <bool profile>
   void loop();
+  void trace_instruction(const Instruction& in, double begin, double end);
+  /// Adds the time a block of code takes to the time of computation.
+  class Computing;
   void finish_program();
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;
   Place place() const { return {sequence_, at_}; }
@@ -195,6 +201,7 @@ class Machine {
 
   // --- ops_comm.cpp
   void barrier_here();
+  void count_collective(double begin);
   template <class T>
   [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
   void save_marked();
@@ -242,8 +249,10 @@ class Machine {
   std::unique_ptr<Progress> progress_;      // on the first rank, when wanted
   std::int64_t look_in_ = 0, tuples_seen_ = 0;  // until the clock is looked at again; in this pardo by then
   std::int32_t allocating_ = -1;            // array
-  struct PcCost { std::int64_t executions = 0; double seconds = 0; };
+  struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0; };
   std::vector<PcCost> pc_costs_;
+  double light_seconds_ = 0;                // of instructions too short to be timed one by one
+  double clock_ = 0;                        // when computation was last found to end
   double compute_seconds_ = 0, collective_seconds_ = 0;
   std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;
   double flops_ = 0;

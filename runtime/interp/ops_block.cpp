@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/plants.h"
-#include "runtime/interp/machine.h"
+#include "runtime/interp/computing.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -15,20 +15,6 @@ namespace {
 
 /// Rough cost of work on this machine, for the laboratory's clock: seconds per element moved and per floating operation.
 constexpr double seconds_per_element = 1e-9, seconds_per_flop = 1e-10;
-
-/// Adds the time a block of code takes to a total.
-class Timed {
- public:
-  Timed(Transport& transport, double& total) : transport_(transport), total_(total), begin_(transport.now()) {}
-  ~Timed() { total_ += transport_.now() - begin_; }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  Transport& transport_;
-  double& total_;
-  double begin_;
-};
 
 std::string extents_text(const std::array<std::int64_t, max_rank>& extent, int rank) {
   return fmt::format("({})", fmt::join(extent.begin(), extent.begin() + rank, ","));
@@ -56,7 +42,7 @@ void Machine::run_kernel(double alpha, double beta) {
   op_.alpha = alpha;
   op_.beta = beta;
   ++block_operations_;
-  Timed timed(env_.transport, compute_seconds_);
+  const Computing computing(*this);
   double* scratch_a = nullptr;
   double* scratch_b = nullptr;
   std::int64_t size_a = 0, size_b = 0;
@@ -110,7 +96,7 @@ void Machine::op_real_contract(const Instruction& in) {
   ++block_operations_;
   read_view(in.b, op_.a);
   read_view(in.c, op_.b);
-  Timed timed(env_.transport, compute_seconds_);
+  const Computing computing(*this);
   scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
   const auto elements = static_cast<double>(view_size(op_.a));
   flops_ += 2.0 * elements;
@@ -120,7 +106,7 @@ void Machine::op_real_contract(const Instruction& in) {
 void Machine::op_block_fill(const Instruction& in) {
   ++block_operations_;
   write_view(in.a, Access::create, op_.d);
-  Timed timed(env_.transport, compute_seconds_);
+  const Computing computing(*this);
   fill_view(op_.d, scalars_[in.b]);
   env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
 }
@@ -128,7 +114,7 @@ void Machine::op_block_fill(const Instruction& in) {
 void Machine::op_block_add_scalar(const Instruction& in) {
   ++block_operations_;
   write_view(in.a, Access::existing, op_.d);
-  Timed timed(env_.transport, compute_seconds_);
+  const Computing computing(*this);
   add_to_view(op_.d, scalars_[in.b]);
   env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
 }
@@ -136,7 +122,7 @@ void Machine::op_block_add_scalar(const Instruction& in) {
 void Machine::op_block_scale(const Instruction& in) {
   ++block_operations_;
   write_view(in.a, Access::existing, op_.d);
-  Timed timed(env_.transport, compute_seconds_);
+  const Computing computing(*this);
   scale_view(op_.d, scalars_[in.b]);
   env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
 }
@@ -161,7 +147,7 @@ void Machine::op_block_sum(const Instruction& in) {
   if (same_labels(op_.d, a) && same_labels(op_.d, b)) {
     // Equal names mean equal positions: blocks that touch are the same block, which an element-wise sum may overwrite.
     ++block_operations_;
-    Timed timed(env_.transport, compute_seconds_);
+    const Computing computing(*this);
     sum_views(op_.d, a, b, sign_of(in.d));
     env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
     return;
@@ -181,6 +167,7 @@ void Machine::op_block_sum(const Instruction& in) {
   run_kernel(sign_of(in.d), 1.0);
   copy_view(target, as_const(op_.d));
   release(scratch, size);
+  clock_ = 0;  // more came after what was timed
 }
 
 void Machine::op_block_contract(const Instruction& in) {

@@ -84,11 +84,17 @@ void Machine::barrier_here() {
 
 void Machine::op_barrier(const Instruction&) { barrier_here(); }
 
+void Machine::count_collective(double begin) {
+  const double end = now();
+  collective_seconds_ += end - begin;
+  if (env_.trace) env_.trace->add(TraceKind::collective, place(), begin, end);
+}
+
 void Machine::op_collective_sum(const Instruction& in) {
   if (pardo_.active) fail("a collective statement runs inside a pardo", "sum into a scalar there and run the collective behind `endpardo`");
   const double begin = now();
   scalars_[in.a] += env_.transport.sum(scalars_[in.b], {CollectiveKind::sum, place()});
-  collective_seconds_ += now() - begin;
+  count_collective(begin);
 }
 
 void Machine::op_assert_same(const Instruction& in) {
@@ -97,7 +103,7 @@ void Machine::op_assert_same(const Instruction& in) {
   double masters = mine;
   const double begin = now();
   env_.transport.broadcast(std::as_writable_bytes(std::span(&masters, 1)), 0, {CollectiveKind::broadcast, place()});
-  collective_seconds_ += now() - begin;
+  count_collective(begin);
   // Values that are zero but for rounding agree.
   const double tolerance = 5e-5 * std::max(std::abs(mine), std::abs(masters)) + 1e-12;
   if (!(std::abs(mine - masters) <= tolerance) && mine != masters)
@@ -124,7 +130,7 @@ void Machine::op_broadcast(const Instruction& in) {
   double* data = static_data(in.b);
   const auto n = static_cast<std::size_t>(array.whole.size());
   env_.transport.broadcast(std::as_writable_bytes(std::span(data, n)), root, {CollectiveKind::broadcast, place()});
-  collective_seconds_ += now() - begin;
+  count_collective(begin);
 }
 
 void Machine::op_set_persistent(const Instruction& in) {

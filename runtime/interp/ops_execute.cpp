@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
-#include "runtime/interp/machine.h"
+#include "runtime/interp/computing.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -144,13 +144,15 @@ void Machine::op_execute(const Instruction& in) {
     const char letter = i < static_cast<std::int32_t>(special.signature.size()) ? special.signature[i] : 'r';
     prepare_arg(m_->args[in.b + i], letter, args[i], backs[i], literals[i]);
   }
-  const double begin = now();
-  body(*context_, std::span(args.data(), static_cast<std::size_t>(in.c)));
-  compute_seconds_ += now() - begin;
+  {
+    const Computing computing(*this);
+    body(*context_, std::span(args.data(), static_cast<std::size_t>(in.c)));
+  }
   for (std::int32_t i = 0; i < in.c; ++i) {
     if (!backs[i].scratch) continue;
     if (backs[i].copy_back) copy_view(backs[i].target, as_const(dense_view(backs[i].scratch, args[i].shape, {})));
     release(backs[i].scratch, backs[i].size);
+    clock_ = 0;  // more came after what was timed
   }
 }
 

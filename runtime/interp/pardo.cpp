@@ -43,6 +43,8 @@ void Machine::op_pardo_begin(const Instruction& in) {
   const LoopRow& row = m_->loops[in.a];
   begin_pardo(row);
   pardo_.loop = in.a;
+  pardo_.begin_pc = at_;
+  if (env_.trace) pardo_.begun = now();
   pardo_.key = {sequence_, in.a, env_.state.phase, pardo_instances_[in.a]++};
   pardo_.at = 0;
   pardo_.end = pardo_.mode == PardoMode::dynamic ? 0 : pardo_.total;

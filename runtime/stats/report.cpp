@@ -30,22 +30,46 @@ nlohmann::ordered_json counters_json(const Stats& stats) {
   return j;
 }
 
+void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
+  const auto object = [](const RunFacts::Pairs& pairs) {
+    nlohmann::ordered_json o = nlohmann::ordered_json::object();
+    for (const auto& [key, value] : pairs) o[key] = value;
+    return o;
+  };
+  j["sialrun"] = facts.version;
+  j["nodes"] = facts.nodes;
+  j["servers"] = facts.servers;
+  j["options"] = object(facts.options);
+  j["machine"] = object(facts.machine);
+  j["programs"] = nlohmann::ordered_json::array();
+  for (const ProgramFacts& p : facts.programs) {
+    nlohmann::ordered_json indices = nlohmann::ordered_json::array();
+    for (const IndexFacts& i : p.indices)
+      indices.push_back({{"name", i.name}, {"kind", i.kind}, {"count", i.count}, {"mean_extent", i.mean_extent}});
+    j["programs"].push_back({{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation}, {"indices", std::move(indices)}});
+  }
+}
+
 }  // namespace
 
 void write_stats_json(const JobStats& stats, const std::string& path) {
   nlohmann::ordered_json j;
+  j["format"] = 2;
+  facts_json(stats.facts, j);
   j["ranks"] = stats.per_rank.size();
   j["hit_ratio"] = stats.hit_ratio();
   j["total"] = counters_json(stats.total);
   for (const Stats& rank : stats.per_rank) j["per_rank"].push_back(counters_json(rank));
   j["lines"] = nlohmann::ordered_json::array();
   for (const LineCost& l : stats.total.lines)
-    j["lines"].push_back({{"program", l.program}, {"file", l.file}, {"line", l.line}, {"executions", l.executions}, {"seconds", l.seconds}});
+    j["lines"].push_back({{"program", l.program}, {"file", l.file}, {"line", l.line}, {"executions", l.executions}, {"seconds", l.seconds},
+                          {"compute_seconds", l.compute_seconds}, {"slowest_rank_seconds", l.slowest_seconds}});
   j["remote_accesses"] = nlohmann::ordered_json::array();
   for (const AccessCost& a : stats.total.accesses)
     j["remote_accesses"].push_back({{"program", a.program}, {"file", a.file}, {"line", a.line}, {"array", a.array},
                                     {"accesses", a.accesses}, {"blocked", a.blocked}, {"bytes", a.bytes},
-                                    {"wait_seconds", a.wait_seconds}});
+                                    {"bytes_moved", a.moved}, {"bytes_in_place", a.in_place}, {"wait_seconds", a.wait_seconds},
+                                    {"first_wait_seconds", a.firsts > 0 ? a.first_wait_seconds / static_cast<double>(a.firsts) : 0.0}});
   std::ofstream out(path);
   out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   out.close();

@@ -74,6 +74,7 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
     p.value(l.line);
     p.value(l.executions);
     p.value(l.seconds);
+    p.value(l.compute_seconds);
   }
   p.value(static_cast<std::uint64_t>(stats.accesses.size()));
   for (const AccessCost& a : stats.accesses) {
@@ -84,7 +85,11 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
     p.value(a.accesses);
     p.value(a.blocked);
     p.value(a.bytes);
+    p.value(a.moved);
+    p.value(a.in_place);
+    p.value(a.firsts);
     p.value(a.wait_seconds);
+    p.value(a.first_wait_seconds);
   }
   return p.take();
 }
@@ -102,6 +107,7 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
     u.value(l.line);
     u.value(l.executions);
     u.value(l.seconds);
+    u.value(l.compute_seconds);
     stats.lines.push_back(std::move(l));
   }
   u.value(n);
@@ -114,34 +120,66 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
     u.value(a.accesses);
     u.value(a.blocked);
     u.value(a.bytes);
+    u.value(a.moved);
+    u.value(a.in_place);
+    u.value(a.firsts);
     u.value(a.wait_seconds);
+    u.value(a.first_wait_seconds);
     stats.accesses.push_back(std::move(a));
   }
   return stats;
 }
 
+namespace {
+
+using LineMap = std::map<std::tuple<std::string, std::string, std::int32_t>, LineCost>;
+using AccessMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, AccessCost>;
+
+LineCost& row_of(LineMap& lines, const LineCost& l) {
+  LineCost& row = lines[{l.program, l.file, l.line}];
+  if (row.program.empty()) row.program = l.program, row.file = l.file, row.line = l.line;
+  return row;
+}
+
+void add(LineMap& lines, const LineCost& l) {
+  LineCost& row = row_of(lines, l);
+  row.executions += l.executions;
+  row.seconds += l.seconds;
+  row.compute_seconds += l.compute_seconds;
+}
+
+void add(AccessMap& accesses, const AccessCost& a) {
+  AccessCost& row = accesses[{a.program, a.file, a.line, a.array}];
+  if (row.program.empty()) row.program = a.program, row.file = a.file, row.array = a.array, row.line = a.line;
+  row.accesses += a.accesses;
+  row.blocked += a.blocked;
+  row.bytes += a.bytes;
+  row.moved += a.moved;
+  row.in_place += a.in_place;
+  row.firsts += a.firsts;
+  row.wait_seconds += a.wait_seconds;
+  row.first_wait_seconds += a.first_wait_seconds;
+}
+
+}  // namespace
+
 JobStats reduce_stats(std::vector<Stats> ranks) {
   JobStats job;
-  std::map<std::tuple<std::string, std::string, std::int32_t>, LineCost> lines;
-  std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, AccessCost> accesses;
+  LineMap lines;
+  AccessMap accesses;
   for (Stats& rank : ranks) {
     for (int i = 0; i < counter_count; ++i) {
       double& total = job.total.value[i];
       total = rows[i].combine == Combine::sum ? total + rank.value[i] : std::max(total, rank.value[i]);
     }
-    for (LineCost& l : rank.lines) {
-      LineCost& total = lines.try_emplace({l.program, l.file, l.line}, LineCost{l.program, l.file, l.line, 0, 0}).first->second;
-      total.executions += l.executions;
-      total.seconds += l.seconds;
+    LineMap own;
+    for (const LineCost& l : rank.lines) add(own, l);
+    for (const auto& [key, l] : own) {
+      add(lines, l);
+      LineCost& total = row_of(lines, l);
+      total.slowest_seconds = std::max(total.slowest_seconds, l.seconds);
     }
-    for (AccessCost& a : rank.accesses) {
-      AccessCost& total =
-          accesses.try_emplace({a.program, a.file, a.line, a.array}, AccessCost{a.program, a.file, a.array, a.line, 0, 0, 0, 0}).first->second;
-      total.accesses += a.accesses;
-      total.blocked += a.blocked;
-      total.bytes += a.bytes;
-      total.wait_seconds += a.wait_seconds;
-    }
+    for (const AccessCost& a : rank.accesses) add(accesses, a);
     rank.lines.clear();
     rank.accesses.clear();
   }

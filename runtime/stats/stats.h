@@ -28,20 +28,45 @@ inline constexpr int counter_count = 0
 #undef COUNTER
     ;
 
-/// What a source line cost: executions of its instructions and the time until the next instruction began.
-struct LineCost { std::string program, file; std::int32_t line = 0; std::int64_t executions = 0; double seconds = 0; };
+/// What a source line cost: executions of its instructions, the time they took, and how much of it was computation.
+struct LineCost {
+  std::string program, file;
+  std::int32_t line = 0;
+  std::int64_t executions = 0;
+  double seconds = 0, compute_seconds = 0;
+  double slowest_seconds = 0;  // of the rank that spent most here; set by the reduction
+};
 
-/// Uses of one remote array at one statement.
+/// Uses of one remote array at one statement. `bytes` were used; `moved` were copied, sent or received for it, and `in_place`
+/// were used where they lie. The first wait is that of each statement and rank, summed; `firsts` counts them.
 struct AccessCost {
   std::string program, file, array;
   std::int32_t line = 0;
-  std::int64_t accesses = 0, blocked = 0, bytes = 0;
-  double wait_seconds = 0;
+  std::int64_t accesses = 0, blocked = 0, bytes = 0, moved = 0, in_place = 0, firsts = 0;
+  double wait_seconds = 0, first_wait_seconds = 0;
 };
+
+/// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all ranks.
+struct IndexFacts { std::string name, kind; std::int64_t count = 0; double mean_extent = 0; };
+struct ProgramFacts {
+  std::string program, source_hash;
+  int optimisation = 0;
+  std::vector<IndexFacts> indices;  // as bound by the job, in the order of the module
+};
+struct RunFacts {
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  std::string version;
+  int nodes = 1, servers = 0;
+  Pairs options, machine;           // machine: nothing that names the host
+  std::vector<ProgramFacts> programs;
+};
+
+/// Processor, number of processors and memory of this machine.
+RunFacts::Pairs machine_facts();
 
 struct Stats {
   std::array<double, counter_count> value{};
-  std::vector<LineCost> lines;        // only when profiling
+  std::vector<LineCost> lines;        // only when profiling; a line may have several rows
   std::vector<AccessCost> accesses;
 
   double& operator[](Counter c) { return value[static_cast<int>(c)]; }
@@ -52,6 +77,7 @@ struct Stats {
 struct JobStats {
   std::vector<Stats> per_rank;  // lines and accesses moved out
   Stats total;
+  RunFacts facts;
   double hit_ratio() const;     // 1 - blocked / accesses; 1 without accesses
 };
 

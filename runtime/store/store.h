@@ -11,6 +11,7 @@
 
 #include "runtime/base/shape.h"
 #include "runtime/memory/node_heap.h"
+#include "runtime/stats/trace.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
@@ -36,7 +37,14 @@ struct StoreStats {
 };
 
 /// Per statement and array, for the report.
-struct AccessStats { Place place; std::int32_t array = 0; std::int64_t accesses = 0, blocked = 0; double wait_seconds = 0, first_wait_seconds = 0; std::int64_t bytes = 0; };
+/// `bytes` were used, `moved` were copied, sent or received for the statement, `in_place` were leased without a copy.
+struct AccessStats {
+  Place place;
+  std::int32_t array = 0;
+  std::int64_t accesses = 0, blocked = 0;
+  double wait_seconds = 0, first_wait_seconds = 0;
+  std::int64_t bytes = 0, moved = 0, in_place = 0;
+};
 
 class BlockStore {
  public:
@@ -106,6 +114,8 @@ class BlockStore {
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;
   virtual std::vector<AccessStats> access_stats() const = 0;
+  /// Where waiting and barriers are recorded from now on; null: nowhere.
+  virtual void set_trace(Trace* trace) = 0;
 };
 
 /// Collective. Sets the transport's service when there are several nodes (work queue messages are handed on to `queue`).

@@ -154,6 +154,7 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
     }
     if (!options_.copy) {
       stats_.bytes_leased += size * 8;
+      access_log_.at(place, h.array).in_place += size * 8;
       return;
     }
     Chunk* lease = h.value;
@@ -161,6 +162,7 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
     std::memcpy(h.value->data(), lease->data(), static_cast<std::size_t>(size) * 8);
     heap_->drop_reference(lease, config_.arena);
     stats_.bytes_copied += size * 8;
+    access_log_.at(place, h.array).moved += size * 8;
     return;
   }
   RequestHeader request;
@@ -184,6 +186,7 @@ void StoreImpl::finish_fetch(HeldBlock& h) {
   h.fetch->wait();
   h.outcome = read_reply(h.fetch->reply_header()).outcome;
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  access_log_.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
   h.fetch.reset();
   if (h.outcome.status == BlockStatus::ok) return;
   const std::int64_t size = h.value->doubles;
@@ -214,6 +217,7 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
       stats_.fetch_wait_seconds += waited;
       row.wait_seconds += waited;
       if (first) row.first_wait_seconds = waited;
+      if (trace_) trace_->add(TraceKind::fetch_wait, place, start, start + waited);
     }
     finish_fetch(*h);
   }
@@ -238,6 +242,7 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
   if (keep) {
     std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
     stats_.bytes_copied += size * 8;
+    access_log_.at(place, id).moved += size * 8;
   }
   return h.own->data();
 }
@@ -249,6 +254,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
     if (data) check_finite(id, block, size, data, place);
     else if (size > 0) check_finite(id, block, 1, &value, place);
   }
+  if (data) access_log_.at(place, id).moved += size * 8;
   RequestHeader request;
   request.kind = kind;
   request.key = key(id, block);

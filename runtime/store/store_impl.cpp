@@ -155,7 +155,7 @@ bool StoreImpl::barrier(Place place, bool wants_attention) {
   release_everything();
   const bool attention = meet(CollectiveKind::barrier, place, wants_attention);
   apply_contributions(CollectiveKind::barrier, place);
-  stats_.barrier_seconds += transport_.now() - start;
+  count_barrier(start, place);
   return attention;
 }
 
@@ -177,7 +177,13 @@ void StoreImpl::end_program(Place place) {
   deletions_ = 0;
   namer_ = nullptr;  // its program ends here
   transport_.set_place_namer(nullptr);
-  stats_.barrier_seconds += transport_.now() - start;
+  count_barrier(start, place);
+}
+
+void StoreImpl::count_barrier(double start, Place place) {
+  const double end = transport_.now();
+  stats_.barrier_seconds += end - start;
+  if (trace_) trace_->add(TraceKind::barrier, place, start, end);
 }
 
 StoreStats StoreImpl::stats() const {

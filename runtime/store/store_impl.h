@@ -58,6 +58,7 @@ class StoreImpl final : public BlockStore {
   StoreStats stats() const override;
   const std::vector<PhasePeak>& phase_peaks() const override { return phase_peaks_; }
   std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
+  void set_trace(Trace* trace) override { trace_ = trace; }
 
  private:
   /// Blocks touched so recently that a statement may hold a pointer to them: the operands of one, with room to spare.
@@ -118,6 +119,7 @@ class StoreImpl final : public BlockStore {
 
   // --- collectives
   void release_everything();
+  void count_barrier(double start, Place place);
   /// Waits for all ranks with their puts done and leases dropped; checks that they deleted the same arrays. True when one of
   /// them wants attention.
   bool meet(CollectiveKind kind, Place place, bool wants_attention = false);
@@ -153,6 +155,7 @@ class StoreImpl final : public BlockStore {
   mutable StoreStats stats_;
   std::vector<PhasePeak> phase_peaks_;
   AccessLog access_log_;
+  Trace* trace_ = nullptr;
 };
 
 }  // namespace sial

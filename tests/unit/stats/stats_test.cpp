@@ -17,8 +17,8 @@ sial::Stats sample(double accesses, double blocked, double wall) {
   s[sial::Counter::accesses] = accesses;
   s[sial::Counter::blocked_accesses] = blocked;
   s[sial::Counter::wall_time] = wall;
-  s.lines.push_back({"p", "p.sialx", 7, 3, 0.5});
-  s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 0.25});
+  s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125});
+  s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 64, 32, 1, 0.25, 0.0625 * wall});
   return s;
 }
 
@@ -44,7 +44,12 @@ TEST_CASE("statistics survive the journey as bytes") {
   CHECK(t.lines[0].executions == 3);
   REQUIRE(t.accesses.size() == 1);
   CHECK(t.accesses[0].array == "d");
+  CHECK(t.lines[0].compute_seconds == 0.125);
   CHECK(t.accesses[0].bytes == 128);
+  CHECK(t.accesses[0].moved == 64);
+  CHECK(t.accesses[0].in_place == 32);
+  CHECK(t.accesses[0].firsts == 1);
+  CHECK(t.accesses[0].first_wait_seconds == s.accesses[0].first_wait_seconds);
 }
 
 TEST_CASE("reduction sums counts, takes the longest wall time and merges lines") {
@@ -54,22 +59,48 @@ TEST_CASE("reduction sums counts, takes the longest wall time and merges lines")
   CHECK(job.hit_ratio() == 0.75);
   REQUIRE(job.total.lines.size() == 1);
   CHECK(job.total.lines[0].executions == 6);
+  CHECK(job.total.lines[0].seconds == 1.0);
+  CHECK(job.total.lines[0].compute_seconds == 0.25);
+  CHECK(job.total.lines[0].slowest_seconds == 0.5);
+  CHECK(job.total.accesses[0].firsts == 2);
+  CHECK(job.total.accesses[0].first_wait_seconds == 0.25);
   CHECK(job.total.accesses[0].wait_seconds == 0.5);
   CHECK(job.per_rank.size() == 2);
   CHECK(sial::JobStats{}.hit_ratio() == 1.0);
 }
 
+TEST_CASE("rows of one line are one line of their rank") {
+  sial::Stats a = sample(1, 0, 1), b = sample(1, 0, 1);
+  a.lines.push_back({"p", "p.sialx", 7, 1, 0.75});
+  const sial::JobStats job = sial::reduce_stats({a, b});
+  REQUIRE(job.total.lines.size() == 1);
+  CHECK(job.total.lines[0].seconds == 1.75);
+  CHECK(job.total.lines[0].slowest_seconds == 1.25);
+}
+
 TEST_CASE("run.json and the summary show the same numbers") {
-  const sial::JobStats job = sial::reduce_stats({sample(10, 2, 1.5)});
+  sial::JobStats job = sial::reduce_stats({sample(10, 2, 1.5), sample(10, 2, 0.5)});
+  job.facts.version = "1.2.3";
+  job.facts.options = {{"store", "share"}};
+  job.facts.machine = sial::machine_facts();
+  job.facts.programs = {{"p", std::string(64, 'a'), 2, {{"i", "aoindex", 4, 2.5}}}};
   const std::string path = std::tmpnam(nullptr);
   sial::write_stats_json(job, path);
   const auto j = nlohmann::json::parse(std::ifstream(path));
   std::remove(path.c_str());
-  CHECK(j["ranks"] == 1);
-  CHECK(j["total"]["accesses"] == 10);
+  CHECK(j["format"] == 2);
+  CHECK(j["sialrun"] == "1.2.3");
+  CHECK(j["options"]["store"] == "share");
+  CHECK(std::stoi(j["machine"]["processors"].get<std::string>()) > 0);
+  CHECK(j["programs"][0]["indices"][0]["mean_extent"] == 2.5);
+  CHECK(j["ranks"] == 2);
+  CHECK(j["total"]["accesses"] == 20);
+  CHECK(j["lines"][0]["slowest_rank_seconds"] == 0.5);
+  CHECK(j["remote_accesses"][0]["bytes_moved"] == 128);
+  CHECK(j["remote_accesses"][0]["first_wait_seconds"] == 0.0625);  // the mean of 0.09375 and 0.03125
   CHECK(j["per_rank"][0]["wall_time"] == 1.5);
   CHECK(j["lines"][0]["line"] == 7);
-  CHECK(j["remote_accesses"][0]["blocked"] == 1);
+  CHECK(j["remote_accesses"][0]["blocked"] == 2);
   std::ostringstream text;
   sial::print_stats(job, text);
   CHECK(text.str().find("hit ratio 0.8000") != std::string::npos);

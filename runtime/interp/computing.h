@@ -1,0 +1,26 @@
+#pragma once
+// The time of computation: what a scope takes counts as such, on the counter, in the trace, and as the end of the instruction
+// for the profile, which then need not read the clock again. One scope at a time, on the stack.
+
+#include "runtime/interp/machine.h"
+
+namespace sial {
+
+class Machine::Computing {
+ public:
+  explicit Computing(Machine& machine) : machine_(machine), begin_(machine.now()) {}
+  ~Computing() {
+    const double end = machine_.now();
+    machine_.compute_seconds_ += end - begin_;
+    machine_.clock_ = end;
+    if (machine_.env_.trace) machine_.env_.trace->add(TraceKind::compute, machine_.place(), begin_, end);
+  }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+
+ private:
+  Machine& machine_;
+  double begin_;
+};
+
+}  // namespace sial
