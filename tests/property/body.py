@@ -14,10 +14,11 @@ class Env:
         self.scalars = set()    # w0..w2 that have a value
         self.target = None      # the remote array a pardo writes: (array, write or add, labels)
         self.depth = 0
+        self.others = ()        # further indices bound
 
     def inner(self, index=None):
         e = Env(self.bound + ([index] if index else []), self.mode, self.remotes, self.procedure)
-        e.blocks, e.scalars, e.depth, e.target = set(self.blocks), set(self.scalars), self.depth + 1, self.target
+        e.blocks, e.scalars, e.depth, e.target, e.others = set(self.blocks), set(self.scalars), self.depth + 1, self.target, self.others
         return e
 
 
@@ -270,6 +271,8 @@ class BodyWriter:
         body.append(Node(f"do {sub} in {index}", inner, f"enddo {sub} in {index}", wheres=wheres))
 
     def region(self, body, env):
+        if not self.g.regions:
+            return
         array = self.r.choice(self.g.regions)
         labels = self.labels_for(env, self.g.arrays[array][1])
         if labels:
@@ -357,7 +360,7 @@ class BodyWriter:
         if env.depth >= 3 or len(env.bound) >= 5:
             return
         pool = ["pi", "pa"] if env.procedure else ["i", "j", "k", "l", "a", "b", "c", "s", "t", "late", "none"]
-        free = [x for x in pool if x not in env.bound]
+        free = [x for x in pool if x not in env.bound and x not in env.others]
         if not free:
             return
         index = self.r.choice(free)

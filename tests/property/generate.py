@@ -20,8 +20,10 @@ class Generator:
         self.seed, self.name, self.reals, self.before = seed, name, reals, before
         r = self.random
         self.lean = self.chance(65)  # nothing but situations, on few blocks
-        self.segments = before.segments if before else {AO: [r.choice([1, 1, 2, 3] if self.lean else [1, 1, 2, 3, 4, 5]) for _ in range(r.choice([1, 2, 2, 3, 3]))],
-                         MO: [r.choice([1, 2, 2, 3]) for _ in range(r.choice([1, 2, 2]))]}
+        long = self.lean and self.chance(12)
+        sizes = [1] if long else [1, 1, 2, 3] if self.lean else [1, 1, 2, 3, 4, 5]
+        self.segments = before.segments if before else {AO: [r.choice(sizes) for _ in range(6 if long else r.choice([1, 2, 2, 3, 3]))],
+                                                        MO: [r.choice([1, 2, 2, 3]) for _ in range(r.choice([1, 2, 2]))]}
         self.kind_of = {index: kind for kind, names in INDICES.items() for index in names}
         self.kind_of.update({"pi": AO, "pa": MO, "late": AO, "none": SIMPLE})
         self.arrays = {}        # name -> (array kind, kinds of dimensions)
@@ -98,7 +100,7 @@ class Generator:
         for array in self.regions:
             body.append(f"allocate contiguous {array}[{self.region_of(array)}]")
         for array in [*self.statics, *self.locals, self.vector]:
-            body.append(self.initialise(array))
+            body += self.restored_static(array) or [self.initialise(array)]
         body.append(Node("do i", [f"{self.table}[(index)i] = (scalar)({r.choice(['i', 'norb - i + 1', '(i + 1) / 2', '1'])})"], "enddo i"))
         procedures = [self.procedure(n) for n in range(0 if self.lean else r.choice([0, 1, 1, 2]))]
         for array in self.remotes:
@@ -127,6 +129,10 @@ class Generator:
             return []
         return [f'restore_persistent {array} "{self.random.choice(fitting)}"', 'restore_persistent x2 "x2"', self.barrier()]
 
+    def restored_static(self, array):
+        fitting = [n for kind, kinds, n in (self.before.saved if self.before else []) if (kind, kinds) == self.arrays[array]]
+        return [f'restore_persistent {array} "{fitting[0]}"'] if fitting else []
+
     def fill_triangle(self):
         """Blocks of the half array exist where the first index is not greater than the second."""
         put = f"{self.statement(self.triangle, 'put')} {self.triangle}[i,j] = (scalar)({self.weight(['i', 'j'])})"
@@ -141,7 +147,7 @@ class Generator:
         lines = ["predefined int norb", "predefined int nmo", "predefined int zero"]
         lines += [f"aoindex {n} = 1:norb" for n in [*INDICES[AO], "pi"]] + [f"aoindex late = {len(self.segments[AO])}:norb"]
         lines += [f"moaindex {n} = 1:nmo" for n in [*INDICES[MO], "pa"]]
-        lines += [f"index {n} = -1:1" for n in INDICES[SIMPLE]] + ["index u = 1:norb", "index none = 1:zero", "index it = 1:2", "index once = 1:1", "index lone = 1:1", "index never = 1:zero"]
+        lines += [f"index {n} = -1:1" for n in INDICES[SIMPLE]] + ["index u = 1:norb", "index none = 1:zero", "index it = 1:2", "index once = 1:1", "index lone = 1:1", "index alone = 1:1", "index never = 1:zero"]
         lines += ["subindex ii of i", "subindex jj of j"]
         lines += [f"scalar {n}" for n in ["rank", "x0 = 2.0", "x1 = 3.0", "x2", "w0", "w1", "w2", "acc", "sum", "px"]]
         lines += [f"int {n}" for n in ["n0 = 1", "n1 = 2", "n2"]]

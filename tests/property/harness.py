@@ -1,6 +1,7 @@
 """What the random tests share: jobs (a program and those that follow it) written, evaluated by the oracle, run in batches by sialrun,
 and made smaller. A failing job stays valid while it shrinks: what `-O0 --store=copy --check` agrees on with the oracle must still do so.
 """
+import copy
 import difflib
 import io
 import json
@@ -17,7 +18,7 @@ sys.path.insert(0, str(HERE.parent / "oracle"))
 from generate import generate  # noqa: E402
 from model import LanguageError  # noqa: E402
 from oracle import job_data, run_job  # noqa: E402
-from program import smaller  # noqa: E402
+from program import Reducer  # noqa: E402
 from run_compare import normalised, split_options  # noqa: E402
 
 EXACT = 2.0**48
@@ -59,18 +60,6 @@ class Job:
 
     def text(self):
         return "\n".join(p.text() for p in self.programs)
-
-    def variants(self):
-        for at, program in enumerate(self.programs):
-            if at:
-                yield self.with_programs(self.programs[:at] + self.programs[at + 1:])
-            for candidate in smaller(program):
-                yield self.with_programs(self.programs[:at] + [candidate] + self.programs[at + 1:])
-
-    def with_programs(self, programs):
-        job = Job(programs[0], self.reals)
-        job.programs = programs
-        return job
 
     def agrees(self, output):
         if output is None or self.want is None:
@@ -158,26 +147,20 @@ class Runner:
         found = outputs.get(job.name)
         if job.agrees(found):
             return None
+        difference = difflib.unified_diff(job.want.splitlines(), (found or "").splitlines(), "oracle", configuration.name, lineterm="", n=1)
         for other in valid:
             if not job.agrees(self.batch(other, [job], 30)[0].get(job.name)):
                 return None
-        lines = difflib.unified_diff(job.want.splitlines(), (found or "").splitlines(), "oracle", configuration.name, lineterm="", n=1)
-        return "\n".join([*lines, without_warnings(err)])
+        return "\n".join([*difference, without_warnings(err)])
 
-    def shrink(self, configuration, job, seconds=90):
+    def shrink(self, configuration, job, seconds=120):
         """A smaller job that disagrees in the same configuration."""
         start = time.monotonic()
+        job = copy.deepcopy(job)
+        self.parse([job])
         checked = [Configuration("as written, checked", [*BASELINE, "--check", "--simulate", f"ranks={n},seed=3"], optimisation="-O0") for n in (1, 3)]
         valid = [c for c in checked if job.agrees(self.batch(c, [job], 30)[0].get(job.name))]
-        again = True
-        while again:
-            again = False
-            for candidate in job.variants():
-                if time.monotonic() - start > seconds:
-                    return job
-                if self.disagrees(configuration, candidate, valid):
-                    job, again = candidate, True
-                    break
+        Reducer(job.programs, lambda: time.monotonic() - start < seconds and self.disagrees(configuration, job, valid) is not None).run()
         return job
 
 

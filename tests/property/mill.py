@@ -2,7 +2,7 @@
 overwritten, products that are scaled and added on, gets, puts and increments of the same remote block, in loops that may do nothing
 and branches. What passes over the code are tempted to do wrong happens here often; the general statements are in body.py.
 """
-from body import text
+from body import Env, text
 from program import Node
 
 
@@ -111,7 +111,7 @@ class Mill:
     # ---- statements
     def fill(self, body, st, count):
         choices = [self.copy, self.copy, self.add, self.add, self.product, self.chain, self.chain, self.copy_chain, self.scale, self.scale,
-                   self.scaled, self.plus, self.number, self.overwrite, self.again, self.loop, self.loop, self.branch, self.guarded, self.special]
+                   self.scaled, self.plus, self.number, self.overwrite, self.again, self.loop, self.loop, self.branch, self.guarded, self.special, self.general, self.general, self.device]
         if self.owned:
             choices += [self.own_change] * 4 + [self.own_run]
         if self.shared:
@@ -260,6 +260,28 @@ class Mill:
         elif fits:
             body.append(f"execute get_first_block_element {text(self.r.choice(fits))} w2")
             body.append("w1 += w2")
+
+    def general(self, body, st):
+        """A statement of any kind, on these blocks among others."""
+        env = Env(st.bound, "pardo", {a: "read" for a in self.reads} if not self.everywhere else {})
+        env.blocks, env.scalars, env.depth = set(st.exists), {"w0", "w1", "w2"}, st.depth
+        env.others = st.others
+        self.g.writer.fill(body, env, 1)
+        st.exists |= {b for b in env.blocks if b[0] not in self.reads}
+
+    def device(self, body, st):
+        """Statements that may run on a device, and blocks that travel there; nothing changes."""
+        inside = []
+        fits = [b for b in sorted(st.exists) if b[0] in self.g.mill_temps]
+        if fits:
+            inside.append(f"gpu_put {text(self.r.choice(fits))}")
+        self.fill(inside, st, 1)
+        if fits:
+            inside.append(f"gpu_get {text(self.r.choice(fits))}")
+        if not any(isinstance(s, Node) for s in inside):
+            body.append(Node("gpu_on", inside, "gpu_off"))
+        else:
+            body += inside
 
     # ---- remote blocks
     def own_change(self, body, st):

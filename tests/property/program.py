@@ -41,38 +41,62 @@ class Program:
         return "\n".join([*lines, f"endsial {self.name}", ""])
 
 
-def smaller(program):
-    """Every program with one piece less: a run of statements, a branch, a where clause, a loop's shell, a declaration."""
-    def variants(body):
-        n = len(body)
-        step = max(1, n // 2)
-        while n:
-            for at in range(0, n, step):
-                yield body[:at] + body[at + step:]
-            if step == 1:
-                break
-            step //= 2
-        for at, s in enumerate(body):
-            if not isinstance(s, Node):
-                continue
-            for inner in variants(s.body):
-                yield body[:at] + [Node(s.header, inner, s.footer, s.orelse, s.wheres)] + body[at + 1:]
-            if s.orelse is not None:
-                yield body[:at] + [Node(s.header, s.body, s.footer, None, s.wheres)] + body[at + 1:]
-                for inner in variants(s.orelse):
-                    yield body[:at] + [Node(s.header, s.body, s.footer, inner, s.wheres)] + body[at + 1:]
-            for w in range(len(s.wheres)):
-                yield body[:at] + [Node(s.header, s.body, s.footer, s.orelse, s.wheres[:w] + s.wheres[w + 1:])] + body[at + 1:]
-            if not s.header.startswith(("proc", "section")):
-                yield body[:at] + s.body + body[at + 1:]
+class Reducer:
+    """Makes a job smaller, in place, as long as `fails()` stays true: programs, runs of statements, branches, where clauses, the shells
+    of loops and branches, declarations. `fails` is asked after each change; a change it does not like is taken back."""
 
-    def with_(declarations=None, procedures=None, body=None):
-        pick = lambda new, old: old if new is None else new
-        return Program(program.name, program.seed, pick(declarations, program.declarations),
-                       pick(procedures, program.procedures), pick(body, program.body), program.arguments)
-    for body in variants(program.body):
-        yield with_(body=body)
-    for procedures in variants(program.procedures):
-        yield with_(procedures=procedures)
-    for at in range(len(program.declarations)):
-        yield with_(declarations=program.declarations[:at] + program.declarations[at + 1:])
+    def __init__(self, programs, fails):
+        self.programs, self.fails = programs, fails
+
+    def run(self):
+        changed = self.thin(self.programs, keep=1)
+        while changed:
+            changed = False
+            for program in self.programs:
+                changed |= self.body(program.body)
+                changed |= self.body(program.procedures, procedures=True)
+            for program in self.programs:
+                changed |= self.thin(program.declarations)
+        for program in self.programs:
+            self.body(program.body)
+            self.body(program.procedures, procedures=True)
+            self.thin(program.declarations)
+
+    def attempt(self, change, back):
+        change()
+        if self.fails():
+            return True
+        back()
+        return False
+
+    def thin(self, items, keep=0):
+        """Leaves out runs of the list, long ones first."""
+        changed, size = False, max(1, len(items) // 2)
+        while True:
+            at = len(items) - size
+            while at >= keep:
+                removed = items[at:at + size]
+                if self.attempt(lambda: items.__delitem__(slice(at, at + size)), lambda: items.__setitem__(slice(at, at), removed)):
+                    changed = True
+                at -= size
+            if size == 1:
+                return changed
+            size //= 2
+
+    def body(self, body, procedures=False):
+        changed = self.thin(body)
+        for node in [s for s in body if isinstance(s, Node)]:
+            changed |= self.body(node.body)
+            if node.orelse is not None:
+                kept = node.orelse
+                if self.attempt(lambda: setattr(node, "orelse", None), lambda: setattr(node, "orelse", kept)):
+                    changed = True
+                else:
+                    changed |= self.body(node.orelse)
+            changed |= self.thin(node.wheres)
+            if not procedures and not node.header.startswith("section"):
+                at = next(n for n, s in enumerate(body) if s is node)
+                inner = node.body
+                if self.attempt(lambda: body.__setitem__(slice(at, at + 1), inner), lambda: body.__setitem__(slice(at, at + len(inner)), [node])):
+                    changed = True
+        return changed

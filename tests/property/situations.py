@@ -20,6 +20,8 @@ class Situations:
                    self.refilled, self.rank_zero]
         if not inside:
             choices += [self.repeated, self.repeated, self.procedure]
+        if self.g.before and self.g.before.saved:
+            choices += [self.restored]
         return self.r.choice(choices)()
 
     def two(self):
@@ -28,12 +30,22 @@ class Situations:
 
     def pardo_of(self, mill, labels, inner, count, wheres=()):
         """A pardo over labels, inside it perhaps a serial loop over `inner`."""
-        body = mill.body(labels + ([inner] if inner else []), count)
-        body.append("acc += w1")
+        body = [*mill.body(labels + ([inner] if inner else []), count), "acc += w1"]
+        if self.g.chance(25):
+            body = self.called(body)
         if inner:
             body = [Node(f"do {inner}", body, f"enddo {inner}")]
         names = ", ".join(labels)
         return ["acc = 0.0", Node(f"pardo {names}", body, f"endpardo {names}", wheres=list(wheres)), "collective sum += acc"]
+
+    def called(self, body):
+        """The same in a procedure, which uses the indices of its callers."""
+        name = f"work{len(self.g.phases)}"
+        if self.g.chance(20) and not self.g.reals:
+            body = [*body, Node("if w1 > 0.0", ["return"], "endif"), "acc += 1.0"]
+        self.g.phases.append(Node(f"proc {name}", body, f"endproc {name}"))
+        call = f"call {name}"
+        return self.r.choice([[call], [call], [call, call], [Node("if n0 == 1", [call], "endif")], [Node("do alone", [call], "enddo alone")]])
 
     def division(self):
         """(pardo indices, serial index inside or None)"""
@@ -120,6 +132,12 @@ class Situations:
         array = self.r.choice(self.g.squares)
         first = self.reading([array]) if self.g.chance(50) else []
         return [*first, *([self.g.barrier()] if first else []), f"{self.g.statement(array, 'delete')} {array}", *self.g.fill_remote(array)]
+
+    def restored(self):
+        """A remote array becomes what an earlier program left."""
+        array = self.r.choice(self.g.squares)
+        again = self.g.restored(array)
+        return [*self.reading([array]), self.g.barrier(), *again, *self.reading([array]), self.g.barrier()]
 
     def rank_zero(self):
         """One rank writes a whole array; others read it after the barrier."""
