@@ -128,7 +128,7 @@ std::int64_t JobRunner::memory_high_water() {
   }
   std::int64_t most = 0;
   for (const PhasePeak& p : all) most = std::max(most, p.own + p.shared);
-  return most;
+  return env_.transport.rank() == 0 ? std::max(most, env_.store.server_peak()) : most;
 }
 
 JobStats JobRunner::collect_stats() {

@@ -80,6 +80,11 @@ class NodeHeap {
   /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`). For a
   /// rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
   PhasePeak close_phase(int arena, bool first);
+  /// The shared part for a node whose ranks never close a phase: largest amount in use since the last call.
+  std::int64_t close_shared() {
+    Arena& node = arena(0);
+    return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
   /// Marks a chunk as the heap user's own bookkeeping: not counted as in use.
   void not_counted(const Chunk* c);

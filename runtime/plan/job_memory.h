@@ -29,12 +29,16 @@ struct SavedBlocks {
   int item = -1;  // row of the running program
 };
 
+/// The rank that is planned for. `alone`: it draws all iterations of dynamic pardos, else its share.
+struct Viewpoint { int rank = 0; bool alone = false; };
+
 struct JobMemory {
-  JobMemory(const PlanSetting& options, const JobData& data)
-      : setting(options), job(data), ledger(options), pool(make_host_pool()), kernels(make_kernels(options.kernels, *pool)), steps_left(options.most_steps) {}
+  JobMemory(const PlanSetting& options, const JobData& data, const Viewpoint& from)
+      : setting(options), job(data), view(from), ledger(options, from.rank), pool(make_host_pool()), kernels(make_kernels(options.kernels, *pool)), steps_left(options.most_steps) {}
 
   const PlanSetting& setting;
   const JobData& job;
+  const Viewpoint view;
   Ledger ledger;
   std::map<std::string, SavedBlocks> labels;
   std::unique_ptr<BufferResource> pool;

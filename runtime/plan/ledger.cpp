@@ -18,9 +18,9 @@ std::int64_t Ledger::Node::directory() const {
   return slabs * static_cast<std::int64_t>(NodeHeap::chunk_bytes(entries_per_slab * static_cast<std::int64_t>(sizeof(Entry)) / 8));
 }
 
-Ledger::Ledger(const PlanSetting& setting) : setting_(setting) {
-  const int per_node = setting.ranks_per_node > 0 ? setting.ranks_per_node : setting.ranks;
-  for (int left = setting.ranks; left > 0; left -= per_node) nodes_.push_back({std::min(left, per_node), true});
+Ledger::Ledger(const PlanSetting& setting, int rank)
+    : setting_(setting), per_node_(setting.ranks_per_node > 0 ? setting.ranks_per_node : setting.ranks), own_node_(rank / per_node_) {
+  for (int left = setting.ranks; left > 0; left -= per_node_) nodes_.push_back({std::min(left, per_node_), true});
   for (int s = 0; s < setting.servers; ++s) nodes_.push_back({1, false});
   for (int n = 0; n < nodes(); ++n)
     if (setting.servers == 0 || !nodes_[n].workers) homes_.push_back(n);
@@ -119,7 +119,7 @@ std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * larges
 /// Half of a rank's memory, and what leaves a quarter of it free, but in any case the copies touched last.
 std::int64_t Ledger::kept_copies(std::int64_t firm) const {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
-  const std::int64_t room = std::min(memory / 2, memory / 4 * 3 - firm - nodes_[0].remote / nodes_[0].ranks);
+  const std::int64_t room = std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_].remote / nodes_[own_node_].ranks);
   return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
 }
 

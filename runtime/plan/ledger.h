@@ -1,5 +1,5 @@
 #pragma once
-// The books of a planned job: what one representative rank has for itself, and what lies on each node for all. Nothing keeps
+// The books of a planned job: what one rank has for itself, and what lies on each node for all. Nothing keeps
 // ranks in step between two barriers, so a phase needs the largest of the one and its share of the largest of the other, however
 // the two fall in time. Bytes are those of heap chunks. Owned by the planner of a job.
 
@@ -14,11 +14,16 @@ namespace sial {
 
 class Ledger {
  public:
-  explicit Ledger(const PlanSetting& setting);
+  Ledger(const PlanSetting& setting, int rank);
 
   int nodes() const { return static_cast<int>(nodes_.size()); }
   bool several_nodes() const { return nodes_.size() > 1; }
-  /// The node that a block lies on; the representative rank is on node 0.
+  /// The node of the rank that is planned for.
+  int own_node() const { return own_node_; }
+  int node_of(int rank) const { return rank / per_node_; }
+  int ranks_of(int node) const { return nodes_[node].ranks; }
+  int ranks_before(int node) const { return node * per_node_; }
+  /// The node that a block lies on.
   int home(std::uint64_t placement, const BlockIndex& block) const;
 
   // --- items: rows of the table, of the running program
@@ -26,7 +31,7 @@ class Ledger {
   void begin_program();
   ProgramNeed end_program(const std::string& name);
 
-  // --- of the representative rank
+  // --- of the rank
   void take(int item, std::int64_t bytes);
   void give(int item, std::int64_t bytes);
   /// Taken and given back within a statement.
@@ -69,6 +74,7 @@ class Ledger {
   std::int64_t kept_copies(std::int64_t firm) const;
 
   PlanSetting setting_;
+  int per_node_ = 1, own_node_ = 0;
   std::vector<Node> nodes_;
   std::vector<int> homes_;
   std::vector<Row> rows_;

@@ -57,11 +57,11 @@ void load_saved(JobMemory& memory, const SavedArrays& saved) {
   }
 }
 
-}  // namespace
-
-MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved, const PlanSetting& setting) {
+/// What the job needs as one rank sees it.
+MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
+                    const PlanSetting& setting, std::int64_t& steps_left) {
   MemoryPlan plan;
-  JobMemory memory(setting, job);
+  JobMemory memory(setting, job, view);
   load_saved(memory, saved);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     memory.ledger.begin_program();
@@ -84,6 +84,69 @@ MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, 
       label = memory.labels.erase(label);
     }
   }
+  steps_left -= setting.most_steps - std::max<std::int64_t>(memory.steps_left, 0);
+  return plan;
+}
+
+/// Ranks whose shares differ: of a few nodes, spread over all. The cyclic rule gives each rank of a node another share, the
+/// queue gives the first rank of a node the first chunk, which is the largest.
+std::vector<int> viewpoints(const PlanSetting& setting) {
+  constexpr int most = 8;
+  const int per_node = setting.ranks_per_node > 0 ? std::min(setting.ranks_per_node, setting.ranks) : setting.ranks;
+  const int nodes = (setting.ranks + per_node - 1) / per_node;
+  if (nodes + setting.servers == 1) return {0};
+  const int stride = setting.static_schedule || setting.deterministic ? 1 : per_node, there = (setting.ranks + stride - 1) / stride;
+  std::vector<int> ranks;
+  for (int i = 0; i < std::min(there, most); ++i) ranks.push_back(static_cast<int>(std::int64_t{i} * there / std::min(there, most)) * stride);
+  return ranks;
+}
+
+void merge_items(std::vector<MemoryItem>& items, const std::vector<MemoryItem>& others) {
+  for (const MemoryItem& other : others) {
+    const auto same = std::find_if(items.begin(), items.end(), [&](const MemoryItem& i) { return i.name == other.name && i.kind == other.kind && i.remote == other.remote; });
+    if (same == items.end()) {
+      items.push_back(other);
+      continue;
+    }
+    same->blocks = std::max(same->blocks, other.blocks);
+    same->bytes = std::max(same->bytes, other.bytes);
+  }
+}
+
+/// The larger of both in everything.
+void merge(MemoryPlan& plan, const MemoryPlan& other) {
+  for (std::size_t i = 0; i < plan.programs.size(); ++i) {
+    ProgramNeed& need = plan.programs[i];
+    const ProgramNeed& theirs = other.programs[i];
+    merge_items(need.items, theirs.items);
+    if (theirs.least > need.least) need.place = theirs.place;
+    need.peak = std::max(need.peak, theirs.peak);
+    need.least = std::max(need.least, theirs.least);
+    need.exact &= theirs.exact;
+  }
+  plan.peak = std::max(plan.peak, other.peak);
+  plan.least = std::max(plan.least, other.least);
+  plan.floor = std::max(plan.floor, other.floor);
+  plan.exact &= other.exact;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved, const PlanSetting& setting) {
+  std::int64_t steps_left = setting.most_steps;
+  const std::vector<int> ranks = viewpoints(setting);
+  MemoryPlan plan = plan_for({ranks.front()}, programs, job, saved, setting, steps_left);
+  // Large jobs are followed from fewer ranks: there the shares differ less.
+  for (std::size_t i = 1; i < ranks.size() && steps_left > setting.most_steps / 2; ++i) merge(plan, plan_for({ranks[i]}, programs, job, saved, setting, steps_left));
+  for (ProgramNeed& need : plan.programs) need.most = need.peak;
+  const bool several_nodes = ranks.size() > 1 || setting.servers > 0;
+  if (several_nodes && setting.ranks > 1 && !setting.static_schedule && !setting.deterministic)
+    for (const int rank : {ranks.front(), ranks.back()}) {
+      const MemoryPlan alone = plan_for({rank, true}, programs, job, saved, setting, steps_left);
+      for (std::size_t i = 0; i < plan.programs.size(); ++i) plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
+      if (steps_left < setting.most_steps / 2) break;
+    }
+  for (const ProgramNeed& need : plan.programs) plan.most = std::max(plan.most, need.most);
   return plan;
 }
 
@@ -126,6 +189,7 @@ void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_th
                          bytes_text(i.remote ? i.bytes : i.bytes * setting.ranks), bytes_text(per_rank(i)));
     out << fmt::format("  peak {} per rank, reached at {}\n", bytes_text(program.least), program.place);
     if (program.peak > program.least) out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n", bytes_text(program.peak));
+    if (program.most > program.peak) out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n", bytes_text(program.most));
   }
   if (!plan.exact) out << "the job has too many iterations to follow one by one: loops were taken by their largest segments, an upper bound\n";
   const std::string needed = bytes_text(plan.least), given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));

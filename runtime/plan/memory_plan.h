@@ -26,6 +26,7 @@ struct PlanSetting {
   int servers = 0;         // ranks that only serve, each a node of its own
   std::size_t memory_per_rank = std::size_t{2} << 30;
   bool copy = false, deterministic = false;  // as in StoreOptions
+  bool static_schedule = false;              // every pardo is divided by the cyclic rule
   bool keep_saved = true;                    // a results file keeps everything saved until the end
   std::string kernels = "blas";
   std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
@@ -42,14 +43,16 @@ struct ProgramNeed {
   std::string program;
   std::vector<MemoryItem> items;
   std::int64_t peak = 0;       // bytes per rank: the fullest node's sum divided by its ranks, fetched copies kept as long as they are
-  std::int64_t least = 0;      // the same with fetched copies given up as early as possible
+  std::int64_t most = 0;       // the same for a rank that draws all iterations of the pardos, because the others are late
+  std::int64_t least = 0;      // `peak` with fetched copies given up as early as possible
   std::string place;           // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;           // false: most_steps was reached
 };
 
+/// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest counts.
 struct MemoryPlan {
   std::vector<ProgramNeed> programs;
-  std::int64_t peak = 0, least = 0;  // of all programs
+  std::int64_t peak = 0, most = 0, least = 0;  // of all programs
   std::int64_t floor = 0;            // part of `least` that more ranks do not lower: what every rank has for itself
   bool exact = true;
   bool fits(std::size_t memory_per_rank) const { return least <= static_cast<std::int64_t>(memory_per_rank); }

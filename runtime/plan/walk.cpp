@@ -106,6 +106,9 @@ void Walk::step() {
     case Opcode::sub_next: next_do(in); break;
     case Opcode::pardo_begin: begin_pardo(in); break;
     case Opcode::pardo_next: next_pardo(); break;
+    case Opcode::body_begin:
+      if (pardo_.active && pardo_.loop == in.a && pardo_.cyclic && !pardo_.raw) take_turn();
+      break;
     case Opcode::where:
       if (int_known_[in.a] && ints_[in.a] == 0) pc_ = m_.loops[in.b].next;
       break;

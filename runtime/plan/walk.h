@@ -44,9 +44,11 @@ class Walk {
     std::vector<std::int32_t> by_value;   // indices that are walked value by value
     bool collapsed = false;               // others are not
     std::int64_t tuple = 0, total = 1;
-    std::vector<Range> own;               // chunks that the representative rank draws
+    bool cyclic = false, raw = false;     // divided by the cyclic rule; where clauses do not count
+    std::vector<Range> own;               // chunks that the rank draws,
+    Range of_node;                        // of those of its node
     std::size_t own_at = 0;
-    bool mine = true;                     // this iteration
+    bool mine = true, on_node = true;     // this iteration: the rank's, a rank's of its node
   };
   struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
@@ -84,7 +86,8 @@ class Walk {
   void leave_loop();
   bool settled(LoopFrame& frame);
   void bind_largest(std::int32_t index);
-  std::vector<Range> own_chunks(std::int64_t total) const;
+  void divide();
+  void take_turn();
 
   // --- walk_blocks.cpp
   bool locate(const RefPlan& ref, At& at) const;
@@ -135,6 +138,7 @@ class Walk {
   std::vector<CallFrame> calls_;
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
+  std::int64_t cyclic_counter_ = 0;                // of the machine, whose rule it is
   std::vector<TempEntry> temps_, created_locals_;  // locals: in this iteration of a pardo
   std::vector<int> items_;                         // per array, -1: no row yet
   std::vector<std::unordered_map<std::uint64_t, Own>> blocks_;  // temps and locals

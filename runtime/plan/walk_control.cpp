@@ -16,6 +16,7 @@ namespace {
 /// A loop with phases runs on until it leaves the same behind this often, if more trips would take many steps.
 constexpr int settled_after = 3;
 constexpr std::int64_t cheap_steps = 2'000'000;
+constexpr std::int64_t cheap_tuples = 100'000;
 
 }  // namespace
 
@@ -119,19 +120,26 @@ void Walk::next_do(const Instruction& in) {
   pc_ = row.begin + 1;
 }
 
-/// The chunks that the representative rank would draw from its node's queue if all ranks were equally fast.
-std::vector<Walk::Range> Walk::own_chunks(std::int64_t total) const {
-  const PlanSetting& s = memory_.setting;
-  const std::int64_t on_node = std::min(s.ranks, s.ranks_per_node > 0 ? s.ranks_per_node : s.ranks);
-  const std::int64_t end = total / s.ranks * on_node + total % s.ranks * on_node / s.ranks;
-  std::vector<Range> own;
+/// The chunks that the rank would draw from its node's queue if all ranks were equally fast.
+void Walk::divide() {
+  const std::int64_t ranks = memory_.setting.ranks, total = pardo_.total;
+  const int node = ledger_.own_node();
+  const std::int64_t on_node = ledger_.ranks_of(node), before = ledger_.ranks_before(node);
+  const auto start = [&](std::int64_t n) { return total / ranks * n + total % ranks * n / ranks; };
+  pardo_.of_node = {start(before), start(before + on_node)};
   std::int64_t turn = 0;
-  for (std::int64_t next = 0; next < end; ++turn) {
-    const std::int64_t left = end - next, size = std::min(left, std::max<std::int64_t>(1, left / (2 * on_node)));
-    if (turn % on_node == 0) own.push_back({next, next + size});
+  for (std::int64_t next = pardo_.of_node.first; next < pardo_.of_node.last; ++turn) {
+    const std::int64_t left = pardo_.of_node.last - next, size = std::min(left, std::max<std::int64_t>(1, left / (2 * on_node)));
+    if (turn % on_node == memory_.view.rank - before) pardo_.own.push_back({next, next + size});
     next += size;
   }
-  return own;
+}
+
+/// Whose this iteration is by the cyclic rule. Where one stands for many, every rank has some of them.
+void Walk::take_turn() {
+  const auto owner = static_cast<int>(cyclic_counter_++ % memory_.setting.ranks);
+  pardo_.mine = pardo_.collapsed || owner == memory_.view.rank;
+  pardo_.on_node = pardo_.collapsed || ledger_.node_of(owner) == ledger_.own_node();
 }
 
 void Walk::begin_pardo(const Instruction& in) {
@@ -153,12 +161,20 @@ void Walk::begin_pardo(const Instruction& in) {
     }
     if (!index.problem.empty()) fail(index.problem, index.remedy);
   }
+  const std::string_view pragma = row.pragma >= 0 ? std::string_view(m_.strings[row.pragma]) : std::string_view();
+  const PlanSetting& setting = memory_.setting;
+  pardo_.shared = setting.ranks > 1 && pragma != "SequentialPardoLoop";
+  pardo_.cyclic = pardo_.shared && (setting.static_schedule || setting.deterministic || row.rank_dependent);
+  pardo_.raw = pragma == "StaticTaskAllocParallelPardoLoop";
+  // Whose iteration it is matters where ranks fetch; then all indices are followed if that is cheap.
+  const bool exact_shares = pardo_.shared && (pardo_.cyclic || ledger_.several_nodes());
   for (std::size_t d = 0; d < row.indices.size(); ++d) {
     const std::int32_t id = row.indices[d];
     const std::int64_t count = std::int64_t{bound_.indices[id].hi} - bound_.indices[id].lo + 1;
     const bool affordable = pardo_.total <= std::max<std::int64_t>(memory_.steps_left, 0) / count;
     if (facts.matters[d] && !affordable) exact_ = false;
-    if (count == 1 || (facts.matters[d] && affordable)) {
+    const bool cheap = pardo_.total <= std::min(cheap_tuples, memory_.steps_left / 1000) / count;
+    if (count == 1 || (facts.matters[d] && affordable) || (exact_shares && cheap)) {
       pardo_.by_value.push_back(id);
       pardo_.total *= count;
       index_[id] = {true, true, bound_.indices[id].lo};
@@ -167,9 +183,7 @@ void Walk::begin_pardo(const Instruction& in) {
       pardo_.collapsed = true;
     }
   }
-  const std::string_view pragma = row.pragma >= 0 ? std::string_view(m_.strings[row.pragma]) : std::string_view();
-  pardo_.shared = memory_.setting.ranks > 1 && pragma != "SequentialPardoLoop";
-  if (pardo_.shared) pardo_.own = own_chunks(pardo_.total);
+  if (pardo_.shared && !pardo_.cyclic && !memory_.view.alone) divide();
   loops_.push_back({in.a, temps_.size(), facts.reads_what_it_puts ? 1 : 0, true, 0, 0, 0});
   next_tuple();
 }
@@ -207,8 +221,11 @@ bool Walk::next_tuple() {
     index_[id].value = static_cast<std::int32_t>(index.lo + rest % count);
     rest /= count;
   }
-  pardo_.mine = !pardo_.shared;
-  if (pardo_.shared) {
+  if (pardo_.cyclic) {
+    pardo_.mine = pardo_.on_node = false;  // until its turn
+    if (pardo_.raw) take_turn();
+  } else if (pardo_.shared && !memory_.view.alone) {
+    pardo_.on_node = pardo_.of_node.first <= pardo_.tuple && pardo_.tuple < pardo_.of_node.last;
     while (pardo_.own_at < pardo_.own.size() && pardo_.own[pardo_.own_at].last <= pardo_.tuple) ++pardo_.own_at;
     pardo_.mine = pardo_.own_at < pardo_.own.size() && pardo_.own[pardo_.own_at].first <= pardo_.tuple;
   }

@@ -27,11 +27,11 @@ void Walk::get(const RefPlan& ref) {
     RemoteBlocks& array = remote_[ref.array];
     const auto found = array.blocks.find(at.key);
     const int node = found != array.blocks.end() ? found->second.node : ledger_.home(array.placement, at.block);
-    if (found != array.blocks.end() && node == 0 && !memory_.setting.copy && !found->second.read) {
+    if (found != array.blocks.end() && node == ledger_.own_node() && pardo_.on_node && !memory_.setting.copy && !found->second.read) {
       found->second.read = true;
       read_blocks_.emplace_back(ref.array, at.key);
     }
-    if ((node == 0 && !memory_.setting.copy) || !pardo_.mine) return;
+    if ((node == ledger_.own_node() && !memory_.setting.copy) || !pardo_.mine) return;
     Held& held = held_[ref.array][at.key];
     if (held.fetched > 0) return;
     held.fetched = pieces_bytes(at.size);
@@ -59,7 +59,7 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
   for_each_block(ref, [&](const At& at) {
     put_one(ref.array, at, op == SetOp::add || op == SetOp::subtract, op == SetOp::scale);
     std::int64_t under_way = 0;
-    if (has_source && ledger_.several_nodes() && ledger_.home(remote_[ref.array].placement, at.block) != 0)
+    if (has_source && ledger_.several_nodes() && ledger_.home(remote_[ref.array].placement, at.block) != ledger_.own_node())
       under_way = blocks_under_way * pieces_bytes(at.size);
     ledger_.spike(packed + under_way);
   });
@@ -112,6 +112,7 @@ void Walk::barrier() {
   for (const auto& [array, key] : read_blocks_)
     if (const auto found = remote_[array].blocks.find(key); found != remote_[array].blocks.end()) found->second.read = false;
   read_blocks_.clear();
+  cyclic_counter_ = 0;
 }
 
 void Walk::erase(std::int32_t id) {

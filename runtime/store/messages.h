@@ -13,7 +13,7 @@ namespace sial {
 /// First byte of each request; the work queue's messages begin with another.
 inline constexpr std::byte store_message{0x42};
 
-enum class RequestKind : std::uint8_t { get = 1, put, accumulate, fill, increment, scale, node_advanced, transfer, drop, list, apply_contributions, announce };
+enum class RequestKind : std::uint8_t { get = 1, put, accumulate, fill, increment, scale, node_advanced, transfer, drop, list, apply_contributions, announce, memory_peak };
 
 struct RequestHeader {
   std::byte tag = store_message;
@@ -31,7 +31,7 @@ struct RequestHeader {
 /// Followed by no bytes; payload: the block, or rows of ListedBlock.
 struct ReplyHeader {
   Outcome outcome;
-  std::int64_t rows = 0;  // list: rows in all
+  std::int64_t rows = 0;  // list: rows in all; memory_peak: bytes
 };
 
 /// Rows of a list request that fit one reply.

@@ -101,6 +101,7 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
     case RequestKind::transfer: blocks_.transfer(r.key.array, r.key.generation, r.to_array, r.to_generation, r.move); break;
     case RequestKind::drop: blocks_.drop(r.key.array, r.key.generation); break;
     case RequestKind::apply_contributions: blocks_.apply_contributions(); break;
+    case RequestKind::memory_peak: reply.rows = heap_->close_shared(); break;
     case RequestKind::announce: names_.set(r.key.array, r.name); break;
     case RequestKind::list: return list(r);
     default: reply.outcome = modify(r, payload);

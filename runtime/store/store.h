@@ -113,6 +113,8 @@ class BlockStore {
   virtual StoreStats stats() const = 0;
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;
+  /// Bytes that the fullest server needed since the last call, over all phases; 0 without servers. By one rank only.
+  virtual std::int64_t server_peak() = 0;
   virtual std::vector<AccessStats> access_stats() const = 0;
   /// Where waiting and barriers are recorded from now on; null: nowhere.
   virtual void set_trace(Trace* trace) = 0;

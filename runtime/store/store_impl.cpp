@@ -186,6 +186,19 @@ void StoreImpl::count_barrier(double start, Place place) {
   if (trace_) trace_->add(TraceKind::barrier, place, start, end);
 }
 
+std::int64_t StoreImpl::server_peak() {
+  std::int64_t most = 0;
+  for (const int node : transport_.home_nodes()) {
+    if (transport_.ranks_of_node(node).front() < transport_.size()) continue;
+    RequestHeader request;
+    request.kind = RequestKind::memory_peak;
+    const auto pending = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, {}, Priority::demand);
+    pending->wait();
+    most = std::max(most, read_reply(pending->reply_header()).rows);
+  }
+  return most;
+}
+
 StoreStats StoreImpl::stats() const {
   StoreStats s = stats_;
   s.bytes_copied += node_->counters().bytes_copied;

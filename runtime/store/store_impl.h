@@ -57,6 +57,7 @@ class StoreImpl final : public BlockStore {
   BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;
   const std::vector<PhasePeak>& phase_peaks() const override { return phase_peaks_; }
+  std::int64_t server_peak() override;
   std::vector<AccessStats> access_stats() const override { return access_log_.all(); }
   void set_trace(Trace* trace) override { trace_ = trace; }
 
