@@ -78,6 +78,8 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
   return ecps;
 }
 
+std::vector<Ecp> ecps_of_job(const JobData& job) { return job.molecule.ecps.empty() ? ecps_of_arrays(job) : job.molecule.ecps; }
+
 EcpArrays arrays_of_ecps(const Molecule& molecule) {
   EcpArrays arrays;
   const std::size_t n_atoms = molecule.atoms.size();

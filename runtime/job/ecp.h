@@ -14,6 +14,9 @@ namespace sial {
 /// Empty when the job has no such arrays or no centre has a potential. Throws SialError naming the array that does not fit.
 std::vector<Ecp> ecps_of_arrays(const JobData& job);
 
+/// The potentials of a job, however it states them.
+std::vector<Ecp> ecps_of_job(const JobData& job);
+
 /// The same arrays of a molecule's potentials; only `nelecp`, of zeros, when it has none. Extents are given where there are two.
 struct EcpArrays {
   std::map<std::string, std::vector<double>> reals;

@@ -90,6 +90,7 @@ class MoleculeBuilder {
       if (z < 0 || z > 200 || std::abs(z - std::round(z)) > 1e-9) fail("charge", fmt::format("{} is not a nuclear charge (atom {})", z, i + 1));
       a.charge = static_cast<std::int32_t>(std::round(z));
       const std::int32_t hidden = core != data_.int_arrays.end() && i < std::ssize(core->second.data) ? integer("nelecp", i, 0, 200) : 0;
+      a.core_electrons = hidden;
       a.symbol = a.charge == 0 ? "Gh" : element_symbol(a.charge + hidden);
       for (int k = 0; k < 3; ++k) a.position[k] = real("coords", 3 * i + k);
       m.atoms.push_back(a);

@@ -201,7 +201,6 @@ void derive_from_molecule(Job& job) {
   set_int(job, "ncenters", static_cast<std::int32_t>(m.atoms.size()));
   set_int(job, "nshells", static_cast<std::int32_t>(m.shells.size()));
   set_int(job, "intspherical", std::none_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2 && !s.pure; }) ? 1 : 0);
-  set_int(job, "iecp_on", m.ecps.empty() ? 0 : 1);
   set_int(job, "necp_atoms", static_cast<std::int32_t>(m.ecps.size()));
   set_int(job, "reference", n_alpha == n_beta ? 0 : 1);
   set_scalar(job, "nn_repulsion", nuclear_repulsion(m));
@@ -236,8 +235,8 @@ void derive_job_data(Job& job) {
   set_int(job, "eom_subspc", roots > 0 ? 12 * std::min(roots, 1'000'000) + 8 : 0);
   for (auto [name, value] : {std::pair{"scf_conv", 1e-10}, {"cc_conv", 1e-10}, {"eom_tol", 1e-8}, {"damp", 0.0}, {"scfeneg", 0.0}, {"totenerg", 0.0}})
     set_scalar(job, name, value);
+  set_int(job, "iecp_on", job.data.molecule.ecps.empty() ? 0 : 1);  // data files have potentials as arrays, and say so
   if (job.legacy) {
-    set_int(job, "iecp_on", 0);  // files without effective core potentials need not say so
     recut_segments(job.data, job.segment_requests);  // everything else is in the file
     return;
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/ecp.h"
 #include "runtime/super/bodies.h"
 
 namespace sial {
@@ -122,6 +123,11 @@ Molecule Fragments::alone(std::int32_t fragment) const {
     if (renumbered[s.atom] >= 0) {
       part.shells.push_back(s);
       part.shells.back().atom = renumbered[s.atom];
+    }
+  for (Ecp& e : ecps_of_job(job_))
+    if (renumbered[e.atom] >= 0) {
+      e.atom = renumbered[e.atom];
+      part.ecps.push_back(std::move(e));
     }
   return part;
 }

@@ -34,7 +34,7 @@ AoIntegrals& integrals(SuperContext& context) {
 EcpIntegrals& ecp_integrals(SuperContext& context) {
   const Molecule& m = molecule(context);
   std::shared_ptr<void>& slot = context.slot("ecp_integrals");
-  if (!slot) slot = std::shared_ptr<EcpIntegrals>(make_ecp_integrals(m, m.ecps.empty() ? ecps_of_arrays(context.job()) : m.ecps));
+  if (!slot) slot = std::shared_ptr<EcpIntegrals>(make_ecp_integrals(m, ecps_of_job(context.job())));
   return *static_cast<EcpIntegrals*>(slot.get());
 }
 

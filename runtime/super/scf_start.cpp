@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/ecp.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/small_scf.h"
 
@@ -19,7 +20,8 @@ constexpr const char* occupation_file = "OCCNUMS";
 /// One atom of a molecule by itself, and where its functions stand among all.
 struct AtomPart { Molecule molecule; std::vector<std::int64_t> function; };
 
-AtomPart atom_part(const Molecule& whole, std::int32_t atom) {
+AtomPart atom_part(const JobData& job, std::int32_t atom) {
+  const Molecule& whole = job.molecule;
   AtomPart part;
   part.molecule.basis_name = whole.basis_name;
   part.molecule.atoms.push_back(whole.atoms[atom]);
@@ -32,6 +34,11 @@ AtomPart atom_part(const Molecule& whole, std::int32_t atom) {
     }
     first += s.n_functions();
   }
+  for (Ecp& e : ecps_of_job(job))
+    if (e.atom == atom) {
+      e.atom = 0;
+      part.molecule.ecps.push_back(std::move(e));
+    }
   return part;
 }
 
@@ -73,7 +80,7 @@ void super_a4_scf_atom(SuperContext& context, std::span<SuperArg> args) {
   const double number = *args[5].data;
   if (number != std::floor(number) || number < 1 || number > static_cast<double>(molecule.atoms.size()))
     throw SialError(fmt::format("there is no atom {}: the molecule has {}", number, molecule.atoms.size()));
-  const AtomPart part = atom_part(molecule, static_cast<std::int32_t>(number) - 1);
+  const AtomPart part = atom_part(context.job(), static_cast<std::int32_t>(number) - 1);
   std::fill_n(args[0].data, args[0].size(), 0.0);
   std::fill_n(args[1].data, args[1].size(), 0.0);
   if (part.function.empty()) return;  // an atom without functions has no density

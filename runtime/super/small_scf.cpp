@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/dense_algebra.h"
+#include "runtime/super/ecp_integrals.h"
 #include "runtime/super/integrals.h"
 
 namespace sial {
@@ -138,6 +139,11 @@ class Uhf {
     h_.resize(n * n);
     integrals_->overlap({0, n}, {0, n}, s_.data());
     integrals_->core_hamiltonian({0, n}, {0, n}, h_.data());
+    if (!molecule.ecps.empty()) {
+      Matrix cores(n * n);
+      make_ecp_integrals(molecule, molecule.ecps)->matrix({0, n}, {0, n}, cores.data());
+      for (std::size_t i = 0; i < h_.size(); ++i) h_[i] += cores[i];
+    }
     x_ = orthonormal_functions(s_, n, k_);
     if (std::max(n_alpha, n_beta) > k_) throw SialError(fmt::format("{} electrons of one spin do not fit into {} functions", std::max(n_alpha, n_beta), k_), "use a larger basis");
     nuclear_ = nuclear_repulsion(molecule);

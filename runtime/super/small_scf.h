@@ -20,7 +20,8 @@ struct SmallScf {
 };
 
 /// Unrestricted Hartree-Fock with the given numbers of electrons, lowest orbitals occupied, from the core Hamiltonian. Where the
-/// functions of one shell are equivalent (an atom), the first are occupied first: the result does not depend on rounding.
+/// functions of one shell are equivalent (an atom), the first are occupied first: the result does not depend on rounding. Effective
+/// core potentials of the molecule act.
 SmallScf small_uhf(const Molecule& molecule, std::int32_t n_alpha, std::int32_t n_beta);
 
 }  // namespace sial

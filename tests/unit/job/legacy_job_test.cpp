@@ -112,6 +112,7 @@ TEST_CASE("core potentials and ions in initial data") {
   const Molecule m = legacy_job(d, "x.dat").data.molecule;
   CHECK(m.atoms[1].charge == 6);
   CHECK(m.atoms[1].symbol == "O");
+  CHECK(m.atoms[1].core_electrons == 2);
   CHECK(m.charge == 1);
   CHECK(m.multiplicity == 2);
   real_array(d, "charge").data = {6.0, 0.0};

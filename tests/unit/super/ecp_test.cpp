@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/job/basis.h"
 #include "runtime/job/ecp.h"
+#include "runtime/super/small_scf.h"
 #include "tests/unit/super/reference_data.h"
 
 using namespace sial;
@@ -155,4 +157,69 @@ TEST_CASE("effective core potentials as the arrays of old data files") {
   CHECK_THAT(error([](JobData& j) { j.int_arrays["klast"].data[1] = 10000; }), Contains("kfirst and klast"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["llmax"].data = {1}; }), Contains("llmax"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["nelecp"].data = {28, 10, 0, 2}; }), Contains("llmax"));
+}
+
+namespace {
+
+/// Hydrogen chloride in LANL2DZ, with chlorine's potential.
+void set_hydrogen_chloride(FakeContext& c) {
+  const std::string file = std::string(SIALX_SOURCE_DIR) + "/tests/examples/ecp/hcl.g94";
+  Molecule& m = c.data.molecule;
+  m.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{17, "Cl", {0.0, 0.0, 2.4}}};
+  m.shells = read_basis(file, m.atoms, true);
+  m.ecps = read_ecps(file, m.atoms);
+  REQUIRE(m.ecps.size() == 1);
+  m.atoms[1].charge -= m.ecps[0].electrons;
+  m.atoms[1].core_electrons = m.ecps[0].electrons;
+  c.data.has_molecule = true;
+}
+
+double trace_product(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("potentials act in the SCF of an atom") {
+  FakeContext c;
+  set_hydrogen_chloride(c);
+  Molecule atom = c.data.molecule;
+  atom.atoms.erase(atom.atoms.begin());
+  std::erase_if(atom.shells, [](const Shell& s) { return s.atom == 0; });
+  for (Shell& s : atom.shells) s.atom = 0;
+  atom.ecps[0].atom = 0;
+  const SmallScf scf = small_uhf(atom, 4, 3);
+  CHECK(scf.converged);
+  CHECK(std::abs(scf.energy - -14.681313517151299) < 1e-9);  // PySCF: data/make_ecp.py
+
+  // The super instruction finds the atom's potential in the molecule, or in the arrays of an old data file.
+  const auto n = static_cast<std::int64_t>(c.data.molecule.n_basis());
+  Array s({n, n}, {}, IndexKind::ao);
+  s.whole();
+  Array fa = s, fb = s, h = s, nai = s;
+  execute(c, "return_ovl", {s});
+  Scalar chlorine{2};
+  execute(c, "a4_scf_atom", {fa, fb, h, nai, s, chlorine});
+  CHECK(std::abs(trace_product(fa.data, s.data) - 4) < 1e-10);
+  CHECK(std::abs(trace_product(fb.data, s.data) - 3) < 1e-10);
+  const std::int64_t first = n - atom.n_basis();
+  double worst = 0.0;
+  for (std::int64_t j = 0; j < scf.n; ++j)
+    for (std::int64_t i = 0; i < scf.n; ++i) worst = std::max(worst, std::abs(fa.data[first + i + n * (first + j)] - scf.density.alpha[i + scf.n * j]));
+  CHECK(worst < 1e-9);
+
+  const std::vector<double> with_molecule = fa.data;
+  const EcpArrays arrays = arrays_of_ecps(c.data.molecule);
+  for (const auto& [name, values] : arrays.reals) c.data.arrays[name] = {{std::ssize(values)}, values};
+  for (const auto& [name, values] : arrays.integers) c.data.int_arrays[name] = {{std::ssize(values)}, values};
+  for (const auto& [name, extents] : arrays.extents) {
+    const std::vector<std::int64_t> wide(extents.begin(), extents.end());
+    if (c.data.arrays.count(name)) c.data.arrays[name].extents = wide;
+    else c.data.int_arrays[name].extents = wide;
+  }
+  c.data.molecule.ecps.clear();
+  execute(c, "a4_scf_atom", {fa, fb, h, nai, s, chlorine});
+  CHECK(fa.data == with_molecule);
 }

@@ -10,6 +10,7 @@ the potential, in Gaussian 94 format. Its energies stand in tests/examples/ecp/e
 """
 import json
 
+import numpy as np
 from pyscf import gto, mp, scf
 from make_integrals import HERE, matrices, pyscf_molecule, shell
 
@@ -58,10 +59,26 @@ def energies():
     print("nuclear_energy", mol.energy_nuc(), "scf_energy", repr(mf.e_tot), "dipole_z", repr(mf.dip_moment(unit="AU", verbose=0)[2]), "mp2_energy", repr(mp.MP2(mf).kernel()[0]))
 
 
+def chlorine():
+    """An unrestricted SCF of the atom, 4 alpha and 3 beta electrons; the first of equivalent functions are occupied first."""
+    atom = gto.M(atom="Cl 0 0 0", basis="lanl2dz", ecp="lanl2dz", spin=1, verbose=0)
+    alpha, beta = atom.nelec
+    mf = scf.UHF(atom)
+    mf.conv_tol, mf.conv_tol_grad, mf.max_cycle = 1e-12, 1e-8, 200
+    h, s = mf.get_hcore(), mf.get_ovlp()
+    for i, label in enumerate(atom.ao_labels(fmt=None)):
+        h[i, i] += 1e-3 * {"x": 0, "y": 1, "z": 2}.get(label[3], 0)
+    _, c = mf.eig(np.array([h, h]), s)
+    e = mf.kernel(dm0=np.array([c[0][:, :alpha] @ c[0][:, :alpha].T, c[1][:, :beta] @ c[1][:, :beta].T]))
+    assert mf.converged
+    print("energy of the chlorine atom", repr(float(e)))
+
+
 def main():
     (HERE / "ecp.json").write_text(json.dumps({"spherical": case(False), "cartesian": case(True)}, separators=(",", ":")).replace("],[", "],\n[") + "\n")
     g94(HERE.parents[2] / "examples/ecp/hcl.g94")
     energies()
+    chlorine()
 
 
 if __name__ == "__main__":
