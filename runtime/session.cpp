@@ -138,6 +138,7 @@ int Session::run(const Job& job) {
     std::string folder = (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
     if (options_.restart && !options_.restart->empty()) folder = checkpoint_folder(*options_.restart);
     JobIdentity identity = identity_of(job.data, job.programs, programs);
+    if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
     int code = exit_ok;
     from = find_checkpoint(folder, identity, code);
     if (code != exit_ok) return code;

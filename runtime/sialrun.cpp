@@ -190,6 +190,17 @@ Job make_job(const JobArguments& arguments, int ranks) {
   return job;
 }
 
+/// A job that is going to run, its plugins loaded.
+Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) {
+  Job job = make_job(arguments, ranks);
+  try {
+    plugins.load_for_job(job.plugins);
+  } catch (const SialError& error) {
+    throw WorldError(error.what(), error.hint(), job.file);
+  }
+  return job;
+}
+
 /// What the command line says about ending and going on, over what the job file says.
 void apply_limits(const Arguments& arguments, Job& job) {
   if (!arguments.checkpoint_every.empty()) job.checkpoint_every = parse_checkpoint_every(arguments.checkpoint_every);
@@ -294,7 +305,7 @@ int run_in_process(const Arguments& arguments, const SessionOptions& options, co
 
 /// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only that
 /// job's; MPI ranks share one world, which an error while a job runs ends.
-int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Transport* mpi) {
+int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins, Transport* mpi) {
   const std::vector<BatchEntry> entries = read_batch(arguments.batch);
   int worst = exit_ok;
   const auto separator = [](const BatchEntry& entry) { std::cout << "=== " << entry.name << std::endl; };
@@ -305,7 +316,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
-        const int code = session.run(make_job(entry.arguments, workers_of(arguments)));
+        const int code = session.run(make_job_to_run(entry.arguments, workers_of(arguments), plugins));
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
       }
@@ -316,7 +327,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     separator(entry);
     int code = exit_ok;
     try {
-      const Job job = make_job(entry.arguments, workers_of(arguments));
+      const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       options.store.memory_per_rank = job.memory_per_rank;
       code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
@@ -348,6 +359,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.memory_per_rank = job.memory_per_rank;
   setting.copy = options.store.copy;
   setting.deterministic = options.store.deterministic;
+  setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
   setting.kernels = options.kernels;
   return dry_run(job, setting, compile, std::cout, std::cerr);
@@ -391,7 +403,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
   return options;
 }
 
-int run(Arguments& arguments, int argc, char** argv, const std::string& blas) {
+int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
   apply_aces_ranks(arguments);
   SessionOptions options = arguments.session;
@@ -419,14 +431,14 @@ int run(Arguments& arguments, int argc, char** argv, const std::string& blas) {
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
   if (!options.trace.empty() && !arguments.batch.empty())
     throw SialError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
-  if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, nullptr);
+  if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, nullptr);
   // The job is read before MPI starts, by every rank; what is wrong with it is said once.
   std::optional<Job> job;
   std::string problem;
   int problem_code = exit_ok;
   if (arguments.batch.empty()) {
     try {
-      job = make_job(arguments.job, workers_of(arguments));
+      job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
       apply_limits(arguments, *job);
       options.store.memory_per_rank = job->memory_per_rank;
     } catch (const SialError& error) {
@@ -455,7 +467,7 @@ int run(Arguments& arguments, int argc, char** argv, const std::string& blas) {
     }
   }
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
-  if (!arguments.batch.empty()) return run_batch(arguments, options, compile, transport.get());
+  if (!arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, transport.get());
   if (!job) transport->abort_job(problem, problem_code);
   return run_on_rank(*transport, options, compile, one_job);
 }
@@ -536,7 +548,7 @@ int main(int argc, char** argv) {
     }
     arguments.session.machine.plugins = &plugins;
     if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << warning << std::flush;
-    return run(arguments, argc, argv, blas);
+    return run(arguments, plugins, argc, argv, blas);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

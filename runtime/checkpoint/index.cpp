@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,6 +92,33 @@ std::string differing_entry(const char* what, const std::map<std::string, std::s
   return {};
 }
 
+/// f(key, field) for what is written and read as it is. `Index`: CheckpointIndex, const or not.
+template <class Index, class F>
+  requires std::is_same_v<std::remove_const_t<Index>, CheckpointIndex>
+void for_each_field(Index& index, F&& f) {
+  f("sialrun", index.version);
+  f("job_id", index.job_id);
+  f("written", index.written);
+  f("serial", index.serial);
+  f("program", index.program);
+  f("inside", index.inside);
+  f("place", index.place);
+  f("uniform", index.uniform);
+  f("seconds", index.seconds);
+}
+
+template <class Identity, class F>
+  requires std::is_same_v<std::remove_const_t<Identity>, JobIdentity>
+void for_each_field(Identity& job, F&& f) {
+  f("programs", job.programs);
+  f("molecule", job.molecule);
+  f("segments", job.segments);
+  f("ints", job.ints);
+  f("scalars", job.scalars);
+  f("arrays", job.arrays);
+  f("plugins", job.plugins);
+}
+
 std::string hash_text(const std::string& text) {
   Hash hash;
   for (const char c : text) hash.add(c);
@@ -150,7 +178,7 @@ std::string difference(const JobIdentity& saved, const JobIdentity& now) {
   // A changed geometry or basis changes most of what follows: it is named first.
   for (std::string text : {differing_entry("molecule's", saved.molecule, now.molecule, false), differing_entry("segments of kind", saved.segments, now.segments, true),
                            differing_entry("value of int", saved.ints, now.ints, true), differing_entry("value of scalar", saved.scalars, now.scalars, true),
-                           differing_entry("data of array", saved.arrays, now.arrays, false)})
+                           differing_entry("data of array", saved.arrays, now.arrays, false), differing_entry("plugin", saved.plugins, now.plugins, false)})
     if (!text.empty()) return text;
   return {};
 }
@@ -158,25 +186,12 @@ std::string difference(const JobIdentity& saved, const JobIdentity& now) {
 std::string to_text(const CheckpointIndex& index) {
   Json j;
   j["format"] = format_version;
-  j["sialrun"] = index.version;
-  j["job_id"] = index.job_id;
-  j["written"] = index.written;
-  j["serial"] = index.serial;
-  j["program"] = index.program;
-  j["inside"] = index.inside;
-  j["place"] = index.place;
-  j["uniform"] = index.uniform;
-  j["seconds"] = index.seconds;
+  for_each_field(index, [&](const char* key, const auto& value) { j[key] = value; });
   j["files"] = Json::array();
   for (const CheckpointIndex::File& f : index.files)
     j["files"].push_back({{"name", f.name}, {"bytes", f.seal.bytes}, {"hash", fmt::format("{:016x}", f.seal.hash)}});
   Json job;
-  job["programs"] = index.job.programs;
-  job["molecule"] = index.job.molecule;
-  job["segments"] = index.job.segments;
-  job["ints"] = index.job.ints;
-  job["scalars"] = index.job.scalars;
-  job["arrays"] = index.job.arrays;
+  for_each_field(index.job, [&](const char* key, const auto& value) { job[key] = value; });
   j["job"] = job;
   j["hash"] = hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace));
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -195,24 +210,11 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
     const std::string hash = j.at("hash").get<std::string>();
     j.erase("hash");
     if (hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace)) != hash) throw refuse("is damaged");
-    index.version = j.at("sialrun").get<std::string>();
-    index.job_id = j.at("job_id").get<std::string>();
-    index.written = j.at("written").get<std::string>();
-    index.serial = j.at("serial").get<std::int64_t>();
-    index.program = j.at("program").get<std::int32_t>();
-    index.inside = j.at("inside").get<bool>();
-    index.place = j.at("place").get<std::string>();
-    index.uniform = j.at("uniform").get<bool>();
-    index.seconds = j.at("seconds").get<double>();
+    for_each_field(index, [&](const char* key, auto& value) { j.at(key).get_to(value); });
     for (const Json& f : j.at("files"))
       index.files.push_back({f.at("name").get<std::string>(), {f.at("bytes").get<std::uint64_t>(), std::stoull(f.at("hash").get<std::string>(), nullptr, 16)}});
     const Json& job = j.at("job");
-    job.at("programs").get_to(index.job.programs);
-    job.at("molecule").get_to(index.job.molecule);
-    job.at("segments").get_to(index.job.segments);
-    job.at("ints").get_to(index.job.ints);
-    job.at("scalars").get_to(index.job.scalars);
-    job.at("arrays").get_to(index.job.arrays);
+    for_each_field(index.job, [&](const char* key, auto& value) { job.at(key).get_to(value); });
   } catch (const SialError&) {
     throw;
   } catch (const std::exception&) {  // of the JSON library, or a number that is none

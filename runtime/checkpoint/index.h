@@ -5,7 +5,7 @@
 //   FOLDER/index.json          the index; its last key is a hash of the rest
 //   FOLDER/SERIAL.rankN        what rank N saved; record_file.h
 //
-// A job is recognised by what its numbers depend on: the programs' code, values, segments, molecule, arrays.
+// A job is recognised by what its numbers depend on: the programs' code, values, segments, molecule, arrays, plugins.
 
 #include <cstdint>
 #include <map>
@@ -24,6 +24,7 @@ struct JobIdentity {
   std::vector<std::pair<std::string, std::string>> programs;  // file name, hash
   std::map<std::string, std::string> ints, scalars, segments, arrays;
   std::map<std::string, std::string> molecule;                // geometry, basis, charge, multiplicity
+  std::map<std::string, std::string> plugins;                 // file name, hash
 };
 
 JobIdentity identity_of(const JobData& data, std::span<const std::string> paths, std::span<const std::shared_ptr<const Module>> programs);

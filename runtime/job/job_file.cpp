@@ -63,10 +63,12 @@ class JobReader {
       throw SialError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
     }
     job_.file = path_;
-    check_keys(root, "", {"programs", "include", "memory", "values", "segments", "arrays", "molecule", "output", "restore", "run"});
+    check_keys(root, "", {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output", "restore", "run"});
     programs(root);
     if (const toml::node* n = root.get("include"))
       for (const std::string& dir : strings(*n, "include")) job_.include_dirs.push_back(resolve(dir));
+    if (const toml::node* n = root.get("plugins"))
+      for (const std::string& file : strings(*n, "plugins")) plugin(*n, resolve(file));
     if (const toml::node* n = root.get("memory")) memory(*n);
     if (auto* t = table(root, "values")) values(*t);
     if (auto* t = table(root, "segments")) segments(*t);
@@ -147,6 +149,12 @@ class JobReader {
 
   void memory(const toml::node& n) {
     at(n, [&] { job_.memory_per_rank = n.is_integer() ? parse_memory(fmt::format("{}", n.value<std::int64_t>().value())) : parse_memory(string(n, "memory")); });
+  }
+
+  void plugin(const toml::node& n, const std::string& file) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file, ignored)) fail(n, fmt::format("there is no plugin `{}`", file), "`plugins` names shared libraries, relative to the job file's folder");
+    job_.plugins.push_back(file);
   }
 
   void values(const toml::table& t) {

@@ -35,6 +35,7 @@ struct Job {
   std::string checkpoint_dir = "checkpoint";  // relative to output_dir
   double checkpoint_every = -1;             // seconds; negative: never, 0: at every barrier, infinity: only between programs
   double time_limit = 0;                    // seconds; 0: none
+  std::vector<std::string> plugins;         // shared libraries with super instructions of the user's own
   std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
 
   // What the user stated, kept apart from what follows from it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <ostream>
 #include <sstream>
 
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/shape.h"
 #include "runtime/super/include/sialx/plugin.h"
 
 namespace sial {
@@ -156,7 +159,20 @@ void check_row(const sialx_instruction& row, int number, const std::string& path
       complain(fmt::format("`{}` is no signature for `{}`: at most {} letters r, w, u", s, row.name, max_rank));
 }
 
+std::string hash_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::uint64_t hash = 0x5a11;
+  for (std::istreambuf_iterator<char> c(in), end; c != end; ++c) hash = mix_hash(hash, static_cast<unsigned char>(*c));
+  return fmt::format("{:016x}", hash);
+}
+
 }  // namespace
+
+void Plugins::load_for_job(const std::vector<std::string>& paths) {
+  std::error_code ignored;
+  for (const std::string& path : paths)
+    if (std::none_of(paths_.begin(), paths_.end(), [&](const std::string& p) { return std::filesystem::equivalent(p, path, ignored); })) load(path);
+}
 
 void Plugins::load(const std::string& path) {
   std::error_code ignored;
@@ -182,6 +198,8 @@ void Plugins::load(const std::string& path) {
         throw SialError(fmt::format("plugins `{}` and `{}` both define `{}`", known.file, path, row.name), "load one of them, or rename one instruction");
     rows_.push_back({&row, path});
   }
+  paths_.push_back(path);
+  files_[std::filesystem::path(path).filename().string()] = hash_of_file(path);
 }
 
 std::function<void(SuperContext&, std::span<SuperArg>)> Plugins::find(std::string_view name, std::string_view signature) const {

@@ -117,6 +117,34 @@ def main():
         # (1 + 100 + 100) in one element, 1 in five others, all doubled
         expect("what a plugin changes", 0, f"sum = {4 * (201 * 201 + 5)}\n", done)
 
+        # named by the job file, relative to it; the same on the command line is no other
+        (folder / "sub").mkdir()
+        for library in ("every_function.so", "plain_c.so"):
+            (folder / "sub" / library).write_bytes((folder / library).read_bytes())
+        text = (folder / "report.toml").read_text().replace('"report.sialx"', '"../report.sialx"').replace('"given.h5"', '"../given.h5"')
+        (folder / "sub/job.toml").write_text('plugins = ["every_function.so", "plain_c.so"]\n' + text)
+        for more in ([], ["--plugin", "sub/plain_c.so"]):
+            expect(f"plugins of the job file {more}", 0, expected, shell(sialrun, *more, "sub/job.toml", "--print-format", "plain"))
+        (folder / "two.batch").write_text("sub/job.toml --name one --print-format plain\nsub/job.toml --name two --print-format plain\n")
+        expect("two jobs with one plugin", 0, "=== one\n" + EXPECTED_REPORT, shell(sialrun, "--batch", "two.batch"))
+        (folder / "sub/absent.toml").write_text('plugins = ["absent.so"]\nprograms = ["../report.sialx"]\n')
+        expect("a job file's missing plugin", 1, "sub/absent.toml:1:11: there is no plugin `sub/absent.so`", shell(sialrun, "sub/absent.toml"))
+        (folder / "sub/none.toml").write_text('plugins = ["job.toml"]\nprograms = ["../report.sialx"]\n')
+        expect("a job file's faulty plugin", 2, "cannot load the plugin `sub/job.toml`", shell(sialrun, "sub/none.toml"))
+
+        # a restart with another plugin is refused
+        (folder / "stops.sialx").write_text("sial stops\nspecial c_twice u\nscalar x\nx = 1.0\nsip_barrier\nexecute c_twice x\nprintln x\nendsial stops\n")
+        stops = [sialrun, "--results", "none", "--print-format", "plain", "--checkpoint-every", "0"]
+        expect("a run that stops", 4, "", shell(*stops, "--stop-after", "1", "--plugin", "plain_c.so", "stops.sialx"))
+        expect("a plugin less", 2, "the plugin `plain_c.so` is not given now", shell(*stops, "--restart", "--", "stops.sialx"))
+        expect("a plugin more", 2, "the plugin `every_function.so` is new", shell(*stops, "--restart", "--plugin", "plain_c.so", "--plugin", "every_function.so", "stops.sialx"))
+        kept = (folder / "plain_c.so").read_bytes()
+        build_c("plain_c.so", "-DOTHER")
+        (folder / "plain_c.so").write_bytes((folder / "plain_c.so").read_bytes() + b"\0")
+        expect("a changed plugin", 2, "the plugin `plain_c.so` is not the same", shell(*stops, "--restart", "--plugin", "plain_c.so", "stops.sialx"))
+        (folder / "plain_c.so").write_bytes(kept)
+        expect("the same plugin", 0, "x = 2\n", shell(*stops, "--restart", "--plugin", "plain_c.so", "stops.sialx"))
+
         def program(text):
             (folder / "p.sialx").write_text(f"sial p\nspecial {text}\nendsial p\n")
             return "p.sialx"
