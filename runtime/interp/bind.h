@@ -105,6 +105,33 @@ inline std::int64_t subsegment_offset(std::int64_t extent, std::int32_t sub) {
   return q * (sub - 1) + std::min<std::int64_t>(sub - 1, r);
 }
 
+/// Calls f(at) for every block of `array` whose segments lie in lo..hi, the first dimension fastest. `At` has block, shape, size and key.
+template <class At, class F>
+void walk_blocks(const BoundArray& array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi, At& at, F&& f) {
+  at.block.rank = at.shape.rank = array.rank;
+  for (int d = 0; d < array.rank; ++d) {
+    if (lo[d] > hi[d]) return;
+    at.block.segment[d] = lo[d];
+  }
+  for (;;) {
+    at.key = 0;
+    at.size = 1;
+    for (int d = 0; d < array.rank; ++d) {
+      const BoundDim& dim = array.dim[d];
+      at.shape.extent[d] = dim.extent_of(at.block.segment[d]);
+      at.size *= at.shape.extent[d];
+      at.key += static_cast<std::uint64_t>(at.block.segment[d] - dim.lo) * dim.key_stride;
+    }
+    f(at);
+    int d = 0;
+    for (; d < array.rank; ++d) {
+      if (++at.block.segment[d] <= hi[d]) break;
+      at.block.segment[d] = lo[d];
+    }
+    if (d == array.rank) return;
+  }
+}
+
 /// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).
 BoundProgram bind_program(const Module& module, const JobData& job);
 

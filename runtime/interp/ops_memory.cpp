@@ -14,7 +14,6 @@ void Machine::for_each_selected(const RefPlan& ref, F&& f) {
   const BoundArray& array = array_of(ref);
   if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   Located at;
-  at.block.rank = at.shape.rank = ref.rank;
   std::array<std::int32_t, max_rank> lo{}, hi{};
   for (int d = 0; d < ref.rank; ++d) {
     const BoundDim& dim = array.dim[d];
@@ -30,27 +29,7 @@ void Machine::for_each_selected(const RefPlan& ref, F&& f) {
     if (segment < dim.lo || segment > dim.hi) fail_range(ref, d, segment);
     lo[d] = hi[d] = segment;
   }
-  for (int d = 0; d < ref.rank; ++d) {
-    if (lo[d] > hi[d]) return;
-    at.block.segment[d] = lo[d];
-  }
-  for (;;) {
-    at.key = 0;
-    at.size = 1;
-    for (int d = 0; d < ref.rank; ++d) {
-      const BoundDim& dim = array.dim[d];
-      at.shape.extent[d] = dim.extent_of(at.block.segment[d]);
-      at.size *= at.shape.extent[d];
-      at.key += static_cast<std::uint64_t>(at.block.segment[d] - dim.lo) * dim.key_stride;
-    }
-    f(at);
-    int d = 0;
-    for (; d < ref.rank; ++d) {
-      if (++at.block.segment[d] <= hi[d]) break;
-      at.block.segment[d] = lo[d];
-    }
-    if (d == ref.rank) return;
-  }
+  walk_blocks(array, lo, hi, at, f);
 }
 
 void Machine::op_allocate(const Instruction& in) {

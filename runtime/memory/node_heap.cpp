@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/base/bytes.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/memory/out_of_memory.h"
@@ -16,11 +17,6 @@ constexpr std::uint64_t smallest_chunk = 128;
 constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_most = std::uint64_t{64} << 20;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
-
-std::string readable(std::uint64_t bytes) {
-  return bytes < (std::uint64_t{1} << 20) ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
-                                          : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
 
 }  // namespace
 
@@ -234,8 +230,8 @@ Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std
     if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
   } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
   throw OutOfMemory(what(), fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}",
-                                        readable(static_cast<std::uint64_t>(doubles) * 8), arenas_, arenas_ == 1 ? "" : "s", readable(budget()),
-                                        readable(bytes_per_arena_), readable(static_cast<std::uint64_t>(bytes_in_use())),
+                                        bytes_text(doubles * 8), arenas_, arenas_ == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(budget())),
+                                        bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(bytes_in_use()),
                                         reason.empty() ? "" : "; " + reason));
 }
 

@@ -97,7 +97,6 @@ void Walk::for_each_block(const RefPlan& ref, const std::function<void(const At&
   if (!array.problem.empty()) return;
   std::array<std::int32_t, max_rank> lo{}, hi{};
   At at;
-  at.block.rank = at.shape.rank = ref.rank;
   for (int d = 0; d < ref.rank; ++d) {
     const RefPlan::Entry& entry = ref.entry[d];
     const BoundDim& dim = array.dim[d];
@@ -120,27 +119,7 @@ void Walk::for_each_block(const RefPlan& ref, const std::function<void(const At&
     lo[d] = std::max(lo[d], first);
     hi[d] = std::min(hi[d], last);
   }
-  for (int d = 0; d < ref.rank; ++d) {
-    if (lo[d] > hi[d]) return;
-    at.block.segment[d] = lo[d];
-  }
-  for (;;) {
-    at.key = 0;
-    at.size = 1;
-    for (int d = 0; d < ref.rank; ++d) {
-      const BoundDim& dim = array.dim[d];
-      at.shape.extent[d] = dim.extent_of(at.block.segment[d]);
-      at.size *= at.shape.extent[d];
-      at.key += static_cast<std::uint64_t>(at.block.segment[d] - dim.lo) * dim.key_stride;
-    }
-    f(at);
-    int d = 0;
-    for (; d < ref.rank; ++d) {
-      if (++at.block.segment[d] <= hi[d]) break;
-      at.block.segment[d] = lo[d];
-    }
-    if (d == ref.rank) return;
-  }
+  walk_blocks(array, lo, hi, at, f);
 }
 
 Walk::Own Walk::new_memory(int item, std::int64_t doubles) {

@@ -156,7 +156,7 @@ TEST_CASE("a full node names the block; a small shared memory its reason") {
     CHECK_THAT(error, Catch::Contains("out of memory for block a[") && Catch::Contains("--memory"));
     o.commit_limit = 1 << 20;
     error = error_of([&] { run_simulated(o, fill); });
-    CHECK_THAT(error, Catch::Contains("may use 1048576 bytes") || Catch::Contains("1.0 MiB"));
+    CHECK_THAT(error, Catch::Contains("may use 1048576 bytes") || Catch::Contains("1.05 MB"));
   }
 }
 

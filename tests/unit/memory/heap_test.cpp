@@ -120,7 +120,7 @@ TEST_CASE("exhaustion names what was wanted, the budget and the remedy") {
     h.heap.allocate(0, 10 * mib / 8, [] { return std::string("block t2[1,2]"); });
     FAIL("no error");
   } catch (const WorldError& e) {
-    CHECK_THAT(e.what(), Catch::Contains("block t2[1,2]") && Catch::Contains("10.0 MiB") && Catch::Contains("2.0 MiB"));
+    CHECK_THAT(e.what(), Catch::Contains("block t2[1,2]") && Catch::Contains("10.5 MB") && Catch::Contains("2.10 MB"));
     CHECK_THAT(e.hint(), Catch::Contains("--memory"));
   }
 }

@@ -333,7 +333,7 @@ TEST_CASE("out of memory names the block and the remedy") {
     for (int i = 0; i < 100; ++i) r.store->fill(0, {1, {i}}, 100000, 1, {0, 1});
     FAIL("no error");
   } catch (const WorldError& e) {
-    CHECK_THAT(e.what(), Catch::Contains("block g[") && Catch::Contains("8.0 MiB"));
+    CHECK_THAT(e.what(), Catch::Contains("block g[") && Catch::Contains("8.39 MB"));
     CHECK_THAT(e.hint(), Catch::Contains("--memory"));
   }
 }
