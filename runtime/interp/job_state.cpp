@@ -230,6 +230,10 @@ Stats JobRunner::own_stats() const {
   stats[Counter::bytes_sent] = count(s.bytes_sent, z.bytes_sent);
   stats[Counter::messages_sent] = count(s.messages_sent, z.messages_sent);
   stats[Counter::requests_served] = count(s.requests_served, z.requests_served);
+  stats[Counter::combined_accumulates] = count(s.combined_accumulates, z.combined_accumulates);
+  stats[Counter::kept_copies] = count(s.kept_copies, z.kept_copies);
+  stats[Counter::shared_puts] = count(s.shared_puts, z.shared_puts);
+  stats[Counter::bytes_elided] = count(s.bytes_elided, z.bytes_elided);
   stats[Counter::buffer_requests] = static_cast<double>(buffers.requests);
   stats[Counter::buffer_cache_hits] = static_cast<double>(buffers.cache_hits);
   stats[Counter::buffer_bytes_high_water] = static_cast<double>(buffers.bytes_high_water);

@@ -51,4 +51,15 @@ void HeldTable::clear() {
   std::fill(slots_.begin(), slots_.end(), Slot{});
 }
 
+void HeldTable::keep_only(const std::function<bool(HeldBlock&)>& stays) {
+  std::vector<HeldBlock> kept;
+  for (HeldBlock& b : blocks_)
+    if (stays(b)) kept.push_back(std::move(b));
+  clear();
+  for (HeldBlock& b : kept) {
+    HeldBlock& at = find_or_create(b.array, b.block);
+    at = std::move(b);
+  }
+}
+
 }  // namespace sial

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,7 +26,10 @@ struct HeldBlock {
   Chunk* value = nullptr;      // lease or fetched copy, one reference
   bool copied = false;         // `value` is a copy
   std::uint64_t touched = 0;   // store's clock at the last get or read
+  bool kept = false;           // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
   Chunk* own = nullptr;        // private copy
+  Chunk* sum = nullptr;        // of this rank's put += that are not sent yet
+  Place sum_place;             // of the first of them
   std::unique_ptr<PendingRequest> fetch;  // under way into `value`
   int puts_under_way = 0;
   bool orderless = false;      // those puts are all accumulates
@@ -37,6 +41,8 @@ class HeldTable {
   HeldBlock& find_or_create(std::int32_t array, const BlockIndex& block);
   std::deque<HeldBlock>& all() { return blocks_; }
   void clear();
+  /// Leaves the blocks for which `stays` is true, at new places.
+  void keep_only(const std::function<bool(HeldBlock&)>& stays);
 
  private:
   struct Slot { std::uint32_t hash = 0, position = 0; };  // position + 1; 0: empty

@@ -15,6 +15,8 @@ void copy_doubles(double* to, const double* from, std::int64_t n) {
   if (n > 0) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(double));
 }
 
+struct AlreadyLocked {};
+
 void add_doubles(double* __restrict to, const double* __restrict from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] += from[i];
 }
@@ -32,6 +34,7 @@ class NodeBlocks::BlockLock {
     while (!lock_.try_lock());
     if (timed) blocks.counters_.lock_seconds += blocks.transport_.now() - start;
   }
+  BlockLock(Entry& e, AlreadyLocked) : lock_(e.lock) {}
   ~BlockLock() { lock_.unlock(); }
   BlockLock(const BlockLock&) = delete;
   BlockLock& operator=(const BlockLock&) = delete;
@@ -147,10 +150,23 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
 }
 
 Outcome NodeBlocks::accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
-  Outcome outcome;
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
+  return accumulate_locked(e, key, size, data, arrived, access);
+}
+
+bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access, Outcome& outcome) {
+  transport_.yield_point();
+  Entry& e = *directory_.find_or_create(key);
+  if (!e.lock.try_lock()) return false;
+  const BlockLock lock(e, AlreadyLocked{});
+  outcome = accumulate_locked(e, key, size, data, nullptr, access);
+  return true;
+}
+
+Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
+  Outcome outcome;
   if (enter(e, BlockUse::accumulate, access, outcome)) {
     if (config_.deterministic) {
       if (!arrived) {

@@ -57,6 +57,8 @@ class NodeBlocks {
   Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access);
   /// `arrived` may be null; otherwise it holds `data` and its reference is taken.
   Outcome accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access);
+  /// accumulate, unless somebody has the block under lock: false then, and nothing is done.
+  bool try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access, Outcome& outcome);
   Outcome fill(const BlockKey& key, std::int64_t size, double value, const Access& access);
   Outcome increment(const BlockKey& key, std::int64_t size, double value, const Access& access);
   Outcome scale(const BlockKey& key, std::int64_t size, double value, const Access& access);
@@ -83,6 +85,7 @@ class NodeBlocks {
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   void replace(Entry& e, Chunk* with);
   void release_all(Entry& e);
+  Outcome accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access);
   bool enter(Entry& e, BlockUse use, const Access& access, Outcome& outcome);
   void settle_contributions(Entry& e, const BlockKey& key);
   void add_contribution(Entry& e, Chunk* c, const Access& access);

@@ -34,6 +34,9 @@ struct StoreStats {
   std::int64_t bytes_copied = 0, bytes_leased = 0, bytes_received = 0, bytes_sent = 0;
   double fetch_wait_seconds = 0, lock_seconds = 0, barrier_seconds = 0, handler_seconds = 0;  // handler: answering other nodes
   std::int64_t messages_sent = 0, requests_served = 0;
+  // What plans saved: put += added up here before one message went out, gets answered by a copy of an earlier phase, puts that
+  // share a block instead of copying it; messages and bytes that did not travel.
+  std::int64_t combined_accumulates = 0, kept_copies = 0, shared_puts = 0, bytes_elided = 0;
 };
 
 /// Per statement and array, for the report.
@@ -74,6 +77,19 @@ class BlockStore {
   virtual void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   virtual void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   virtual void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;  // absent: SialError
+
+  // --- what a plan may use in place of the above, with the same results but for rounding (store_elided.cpp)
+  /// As accumulate, but what goes to another node, or to a block that somebody else has under its lock, is added up here first
+  /// and sent once: before this rank does anything else with the block, at a delete, at the barrier, when there is too much of it.
+  virtual void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
+  /// Sends what accumulate_later holds back if memory is short.
+  virtual void relieve_sums() = 0;
+  /// No rank has changed the array since the last barrier, nor will before the next one: fetched copies of it outlive that
+  /// barrier. In the new phase a block must be got all the same, which then takes no message.
+  virtual void keep_copies(std::int32_t array) = 0;
+  /// put of a fetched block as it is, held by this rank: the two share the data when both lie on this node. False: nothing done,
+  /// the caller has to put().
+  virtual bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from, const BlockIndex& from_block, Place place) = 0;
 
   // --- collectives
   /// True, on all ranks, when one of them `wants_attention`: they go on to agree what about.

@@ -79,10 +79,14 @@ void StoreImpl::wait_until_freed(std::uint64_t array, std::uint32_t generation) 
 
 void StoreImpl::erase(std::int32_t id, Place) {
   // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
-  for (HeldBlock& h : held_.all())
-    if (h.array == id) let_go(h);
+  for (HeldBlock& h : held_.all()) {
+    if (h.array != id) continue;
+    if (h.sum) send_sum(h);
+    let_go(h);
+  }
   outbox_->complete(id);
   Array& a = array(id);
+  a.keep_copies = false;
   advance(number(id), a.generation);
   wait_until_freed(number(id), a.generation);
   ++a.generation;

@@ -111,7 +111,8 @@ bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std:
     }
     drop_value(h);
     h.listed = false;
-    h.evicted = true;
+    h.evicted = !h.kept;  // nobody has asked for it in this phase yet
+    h.kept = false;
     any = true;
   }
   return any;
@@ -125,7 +126,7 @@ void StoreImpl::let_go(HeldBlock& h) {
   drop_value(h);
   if (h.own) heap_->drop_reference(h.own, config_.arena);
   h.own = nullptr;
-  h.fetched = h.stale = h.evicted = false;
+  h.fetched = h.stale = h.evicted = h.kept = false;
   h.outcome = {};
 }
 
@@ -137,11 +138,21 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
   }
+  if (h.kept && h.value->doubles == size) {
+    h.kept = false;
+    h.fetched = true;
+    h.outcome = {};
+    h.get_place = place;
+    ++stats_.kept_copies;
+    stats_.bytes_elided += size * 8;
+    return;
+  }
   let_go(h);
   start_fetch(h, size, place);
 }
 
 void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
+  if (h.sum) send_sum(h);
   if (h.puts_under_way > 0) outbox_->complete(h.array, h.block);
   h.fetched = true;
   h.get_place = place;
@@ -249,6 +260,19 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
 
 // --- puts
 
+HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+  HeldBlock* h = held_.find(id, block);
+  if (!h) return nullptr;
+  if (h->kept) {
+    drop_value(*h);
+    h->kept = false;
+  }
+  if (h->evicted && !h->own) fetch_again(*h, size);
+  if (h->fetch) finish_fetch(*h);  // its value is the one from before this put
+  h->stale = true;
+  return h;
+}
+
 void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place) {
   if (options_.check) {
     if (data) check_finite(id, block, size, data, place);
@@ -261,12 +285,8 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   request.size = size;
   request.value = value;
   request.access = access(place);
-  HeldBlock* h = held_.find(id, block);
-  if (h) {
-    if (h->evicted && !h->own) fetch_again(*h, size);
-    if (h->fetch) finish_fetch(*h);  // its value is the one from before this put
-    h->stale = true;
-  }
+  HeldBlock* h = before_own_put(id, block, size);
+  if (h && h->sum) send_sum(*h);
   const int node = home(array(id).placement, block);
   if (node != transport_.node()) {
     HeldBlock& entry = h ? *h : held_.find_or_create(id, block);
@@ -287,17 +307,25 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
 // Sent from a copy, so that the caller may go on. Messages to one node may overtake each other: an operation whose order
 // matters waits for those before it.
 void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data) {
+  Chunk* payload = nullptr;
+  if (data && request.size > 0) {
+    payload = new_chunk(h.array, h.block, request.size);
+    std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
+    stats_.bytes_copied += request.size * 8;
+  }
+  send_change(h, node, request, payload);
+}
+
+void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
   if (h.puts_under_way > 0 && !(orderless && h.orderless) && !planted(Plant::store_order_of_puts)) outbox_->complete(h.array, h.block);
   Outbox::Item item;
   item.array = h.array;
   item.header = request;
+  item.payload = data;
   std::span<const std::byte> payload;
   if (data && request.size > 0) {
-    item.payload = new_chunk(h.array, h.block, request.size);
-    std::memcpy(item.payload->data(), data, static_cast<std::size_t>(request.size) * 8);
-    payload = std::as_bytes(std::span(item.payload->data(), static_cast<std::size_t>(request.size)));
-    stats_.bytes_copied += request.size * 8;
+    payload = std::as_bytes(std::span(data->data(), static_cast<std::size_t>(request.size)));
     stats_.bytes_sent += request.size * 8;
   }
   h.stale = true;

@@ -23,6 +23,7 @@ std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* qu
 StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options) : transport_(transport), options_(options) {
   const int arenas = transport.node_size();
   if (options_.copy_budget == 0) options_.copy_budget = options_.memory_per_rank / 2;
+  sum_budget_ = options_.memory_per_rank / 16;
   const std::size_t share = pages(std::max<std::size_t>(options.memory_per_rank, page));
   const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas));
   layout_.directory = 0;
@@ -35,7 +36,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
                           // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
                           if (std::this_thread::get_id() != rank_thread_) return false;
                           const std::uint64_t before = copied_bytes_;
-                          return evict_copies(operands_in_use, copies_.size(), [&] { return before - copied_bytes_ >= bytes; });
+                          return evict_copies(operands_in_use, copies_.size(), [&] { return before - copied_bytes_ >= bytes; }) || reclaim_sums(bytes);
                         }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
@@ -113,6 +114,7 @@ void StoreImpl::begin_program(std::int32_t program, std::vector<RemoteArrayInfo>
 }
 
 void StoreImpl::release_everything() {
+  send_sums();
   for (HeldBlock& h : held_.all()) let_go(h);
   outbox_->complete_all();
   held_.clear();
@@ -152,7 +154,7 @@ void StoreImpl::apply_contributions(CollectiveKind kind, Place place) {
 
 bool StoreImpl::barrier(Place place, bool wants_attention) {
   const double start = transport_.now();
-  release_everything();
+  keep_or_let_go();
   const bool attention = meet(CollectiveKind::barrier, place, wants_attention);
   apply_contributions(CollectiveKind::barrier, place);
   count_barrier(start, place);

@@ -37,6 +37,10 @@ class StoreImpl final : public BlockStore {
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void relieve_sums() override;
+  void keep_copies(std::int32_t array) override;
+  bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from, const BlockIndex& from_block, Place place) override;
   bool barrier(Place place, bool wants_attention) override;
   void erase(std::int32_t array, Place place) override;
   void save_at_end(std::int32_t array, const std::string& label, Place place) override;
@@ -70,6 +74,7 @@ class StoreImpl final : public BlockStore {
     std::uint32_t generation = 0;
     std::uint64_t placement = 0;
     std::string restored_from;  // label
+    bool keep_copies = false;   // over the next barrier
   };
   /// The node's memory in the order it is laid out.
   struct Layout { std::size_t directory, heap, total; };
@@ -101,8 +106,21 @@ class StoreImpl final : public BlockStore {
   /// All puts. `data` null: `value` is used.
   void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place);
   void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data);
+  /// Takes the reference to `data`, which may be null.
+  void send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data);
+  /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
+  HeldBlock* before_own_put(std::int32_t array, const BlockIndex& block, std::int64_t size);
   void report(const Outcome& outcome, RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place);
   void check_finite(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place);
+
+  // --- what plans elide (store_elided.cpp)
+  bool memory_is_short(std::uint64_t more) const;
+  void send_sum(HeldBlock& h);
+  void send_sums();
+  /// Sends sums to other nodes, oldest first, and waits until their memory is free again. False when there were none.
+  bool reclaim_sums(std::uint64_t bytes);
+  /// After the barrier's end of the phase: what outlives it, within bounds.
+  void keep_or_let_go();
 
   // --- whole arrays and labels (store_arrays.cpp)
   void control(int node, RequestHeader request);
@@ -148,6 +166,9 @@ class StoreImpl final : public BlockStore {
   HeldTable held_;
   std::deque<HeldBlock*> copies_;          // fetched copies, roughly by age
   std::uint64_t clock_ = 0, copied_bytes_ = 0;
+  std::deque<HeldBlock*> sums_;            // with a sum to be sent, by age
+  std::uint64_t sum_bytes_ = 0, sum_budget_ = 0;
+  bool reclaiming_sums_ = false;
   std::thread::id rank_thread_ = std::this_thread::get_id();
   LabelTable labels_;
   std::map<std::int32_t, std::string> marked_;  // array -> label, for the end of the program

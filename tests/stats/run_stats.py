@@ -70,7 +70,8 @@ def main():
         check_counts(total, name)
         check_times(statistics, name)
         expect(total["bytes_leased"] == BYTES, f"{name}: bytes_leased {total['bytes_leased']}: every block is used where it lies")
-        for counter in ("messages_sent", "requests_served", "bytes_sent", "bytes_received"):
+        for counter in ("messages_sent", "requests_served", "bytes_sent", "bytes_received", "combined_accumulates", "kept_copies", "shared_puts",
+                        "bytes_elided"):
             expect(total[counter] == 0, f"{name}: {counter} is {total[counter]} on one node")
 
     copied = run(binary, "--store", "copy")["total"]

@@ -137,6 +137,7 @@ class History {
         views_.erase({erased, b});
       }
     }
+    for (int a = 0; a < n_arrays; ++a) quiet_[a] = draw(3) == 0 && a != erased;
     Model after = model_;
     std::vector<std::pair<BlockName, std::vector<Step>>> todo;
     for (int a = 0; a < n_arrays; ++a)
@@ -149,6 +150,9 @@ class History {
       steps.erase(steps.begin());
       if (steps.empty()) todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(i));
     }
+    if (mine_() % 8 == 0) job_.store->relieve_sums();
+    for (int a = 0; a < n_arrays; ++a)
+      if (quiet_[a] && mine_() % 4 > 0) job_.store->keep_copies(a);
     job_.barrier();
     model_ = std::move(after);
     for (int a = 0; a < n_arrays; ++a)
@@ -157,7 +161,7 @@ class History {
 
   void plan_block(const BlockName& name, Model& after, std::vector<std::pair<BlockName, std::vector<Step>>>& todo) {
     std::vector<Step> steps;
-    switch (draw(4)) {
+    switch (quiet_[name.array] ? 3 * draw(2) : draw(4)) {
       case 0:  // read by anyone
         if (mine_() % 2 == 0) {
           steps = {{Act::get}, {Act::read}, {Act::get}, {Act::read}};
@@ -239,7 +243,10 @@ class History {
     const Values v(static_cast<std::size_t>(n), step.value);
     switch (step.act) {
       case Act::put: job_.put(name.array, index, v); break;
-      case Act::accumulate: job_.accumulate(name.array, index, v); break;
+      case Act::accumulate:
+        if (mine_() % 3 > 0) job_.accumulate_later(name.array, index, v);
+        else job_.accumulate(name.array, index, v);
+        break;
       case Act::fill: job_.store->fill(name.array, index, n, step.value, job_.next()); break;
       case Act::increment: job_.store->increment(name.array, index, n, step.value, job_.next()); break;
       default: job_.store->scale(name.array, index, n, step.value, job_.next()); break;
@@ -268,6 +275,7 @@ class History {
   Model model_;                    // at the last barrier
   Model changed_;                  // by this rank since
   std::map<BlockName, View> views_;
+  bool quiet_[n_arrays] = {};      // nobody changes it in this phase
   std::map<int, Model> labels_;
 };
 

@@ -33,6 +33,9 @@ class Job {
   void accumulate(std::int32_t array, const BlockIndex& block, const Values& v) {
     store->accumulate(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
+  void accumulate_later(std::int32_t array, const BlockIndex& block, const Values& v) {
+    store->accumulate_later(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
+  }
   void barrier() { store->barrier({program, 1}); }
   /// Memory in use by blocks of this rank's share; what others still hand back is waited for.
   bool everything_freed();
