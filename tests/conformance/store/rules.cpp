@@ -38,10 +38,6 @@ void serve(Transport& transport, StoreOptions options) {
   transport.serve_forever();
 }
 
-namespace {
-
-BlockIndex at(int i, int j = 0) { return {2, {i, j}}; }
-Values of(double x, std::size_t n = 20) { return Values(n, x); }
 bool refused(const std::function<void()>& f) {
   try {
     f();
@@ -52,6 +48,8 @@ bool refused(const std::function<void()>& f) {
   }
   return false;
 }
+
+namespace {
 
 void all_see_puts(Job& j) {
   for (int i = j.rank; i < 40; i += j.ranks) j.put(0, at(i), of(i));
@@ -406,171 +404,6 @@ void fetches_not_used_are_completed(Job& j) {
   EXPECT(j.everything_freed());
 }
 
-// Home or not, alone or not: what a rank adds later arrives, and before anything else that it does to the block.
-void later_additions_arrive(Job& j) {
-  for (int round = 0; round < 4; ++round)
-    for (int i = 0; i < 10; ++i) j.accumulate_later(0, at(i), of(j.rank + i));
-  j.barrier();
-  for (int i = 0; i < 10; ++i) {
-    j.get(0, at(i), 20);
-    EXPECT(j.read(0, at(i), 20) == of(4 * (j.ranks * (j.ranks - 1) / 2 + i * j.ranks)));
-  }
-}
-
-void later_additions_come_before_what_follows(Job& j) {
-  // Several blocks: some lie elsewhere.
-  for (int i = 0; i < 6; ++i) {
-    const BlockIndex b = at(i, j.rank);
-    const auto twice = [&](double x) {
-      j.accumulate_later(0, b, of(x));
-      j.accumulate_later(0, b, of(x));
-    };
-    twice(1);
-    j.get(0, b, 20);
-    EXPECT(j.read(0, b, 20) == of(2));
-    twice(2);
-    EXPECT(j.read(0, b, 20) == of(2));  // as it was got
-    j.get(0, b, 20);
-    EXPECT(j.read(0, b, 20) == of(6));
-    j.store->scale(0, b, 20, 2, j.next());
-    twice(1);
-    j.store->increment(0, b, 20, 1, j.next());
-    j.get(0, b, 20);
-    EXPECT(j.read(0, b, 20) == of(15));
-    twice(7);
-    j.put(0, b, of(3));
-    twice(1);
-    j.accumulate(0, b, of(1));
-    j.get(0, b, 20);
-    EXPECT(j.read(0, b, 20) == of(6));
-    twice(100);
-    j.store->fill(0, b, 20, 4, j.next());
-    twice(1);
-    *j.store->private_copy(0, b, 20, false, j.next()) = 50;
-  }
-  j.barrier();
-  for (int r = 0; r < j.ranks; ++r)
-    for (int i = 0; i < 6; ++i) {
-      j.get(0, at(i, r), 20);
-      EXPECT(j.read(0, at(i, r), 20) == of(6));
-    }
-}
-
-void later_additions_to_a_deleted_array_go_with_it(Job& j) {
-  for (int i = 0; i < 6; ++i) j.accumulate_later(0, at(i), of(1));
-  j.store->erase(0, {j.program, 60});
-  for (int i = 0; i < 6; ++i) j.accumulate_later(0, at(i), of(2));
-  j.barrier();
-  for (int i = 0; i < 6; ++i) {
-    j.get(0, at(i), 20);
-    EXPECT(j.read(0, at(i), 20) == of(2 * j.ranks));
-  }
-}
-
-// More than a rank may hold back, and more than there is room for beside the array itself.
-void many_later_additions_keep_to_their_share(Job& j) {
-  constexpr int n = 30;
-  for (int round = 0; round < 3; ++round)
-    for (int i = 0; i < n; ++i) j.accumulate_later(1, at(i, j.rank), Values(3000, i));
-  j.store->relieve_sums();
-  j.barrier();
-  for (int i = 0; i < n; ++i) {
-    j.get(1, at(i, j.rank), 3000);
-    EXPECT(j.read(1, at(i, j.rank), 3000) == Values(3000, 3 * i));
-  }
-}
-
-void kept_copies_need_a_get(Job& j) {
-  for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i));
-  j.barrier();
-  for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 12; ++i) {
-      EXPECT(!j.store->held(0, at(i)));
-      EXPECT(refused([&] { j.read(0, at(i), 20); }));
-      j.get(0, at(i), 20);
-      EXPECT(j.read(0, at(i), 20) == of(i));
-    }
-    j.get(0, at(99), 20);  // absent, now and later
-    EXPECT(refused([&] { j.read(0, at(99), 20); }));
-    j.store->keep_copies(0);
-    j.barrier();
-  }
-  // All came once, but for what lies on this node and needs no copy.
-  const std::int64_t received = j.store->stats().bytes_received;
-  for (int i = 0; i < 12; ++i) j.get(0, at(i), 20);
-  for (int i = 0; i < 12; ++i) EXPECT(j.read(0, at(i), 20) == of(i));
-  EXPECT(j.store->stats().bytes_received == received);
-  j.barrier();  // not kept over this one
-  for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(-i));
-  j.barrier();
-  for (int i = 0; i < 12; ++i) {
-    j.get(0, at(i), 20);
-    EXPECT(j.read(0, at(i), 20) == of(-i));
-  }
-}
-
-void kept_copies_give_way_to_changes(Job& j) {
-  for (int i = 0; i < 8; ++i) j.put(0, at(i, j.rank), of(i));
-  j.barrier();
-  for (int r = 0; r < j.ranks; ++r)
-    for (int i = 0; i < 8; ++i) j.get(0, at(i, r), 20);
-  j.store->keep_copies(0);
-  j.barrier();
-  // The rank's own change shows in its next get, also when the copy is of before.
-  j.put(0, at(0, j.rank), of(10));
-  j.accumulate_later(0, at(1, j.rank), of(10));
-  j.store->scale(0, at(2, j.rank), 20, 10, j.next());
-  double* own = j.store->private_copy(0, at(3, j.rank), 20, false, j.next());
-  std::fill_n(own, 20, 77.0);
-  for (int i = 0; i < 4; ++i) j.get(0, at(i, j.rank), 20);
-  const double expected[4] = {10, 11, 20, 77};
-  for (int i = 0; i < 4; ++i) EXPECT(j.read(0, at(i, j.rank), 20) == of(expected[i]));
-  j.barrier();
-  for (int r = 0; r < j.ranks; ++r)
-    for (int i = 0; i < 4; ++i) {
-      j.get(0, at(i, r), 20);
-      EXPECT(j.read(0, at(i, r), 20) == of(i == 3 ? 3 : expected[i]));
-    }
-  j.store->keep_copies(0);
-  j.store->erase(0, {j.program, 60});
-  j.barrier();
-  j.get(0, at(5, j.rank), 20);
-  EXPECT(refused([&] { j.read(0, at(5, j.rank), 20); }));
-}
-
-void shared_blocks_part_when_one_changes(Job& j) {
-  for (int i = 0; i < 12; ++i) j.put(0, at(i, j.rank), of(i));
-  j.barrier();
-  for (int i = 0; i < 12; ++i) {
-    j.get(0, at(i, j.rank), 20);
-    const Values v = j.read(0, at(i, j.rank), 20);
-    if (!j.store->put_held(1, at(i, j.rank), 20, 0, at(i, j.rank), j.next())) j.put(1, at(i, j.rank), v);
-  }
-  if (j.transport.node_count() == 1 && j.store->stats().bytes_leased > 0) EXPECT(j.store->stats().shared_puts >= 12);
-  j.barrier();
-  for (int i = 0; i < 6; ++i) {
-    j.accumulate(0, at(i, j.rank), of(100));
-    j.store->scale(1, at(i + 6, j.rank), 20, 2, j.next());
-  }
-  j.barrier();
-  for (int r = 0; r < j.ranks; ++r)
-    for (int i = 0; i < 12; ++i) {
-      j.get(0, at(i, r), 20);
-      j.get(1, at(i, r), 20);
-      EXPECT(j.read(0, at(i, r), 20) == of(i < 6 ? i + 100 : i));
-      EXPECT(j.read(1, at(i, r), 20) == of(i < 6 ? i : 2 * i));
-    }
-}
-
-void what_is_not_held_as_it_is_is_not_shared(Job& j) {
-  j.put(0, at(1, j.rank), of(1));
-  j.barrier();
-  EXPECT(!j.store->put_held(1, at(1, j.rank), 20, 0, at(1, j.rank), j.next()));  // not got
-  j.get(0, at(1, j.rank), 20);
-  std::fill_n(j.store->private_copy(0, at(1, j.rank), 20, true, j.next()), 20, 5.0);
-  EXPECT(!j.store->put_held(1, at(1, j.rank), 20, 0, at(1, j.rank), j.next()));  // a private copy
-}
-
 }  // namespace
 
 const std::vector<Rule>& rules() {
@@ -596,14 +429,6 @@ const std::vector<Rule>& rules() {
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},
       {"fetches not used are completed", fetches_not_used_are_completed},
-      {"later additions arrive", later_additions_arrive},
-      {"later additions come before what follows", later_additions_come_before_what_follows},
-      {"later additions to a deleted array go with it", later_additions_to_a_deleted_array_go_with_it},
-      {"many later additions keep to their share", many_later_additions_keep_to_their_share},
-      {"kept copies need a get", kept_copies_need_a_get},
-      {"kept copies give way to changes", kept_copies_give_way_to_changes},
-      {"shared blocks part when one changes", shared_blocks_part_when_one_changes},
-      {"what is not held as it is is not shared", what_is_not_held_as_it_is_is_not_shared},
   };
   return all;
 }
@@ -612,7 +437,9 @@ void run_rules(Transport& transport, StoreOptions options) {
   options.memory_per_rank = 4 << 20;
   if (transport.is_server()) return serve(transport, options);
   Job job(transport, options);
-  for (const Rule& rule : rules()) {
+  std::vector<Rule> all = rules();
+  all.insert(all.end(), rules_of_elision().begin(), rules_of_elision().end());
+  for (const Rule& rule : all) {
     try {
       rule.run(job);
     } catch (const SialError& e) {

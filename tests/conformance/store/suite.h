@@ -52,6 +52,10 @@ class Job {
 
 inline constexpr int n_arrays = 3;
 
+inline BlockIndex at(int i, int j = 0) { return {2, {i, j}}; }
+inline Values of(double x, std::size_t n = 20) { return Values(n, x); }
+bool refused(const std::function<void()>& f);
+
 /// Random programs that keep the phase rule, compared with a model after every step. The seed decides the store's mode as well.
 void history(Transport& transport, std::uint64_t seed, int programs, int phases);
 void serve_history(Transport& transport, std::uint64_t seed);
@@ -61,6 +65,7 @@ struct Rule {
   std::function<void(Job&)> run;  // begins and ends in a fresh program
 };
 const std::vector<Rule>& rules();
+const std::vector<Rule>& rules_of_elision();
 /// All rules on one job; for servers too.
 void run_rules(Transport& transport, StoreOptions options = {});
 /// A server's part in any job of this suite.
