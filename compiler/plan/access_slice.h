@@ -1,0 +1,12 @@
+#pragma once
+// The pass that makes access slices (design 2.3): for each pardo, and each outermost serial loop outside of pardos that gets, the
+// part that decides what it gets. The runtime carries it out ahead of the program and asks for the blocks early. A serial loop in
+// which ranks meet (barriers, collectives, pardos) has none of its own; the loops inside it have.
+
+#include "compiler/plan/plan.h"
+
+namespace sial::plan {
+
+void access_slice(ir::Program& program, Plan& plan);
+
+}  // namespace sial::plan
