@@ -9,6 +9,7 @@
 #include "compiler/ir/build.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
+#include "compiler/plan/access_slice.h"
 #include "compiler/plan/plan.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -89,6 +90,7 @@ const std::vector<Pass>& passes() {
        },
        [](const Work& w) { return ir::print(w.ir); }},
       // -O1 and -O2: what rewrites the program comes before what only describes it.
+      planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
       {"emit", 0,
        [](Work& w) {

@@ -408,7 +408,7 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   apply_aces_ranks(arguments);
   SessionOptions options = arguments.session;
   options.store.copy = arguments.store == "copy";
-  options.store.check = arguments.check;
+  options.store.check = options.machine.check_slices = arguments.check;
   options.store.deterministic = options.machine.deterministic;
   options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
   options.version = sialx_version;

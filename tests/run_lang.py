@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Runs the language tests: small SIAL programs that carry their expectation.
 
-    run_lang.py --bin DIR [--update] [--room parse|check|ir|run] [--filter TEXT] [--launcher 'mpirun ... -n {n}']
+    run_lang.py --bin DIR [--update] [--room parse|check|ir|plan|run] [--filter TEXT] [--launcher 'mpirun ... -n {n}']
 
 Rooms under tests/lang:
   parse/  NAME.sialx + NAME.expected   stderr of `sialc --syntax-only NAME.sialx`, byte for byte; fail_* must exit 1
   check/  NAME.sialx + NAME.expected   stderr of `sialc -o /dev/null NAME.sialx`; fail_* must exit 1, others 0
   ir/     NAME.sialx + NAME.expected   stdout of `sialc --emit=ir NAME.sialx`
+  plan/   NAME.sialx                   comments of the program about what `sialc --emit=plan NAME.sialx` prints (slices and remarks of
+                                       the optimisation passes; runs of blanks count as one):
+            # plan: text                               some line contains it
+            # no-plan: text                            no line contains it
+            # args: -O1                                flags for sialc
   run/    NAME.sialx                   expectations in comments of the program:
             # args: --segments ao=2,3 --set norb=2     flags for sialrun
             # ranks: 1 2 4                             rank counts (default 1); above 1 through mpirun
@@ -61,6 +66,26 @@ def compile_test(path, room, options):
     return failures + golden(path, out if room == "ir" else err, options.update)
 
 
+def plan_test(path, options):
+    text = path.read_text()
+    wanted = [" ".join(x.split()) for x in re.findall(r"^#\s*plan:\s*(.*)$", text, re.M)]
+    unwanted = [" ".join(x.split()) for x in re.findall(r"^#\s*no-plan:\s*(.*)$", text, re.M)]
+    if not wanted and not unwanted:
+        return ["the program carries no expectation"]
+    args = " ".join(re.findall(r"^#\s*args:\s*(.*)$", text, re.M)).split()
+    code, out, err = run([str(options.bin / "sialc"), "-w", "--emit=plan", *args, path.name], path.parent)
+    if code != 0:
+        return [f"exit code {code}: {err.strip()}"]
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    failures = [f"no line says {x!r}" for x in wanted if not any(x in line for line in lines)]
+    failures += [f"a line says {x!r}" for x in unwanted if any(x in line for line in lines)]
+    # What the compiler plans it must also be able to write.
+    code, _, err = run([str(options.bin / "sialc"), "-w", "-o", os.devnull, *args, path.name], path.parent)
+    if code != 0:
+        failures.append(f"not compiled, exit code {code}: {err.strip()}")
+    return failures + (["--- found", *out.splitlines()] if failures else [])
+
+
 def run_test(path, options):
     text = path.read_text()
     args = " ".join(re.findall(r"^#\s*args:\s*(.*)$", text, re.M)).split()
@@ -99,7 +124,7 @@ def main():
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     tests = []
-    for room in options.room or ["parse", "check", "ir", "run"]:
+    for room in options.room or ["parse", "check", "ir", "plan", "run"]:
         tests += [(room, p) for p in sorted((HERE / room).glob("*.sialx"))
                   if options.filter in p.name and not p.name.startswith("_")]
     if not tests:
@@ -107,6 +132,8 @@ def main():
 
     def one(test):
         room, path = test
+        if room == "plan":
+            return plan_test(path, options)
         return run_test(path, options) if room == "run" else compile_test(path, room, options)
 
     failed = 0

@@ -11,6 +11,10 @@ class Printer {
  public:
   explicit Printer(const Program& p) : p_(p) {}
 
+  std::string head(const Node& n) const {
+    return std::visit([&](const auto& v) { return head(v); }, n.value);
+  }
+
   std::string text() {
     line(0, fmt::format("program {}", p_.name));
     for (std::size_t f = 0; f < p_.files.size(); ++f) line(0, fmt::format("file {} \"{}\"", f, p_.files[f]));
@@ -65,16 +69,26 @@ class Printer {
     for (const Node& n : nodes) std::visit([&](const auto& v) { node(n, v, depth); }, n.value);
   }
 
-  void node(const Node& n, const Instr& i, int depth) {
+  std::string head(const Instr& i) const {
     std::string text(opcode_info(i.op)->name);
     for (std::size_t k = 0; k < i.operands.size(); ++k) text += (k == 0 ? " " : ", ") + operand(i.operands[k]);
-    line(depth, text, n.place);
+    return text;
   }
 
-  void node(const Node& n, const Loop& l, int depth) {
+  std::string head(const Loop& l) const {
     static constexpr const char* kind[] = {"do ", "sub ", "pardo "};
     std::string text = kind[static_cast<int>(l.kind)];
     for (std::size_t i = 0; i < l.indices.size(); ++i) text += (i > 0 ? "," : "") + index(l.indices[i]);
+    return text;
+  }
+
+  std::string head(const If& i) const { return "if " + int_register(i.condition); }
+  std::string head(const Section&) const { return "section"; }
+
+  void node(const Node& n, const Instr& i, int depth) { line(depth, head(i), n.place); }
+
+  void node(const Node& n, const Loop& l, int depth) {
+    std::string text = head(l);
     if (!l.pragma.empty()) text += " \"" + l.pragma + "\"";
     if (l.rank_dependent) text += " rank dependent";
     line(depth, text, n.place);
@@ -87,7 +101,7 @@ class Printer {
   }
 
   void node(const Node& n, const If& i, int depth) {
-    line(depth, "if " + int_register(i.condition), n.place);
+    line(depth, head(i), n.place);
     body(i.then_body, depth + 1);
     if (!i.else_body.empty()) {
       line(depth, "else");
@@ -97,7 +111,7 @@ class Printer {
   }
 
   void node(const Node& n, const Section& s, int depth) {
-    line(depth, "section", n.place);
+    line(depth, head(s), n.place);
     body(s.body, depth + 1);
     line(depth, "end", s.end);
   }
@@ -155,5 +169,7 @@ class Printer {
 }  // namespace
 
 std::string print(const Program& program) { return Printer(program).text(); }
+
+std::string head(const Program& program, const Node& node) { return Printer(program).head(node); }
 
 }  // namespace sial::ir

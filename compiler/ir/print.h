@@ -9,4 +9,7 @@ namespace sial::ir {
 
 std::string print(const Program& program);
 
+/// A node without what is inside it and without its place: `do i`, `if %i2`, `get a[i,j]:read`.
+std::string head(const Program& program, const Node& node);
+
 }  // namespace sial::ir

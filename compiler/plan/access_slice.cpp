@@ -125,6 +125,9 @@ class AccessSlices {
     if (flow.recursive()) return;  // find_sites has said so
     if (flow.fetches()) plan_.slices.push_back({n.id, flow.actions()});
 
+    for (const Loss& l : flow.losses())
+      if (flow.fetches() && (l.kind == LossKind::given_up || l.kind == LossKind::ended)) gives_up(l, n, loop, *sites, outside);
+
     std::set<ir::NodeId> said;
     for (const Site& site : *sites) {
       if (analysis::op_class(site.instr->op) != analysis::OpClass::fetch || !said.insert(site.node->id).second) continue;
@@ -149,6 +152,23 @@ class AccessSlices {
         lost(flow, n, site, say);
       }
     }
+  }
+
+  /// Where data decide that iterations, or the loop, go on.
+  void gives_up(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites, const Outside& outside) {
+    const bool ended = loss.kind == LossKind::ended;
+    Cost bytes;  // what later iterations of the loops around it may get
+    Cost runs = Cost::constant(1.0);
+    for (const Site& s : sites)
+      if (analysis::op_class(s.instr->op) == analysis::OpClass::fetch) bytes += block_bytes(p_, std::get<ir::Block>(s.instr->operands[0]));
+    for (const ir::Loop* l : outside.loops)
+      for (const std::int32_t i : l->indices) runs = runs * Cost::count(i);
+    for (const std::int32_t i : loop.indices) runs = runs * Cost::count(i);
+    remark(RemarkKind::missed, "gives-up", *loss.node, -1,
+           fmt::format("look-ahead of `{} {}` {} here: the condition depends on {}, and decides whether the {} goes on",
+                       loop.kind == LoopKind::pardo ? "pardo" : "do", names_of(p_, loop.indices), ended ? "ends" : "leaves the iteration", origin(loss, root),
+                       ended ? "loop" : "iteration"),
+           "decide by ints, indices or elements of a static array that the loop does not write", bytes, runs);
   }
 
   /// A get that the slice does not come to.

@@ -152,8 +152,9 @@ struct RemarkRow {
   bool operator==(const RemarkRow&) const = default;
 };
 
-/// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, or give up there.
-enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3 };
+/// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, end there for good, or
+/// abandon the current iteration of the slice's own loop and go on with the next one.
+enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3, abandon = 4 };
 struct SliceStep {
   std::int32_t pc = 0;
   SliceAction action = SliceAction::run;

@@ -188,7 +188,7 @@ void verify_slice(const VerifyContext& c, const SliceRow& row) {
     const SliceStep& step = row.steps[i];
     c.require(in_table(step.pc, c.m.code), "step {} is at instruction {}, which does not exist", i, step.pc);
     c.require(i == 0 || row.steps[i - 1].pc < step.pc, "step {} is not behind the one before it", i);
-    c.require(step.action >= SliceAction::run && step.action <= SliceAction::stop, "there is no action {}", static_cast<int>(step.action));
+    c.require(step.action >= SliceAction::run && step.action <= SliceAction::abandon, "there is no action {}", static_cast<int>(step.action));
   }
 }
 
@@ -264,6 +264,7 @@ void verify_module(const Module& module, const std::string& name_for_messages) {
   const detail::CodeShape shape = detail::verify_structure(c);
   detail::verify_blocks(c);
   detail::verify_calls(c, shape);
+  detail::verify_slices(c, shape);
 }
 
 }  // namespace sial

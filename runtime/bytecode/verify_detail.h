@@ -68,5 +68,6 @@ void verify_operands(VerifyContext& c);
 CodeShape verify_structure(VerifyContext& c);
 void verify_blocks(VerifyContext& c);
 void verify_calls(VerifyContext& c, const CodeShape& shape);
+void verify_slices(VerifyContext& c, const CodeShape& shape);
 
 }  // namespace sial::detail

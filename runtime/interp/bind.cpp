@@ -210,6 +210,12 @@ double mean_extent(const BoundProgram& program, std::int32_t id) {
   return static_cast<double>(elements_before(index, hi + 1) - elements_before(index, lo)) / (hi - lo + 1) / parts;
 }
 
+std::vector<IndexRange> index_ranges(const BoundProgram& bound) {
+  std::vector<IndexRange> ranges;
+  for (const BoundIndex& i : bound.indices) ranges.push_back({i.lo, i.hi, i.problem.empty()});
+  return ranges;
+}
+
 void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars) {
   ints.assign(std::max<std::size_t>(module.n_int_registers, module.ints.size()), 0);
   scalars.assign(std::max<std::size_t>(module.n_scalar_registers, module.scalars.size()), 0.0);

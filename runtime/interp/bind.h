@@ -13,6 +13,7 @@
 
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/module.h"
+#include "runtime/bytecode/slice.h"
 #include "runtime/job/job_data.h"
 
 namespace sial {
@@ -143,6 +144,9 @@ double mean_extent(const BoundProgram& program, std::int32_t index);
 void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars);
 
 CopyMode copy_mode(const RefPlan& target, const RefPlan& source);
+
+/// The numbers that access slices are bound to.
+std::vector<IndexRange> index_ranges(const BoundProgram& bound);
 
 /// "ao", "moa", ... as in the flags and the job file.
 const char* kind_name(IndexKind kind);

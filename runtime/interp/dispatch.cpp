@@ -8,6 +8,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/slice_check.h"
 #include "runtime/interp/super_context.h"
 
 namespace sial {
@@ -35,6 +36,9 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
     else bodies_.emplace_back();
   }
   if (options_.progress != ProgressMode::off && worker() == 0) progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
+  if (options_.check_slices && !module.slices.empty())
+    slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
+        module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return static_cast<const double*>(statics_[a]); }});
   loops_.reserve(64);
   temps_.reserve(256);
 }

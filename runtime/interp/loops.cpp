@@ -5,6 +5,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/slice_check.h"
 
 namespace sial {
 
@@ -52,6 +53,7 @@ void Machine::op_do_begin(const Instruction& in) {
     fail(index.problem, index.remedy);
   open_index(id, index.lo);
   loops_.push_back({in.a, id, index.lo, index.hi, temps_.size()});
+  if (slice_check_) slice_check_->open(in.a, calls_.size());
 }
 
 void Machine::op_do_next(const Instruction& in) {
@@ -70,12 +72,15 @@ void Machine::op_sub_begin(const Instruction& in) {
   index_value(bound_.indices[id].parent);  // must be bound
   open_index(id, 1);
   loops_.push_back({in.a, id, 1, subsegments_per_segment, temps_.size()});
+  if (slice_check_) slice_check_->open(in.a, calls_.size());
 }
 
 void Machine::op_sub_next(const Instruction& in) { op_do_next(in); }
 
 void Machine::op_where(const Instruction& in) {
-  if (ints_[in.a] == 0) pc_ = m_->loops[in.b].next;
+  if (ints_[in.a] != 0) return;
+  if (slice_check_) slice_check_->filtered(in.b);
+  pc_ = m_->loops[in.b].next;
 }
 
 void Machine::op_exit_loop(const Instruction&) {
@@ -86,6 +91,7 @@ void Machine::op_exit_loop(const Instruction&) {
 void Machine::leave_loop() {
   const LoopFrame& frame = loops_.back();
   free_temps(frame.temp_mark);
+  if (slice_check_) slice_check_->leave(frame.loop);
   const LoopRow& row = m_->loops[frame.loop];
   for (std::int32_t i : row.indices) index_value_[i] = unbound_index;
   if (row.kind == LoopKind::pardo) {

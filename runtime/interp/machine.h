@@ -33,6 +33,7 @@ namespace sial {
 class Checkpoints;
 class RecordReader;
 class RecordWriter;
+class SliceCheck;
 
 enum class Schedule { dynamic, static_ };
 
@@ -41,6 +42,7 @@ struct MachineOptions {
   Schedule schedule = Schedule::dynamic;
   bool deterministic = false;  // implies the static schedule
   bool profile = false;        // time per line; implied by a trace
+  bool check_slices = false;   // carry access slices out beside the program and compare
   ProgressMode progress = ProgressMode::off;
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
@@ -193,6 +195,7 @@ class Machine {
   void decode_tuple(std::int64_t tuple);
   void begin_pardo(const LoopRow& row);
   void show_progress();
+  void check_get(std::int32_t array, const BlockIndex& block);
 
   // --- machine_state.cpp
   void write_state(RecordWriter& writer) const;
@@ -247,6 +250,7 @@ class Machine {
   std::vector<std::function<void(SuperContext&, std::span<SuperArg>)>> bodies_;  // per special; empty: no body
   std::unique_ptr<SuperContext> context_;
   std::unique_ptr<Progress> progress_;      // on the first rank, when wanted
+  std::unique_ptr<SliceCheck> slice_check_;
   std::int64_t look_in_ = 0, tuples_seen_ = 0;  // until the clock is looked at again; in this pardo by then
   std::int32_t allocating_ = -1;            // array
   struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0; };

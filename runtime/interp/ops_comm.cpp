@@ -8,6 +8,7 @@
 
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/slice_check.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -23,7 +24,14 @@ void Machine::op_get(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
+  if (slice_check_ && slice_check_->active()) check_get(ref.array, at.block);
   env_.store.get(ref.array, at.block, at.size, place());
+}
+
+void Machine::check_get(std::int32_t array, const BlockIndex& block) {
+  std::vector<std::int32_t> calls;
+  for (const CallFrame& call : calls_) calls.push_back(call.return_pc - 1);
+  if (slice_check_->follows(at_, calls)) slice_check_->get(at_, array, block);
 }
 
 /// Column-major contiguous data of a view: the view's own when it is dense, a scratch copy otherwise (to be released).

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/interp/machine.h"
+#include "runtime/interp/slice_check.h"
 
 namespace sial {
 
@@ -49,6 +50,7 @@ void Machine::op_pardo_begin(const Instruction& in) {
   pardo_.at = 0;
   pardo_.end = pardo_.mode == PardoMode::dynamic ? 0 : pardo_.total;
   loops_.push_back({in.a, row.indices[0], 0, 0, temps_.size()});
+  if (slice_check_) slice_check_->open(in.a, calls_.size());
   if (progress_) {
     std::string names;
     for (const std::int32_t i : row.indices) names += (names.empty() ? "" : ", ") + bound_.indices[i].name;
@@ -64,6 +66,7 @@ void Machine::op_pardo_begin(const Instruction& in) {
 }
 
 void Machine::op_pardo_next(const Instruction& in) {
+  if (slice_check_) slice_check_->iteration_over(in.a);
   free_temps(loops_.back().temp_mark);
   if (next_tuple())
     pc_ = m_->loops[in.a].begin + 1;
@@ -124,11 +127,15 @@ void Machine::decode_tuple(std::int64_t tuple) {
 }
 
 void Machine::op_body_begin(const Instruction& in) {
-  if (!pardo_.active || pardo_.loop != in.a) return;
+  if (!pardo_.active || pardo_.loop != in.a) {
+    if (slice_check_) slice_check_->iteration(in.a);
+    return;
+  }
   if (pardo_.mode == PardoMode::cyclic && cyclic_counter_++ % workers() != worker()) {
     pc_ = m_->loops[in.a].next;
     return;
   }
+  if (slice_check_) slice_check_->iteration(in.a);
   ++iterations_;
 }
 
