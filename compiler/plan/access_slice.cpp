@@ -107,7 +107,7 @@ class AccessSlices {
     const std::optional<std::vector<Site>> sites = find_sites(p_, n);
     const char* const head = loop.kind == LoopKind::pardo ? "pardo" : "do";
     if (!sites) {
-      remark(RemarkKind::missed, "calls-without-end", n, -1, fmt::format("nothing is fetched ahead of `{} {}`: procedures called in it call themselves, or each other too often", head, names(loop)),
+      remark(RemarkKind::missed, "calls-without-end", n, -1, fmt::format("nothing is fetched ahead of `{} {}`: procedures called in it call themselves, or each other too often", head, names_of(p_, loop.indices)),
              "replace the recursion by a loop", {}, {});
       return;
     }
@@ -125,6 +125,10 @@ class AccessSlices {
     if (flow.recursive()) return;  // find_sites has said so
     if (flow.fetches()) plan_.slices.push_back({n.id, flow.actions()});
 
+    std::set<ir::NodeId> ends;
+    for (const Loss& l : flow.losses())
+      if (l.kind == LossKind::given_up || l.kind == LossKind::ended) ends.insert(l.node->id);
+    const std::vector<Site> reached = ends.empty() ? *sites : *find_sites(p_, n, ends);
     for (const Loss& l : flow.losses())
       if (flow.fetches() && (l.kind == LossKind::given_up || l.kind == LossKind::ended)) gives_up(l, n, loop, *sites, outside);
 
@@ -146,7 +150,8 @@ class AccessSlices {
       } else if (!several.contains(site.node->id)) {
         say(RemarkKind::missed, "one-iteration",
             fmt::format("`{}` is not fetched ahead: the range of {} has length 1, there is nothing to look ahead to", text(*site.node), around(site)), "");
-      } else if (flow.actions().contains(site.node->id)) {
+      } else if (flow.actions().contains(site.node->id) &&
+                 std::any_of(reached.begin(), reached.end(), [&](const Site& r) { return r.node == site.node && !r.behind_end; })) {
         say(RemarkKind::passed, "prefetched", fmt::format("`{}` is fetched ahead, over {}", text(*site.node), around(site)), "");
       } else {
         lost(flow, n, site, say);

@@ -1,6 +1,7 @@
 #include "compiler/plan/slice_sites.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/analysis/alias.h"
 #include "compiler/analysis/operands.h"
@@ -13,7 +14,7 @@ constexpr std::size_t most_sites = 4000;
 
 class Finder {
  public:
-  explicit Finder(const ir::Program& program) : p_(program) {}
+  Finder(const ir::Program& program, const std::set<ir::NodeId>& ends) : p_(program), ends_(ends) {}
 
   bool loop(const ir::Loop& l) {
     around_.push_back({&l, instances_++});
@@ -32,8 +33,19 @@ class Finder {
   }
 
   bool node(const ir::Node& n) {
-    if (const auto* l = std::get_if<ir::Loop>(&n.value)) return loop(*l);
-    if (const auto* b = std::get_if<ir::If>(&n.value)) return body(b->then_body) && body(b->else_body);
+    if (const auto* l = std::get_if<ir::Loop>(&n.value)) {
+      ended_ = ended_ || ends_.contains(n.id);
+      return loop(*l);
+    }
+    if (const auto* b = std::get_if<ir::If>(&n.value)) {
+      ended_ = ended_ || ends_.contains(n.id);
+      const bool before = ended_;
+      const bool then_good = body(b->then_body);
+      const bool then_ended = std::exchange(ended_, before);
+      const bool good = then_good && body(b->else_body);
+      ended_ = ended_ && then_ended;
+      return good;
+    }
     if (const auto* s = std::get_if<ir::Section>(&n.value)) return body(s->body);
     const auto& i = std::get<ir::Instr>(n.value);
     if (i.op == Opcode::call) {
@@ -44,11 +56,13 @@ class Finder {
       return good;
     }
     const analysis::OpClass c = analysis::op_class(i.op);
-    if (c == analysis::OpClass::fetch || c == analysis::OpClass::put) sites.push_back({&n, &i, around_});
+    if (c == analysis::OpClass::fetch || c == analysis::OpClass::put) sites.push_back({&n, &i, around_, ended_});
     return sites.size() <= most_sites;
   }
 
   const ir::Program& p_;
+  const std::set<ir::NodeId>& ends_;
+  bool ended_ = false;
   std::vector<Site::Around> around_;
   std::int32_t instances_ = 0;
   std::size_t calls_ = 0;
@@ -90,8 +104,8 @@ bool may_feed(const ir::Program& p, const Site& put, const Site& get, bool put_f
 
 }  // namespace
 
-std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop) {
-  Finder finder(program);
+std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop, const std::set<ir::NodeId>& ends) {
+  Finder finder(program, ends);
   if (!finder.loop(std::get<ir::Loop>(loop.value))) return std::nullopt;
   return std::move(finder.sites);
 }

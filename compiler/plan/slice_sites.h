@@ -3,6 +3,7 @@
 // comes before what. And whether a put of the loop may reach a get of it.
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "compiler/analysis/calls.h"
@@ -16,10 +17,12 @@ struct Site {
   const ir::Instr* instr = nullptr;
   struct Around { const ir::Loop* loop = nullptr; std::int32_t instance = 0; };  // a procedure's loop has one instance per call
   std::vector<Around> loops;  // the slice's own first
+  bool behind_end = false;    // comes behind an end when all loops around that have iterations
 };
 
 /// In the order of the text. Nothing when there are too many (procedures that call procedures that call ...) or without end.
-std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop);
+/// `ends`: nodes behind which nothing is followed.
+std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop, const std::set<ir::NodeId>& ends = {});
 
 /// The first put of the loop that may write, before the get and in the same phase, what it gets; null: none.
 /// Two iterations differ in the values of the loop's indices: where both statements name all indices of every loop that is around

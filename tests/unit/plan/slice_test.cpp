@@ -10,7 +10,7 @@ using test::State;
 namespace {
 
 const std::string names =
-    "predefined int n\naoindex i = 1:n\naoindex j = 1:n\naoindex k = 1:n\nindex u = 1:n\nindex v = 0:2\nscalar x\nint p\nint q\nstatic tab[u]\n"
+    "predefined int n\naoindex i = 1:n\naoindex j = 1:n\naoindex k = 1:n\nindex u = 1:n\nindex v = 0:2\nscalar x\nint pp\nint q\nstatic tab[u]\n"
     "distributed a[i,j]\ndistributed b[i,j]\ndistributed va[i]\n";
 
 /// "a[1,2] b[2,1] |": `|` iteration or loop done, `?` given up, `.` ended.
@@ -78,7 +78,7 @@ TEST_CASE("a serial nest is followed from beginning to end") {
 }
 
 TEST_CASE("a small budget pauses and changes nothing; a copy goes its own way") {
-  Run r(sliced(names, "do i\np = 0\ndo j\np += j\nenddo j\ndo k\nif p > k\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\np -= 2\nenddo k\nenddo i"));
+  Run r(sliced(names, "do i\npp = 0\ndo j\npp += j\nenddo j\ndo k\nif pp > k\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\npp -= 2\nenddo k\nenddo i"));
   const std::string all = r.serial();
   CHECK(all == "a[1,1] a[1,2] a[2,1] a[2,2] a[3,1] a[3,2] |");
   for (std::int64_t budget = 1; budget < 12; ++budget) CHECK(r.serial(budget) == all);
@@ -96,7 +96,7 @@ TEST_CASE("a small budget pauses and changes nothing; a copy goes its own way") 
 }
 
 TEST_CASE("a long loop without gets uses no more than its budget") {
-  Run r(sliced(names + "index w = 1:1000000\n", "do i\np = 0\ndo w\nif p < 1000000\np += 1\nendif\nenddo w\nif p > 5\nget a[i,i]\nendif\nenddo i"));
+  Run r(sliced(names + "index w = 1:1000000\n", "do i\npp = 0\ndo w\nif pp < 1000000\npp += 1\nendif\nenddo w\nif pp > 5\nget a[i,i]\nendif\nenddo i"));
   r.load();
   r.cursor.begin();
   FetchRequest request;
@@ -106,7 +106,7 @@ TEST_CASE("a long loop without gets uses no more than its budget") {
 }
 
 TEST_CASE("iterations of a pardo") {
-  Run r(sliced(names, "pardo i, j\nwhere i < j\np = i + j\nif p < 5\nget a[j,i]\nx += a[j,i]*a[j,i]\nendif\nget b[i,j]\nx += b[i,j]*b[i,j]\nendpardo i, j"));
+  Run r(sliced(names, "pardo i, j\nwhere i < j\npp = i + j\nif pp < 5\nget a[j,i]\nx += a[j,i]*a[j,i]\nendif\nget b[i,j]\nx += b[i,j]*b[i,j]\nendpardo i, j"));
   CHECK(r.slice.parallel());
   CHECK_FALSE(r.slice.carries());
   r.load();
@@ -135,9 +135,9 @@ TEST_CASE("what iterations hand on is carried along") {
 }
 
 TEST_CASE("exits, returns, calls and subindex loops") {
-  Run r(sliced(names + "subindex ii of i\ndistributed s[ii,j]\nproc some\ndo k\nif k == 3\nreturn\nendif\nif k > p\nexit\nendif\nget a[i,k]\nx += a[i,k]*a[i,k]\nenddo k\n"
+  Run r(sliced(names + "subindex ii of i\ndistributed s[ii,j]\nproc some\ndo k\nif k == 3\nreturn\nendif\nif k > pp\nexit\nendif\nget a[i,k]\nx += a[i,k]*a[i,k]\nenddo k\n"
                        "get b[i,i]\nendproc some\n",
-               "do i\np = i\ncall some\ndo j\nwhere j == 2\ndo ii in i\nif i == 2\nget s[ii,j]\nx += s[ii,j]*s[ii,j]\nendif\nenddo ii in i\nenddo j\nenddo i"));
+               "do i\npp = i\ncall some\ndo j\nwhere j == 2\ndo ii in i\nif i == 2\nget s[ii,j]\nx += s[ii,j]*s[ii,j]\nendif\nenddo ii in i\nenddo j\nenddo i"));
   CHECK(r.serial() == "a[1,1] b[1,1] a[2,1] a[2,2] s[8,2] s[9,2] s[10,2] s[11,2] a[3,1] a[3,2] |");
 }
 
@@ -151,9 +151,9 @@ TEST_CASE("elements of statics come from where the binder says; without them the
 }
 
 TEST_CASE("errors of the program end the slice without a word") {
-  Run division(sliced(names, "do i\np = 6 / (2 - i)\nif p != 7\nget a[i,i]\nendif\nenddo i"));
+  Run division(sliced(names, "do i\npp = 6 / (2 - i)\nif pp != 7\nget a[i,i]\nendif\nenddo i"));
   CHECK(division.serial() == "a[1,1] .");
-  Run overflow(sliced(names, "p = 2000000000\ndo i\nq = p + i * 100000000\nif q > 0\nget a[i,i]\nendif\nenddo i"));
+  Run overflow(sliced(names, "pp = 2000000000\ndo i\nq = pp + i * 100000000\nif q > 0\nget a[i,i]\nendif\nenddo i"));
   overflow.state.ints[1] = 2000000000;
   CHECK(overflow.serial() == "a[1,1] .");
   Run range(sliced(names + "aoindex wide = 1:4\n", "do wide\nget a[wide,wide]\nenddo wide"));
@@ -180,10 +180,10 @@ TEST_CASE("nothing is asked for where the job has one iteration only") {
 }
 
 TEST_CASE("index values of loops around the slice's own, and registers, are those at the entry") {
-  Run r(sliced(names, "do k\nsip_barrier\ndo i\nif i <= p\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\nenddo i\nenddo k"));
+  Run r(sliced(names, "do k\nsip_barrier\ndo i\nif i <= pp\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\nenddo i\nenddo k"));
   for (std::size_t k = 0; k < r.m.indices.size(); ++k)
     if (r.m.indices[k].name == "k") r.state.indices[k] = 2;
   for (std::size_t p = 0; p < r.m.ints.size(); ++p)
-    if (r.m.ints[p].name == "p") r.state.ints[p] = 2;
+    if (r.m.ints[p].name == "pp") r.state.ints[p] = 2;
   CHECK(r.serial() == "a[1,2] a[2,2] |");
 }
