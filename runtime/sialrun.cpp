@@ -496,7 +496,7 @@ int main(int argc, char** argv) {
   add_job_options(app, arguments.job);
   app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2 (default)")->check(CLI::Range(0, 2));
   app.add_option("--store", arguments.store, "share, or copy: every get and put copies")->check(CLI::IsMember({"share", "copy"}));
-  app.add_flag("--check,!--no-check", arguments.check, "check the phase rule of remote arrays while running");
+  app.add_flag("--check,!--no-check", arguments.check, "check the phase rule of remote arrays, and access slices, while running");
   app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));
   app.add_flag("--deterministic", arguments.session.machine.deterministic, "bitwise equal results for an equal layout");
   app.add_option("--kernels", arguments.session.kernels, "block kernels: reference or blas");

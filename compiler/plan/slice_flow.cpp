@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/analysis/operands.h"
+#include "runtime/base/plants.h"
 
 namespace sial::plan {
 
@@ -167,6 +168,7 @@ void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::
 }
 
 void SliceFlow::kill(const ir::Node& node, State& s) {
+  if (planted(Plant::slice_set_under_unknown)) return;
   for (const std::int32_t r : written(node))
     if (s.origin[static_cast<std::size_t>(r)] < 0) s.origin[static_cast<std::size_t>(r)] = node.id;
 }

@@ -48,6 +48,7 @@ void Machine::op_put_block(const Instruction& in) {
   ++block_operations_;
   Located at;
   locate(ref, at);
+  if (slice_check_) slice_check_->put(ref.array, at.block);
   ConstView source;
   read_view(in.b, source);
   // Names correspond in order; what one side has more is simple (extent 1), so the elements correspond in memory order.
@@ -71,6 +72,7 @@ void Machine::op_put_scalar(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
+  if (slice_check_) slice_check_->put(ref.array, at.block);
   const double value = scalars_[in.b];
   switch (static_cast<SetOp>(in.c)) {
     case SetOp::assign: env_.store.fill(ref.array, at.block, at.size, value, place()); break;

@@ -23,6 +23,7 @@ void SliceCheck::open(std::int32_t loop, std::size_t calls) {
   cursor_ = SliceCursor(*bound);
   cursor_.load(p_.ints, p_.scalars, p_.index_values);
   given_up_ = in_iteration_ = false;
+  put_.clear();
   if (!bound->parallel()) cursor_.begin();
 }
 
@@ -77,6 +78,8 @@ void SliceCheck::get(std::int32_t pc, std::int32_t array, const BlockIndex& bloc
         SIAL_CHECK(request.pc == pc && request.array == array && request.block == block,
                    "the slice of loop {} asks for {} of instruction {}, and the program gets {} at instruction {}", loop_,
                    text(request.array, request.block), request.pc, text(array, block), pc);
+        SIAL_CHECK(!put_.contains({array, block}), "the slice of loop {} asks for {} at instruction {} ahead of the program, which puts it first", loop_,
+                   text(array, block), pc);
         ++compared_;
         return;
       case SliceOutcome::given_up: {
@@ -92,6 +95,10 @@ void SliceCheck::get(std::int32_t pc, std::int32_t array, const BlockIndex& bloc
       case SliceOutcome::paused: break;
     }
   }
+}
+
+void SliceCheck::put(std::int32_t array, const BlockIndex& block) {
+  if (loop_ >= 0) put_.emplace(array, block);
 }
 
 void SliceCheck::expect_nothing(const char* when) {

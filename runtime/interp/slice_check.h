@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ class SliceCheck {
   bool follows(std::int32_t pc, const std::vector<std::int32_t>& calls) const;
   bool active() const { return loop_ >= 0; }
   void get(std::int32_t pc, std::int32_t array, const BlockIndex& block);
+  /// This rank puts a block: a later get of it in the loop must not be one that the slice asks for.
+  void put(std::int32_t array, const BlockIndex& block);
   /// An iteration of a pardo is over; the loop is left.
   void iteration_over(std::int32_t loop);
   void leave(std::int32_t loop);
@@ -52,6 +55,7 @@ class SliceCheck {
   SliceCursor cursor_;
   bool given_up_ = false, in_iteration_ = false;
   std::int64_t compared_ = 0;
+  std::set<std::pair<std::int32_t, BlockIndex>> put_;  // in the loop that is followed
 };
 
 }  // namespace sial

@@ -123,6 +123,26 @@ void inner(Assembler& a) {
   a.add(Opcode::print_block, a.r(t, {i, j}), 0);
 }
 
+// Of the pardo: only its where clause. Of the nest over i and j: its get, and the procedure called behind it.
+void slices(Module& m) {
+  const auto find = [&](Opcode op, std::int32_t from) {
+    while (m.code[from].op != op) ++from;
+    return from;
+  };
+  SliceRow pardo{0, {}};
+  for (std::int32_t pc = m.loops[0].begin; pc <= m.loops[0].body; ++pc) pardo.steps.push_back({pc, SliceAction::run});
+  pardo.steps.push_back({m.loops[0].next, SliceAction::run});
+  m.slices.push_back(std::move(pardo));
+  SliceRow nest{1, {}};
+  for (const std::int32_t l : {1, 2})
+    for (const std::int32_t pc : {m.loops[l].begin, m.loops[l].body}) nest.steps.push_back({pc, SliceAction::run});
+  nest.steps.push_back({find(Opcode::get, m.loops[1].begin), SliceAction::fetch});
+  nest.steps.push_back({find(Opcode::call, m.loops[1].begin), SliceAction::run});
+  for (const std::int32_t l : {2, 1}) nest.steps.push_back({m.loops[l].next, SliceAction::run});
+  for (const Opcode op : {Opcode::jump_unless, Opcode::ret}) nest.steps.push_back({find(op, m.procs[0].entry), SliceAction::run});
+  m.slices.push_back(std::move(nest));
+}
+
 }  // namespace
 
 Module empty_module() {
@@ -195,7 +215,7 @@ Module sample_module() {
   a.m.procs = {proc};
   a.m.remarks.push_back({RemarkKind::missed, "some-pass", "some-reason", {0, 1, 1}, d, "what and why", "do this", Cost::constant(8) * Cost::extent(i),
                          {}, Cost::count(i) * Cost::count(j) + Cost::constant(1)});
-  a.m.slices.push_back({0, {{a.m.loops[0].begin, SliceAction::run}, {a.m.loops[0].next, SliceAction::stop}}});
+  slices(a.m);
   return a.m;
 }
 

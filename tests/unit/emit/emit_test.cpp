@@ -119,6 +119,7 @@ TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
   const ir::Node& loop = p.main.at(0);
   const ir::Node& get = std::get<ir::Loop>(loop.value).body.at(0);
   plan.slices.push_back({loop.id, {{loop.id, SliceAction::run}, {get.id, SliceAction::fetch}}});
+  for (const ir::Node& n : std::get<ir::Loop>(loop.value).wheres.at(0).code) plan.slices[0].actions[n.id] = SliceAction::run;
   const Module m = emit(p, plan, {"test", hash, 2});
   verify_module(m, "test");
   CHECK(m.remarks == plan.remarks);
@@ -126,7 +127,9 @@ TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
   CHECK(m.slices[0].loop == 0);
   std::vector<std::pair<Opcode, SliceAction>> steps;
   for (const SliceStep& s : m.slices[0].steps) steps.emplace_back(m.code[s.pc].op, s.action);
-  CHECK(steps == std::vector<std::pair<Opcode, SliceAction>>{{Opcode::do_begin, SliceAction::run}, {Opcode::where, SliceAction::run},
+  CHECK(steps == std::vector<std::pair<Opcode, SliceAction>>{{Opcode::do_begin, SliceAction::run}, {Opcode::int_index, SliceAction::run},
+                                                             {Opcode::int_const, SliceAction::run}, {Opcode::int_compare, SliceAction::run},
+                                                             {Opcode::where, SliceAction::run},
                                                              {Opcode::body_begin, SliceAction::run}, {Opcode::get, SliceAction::fetch},
                                                              {Opcode::do_next, SliceAction::run}});
   CHECK_THAT(plan::print(p, plan), Contains("missed test/no-reason: it is `d` (array d); bytes 8·|k|; executions #k; advice: nothing"));
