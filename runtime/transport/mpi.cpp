@@ -65,6 +65,10 @@ class MpiTransport final : public ExchangeTransport {
 
   void pause() override;
   double now() const override { return MPI_Wtime() - start_; }
+  std::optional<LinkSpeed> link_speed() const override {
+    const auto& network = world_.options.network;
+    return network ? std::optional(LinkSpeed{network->latency, network->bandwidth}) : std::nullopt;
+  }
   [[noreturn]] void abort_job(const std::string& message, int exit_code) override { world_.abort(message, exit_code); }
 
  protected:

@@ -11,12 +11,14 @@ namespace sial {
 namespace {
 
 constexpr int slots_per_rank = 4096;     // tags stay below 32767, the least upper bound MPI grants
+constexpr int most_prefetches = 2;       // answered at a time: what is on the wire can no longer give way to a demand
 constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones need a second message
 
-/// Begins the message tag_demand or tag_prefetch; the request's header follows.
+/// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
+/// slot is a demand without header, and is not answered.
 struct Envelope {
   std::int64_t payload_bytes = 0, reply_capacity = 0;
-  std::int32_t slot = 0, unused = 0;
+  std::int32_t slot = 0, raises = 0;
 };
 struct ReplyEnvelope {
   std::int64_t header_bytes = 0, payload_bytes = 0;
@@ -64,7 +66,7 @@ struct RequestServer::Job {
   std::span<std::byte> payload;
   Reply reply;
   ReplyEnvelope reply_envelope;
-  bool served = false;
+  bool served = false, prefetch = false;
   std::vector<MPI_Request> requests;
 };
 
@@ -79,7 +81,7 @@ void RequestServer::set_service(Service* service) {
 void RequestServer::run(const std::atomic<StopServing>& stop) {
   Backoff backoff(std::chrono::microseconds(100));
   while (stop != StopServing::now) {
-    if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty()) return;
+    if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty()) return;
     bool busy = false;
     for (auto job = jobs_.begin(); job != jobs_.end();) {
       if (advance(*job)) {
@@ -90,7 +92,8 @@ void RequestServer::run(const std::atomic<StopServing>& stop) {
       }
     }
     while (accept(MpiWorld::tag_demand)) busy = true;
-    if (accept(MpiWorld::tag_prefetch)) busy = true;  // one at a time: demand comes first
+    while (accept(MpiWorld::tag_prefetch)) busy = true;  // only put in line
+    if (start_deferred()) busy = true;                   // one at a time: demand comes first
     if (accept(MpiWorld::tag_abort) || accept(MpiWorld::tag_end)) busy = true;
     if (busy) {
       backoff.reset();
@@ -122,23 +125,61 @@ bool RequestServer::accept(int tag) {
     std::memcpy(&exit_code, data.data(), sizeof exit_code);
     world_.abort_for_other_host(std::string(reinterpret_cast<const char*>(data.data()) + sizeof exit_code, data.size() - sizeof exit_code), exit_code);
   } else {
-    Job& job = jobs_.emplace_back();
+    auto& line = tag == MpiWorld::tag_demand ? jobs_ : deferred_;
+    Job& job = line.emplace_back();
     job.from = status.MPI_SOURCE;
     std::memcpy(&job.envelope, data.data(), sizeof job.envelope);
     job.header.assign(data.begin() + sizeof job.envelope, data.end());
-    if (job.envelope.payload_bytes > 0) {
-      const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
-      {
-        const std::lock_guard lock(service_mutex_);
-        job.payload = service_->payload_buffer(job.from, job.header, size);
-      }
-      SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
-      job.payload = job.payload.first(size);
-      receive(world_, job.payload, job.from, payload_tag(job.envelope.slot), job.requests);
+    job.prefetch = tag == MpiWorld::tag_prefetch;
+    if (job.prefetch) return true;
+    if (job.envelope.raises) {
+      const int from = job.from, slot = job.envelope.slot;
+      jobs_.pop_back();
+      raise(from, slot);
+      return true;
     }
-    if (advance(job)) jobs_.pop_back();
+    begin(std::prev(jobs_.end()));
   }
   return true;
+}
+
+/// What it raises came before it; if it is no longer in line it has been answered.
+void RequestServer::raise(int from, int slot) {
+  while (accept(MpiWorld::tag_prefetch)) {
+  }
+  const auto which = [&](const Job& job) { return job.from == from && job.envelope.slot == slot; };
+  const auto at = std::find_if(deferred_.begin(), deferred_.end(), which);
+  if (at == deferred_.end()) return;
+  at->prefetch = false;
+  jobs_.splice(jobs_.end(), deferred_, at);
+  begin(std::prev(jobs_.end()));
+}
+
+bool RequestServer::start_deferred() {
+  if (deferred_.empty() || std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.prefetch; }) >= most_prefetches) return false;
+  {
+    const std::lock_guard lock(service_mutex_);
+    if (!service_) return false;
+  }
+  jobs_.splice(jobs_.end(), deferred_, deferred_.begin());
+  begin(std::prev(jobs_.end()));
+  return true;
+}
+
+/// Gets the payload on its way, or serves at once; the job is gone when all is done.
+void RequestServer::begin(std::list<Job>::iterator at) {
+  Job& job = *at;
+  if (job.envelope.payload_bytes > 0) {
+    const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
+    {
+      const std::lock_guard lock(service_mutex_);
+      job.payload = service_->payload_buffer(job.from, job.header, size);
+    }
+    SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
+    job.payload = job.payload.first(size);
+    receive(world_, job.payload, job.from, payload_tag(job.envelope.slot), job.requests);
+  }
+  if (advance(job)) jobs_.erase(at);
 }
 
 bool RequestServer::advance(Job& job) {
@@ -191,7 +232,8 @@ struct RequestClient::Flight {
   ReplyEnvelope reply_envelope;
   std::vector<std::byte> reply_header;
   std::vector<MPI_Request> requests;
-  bool header_complete = false, landed = false;
+  bool header_complete = false, landed = false, prefetch = false;
+  Envelope raising;
   std::size_t bytes_out = 0;
   std::chrono::steady_clock::time_point issued;
 };
@@ -218,6 +260,7 @@ class MpiPendingRequest final : public PendingRequest {
   }
   std::span<const std::byte> reply_header() const override { return flight_->reply_header; }
   std::size_t reply_bytes() const override { return static_cast<std::size_t>(flight_->reply_envelope.payload_bytes); }
+  void raise() override;
 
  private:
   friend class RequestClient;
@@ -258,6 +301,17 @@ bool MpiPendingRequest::test() {
   return std::chrono::steady_clock::now() - flight_->issued >= std::chrono::duration<double>(seconds);
 }
 
+void MpiPendingRequest::raise() {
+  RequestClient::Flight& f = *flight_;
+  if (!f.prefetch || f.header_complete || f.landed) return;
+  f.prefetch = false;
+  f.raising.slot = f.slot;
+  f.raising.raises = 1;
+  f.requests.push_back(MPI_REQUEST_NULL);
+  check_mpi(MPI_Isend(&f.raising, sizeof f.raising, MPI_BYTE, f.to, MpiWorld::tag_demand, client_.world_.requests, &f.requests.back()),
+            "raising a request");
+}
+
 RequestClient::RequestClient(MpiWorld& world) : world_(world) {
   for (int s = 0; s < slots_per_rank; ++s) free_slots_.push_back(s);
 }
@@ -282,6 +336,7 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   Flight& f = *flight;
   f.to = to;
   f.slot = take_slot();
+  f.prefetch = priority == Priority::prefetch;
   f.bytes_out = header.size() + payload.size();
   f.issued = std::chrono::steady_clock::now();
   Envelope envelope;

@@ -26,6 +26,9 @@ class RequestServer {
  private:
   struct Job;
   bool accept(int tag);
+  void raise(int from, int slot);
+  bool start_deferred();
+  void begin(std::list<Job>::iterator at);
   bool advance(Job& job);  // true: finished
   void start_serving(Job& job);
 
@@ -33,6 +36,7 @@ class RequestServer {
   std::mutex service_mutex_;  // held during calls of the service
   Service* service_ = nullptr;
   std::list<Job> jobs_;
+  std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
   bool end_seen_ = false;
 };
 

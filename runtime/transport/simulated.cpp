@@ -41,7 +41,8 @@ struct Message {
   Priority priority = Priority::demand;
   std::int64_t number = 0;
   double arrival = 0;  // of the request at the owner, later of the reply at the requester
-  bool delivered = false;
+  double raised = std::numeric_limits<double>::infinity();  // when the owner hears that it is a demand after all
+  bool delivered = false, cancelled = false;
   std::vector<std::byte> header;
   std::span<const std::byte> payload;
   std::span<std::byte> reply_buffer;
@@ -81,6 +82,7 @@ class Simulation {
   void pause();
   void block(const std::function<bool()>& ready_now, const std::string& waiting_for);
   void post(const MessagePtr& message);
+  void raise(Message& message);
   void set_service(int rank, Service* service);
 
   void switch_away();
@@ -127,6 +129,14 @@ class SimulatedRequest final : public PendingRequest {
   SimulatedRequest(Simulation& simulation, MessagePtr message) : simulation_(simulation), message_(std::move(message)) {}
   ~SimulatedRequest() override {
     if (message_->delivered || simulation_.ending_) return;
+    // An error is unwinding this rank and ends the job. The owner may be in the same state and never answer: nobody touches the
+    // buffers any more.
+    if (std::uncaught_exceptions() > 0) {
+      message_->cancelled = true;
+      message_->payload = {};
+      message_->reply_buffer = {};
+      return;
+    }
     try {
       wait();
     } catch (const JobEnding&) {  // a destructor must not throw; the next seam call of this rank does
@@ -141,6 +151,7 @@ class SimulatedRequest final : public PendingRequest {
   }
   std::span<const std::byte> reply_header() const override { return message_->reply.header; }
   std::size_t reply_bytes() const override { return message_->reply_bytes; }
+  void raise() override { simulation_.raise(*message_); }
 
  private:
   Simulation& simulation_;
@@ -193,6 +204,7 @@ class SimulatedTransport final : public ExchangeTransport {
     --sim_.unfinished_workers_;
   }
 
+  std::optional<LinkSpeed> link_speed() const override { return LinkSpeed{sim_.options_.latency, sim_.options_.bandwidth}; }
   void pause() override { sim_.pause(); }
   void yield_point() override { sim_.spend(0); }
   double now() const override { return sim_.me().clock; }
@@ -309,6 +321,13 @@ void Simulation::post(const MessagePtr& m) {
   spend(0);
 }
 
+void Simulation::raise(Message& m) {
+  if (ending_) throw JobEnding{};
+  if (m.delivered || m.priority == Priority::demand || !std::isinf(m.raised)) return;
+  m.raised = me().clock + options_.latency;
+  spend(0);
+}
+
 void Simulation::set_service(int rank, Service* service) {
   const auto r = static_cast<std::size_t>(rank);
   services_[r] = service;
@@ -369,7 +388,7 @@ std::optional<int> Simulation::choose() {
 }
 
 void Simulation::deliver(const MessagePtr& m) {
-  if (!m->reply.payload.empty()) std::memcpy(m->reply_buffer.data(), m->reply.payload.data(), m->reply.payload.size());
+  if (!m->reply.payload.empty() && !m->cancelled) std::memcpy(m->reply_buffer.data(), m->reply.payload.data(), m->reply.payload.size());
   m->reply_bytes = m->reply.payload.size();
   m->delivered = true;
   const auto owner = static_cast<std::size_t>(m->to);
@@ -451,8 +470,10 @@ void Simulation::rank_body(int rank) {
 
 MessagePtr Simulation::next_to_serve(int rank) {
   auto& inbox = inbox_[static_cast<std::size_t>(rank)];
-  const auto better = [](const MessagePtr& x, const MessagePtr& y) {
-    if (x->priority != y->priority) return x->priority < y->priority;
+  const double now = me().clock;
+  const auto is_demand = [now](const MessagePtr& m) { return m->priority == Priority::demand || m->raised <= now; };
+  const auto better = [&](const MessagePtr& x, const MessagePtr& y) {
+    if (is_demand(x) != is_demand(y)) return is_demand(x);
     return x->arrival != y->arrival ? x->arrival < y->arrival : x->number < y->number;
   };
   auto best = inbox.end();
@@ -486,6 +507,7 @@ void Simulation::helper_body(int rank) {
       switch_away();
       continue;
     }
+    if (m->cancelled) continue;
     Service& service = *services_[static_cast<std::size_t>(rank)];
     std::optional<Inside> inside(in_service_[static_cast<std::size_t>(rank)]);
     std::span<std::byte> buffer;
@@ -497,11 +519,12 @@ void Simulation::helper_body(int rank) {
     }
     m->reply = service.serve(m->from, m->header, buffer);
     inside.reset();
-    SIAL_CHECK(m->reply.payload.size() <= m->reply_buffer.size(), "reply of {} bytes into a buffer of {}", m->reply.payload.size(), m->reply_buffer.size());
+    SIAL_CHECK(m->cancelled || m->reply.payload.size() <= m->reply_buffer.size(), "reply of {} bytes into a buffer of {}", m->reply.payload.size(), m->reply_buffer.size());
     const std::size_t bytes = m->reply.header.size() + m->reply.payload.size();
     result_.bytes += static_cast<std::int64_t>(bytes);
-    me().clock += options_.service_seconds;
-    m->arrival = me().clock + options_.latency + static_cast<double>(bytes) / options_.bandwidth;
+    // The owner sends one reply after the other: what it sends for one rank delays what another one waits for.
+    me().clock += options_.service_seconds + static_cast<double>(bytes) / options_.bandwidth;
+    m->arrival = me().clock + options_.latency;
     replies_.push_back(m);
     spend(0);
   }

@@ -1,8 +1,8 @@
 #pragma once
 // The laboratory: N ranks in one process, exactly one running at a time, switching only at seam calls. Who runs next is the
 // one whose virtual clock is least; every seam call costs a seeded random time, so a seed is a schedule and the same seed is
-// the same run. Messages take latency + bytes / bandwidth, each rank's requests are served one after another by a helper of its
-// own, compute time is what charge_compute says. Ranks that wait for each other for ever are reported, not waited for.
+// the same run. Messages take latency + bytes / bandwidth, each rank's requests are served, and the replies sent, one after another by a
+// helper of its own, demand first; compute time is what charge_compute says. Ranks that wait for each other for ever are reported, not waited for.
 
 #include <cstdint>
 #include <functional>

@@ -120,7 +120,7 @@ void ThreadsJob::serve(int rank) {
 
 class ThreadRequest final : public PendingRequest {
  public:
-  ThreadRequest(ThreadsJob& job, ThreadMessagePtr message) : job_(job), message_(std::move(message)) {}
+  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message) : job_(job), box_(box), message_(std::move(message)) {}
   ~ThreadRequest() override {
     while (!arrived()) {
       auto expected = ThreadMessage::State::waiting;  // while the job ends, a message that nobody serves yet stays unserved
@@ -137,10 +137,18 @@ class ThreadRequest final : public PendingRequest {
   }
   std::span<const std::byte> reply_header() const override { return message_->reply_header; }
   std::size_t reply_bytes() const override { return message_->reply_bytes; }
+  void raise() override {
+    const std::lock_guard lock(box_.mutex);
+    const auto at = std::find(box_.prefetch.begin(), box_.prefetch.end(), message_);
+    if (at == box_.prefetch.end()) return;
+    box_.prefetch.erase(at);
+    box_.demand.push_back(message_);
+  }
 
  private:
   bool arrived() const { return message_->state.load(std::memory_order_acquire) == ThreadMessage::State::done; }
   ThreadsJob& job_;
+  Mailbox& box_;
   ThreadMessagePtr message_;
 };
 
@@ -186,7 +194,7 @@ class ThreadTransport final : public ExchangeTransport {
       (priority == Priority::demand ? box.demand : box.prefetch).push_back(m);
     }
     box.changed.notify_one();
-    return std::make_unique<ThreadRequest>(job_, std::move(m));
+    return std::make_unique<ThreadRequest>(job_, box, std::move(m));
   }
 
   void serve_forever() override {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,7 +72,12 @@ class PendingRequest {
   virtual void wait() = 0;
   virtual std::span<const std::byte> reply_header() const = 0;  // valid when done
   virtual std::size_t reply_bytes() const = 0;                 // payload bytes written to the reply buffer
+  /// A prefetch has become a demand: from when the owner hears of it, it no longer waits behind prefetches. No effect later.
+  virtual void raise() {}
 };
+
+/// How fast requests to other nodes are, where that is a setting and need not be measured.
+struct LinkSpeed { double latency = 0, bandwidth = 0; };  // seconds one way, bytes per second (0: no limit)
 
 class Transport {
  public:
@@ -112,6 +118,8 @@ class Transport {
   /// Only with several nodes. Sends header (copied) and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
                                                   std::span<std::byte> reply_buffer, Priority priority) = 0;
+
+  virtual std::optional<LinkSpeed> link_speed() const { return {}; }
 
   /// To be called in every loop that waits for another rank (spin, then yield; simulated: switches rank). Throws JobEnding
   /// when the job is being ended by another rank (under MPI it just never returns: the process is about to be killed).
