@@ -26,11 +26,20 @@ struct Table {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
+/// What a rank of the node has set aside for itself; empty when first == last.
+struct Reservation {
+  PardoKey key;
+  std::int64_t first = 0, last = 0;
+};
+
 struct StealMessage {
   std::byte kind = work_queue_message;
   PardoKey key;
   std::int64_t total = 0;
 };
+
+constexpr std::size_t table_bytes = 64;
+static_assert(sizeof(Table) <= table_bytes);
 
 /// Asking every node of a large machine at the end of each pardo would cost more than the imbalance that is left.
 constexpr int most_victims = 8;
@@ -52,6 +61,7 @@ class NodeQueue final : public WorkQueue {
  public:
   NodeQueue(Transport& transport, std::size_t slots);
   std::optional<IterationRange> draw(const PardoKey& key, std::int64_t total) override;
+  std::optional<IterationRange> reserve(const PardoKey& key, std::int64_t total) override;
   void new_phase(std::int64_t phase) override {
     std::erase_if(divided_, [&](const PardoKey& k) { return k.phase < phase; });
   }
@@ -59,14 +69,15 @@ class NodeQueue final : public WorkQueue {
   IterationRange give(const PardoKey& key, std::int64_t total);
 
  private:
-  static constexpr std::size_t slots_offset = 64;
-
   Slot* find_or_insert(const PardoKey& key, std::int64_t total);
   IterationRange cut(Slot& slot) const;
+  IterationRange take_reserved(const PardoKey& key);
   IterationRange ask(int node, const PardoKey& key, std::int64_t total);
   IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
   Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
-  Slot& slot(std::size_t i) const { return reinterpret_cast<Slot*>(memory_->base() + slots_offset)[i]; }
+  Reservation& reservation(std::int64_t node_rank) const { return reinterpret_cast<Reservation*>(memory_->base() + table_bytes)[node_rank]; }
+  std::size_t slots_offset() const { return table_bytes + static_cast<std::size_t>(node_ranks_) * sizeof(Reservation); }
+  Slot& slot(std::size_t i) const { return reinterpret_cast<Slot*>(memory_->base() + slots_offset())[i]; }
 
   Transport& transport_;
   std::size_t slots_;
@@ -82,10 +93,10 @@ class NodeQueue final : public WorkQueue {
 NodeQueue::NodeQueue(Transport& transport, std::size_t slots) : transport_(transport), slots_(slots) {
   SIAL_CHECK(slots > 0, "a work queue without slots");
   if (transport.is_server()) return;
-  const std::size_t bytes = slots_offset + slots * sizeof(Slot);
+  node_ranks_ = transport.node_size();
+  const std::size_t bytes = slots_offset() + slots * sizeof(Slot);
   memory_ = transport.map_node_memory(bytes, "the work queue");
   memory_->commit(0, bytes);
-  node_ranks_ = transport.node_size();
   for (int n = 0; n < transport.node_count(); ++n) {
     const auto& ranks = transport.ranks_of_node(n);
     if (ranks.front() >= transport.size()) break;  // servers' nodes come last
@@ -141,9 +152,14 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t 
     IterationRange chunk;
     {
       const TableLock lock(table(), transport_);
+      Reservation& mine = reservation(transport_.node_rank());
       Slot* s = find_or_insert(key, total);
-      if (s) {
+      if (s && mine.key == key && mine.first < mine.last) {
+        chunk = {mine.first, mine.last};
+        mine.first = mine.last;
+      } else if (s) {
         chunk = cut(*s);
+        if (chunk.first == chunk.last) chunk = take_reserved(key);
       } else if (divided_.insert(key).second) {
         chunk = share(total, ranks_before_ + transport_.node_rank(), 1);
       }
@@ -156,6 +172,35 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t 
     if (chunk.first < chunk.last) return chunk;
   }
   return std::nullopt;
+}
+
+std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, std::int64_t total) {
+  SIAL_CHECK(memory_ != nullptr && total >= 0, "{} iterations set aside, or on a server", total);
+  if (key == current_ && victims_done_ > 0) return std::nullopt;
+  transport_.yield_point();
+  const TableLock lock(table(), transport_);
+  Reservation& mine = reservation(transport_.node_rank());
+  if (mine.key != key || mine.first == mine.last) {
+    Slot* s = find_or_insert(key, total);
+    if (!s) return std::nullopt;
+    const IterationRange chunk = cut(*s);
+    mine = {key, chunk.first, chunk.last};
+  }
+  return mine.first < mine.last ? std::optional(IterationRange{mine.first, mine.last}) : std::nullopt;
+}
+
+/// The later half of the largest range that a rank of this node has set aside. For those that have nothing else to do.
+IterationRange NodeQueue::take_reserved(const PardoKey& key) {
+  Reservation* largest = nullptr;
+  for (std::int64_t r = 0; r < node_ranks_; ++r) {
+    Reservation& other = reservation(r);
+    if (other.key == key && other.first < other.last && (!largest || other.last - other.first > largest->last - largest->first)) largest = &other;
+  }
+  if (!largest) return {};
+  transport_.yield_point();
+  const std::int64_t last = largest->last;
+  largest->last -= (last - largest->first + 1) / 2;
+  return {largest->last, last};
 }
 
 IterationRange NodeQueue::ask(int node, const PardoKey& key, std::int64_t total) {
@@ -174,7 +219,9 @@ IterationRange NodeQueue::give(const PardoKey& key, std::int64_t total) {
   const TableLock lock(table(), transport_);
   // A node that has not come to this loop yet can be helped too: the thief opens its slot.
   Slot* s = find_or_insert(key, total);
-  return s ? cut(*s) : IterationRange{};
+  if (!s) return {};
+  const IterationRange chunk = cut(*s);
+  return chunk.first < chunk.last ? chunk : take_reserved(key);
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ class WorkQueue {
   /// Next chunk of [0, total) for this rank, or nullopt when nothing is left for it. Every rank must draw until nullopt: each
   /// iteration is handed out exactly once among all ranks. `phase` never decreases from draw to draw.
   virtual std::optional<IterationRange> draw(const PardoKey& key, std::int64_t total) = 0;
+  /// Sets aside what this rank's next draw will return, so that it can look ahead into it: the same range until it is drawn.
+  /// Ranks without work take from what others have set aside, so that the draw may return another range, or nothing.
+  virtual std::optional<IterationRange> reserve(const PardoKey& key, std::int64_t total) = 0;
   /// Forget all instances of phases before `phase` (called after a barrier, with the phase the next draws will name).
   virtual void new_phase(std::int64_t phase) = 0;
 };

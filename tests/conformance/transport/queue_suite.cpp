@@ -51,7 +51,15 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
       totals.push_back(total);
       const PardoKey key{static_cast<std::int32_t>(shared() % 2), loop, phase, instances[loop]++};
       const double slowness = own() % 3 == 0 ? 1e-4 : 1e-6;
-      while (const auto range = work->draw(key, total)) {
+      const bool looks_ahead = own() % 2 == 0;
+      const auto draw = [&] {
+        const IterationRange set_aside = looks_ahead && own() % 4 > 0 ? work->reserve(key, total).value_or(IterationRange{}) : IterationRange{};
+        t.charge_compute(slowness);  // time for others to take it
+        const auto range = work->draw(key, total);
+        if (set_aside.first < set_aside.last && t.size() == 1) EXPECT(range && range->first == set_aside.first && range->last == set_aside.last);
+        return range;
+      };
+      while (const auto range = draw()) {
         EXPECT(range->first < range->last && range->first >= 0 && range->last <= total);
         mine.push_back({p, range->first, range->last});
         t.charge_compute(slowness);
