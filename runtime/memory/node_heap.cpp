@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/check.h"
@@ -111,13 +112,15 @@ void raise(std::atomic<std::int64_t>& mark, std::int64_t to) {
 }  // namespace
 
 // `owner`: the arena of the rank that asked, not necessarily the chunk's.
-void NodeHeap::count(Chunk* c, int owner, bool shared) {
+void NodeHeap::count(Chunk* c, int owner, Use use) {
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(owner);
-  c->shared = shared ? 1 : 0;
+  Arena& node = arena(0);
+  c->use = static_cast<std::uint32_t>(use);
   c->owner = owner;
-  if (shared) {
-    Arena& node = arena(0);
+  if (use == Use::spare) {
+    node.spare_in_use.fetch_add(bytes, std::memory_order_relaxed);
+  } else if (use == Use::node) {
     raise(node.shared_high_water[a.phase.load(std::memory_order_relaxed)], node.shared_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
   } else {
     raise(a.own_high_water, a.own_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
@@ -213,13 +216,48 @@ Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason
   SIAL_CHECK(doubles >= 0 && own >= 0 && own < arenas_, "{} doubles from arena {}", doubles, own);
   const std::uint64_t bytes = chunk_bytes(doubles);
   for (int i = 0; i < arenas_; ++i) {
-    if (Chunk* c = take((own + i) % arenas_, bytes, reason)) {
-      c->references.store(1, std::memory_order_relaxed);
-      c->doubles = doubles;
-      c->next = 0;
-      count(c, own, shared);
-      return c;
-    }
+    if (Chunk* c = take((own + i) % arenas_, bytes, reason)) return in_use(c, doubles, own, shared ? Use::node : Use::own);
+  }
+  return nullptr;
+}
+
+Chunk* NodeHeap::in_use(Chunk* c, std::int64_t doubles, int owner, Use use) {
+  c->references.store(1, std::memory_order_relaxed);
+  c->doubles = doubles;
+  c->next = 0;
+  count(c, owner, use);
+  return c;
+}
+
+Chunk* NodeHeap::try_allocate_spare(int own, std::int64_t doubles) {
+  Chunk* c = wanted() ? nullptr : take(own, chunk_bytes(doubles), nullptr);
+  return c ? in_use(c, doubles, own, Use::spare) : nullptr;
+}
+
+void NodeHeap::keep(Chunk* c) {
+  arena(0).spare_in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+  count(c, c->owner, Use::own);
+}
+
+// The ranks that hold spare chunks look at `waiting` whenever they use the store. They may be in a long computation; who holds
+// none any more has nothing to give, and that is the end of waiting.
+Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
+  Arena& node = arena(0);
+  const auto none = [&] { return node.spare_in_use.load(std::memory_order_relaxed) == 0; };
+  if (none()) return nullptr;
+  struct Waiting {
+    explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, std::memory_order_relaxed); }
+    ~Waiting() { number.fetch_sub(1, std::memory_order_relaxed); }
+    std::atomic<std::int32_t>& number;
+  };
+  const Waiting waiting(node.waiting);
+  const auto start = std::chrono::steady_clock::now();
+  constexpr int least_looks = 20000;
+  for (int look = 0; look < least_looks || std::chrono::steady_clock::now() - start < std::chrono::seconds(20); ++look) {
+    const bool last = none();
+    if (Chunk* c = try_allocate(own, doubles, nullptr, shared)) return c;
+    if (last) break;
+    hooks_.pause();
   }
   return nullptr;
 }
@@ -229,6 +267,7 @@ Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std
   do {
     if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
   } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
+  if (Chunk* c = wait_for_spare(own, doubles, shared)) return c;
   throw OutOfMemory(what(), fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}",
                                         bytes_text(doubles * 8), arenas_, arenas_ == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(budget())),
                                         bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(bytes_in_use()),
@@ -240,7 +279,11 @@ void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
   const int index = static_cast<int>(c->arena);
   Arena& a = arena(index);
   a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
-  (c->shared ? arena(0).shared_in_use : arena(c->owner).own_in_use).fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+  Arena& node = arena(0);
+  auto& counted = c->use == static_cast<std::uint32_t>(Use::node)    ? node.shared_in_use
+                  : c->use == static_cast<std::uint32_t>(Use::spare) ? node.spare_in_use
+                                                                     : arena(c->owner).own_in_use;
+  counted.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
   if (index == own && a.lock.try_lock()) {
     push(a, c);
     a.freed_since_merge += c->bytes;

@@ -25,7 +25,7 @@ struct alignas(64) Chunk {
   std::atomic<std::uint32_t> references;
   std::uint32_t free;  // 1 while in a free list of its arena
   std::uint32_t arena;
-  std::uint32_t shared;  // 1: counted as the node's, else as the own of the rank of arena `owner`
+  std::uint32_t use;  // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, or as spare
   std::int32_t owner;
   std::int32_t rank;
   std::uint64_t sequence;
@@ -49,6 +49,8 @@ struct HeapHooks {
 
 class NodeHeap {
  public:
+  enum class Use : std::uint32_t { own = 0, node = 1, spare = 2 };
+
   /// Bytes that a chunk for `doubles` doubles takes.
   static std::uint64_t chunk_bytes(std::int64_t doubles);
 
@@ -63,6 +65,19 @@ class NodeHeap {
   Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false);
   /// The same, after reclaiming if need be; throws WorldError naming `what`, the bytes and the budget instead of returning null.
   Chunk* allocate(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared = false);
+
+  /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted(). Counted
+  /// neither as anybody's own nor as the node's until it is kept. Null when the arena has no room.
+  Chunk* try_allocate_spare(int arena, std::int64_t doubles);
+  /// A spare chunk becomes the owner's own.
+  void keep(Chunk* c);
+  /// Somebody on the node waits for memory that spare chunks hold.
+  bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
+  /// Bytes of a rank's own chunks.
+  std::int64_t own_in_use(int a) const { return arena(a).own_in_use.load(std::memory_order_relaxed); }
+  /// Bytes used in one arena, by whomever.
+  std::int64_t arena_in_use(int a) const { return arena(a).in_use.load(std::memory_order_relaxed); }
+  std::size_t arena_budget() const { return bytes_per_arena_; }
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
@@ -103,7 +118,8 @@ class NodeHeap {
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
     // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
-    alignas(64) std::atomic<std::int64_t> shared_in_use;
+    alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
+    std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
   };
   static int class_of(std::uint64_t bytes);
@@ -114,7 +130,9 @@ class NodeHeap {
   Chunk* take_listed(Arena& a, std::uint64_t bytes);
   Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
   Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
-  void count(Chunk* c, int owner, bool shared);
+  void count(Chunk* c, int owner, Use use);
+  Chunk* in_use(Chunk* c, std::int64_t doubles, int owner, Use use);
+  Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);

@@ -30,6 +30,11 @@ struct HeldBlock {
   Chunk* own = nullptr;        // private copy
   Chunk* sum = nullptr;        // of this rank's put += that are not sent yet
   Place sum_place;             // of the first of them
+  std::uint64_t ahead = 0;     // number of the prefetch whose `value` this is and nobody has asked for yet; 0: none
+  bool prefetched = false;     // `value` came from a prefetch and has not been read yet
+  std::uint64_t got = 0;       // store's clock at the last get
+  std::uint64_t wanted = 0;    // the look-ahead has met it: to be kept up to then if there is room
+  double issued = 0;           // when `fetch` was requested
   std::unique_ptr<PendingRequest> fetch;  // under way into `value`
   int puts_under_way = 0;
   bool orderless = false;      // those puts are all accumulates

@@ -13,7 +13,7 @@ namespace sial {
 /// First byte of each request; the work queue's messages begin with another.
 inline constexpr std::byte store_message{0x42};
 
-enum class RequestKind : std::uint8_t { get = 1, put, accumulate, fill, increment, scale, node_advanced, transfer, drop, list, apply_contributions, announce, memory_peak };
+enum class RequestKind : std::uint8_t { get = 1, put, accumulate, fill, increment, scale, node_advanced, transfer, drop, list, apply_contributions, announce, memory_peak, note_get };
 
 struct RequestHeader {
   std::byte tag = store_message;

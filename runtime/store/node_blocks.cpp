@@ -80,8 +80,9 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
   if (e) {
     const BlockLock lock(*this, *e);
     if (!enter(*e, BlockUse::get, access, outcome)) return outcome;
-    settle_contributions(*e, key);
-    chunk = value(*e);
+    const bool unsettled = access.ahead && e->contributions != 0;
+    if (!access.ahead) settle_contributions(*e, key);
+    if (!unsettled) chunk = value(*e);
     if (chunk) heap_.add_reference(chunk);
   }
   if (!chunk) outcome.status = BlockStatus::absent;

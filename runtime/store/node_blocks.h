@@ -28,6 +28,7 @@ struct Access {
   std::int64_t phase = 0;
   std::uint64_t sequence = 0;
   bool checked = false;  // the phase rule applies
+  bool ahead = false;    // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
 };
 
 struct ListedBlock {

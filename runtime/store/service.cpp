@@ -97,6 +97,12 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
       return {to_bytes(reply), std::as_bytes(std::span(c->data(), static_cast<std::size_t>(c->doubles))),
               [heap = heap_, c, arena = arena_] { heap->drop_reference(c, arena); }};
     }
+    case RequestKind::note_get: {
+      Chunk* c = nullptr;
+      reply.outcome = blocks_.lease(r.key, r.size, r.access, c);
+      if (c) heap_->drop_reference(c, arena_);
+      break;
+    }
     case RequestKind::node_advanced: blocks_.node_advanced(r.key.array, r.key.generation); break;
     case RequestKind::transfer: blocks_.transfer(r.key.array, r.key.generation, r.to_array, r.to_generation, r.move); break;
     case RequestKind::drop: blocks_.drop(r.key.array, r.key.generation); break;

@@ -25,6 +25,15 @@ struct StoreOptions {
   bool deterministic = false;  // accumulates applied in (rank, sequence) order at the barrier
 };
 
+/// What became of the wish to have a block ahead of its get.
+enum class Prefetch {
+  started,  // asked for
+  held,     // this rank has it, or has asked for it already, or a put of its own makes it no use
+  here,     // lies on this node: nothing to gain
+  full,     // no memory to spare, or enough under way: try again later
+  too_big,  // there will never be room for it
+};
+
 /// A remote array of the running program. `id` is its row in the module; identity across ranks is (program, id).
 struct RemoteArrayInfo { std::int32_t id = 0; std::string name; };
 
@@ -37,16 +46,20 @@ struct StoreStats {
   // What plans saved: put += added up here before one message went out, gets answered by a copy of an earlier phase, puts that
   // share a block instead of copying it; messages and bytes that did not travel.
   std::int64_t combined_accumulates = 0, kept_copies = 0, shared_puts = 0, bytes_elided = 0;
+  // Each prefetch is in the end useful (there when first used), late (the use had to wait for it) or useless (dropped unused).
+  std::int64_t prefetches = 0, prefetches_useful = 0, prefetches_late = 0, prefetches_useless = 0;
+  std::int64_t prefetch_bytes = 0, prefetch_bytes_useless = 0;
 };
 
 /// Per statement and array, for the report.
+/// `prefetched`: accesses that were the first use of a prefetched block; `late`: those of them that had to wait for it.
 /// `bytes` were used, `moved` were copied, sent or received for the statement, `in_place` were leased without a copy.
 struct AccessStats {
   Place place;
   std::int32_t array = 0;
   std::int64_t accesses = 0, blocked = 0;
   double wait_seconds = 0, first_wait_seconds = 0;
-  std::int64_t bytes = 0, moved = 0, in_place = 0;
+  std::int64_t bytes = 0, moved = 0, in_place = 0, prefetched = 0, late = 0;
 };
 
 class BlockStore {
@@ -70,6 +83,15 @@ class BlockStore {
   /// This rank's private writable copy (never put, dropped at the barrier). `keep`: starts with the fetched value, which
   /// must be held; otherwise starts undefined and counts as held from now on.
   virtual double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) = 0;
+
+  // --- look-ahead. A hint: never waits, changes no result, does not count for the phase rule, and an answer that says there is
+  // no such block is forgotten. A get that comes while the block is under way or waiting takes it over. Prefetched blocks live in
+  // memory that nobody else needs: they are dropped when somebody does, when the rank puts to the block, and at the barrier.
+  virtual Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
+  /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
+  virtual void set_live_set_known(bool known) = 0;
+  /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0: unknown.
+  virtual double fetch_seconds(std::int64_t bytes) const = 0;
 
   // --- puts. Complete (visible to others) at the latest at the barrier.
   virtual void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;

@@ -84,6 +84,7 @@ void StoreImpl::erase(std::int32_t id, Place) {
     if (h.sum) send_sum(h);
     let_go(h);
   }
+  complete_abandoned();
   outbox_->complete(id);
   Array& a = array(id);
   a.keep_copies = false;

@@ -73,6 +73,7 @@ void StoreImpl::check_finite(std::int32_t id, const BlockIndex& block, std::int6
 
 void StoreImpl::drop_value(HeldBlock& h) {
   if (!h.value) return;
+  if (h.prefetched) count_unused(h);
   if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
   heap_->drop_reference(h.value, config_.arena);
   h.value = nullptr;
@@ -84,10 +85,13 @@ void StoreImpl::drop_value(HeldBlock& h) {
 void StoreImpl::take_copy(HeldBlock& h, std::int64_t size) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
   const auto fits = [&] {
-    return copied_bytes_ + bytes <= options_.copy_budget &&
+    return copied_bytes_ + ahead_bytes_ + bytes <= options_.copy_budget &&
            static_cast<std::uint64_t>(heap_->bytes_in_use()) + bytes <= heap_->budget() - heap_->budget() / 4;
   };
+  if (!fits()) evict_copies(std::max(options_.copies_kept, live_span_), 256, fits);
+  if (!fits()) drop_ahead(fits);
   if (!fits()) evict_copies(options_.copies_kept, 256, fits);
+  largest_copy_ = std::max(largest_copy_, NodeHeap::chunk_bytes(size));
   h.value = new_chunk(h.array, h.block, size);
   h.copied = true;
   copied_bytes_ += bytes;
@@ -105,7 +109,8 @@ bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std:
       continue;
     }
     // A stale one shows the value from before this rank's put, which cannot be fetched any more.
-    if (h.fetch || h.stale || h.touched + keep > clock_) {
+    const bool wanted_soon = keep > operands_in_use && h.wanted > clock_;
+    if (h.fetch || h.stale || h.touched + keep > clock_ || wanted_soon) {
       copies_.push_back(&h);
       continue;
     }
@@ -119,6 +124,12 @@ bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std:
 }
 
 void StoreImpl::let_go(HeldBlock& h) {
+  if (h.ahead) {
+    if (h.fetch) h.fetch->wait();
+    leave_ahead(h);
+    h.fetch.reset();
+    h.prefetched = true;
+  }
   if (h.fetch) {
     h.fetch->wait();
     h.fetch.reset();
@@ -133,7 +144,8 @@ void StoreImpl::let_go(HeldBlock& h) {
 void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
   ++stats_.gets;
   HeldBlock& h = held_.find_or_create(id, block);
-  h.touched = ++clock_;
+  h.touched = h.got = ++clock_;
+  note_own_blocks();
   if ((h.fetched || h.own) && (!h.stale || planted(Plant::store_get_after_own_put))) {
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
@@ -147,7 +159,7 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
     stats_.bytes_elided += size * 8;
     return;
   }
-  let_go(h);
+  if (!h.ahead) let_go(h);
   start_fetch(h, size, place);
 }
 
@@ -176,14 +188,24 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
     access_log_.at(place, h.array).moved += size * 8;
     return;
   }
+  if (h.ahead) {
+    adopt(h, size);
+    return;
+  }
+  take_copy(h, size);
+  request_block(h, node, size, access(place), Priority::demand);
+}
+
+/// Into `value`.
+void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority) {
   RequestHeader request;
   request.kind = RequestKind::get;
   request.key = key(h.array, h.block);
   request.size = size;
-  request.access = access(place);
-  take_copy(h, size);
+  request.access = access;
+  h.issued = transport_.now();
   h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {},
-                               std::as_writable_bytes(std::span(h.value->data(), static_cast<std::size_t>(size))), Priority::demand);
+                               std::as_writable_bytes(std::span(h.value->data(), static_cast<std::size_t>(size))), priority);
   ++stats_.messages_sent;
 }
 
@@ -193,15 +215,18 @@ void StoreImpl::fetch_again(HeldBlock& h, std::int64_t size) {
   start_fetch(h, size, h.get_place);
 }
 
+/// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
 void StoreImpl::finish_fetch(HeldBlock& h) {
-  h.fetch->wait();
+  wait_for(h);
   h.outcome = read_reply(h.fetch->reply_header()).outcome;
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   access_log_.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
   h.fetch.reset();
   if (h.outcome.status == BlockStatus::ok) return;
   const std::int64_t size = h.value->doubles;
+  const bool ask_again = h.prefetched;
   drop_value(h);
+  if (ask_again) return start_fetch(h, size, h.get_place);
   if (h.outcome.status == BlockStatus::phase_conflict) report(h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
 }
 
@@ -213,25 +238,38 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
                     fmt::format("get {} before using it (request, for served arrays); a barrier drops all fetched blocks", what), at(place));
   }
   h->touched = ++clock_;
+  note_own_blocks();
   if (h->evicted && !h->own) fetch_again(*h, size);
-  AccessStats& row = access_log_.at(place, id);
-  const bool first = row.accesses++ == 0;
-  row.bytes += size * 8;
+  const bool first = access_log_.at(place, id).accesses == 0;
   ++stats_.accesses;
-  if (h->fetch) {
-    if (!h->fetch->test()) {
-      ++stats_.blocked_accesses;
-      ++row.blocked;
-      const double start = transport_.now();
-      h->fetch->wait();
-      const double waited = transport_.now() - start;
-      stats_.fetch_wait_seconds += waited;
-      row.wait_seconds += waited;
-      if (first) row.first_wait_seconds = waited;
-      if (trace_) trace_->add(TraceKind::fetch_wait, place, start, start + waited);
+  bool blocked = false;
+  double start = 0;
+  while (h->fetch) {
+    if (!blocked && !h->fetch->test()) {
+      blocked = true;
+      start = transport_.now();
     }
     finish_fetch(*h);
   }
+  AccessStats& row = access_log_.at(place, id);
+  ++row.accesses;
+  row.bytes += size * 8;
+  if (blocked) {
+    const double waited = transport_.now() - start;
+    if (trace_) trace_->add(TraceKind::fetch_wait, place, start, start + waited);
+    ++stats_.blocked_accesses;
+    ++row.blocked;
+    stats_.fetch_wait_seconds += waited;
+    row.wait_seconds += waited;
+    if (first) row.first_wait_seconds = waited;
+  }
+  if (h->prefetched && h->value) {
+    h->prefetched = false;
+    ++row.prefetched;
+    row.late += blocked ? 1 : 0;
+    ++(blocked ? stats_.prefetches_late : stats_.prefetches_useful);
+  }
+  if (h->got > 0) live_span_ = std::max(live_span_, clock_ - h->got);
   const Chunk* c = h->own ? h->own : h->value;
   if (!c) report(h->outcome, RequestKind::get, id, block, size, h->get_place);
   if (c->doubles != size) report({BlockStatus::wrong_size, c->doubles, {}}, RequestKind::get, id, block, size, h->get_place);
@@ -248,6 +286,7 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
   HeldBlock& h = held_.find_or_create(id, block);
   if (h.own && h.own->doubles == size) return h.own->data();
   SIAL_CHECK(!h.own, "block {} with {} and {} elements", block_name(name(id), block), h.own->doubles, size);
+  if (h.ahead) abandon(h);
   if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
   h.own = new_chunk(id, block, size);
   if (keep) {
@@ -262,13 +301,15 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
 
 HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, std::int64_t size) {
   HeldBlock* h = held_.find(id, block);
+  note_own_blocks();
   if (!h) return nullptr;
+  if (h->ahead && !h->fetched) abandon(*h);
   if (h->kept) {
     drop_value(*h);
     h->kept = false;
   }
   if (h->evicted && !h->own) fetch_again(*h, size);
-  if (h->fetch) finish_fetch(*h);  // its value is the one from before this put
+  while (h->fetch) finish_fetch(*h);  // its value is the one from before this put
   h->stale = true;
   return h;
 }

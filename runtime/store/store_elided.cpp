@@ -126,13 +126,15 @@ void StoreImpl::keep_or_let_go() {
     return;
   }
   send_sums();
+  end_look_ahead();
   for (HeldBlock& h : held_.all()) {
-    if (array(h.array).keep_copies && h.fetch) finish_fetch(h);
+    while (array(h.array).keep_copies && h.fetch) finish_fetch(h);
     const bool keep = array(h.array).keep_copies && h.value && h.copied && !h.stale && (h.fetched || h.kept);
     if (!keep) let_go(h);
     if (h.own) heap_->drop_reference(h.own, config_.arena);
     h.own = nullptr;
     h.fetched = h.evicted = false;
+    h.got = 0;
     h.kept = keep;
   }
   outbox_->complete_all();

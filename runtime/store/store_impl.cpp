@@ -35,8 +35,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
                         [this](std::uint64_t bytes) {
                           // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
                           if (std::this_thread::get_id() != rank_thread_) return false;
-                          const std::uint64_t before = copied_bytes_;
-                          return evict_copies(operands_in_use, copies_.size(), [&] { return before - copied_bytes_ >= bytes; }) || reclaim_sums(bytes);
+                          return reclaim(bytes);
                         }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
@@ -115,6 +114,7 @@ void StoreImpl::begin_program(std::int32_t program, std::vector<RemoteArrayInfo>
 
 void StoreImpl::release_everything() {
   send_sums();
+  end_look_ahead();
   for (HeldBlock& h : held_.all()) let_go(h);
   outbox_->complete_all();
   held_.clear();

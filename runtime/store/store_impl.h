@@ -1,8 +1,10 @@
 #pragma once
 // The store of one rank: what it holds, its messages under way and its view of arrays and labels, over the node's shared
 // heap and directory. Blocks whose home is this node are worked on directly; others through messages. store_impl.cpp has
-// construction and collectives, store_data.cpp gets and puts, store_arrays.cpp whole arrays, labels and bulk access.
+// construction and collectives, store_data.cpp gets and puts, store_prefetch.cpp look-ahead,
+// store_arrays.cpp whole arrays, labels and bulk access.
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -32,6 +34,9 @@ class StoreImpl final : public BlockStore {
   const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   bool held(std::int32_t array, const BlockIndex& block) const override;
   double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
+  Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
+  void set_live_set_known(bool known) override { live_set_known_ = known; }
+  double fetch_seconds(std::int64_t bytes) const override;
   void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
@@ -93,7 +98,9 @@ class StoreImpl final : public BlockStore {
 
   // --- data (store_data.cpp)
   void start_fetch(HeldBlock& h, std::int64_t size, Place place);
+  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority);
   void finish_fetch(HeldBlock& h);
+  void wait_for(HeldBlock& h);
   void fetch_again(HeldBlock& h, std::int64_t size);
   void let_go(HeldBlock& h);
   void drop_value(HeldBlock& h);
@@ -121,6 +128,33 @@ class StoreImpl final : public BlockStore {
   bool reclaim_sums(std::uint64_t bytes);
   /// After the barrier's end of the phase: what outlives it, within bounds.
   void keep_or_let_go();
+  // --- look-ahead (store_prefetch.cpp)
+  struct Ahead { HeldBlock* block = nullptr; std::uint64_t number = 0; };
+  struct Abandoned { std::unique_ptr<PendingRequest> request; Chunk* buffer = nullptr; };
+  bool spare_room(std::uint64_t bytes);
+  bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }
+  /// The prefetched value, or what is on its way, is now that of the get.
+  void adopt(HeldBlock& h, std::int64_t size);
+  /// The prefetch has landed; its answer may be that there is no such block.
+  void land(HeldBlock& h);
+  void land_some();
+  void abandon(HeldBlock& h);
+  void count_unused(HeldBlock& h);
+  void leave_ahead(HeldBlock& h);
+  void drop_unused(HeldBlock& h);
+  /// Drops prefetched blocks that nobody asked for, the one to be used last first, until `enough`.
+  void drop_ahead(const std::function<bool()>& enough);
+  void give_way();
+  void complete_abandoned();
+  void end_look_ahead();
+  void time_fetch(const HeldBlock& h);
+  void note_own_blocks() {
+    own_blocks_high_ = std::max(own_blocks_high_, own_blocks());
+    if (heap_->wanted()) give_way();
+  }
+  std::int64_t own_blocks() const { return heap_->own_in_use(config_.arena) - static_cast<std::int64_t>(copied_bytes_); }
+  bool reclaim(std::uint64_t bytes);
+  void note_get(HeldBlock& h, std::int64_t size);
 
   // --- whole arrays and labels (store_arrays.cpp)
   void control(int node, RequestHeader request);
@@ -169,6 +203,12 @@ class StoreImpl final : public BlockStore {
   std::deque<HeldBlock*> sums_;            // with a sum to be sent, by age
   std::uint64_t sum_bytes_ = 0, sum_budget_ = 0;
   bool reclaiming_sums_ = false;
+  std::deque<Ahead> ahead_;                // prefetches, in the order of the gets to come; some no longer
+  std::vector<Abandoned> abandoned_;       // no longer wanted, and still under way
+  std::uint64_t ahead_number_ = 0, ahead_bytes_ = 0, in_flight_bytes_ = 0, largest_copy_ = 0, live_span_ = 0;
+  std::int64_t own_blocks_high_ = 0;       // of this phase, without copies of fetched blocks
+  bool live_set_known_ = false, no_prefetch_ = false;  // the latter until the barrier: memory is scarce
+  struct FetchTimes { double n = 0, x = 0, y = 0, xx = 0, xy = 0; } fetch_times_;  // bytes and seconds, older ones fading
   std::thread::id rank_thread_ = std::this_thread::get_id();
   LabelTable labels_;
   std::map<std::int32_t, std::string> marked_;  // array -> label, for the end of the program

@@ -208,6 +208,11 @@ class History {
   void do_step(const BlockName& name, const Step& step) {
     const BlockIndex index = index_of(name.array, name.b);
     const std::int64_t n = size(name);
+    if (mine_() % 2 == 0) {  // what a rank looks ahead for is never seen
+      const int a = static_cast<int>(mine_() % n_arrays), b = static_cast<int>(mine_() % n_blocks);
+      job_.store->prefetch(a, index_of(a, b), block_sizes[a]);
+      if (mine_() % 8 == 0) job_.store->set_live_set_known(true);
+    }
     View& view = views_[name];
     // This rank's own changes of the phase; others' show only in blocks that are not read in it.
     const auto now = [&]() -> std::optional<double> {

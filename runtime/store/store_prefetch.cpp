@@ -1,0 +1,245 @@
+// Look-ahead: blocks asked for before their get. What is prefetched is nobody's until a get adopts it: it lies in spare memory,
+// counts for no rule, and goes first when memory is short. The memory rule: the copies of fetched blocks that an iteration has
+// in use at once (seen in the distance from get to last read) and the rank's own blocks at their largest come first; copies that
+// are only kept in case they are read again give way to prefetches; the quarter of the node's memory that copies leave to
+// puts is left by prefetches too; and what is under way, which cannot be given back at once, is an eighth of the copies' budget.
+// So no demand finds memory taken by a prefetch that it needs itself; if it does all the same (another rank of the node has
+// grown), the prefetches of all ranks of the node are given up, and none are made until the barrier.
+
+#include <algorithm>
+
+#include "runtime/store/store_impl.h"
+
+namespace sial {
+
+Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+  /// Copies that the look-ahead has met are wanted soon: they are kept as if they were read so many uses from now.
+  constexpr std::uint64_t soon = 256;
+  const int node = home(array(id).placement, block);
+  if (node == transport_.node()) return Prefetch::here;
+  HeldBlock* h = held_.find(id, block);
+  if (h) {
+    if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
+    if (h->kept || (h->fetched && !h->evicted)) {
+      h->wanted = clock_ + soon;
+      return Prefetch::held;
+    }
+  }
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
+  if (bytes > options_.copy_budget / 4) return Prefetch::too_big;
+  if (heap_->wanted()) give_way();
+  if (no_prefetch_ || !spare_room(bytes)) return Prefetch::full;
+  Chunk* chunk = heap_->try_allocate_spare(config_.arena, size);
+  if (!chunk) return Prefetch::full;
+  if (!h) h = &held_.find_or_create(id, block);
+  h->value = chunk;
+  h->ahead = ++ahead_number_;
+  ahead_.push_back({h, h->ahead});
+  ahead_bytes_ += bytes;
+  in_flight_bytes_ += bytes;
+  ++stats_.prefetches;
+  stats_.prefetch_bytes += size * 8;
+  Access unseen = access({});
+  unseen.checked = false;
+  unseen.ahead = true;
+  request_block(*h, node, size, unseen, Priority::prefetch);
+  return Prefetch::started;
+}
+
+bool StoreImpl::spare_room(std::uint64_t bytes) {
+  const std::uint64_t budget = options_.copy_budget;
+  const auto too_much_under_way = [&] { return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > budget / 8; };
+  if (too_much_under_way()) land_some();
+  if (too_much_under_way() || ahead_bytes_ + bytes > budget / 2) return false;
+  if (!live_set_known_ && 4 * (ahead_bytes_ + bytes) > budget - std::min(budget, copied_bytes_)) return false;
+  const std::uint64_t live = std::min(live_span_ * largest_copy_, budget / 2);
+  const std::int64_t reserve = std::max<std::int64_t>(0, own_blocks_high_ - own_blocks()) + static_cast<std::int64_t>(bytes);
+  const auto fits = [&] {
+    return std::max(copied_bytes_, live) + ahead_bytes_ + bytes <= budget &&
+           heap_->bytes_in_use() + reserve <= static_cast<std::int64_t>(heap_->budget() - heap_->budget() / 4) &&
+           heap_->arena_in_use(config_.arena) + reserve <= static_cast<std::int64_t>(heap_->arena_budget() - heap_->arena_budget() / 4);
+  };
+  if (!fits() && live_set_known_) evict_copies(std::max(operands_in_use + 1, live_span_), 64, fits);
+  return fits();
+}
+
+void StoreImpl::leave_ahead(HeldBlock& h) {
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
+  ahead_bytes_ -= bytes;
+  if (h.fetch) in_flight_bytes_ -= bytes;
+  h.ahead = 0;
+}
+
+void StoreImpl::count_unused(HeldBlock& h) {
+  ++stats_.prefetches_useless;
+  stats_.prefetch_bytes_useless += h.value->doubles * 8;
+  h.prefetched = false;
+}
+
+void StoreImpl::adopt(HeldBlock& h, std::int64_t size) {
+  const std::uint64_t number = h.ahead;
+  leave_ahead(h);
+  // Gets come in the order in which they were foreseen: what should have been asked for before this one will not be.
+  for (; !ahead_.empty() && ahead_.front().number <= number; ahead_.pop_front())
+    if (is_ahead(ahead_.front())) abandon(*ahead_.front().block);
+  heap_->keep(h.value);
+  h.copied = true;
+  h.prefetched = true;
+  h.evicted = false;
+  h.outcome = {};
+  copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  largest_copy_ = std::max(largest_copy_, NodeHeap::chunk_bytes(h.value->doubles));
+  if (!h.listed) copies_.push_back(&h);
+  h.listed = true;
+  if (h.fetch) h.fetch->raise();
+  else access_log_.at(h.get_place, h.array).moved += h.value->doubles * 8;
+  if (options_.check) note_get(h, size);
+}
+
+/// The phase rule knows gets only.
+void StoreImpl::note_get(HeldBlock& h, std::int64_t size) {
+  RequestHeader request;
+  request.kind = RequestKind::note_get;
+  request.key = key(h.array, h.block);
+  request.size = size;
+  request.access = access(h.get_place);
+  const auto pending = transport_.request(server_of(home(array(h.array).placement, h.block), h.block), to_bytes(request), {}, {}, Priority::demand);
+  ++stats_.messages_sent;
+  pending->wait();
+  const Outcome outcome = read_reply(pending->reply_header()).outcome;
+  if (outcome.status == BlockStatus::phase_conflict) report(outcome, RequestKind::get, h.array, h.block, size, h.get_place);
+}
+
+void StoreImpl::drop_unused(HeldBlock& h) {
+  leave_ahead(h);
+  h.prefetched = true;
+  drop_value(h);
+}
+
+void StoreImpl::abandon(HeldBlock& h) {
+  if (!h.fetch) return drop_unused(h);
+  abandoned_.push_back({std::move(h.fetch), h.value});
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
+  ahead_bytes_ -= bytes;  // still under way
+  h.ahead = 0;
+  count_unused(h);
+  h.value = nullptr;
+}
+
+void StoreImpl::land(HeldBlock& h) {
+  const Outcome outcome = read_reply(h.fetch->reply_header()).outcome;
+  stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  in_flight_bytes_ -= NodeHeap::chunk_bytes(h.value->doubles);
+  h.fetch.reset();
+  if (outcome.status != BlockStatus::ok) drop_unused(h);
+}
+
+/// Looks at what was asked for first, up to the first that is still under way.
+void StoreImpl::land_some() {
+  std::erase_if(abandoned_, [&](Abandoned& a) {
+    if (!a.request->test()) return false;
+    in_flight_bytes_ -= NodeHeap::chunk_bytes(a.buffer->doubles);
+    heap_->drop_reference(a.buffer, config_.arena);
+    return true;
+  });
+  for (const Ahead& a : ahead_) {
+    if (!is_ahead(a) || !a.block->fetch) continue;
+    if (!a.block->fetch->test()) return;
+    land(*a.block);
+  }
+}
+
+void StoreImpl::drop_ahead(const std::function<bool()>& enough) {
+  for (std::size_t i = ahead_.size(); i-- > 0 && !enough();)
+    if (is_ahead(ahead_[i]) && !ahead_[i].block->fetch) drop_unused(*ahead_[i].block);
+  while (!ahead_.empty() && !is_ahead(ahead_.back())) ahead_.pop_back();
+}
+
+void StoreImpl::give_way() {
+  no_prefetch_ = true;
+  if (ahead_bytes_ + in_flight_bytes_ == 0) return;
+  land_some();
+  drop_ahead([] { return false; });
+}
+
+/// For the heap, which has no memory left for this rank.
+bool StoreImpl::reclaim(std::uint64_t bytes) {
+  const std::uint64_t before = copied_bytes_ + ahead_bytes_;
+  const auto enough = [&] { return before - copied_bytes_ - ahead_bytes_ >= bytes; };
+  drop_ahead(enough);
+  if (!enough()) evict_copies(operands_in_use, copies_.size(), enough);
+  if (before > copied_bytes_ + ahead_bytes_) return true;
+  if (reclaim_sums(bytes)) return true;
+  // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
+  no_prefetch_ = no_prefetch_ || ahead_bytes_ + in_flight_bytes_ > 0;
+  if (!abandoned_.empty()) {
+    complete_abandoned();
+    return true;
+  }
+  for (const Ahead& a : ahead_) {
+    if (!is_ahead(a)) continue;
+    a.block->fetch->wait();
+    land(*a.block);
+    if (a.block->ahead) drop_unused(*a.block);
+    return true;
+  }
+  return false;
+}
+
+/// At the end of a phase: nothing foreseen in it is of use in the next one.
+void StoreImpl::end_look_ahead() {
+  for (const Ahead& a : ahead_)
+    if (is_ahead(a)) abandon(*a.block);
+  complete_abandoned();
+  ahead_.clear();
+  live_span_ = 0;
+  own_blocks_high_ = 0;
+  live_set_known_ = no_prefetch_ = false;
+}
+
+void StoreImpl::complete_abandoned() {
+  for (Abandoned& a : abandoned_) {
+    a.request->wait();
+    in_flight_bytes_ -= NodeHeap::chunk_bytes(a.buffer->doubles);
+    heap_->drop_reference(a.buffer, config_.arena);
+  }
+  abandoned_.clear();
+}
+
+/// Who waits for a block may hold memory that its owner waits for.
+void StoreImpl::wait_for(HeldBlock& h) {
+  if (h.fetch->test()) return;
+  while (ahead_bytes_ > 0 && 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget() && !h.fetch->test()) {
+    if (heap_->wanted()) give_way();
+    transport_.pause();
+  }
+  h.fetch->wait();
+  time_fetch(h);
+}
+
+void StoreImpl::time_fetch(const HeldBlock& h) {
+  constexpr double fade = 0.95;
+  const auto bytes = static_cast<double>(h.value->doubles) * 8;
+  const double seconds = transport_.now() - h.issued;
+  FetchTimes& t = fetch_times_;
+  for (double* sum : {&t.n, &t.x, &t.y, &t.xx, &t.xy}) *sum *= fade;
+  t.n += 1;
+  t.x += bytes;
+  t.y += seconds;
+  t.xx += bytes * bytes;
+  t.xy += bytes * seconds;
+}
+
+double StoreImpl::fetch_seconds(std::int64_t bytes) const {
+  const auto x = static_cast<double>(bytes);
+  if (const auto link = transport_.link_speed()) return 2 * link->latency + (link->bandwidth > 0 ? x / link->bandwidth : 0);
+  const FetchTimes& t = fetch_times_;
+  if (t.n == 0) return 0;
+  // A line through what was measured; where all blocks have about one size only their mean is known.
+  const double mean_x = t.x / t.n, mean_y = t.y / t.n, spread = t.xx / t.n - mean_x * mean_x;
+  if (spread < 1e-2 * mean_x * mean_x) return mean_y;
+  const double slope = std::max(0.0, (t.xy / t.n - mean_x * mean_y) / spread);
+  return std::max(0.0, mean_y + slope * (x - mean_x));
+}
+
+}  // namespace sial

@@ -1,0 +1,176 @@
+// Look-ahead in the laboratory, where time is exact and memory can be made scarce: what waits for what, what gives way to what.
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+#include "runtime/transport/simulated.h"
+#include "suite.h"
+
+using namespace sial;
+
+namespace {
+
+BlockIndex at(int i) { return {1, {i}}; }
+constexpr std::int64_t elements = 10000;  // 80 kB: 80 us at 1 GB/s
+
+SimulationOptions two_nodes() {
+  SimulationOptions o;
+  o.ranks = 2;
+  o.ranks_per_node = 1;
+  o.latency = 1e-5;
+  o.bandwidth = 1e9;
+  o.disorder = false;
+  return o;
+}
+
+/// Runs `body` on rank 0 after `n` blocks have been put; it gets those whose home is the other node.
+void on_remote_blocks(SimulationOptions options, StoreOptions store, int n, const std::function<void(suite::Job&, const std::vector<int>&)>& body) {
+  run_simulated(options, [&](Transport& t) {
+    if (t.is_server()) return suite::serve(t, store);
+    suite::Job j(t, store);
+    for (int i = j.rank; i < n; i += j.ranks) j.put(0, at(i), suite::Values(elements, i));
+    j.barrier();
+    if (j.rank == 0) {
+      std::vector<int> remote;
+      for (int i = 0; i < n; ++i) {  // a block of this node is not asked for
+        const auto received = j.store->stats().bytes_received;
+        j.get(0, at(i), elements);
+        j.read(0, at(i), elements);
+        if (j.store->stats().bytes_received > received) remote.push_back(i);
+      }
+      EXPECT(remote.size() > 8);
+      j.store->barrier({0, 1});
+      body(j, remote);
+      j.barrier();
+    } else {
+      j.barrier();
+      j.barrier();
+    }
+    j.store->end_program({0, 10});
+  });
+}
+
+StoreOptions roomy() {
+  StoreOptions o;
+  o.memory_per_rank = 64 << 20;
+  return o;
+}
+
+double wait_for(suite::Job& j, int i) {
+  const double before = j.store->stats().fetch_wait_seconds;
+  EXPECT(j.read(0, at(i), elements) == suite::Values(elements, i));
+  return j.store->stats().fetch_wait_seconds - before;
+}
+
+}  // namespace
+
+TEST_CASE("laboratory: a prefetched block is there when its time has come") {
+  on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>& remote) {
+    for (std::size_t k = 0; k < 4; ++k) EXPECT(j.store->prefetch(0, at(remote[k]), elements) == Prefetch::started);
+    j.transport.charge_compute(1e-2);
+    for (std::size_t k = 0; k < 4; ++k) {
+      j.get(0, at(remote[k]), elements);
+      EXPECT(wait_for(j, remote[k]) == 0);
+    }
+    EXPECT(j.store->stats().prefetches_useful == 4);
+    EXPECT(j.store->access_stats().back().prefetched == 1);
+  });
+}
+
+TEST_CASE("laboratory: a demand goes before prefetches, and a prefetch that becomes one does too") {
+  on_remote_blocks(two_nodes(), roomy(), 60, [](suite::Job& j, const std::vector<int>& remote) {
+    const auto last = remote.size() - 1;
+    for (std::size_t k = 0; k < last; ++k) j.store->prefetch(0, at(remote[k]), elements);
+    j.get(0, at(remote[last]), elements);
+    const double demand = wait_for(j, remote[last]);
+    EXPECT(demand < 3 * 1e-4);  // at most what was being sent already, and its own time: not ten times that
+    const int late = remote[last - 1];
+    j.get(0, at(late), elements);
+    EXPECT(wait_for(j, late) < 3 * 1e-4);
+    EXPECT(j.store->stats().prefetches_late == 1);
+  });
+}
+
+TEST_CASE("laboratory: prefetches take memory that nobody needs, and give it back") {
+  StoreOptions scarce;
+  scarce.memory_per_rank = 40 * elements * 8;
+  on_remote_blocks(two_nodes(), scarce, 24, [](suite::Job& j, const std::vector<int>& remote) {
+    j.store->set_live_set_known(true);
+    std::int64_t started = 0;
+    for (const int i : remote) started += j.store->prefetch(0, at(i), elements) == Prefetch::started ? 1 : 0;
+    EXPECT(started > 0);
+    j.transport.charge_compute(1e-2);
+    // All memory there is, asked for by the rank itself: the prefetches must go.
+    std::vector<double*> own;
+    try {
+      while (true) own.push_back(j.store->buffers().allocate(elements));
+    } catch (const WorldError&) {
+    }
+    EXPECT(j.store->stats().prefetches_useless == started);
+    EXPECT(j.store->prefetch(0, at(remote[0]), elements) == Prefetch::full);
+    for (double* p : own) j.store->buffers().deallocate(p, elements);
+    j.get(0, at(remote[0]), elements);
+    EXPECT(wait_for(j, remote[0]) > 0);
+  });
+}
+
+// Another rank of the node needs what the prefetches hold: who holds them gives them up when it comes to the store.
+TEST_CASE("laboratory: prefetches give way to the other ranks of the node") {
+  SimulationOptions o = two_nodes();
+  o.ranks = 4;
+  o.ranks_per_node = 2;
+  StoreOptions scarce;
+  scarce.memory_per_rank = 60 * elements * 8;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    o.seed = seed;
+    std::int64_t most = 0;
+    for (const bool prefetching : {false, true}) {
+      run_simulated(o, [&](Transport& t) {
+        suite::Job j(t, scarce);
+        for (int i = j.rank; i < 40; i += j.ranks) j.put(0, at(i), suite::Values(elements, i));
+        j.barrier();
+        std::int64_t started = 0;
+        j.store->set_live_set_known(true);
+        if (j.rank == 0 && prefetching)
+          for (int i = 0; i < 40; ++i) started += j.store->prefetch(0, at(i), elements) == Prefetch::started ? 1 : 0;
+        if (prefetching && j.rank == 0) EXPECT(started > 0);
+        j.meet();
+        if (j.rank == 0)
+          for (int k = 0; k < 2000; ++k) {
+            j.get(0, at(0), elements);
+            j.read(0, at(0), elements);
+            t.charge_compute(1e-4);
+          }
+        std::vector<double*> own;
+        if (j.rank == 1) {
+          t.charge_compute(1e-3);
+          try {
+            while (prefetching ? static_cast<std::int64_t>(own.size()) < most : true) own.push_back(j.store->buffers().allocate(elements));
+          } catch (const WorldError&) {
+            EXPECT(!prefetching);
+          }
+          if (!prefetching) most = static_cast<std::int64_t>(own.size());
+        }
+        for (double* p : own) j.store->buffers().deallocate(p, elements);
+        j.barrier();
+        j.store->end_program({0, 10});
+      });
+    }
+    EXPECT(most > 20);
+  }
+}
+
+TEST_CASE("laboratory: a block that cannot have room ahead is not asked for") {
+  StoreOptions small;
+  small.memory_per_rank = 40 * elements * 8;
+  small.copy_budget = 3 * elements * 8;
+  on_remote_blocks(two_nodes(), small, 24, [](suite::Job& j, const std::vector<int>& remote) {
+    EXPECT(j.store->prefetch(0, at(remote[0]), elements) == Prefetch::too_big);
+    EXPECT(j.store->stats().prefetches == 0);
+  });
+}
+
+TEST_CASE("laboratory: what a fetch takes is known from the network's settings") {
+  on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>&) {
+    EXPECT(j.store->fetch_seconds(80000) == Approx(1e-4));
+  });
+}
