@@ -234,6 +234,12 @@ Stats JobRunner::own_stats() const {
   stats[Counter::kept_copies] = count(s.kept_copies, z.kept_copies);
   stats[Counter::shared_puts] = count(s.shared_puts, z.shared_puts);
   stats[Counter::bytes_elided] = count(s.bytes_elided, z.bytes_elided);
+  stats[Counter::prefetches] = count(s.prefetches, z.prefetches);
+  stats[Counter::prefetches_useful] = count(s.prefetches_useful, z.prefetches_useful);
+  stats[Counter::prefetches_late] = count(s.prefetches_late, z.prefetches_late);
+  stats[Counter::prefetches_useless] = count(s.prefetches_useless, z.prefetches_useless);
+  stats[Counter::prefetch_bytes] = count(s.prefetch_bytes, z.prefetch_bytes);
+  stats[Counter::prefetch_bytes_useless] = count(s.prefetch_bytes_useless, z.prefetch_bytes_useless);
   stats[Counter::buffer_requests] = static_cast<double>(buffers.requests);
   stats[Counter::buffer_cache_hits] = static_cast<double>(buffers.cache_hits);
   stats[Counter::buffer_bytes_high_water] = static_cast<double>(buffers.bytes_high_water);
@@ -244,7 +250,7 @@ Stats JobRunner::own_stats() const {
     if (a.place.pc < 0 || static_cast<std::size_t>(a.place.pc) >= m.places.size()) continue;
     const SourcePlace& place = m.places[a.place.pc];
     stats.accesses.push_back({m.program, m.files.at(place.file), m.arrays.at(a.array).name, place.line, a.accesses, a.blocked, a.bytes, a.moved,
-                              a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds});
+                              a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds, a.prefetched, a.late});
   }
   add_earlier(stats, earlier_);
   return stats;

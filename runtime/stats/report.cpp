@@ -69,7 +69,8 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
     j["remote_accesses"].push_back({{"program", a.program}, {"file", a.file}, {"line", a.line}, {"array", a.array},
                                     {"accesses", a.accesses}, {"blocked", a.blocked}, {"bytes", a.bytes},
                                     {"bytes_moved", a.moved}, {"bytes_in_place", a.in_place}, {"wait_seconds", a.wait_seconds},
-                                    {"first_wait_seconds", a.firsts > 0 ? a.first_wait_seconds / static_cast<double>(a.firsts) : 0.0}});
+                                    {"first_wait_seconds", a.mean_first_wait_seconds()},
+                                    {"mean_wait_seconds", a.mean_wait_seconds()}, {"prefetched", a.prefetched}, {"late", a.late}});
   std::ofstream out(path);
   out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   out.close();
@@ -91,8 +92,11 @@ void print_stats(const JobStats& stats, std::ostream& out) {
     for (Counter c : breakdown) out << fmt::format(" {:>15.3f}", stats.per_rank[r][c]);
     out << '\n';
   }
-  out << fmt::format("  remote blocks: {} uses, {} had to wait, hit ratio {:.4f}\n", static_cast<std::int64_t>(stats.total[Counter::accesses]),
-                     static_cast<std::int64_t>(stats.total[Counter::blocked_accesses]), stats.hit_ratio());
+  const auto count = [&](Counter c) { return static_cast<std::int64_t>(stats.total[c]); };
+  out << fmt::format("  remote blocks: {} uses, {} had to wait, hit ratio {:.4f}\n", count(Counter::accesses), count(Counter::blocked_accesses), stats.hit_ratio());
+  if (count(Counter::prefetches) > 0)
+    out << fmt::format("  look-ahead: {} prefetches, {} useful, {} late, {} useless\n", count(Counter::prefetches), count(Counter::prefetches_useful),
+                       count(Counter::prefetches_late), count(Counter::prefetches_useless));
   for (const CounterRow& row : counter_rows()) {
     const double v = stats.total.value[&row - counter_rows().data()];
     if (std::string_view(row.unit) != "s" && v != 0) out << fmt::format("  {:<24} {:>16.0f} {}\n", row.name, v, row.unit);
@@ -105,9 +109,10 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   std::vector<AccessCost> waits = stats.total.accesses;
   std::sort(waits.begin(), waits.end(), [](const AccessCost& a, const AccessCost& b) { return a.wait_seconds > b.wait_seconds; });
   if (waits.size() > 15) waits.resize(15);
-  if (!waits.empty()) out << "  remote arrays by waiting time\n       seconds         uses       waited  array\n";
+  if (!waits.empty()) out << "  remote arrays by waiting time\n       seconds    mean wait   first wait         uses       waited   prefetched  array\n";
   for (const AccessCost& a : waits)
-    out << fmt::format("  {:>12.4f} {:>12} {:>12}  {} at {}:{}\n", a.wait_seconds, a.accesses, a.blocked, a.array, a.file, a.line);
+    out << fmt::format("  {:>12.4f} {:>12.3e} {:>12.3e} {:>12} {:>12} {:>12}  {} at {}:{}\n", a.wait_seconds, a.mean_wait_seconds(), a.mean_first_wait_seconds(),
+                       a.accesses, a.blocked, a.prefetched, a.array, a.file, a.line);
 }
 
 }  // namespace sial

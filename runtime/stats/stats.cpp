@@ -90,6 +90,8 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
     p.value(a.firsts);
     p.value(a.wait_seconds);
     p.value(a.first_wait_seconds);
+    p.value(a.prefetched);
+    p.value(a.late);
   }
   return p.take();
 }
@@ -125,6 +127,8 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
     u.value(a.firsts);
     u.value(a.wait_seconds);
     u.value(a.first_wait_seconds);
+    u.value(a.prefetched);
+    u.value(a.late);
     stats.accesses.push_back(std::move(a));
   }
   return stats;
@@ -159,6 +163,8 @@ void add(AccessMap& accesses, const AccessCost& a) {
   row.firsts += a.firsts;
   row.wait_seconds += a.wait_seconds;
   row.first_wait_seconds += a.first_wait_seconds;
+  row.prefetched += a.prefetched;
+  row.late += a.late;
 }
 
 }  // namespace
