@@ -124,6 +124,7 @@ void deleted_arrays_take_their_prefetches_along(Job& j) {
   for (int i = 0; i < n_blocks; ++i) EXPECT(ahead(j, i) != Prefetch::held);
   j.barrier();
   EXPECT(j.everything_freed());
+  j.meet();
   put_all(j, 7);
   j.get(0, at(0), 50);
   EXPECT(j.read(0, at(0), 50) == of(7));
