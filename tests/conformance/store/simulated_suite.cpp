@@ -97,10 +97,11 @@ TEST_CASE("laboratory: a use right after the get waits, a later one does not") {
     t.charge_compute(1.0);
     for (int i = 8; i < 16; ++i) j.store->read(0, {1, {i}}, 10, {0, 501});
     EXPECT(j.store->stats().blocked_accesses == remote);
-    const auto rows = j.store->access_stats();
-    EXPECT(rows.size() == 2);
-    EXPECT(rows[0].place == (Place{0, 500}) && rows[0].accesses == 8 && rows[0].blocked == remote);
-    EXPECT(rows[1].blocked == 0 && rows[1].wait_seconds == 0);
+    for (const AccessStats& row : j.store->access_stats()) {  // those of gets and puts know what was moved only
+      if (row.place == Place{0, 500}) EXPECT(row.accesses == 8 && row.blocked == remote);
+      else if (row.place == Place{0, 501}) EXPECT(row.accesses == 8 && row.blocked == 0 && row.wait_seconds == 0);
+      else EXPECT(row.accesses == 0);
+    }
     const double both = t.sum(static_cast<double>(remote), {CollectiveKind::sum, {0, 9}});
     EXPECT(both == 8);  // each block is remote to one of two nodes
     j.store->end_program({0, 10});
