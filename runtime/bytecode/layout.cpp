@@ -55,12 +55,17 @@ Intent operand_intent(const Instruction& i, int position) {
     case Opcode::deallocate:
     case Opcode::allocate_region:
     case Opcode::deallocate_region:
+    case Opcode::block_alias:
+    case Opcode::put_share:
+    case Opcode::free_block:
+    case Opcode::contract_scaled:
       return Intent::write;
     case Opcode::block_add_scalar:
     case Opcode::block_scale:
     case Opcode::block_accumulate:
     case Opcode::block_scaled_accumulate:
     case Opcode::block_insert:
+    case Opcode::contract_add_scaled:
       return Intent::update;
     case Opcode::block_contract:
       return by_setop(i.d);

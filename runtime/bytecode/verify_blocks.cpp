@@ -81,6 +81,25 @@ class BlockRules {
       case Opcode::int_index:
         c_.require(m_.indices[i.b].kind != IndexKind::sub, "the subindex `{}` has no value", m_.indices[i.b].name);
         break;
+      case Opcode::block_alias:
+        own_memory(i.a);
+        operand(i.b);
+        c_.require(array_of(i.b).kind != ArrayKind::static_, "{} has no memory of its own to share", text(i.b));
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
+        break;
+      case Opcode::put_share:
+        operand(i.a);
+        own_memory(i.b);
+        remote(array_of(i.a));
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
+        break;
+      case Opcode::free_block: case Opcode::keep_block:
+        operand(i.a);
+        c_.require(array_of(i.a).kind == ArrayKind::temp, "`{}` is {}, only temps are freed before the end of their iteration", array_of(i.a).name,
+                   array_kind_text(array_of(i.a).kind));
+        break;
+      case Opcode::expect: operand(i.a); break;
+      case Opcode::contract_scaled: case Opcode::contract_add_scaled: product(i); break;
       case Opcode::print_block: operand(i.a); break;
       case Opcode::print_array: whole(m_.arrays[i.a]); break;
       case Opcode::execute: execute(i); break;
@@ -146,6 +165,13 @@ class BlockRules {
     whole_segments(r);
   }
 
+  // A whole block in a buffer of its own, which can be shared.
+  void own_memory(std::int32_t r) const {
+    operand(r);
+    c_.require(array_of(r).kind == ArrayKind::temp || array_of(r).kind == ArrayKind::local, "{} is {}, only temps and locals share memory", text(r),
+               array_kind_text(array_of(r).kind));
+  }
+
   void distinct(std::int32_t r) const { c_.require(!repeats(labels(r)), "{} has an index twice", text(r)); }
 
   void setop_in(std::int32_t op, std::initializer_list<SetOp> allowed) const {
@@ -182,6 +208,10 @@ class BlockRules {
 
   void contract(const Instruction& i) const {
     setop_in(i.d, {SetOp::assign, SetOp::add, SetOp::subtract});
+    product(i);
+  }
+
+  void product(const Instruction& i) const {
     for (std::int32_t r : {i.a, i.b, i.c}) {
       operand(r);
       distinct(r);

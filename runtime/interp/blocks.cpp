@@ -187,14 +187,35 @@ bool Machine::region_block_view(const RefPlan& ref, const Located& at, MutableVi
   return true;
 }
 
-double* Machine::own_block(const RefPlan& ref, const Located& at, Access access) {
+double* Machine::own_block(const RefPlan& ref, const Located& at, Access access, Use use) {
   BlockMap& map = blocks_[ref.array];
-  if (BlockMap::Entry* found = map.find(at.key)) return found->data;
+  if (BlockMap::Entry* found = map.find(at.key)) return use == Use::read ? found->data : unshared(ref.array, *found, use == Use::modify);
   if (access == Access::existing) fail_absent(ref, at.block);
   double* data = array_buffer(ref.array, at.size);
   map.insert(at.key, data, at.size);
   if (ref.kind == ArrayKind::temp) temps_.push_back({ref.array, at.key});
   return data;
+}
+
+/// The memory of a block that is to be written. Memory that block_alias or put_share gave to others as well stays as it is; the
+/// block gets its own, with its value where that matters.
+double* Machine::unshared(std::int32_t array, BlockMap::Entry& entry, bool keep) {
+  if (env_.store.buffers().sole(entry.data)) return entry.data;
+  if (retired_at_ != at_) drop_retired();
+  double* fresh = array_buffer(array, entry.size);
+  if (keep) {
+    std::copy_n(entry.data, entry.size, fresh);
+    count(copied_, entry.size);
+  }
+  retired_at_ = at_;
+  retired_.push_back(entry);
+  entry.data = fresh;
+  return fresh;
+}
+
+void Machine::drop_retired() noexcept {
+  for (const BlockMap::Entry& e : retired_) release(e.data, e.size);
+  retired_.clear();
 }
 
 void Machine::read_view(std::int32_t ref_id, ConstView& view) {
@@ -205,7 +226,7 @@ void Machine::read_view(std::int32_t ref_id, ConstView& view) {
   switch (ref.kind) {
     case ArrayKind::temp:
     case ArrayKind::local:
-      view_of(ref, at, own_block(ref, at, Access::existing), v);
+      view_of(ref, at, own_block(ref, at, Access::existing, Use::read), v);
       break;
     case ArrayKind::static_: static_view(ref, at, v); break;
     case ArrayKind::contiguous_local:
@@ -229,7 +250,7 @@ void Machine::write_view(std::int32_t ref_id, Access access, MutableView& view) 
     case ArrayKind::local: {
       // A sub-box of a block that does not exist yet: the rest must be defined, so it starts as zeros (language 4.6).
       const bool fresh_box = ref.has_box && access == Access::create && !blocks_[ref.array].find(at.key);
-      double* data = own_block(ref, at, access);
+      double* data = own_block(ref, at, access, access == Access::create && !ref.has_box ? Use::overwrite : Use::modify);
       if (fresh_box) std::fill_n(data, at.size, 0.0);
       view_of(ref, at, data, view);
       return;
@@ -251,9 +272,11 @@ void Machine::write_view(std::int32_t ref_id, Access access, MutableView& view) 
 }
 
 void Machine::free_temps(std::size_t mark) {
+  if (!retired_.empty()) drop_retired();
   while (temps_.size() > mark) {
     const TempEntry t = temps_.back();
     temps_.pop_back();
+    if (t.array < 0) continue;  // freed before
     const BlockMap::Entry e = blocks_[t.array].remove(t.key);
     release(e.data, e.size);
   }

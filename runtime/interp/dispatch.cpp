@@ -44,6 +44,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
 }
 
 Machine::~Machine() {
+  drop_retired();
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
     for (const Region& r : regions_[a]) release(r.data, r.shape.size());
@@ -209,6 +210,10 @@ void Machine::add_stats(Stats& stats) const {
   stats[Counter::block_operations] += static_cast<double>(block_operations_);
   stats[Counter::super_instructions] += static_cast<double>(super_instructions_);
   stats[Counter::flops] += flops_;
+  stats[Counter::block_copies] += static_cast<double>(copied_.blocks);
+  stats[Counter::block_bytes_copied] += static_cast<double>(copied_.bytes);
+  stats[Counter::block_copies_elided] += static_cast<double>(elided_.blocks);
+  stats[Counter::bytes_elided] += static_cast<double>(elided_.bytes);
   stats[Counter::barrier_time] += collective_seconds_;
   for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));
 }

@@ -127,6 +127,7 @@ class Machine {
     std::array<std::int64_t, max_rank> box_offset{}, box_extent{};  // only with has_box
   };
   enum class Access { create, existing };
+  enum class Use { read, overwrite, modify };  // of an own block: looked at, replaced altogether, changed
 
   // --- dispatch.cpp
   void load();
@@ -157,7 +158,9 @@ class Machine {
   void view_of(const RefPlan& ref, const Located& at, double* data, MutableView& view) const;
   void read_view(std::int32_t ref_id, ConstView& view);
   void write_view(std::int32_t ref_id, Access access, MutableView& view);
-  double* own_block(const RefPlan& ref, const Located& at, Access access);
+  double* own_block(const RefPlan& ref, const Located& at, Access access, Use use);
+  double* unshared(std::int32_t array, BlockMap::Entry& entry, bool keep);
+  void drop_retired() noexcept;
   double* static_data(std::int32_t array);
   void static_view(const RefPlan& ref, const Located& at, MutableView& view);
   bool region_block_view(const RefPlan& ref, const Located& at, MutableView& view);
@@ -187,6 +190,7 @@ class Machine {
   void copy_like(std::int32_t target, std::int32_t source, double alpha, double beta, Access access);
   const double* packed(const ConstView& view, double*& scratch, std::int64_t& size);
   void check_same_shape(const MutableView& d, const ConstView& a) const;
+  void contract(const Instruction& in, bool assign, double alpha);
 
   // --- loops.cpp, pardo.cpp
   void leave_loop();
@@ -205,6 +209,7 @@ class Machine {
   // --- ops_comm.cpp
   void barrier_here();
   void count_collective(double begin);
+  void locate_put(const Instruction& in, Located& at, ConstView& source);
   template <class T>
   [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
   void save_marked();
@@ -259,6 +264,15 @@ class Machine {
   double clock_ = 0;                        // when computation was last found to end
   double compute_seconds_ = 0, collective_seconds_ = 0;
   std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;
+  struct Copies { std::int64_t blocks = 0, bytes = 0; };
+  Copies copied_, elided_;
+  void count(Copies& what, std::int64_t elements) {
+    ++what.blocks;
+    what.bytes += elements * 8;
+  }
+  // What a write to shared memory left: an operand of the same statement may still be read from it.
+  std::vector<BlockMap::Entry> retired_;
+  std::int32_t retired_at_ = -1;
   double flops_ = 0;
 };
 

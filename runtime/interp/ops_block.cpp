@@ -127,9 +127,12 @@ void Machine::op_block_scale(const Instruction& in) {
   env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
 }
 
-void Machine::op_block_copy(const Instruction& in) { copy_like(in.a, in.b, 1.0, 0.0, Access::create); }
-void Machine::op_block_slice(const Instruction& in) { copy_like(in.a, in.b, 1.0, 0.0, Access::create); }
-void Machine::op_block_insert(const Instruction& in) { copy_like(in.a, in.b, 1.0, 0.0, Access::create); }
+void Machine::op_block_copy(const Instruction& in) {
+  copy_like(in.a, in.b, 1.0, 0.0, Access::create);
+  count(copied_, view_size(op_.d));
+}
+void Machine::op_block_slice(const Instruction& in) { op_block_copy(in); }
+void Machine::op_block_insert(const Instruction& in) { op_block_copy(in); }
 void Machine::op_block_accumulate(const Instruction& in) { copy_like(in.a, in.b, sign_of(in.c), 1.0, Access::existing); }
 void Machine::op_block_scaled_copy(const Instruction& in) { copy_like(in.a, in.b, scalars_[in.c], 0.0, Access::create); }
 void Machine::op_block_scaled_accumulate(const Instruction& in) {
@@ -170,13 +173,25 @@ void Machine::op_block_sum(const Instruction& in) {
   clock_ = 0;  // more came after what was timed
 }
 
-void Machine::op_block_contract(const Instruction& in) {
+void Machine::contract(const Instruction& in, bool assign, double alpha) {
   op_.has_b = true;
   read_view(in.b, op_.a);
   read_view(in.c, op_.b);
-  const bool assign = static_cast<SetOp>(in.d) == SetOp::assign;
   write_view(in.a, assign ? Access::create : Access::existing, op_.d);
-  run_kernel(sign_of(in.d), assign ? 0.0 : 1.0);
+  run_kernel(alpha, assign ? 0.0 : 1.0);
+}
+
+void Machine::op_block_contract(const Instruction& in) { contract(in, static_cast<SetOp>(in.d) == SetOp::assign, sign_of(in.d)); }
+
+// These come from plans only, and each stands for a product in a block of its own.
+void Machine::op_contract_scaled(const Instruction& in) {
+  contract(in, true, scalars_[in.d]);
+  count(elided_, view_size(op_.d));
+}
+
+void Machine::op_contract_add_scaled(const Instruction& in) {
+  contract(in, false, scalars_[in.d]);
+  count(elided_, view_size(op_.d));
 }
 
 void Machine::op_region_put(const Instruction& in) {

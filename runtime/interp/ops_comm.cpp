@@ -43,13 +43,11 @@ const double* Machine::packed(const ConstView& view, double*& scratch, std::int6
   return scratch;
 }
 
-void Machine::op_put_block(const Instruction& in) {
+/// What a put of a block means now: where to, and from which view.
+void Machine::locate_put(const Instruction& in, Located& at, ConstView& source) {
   const RefPlan& ref = bound_.refs[in.a];
-  ++block_operations_;
-  Located at;
   locate(ref, at);
   if (slice_check_) slice_check_->put(ref.array, at.block);
-  ConstView source;
   read_view(in.b, source);
   // Names correspond in order; what one side has more is simple (extent 1), so the elements correspond in memory order.
   const int common = std::min(at.shape.rank, source.rank);
@@ -58,13 +56,23 @@ void Machine::op_put_block(const Instruction& in) {
                      fmt::join(at.shape.extent.begin(), at.shape.extent.begin() + at.shape.rank, ","),
                      fmt::join(source.extent.begin(), source.extent.begin() + source.rank, ",")),
          "both sides must cover segments of the same extents");
+}
+
+void Machine::op_put_block(const Instruction& in) {
+  const RefPlan& ref = bound_.refs[in.a];
+  ++block_operations_;
+  Located at;
+  ConstView source;
+  locate_put(in, at, source);
   double* scratch = nullptr;
   std::int64_t scratch_size = 0;
   const double* data = packed(source, scratch, scratch_size);
-  if (static_cast<SetOp>(in.c) == SetOp::add)
+  if (static_cast<SetOp>(in.c) == SetOp::add) {
     env_.store.accumulate(ref.array, at.block, at.size, data, place());
-  else
+  } else {
     env_.store.put(ref.array, at.block, at.size, data, place());
+    count(copied_, at.size);
+  }
   if (scratch) release(scratch, scratch_size);
 }
 
@@ -84,6 +92,7 @@ void Machine::op_put_scalar(const Instruction& in) {
 
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
+  drop_retired();
   const bool attention = env_.store.barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);

@@ -140,6 +140,16 @@ void Machine::op_execute(const Instruction& in) {
   std::array<SuperArg, max_rank> args;
   std::array<ArgCopyBack, max_rank> backs;
   std::array<double, max_rank> literals{};
+  // A block passed twice, once to be written, is one memory for the body: it leaves what it shares before either is looked at.
+  for (std::int32_t i = 0; i < in.c; ++i) {
+    const ArgRow& arg = m_->args[in.b + i];
+    if (arg.kind != ArgKind::block || i >= static_cast<std::int32_t>(special.signature.size()) || special.signature[i] == 'r') continue;
+    const RefPlan& ref = bound_.refs[arg.id];
+    if (ref.kind != ArrayKind::temp && ref.kind != ArrayKind::local) continue;
+    Located at;
+    locate(ref, at);
+    if (BlockMap::Entry* found = blocks_[ref.array].find(at.key)) unshared(ref.array, *found, special.signature[i] == 'u');
+  }
   for (std::int32_t i = 0; i < in.c; ++i) {
     const char letter = i < static_cast<std::int32_t>(special.signature.size()) ? special.signature[i] : 'r';
     prepare_arg(m_->args[in.b + i], letter, args[i], backs[i], literals[i]);

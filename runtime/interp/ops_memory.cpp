@@ -34,7 +34,7 @@ void Machine::for_each_selected(const RefPlan& ref, F&& f) {
 
 void Machine::op_allocate(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];
-  for_each_selected(ref, [&](const Located& at) { std::fill_n(own_block(ref, at, Access::create), at.size, 0.0); });
+  for_each_selected(ref, [&](const Located& at) { std::fill_n(own_block(ref, at, Access::create, Use::overwrite), at.size, 0.0); });
 }
 
 void Machine::op_deallocate(const Instruction& in) {

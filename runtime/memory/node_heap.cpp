@@ -127,6 +127,20 @@ void NodeHeap::count(Chunk* c, int owner, Use use) {
   }
 }
 
+std::int64_t NodeHeap::leave_own(Chunk* c) {
+  if (c->shared) return 0;
+  const auto bytes = static_cast<std::int64_t>(c->bytes);
+  arena(c->owner).own_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+  c->shared = 1;
+  return bytes;
+}
+
+void NodeHeap::count_shared(std::int64_t bytes, int own) {
+  if (bytes == 0) return;
+  Arena& node = arena(0);
+  raise(node.shared_high_water[arena(own).phase.load(std::memory_order_relaxed)], node.shared_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+}
+
 PhasePeak NodeHeap::close_phase(int own, bool first) {
   Arena& a = arena(own);
   Arena& node = arena(0);

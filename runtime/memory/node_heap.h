@@ -101,6 +101,10 @@ class NodeHeap {
     return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
+  /// A chunk of a rank's own becomes the node's: leave_own() before others can see it, count_shared() with its result behind that, so
+  /// that what it replaces is given back first.
+  std::int64_t leave_own(Chunk* c);
+  void count_shared(std::int64_t bytes, int arena);
   /// Marks a chunk as the heap user's own bookkeeping: not counted as in use.
   void not_counted(const Chunk* c);
 

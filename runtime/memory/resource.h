@@ -19,6 +19,10 @@ class BufferResource {
   /// `n` doubles, uninitialised; n = 0 gives a valid unique pointer. Throws WorldError naming the budget when it cannot.
   virtual double* allocate(std::int64_t n) = 0;
   virtual void deallocate(double* p, std::int64_t n) noexcept = 0;
+  /// Buffers with several holders, where a resource has them: share() makes the caller one more holder, who gives the buffer back by
+  /// deallocate(); false: not possible here. Whoever is not the sole holder must not write.
+  virtual bool share(const double* /*p*/) { return false; }
+  virtual bool sole(const double* /*p*/) const { return true; }
   virtual ResourceStats stats() const = 0;
 };
 

@@ -65,6 +65,7 @@ class Reader {
         e.merge(procs_[in.a]);
         return;
       case Opcode::put_block:
+      case Opcode::put_share:
       case Opcode::put_scalar:
         names(e, in.a);
         e.puts[m_.refs[in.a].array] = 1;

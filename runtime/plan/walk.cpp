@@ -129,6 +129,13 @@ void Walk::step() {
     case Opcode::block_accumulate:
     case Opcode::block_scaled_accumulate: kernel(in.a, false, in.b, -1); break;
     case Opcode::block_sum: sum(in); break;
+    case Opcode::block_alias: alias(in); break;
+    case Opcode::contract_scaled: kernel(in.a, true, in.b, in.c); break;
+    case Opcode::contract_add_scaled: kernel(in.a, false, in.b, in.c); break;
+    case Opcode::free_block:
+      for_each_block(bound_.refs[in.a], [&](const At& at) { free_local(bound_.refs[in.a].array, at.key); });
+      break;
+    case Opcode::keep_block: keep_block(in); break;
     case Opcode::block_contract: kernel(in.a, static_cast<SetOp>(in.d) == SetOp::assign, in.b, in.c); break;
     case Opcode::region_get: write_view(in.a, true); break;
     case Opcode::allocate:
@@ -142,6 +149,7 @@ void Walk::step() {
     case Opcode::erase_array: erase(in.a); break;
     case Opcode::get: get(bound_.refs[in.a]); break;
     case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
+    case Opcode::put_share: put(in.a, in.b, true, SetOp::assign); break;
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:
       if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);

@@ -108,6 +108,8 @@ class Walk {
   void deallocate_region(const RegionRow& row);
   void kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_t b);
   void sum(const Instruction& in);
+  void alias(const Instruction& in);
+  void keep_block(const Instruction& in);
   int item_of(std::int32_t array);
   std::int64_t pieces_bytes(std::int64_t doubles) const;
 

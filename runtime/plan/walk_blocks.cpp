@@ -136,7 +136,11 @@ double* Walk::static_memory(std::int32_t id) {
 
 double* Walk::own_block(const RefPlan& ref, const At& at) {
   auto& blocks = blocks_[ref.array];
-  if (const auto found = blocks.find(at.key); found != blocks.end()) return found->second.address;
+  if (const auto found = blocks.find(at.key); found != blocks.end()) {
+    // Memory it shared until now.
+    if (found->second.bytes == 0) found->second = new_memory(item_of(ref.array), at.size);
+    return found->second.address;
+  }
   const Own own = new_memory(item_of(ref.array), at.size);
   blocks.emplace(at.key, own);
   if (ref.kind == ArrayKind::temp) temps_.push_back({ref.array, at.key});
@@ -319,6 +323,41 @@ void Walk::sum(const Instruction& in) {
   if (!a || !b || !d) return;
   const auto same_labels = [&](const MutableView& x) { return x.rank == d->rank && std::equal(d->label.begin(), d->label.begin() + d->rank, x.label.begin()); };
   if (!same_labels(*a) || !same_labels(*b)) ledger_.spike(pieces_bytes(view_size(*d)));
+}
+
+/// The target lies where the source does, at no cost until it is written.
+void Walk::alias(const Instruction& in) {
+  const RefPlan& target = bound_.refs[in.a];
+  const auto source = read_view(in.b);
+  At at;
+  if (!source || !locate(target, at)) return;
+  const int item = item_of(target.array);
+  auto& blocks = blocks_[target.array];
+  if (const auto found = blocks.find(at.key); found != blocks.end()) {
+    if (found->second.bytes > 0) ledger_.give(item, found->second.bytes);
+    found->second = {source->data, 0};
+    return;
+  }
+  blocks.emplace(at.key, Own{source->data, 0});
+  if (target.kind == ArrayKind::temp) temps_.push_back({target.array, at.key});
+  else if (pardo_.active) created_locals_.push_back({target.array, at.key});
+}
+
+void Walk::keep_block(const Instruction& in) {
+  const RefPlan& ref = bound_.refs[in.a];
+  At at;
+  const std::size_t loops = std::min(loops_.size(), static_cast<std::size_t>(in.b));
+  if (loops == 0 || !locate(ref, at)) return;
+  const std::size_t from = loops_.size() - loops, mark = loops_[from].temp_mark;
+  for (std::size_t t = temps_.size(); t-- > mark;) {
+    if (temps_[t].array != ref.array || temps_[t].key != at.key) continue;
+    const TempEntry kept = temps_[t];
+    temps_.erase(temps_.begin() + static_cast<std::ptrdiff_t>(t));
+    temps_.insert(temps_.begin() + static_cast<std::ptrdiff_t>(mark), kept);
+    for (std::size_t f = from; f < loops_.size(); ++f)
+      if (loops_[f].temp_mark <= t) ++loops_[f].temp_mark;
+    return;
+  }
 }
 
 }  // namespace sial

@@ -127,6 +127,15 @@ Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& a
   return outcome;
 }
 
+Outcome NodeBlocks::put_shared(const BlockKey& key, Chunk* value, const Access& access) {
+  transport_.yield_point();
+  heap_.add_reference(value);
+  const std::int64_t bytes = heap_.leave_own(value);
+  const Outcome outcome = put_chunk(key, value, access);
+  heap_.count_shared(bytes, config_.arena);
+  return outcome;
+}
+
 Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bool create, Outcome& outcome) {
   Chunk* old = value(e);
   if (!old && !create) {

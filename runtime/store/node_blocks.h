@@ -56,6 +56,8 @@ class NodeBlocks {
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
   /// The same without a copy; takes the caller's reference to `value`.
   Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access);
+  /// The same for a value that the caller goes on holding, and will not write while it does.
+  Outcome put_shared(const BlockKey& key, Chunk* value, const Access& access);
   /// `arrived` may be null; otherwise it holds `data` and its reference is taken.
   Outcome accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access);
   /// accumulate, unless somebody has the block under lock: false then, and nothing is done.

@@ -95,6 +95,9 @@ class BlockStore {
 
   // --- puts. Complete (visible to others) at the latest at the barrier.
   virtual void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
+  /// put of a whole buffer of buffers() or of a block that read() gave, without a copy: the block shares the memory, which from then on
+  /// nobody writes unless buffers().sole() says so.
+  virtual void put_shared(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
   virtual void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
   virtual void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   virtual void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;

@@ -284,7 +284,16 @@ bool StoreImpl::held(std::int32_t id, const BlockIndex& block) const {
 double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::int64_t size, bool keep, Place place) {
   const double* from = keep ? read(id, block, size, place) : nullptr;
   HeldBlock& h = held_.find_or_create(id, block);
-  if (h.own && h.own->doubles == size) return h.own->data();
+  if (h.own && h.own->doubles == size) {
+    if (heap_->sole_reference(h.own)) return h.own->data();
+    // A temp or a put shares it: they keep what it was.
+    Chunk* fresh = new_chunk(id, block, size);
+    std::memcpy(fresh->data(), h.own->data(), static_cast<std::size_t>(size) * 8);
+    stats_.bytes_copied += size * 8;
+    heap_->drop_reference(h.own, config_.arena);
+    h.own = fresh;
+    return fresh->data();
+  }
   SIAL_CHECK(!h.own, "block {} with {} and {} elements", block_name(name(id), block), h.own->doubles, size);
   if (h.ahead) abandon(h);
   if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
@@ -314,12 +323,12 @@ HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, s
   return h;
 }
 
-void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place) {
+void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place,
+                       bool shared) {
   if (options_.check) {
     if (data) check_finite(id, block, size, data, place);
     else if (size > 0) check_finite(id, block, 1, &value, place);
   }
-  if (data) access_log_.at(place, id).moved += size * 8;
   RequestHeader request;
   request.kind = kind;
   request.key = key(id, block);
@@ -329,14 +338,17 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   HeldBlock* h = before_own_put(id, block, size);
   if (h && h->sum) send_sum(*h);
   const int node = home(array(id).placement, block);
+  if (data && !(shared && node == transport_.node())) access_log_.at(place, id).moved += size * 8;
   if (node != transport_.node()) {
     HeldBlock& entry = h ? *h : held_.find_or_create(id, block);
-    modify_remote(entry, node, request, data);
+    modify_remote(entry, node, request, data, shared);
     return;
   }
   Outcome outcome;
   switch (kind) {
-    case RequestKind::put: outcome = node_->put(request.key, size, data, request.access); break;
+    case RequestKind::put:
+      outcome = shared ? node_->put_shared(request.key, Chunk::of(data), request.access) : node_->put(request.key, size, data, request.access);
+      break;
     case RequestKind::accumulate: outcome = node_->accumulate(request.key, size, data, nullptr, request.access); break;
     case RequestKind::fill: outcome = node_->fill(request.key, size, value, request.access); break;
     case RequestKind::increment: outcome = node_->increment(request.key, size, value, request.access); break;
@@ -345,11 +357,14 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   report(outcome, kind, id, block, size, place);
 }
 
-// Sent from a copy, so that the caller may go on. Messages to one node may overtake each other: an operation whose order
+// Sent from a copy, or from memory that nobody writes while it is shared, so that the caller may go on. Messages to one node may overtake each other: an operation whose order
 // matters waits for those before it.
-void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data) {
+void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared) {
   Chunk* payload = nullptr;
-  if (data && request.size > 0) {
+  if (data && shared) {
+    payload = Chunk::of(data);
+    heap_->add_reference(payload);
+  } else if (data && request.size > 0) {
     payload = new_chunk(h.array, h.block, request.size);
     std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
     stats_.bytes_copied += request.size * 8;
@@ -380,6 +395,12 @@ void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request
 void StoreImpl::put(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
   ++stats_.puts;
   modify(RequestKind::put, id, block, size, data, 0, place);
+}
+
+void StoreImpl::put_shared(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+  ++stats_.puts;
+  SIAL_CHECK(Chunk::of(data)->doubles == size, "a buffer of {} elements shared as a block of {}", Chunk::of(data)->doubles, size);
+  modify(RequestKind::put, id, block, size, data, 0, place, !options_.copy);
 }
 
 void StoreImpl::accumulate(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {

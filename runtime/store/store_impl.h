@@ -38,6 +38,7 @@ class StoreImpl final : public BlockStore {
   void set_live_set_known(bool known) override { live_set_known_ = known; }
   double fetch_seconds(std::int64_t bytes) const override;
   void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void put_shared(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
@@ -110,9 +111,10 @@ class StoreImpl final : public BlockStore {
   /// anything was evicted.
   bool evict_copies(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
   Chunk* new_chunk(std::int32_t array, const BlockIndex& block, std::int64_t size);
-  /// All puts. `data` null: `value` is used.
-  void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place);
-  void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data);
+  /// All puts. `data` null: `value` is used. `shared`: `data` is a whole chunk that may be kept instead of copied.
+  void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place,
+              bool shared = false);
+  void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared);
   /// Takes the reference to `data`, which may be null.
   void send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data);
   /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
