@@ -89,6 +89,11 @@ class Describer {
         if (i.op == Opcode::put_block) ++uses[m_.refs[i.b].array].read;
         return;
       }
+      case Opcode::put_share:
+        ++uses[m_.refs[i.a].array].put;
+        ++uses[m_.refs[i.b].array].read;
+        return;
+      case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: return;  // bookkeeping
       case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
       case Opcode::erase_array: return;  // storage, not values
       case Opcode::execute:
