@@ -77,6 +77,7 @@ bool never_fails(Opcode op) {
     case Opcode::real_mul: case Opcode::real_neg: case Opcode::real_compare: case Opcode::real_from_int: case Opcode::create:
     case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index: case Opcode::gpu_on:
     case Opcode::gpu_off: case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
+    case Opcode::free_block: case Opcode::keep_block:
       return true;
     default: return false;
   }
@@ -101,12 +102,13 @@ OpClass op_class(Opcode op) {
     case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale: case Opcode::block_copy: case Opcode::block_accumulate:
     case Opcode::block_scaled_copy: case Opcode::block_scaled_accumulate: case Opcode::block_sum: case Opcode::block_contract:
     case Opcode::block_slice: case Opcode::block_insert: case Opcode::region_put: case Opcode::region_get: case Opcode::region_fill:
+    case Opcode::block_alias: case Opcode::contract_scaled: case Opcode::contract_add_scaled: case Opcode::expect:
       return OpClass::block;
     case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
-    case Opcode::erase_array:
+    case Opcode::erase_array: case Opcode::free_block: case Opcode::keep_block:
       return OpClass::memory;
     case Opcode::get: return OpClass::fetch;
-    case Opcode::put_block: case Opcode::put_scalar: return OpClass::put;
+    case Opcode::put_block: case Opcode::put_scalar: case Opcode::put_share: return OpClass::put;
     case Opcode::barrier: case Opcode::collective_sum: case Opcode::assert_same: case Opcode::broadcast: return OpClass::sync;
     case Opcode::set_persistent: case Opcode::restore_persistent: return OpClass::persist;
     case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index: case Opcode::print_block:
