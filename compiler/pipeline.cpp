@@ -10,7 +10,11 @@
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
 #include "compiler/plan/access_slice.h"
+#include "compiler/plan/dead_stores.h"
+#include "compiler/plan/fold_values.h"
+#include "compiler/plan/free_early.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/share_blocks.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/sha256.h"
@@ -90,6 +94,10 @@ const std::vector<Pass>& passes() {
        },
        [](const Work& w) { return ir::print(w.ir); }},
       // -O1 and -O2: what rewrites the program comes before what only describes it.
+      planned("fold-values", 1, plan::fold_values),
+      planned("dead-stores", 1, plan::drop_dead_stores),    // also what folding left without a reader
+      planned("share-blocks", 1, plan::share_blocks),       // of the copies that are left
+      planned("free-early", 1, plan::free_early),           // last uses are known now
       planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
       {"emit", 0,

@@ -1,0 +1,52 @@
+#include "compiler/plan/dead_stores.h"
+
+#include <fmt/format.h>
+
+#include "compiler/plan/local.h"
+
+// Why it is right. Block arithmetic on a temp has no effect but the value it leaves. Liveness says that on no path this value is
+// read: neither in this iteration, nor in a later one, behind the loop, in a procedure or after a call, nor listed by a super
+// instruction that shows which blocks exist. Reading a temp that does not exist is a read too, so the error of a
+// program that reads what it never wrote stays an error. Errors of the statement itself stay by `expect`: operands that
+// do not exist, a target of += or *= that does not. References that may leave their declaration are left alone, as are super
+// instructions (their bodies may do anything) and statements that match operands by position, which check shapes.
+
+namespace sial::plan {
+namespace {
+
+bool arithmetic(const ir::Instr& i) {
+  switch (i.op) {
+    case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale: case Opcode::block_sum: case Opcode::block_contract:
+    case Opcode::contract_scaled: case Opcode::contract_add_scaled: case Opcode::block_accumulate: case Opcode::block_scaled_copy:
+    case Opcode::block_scaled_accumulate:
+      return true;
+    case Opcode::block_copy: return same_labels(*block_of(i, 0), *block_of(i, 1));
+    default: return false;
+  }
+}
+
+bool drop_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
+  bool changed = false;
+  ir::Body result;
+  for (ir::Node& n : body) {
+    const ir::Instr* i = instr_of(n);
+    const ir::Block* target = i != nullptr ? block_of(*i, 0) : nullptr;
+    if (target == nullptr || l.kind(*target) != ArrayKind::temp || !arithmetic(*i) || !l.in_range(*target) || !l.dead_after(n, 0)) {
+      result.push_back(std::move(n));
+      continue;
+    }
+    l.remark(RemarkKind::passed, "store-dropped", n, path, *target, fmt::format("nobody reads what is assigned to {} here", l.text(*target)),
+             "remove the statement");
+    for (std::size_t k = 0; k < i->operands.size(); ++k)
+      if (const ir::Block* b = block_of(*i, k); b != nullptr && (k > 0 || b->intent == Intent::update)) l.expect(result, n, k, false);
+    changed = true;
+  }
+  body = std::move(result);
+  return changed;
+}
+
+}  // namespace
+
+void drop_dead_stores(ir::Program& program, Plan& plan) { rewrite_bodies(program, plan, "dead-stores", drop_in_body); }
+
+}  // namespace sial::plan

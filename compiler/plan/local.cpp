@@ -1,0 +1,150 @@
+#include "compiler/plan/local.h"
+
+#include <algorithm>
+
+namespace sial::plan {
+namespace {
+
+constexpr int most_rounds = 4;  // chains of temps are folded one link a round
+
+}  // namespace
+
+bool distinct_labels(const ir::Block& block) {
+  for (std::size_t d = 0; d < block.entries.size(); ++d)
+    if (std::find(block.entries.begin(), block.entries.begin() + static_cast<std::ptrdiff_t>(d), block.entries[d]) !=
+        block.entries.begin() + static_cast<std::ptrdiff_t>(d))
+      return false;
+  return true;
+}
+
+bool same_labels(const ir::Block& a, const ir::Block& b) {
+  return a.entries.size() == b.entries.size() && distinct_labels(a) && distinct_labels(b) &&
+         std::all_of(a.entries.begin(), a.entries.end(),
+                     [&](const RefEntry& e) { return std::find(b.entries.begin(), b.entries.end(), e) != b.entries.end(); });
+}
+
+bool same_order(const ir::Block& a, const ir::Block& b) { return a.entries == b.entries; }
+
+Local::Local(ir::Program& program, Plan& plan, std::string_view pass)
+    : p_(program), plan_(plan), pass_(pass), known_(program.n_nodes), summaries_(program), lifetimes_(program) {}
+
+bool Local::may_change(const ir::Node& node, const ir::Block& block) {
+  const bool remote = analysis::is_remote_array(p_, block.array);
+  const bool named = kind(block) == ArrayKind::static_ || kind(block) == ArrayKind::contiguous_local;
+  if (const ir::Instr* i = instr_of(node); i != nullptr && i->op != Opcode::call) {
+    const analysis::Effects e = analysis::effects_of(p_, *i);
+    if ((e.barrier && remote) || (e.writes_by_name && named)) return true;
+    for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i)) {
+      if (u.array != block.array || !u.writes() || u.side != analysis::Side::own) continue;
+      if (u.block == nullptr || analysis::has_wild(*u.block) || analysis::alias(p_, *u.block, block) != analysis::Alias::never) return true;
+    }
+    return false;
+  }
+  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
+  if (s.barrier && remote) return true;
+  return s.may_write(p_, block.array);
+}
+
+bool Local::touches(const ir::Node& node, std::int32_t array) {
+  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
+  const analysis::ArrayTouch* t = s.find(array);
+  return (t != nullptr && t->own.any()) || s.may_read(p_, array) || s.may_write(p_, array);
+}
+
+bool Local::may_update(const ir::Node& node, const ir::Block& block) {
+  if (const ir::Instr* i = instr_of(node); i != nullptr && i->op != Opcode::call) {
+    for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i)) {
+      if (u.array != block.array || !u.writes() || u.side != analysis::Side::own) continue;
+      if (u.block != nullptr && analysis::replaces(p_, *i, u)) continue;
+      if (u.block == nullptr || analysis::has_wild(*u.block) || analysis::alias(p_, *u.block, block) != analysis::Alias::never) return true;
+    }
+    return false;
+  }
+  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
+  const analysis::ArrayTouch* t = s.find(block.array);
+  return t != nullptr && t->own.accumulated;
+}
+
+bool Local::in_range(const ir::Block& block) const {
+  const ArrayRow& array = p_.arrays[static_cast<std::size_t>(block.array)];
+  for (std::size_t d = 0; d < block.entries.size(); ++d) {
+    const RefEntry& e = block.entries[d];
+    if (e.index == array.dims[d] && !e.as_simple) continue;
+    if (e.index < 0) return false;
+    const IndexRow& used = p_.indices[static_cast<std::size_t>(e.index)];
+    const IndexRow& declared = p_.indices[static_cast<std::size_t>(array.dims[d])];
+    if (used.kind == IndexKind::sub || declared.kind == IndexKind::sub) return false;
+    const bool equal = used.lo == declared.lo && used.hi == declared.hi;
+    const bool within = !used.lo.symbolic && !used.hi.symbolic && !declared.lo.symbolic && !declared.hi.symbolic &&
+                        declared.lo.value <= used.lo.value && used.hi.value <= declared.hi.value;
+    if (!equal && !within) return false;
+  }
+  return true;
+}
+
+const double* Local::constant(const ir::Body& body, std::size_t at, std::int32_t reg) {
+  double sign = 1.0;
+  while (at-- > 0) {
+    const ir::Instr* i = instr_of(body[at]);
+    if (i == nullptr || i->operands.empty()) return nullptr;
+    const auto* target = std::get_if<ir::ScalarReg>(&i->operands[0]);
+    if (target == nullptr || target->reg != reg) return nullptr;
+    if (i->op == Opcode::real_const) {
+      constant_ = sign * std::get<ir::Real>(i->operands[1]).value;
+      return &constant_;
+    }
+    if (i->op != Opcode::real_neg) return nullptr;
+    sign = -sign;
+    reg = scalar_of(*i, 1);
+  }
+  return nullptr;
+}
+
+void Local::expect(ir::Body& out, const ir::Node& at, std::size_t operand, bool counts) {
+  const ir::Block* block = block_of(*instr_of(at), operand);
+  if (!counts && initialised(at, operand) && in_range(*block)) return;
+  out.push_back(make(at.place, Opcode::expect, {with_intent(*block, Intent::read), ir::Flag{counts}}));
+}
+
+Cost Local::bytes(const ir::Block& block) const {
+  Cost cost = Cost::constant(8.0);
+  for (const RefEntry& e : block.entries) {
+    if (e.index < 0 || e.as_simple) continue;
+    const IndexRow& index = p_.indices[static_cast<std::size_t>(e.index)];
+    if (index.kind == IndexKind::simple) continue;
+    if (index.kind == IndexKind::sub) cost = cost * Cost::extent(index.parent) * (1.0 / subsegments_per_segment);
+    else cost = cost * Cost::extent(e.index);
+  }
+  return cost;
+}
+
+void Local::remark(RemarkKind kind, std::string_view name, const ir::Node& at, const analysis::Path& path, const ir::Block& block, std::string text,
+                   std::string advice, double passes) {
+  RemarkRow row;
+  row.kind = kind;
+  row.pass = pass_;
+  row.name = name;
+  row.place = at.place;
+  row.array = block.array;
+  row.text = std::move(text);
+  row.advice = std::move(advice);
+  row.bytes = bytes(block) * passes;
+  row.executions = Cost::constant(1.0);
+  for (const ir::Node* n : path.enclosing)
+    if (const auto* l = std::get_if<ir::Loop>(&n->value))
+      for (const std::int32_t i : l->indices) row.executions = row.executions * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+  const auto same = [&](const RemarkRow& r) { return r.pass == row.pass && r.name == row.name && r.place == row.place && r.text == row.text; };
+  if (std::none_of(plan_.remarks.begin(), plan_.remarks.end(), same)) plan_.remarks.push_back(std::move(row));
+}
+
+void rewrite_bodies(ir::Program& program, Plan& plan, std::string_view pass,
+                    const std::function<bool(Local&, ir::Body&, const analysis::Path&)>& visit_body) {
+  for (int round = 0; round < most_rounds; ++round) {
+    Local local(program, plan, pass);
+    bool changed = false;
+    analysis::for_each_body(program, [&](ir::Body& body, const analysis::Path& path) { changed |= visit_body(local, body, path); });
+    if (!changed) return;
+  }
+}
+
+}  // namespace sial::plan
