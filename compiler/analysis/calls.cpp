@@ -127,7 +127,8 @@ struct Summaries::Builder {
     for (const ArrayUse& u : array_uses(owner.p_, i)) {
       Touch t;
       t.read = u.intent == Intent::read;
-      t.replaced = u.intent == Intent::write;
+      t.freed = i.op == Opcode::deallocate || i.op == Opcode::deallocate_region || i.op == Opcode::erase_array;
+      t.replaced = u.intent == Intent::write && !t.freed;
       t.fetched = op_class(i.op) == OpClass::fetch && u.side == Side::own;
       t.accumulated = u.intent == Intent::update && !t.fetched;
       use(u.array, u.side, t);

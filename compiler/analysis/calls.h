@@ -37,12 +37,12 @@ class CallGraph {
 };
 
 /// What code does to one array, on one side of it. What is accumulated is neither read nor replaced, although on the rank's own
-/// side its old value matters; a get may give the rank's copy another value.
+/// side its old value matters; a get may give the rank's copy another value; freed blocks are gone.
 struct Touch {
-  bool read = false, replaced = false, accumulated = false, fetched = false;
-  bool written() const { return replaced || accumulated || fetched; }
+  bool read = false, replaced = false, accumulated = false, fetched = false, freed = false;
+  bool written() const { return replaced || accumulated || fetched || freed; }
   bool any() const { return read || written(); }
-  void merge(const Touch& o) { read |= o.read, replaced |= o.replaced, accumulated |= o.accumulated, fetched |= o.fetched; }
+  void merge(const Touch& o) { read |= o.read, replaced |= o.replaced, accumulated |= o.accumulated, fetched |= o.fetched, freed |= o.freed; }
   bool operator==(const Touch&) const = default;
 };
 

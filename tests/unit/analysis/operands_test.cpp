@@ -104,11 +104,11 @@ TEST_CASE("a summary takes called procedures in, and tells sides apart") {
       if (p.arrays[a].name == name) return static_cast<std::int32_t>(a);
     return -1;
   };
-  CHECK(outer.find(row("t"))->own == Touch{true, false, false, false});
-  CHECK(outer.find(row("d"))->home == Touch{false, false, true, false});
+  CHECK(outer.find(row("t"))->own == Touch{true, false, false, false, false});
+  CHECK(outer.find(row("d"))->home == Touch{false, false, true, false, false});
   CHECK_FALSE(outer.find(row("d"))->own.any());
   CHECK(outer.find(row("e"))->home.read);
-  CHECK(outer.find(row("e"))->own == Touch{false, false, false, true});
+  CHECK(outer.find(row("e"))->own == Touch{false, false, false, true, false});
   CHECK(outer.may_put(row("d")));
   CHECK_FALSE(outer.may_put(row("e")));
   CHECK(outer.writes_scalar(0));
@@ -116,7 +116,7 @@ TEST_CASE("a summary takes called procedures in, and tells sides apart") {
   CHECK_FALSE(outer.leaves);  // returns end with the procedure
   CHECK_FALSE(outer.barrier);
   const Summary& nest = summaries.of_node(p.main.front());
-  CHECK(nest.find(row("t"))->own == Touch{true, true, false, false});
+  CHECK(nest.find(row("t"))->own == Touch{true, true, false, false, false});
   CHECK_FALSE(nest.leaves);   // the exit leaves a loop inside
   CHECK(summaries.of_body(std::get<ir::Loop>(std::get<ir::Loop>(p.main.front().value).body.front().value).body).leaves);
   CHECK(summaries.of_body(p.main).barrier);
