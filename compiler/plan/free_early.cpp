@@ -4,11 +4,12 @@
 
 #include "compiler/plan/local.h"
 
-// Why it is right. `free_block t` stands behind the last statement of a list that uses t, when the same list has made t (a statement
-// that replaces the whole block stands further up), and liveness says that on no path the value is needed. Then
+// Why it is right. `free_block t` stands behind the last statement of a list that uses t's array, when the same list has made t (a
+// statement that replaces the whole block stands further up), and liveness says that on no path the value is needed. Then
 //  - nobody reads it: a read on any path, also one that would be an error, counts as a use;
-//  - a statement that makes t again makes it in the same loop as before or in one inside, never further out: for a later read
-//    liveness has seen the path without that inner loop, on which the block would have been needed.
+//  - t is made again, if at all, in a later iteration or behind the loop. There the block of before would have belonged to the same
+//    loop or to one around it; but a read that could tell, behind the loop that makes it again, is one that liveness has seen on
+//    the path that does not enter that loop again.
 // A temp that has meanwhile been freed otherwise is no error for `free_block`.
 
 namespace sial::plan {
@@ -28,21 +29,10 @@ bool free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
     const ir::Instr* i = instr_of(body[at]);
     if (i == nullptr || i->op == Opcode::free_block) continue;
     std::vector<ir::Block> last;
-    for (const analysis::ArrayUse& u : analysis::array_uses(l.program(), *i)) {
-      if (u.block == nullptr || u.side != analysis::Side::own || l.kind(*u.block) != ArrayKind::temp || analysis::is_part(l.program(), *u.block)) continue;
-      if (!l.dead_after(body[at], u.operand)) continue;
-      bool made = false, again = false;
-      for (std::size_t k = 0; k < at && !made; ++k) {
-        const ir::Instr* before = instr_of(body[k]);
-        if (before == nullptr) continue;
-        for (const analysis::ArrayUse& w : analysis::array_uses(l.program(), *before))
-          made |= w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(l.program(), *before, w) && same_reference(*w.block, *u.block);
-      }
-      for (std::size_t k = at + 1; k < body.size() && !again; ++k) again = l.touches(body[k], u.array);
-      bool worth_it = false;
-      for (std::size_t k = at + 1; k < body.size() && !worth_it; ++k) worth_it = makes_blocks(l.program(), body[k]);
-      if (made && !again && worth_it) last.push_back(*u.block);
-    }
+    bool worth_it = false;
+    for (std::size_t k = at + 1; k < body.size() && !worth_it; ++k) worth_it = makes_blocks(l.program(), body[k]);
+    for (std::size_t k = 0; k < i->operands.size() && worth_it; ++k)
+      if (l.last_use(body, at, k)) last.push_back(*block_of(*i, k));
     for (const ir::Block& b : last) {
       l.remark(RemarkKind::passed, "freed-early", body[at], path, b, fmt::format("the memory of {} is free for what the iteration makes after its last use", l.text(b)));
       body.insert(body.begin() + static_cast<std::ptrdiff_t>(at) + 1, l.make(body[at].place, Opcode::free_block, {with_intent(b, Intent::write)}));

@@ -65,6 +65,20 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   return t != nullptr && t->own.accumulated;
 }
 
+bool Local::last_use(const ir::Body& list, std::size_t at, std::size_t operand) {
+  const ir::Block* block = block_of(*instr_of(list[at]), operand);
+  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) || !dead_after(list[at], operand)) return false;
+  bool made = false;
+  for (std::size_t k = 0; k < at && !made; ++k) {
+    const ir::Instr* before = instr_of(list[k]);
+    if (before == nullptr) continue;
+    for (const analysis::ArrayUse& w : analysis::array_uses(p_, *before))
+      made |= w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(p_, *before, w) && same_reference(*w.block, *block);
+  }
+  for (std::size_t k = at + 1; k < list.size() && made; ++k) made = !touches(list[k], block->array);
+  return made;
+}
+
 bool Local::in_range(const ir::Block& block) const {
   const ArrayRow& array = p_.arrays[static_cast<std::size_t>(block.array)];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {

@@ -53,6 +53,10 @@ class Local {
   bool may_update(const ir::Node& node, const ir::Block& block);
   bool dead_after(const ir::Node& node, std::size_t operand) const { return node.id < known_ && lifetimes_.dead_after(node.id, operand); }
   bool initialised(const ir::Node& node, std::size_t operand) const { return node.id < known_ && lifetimes_.initialised(node.id, operand); }
+  /// Whether the temp block that list[at] uses may be freed there: the list has made it further up, uses its array no more, and nobody
+  /// needs its value. Made again, it is then made in the loop of this list or further in, as before: in a list that replaces it
+  /// further down a temp of a loop around would otherwise become one of the list's own loop, and die earlier.
+  bool last_use(const ir::Body& list, std::size_t at, std::size_t operand);
   /// No job can make the reference leave its array's declaration, so that removing it removes no error.
   bool in_range(const ir::Block& block) const;
   /// The value of a scalar register right before body[at], when literals of the same statement make it.

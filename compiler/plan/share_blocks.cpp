@@ -82,14 +82,42 @@ class Share {
   /// A line, 0 when the block is replaced first, nothing when the list ends before either.
   std::optional<std::int32_t> changed_in(const ir::Body& list, std::size_t from, const ir::Block& b) {
     for (std::size_t k = from; k < list.size(); ++k) {
-      if (l_.may_update(list[k], b)) return list[k].place.line;
       const ir::Instr* i = instr_of(list[k]);
-      if (i == nullptr) continue;
+      if (i == nullptr || i->op == Opcode::call) {
+        if (const std::int32_t line = changed_within(list[k], b); line > 0) return line;
+        continue;
+      }
+      if (l_.may_update(list[k], b) && !made_in(list, from, k)) return list[k].place.line;
       for (const analysis::ArrayUse& u : analysis::array_uses(l_.program(), *i))
         if (u.block != nullptr && u.side == analysis::Side::own && same_reference(*u.block, b) && analysis::replaces(l_.program(), *i, u)) return 0;
       if (i->op == Opcode::exit_loop || i->op == Opcode::ret) return 0;
     }
     return {};
+  }
+
+  /// The same for a loop, a branch or a call, which may also do nothing.
+  std::int32_t changed_within(const ir::Node& n, const ir::Block& b) {
+    if (!l_.may_update(n, b)) return 0;
+    if (const auto* l = std::get_if<ir::Loop>(&n.value)) return changed_in(l->body, 0, b).value_or(0);
+    if (const auto* f = std::get_if<ir::If>(&n.value)) {
+      const std::int32_t line = changed_in(f->then_body, 0, b).value_or(0);
+      return line > 0 ? line : changed_in(f->else_body, 0, b).value_or(0);
+    }
+    return n.place.line;
+  }
+
+  /// Whether what list[at] updates has been replaced in list[from, at): then the update is of the new value.
+  bool made_in(const ir::Body& list, std::size_t from, std::size_t at) const {
+    for (const analysis::ArrayUse& updated : analysis::array_uses(l_.program(), *instr_of(list[at]))) {
+      if (updated.block == nullptr || !updated.writes() || updated.side != analysis::Side::own) continue;
+      bool made = false;
+      for (std::size_t k = from; k < at && !made; ++k)
+        if (const ir::Instr* i = instr_of(list[k]))
+          for (const analysis::ArrayUse& u : analysis::array_uses(l_.program(), *i))
+            made |= u.block != nullptr && u.side == analysis::Side::own && same_reference(*u.block, *updated.block) && analysis::replaces(l_.program(), *i, u);
+      if (!made) return false;
+    }
+    return true;
   }
 
   /// The line of a statement in front of body_[at] that changes the block in each trip of a loop which does not make it anew.
@@ -134,7 +162,7 @@ class Share {
     if (!l_.own_memory(target))
       return missed(at, target, "private-copy", fmt::format("{} is copied to this rank's private copy of {}", l_.text(source), l_.text(target)),
                     "assign to a temp: what is assigned to a remote block is lost at the barrier");
-    const bool source_ends = l_.kind(source) == ArrayKind::temp && l_.dead_after(body_[at], 1);
+    const bool source_ends = l_.last_use(body_, at, 1);
     const std::int32_t target_changes = changed_from(at + 1, target);
     if (target_changes > 0 && !source_ends)
       return missed(at, target, "copy-is-changed",
