@@ -13,6 +13,7 @@
 #include "compiler/plan/dead_stores.h"
 #include "compiler/plan/fold_values.h"
 #include "compiler/plan/free_early.h"
+#include "compiler/plan/invariants.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/share_blocks.h"
 #include "runtime/base/check.h"
@@ -96,6 +97,7 @@ const std::vector<Pass>& passes() {
       // -O1 and -O2: what rewrites the program comes before what only describes it.
       planned("fold-values", 1, plan::fold_values),
       planned("dead-stores", 1, plan::drop_dead_stores),    // also what folding left without a reader
+      planned("compute-once", 1, plan::compute_once),
       planned("share-blocks", 1, plan::share_blocks),       // of the copies that are left
       planned("free-early", 1, plan::free_early),           // last uses are known now
       planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run

@@ -12,6 +12,8 @@ Rooms under tests/lang:
             # plan: text                               some line contains it
             # no-plan: text                            no line contains it
             # args: -O1                                flags for sialc
+            # run: --segments ao=2,3 --set norb=2      runs as written (-O0 --store=copy) and as planned, with these flags: output, exit
+                                                       code and error, with its place, must be the same (several allowed)
   run/    NAME.sialx                   expectations in comments of the program:
             # args: --segments ao=2,3 --set norb=2     flags for sialrun
             # ranks: 1 2 4                             rank counts (default 1); above 1 through mpirun
@@ -83,7 +85,19 @@ def plan_test(path, options):
     code, _, err = run([str(options.bin / "sialc"), "-w", "-o", os.devnull, *args, path.name], path.parent)
     if code != 0:
         failures.append(f"not compiled, exit code {code}: {err.strip()}")
+    for flags in re.findall(r"^#\s*run:\s*(.*)$", text, re.M):
+        failures += same_as_written(path, flags.split(), options)
     return failures + (["--- found", *out.splitlines()] if failures else [])
+
+
+def same_as_written(path, flags, options):
+    def result(*more):
+        code, out, err = run([str(options.bin / "sialrun"), *more, *flags, path.name], path.parent)
+        first = next((line for line in err.splitlines() if line.startswith("error:")), "")
+        return code, out, first
+
+    written, planned = result("-O0", "--store=copy"), result()
+    return [] if written == planned else [f"runs differ with {' '.join(flags)}", "--- as written", *map(str, written), "--- as planned", *map(str, planned)]
 
 
 def run_test(path, options):

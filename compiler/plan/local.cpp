@@ -51,6 +51,11 @@ bool Local::touches(const ir::Node& node, std::int32_t array) {
   return (t != nullptr && t->own.any()) || s.may_read(p_, array) || s.may_write(p_, array);
 }
 
+bool Local::writes(const ir::Node& node, std::int32_t array) {
+  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
+  return s.may_write(p_, array);
+}
+
 bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   if (const ir::Instr* i = instr_of(node); i != nullptr && i->op != Opcode::call) {
     for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i)) {

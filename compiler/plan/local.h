@@ -49,6 +49,9 @@ class Local {
   bool may_change(const ir::Node& node, const ir::Block& block);
   /// Whether the node may read or write blocks of the array on this rank.
   bool touches(const ir::Node& node, std::int32_t array);
+  bool writes(const ir::Node& node, std::int32_t array);
+  bool writes_scalar(const ir::Loop& loop, std::int32_t reg) { return summaries_.of_body(loop.body).writes_scalar(reg); }
+  bool puts(const ir::Loop& loop, std::int32_t array) { return summaries_.of_body(loop.body).may_put(array); }
   /// Whether the node may write blocks of the array on this rank without replacing this one whole.
   bool may_update(const ir::Node& node, const ir::Block& block);
   bool dead_after(const ir::Node& node, std::size_t operand) const { return node.id < known_ && lifetimes_.dead_after(node.id, operand); }

@@ -4,7 +4,8 @@
     coverage.py --bin DIR
 
 diagnostics.def          each code stands in a golden message (tests/lang/**/*.expected)
-opcodes.def              each opcode is in the code of a program under tests/lang/run or examples, which run with expectations
+opcodes.def              each opcode is in the code of a program under tests/lang/run or examples, which run with expectations, or of one
+                         of the local plans in tests/lang/plan, which run beside the program as written
 super_instructions.def   each name is executed by such a program or by a unit test of runtime/super
 counters.def             each counter is checked by a unit test, by tests/stats or by tests/restart
 """
@@ -30,7 +31,7 @@ def opcodes_in_programs(sialc):
     used = set()
     with tempfile.TemporaryDirectory() as tmp:
         module = pathlib.Path(tmp) / "m.siox"
-        for program in [*ROOT.glob("tests/lang/run/*.sialx"), *ROOT.glob("examples/*/*.sialx")]:
+        for program in [*ROOT.glob("tests/lang/run/*.sialx"), *ROOT.glob("tests/lang/plan/local_*.sialx"), *ROOT.glob("examples/*/*.sialx")]:
             done = subprocess.run([sialc, "-w", "-o", module, program.name], cwd=program.parent, capture_output=True)
             if done.returncode != 0:
                 continue  # negative tests

@@ -16,9 +16,9 @@ ELEMENTS = sum(EXTENTS) ** 2
 BYTES = 8 * ELEMENTS
 
 
-def run(binary, *flags):
+def run(binary, *flags, program="counted", level="-O0"):
     with tempfile.TemporaryDirectory() as out:
-        subprocess.run([binary, HERE / "counted.sialx", "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)),
+        subprocess.run([binary, level, HERE / f"{program}.sialx", "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)),
                         "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], check=True, timeout=60)
         return json.loads((pathlib.Path(out) / "run.json").read_text())
 
@@ -84,6 +84,12 @@ def main():
     check_times(statistics, "four nodes")
     expect(total["messages_sent"] == total["requests_served"] > 0, f"four nodes: {total['messages_sent']} sent, {total['requests_served']} served")
     expect(total["bytes_sent"] > 0 and total["bytes_received"] > 0, "four nodes: bytes_sent, bytes_received")
+    for level, made in (("-O0", 3), ("-O2", 0)):
+        for flags in ((), ("--simulate", "ranks=3,seed=3,ranks-per-node=1")):
+            total = run(binary, *flags, program="copies", level=level)["total"]
+            for counter, each, times in (("block_copies", BLOCKS, made), ("block_bytes_copied", BYTES, made),
+                                         ("block_copies_elided", BLOCKS, 3 - made), ("bytes_elided", BYTES, 3 - made)):
+                expect(total[counter] == times * each, f"copies {level}: {counter} is {total[counter]}, by hand {times * each}")
     print("counters agree with what was worked out by hand")
 
 

@@ -145,6 +145,30 @@ TEST_CASE("references keep a chunk") {
   CHECK(h.heap.bytes_in_use() == 0);
 }
 
+TEST_CASE("buffers have holders, and a chunk of a rank's own can become the node's") {
+  Heap h(2, mib);
+  ArenaPool pool(h.heap, 0);
+  double* p = pool.allocate(100);
+  CHECK(pool.sole(p));
+  REQUIRE(pool.share(p));
+  CHECK_FALSE(pool.sole(p));
+  pool.deallocate(p, 100);
+  CHECK(pool.sole(p));
+  const auto bytes = static_cast<std::int64_t>(NodeHeap::chunk_bytes(100));
+  h.heap.count_shared(h.heap.leave_own(Chunk::of(p)), 0);
+  CHECK(h.heap.leave_own(Chunk::of(p)) == 0);  // is the node's already
+  PhasePeak peak = h.heap.close_phase(0, true);
+  CHECK(peak.own == bytes);
+  CHECK(peak.shared == bytes);
+  peak = h.heap.close_phase(0, true);
+  CHECK(peak.own == 0);
+  CHECK(peak.shared == bytes);
+  pool.deallocate(p, 100);
+  h.heap.close_phase(0, true);
+  CHECK(h.heap.close_phase(0, true).shared == 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
 TEST_CASE("random use never hands out overlapping memory") {
   const unsigned seed = GENERATE(1u, 2u, 3u, 4u);
   CAPTURE(seed);
