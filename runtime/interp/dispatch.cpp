@@ -123,7 +123,8 @@ static constexpr bool is_light(Opcode op) {
     case Opcode::int_const: case Opcode::int_copy: case Opcode::int_index: case Opcode::int_add: case Opcode::int_sub: case Opcode::int_mul:
     case Opcode::int_div: case Opcode::int_neg: case Opcode::int_compare: case Opcode::int_round:
     case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub: case Opcode::real_mul: case Opcode::real_div:
-    case Opcode::real_pow: case Opcode::real_neg: case Opcode::real_sqrt: case Opcode::real_compare: case Opcode::real_from_int: return true;
+    case Opcode::real_pow: case Opcode::real_neg: case Opcode::real_sqrt: case Opcode::real_compare: case Opcode::real_from_int:
+    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: return true;
     default: return false;
   }
 }
