@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. Block arithmetic on a temp has no effect but the value it leaves. Liveness says that on no path this value is
 // read: neither in this iteration, nor in a later one, behind the loop, in a procedure or after a call, nor listed by a super
@@ -31,7 +32,8 @@ bool drop_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
   for (ir::Node& n : body) {
     const ir::Instr* i = instr_of(n);
     const ir::Block* target = i != nullptr ? block_of(*i, 0) : nullptr;
-    if (target == nullptr || l.kind(*target) != ArrayKind::temp || !arithmetic(*i) || !l.in_range(*target) || !l.dead_after(n, 0)) {
+    if (target == nullptr || l.kind(*target) != ArrayKind::temp || !arithmetic(*i) || !l.in_range(*target) ||
+        (!l.dead_after(n, 0) && !planted(Plant::dead_store_needed))) {
       result.push_back(std::move(n));
       continue;
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. Let D define temp T at one place of a statement list and U use it further down in the same list, with nothing
 // but plain statements between: each time D runs U runs after it, on the same index values (nothing rebinds them within a list) and
@@ -108,7 +109,7 @@ class Fold {
         if (use(j, *i)) return true;
         break;
       }
-      if (changed_by_.empty() && changes(body_[j])) changed_by_ = fmt::format("line {} may change what it is made of", body_[j].place.line);
+      if (changed_by_.empty() && changes(body_[j]) && !planted(Plant::fold_source_changes)) changed_by_ = fmt::format("line {} may change what it is made of", body_[j].place.line);
     }
     return scaled();
   }
@@ -131,7 +132,7 @@ class Fold {
     const bool as_operand = !v_.b && (i.op == Opcode::block_contract || i.op == Opcode::contract_scaled || i.op == Opcode::contract_add_scaled ||
                                       (i.op == Opcode::real_contract && factor_.is(1.0)));
     if (!into_target && !as_operand) return false;
-    if (!l_.dead_after(body_[j], k)) {
+    if (!l_.dead_after(body_[j], k) && !planted(Plant::fold_value_needed)) {
       missed(j, "its value may be needed after that", "use a temp of its own for each value, so that it is not needed after its last use");
       return false;
     }

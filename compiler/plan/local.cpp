@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/plants.h"
+
 namespace sial::plan {
 namespace {
 
@@ -72,7 +74,9 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
 
 bool Local::last_use(const ir::Body& list, std::size_t at, std::size_t operand) {
   const ir::Block* block = block_of(*instr_of(list[at]), operand);
-  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) || !dead_after(list[at], operand)) return false;
+  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) ||
+      (!dead_after(list[at], operand) && !planted(Plant::free_early_needed)))
+    return false;
   bool made = false;
   for (std::size_t k = 0; k < at && !made; ++k) {
     const ir::Instr* before = instr_of(list[k]);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/plants.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -200,7 +201,7 @@ double* Machine::own_block(const RefPlan& ref, const Located& at, Access access,
 /// The memory of a block that is to be written. Memory that block_alias or put_share gave to others as well stays as it is; the
 /// block gets its own, with its value where that matters.
 double* Machine::unshared(std::int32_t array, BlockMap::Entry& entry, bool keep) {
-  if (env_.store.buffers().sole(entry.data)) return entry.data;
+  if (env_.store.buffers().sole(entry.data) || planted(Plant::shared_memory_written)) return entry.data;
   if (retired_at_ != at_) drop_retired();
   double* fresh = array_buffer(array, entry.size);
   if (keep) {
