@@ -119,7 +119,7 @@ class Fold {
 
   void missed(std::size_t j, const std::string& why, const std::string& advice) {
     l_.remark(RemarkKind::missed, v_.b ? "product-not-folded" : "copy-not-folded", body_[at_], path_, v_.target,
-              fmt::format("{} is formed and then used once, at line {}: {}", l_.text(v_.target), body_[j].place.line, why), advice, v_.b ? 2.0 : 1.0);
+              fmt::format("{} is formed here instead of straight in line {}, which uses it: {}", l_.text(v_.target), body_[j].place.line, why), advice, v_.b ? 2.0 : 1.0);
   }
 
   /// The statement at j touches the target. True when the value went into it.
@@ -133,7 +133,7 @@ class Fold {
                                       (i.op == Opcode::real_contract && factor_.is(1.0)));
     if (!into_target && !as_operand) return false;
     if (!l_.dead_after(body_[j], k) && !planted(Plant::fold_value_needed)) {
-      missed(j, "its value may be needed after that", "use a temp of its own for each value, so that it is not needed after its last use");
+      if (v_.b) missed(j, "it is needed again after that", "");  // a copy gets its remark where copies are shared
       return false;
     }
     if (!changed_by_.empty()) {
