@@ -185,6 +185,19 @@ Module sample_module() {
   a.m.loops.back().pragma = 2;
   a.add(Opcode::barrier, 0);
   a.loop(LoopKind::do_, {i}, [&](std::int32_t) { a.loop(LoopKind::do_, {j}, [&](std::int32_t) { inner(a); }); });
+  a.loop(LoopKind::do_, {i}, [&](std::int32_t) {
+    a.loop(LoopKind::do_, {j}, [&](std::int32_t) {
+      a.loop(LoopKind::do_, {k}, [&](std::int32_t) {
+        a.add(Opcode::expect, a.r(d, {i, j}), 1);
+        a.add(Opcode::contract_scaled, a.w(t, {i, j}), a.r(st, {k, i}), a.r(st, {k, j}), x);
+        a.add(Opcode::contract_add_scaled, a.u(t, {i, j}), a.r(st, {k, i}), a.r(st, {k, j}), x);
+      });
+      a.add(Opcode::block_alias, a.w(t, {i, j}), a.r(d, {i, j}));
+      a.add(Opcode::put_share, a.w(d, {i, j}), a.r(t, {i, j}));
+      a.add(Opcode::keep_block, a.r(t, {i, j}), 1);
+      a.add(Opcode::free_block, a.w(t, {i, j}));
+    });
+  });
   a.add(Opcode::collective_sum, x, s2);
   a.add(Opcode::broadcast, n, st);
   a.add(Opcode::set_persistent, 0, x, 1);

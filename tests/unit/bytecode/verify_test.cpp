@@ -255,6 +255,11 @@ TEST_CASE("block operations") {
       {"has 2 indices, the product of", [](Module& m) { m.refs[find(m, Opcode::block_contract).b].entries[1].index = 1; m.refs[find(m, Opcode::block_contract).c].entries[0].index = 0; }},
       {"must occur in exactly one of", [](Module& m) { ref_of(m, Opcode::block_contract).entries[1].index = 2; }},
       {"the indices of `t[ii,i]` and `small[ii,j]` are not the same", [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[1].index = 0; }},
+      {"has no memory of its own to share", [](Module& m) { find(m, Opcode::block_alias).b = find(m, Opcode::contract_scaled).b; }},
+      {"`t[j,i]` and `d[i,j]` do not agree in order", [](Module& m) { find(m, Opcode::block_alias).a = find(m, Opcode::block_copy).a; }},
+      {"only temps and locals share memory", [](Module& m) { find(m, Opcode::put_share).b = find(m, Opcode::contract_scaled).b; }},
+      {"only temps are freed before the end of their iteration", [](Module& m) { find(m, Opcode::free_block).a = find(m, Opcode::put_share).a; }},
+      {"must occur in exactly one of", [](Module& m) { find(m, Opcode::contract_scaled).b = find(m, Opcode::contract_scaled).c; }},
       {"denotes no part of a block", [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[0].index = 0; }},
       {"are not declared over the same kinds of index", [](Module& m) { m.refs[find(m, Opcode::region_put).b] = m.refs[find(m, Opcode::real_element).b]; }},
   });
