@@ -259,7 +259,7 @@ TEST_CASE("block operations") {
       {"`t[j,i]` and `d[i,j]` do not agree in order", [](Module& m) { find(m, Opcode::block_alias).a = find(m, Opcode::block_copy).a; }},
       {"only temps and locals share memory", [](Module& m) { find(m, Opcode::put_share).b = find(m, Opcode::contract_scaled).b; }},
       {"only temps are freed before the end of their iteration", [](Module& m) { find(m, Opcode::free_block).a = find(m, Opcode::put_share).a; }},
-      {"must occur in exactly one of", [](Module& m) { find(m, Opcode::contract_scaled).b = find(m, Opcode::contract_scaled).c; }},
+      {"has 2 indices, the product of", [](Module& m) { find(m, Opcode::contract_scaled).b = find(m, Opcode::contract_scaled).c; }},
       {"denotes no part of a block", [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[0].index = 0; }},
       {"are not declared over the same kinds of index", [](Module& m) { m.refs[find(m, Opcode::region_put).b] = m.refs[find(m, Opcode::real_element).b]; }},
   });
