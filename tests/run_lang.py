@@ -92,7 +92,7 @@ def plan_test(path, options):
 
 def same_as_written(path, flags, options):
     def result(*more):
-        code, out, err = run([str(options.bin / "sialrun"), *more, *flags, path.name], path.parent)
+        code, out, err = run([str(options.bin / "sialrun"), "--results", "none", *more, *flags, path.name], path.parent)
         first = next((line for line in err.splitlines() if line.startswith("error:")), "")
         return code, out, first
 
