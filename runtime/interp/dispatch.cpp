@@ -193,7 +193,7 @@ void Machine::loop() {
 void Machine::trace_instruction(const Instruction& in, double begin, double end) {
   const Place at{sequence_, static_cast<std::int32_t>(&in - m_->code.data())};
   if (in.op == Opcode::get) env_.trace->add(TraceKind::get, at, begin, end);
-  if (in.op == Opcode::put_block || in.op == Opcode::put_scalar) env_.trace->add(TraceKind::put, at, begin, end);
+  if (in.op == Opcode::put_block || in.op == Opcode::put_share || in.op == Opcode::put_scalar) env_.trace->add(TraceKind::put, at, begin, end);
 }
 
 void Machine::finish_program() {
@@ -214,7 +214,7 @@ void Machine::add_stats(Stats& stats) const {
   stats[Counter::block_copies] += static_cast<double>(copied_.blocks);
   stats[Counter::block_bytes_copied] += static_cast<double>(copied_.bytes);
   stats[Counter::block_copies_elided] += static_cast<double>(elided_.blocks);
-  stats[Counter::bytes_elided] += static_cast<double>(elided_.bytes);
+  stats[Counter::block_bytes_elided] += static_cast<double>(elided_.bytes);
   stats[Counter::barrier_time] += collective_seconds_;
   for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));
 }

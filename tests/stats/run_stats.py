@@ -88,7 +88,7 @@ def main():
         for flags in ((), ("--simulate", "ranks=3,seed=3,ranks-per-node=1")):
             total = run(binary, *flags, program="copies", level=level)["total"]
             for counter, each, times in (("block_copies", BLOCKS, made), ("block_bytes_copied", BYTES, made),
-                                         ("block_copies_elided", BLOCKS, 3 - made), ("bytes_elided", BYTES, 3 - made)):
+                                         ("block_copies_elided", BLOCKS, 3 - made), ("block_bytes_elided", BYTES, 3 - made)):
                 expect(total[counter] == times * each, f"copies {level}: {counter} is {total[counter]}, by hand {times * each}")
     print("counters agree with what was worked out by hand")
 
