@@ -30,16 +30,25 @@ def strip(expr):
     return expr
 
 
+def resolved(module, block):
+    """(array, labels, (dimension, index) pairs) of a block as written: names mean the same each time, so they are looked up once."""
+    known = module.resolved.get(id(block))
+    if known is None:
+        array = module.find(block["array"])
+        indices = [module.find(written["name"]) for written in block["indices"]]
+        labels = [(index, written["as_simple"] or index.simple) for index, written in zip(indices, block["indices"])]
+        known = module.resolved[id(block)] = array, labels, list(zip(array.dims, indices))
+    return known
+
+
 def reference(module, block):
-    array = module.find(block["array"])
-    key, labels, shape, box = [], [], [], []
+    array, labels, pairs = resolved(module, block)
+    key, shape, box = [], [], []
     partial = False
-    for dim, written in zip(array.dims, block["indices"]):
-        index = module.find(written["name"])
-        if index.value is None:
+    for dim, index in pairs:
+        number = index.value
+        if number is None:
             raise LanguageError("unbound", f"index `{index.name}` has no value")
-        simple = written["as_simple"] or index.simple
-        labels.append((index, simple))
         if index.kind == "subindex" and dim.kind == "index":
             partial = True
             first, extent = index.bounds()
@@ -51,7 +60,6 @@ def reference(module, block):
             box.append(slice(None))
             shape.append(index.bounds()[1])
         else:
-            number = index.value
             if not dim.lo <= number <= dim.hi:
                 raise LanguageError("range", f"segment {number} of `{array.name}` is outside {dim.lo}:{dim.hi}")
             box.append(slice(None))

@@ -137,6 +137,7 @@ class Module:
         self.name, self.file, self.statements = json["name"], json["file"], json["statements"]
         self.import_files = [i["file"] for i in json["imports"]]
         self.own, self.imports = {}, []
+        self.resolved = {}  # by id of a block as written: see expressions.resolved
 
     def find(self, name):
         if "." in name:

@@ -111,6 +111,8 @@ class Generator:
         if not self.before and self.chance(15):
             body += self.save()
         body += self.checksums()
+        if self.saved and self.chance(50):
+            body += self.last_changes()
         program = Program(self.name, self.seed, self.declarations(), procedures + self.phases, body, self.arguments())
         if self.saved:
             program.followers = [Generator(self.seed, self.name + "_next", self.reals, self).generate()]
@@ -128,6 +130,13 @@ class Generator:
         if not fitting or self.chance(20):
             return []
         return [f'restore_persistent {array} "{self.random.choice(fitting)}"', 'restore_persistent x2 "x2"', self.barrier()]
+
+    def last_changes(self):
+        """Additions to saved arrays with no barrier behind them: what is saved is the state at the end."""
+        arrays = [n for kind, kinds, n in self.saved if kinds == (AO, AO) and kind != "static"]
+        adds = [f"{self.statement(a, 'put')} {a}[{self.random.choice(['i,j', 'j,i', 'i,i'])}] += {self.random.choice(['1.0', 'x0', '(scalar)j'])}" for a in arrays]
+        outer = self.random.choice(["i", "i, j"])
+        return [self.barrier(), Node(f"pardo {outer}", adds if "j" in outer else [Node("do j", adds, "enddo j")], f"endpardo {outer}")] if adds else []
 
     def restored_static(self, array):
         fitting = [n for kind, kinds, n in (self.before.saved if self.before else []) if (kind, kinds) == self.arrays[array]]

@@ -158,6 +158,7 @@ class Runner:
         start = time.monotonic()
         job = copy.deepcopy(job)
         self.parse([job])
+        self.compile([job])
         checked = [Configuration("as written, checked", [*BASELINE, "--check", "--simulate", f"ranks={n},seed=3"], optimisation="-O0") for n in (1, 3)]
         valid = [c for c in checked if job.agrees(self.batch(c, [job], 30)[0].get(job.name))]
         Reducer(job.programs, lambda: time.monotonic() - start < seconds and self.disagrees(configuration, job, valid) is not None).run()

@@ -68,14 +68,16 @@ def run_chunk(number, seeds, reals, options):
             if not bad or len(failures) > SHRINK:
                 continue
             lines.append(f"{configuration.name} ({' '.join(configuration.flags)}): seeds {' '.join(str(j.seed) for j in bad[:20])} disagree{' (reals)' if reals else ''}")
-            culprit = next((j for j in bad[:10] if runner.disagrees(configuration, j)), None)
+            alone = Runner(runner.bin, work / "alone", runner.launcher, os.environ.get("SIALX_PLANT", ""))  # not on the modules of the batch
+            alone.work.mkdir(exist_ok=True)
+            culprit = next((j for j in bad[:10] if alone.disagrees(configuration, j)), None)
             if culprit is None:
                 lines.append("  alone, each of them agrees; the batch said:\n" + without_warnings(err))
             elif options.no_shrink:
-                lines.append(runner.disagrees(configuration, culprit))
+                lines.append(alone.disagrees(configuration, culprit))
             else:
-                small = runner.shrink(configuration, culprit)
-                lines.append(small.text() + (runner.disagrees(configuration, small) or "(agrees now)"))
+                small = alone.shrink(configuration, culprit)
+                lines.append(small.text() + (alone.disagrees(configuration, small) or "(agrees now)"))
     return lines, counts, failures
 
 
