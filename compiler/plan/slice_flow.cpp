@@ -97,7 +97,8 @@ void SliceFlow::collect_written(const ir::Node& node, std::vector<std::int32_t>&
 bool SliceFlow::pure(const ir::Instr& instr) const {
   if (instr.op == Opcode::real_element) {
     const std::int32_t array = std::get<ir::Block>(instr.operands[1]).array;
-    return p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ && !summaries_.of_node(root_).may_write(p_, array);
+    return p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ &&
+           (!summaries_.of_node(root_).may_write(p_, array) || planted(Plant::slice_table_changes));
   }
   const analysis::OpClass c = analysis::op_class(instr.op);
   return (c == analysis::OpClass::int_ || c == analysis::OpClass::scalar) && analysis::blocks_of(instr).empty();

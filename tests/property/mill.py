@@ -111,7 +111,7 @@ class Mill:
     # ---- statements
     def fill(self, body, st, count):
         choices = [self.copy, self.copy, self.add, self.add, self.product, self.chain, self.chain, self.copy_chain, self.scale, self.scale,
-                   self.scaled, self.plus, self.number, self.overwrite, self.again, self.loop, self.loop, self.branch, self.guarded, self.special, self.general, self.general, self.device]
+                   self.scaled, self.plus, self.number, self.overwrite, self.again, self.loop, self.loop, self.branch, self.guarded, self.decided, self.special, self.general, self.general, self.device]
         if self.owned:
             choices += [self.own_change] * 4 + [self.own_run]
         if self.shared:
@@ -390,6 +390,24 @@ class Mill:
         if self.g.chance(50):
             self.fill(then, inside, 1)
         body.append(Node(f"if {x} <= {y}", then, "endif"))
+
+    def decided(self, body, st):
+        """A get that hangs on an int which data, a table, a loop or an index decide somewhat earlier."""
+        if not self.reads:
+            return
+        x, y = self.pair(st)
+        sets = [Node(f"if {self.relation(st)}", [self.r.choice(["n3 = 1", "n3 = 2", "n3 += 1"])], "endif", ["n3 = 1"] if self.g.chance(20) else None)]
+        free = [z for z in ["k", "l"] if z not in st.bound]
+        if free and self.g.chance(30):
+            sets = [Node(f"do {free[0]}", sets + ([Node(f"if {self.relation(st)}", ["exit"], "endif")] if self.g.chance(40) else []), f"enddo {free[0]}")]
+        body += ["n3 = 0", *sets]
+        if self.g.chance(40):
+            self.fill(body, st, 1)
+        inside, then = st.inner(), []
+        ref = (self.r.choice(self.reads), (x, y))
+        self.get(then, inside, ref)
+        then.append(f"w1 += {text(ref)} * {text(ref)}")
+        body.append(Node(f"if n3 {self.r.choice(['==', '>='])} {self.r.choice('12')}", then, "endif"))
 
     # ---- the whole
     def body(self, bound, count):

@@ -126,7 +126,20 @@ class Situations:
     def table(self):
         """The table that where clauses look at changes."""
         value = self.r.choice(["i", "norb - i + 1", "(i + 1) / 2", "1"])
+        if self.g.chance(50):
+            return self.table_in_loop(value)
         return [Node("do i", [f"{self.g.table}[(index)i] = (scalar)({value})"], "enddo i"), *self.reading([self.r.choice(self.g.squares)]), self.g.barrier()]
+
+    def table_in_loop(self, value):
+        """A loop that changes the table by which it chooses what to get."""
+        array, table = self.r.choice(self.g.squares), self.g.table
+        gets = [f"{self.g.statement(array, 'get')} {array}[i,j]", f"x2 += {array}[i,j] * {array}[i,j]"]
+        chosen = [Node(f"if {table}[(index)j] {self.r.choice(['>', '<='])} 1.0", gets, "endif")]
+        if self.g.chance(30):
+            chosen = [Node("do k", gets, "enddo k", wheres=[f"where (int){table}[(index)k] == j"])]
+        change = f"{table}[(index){self.r.choice('ij')}] = (scalar)({value})"
+        loop = Node("do i", [Node("do j", self.r.choice([[change, *chosen], [*chosen, change]]), "enddo j")], "enddo i")
+        return [Node("do i", [f"{table}[(index)i] = (scalar)i"], "enddo i"), loop, self.g.barrier()]
 
     def refilled(self):
         array = self.r.choice(self.g.squares)

@@ -27,7 +27,7 @@ TEN = {
     6: ("back-to-back barriers", ("passed", "missed"), None, r"barrier"),
     7: ("dead store", ("passed", "missed"), "dead", r"nobody reads|dead"),
     8: ("get that depends on fetched data", ("missed",), None, r"data|condition"),
-    9: ("range of length 1", ("missed", "analysis"), "strip", r"\b1\b|one|length|single"),
+    9: ("range of length 1", ("missed", "analysis"), "shift", r"\b1\b|one|length|single"),
     10: ("fetched again after a barrier", ("passed", "missed"), "table", r"barrier|kept|again"),
 }
 
