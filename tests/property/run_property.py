@@ -60,7 +60,7 @@ def run_chunk(number, seeds, reals, options):
             if options.config not in configuration.name:
                 continue
             start = time.monotonic()
-            outputs, err = runner.batch(configuration, jobs, 600)
+            outputs, err = runner.batch(configuration, jobs, 240)
             bad = [j for j in jobs if not j.agrees(outputs.get(j.name))]
             counts[configuration.name] = (len(jobs) - len(bad), len(bad), time.monotonic() - start)
             if bad:
