@@ -1,7 +1,7 @@
 // The evaluator of access slices, on slices that the compiler makes.
 #include "sliced.h"
 
-#include <map>
+#include <chrono>
 
 using namespace sial;
 using test::sliced;
@@ -186,4 +186,23 @@ TEST_CASE("index values of loops around the slice's own, and registers, are thos
   for (std::size_t p = 0; p < r.m.ints.size(); ++p)
     if (r.m.ints[p].name == "pp") r.state.ints[p] = 2;
   CHECK(r.serial() == "a[1,2] a[2,2] |");
+}
+
+// Not run by default: `unit_plan "[steps]" -s` prints what a step costs.
+TEST_CASE("nanoseconds per step", "[.][steps]") {
+  Run r(sliced(names, "do i\ndo j\ndo k\nwhere k != j\npp = i + j * k\nif pp - pp / 3 * 3 == 0\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\nenddo k\nenddo j\nenddo i"), 60);
+  std::int64_t steps = 0, gets = 0;
+  const auto start = std::chrono::steady_clock::now();
+  r.load();
+  r.cursor.begin();
+  for (SliceOutcome outcome = SliceOutcome::fetch; outcome == SliceOutcome::fetch || outcome == SliceOutcome::paused;) {
+    FetchRequest request;
+    std::int64_t budget = 1000;
+    outcome = r.cursor.next(request, budget);
+    steps += 1000 - budget;
+    gets += outcome == SliceOutcome::fetch;
+  }
+  const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  CHECK(gets > 0);
+  WARN(steps << " steps, " << gets << " gets, " << ns / static_cast<double>(steps) << " ns per step, " << ns / static_cast<double>(gets) << " ns per get");
 }
