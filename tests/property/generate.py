@@ -5,6 +5,7 @@ not depend on the number of ranks, the schedule or the kernels. With `reals` the
 """
 import random
 
+from control import Control
 from body import BodyWriter, Env
 from program import Node, Program
 from situations import Situations
@@ -108,6 +109,8 @@ class Generator:
         body += self.fill_triangle()
         for _ in range(r.randint(1, 4)):
             body += self.phase() if not self.lean and self.chance(60) else self.situations.any()
+        if self.seed % 3 != 1:
+            body += Control(self).stretch()
         if not self.before and self.chance(15):
             body += self.save()
         body += self.checksums()
@@ -159,7 +162,7 @@ class Generator:
         lines += [f"index {n} = -1:1" for n in INDICES[SIMPLE]] + ["index u = 1:norb", "index none = 1:zero", "index it = 1:2", "index once = 1:1", "index lone = 1:1", "index alone = 1:1", "index never = 1:zero"]
         lines += ["subindex ii of i", "subindex jj of j"]
         lines += [f"scalar {n}" for n in ["rank", "x0 = 2.0", "x1 = 3.0", "x2", "w0", "w1", "w2", "acc", "sum", "px"]]
-        lines += [f"int {n}" for n in ["n0 = 1", "n1 = 2", "n2", "n3"]]
+        lines += [f"int {n}" for n in ["n0 = 1", "n1 = 2", "n2", "n3", "c1", "c2"]]
         lines += ["special get_my_rank w", "special fill_block_sequential wr", "special fill_block_cyclic wr", "special check_dconf rw",
                   "special swap_blocks uu", "special get_first_block_element rw"]
         return lines + self.declared
