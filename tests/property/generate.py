@@ -5,8 +5,8 @@ not depend on the number of ranks, the schedule or the kernels. With `reals` the
 """
 import random
 
-from control import Control
 from body import BodyWriter, Env
+from control import Control
 from program import Node, Program
 from situations import Situations
 
