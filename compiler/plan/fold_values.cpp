@@ -181,7 +181,10 @@ class Fold {
       factor_.negate();
     const ir::Block s = with_intent(*block_of(i, 0), assigns ? Intent::write : Intent::update);
     passed(j, s);
-    out.push_back(made(body_[j].place, s, out));
+    // Errors of the operands are those of the definition. What can be wrong with the target is asked for first, with the use's place;
+    // an assignment outside of the declaration cannot be, and takes the use's place for everything.
+    if (!assigns) l_.expect(out, body_[j], 0, false);
+    out.push_back(made(assigns && !l_.in_range(s) ? body_[j].place : body_[at_].place, s, out));
     finish(j, !v_.b);
   }
 
@@ -211,7 +214,7 @@ class Fold {
     l_.remark(RemarkKind::passed, "scale-folded", body_[at_], path_, v_.target,
               fmt::format("{} is scaled as it is formed instead of at line {}{}", l_.text(v_.target), body_[j].place.line, factor_.text()), {}, 2.0);
     ir::Body& out = replaced_[j];
-    out.push_back(made(body_[j].place, with_intent(v_.target, Intent::write), out));
+    out.push_back(made(body_[at_].place, with_intent(v_.target, Intent::write), out));
     finish(j, false);
     return true;
   }

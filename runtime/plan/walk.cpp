@@ -149,7 +149,10 @@ void Walk::step() {
     case Opcode::erase_array: erase(in.a); break;
     case Opcode::get: get(bound_.refs[in.a]); break;
     case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
-    case Opcode::put_share: put(in.a, in.b, true, SetOp::assign); break;
+    case Opcode::put_share:
+      put(in.a, in.b, true, SetOp::assign);
+      hand_over(bound_.refs[in.a], bound_.refs[in.b]);
+      break;
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:
       if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);

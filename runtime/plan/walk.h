@@ -116,6 +116,7 @@ class Walk {
   // --- walk_remote.cpp
   void get(const RefPlan& ref);
   void put(std::int32_t ref, std::int32_t source, bool has_source, SetOp op);
+  void hand_over(const RefPlan& target, const RefPlan& source);
   void put_one(std::int32_t array, const At& at, bool adds, bool scales);
   double* private_copy(std::int32_t array, const At& at);
   void barrier();

@@ -65,6 +65,17 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
   });
 }
 
+/// After a put that shares memory: on its home node the block's is what the source had, and counts as the node's from now on.
+void Walk::hand_over(const RefPlan& target, const RefPlan& source) {
+  At to, from;
+  if (memory_.setting.copy || !locate(target, to) || !locate(source, from) || ledger_.home(remote_[target.array].placement, to.block) != 0) return;
+  auto& blocks = blocks_[source.array];
+  const auto found = blocks.find(from.key);
+  if (found == blocks.end() || found->second.bytes == 0) return;
+  ledger_.give(items_[source.array], found->second.bytes);
+  found->second.bytes = 0;
+}
+
 void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
   RemoteBlocks& array = remote_[id];
   auto found = array.blocks.find(at.key);
