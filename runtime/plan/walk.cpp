@@ -150,8 +150,7 @@ void Walk::step() {
     case Opcode::get: get(bound_.refs[in.a]); break;
     case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
     case Opcode::put_share:
-      put(in.a, in.b, true, SetOp::assign);
-      hand_over(bound_.refs[in.a], bound_.refs[in.b]);
+      put_shared(in);
       break;
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:

@@ -52,7 +52,8 @@ class Walk {
   };
   struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
-  struct Own { double* address = nullptr; std::int64_t bytes = 0; };
+  /// No bytes: it is another's; `of_store`: a remote block's.
+  struct Own { double* address = nullptr; std::int64_t bytes = 0; bool of_store = false; };
   struct Held { Own own; std::int64_t fetched = 0; };
   struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Own memory; };
   struct At {
@@ -116,7 +117,7 @@ class Walk {
   // --- walk_remote.cpp
   void get(const RefPlan& ref);
   void put(std::int32_t ref, std::int32_t source, bool has_source, SetOp op);
-  void hand_over(const RefPlan& target, const RefPlan& source);
+  void put_shared(const Instruction& in);
   void put_one(std::int32_t array, const At& at, bool adds, bool scales);
   double* private_copy(std::int32_t array, const At& at);
   void barrier();

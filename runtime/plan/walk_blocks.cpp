@@ -332,13 +332,18 @@ void Walk::alias(const Instruction& in) {
   At at;
   if (!source || !locate(target, at)) return;
   const int item = item_of(target.array);
+  const RefPlan& from = bound_.refs[in.b];
+  At source_at;
+  bool of_store = is_remote(from.kind);
+  if (!of_store && locate(from, source_at))
+    if (const auto own = blocks_[from.array].find(source_at.key); own != blocks_[from.array].end()) of_store = own->second.of_store;
   auto& blocks = blocks_[target.array];
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
     if (found->second.bytes > 0) ledger_.give(item, found->second.bytes);
-    found->second = {source->data, 0};
+    found->second = {source->data, 0, of_store};
     return;
   }
-  blocks.emplace(at.key, Own{source->data, 0});
+  blocks.emplace(at.key, Own{source->data, 0, of_store});
   if (target.kind == ArrayKind::temp) temps_.push_back({target.array, at.key});
   else if (pardo_.active) created_locals_.push_back({target.array, at.key});
 }

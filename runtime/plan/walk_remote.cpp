@@ -65,15 +65,40 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
   });
 }
 
-/// After a put that shares memory: on its home node the block's is what the source had, and counts as the node's from now on.
-void Walk::hand_over(const RefPlan& target, const RefPlan& source) {
+/// On its home node the block's memory is what the source had, and counts as the node's from now on; what is a remote block's already
+/// costs nothing more until one of the two is written.
+void Walk::put_shared(const Instruction& in) {
+  const RefPlan& target = bound_.refs[in.a];
+  const RefPlan& source = bound_.refs[in.b];
   At to, from;
-  if (memory_.setting.copy || !locate(target, to) || !locate(source, from) || ledger_.home(remote_[target.array].placement, to.block) != 0) return;
-  auto& blocks = blocks_[source.array];
-  const auto found = blocks.find(from.key);
-  if (found == blocks.end() || found->second.bytes == 0) return;
-  ledger_.give(items_[source.array], found->second.bytes);
-  found->second.bytes = 0;
+  if (memory_.setting.copy || !locate(target, to) || !locate(source, from) || ledger_.home(remote_[target.array].placement, to.block) != 0)
+    return put(in.a, in.b, true, SetOp::assign);
+  const auto found = blocks_[source.array].find(from.key);
+  if (found == blocks_[source.array].end() || !found->second.of_store) {
+    put(in.a, in.b, true, SetOp::assign);
+    if (found == blocks_[source.array].end() || found->second.bytes == 0) return;
+    ledger_.give(items_[source.array], found->second.bytes);
+    found->second = {found->second.address, 0, true};
+    return;
+  }
+  RemoteBlocks& array = remote_[target.array];
+  const auto block = array.blocks.find(to.key);
+  if (block == array.blocks.end()) {
+    RemoteBlocks::Block fresh;
+    fresh.bytes = pieces_bytes(to.size);
+    fresh.node = 0;
+    fresh.shared = true;
+    if (array.blocks.empty()) ledger_.add_entries(fresh.node, 1);
+    ledger_.add_entries(fresh.node, 1);
+    item_of(target.array);
+    array.blocks.emplace(to.key, fresh);
+    return;
+  }
+  if (block->second.shared) return;
+  if (block->second.read) until_barrier_.push_back({item_of(target.array), block->second.node, block->second.bytes});
+  else ledger_.give_remote(item_of(target.array), block->second.node, block->second.bytes);
+  block->second.shared = true;
+  block->second.read = false;
 }
 
 void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
