@@ -129,6 +129,7 @@ int Session::run(const Job& job) {
   const bool run_json = job.run_json_path != "none";
   JobRunOptions run_options;
   run_options.machine = options_.machine;
+  run_options.machine.look_ahead.blocks = job.look_ahead;
   run_options.machine.print_format = print_format_of(job.print_format);
   run_options.machine.profile = options_.text_stats || run_json;
   run_options.keep_saved = results;

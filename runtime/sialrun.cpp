@@ -40,7 +40,7 @@ constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
 /// What states one job: the part of the command line that a line of a batch file has too.
 struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
-  std::string name, output_dir, results, run_json, print_format, memory;
+  std::string name, output_dir, results, run_json, print_format, memory, look_ahead;
   std::string dat, json, program_dir, resegment;
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
 };
@@ -66,6 +66,7 @@ void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("--segments", job.segments, "KIND=E1,E2,... or KIND=auto: segment extents of ao, occ, virt, mo, moa, mob or la; KIND_target=N; auto")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("-I", job.include_dirs, "folder where imports are searched")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--memory", job.memory, "block data per rank, for example 2GB");
+  app.add_option("--look-ahead", job.look_ahead, "blocks of other nodes asked for ahead of their gets: a number, off, or auto (default)");
   app.add_option("--print-format", job.print_format, "classic, classic-test or plain");
   app.add_option("--output-dir", job.output_dir, "folder of the output files");
   app.add_option("--results", job.results, "results file, or none");
@@ -120,7 +121,8 @@ SimulationOptions simulation_options(const Arguments& arguments) {
       else if (key == "servers") options.servers = static_cast<int>(quantity(value));
       else if (key == "latency") options.latency = quantity(value);
       else if (key == "bandwidth") options.bandwidth = quantity(value);
-      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth");
+      else if (key == "disorder") options.disorder = quantity(value) != 0;
+      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
     }
   }
   if (options.ranks < 1) throw SialError("a simulation needs at least one rank", "--simulate ranks=3,seed=7");
@@ -177,6 +179,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
     job.memory_per_rank = parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
   }
   if (!arguments.memory.empty()) job.memory_per_rank = parse_memory(arguments.memory);
+  if (!arguments.look_ahead.empty()) job.look_ahead = parse_look_ahead(arguments.look_ahead);
   if (!arguments.print_format.empty()) job.print_format = arguments.print_format;
   if (!arguments.output_dir.empty()) job.output_dir = arguments.output_dir;
   if (!arguments.results.empty()) job.results_path = arguments.results;
@@ -397,6 +400,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"kernels", arguments.session.kernels},
                           {"blas", kernel},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
+  if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
   if (!arguments.network.empty()) options.emplace_back("simulate_network", arguments.network);

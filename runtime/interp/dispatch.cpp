@@ -79,6 +79,7 @@ void Machine::run(RecordReader* from) {
   try {
     env_.store.begin_program(sequence_, std::move(remote), [this](Place p) { return place_name(p.pc); });
     load();
+    make_look_ahead();
     if (from) read_state(*from);
     if (options_.profile)
       loop<true>();

@@ -94,6 +94,7 @@ void Machine::leave_loop() {
   if (slice_check_) slice_check_->leave(frame.loop);
   const LoopRow& row = m_->loops[frame.loop];
   for (std::int32_t i : row.indices) index_value_[i] = unbound_index;
+  if (look_ahead_ && look_ahead_->has_slice(frame.loop)) look_ahead_->leave(frame.loop);
   if (row.kind == LoopKind::pardo) {
     pardo_.active = false;
     if (env_.trace) env_.trace->add(TraceKind::pardo, {sequence_, pardo_.begin_pc}, pardo_.begun, now());

@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/interp/bind.h"
 #include "runtime/interp/block_map.h"
+#include "runtime/interp/lookahead.h"
 #include "runtime/interp/printer.h"
 #include "runtime/interp/progress.h"
 #include "runtime/job/results.h"
@@ -43,6 +44,7 @@ struct MachineOptions {
   bool deterministic = false;  // implies the static schedule
   bool profile = false;        // time per line; implied by a trace
   bool check_slices = false;   // carry access slices out beside the program and compare
+  LookAheadDepth look_ahead;
   ProgressMode progress = ProgressMode::off;
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
@@ -105,7 +107,6 @@ class Machine {
   struct CallFrame { std::int32_t return_pc = 0; std::size_t loop_depth = 0; };
   struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };
   struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Shape shape; double* data = nullptr; };
-  enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
   struct Pardo {
     bool active = false;
     std::int32_t loop = 0;
@@ -198,6 +199,8 @@ class Machine {
   bool next_tuple();
   void decode_tuple(std::int64_t tuple);
   void begin_pardo(const LoopRow& row);
+  PardoPosition pardo_position() const;
+  void make_look_ahead();
   void show_progress();
   void check_get(std::int32_t array, const BlockIndex& block);
 
@@ -248,6 +251,7 @@ class Machine {
   Pardo pardo_;
   std::vector<std::int64_t> pardo_instances_;  // per loop, since the last barrier
   std::int64_t cyclic_counter_ = 0;         // static schedule: accepted iterations since the last barrier
+  std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes, and the program has slices
   BlockOp op_;
   Printer printer_;
   struct Mark { std::int32_t id = 0; std::string label; };

@@ -26,6 +26,7 @@ void Machine::op_get(const Instruction& in) {
   locate(ref, at);
   if (slice_check_ && slice_check_->active()) check_get(ref.array, at.block);
   env_.store.get(ref.array, at.block, at.size, place());
+  if (look_ahead_) look_ahead_->get(at_, ref.array, at.block);
 }
 
 void Machine::check_get(std::int32_t array, const BlockIndex& block) {
@@ -93,6 +94,7 @@ void Machine::op_put_scalar(const Instruction& in) {
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
   drop_retired();
+  if (look_ahead_) look_ahead_->barrier();
   const bool attention = env_.store.barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);

@@ -127,16 +127,38 @@ void Machine::decode_tuple(std::int64_t tuple) {
 }
 
 void Machine::op_body_begin(const Instruction& in) {
-  if (!pardo_.active || pardo_.loop != in.a) {
-    if (slice_check_) slice_check_->iteration(in.a);
-    return;
-  }
-  if (pardo_.mode == PardoMode::cyclic && cyclic_counter_++ % workers() != worker()) {
-    pc_ = m_->loops[in.a].next;
-    return;
+  if (pardo_.active && pardo_.loop == in.a) {
+    if (pardo_.mode == PardoMode::cyclic && cyclic_counter_++ % workers() != worker()) {
+      pc_ = m_->loops[in.a].next;
+      return;
+    }
+    ++iterations_;
   }
   if (slice_check_) slice_check_->iteration(in.a);
-  ++iterations_;
+  if (look_ahead_ && look_ahead_->has_slice(in.a)) look_ahead_->iteration(in.a);
+}
+
+PardoPosition Machine::pardo_position() const {
+  PardoPosition position{pardo_.mode, pardo_.at, pardo_.end, cyclic_counter_, workers(), worker(), {}, {}};
+  position.lo = pardo_.lo;
+  position.hi = pardo_.hi;
+  return position;
+}
+
+/// Statics that a slice reads are not written in its loop, and stay where they are.
+void Machine::make_look_ahead() {
+  if (m_->slices.empty() || options_.look_ahead.blocks == 0 || env_.transport.node_count() == 1) return;
+  std::vector<IndexRange> ranges;
+  for (const BoundIndex& i : bound_.indices) ranges.push_back({i.lo, i.hi, i.problem.empty()});
+  const auto elements = [this](std::int32_t array, const BlockIndex& block) {
+    std::int64_t n = 1;
+    for (int d = 0; d < block.rank; ++d) n *= bound_.arrays[array].dim[d].extent_of(block.segment[d]);
+    return n;
+  };
+  look_ahead_ = std::make_unique<LookAhead>(
+      LookAhead::Program{*m_, ints_, scalars_, index_value_, std::move(ranges), [this](std::int32_t array) -> const double* { return statics_[array]; }, elements,
+                         [this] { return pardo_position(); }, [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); }},
+      env_.store, options_.look_ahead);
 }
 
 void Machine::op_section_begin(const Instruction&) {}

@@ -313,10 +313,11 @@ class JobReader {
   }
 
   void run(const toml::table& t) {
-    check_keys(t, "run", {"checkpoint_every", "checkpoint_dir", "time_limit"});
+    check_keys(t, "run", {"checkpoint_every", "checkpoint_dir", "time_limit", "look_ahead"});
     if (const toml::node* n = t.get("checkpoint_every")) at(*n, [&] { job_.checkpoint_every = parse_checkpoint_every(span(*n, "checkpoint_every")); });
     if (const toml::node* n = t.get("checkpoint_dir")) job_.checkpoint_dir = string(*n, "checkpoint_dir");
     if (const toml::node* n = t.get("time_limit")) at(*n, [&] { job_.time_limit = parse_duration(span(*n, "time_limit"), 1); });
+    if (const toml::node* n = t.get("look_ahead")) at(*n, [&] { job_.look_ahead = parse_look_ahead(span(*n, "look_ahead")); });
   }
 
   std::string path_;
@@ -325,6 +326,16 @@ class JobReader {
 };
 
 }  // namespace
+
+int parse_look_ahead(std::string_view text) {
+  if (text == "auto") return -1;
+  if (text == "off") return 0;
+  int blocks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), blocks);
+  if (error != std::errc{} || end != text.data() + text.size() || blocks < 0 || blocks > 4096)
+    throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
+  return blocks;
+}
 
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
 

@@ -36,6 +36,7 @@ struct Job {
   double checkpoint_every = -1;             // seconds; negative: never, 0: at every barrier, infinity: only between programs
   double time_limit = 0;                    // seconds; 0: none
   std::vector<std::string> plugins;         // shared libraries with super instructions of the user's own
+  int look_ahead = -1;                      // blocks; 0: off, negative: found out while running
   std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
 
   // What the user stated, kept apart from what follows from it.
@@ -53,6 +54,9 @@ void apply_set(Job& job, std::string_view text);
 
 /// `--segments ao=8,8,4`: the list of one kind; `ao=auto`, `ao_target=8`; `auto`: all kinds. Overrides the job file.
 void apply_segments(Job& job, std::string_view text);
+
+/// "auto" (-1), "off" (0) or a number of blocks. Throws SialError.
+int parse_look_ahead(std::string_view text);
 
 /// "512 MB", "2GiB", "1500000000": a number of bytes. Throws SialError.
 std::size_t parse_memory(std::string_view text);

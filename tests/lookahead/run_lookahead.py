@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Look-ahead, counted on the virtual clock: what it hides, what it never changes, what it does in the least memory.
+
+    run_lookahead.py --bin DIR
+"""
+import argparse
+import itertools
+import json
+import pathlib
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEPTHS = ["off", "2", "16", "auto"]
+
+
+def expect(condition, text):
+    if not condition:
+        raise SystemExit("FAILED: " + text)
+
+
+class Run:
+    """Standard output, statistics and exit code of one run."""
+
+    def __init__(self, binary, program, norb, extent, *flags):
+        with tempfile.TemporaryDirectory() as out:
+            done = subprocess.run([binary, HERE / program, "--set", f"norb={norb}", "--segments", "ao=" + ",".join([str(extent)] * norb),
+                                   "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags],
+                                  capture_output=True, text=True, timeout=120)
+            self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+            self.total, self.accesses = {}, []
+            if done.returncode == 0:
+                statistics = json.loads((pathlib.Path(out) / "run.json").read_text())
+                self.total, self.accesses = statistics["total"], statistics["remote_accesses"]
+
+    def hit_ratio(self):
+        return 1 - self.total["blocked_accesses"] / self.total["accesses"]
+
+    def wait(self):
+        return self.total["fetch_wait_time"]
+
+
+def good(run, name):
+    expect(run.code == 0, f"{name}: exit code {run.code}: {run.err}")
+    t = run.total
+    expect(t["prefetches"] == t["prefetches_useful"] + t["prefetches_late"] + t["prefetches_useless"], f"{name}: prefetches do not add up: {t}")
+    expect(t["prefetches_useful"] + t["prefetches_late"] == sum(a["prefetched"] for a in run.accesses), f"{name}: prefetched uses by line")
+    return run
+
+
+def network(ranks, per_node=1, servers=0, latency="20us", bandwidth="1GB/s", seed=1):
+    return ["--simulate", f"ranks={ranks},seed={seed},disorder=0,ranks-per-node={per_node},servers={servers},latency={latency},bandwidth={bandwidth}"]
+
+
+def hides_waiting(binary):
+    """Where computation is long enough, hardly a use waits; and the first one no longer than without."""
+    for ranks, servers in ((2, 0), (3, 0), (2, 1)):
+        runs = {d: good(Run(binary, "product.sialx", 8, 40, *network(ranks, servers=servers), "--look-ahead", d), f"product, {ranks} ranks, depth {d}") for d in DEPTHS}
+        name = f"product on {ranks} ranks and {servers} servers"
+        expect(runs["off"].total["prefetches"] == 0, f"{name}: prefetches although look-ahead is off")
+        expect(runs["off"].hit_ratio() < 0.9, f"{name}: nothing to hide: {runs['off'].hit_ratio()}")
+        for depth in ("16", "auto"):
+            expect(runs[depth].hit_ratio() >= 0.98, f"{name}: hit ratio {runs[depth].hit_ratio()} at depth {depth}, {runs['off'].hit_ratio()} without")
+            expect(runs[depth].wait() * 3 <= runs["off"].wait(), f"{name}: wait {runs[depth].wait()} at depth {depth}, {runs['off'].wait()} without")
+            expect(runs[depth].total["wall_time"] <= 1.02 * runs["off"].total["wall_time"], f"{name}: slower with look-ahead of {depth}")
+            first = {(a["line"], a["array"]): a["first_wait_seconds"] for a in runs["off"].accesses}
+            for a in runs[depth].accesses:
+                expect(a["first_wait_seconds"] <= 1.1 * first[a["line"], a["array"]] + 2e-6, f"{name}: the first wait has grown at depth {depth}: {a}, {first}")
+        expect(len({r.out for r in runs.values()}) == 1, f"{name}: results differ")
+        print(f"{name}: hit ratio {runs['off'].hit_ratio():.3f} without, {runs['auto'].hit_ratio():.3f} with; wait {runs['off'].wait() * 1e3:.2f} ms and {runs['auto'].wait() * 1e3:.2f} ms")
+
+
+def follows_the_program(binary):
+    """Only what the program gets is asked for, through where clauses, procedures, tables and exits; results are the same bits."""
+    for schedule, (ranks, per_node, servers), seed in itertools.product(("dynamic", "static"), ((2, 1, 0), (4, 2, 0), (3, 2, 2)), (1, 2)):
+        common = [*network(ranks, per_node, servers, seed=seed), "--schedule", schedule]
+        for program in ("paths.sialx", "product.sialx"):
+            runs = [good(Run(binary, program, 6, 5, *common, "--look-ahead", d), f"{program} {common} depth {d}") for d in DEPTHS]
+            expect(len({r.out for r in runs}) == 1, f"{program} {common}: results differ")
+            expect(runs[0].total["gets"] == runs[3].total["gets"], f"{program} {common}: gets")
+            expect(runs[3].total["prefetches"] > 0, f"{program} {common}: nothing was foreseen")
+            if schedule == "static":  # nothing can be taken away by others
+                expect(runs[2].total["prefetches_useless"] == 0, f"{program} {common}: {runs[2].total['prefetches_useless']} blocks that the program does not get")
+        checked = Run(binary, "paths.sialx", 6, 5, *common, "--check", "--look-ahead", "16")
+        expect(checked.code == 0 and checked.out == Run(binary, "paths.sialx", 6, 5, *common, "--look-ahead", "off").out, f"checked {common}: {checked.err}")
+
+
+def least_memory(binary):
+    """Found by bisection without look-ahead; with it the program still runs there, and as well with more."""
+    for ranks, per_node, servers in ((2, 1, 0), (4, 2, 0), (2, 2, 1)):
+        common = [*network(ranks, per_node, servers), "--schedule", "static"]
+        runs = lambda kib, depth: Run(binary, "product.sialx", 6, 20, *common, "--memory", f"{kib}KiB", "--look-ahead", depth)
+        low, high = 1, 4096
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if runs(middle, "off").code == 0 else (middle, high)
+        expect(low > 1, "the program runs in no memory at all")
+        out = runs(high, "off").out
+        for kib, depth in itertools.product((high, high + 8, high + 40, high + 100), ("2", "16", "auto")):
+            run = good(runs(kib, depth), f"{kib} KiB, depth {depth}, {common}")
+            expect(run.out == out, f"{kib} KiB, depth {depth}: results differ")
+        print(f"least memory on {ranks} ranks, {per_node} per node, {servers} servers: {high} KiB")
+
+
+def nothing_to_gain(binary):
+    off, deep = (Run(binary, "single.sialx", 4, 30, *network(2), "--look-ahead", d) for d in ("off", "16"))
+    expect(deep.total["prefetches_useless"] == 0 and deep.total["wall_time"] <= 1.01 * off.total["wall_time"], "look-ahead costs where there is nothing to gain")
+    one_node = good(Run(binary, "product.sialx", 4, 10, *network(3, 0), "--look-ahead", "16"), "one node")
+    expect(one_node.total["prefetches"] == 0, "prefetches on one node")
+    # A block that is larger than what prefetches may take.
+    tight = good(Run(binary, "product.sialx", 2, 60, *network(2), "--look-ahead", "16", "--memory", "230KiB"), "large blocks")
+    expect(tight.total["prefetches"] == 0, "prefetches of blocks that have no room")
+
+
+def refuses(binary):
+    for value in ("-1", "many", "2x", "5000"):
+        run = Run(binary, "product.sialx", 2, 2, "--look-ahead", value)
+        expect(run.code != 0 and "look-ahead" in run.err and "auto, off" in run.err, f"--look-ahead {value}: {run.err}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    binary = parser.parse_args().bin.resolve() / "sialrun"
+    for test in (hides_waiting, follows_the_program, least_memory, nothing_to_gain, refuses):
+        test(binary)
+    print("look-ahead: all tests passed")
+
+
+main()
