@@ -44,6 +44,7 @@ def good(run, name):
     expect(run.code == 0, f"{name}: exit code {run.code}: {run.err}")
     t = run.total
     expect(t["prefetches"] == t["prefetches_useful"] + t["prefetches_late"] + t["prefetches_useless"], f"{name}: prefetches do not add up: {t}")
+    expect(0 <= t["prefetch_bytes_useless"] <= t["prefetch_bytes"] and (t["prefetches"] == 0) == (t["prefetch_bytes"] == 0), f"{name}: bytes of prefetches")
     expect(t["prefetches_useful"] + t["prefetches_late"] == sum(a["prefetched"] for a in run.accesses), f"{name}: prefetched uses by line")
     return run
 
