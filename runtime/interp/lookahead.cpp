@@ -33,6 +33,7 @@ void LookAhead::start(std::int32_t loop) {
   loop_ = loop;
   if (cursor_.slice() != &*bound) cursor_ = SliceCursor(*bound);
   iterations_ = 0;
+  store_.set_live_set_known(false);
   begin_here();
 }
 
