@@ -65,6 +65,7 @@ Session::Session(Transport& transport, const SessionOptions& options, const Comp
   store_ = make_block_store(transport, queue_.get(), options.store);
   if (transport.is_server()) return;
   kernels_ = make_kernels(options.kernels, store_->buffers());
+  device_ = make_device(options.device);
 }
 
 int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
@@ -154,7 +155,7 @@ int Session::run(const Job& job) {
   }
   Trace* const timeline = trace ? &*trace : nullptr;
   store_->set_trace(timeline);
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline};
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get()};
   if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
   try {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/device.h"
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/job_run.h"
 #include "runtime/job/job_file.h"
@@ -19,6 +20,7 @@ struct SessionOptions {
   StoreOptions store;
   MachineOptions machine;       // print_format is the job's
   std::string kernels = "blas";
+  std::string device = "host";  // where block operations run
   bool text_stats = false;      // the summary of --stats, to the error stream
   RunFacts::Pairs facts;        // what the command line chose, for run.json
   int servers = 0;              // beside the workers, for run.json
@@ -66,6 +68,7 @@ class Session {
   std::unique_ptr<WorkQueue> queue_;
   std::unique_ptr<BlockStore> store_;
   std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<RankState> state_;
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far

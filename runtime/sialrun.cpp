@@ -401,6 +401,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"blas", kernel},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
+  if (arguments.session.device != "host") options.emplace_back("device", arguments.session.device);
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
   if (!arguments.network.empty()) options.emplace_back("simulate_network", arguments.network);
@@ -504,6 +505,7 @@ int main(int argc, char** argv) {
   app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));
   app.add_flag("--deterministic", arguments.session.machine.deterministic, "bitwise equal results for an equal layout");
   app.add_option("--kernels", arguments.session.kernels, "block kernels: reference or blas");
+  app.add_option("--device", arguments.session.device, "where block operations run: host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(device_names()));
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
   app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/plants.h"
+#include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -239,6 +240,7 @@ void Machine::read_view(std::int32_t ref_id, ConstView& view) {
       view_of(ref, at, const_cast<double*>(env_.store.read(ref.array, at.block, at.size, place())), v);
       break;
   }
+  if (copies_) place_view(ref, at, Intent::read, v);
   view = as_const(v);
 }
 
@@ -246,6 +248,11 @@ void Machine::write_view(std::int32_t ref_id, Access access, MutableView& view) 
   const RefPlan& ref = bound_.refs[ref_id];
   Located at;
   locate(ref, at);
+  host_view_to_write(ref, at, access, view);
+  if (copies_) place_view(ref, at, access == Access::create ? Intent::write : Intent::update, view);
+}
+
+void Machine::host_view_to_write(const RefPlan& ref, const Located& at, Access access, MutableView& view) {
   switch (ref.kind) {
     case ArrayKind::temp:
     case ArrayKind::local: {
@@ -279,6 +286,7 @@ void Machine::free_temps(std::size_t mark) {
     temps_.pop_back();
     if (t.array < 0) continue;  // freed before
     const BlockMap::Entry e = blocks_[t.array].remove(t.key);
+    if (copies_) copies_->forget(t.array, t.key);
     release(e.data, e.size);
   }
 }
@@ -346,10 +354,15 @@ void Machine::region_view(const RegionRow& row, MutableView& view) {
                            : "allocated: " + allocated);
   }
   fill_region_view(row.array, *region, lo, hi, view);
+  if (copies_) copies_->array_on_host(row.array, Intent::update);
 }
 
 void Machine::free_region(std::int32_t array, std::size_t i) {
   Region& r = regions_[array][i];
+  if (copies_) {
+    if (regions_[array].size() > 1) copies_->array_on_host(array, Intent::read);  // what other regions hold
+    copies_->forget_array(array);
+  }
   release(r.data, r.shape.size());
   regions_[array].erase(regions_[array].begin() + static_cast<std::ptrdiff_t>(i));
 }

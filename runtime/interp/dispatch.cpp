@@ -7,6 +7,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/bytecode/layout.h"
+#include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/slice_check.h"
 #include "runtime/interp/super_context.h"
@@ -39,6 +40,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
   if (options_.check_slices && !module.slices.empty())
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return static_cast<const double*>(statics_[a]); }});
+  if (env_.device && env_.device->separate()) copies_ = std::make_unique<DeviceCopies>(*env_.device, module.arrays.size());
   loops_.reserve(64);
   temps_.reserve(256);
 }
@@ -198,6 +200,9 @@ void Machine::trace_instruction(const Instruction& in, double begin, double end)
 }
 
 void Machine::finish_program() {
+  if (copies_)
+    for (std::size_t a = 0; a < statics_.size(); ++a)
+      if (statics_[a]) copies_->array_on_host(static_cast<std::int32_t>(a), Intent::read);  // the job's results
   save_marked();
   free_temps(0);
   env_.store.end_program(place());
@@ -217,6 +222,7 @@ void Machine::add_stats(Stats& stats) const {
   stats[Counter::block_copies_elided] += static_cast<double>(elided_.blocks);
   stats[Counter::block_bytes_elided] += static_cast<double>(elided_.bytes);
   stats[Counter::barrier_time] += collective_seconds_;
+  if (copies_) add_device_stats(stats);
   for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));
 }
 

@@ -32,6 +32,8 @@
 namespace sial {
 
 class Checkpoints;
+class Device;
+class DeviceCopies;
 class RecordReader;
 class RecordWriter;
 class SliceCheck;
@@ -73,6 +75,7 @@ struct Environment {
   RankState& state;
   Checkpoints* checkpoints = nullptr;  // null: barriers never save anything
   Trace* trace = nullptr;              // null: no timeline is kept
+  Device* device = nullptr;            // for block operations; null: the host
 };
 
 class Machine {
@@ -159,6 +162,7 @@ class Machine {
   void view_of(const RefPlan& ref, const Located& at, double* data, MutableView& view) const;
   void read_view(std::int32_t ref_id, ConstView& view);
   void write_view(std::int32_t ref_id, Access access, MutableView& view);
+  void host_view_to_write(const RefPlan& ref, const Located& at, Access access, MutableView& view);
   double* own_block(const RefPlan& ref, const Located& at, Access access, Use use);
   double* unshared(std::int32_t array, BlockMap::Entry& entry, bool keep);
   void drop_retired() noexcept;
@@ -183,6 +187,16 @@ class Machine {
   [[noreturn]] void fail_memory(const OutOfMemory& error) const;
   double* buffer(std::int64_t n) { return env_.store.buffers().allocate(n); }
   void release(double* p, std::int64_t n) noexcept { env_.store.buffers().deallocate(p, n); }
+
+  // --- device_views.cpp
+  class OnDevice;
+  std::uint64_t version_of(const RefPlan& ref, const Located& at);
+  void place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view);
+  /// A static array that the host is going to use as a whole.
+  double* whole_static(std::int32_t array, Intent intent);
+  double* scratch(std::int64_t n);
+  void release_scratch(double* p, std::int64_t n) noexcept;
+  void add_device_stats(Stats& stats) const;
 
   // --- ops_block.cpp
   /// Runs op_ with d, a (and b) set, through scratch copies where d touches an operand.
@@ -262,6 +276,8 @@ class Machine {
   std::unique_ptr<SliceCheck> slice_check_;
   std::int64_t look_in_ = 0, tuples_seen_ = 0;  // until the clock is looked at again; in this pardo by then
   std::int32_t allocating_ = -1;            // array
+  std::unique_ptr<DeviceCopies> copies_;    // with a device of its own memory
+  bool on_device_ = false;                  // the present operation runs there
   struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0; };
   std::vector<PcCost> pc_costs_;
   double light_seconds_ = 0;                // of instructions too short to be timed one by one

@@ -8,6 +8,7 @@
 
 #include "runtime/base/plants.h"
 #include "runtime/interp/computing.h"
+#include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -32,7 +33,7 @@ double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::
 void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_t& size) {
   if (!may_overlap(op_.d, operand) || planted(Plant::kernel_target_touches_source)) return;
   size = view_size(operand);
-  scratch = buffer(size);
+  scratch = this->scratch(size);
   const MutableView copy = dense_like(scratch, operand);
   copy_view(copy, operand);
   operand = as_const(copy);
@@ -49,8 +50,8 @@ void Machine::run_kernel(double alpha, double beta) {
   pack_if_touching(op_.a, scratch_a, size_a);
   if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
   env_.kernels.run(op_);
-  if (scratch_a) release(scratch_a, size_a);
-  if (scratch_b) release(scratch_b, size_b);
+  if (scratch_a) release_scratch(scratch_a, size_a);
+  if (scratch_b) release_scratch(scratch_b, size_b);
   double flops = 0;
   const auto elements = static_cast<double>(view_size(op_.d));
   if (op_.has_b) {
@@ -70,6 +71,7 @@ void Machine::check_same_shape(const MutableView& d, const ConstView& a) const {
 }
 
 void Machine::copy_like(std::int32_t target, std::int32_t source, double alpha, double beta, Access access) {
+  const OnDevice device(*this);
   op_.has_b = false;
   read_view(source, op_.a);
   write_view(target, access, op_.d);
@@ -104,6 +106,7 @@ void Machine::op_real_contract(const Instruction& in) {
 }
 
 void Machine::op_block_fill(const Instruction& in) {
+  const OnDevice device(*this);
   ++block_operations_;
   write_view(in.a, Access::create, op_.d);
   const Computing computing(*this);
@@ -112,6 +115,7 @@ void Machine::op_block_fill(const Instruction& in) {
 }
 
 void Machine::op_block_add_scalar(const Instruction& in) {
+  const OnDevice device(*this);
   ++block_operations_;
   write_view(in.a, Access::existing, op_.d);
   const Computing computing(*this);
@@ -120,6 +124,7 @@ void Machine::op_block_add_scalar(const Instruction& in) {
 }
 
 void Machine::op_block_scale(const Instruction& in) {
+  const OnDevice device(*this);
   ++block_operations_;
   write_view(in.a, Access::existing, op_.d);
   const Computing computing(*this);
@@ -140,6 +145,7 @@ void Machine::op_block_scaled_accumulate(const Instruction& in) {
 }
 
 void Machine::op_block_sum(const Instruction& in) {
+  const OnDevice device(*this);
   ConstView a, b;
   read_view(in.b, a);
   read_view(in.c, b);
@@ -158,7 +164,7 @@ void Machine::op_block_sum(const Instruction& in) {
   // Permuted operands: through a scratch block in the target's order, since the target may be one of the operands.
   const MutableView target = op_.d;
   const std::int64_t size = view_size(target);
-  double* scratch = buffer(size);
+  double* scratch = this->scratch(size);
   Shape shape;
   shape.rank = target.rank;
   shape.extent = target.extent;
@@ -169,11 +175,12 @@ void Machine::op_block_sum(const Instruction& in) {
   op_.a = b;
   run_kernel(sign_of(in.d), 1.0);
   copy_view(target, as_const(op_.d));
-  release(scratch, size);
+  release_scratch(scratch, size);
   clock_ = 0;  // more came after what was timed
 }
 
 void Machine::contract(const Instruction& in, bool assign, double alpha) {
+  const OnDevice device(*this);
   op_.has_b = true;
   read_view(in.b, op_.a);
   read_view(in.c, op_.b);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/interp/checkpoints.h"
+#include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/slice_check.h"
 #include "runtime/interp/view_ops.h"
@@ -99,6 +100,11 @@ void Machine::barrier_here() {
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
   cyclic_counter_ = 0;
+  if (copies_) {
+    for (std::size_t a = 0; a < m_->arrays.size(); ++a)
+      if (is_remote(m_->arrays[a].kind)) copies_->forget_array(static_cast<std::int32_t>(a));  // fetched and private copies end here
+    if (attention && env_.checkpoints) copies_->all_on_host();
+  }
   if (attention && env_.checkpoints)
     env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_), [this](RecordWriter& writer) { write_state(writer); });
 }
@@ -148,7 +154,7 @@ void Machine::op_broadcast(const Instruction& in) {
       fail(fmt::format("broadcast_from of `{}`: rank {} names source {}, rank {} names {}", array.name, worker(), root, r, other),
            "the source must be the same on all ranks");
   }
-  double* data = static_data(in.b);
+  double* data = whole_static(in.b, Intent::update);
   const auto n = static_cast<std::size_t>(array.whole.size());
   env_.transport.broadcast(std::as_writable_bytes(std::span(data, n)), root, {CollectiveKind::broadcast, place()});
   count_collective(begin);
@@ -200,7 +206,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
   }
   const auto found = state.saved_statics.find(label);
   if (found == state.saved_statics.end()) fail_label(label, "static array", state.saved_statics);
-  double* data = static_data(in.b);
+  double* data = whole_static(in.b, Intent::update);
   const std::vector<std::int64_t> declared(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
   if (found->second.extents != declared)
     fail(fmt::format("the array saved as \"{}\" has extents ({}), and `{}` is declared with ({})", label, fmt::join(found->second.extents, ","),

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
+#include "runtime/device/copies.h"
 #include "runtime/interp/computing.h"
 #include "runtime/interp/view_ops.h"
 
@@ -55,7 +56,7 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
         arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], array.dim[d].is_sub ? 1 : array.dim[d].lo);
       }
       if (array.kind == ArrayKind::static_) {
-        arg.data = static_data(row.id);
+        arg.data = whole_static(row.id, letter == 'r' ? Intent::read : Intent::update);
         arg.shape = array.whole;
       } else if (array.kind == ArrayKind::contiguous_local) {
         if (regions_[row.id].size() != 1)
@@ -63,6 +64,7 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
                            regions_[row.id].size()),
                "name the region: `array[lo:hi, ...]`");
         const Region& region = regions_[row.id].front();
+        if (copies_) copies_->array_on_host(row.id, letter == 'r' ? Intent::read : Intent::update);
         arg.data = region.data;
         arg.shape = region.shape;
         for (int d = 0; d < array.rank; ++d) arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], region.lo[d]);

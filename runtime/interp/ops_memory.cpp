@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 
 namespace sial {
@@ -34,7 +35,10 @@ void Machine::for_each_selected(const RefPlan& ref, F&& f) {
 
 void Machine::op_allocate(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];
-  for_each_selected(ref, [&](const Located& at) { std::fill_n(own_block(ref, at, Access::create, Use::overwrite), at.size, 0.0); });
+  for_each_selected(ref, [&](const Located& at) {
+    if (copies_) copies_->forget(ref.array, at.key);
+    std::fill_n(own_block(ref, at, Access::create, Use::overwrite), at.size, 0.0);
+  });
 }
 
 void Machine::op_deallocate(const Instruction& in) {
@@ -44,6 +48,7 @@ void Machine::op_deallocate(const Instruction& in) {
       fail(fmt::format("`{}` cannot be deallocated: the block does not exist", block_name(array_of(ref), at.block)),
            "deallocate exactly the blocks that were allocated or written");
     const BlockMap::Entry e = blocks_[ref.array].remove(at.key);
+    if (copies_) copies_->forget(ref.array, at.key);
     release(e.data, e.size);
   });
 }

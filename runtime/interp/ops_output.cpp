@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -48,6 +49,7 @@ void Machine::op_print_array(const Instruction& in) {
   if (array.kind == ArrayKind::contiguous_local) {
     if (regions_[in.a].empty())
       fail(fmt::format("contiguous local array `{}` has no allocated region to print", array.name), "allocate one with `allocate contiguous`");
+    if (copies_) copies_->array_on_host(in.a, Intent::read);
     if (!prints()) return;
     for (const Region& region : regions_[in.a]) {
       MutableView view;
@@ -56,7 +58,7 @@ void Machine::op_print_array(const Instruction& in) {
     }
     return;
   }
-  double* data = static_data(in.a);
+  const double* data = whole_static(in.a, Intent::read);
   if (!prints()) return;
   printer_.elements(array.name, dense_view<const double>(data, array.whole, {}), line(), in.b != 0);
 }

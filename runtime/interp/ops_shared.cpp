@@ -2,6 +2,7 @@
 // change what a program computes: whoever writes a block first makes sure that he is the memory's only holder
 // (Machine::unshared, and the store for its own).
 
+#include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -15,6 +16,7 @@ void Machine::op_block_alias(const Instruction& in) {
   const double* data = is_remote(source.kind) ? env_.store.read(source.array, from.block, from.size, place())
                                                : own_block(source, from, Access::existing, Use::read);
   locate(target, to);
+  if (copies_) copies_->on_host(source.array, from.key, Intent::read, version_of(source, from));  // what is shared is valid there
   if (to.size != from.size || !env_.store.buffers().share(data)) {
     op_block_copy(in);  // or its error
     return;
@@ -23,6 +25,7 @@ void Machine::op_block_alias(const Instruction& in) {
   count(elided_, to.size);
   // Nothing is written through the pointer while there are others.
   double* shared = const_cast<double*>(data);
+  if (copies_) copies_->forget(target.array, to.key);
   if (BlockMap::Entry* found = blocks_[target.array].find(to.key)) {
     release(found->data, found->size);
     found->data = shared;
@@ -48,6 +51,7 @@ void Machine::op_free_block(const Instruction& in) {
   locate(ref, at);
   if (!blocks_[ref.array].find(at.key)) return;
   const BlockMap::Entry e = blocks_[ref.array].remove(at.key);
+  if (copies_) copies_->forget(ref.array, at.key);
   release(e.data, e.size);
   for (std::size_t t = temps_.size(); t-- > 0;) {
     if (temps_[t].array != ref.array || temps_[t].key != at.key) continue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "runtime/device/copies.h"
+
 namespace sial {
 
 MachineContext::MachineContext(Machine& machine) : machine_(machine), silent_(std::make_unique<std::ostream>(nullptr)) {}
@@ -67,9 +69,10 @@ SuperArg MachineContext::array_by_name(std::string_view name) {
     if (array.name != name) continue;
     arg.name = array.name;
     if (array.kind == ArrayKind::static_) {
-      arg.data = machine_.static_data(static_cast<std::int32_t>(a));
+      arg.data = machine_.whole_static(static_cast<std::int32_t>(a), Intent::update);
       arg.shape = array.whole;
     } else if (array.kind == ArrayKind::contiguous_local && machine_.regions_[a].size() == 1) {
+      if (machine_.copies_) machine_.copies_->array_on_host(static_cast<std::int32_t>(a), Intent::update);
       arg.data = machine_.regions_[a].front().data;
       arg.shape = machine_.regions_[a].front().shape;
     }

@@ -33,6 +33,7 @@ class StoreImpl final : public BlockStore {
   void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   bool held(std::int32_t array, const BlockIndex& block) const override;
+  std::uint64_t version(std::int32_t array, const BlockIndex& block) const override;
   double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
   Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
   void set_live_set_known(bool known) override { live_set_known_ = known; }
@@ -201,6 +202,7 @@ class StoreImpl final : public BlockStore {
   std::uint64_t deletions_ = 0;            // hash of the generations this rank has left
   HeldTable held_;
   std::deque<HeldBlock*> copies_;          // fetched copies, roughly by age
+  std::uint64_t versions_ = 0;
   std::uint64_t clock_ = 0, copied_bytes_ = 0;
   std::deque<HeldBlock*> sums_;            // with a sum to be sent, by age
   std::uint64_t sum_bytes_ = 0, sum_budget_ = 0;

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Transfers to and from a device (run.json, --device simulated) against numbers worked out by hand, and what a transfer left out does.
+
+    run_device.py --bin DIR
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXTENTS = (3, 2)
+BLOCKS = len(EXTENTS) ** 2
+BYTES = 8 * sum(EXTENTS) ** 2  # of all blocks of an array
+
+
+def run(binary, *flags, plant=""):
+    with tempfile.TemporaryDirectory() as out:
+        done = subprocess.run([binary, HERE / "device.sialx", "-O0", "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)), "--print-format", "plain",
+                               "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, SIALX_PLANT=plant) if plant else None)
+        if done.returncode != 0:
+            raise SystemExit(f"FAILED: {flags} {plant}: exit code {done.returncode}\n{done.stderr}")
+        return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]
+
+
+def expect(condition, text):
+    if not condition:
+        raise SystemExit("FAILED: " + text)
+
+
+def check(total, name, expected):
+    for counter, value in expected.items():
+        expect(total[counter] == value, f"{name}: {counter} is {total[counter]}, by hand {value}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    binary = parser.parse_args().bin.resolve() / "sialrun"
+    plain, total = run(binary)
+    check(total, "without a device", {"device_operations": 0, "device_in": 0, "device_bytes_in_as_written": 0})
+    output, total = run(binary, "--device", "simulated")
+    expect(output == plain, f"on a device: {output}\non the host: {plain}")
+    operands = 1 + 2 + 1 + 2 + 2 + 1 + 2  # t=, u=a, u*=, u+=a, v=u, v+=, s=v
+    check(total, "one rank", {
+        "device_operations": 7 * BLOCKS,
+        "device_in_as_written": operands * BLOCKS, "device_bytes_in_as_written": operands * BYTES,
+        "device_out_as_written": operands * BLOCKS, "device_bytes_out_as_written": operands * BYTES,
+        "device_in": BLOCKS, "device_bytes_in": BYTES,           # a, once
+        "device_out": 4 * BLOCKS, "device_bytes_out": 4 * BYTES,  # t to put it; u and v for the scalar; s to print it
+        "device_in_least": BLOCKS, "device_bytes_in_least": BYTES,
+        "device_out_least": 4 * BLOCKS, "device_bytes_out_least": 4 * BYTES,
+    })
+    for flags in (["--simulate", "ranks=3,seed=2"], ["--simulate", "ranks=4,seed=5,ranks-per-node=2"], ["--store", "copy"], ["--memory", "1MB", "--deterministic"]):
+        again, total = run(binary, "--device", "simulated", *flags)
+        expect(again == plain, f"{flags}: {again}\non the host: {plain}")
+        expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
+        expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
+    for plant in ("device_copy_in", "device_copy_out"):
+        wrong, _ = run(binary, "--device", "simulated", plant=plant)
+        expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")
+    print("transfers are as counted by hand")
+
+
+if __name__ == "__main__":
+    main()
