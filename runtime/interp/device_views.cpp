@@ -1,5 +1,5 @@
 // Where the operands of a statement are: on the device inside an OnDevice scope, else in the host's memory, with the transfers that
-// this needs. Only called on machines with a device of its own memory.
+// this needs. Copies exist only with a device that has memory of its own.
 
 #include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
@@ -44,6 +44,11 @@ double* Machine::whole_static(std::int32_t array, Intent intent) {
   double* data = static_data(array);
   if (copies_) copies_->array_on_host(array, intent);
   return data;
+}
+
+const double* Machine::table(std::int32_t array) {
+  if (copies_) copies_->array_on_host(array, Intent::read);
+  return statics_[array];
 }
 
 double* Machine::scratch(std::int64_t n) { return on_device_ ? copies_->device().allocate(n) : buffer(n); }

@@ -39,7 +39,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
   if (options_.progress != ProgressMode::off && worker() == 0) progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
   if (options_.check_slices && !module.slices.empty())
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
-        module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return static_cast<const double*>(statics_[a]); }});
+        module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
   if (env_.device && env_.device->separate()) copies_ = std::make_unique<DeviceCopies>(*env_.device, module.arrays.size());
   loops_.reserve(64);
   temps_.reserve(256);

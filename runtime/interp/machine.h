@@ -194,6 +194,8 @@ class Machine {
   void place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view);
   /// A static array that the host is going to use as a whole.
   double* whole_static(std::int32_t array, Intent intent);
+  /// A static array as a slice reads it; null when the program has not used it.
+  const double* table(std::int32_t array);
   double* scratch(std::int64_t n);
   void release_scratch(double* p, std::int64_t n) noexcept;
   void add_device_stats(Stats& stats) const;
