@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 
+#include "compiler/analysis/print.h"
 #include "compiler/ast/imports.h"
 #include "compiler/ast/print.h"
 #include "compiler/emit/emit.h"
@@ -138,6 +139,10 @@ CompileResult compile_file(const std::string& path, const CompileOptions& option
     result.times.push_back({pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     if (!good || emitter.has_errors()) return result;
     if (options.dump_after == pass.name) result.dump = pass.dump(work);
+    if (pass.name == "ir" && !options.facts.empty()) {
+      result.dump = analysis::facts_text(work.ir, options.facts, options.job);
+      return result;
+    }
     if (options.last_pass == pass.name && pass.name != passes().back().name) return result;
   }
   result.module = std::move(work.module);

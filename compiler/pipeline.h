@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/analysis/bound.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/sema/checked.h"
 #include "compiler/source/buffer.h"
@@ -21,13 +22,15 @@ struct CompileOptions {
   int optimisation = default_optimisation;
   std::string dump_after;  // pass whose result is wanted as text; one of pass_names()
   std::string last_pass;   // stop after this pass; empty: run all
+  std::string facts;       // what the analyses know of the program as written, instead of a module: one of analysis::fact_kinds
+  std::optional<analysis::Job> job;  // whose numbers are wanted with them
 };
 
 struct PassTime { std::string_view pass; double seconds = 0.0; };
 
 struct CompileResult {
   std::optional<Module> module;  // absent when there were errors, or when the pipeline stopped earlier
-  std::string dump;              // text asked for with dump_after
+  std::string dump;              // text asked for with dump_after or facts
   std::vector<PassTime> times;   // passes in the order they ran
 };
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/analysis/print.h"
 #include "compiler/ast/build.h"
 #include "compiler/ast/imports.h"
 #include "compiler/ast/print.h"
@@ -30,6 +31,7 @@ namespace {
 using namespace sial;
 
 struct Options {
+  std::vector<std::string> values, segments;
   std::vector<std::string> inputs;
   std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
@@ -161,6 +163,8 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   const bool emits_pass = options.emit == "ir" || options.emit == "plan";
   to.dump_after = emits_pass ? options.emit : options.dump_after;
   if (emits_pass) to.last_pass = options.emit;
+  if (std::find(std::begin(analysis::fact_kinds), std::end(analysis::fact_kinds), options.emit) != std::end(analysis::fact_kinds)) to.facts = options.emit;
+  if (!options.values.empty() || !options.segments.empty()) to.job = analysis::job_of(options.values, options.segments);
   const std::vector<std::string_view> passes = pass_names();
   if (!to.dump_after.empty() && std::find(passes.begin(), passes.end(), to.dump_after) == passes.end())
     return usage_error(fmt::format("there is no pass `{}`; the passes are {}", to.dump_after, fmt::join(passes, ", ")));
@@ -190,7 +194,9 @@ int run(int argc, char** argv) {
   app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->allow_extra_args(false);
   app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")->allow_extra_args(false);
   app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")->check(CLI::Range(0, 2));
-  app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan"}));
+  app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost"}));
+  app.add_option("--set", o.values, "NAME=VALUE: with --emit=ranges|cost, the numbers of a job (repeatable)")->allow_extra_args(false);
+  app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)")->allow_extra_args(false);
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
   app.add_option("--explain", o.explain_code, "explain a diagnostic code, or `list` them");
   app.add_option("--error-format", o.error_format, "text, or json (one object per line)")->check(CLI::IsMember({"text", "json"}));

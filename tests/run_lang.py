@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the language tests: small SIAL programs that carry their expectation.
 
-    run_lang.py --bin DIR [--update] [--room parse|check|ir|plan|run] [--filter TEXT] [--launcher 'mpirun ... -n {n}']
+    run_lang.py --bin DIR [--update] [--room parse|check|ir|analysis|plan|run] [--filter TEXT] [--launcher 'mpirun ... -n {n}']
 
 Rooms under tests/lang:
   parse/  NAME.sialx + NAME.expected   stderr of `sialc --syntax-only NAME.sialx`, byte for byte; fail_* must exit 1
   check/  NAME.sialx + NAME.expected   stderr of `sialc -o /dev/null NAME.sialx`; fail_* must exit 1, others 0
   ir/     NAME.sialx + NAME.expected   stdout of `sialc --emit=ir NAME.sialx`
+  analysis/ NAME.sialx + NAME.expected stdout of `sialc NAME.sialx` with the flags of its `# args:` (--emit=intent, ...)
   plan/   NAME.sialx                   comments of the program about what `sialc --emit=plan NAME.sialx` prints (slices and remarks of
                                        the optimisation passes; runs of blanks count as one):
             # plan: text                               some line contains it
@@ -58,14 +59,14 @@ def golden(path, text, update):
 
 def compile_test(path, room, options):
     sialc = str(options.bin / "sialc")
-    flags = {"parse": ["--syntax-only"], "check": ["-o", os.devnull], "ir": ["--emit=ir"]}[room]
+    flags = {"parse": ["--syntax-only"], "check": ["-o", os.devnull], "ir": ["--emit=ir"], "analysis": []}[room]
     extra = re.search(r"^#\s*args:\s*(.*)$", path.read_text(errors="replace"), re.M)
     code, out, err = run([sialc, *flags, *(extra.group(1).split() if extra else []), path.name], path.parent)
     failures = []
     must_fail = path.name.startswith("fail_")
     if code != (1 if must_fail else 0):
         failures.append(f"exit code {code}, expected {1 if must_fail else 0}")
-    return failures + golden(path, out if room == "ir" else err, options.update)
+    return failures + golden(path, out if room in ("ir", "analysis") else err, options.update)
 
 
 def plan_test(path, options):
@@ -138,7 +139,7 @@ def main():
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     tests = []
-    for room in options.room or ["parse", "check", "ir", "plan", "run"]:
+    for room in options.room or ["parse", "check", "ir", "analysis", "plan", "run"]:
         tests += [(room, p) for p in sorted((HERE / room).glob("*.sialx"))
                   if options.filter in p.name and not p.name.startswith("_")]
     if not tests:

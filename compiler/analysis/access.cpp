@@ -1,0 +1,85 @@
+#include "compiler/analysis/access.h"
+
+#include <algorithm>
+
+#include "runtime/base/shape.h"
+
+namespace sial::analysis {
+namespace {
+
+const IndexRow& row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
+
+Cost segments(const ir::Program& p, std::int32_t index) {
+  const IndexRow& r = row(p, index);
+  return r.kind == IndexKind::sub ? Cost::count(r.parent) * static_cast<double>(subsegments_per_segment) : Cost::count(index);
+}
+
+bool contains(const std::vector<std::int32_t>& list, std::int32_t x) { return std::find(list.begin(), list.end(), x) != list.end(); }
+
+}  // namespace
+
+bool Access::invariant_in(ir::NodeId loop) const {
+  for (std::size_t k = 0; k < loops.size(); ++k)
+    if (loops[k]->id == loop) return static_cast<int>(k) > changes_at;
+  return false;
+}
+
+Access access_of(const ir::Program& program, const ir::Block& block, const Path& path) {
+  Access a;
+  a.proc = path.proc;
+  a.block = &block;
+  for (const RefEntry& e : block.entries) {
+    if (e.index < 0) continue;
+    for (const std::int32_t i : {e.index, row(program, e.index).parent})
+      if (i >= 0 && !contains(a.indices, i)) a.indices.push_back(i);
+  }
+  std::vector<std::int32_t> bound;
+  a.repeats = Cost::constant(1.0);
+  for (const ir::Node* n : path.enclosing) {
+    const auto* l = std::get_if<ir::Loop>(&n->value);
+    if (l == nullptr) continue;
+    a.loops.push_back(n);
+    bound.insert(bound.end(), l->indices.begin(), l->indices.end());
+    if (std::any_of(l->indices.begin(), l->indices.end(), [&](std::int32_t i) { return contains(a.indices, i); })) {
+      a.changes_at = static_cast<int>(a.loops.size()) - 1;
+      a.repeats = Cost::constant(1.0);
+    } else {
+      for (const std::int32_t i : l->indices) a.repeats = a.repeats * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+    }
+  }
+  for (const std::int32_t i : a.indices)
+    if (!contains(bound, i)) a.from_callers.push_back(i);
+  a.distinct = Cost::constant(1.0);
+  for (const std::int32_t i : a.indices) a.distinct = a.distinct * (row(program, i).kind == IndexKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+  if (a.changes_at < 0) return a;
+  // Of a pardo the first index listed moves first.
+  const ir::Loop& mover = std::get<ir::Loop>(a.loops[static_cast<std::size_t>(a.changes_at)]->value);
+  const auto fastest = std::find_if(mover.indices.begin(), mover.indices.end(), [&](std::int32_t i) { return contains(a.indices, i); });
+  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  Cost step = Cost::constant(1.0);
+  for (std::size_t d = 0; d < block.entries.size(); ++d) {
+    const RefEntry& e = block.entries[d];
+    if (e.index >= 0 && (e.index == *fastest || row(program, e.index).parent == *fastest)) {
+      const bool by_parent = e.index != *fastest && row(program, array.dims[d]).kind == IndexKind::sub;
+      if (a.dimension < 0) a.dimension = static_cast<int>(d);
+      a.stride += step * (by_parent ? static_cast<double>(subsegments_per_segment) : 1.0);  // a[i,i] moves along both
+    }
+    step = step * segments(program, array.dims[d]);
+  }
+  return a;
+}
+
+std::vector<Access> accesses(const ir::Program& program) {
+  std::vector<Access> list;
+  visit(program, [&](const ir::Node& n, const Path& path) {
+    const auto* i = std::get_if<ir::Instr>(&n.value);
+    if (i == nullptr || op_class(i->op) != OpClass::fetch) return;
+    Access a = access_of(program, std::get<ir::Block>(i->operands[0]), path);
+    a.node = n.id;
+    a.place = n.place;
+    list.push_back(std::move(a));
+  });
+  return list;
+}
+
+}  // namespace sial::analysis

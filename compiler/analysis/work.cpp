@@ -1,0 +1,78 @@
+#include "compiler/analysis/work.h"
+
+#include <algorithm>
+
+#include "runtime/base/shape.h"
+
+namespace sial::analysis {
+namespace {
+
+const IndexRow& row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
+
+/// Elements of one segment of an index.
+Cost extent(const ir::Program& p, std::int32_t index) {
+  const IndexRow& r = row(p, index);
+  if (r.kind == IndexKind::simple) return Cost::constant(1.0);
+  if (r.kind == IndexKind::sub) return extent(p, r.parent) * (row(p, r.parent).kind == IndexKind::simple ? 1.0 : 1.0 / subsegments_per_segment);
+  return Cost::extent(index);
+}
+
+Cost segments(const ir::Program& p, std::int32_t index) {
+  const IndexRow& r = row(p, index);
+  return r.kind == IndexKind::sub ? segments(p, r.parent) * static_cast<double>(subsegments_per_segment) : Cost::count(index);
+}
+
+constexpr double bytes_per_element = sizeof(double);
+
+}  // namespace
+
+Cost extent_of(const ir::Program& program, const RefEntry& entry) {
+  return entry.as_simple || entry.index < 0 ? Cost::constant(1.0) : extent(program, entry.index);
+}
+
+Cost elements_of(const ir::Program& program, const ir::Block& block) {
+  Cost n = Cost::constant(1.0);
+  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  for (std::size_t d = 0; d < block.entries.size(); ++d) {
+    const RefEntry& e = block.entries[d];
+    n = n * (e.index >= 0 ? extent_of(program, e) : extent(program, array.dims[d]) * segments(program, array.dims[d]));
+  }
+  return n;
+}
+
+Cost bytes_of(const ir::Program& program, const ir::Block& block) { return elements_of(program, block) * bytes_per_element; }
+
+Cost bytes_of_array(const ir::Program& program, std::int32_t array) {
+  Cost n = Cost::constant(bytes_per_element);
+  for (const std::int32_t d : program.arrays[static_cast<std::size_t>(array)].dims) n = n * extent(program, d) * segments(program, d);
+  return n;
+}
+
+Cost bytes_of(const ir::Program& program, const ArrayUse& use) {
+  return use.block != nullptr ? bytes_of(program, *use.block) : bytes_of_array(program, use.array);
+}
+
+Work work_of(const ir::Program& program, const ir::Instr& instr) {
+  Work work;
+  const OpClass c = op_class(instr.op);
+  for (const ArrayUse& u : array_uses(program, instr)) {
+    if (c == OpClass::fetch && u.side == Side::own) continue;  // the same block, once
+    if (u.side == Side::home && c != OpClass::fetch && c != OpClass::put) continue;  // markers of whole remote arrays
+    if (instr.op == Opcode::deallocate || instr.op == Opcode::deallocate_region || instr.op == Opcode::erase_array) continue;
+    const Cost bytes = bytes_of(program, u);
+    work.bytes += bytes;
+    if (u.side == Side::home) work.moved += bytes;
+  }
+  const std::vector<const ir::Block*> blocks = blocks_of(instr);
+  if (instr.op == Opcode::real_contract) {
+    work.flops = elements_of(program, *blocks[0]) * 2.0;
+  } else if (instr.op == Opcode::block_contract) {
+    // Every label of the product once: those of the first factor, and of the second what the first does not have.
+    work.flops = elements_of(program, *blocks[1]) * 2.0;
+    for (const RefEntry& e : blocks[2]->entries)
+      if (std::find(blocks[1]->entries.begin(), blocks[1]->entries.end(), e) == blocks[1]->entries.end()) work.flops = work.flops * extent_of(program, e);
+  }
+  return work;
+}
+
+}  // namespace sial::analysis
