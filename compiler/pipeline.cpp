@@ -17,8 +17,10 @@
 #include "compiler/plan/invariants.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/share_blocks.h"
+#include "compiler/plan/verify.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/plants.h"
 #include "runtime/base/sha256.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
@@ -34,7 +36,7 @@ struct Work {
   Emitter& emitter;
   std::unique_ptr<ast::Compilation> ast;
   std::unique_ptr<CheckedProgram> checked;
-  ir::Program ir;
+  ir::Program ir, as_written;
   plan::Plan plan;
   Module module;
 };
@@ -92,6 +94,7 @@ const std::vector<Pass>& passes() {
        [](Work& w) {
          w.ir = ir::build(*w.checked, w.sources);
          ir::verify(w.ir, "ir");
+         if (w.options.optimisation > 0) w.as_written = w.ir;  // what the finished plan is checked against
          return true;
        },
        [](const Work& w) { return ir::print(w.ir); }},
@@ -103,6 +106,12 @@ const std::vector<Pass>& passes() {
       planned("free-early", 1, plan::free_early),           // last uses are known now
       planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
+      {"verify-plan", 1,  // behind all passes: checks what they decided against the facts
+       [](Work& w) {
+         if (plant_warning().empty()) plan::verify(w.as_written, w.ir, w.plan);  // bugs on purpose are for the tests to find
+         return true;
+       },
+       [](const Work& w) { return ir::print(w.ir) + plan::print(w.ir, w.plan); }},
       {"emit", 0,
        [](Work& w) {
          w.module = emit(w.ir, w.plan, {compiler_name(), hash_of_sources(w.sources), w.options.optimisation});
@@ -131,7 +140,7 @@ std::vector<std::string_view> pass_names() {
 
 CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources, Emitter& emitter) {
   CompileResult result;
-  Work work{path, options, sources, emitter, nullptr, nullptr, {}, {}, {}};
+  Work work{path, options, sources, emitter, nullptr, nullptr, {}, {}, {}, {}};
   for (const Pass& pass : passes()) {
     if (pass.level > options.optimisation) continue;
     const auto start = std::chrono::steady_clock::now();

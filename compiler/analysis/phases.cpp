@@ -64,11 +64,16 @@ struct Phases::Builder {
     current_proc = row;
     calls.emplace_back();
     const std::int32_t in = current_entry = fresh(nullptr);
-    return_phase = fresh(nullptr);
+    return_phase = -1;
     const std::int32_t end = body(nodes, in);
-    join(end, return_phase);
+    returns(end);
     entry.push_back(in);
     exit.push_back(return_phase);
+  }
+
+  void returns(std::int32_t at) {
+    if (return_phase < 0) return_phase = at;
+    else join(at, return_phase);
   }
 
   std::int32_t body(const ir::Body& nodes, std::int32_t at) {
@@ -87,7 +92,7 @@ struct Phases::Builder {
         const std::int32_t callee = std::get<ir::ProcId>(i.operands[0]).row;
         if (callee == current_proc) {  // calls itself
           join(at, current_entry);
-          join(at, return_phase);
+          returns(at);
           return at;
         }
         const std::int32_t callee_in = find(entry[static_cast<std::size_t>(callee) + 1]), callee_out = find(exit[static_cast<std::size_t>(callee) + 1]);
@@ -96,7 +101,7 @@ struct Phases::Builder {
         return after;
       }
       case Opcode::exit_loop: join(at, loop_exits.back()); return fresh(nullptr);  // nothing comes behind it
-      case Opcode::ret: join(at, return_phase); return fresh(nullptr);
+      case Opcode::ret: returns(at); return fresh(nullptr);
       case Opcode::stop: return fresh(nullptr);
       default: break;
     }

@@ -1,0 +1,159 @@
+#include "compiler/plan/verify.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/analysis/alias.h"
+#include "compiler/analysis/lifetime.h"
+#include "compiler/analysis/phases.h"
+#include "compiler/plan/verify_slice.h"
+#include "runtime/base/check.h"
+
+namespace sial::plan {
+namespace {
+
+using namespace sial::analysis;
+
+std::string_view name_of(Opcode op) { return opcode_info(op)->name; }
+
+const ir::Instr* instr_of(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
+
+std::string place(const ir::Program& p, const ir::Node& n) {
+  return fmt::format("node {} at {}:{}:{}", n.id, p.files.at(static_cast<std::size_t>(n.place.file)), n.place.line, n.place.column);
+}
+
+class Verifier {
+ public:
+  Verifier(const ir::Program& before, const ir::Program& after, const Plan& plan) : before_(before), p_(after), plan_(plan) {
+    visit(p_, [&](const ir::Node& n, const Path&) { after_nodes_[n.id] = &n; });
+  }
+
+  void run() {
+    effects();
+    barriers();
+    last_uses();
+    initialised();
+    for (const Slice& s : plan_.slices) verify_slice(p_, s);
+  }
+
+ private:
+  /// What the world sees, and what ranks do together, is all there, under the same numbers and with the same operation.
+  void effects() const {
+    visit(before_, [&](const ir::Node& n, const Path&) {
+      const ir::Instr* i = instr_of(n);
+      if (i == nullptr || i->op == Opcode::barrier) return;
+      const Effects e = effects_of(before_, *i);
+      if (!e.collective && !e.output && !e.persistent && !e.ends_job && op_class(i->op) != OpClass::execute) return;
+      const auto kept = after_nodes_.find(n.id);
+      const ir::Instr* now = kept == after_nodes_.end() ? nullptr : instr_of(*kept->second);
+      SIAL_CHECK(now != nullptr && now->op == i->op, "plan: {}: `{}` was dropped or changed, and it has effects that others see", place(before_, n), name_of(i->op));
+    });
+  }
+
+  /// Barriers that are gone: the phases on both sides become one, in which no remote array may be both changed and otherwise used.
+  void barriers() const {
+    std::vector<const ir::Node*> gone;
+    visit(before_, [&](const ir::Node& n, const Path&) {
+      const ir::Instr* i = instr_of(n);
+      if (i != nullptr && i->op == Opcode::barrier && !after_nodes_.contains(n.id)) gone.push_back(&n);
+    });
+    if (gone.empty()) return;
+    const Phases phases(before_);
+    std::map<PhaseId, PhaseId> group;  // union of phases by the barriers that are gone
+    const auto root = [&](PhaseId x) {
+      while (group.contains(x) && group[x] != x) x = group[x];
+      return x;
+    };
+    for (const ir::Node* n : gone)
+      for (std::size_t id = 0; id < phases.count(); ++id) {
+        const auto& begins = phases.begins(static_cast<PhaseId>(id));
+        if (std::find(begins.begin(), begins.end(), n) != begins.end()) group[root(static_cast<PhaseId>(id))] = root(phases.of(n->id));
+      }
+    std::map<PhaseId, std::vector<PhaseId>> members;
+    std::set<PhaseId> all;
+    for (const auto& [a, b] : group) all.insert({a, b});
+    for (const PhaseId id : all) members[root(id)].push_back(id);
+    for (const auto& [first, list] : members)
+      for (const PhaseId a : list)
+        for (const PhaseId b : list)
+          if (a != b) separate(phases, a, b, *gone.front());
+  }
+
+  void separate(const Phases& phases, PhaseId a, PhaseId b, const ir::Node& at) const {
+    for (const ArrayTouch& x : phases.all_touches(a)) {
+      if (!is_remote_array(before_, x.array)) continue;
+      const bool changed = x.home.written(), private_change = x.own.replaced || x.own.accumulated;
+      for (const ArrayTouch& y : phases.all_touches(b)) {
+        if (y.array != x.array) continue;
+        SIAL_CHECK(!(changed && y.home.any()) && !(private_change && y.home.read), "plan: {}: a barrier was dropped between uses of `{}` that it separated", place(before_, at),
+                   array_name(before_, x.array));
+      }
+    }
+  }
+
+  /// Blocks that are freed have no later use; arrays whose copies are kept are not changed in the phase.
+  void last_uses() {
+    std::vector<std::pair<const ir::Node*, std::size_t>> freed;
+    std::vector<const ir::Node*> kept;
+    for (const auto& [id, n] : after_nodes_) {
+      const ir::Instr* i = instr_of(*n);
+      if (i == nullptr) continue;
+      if (name_of(i->op) == "free_block") freed.emplace_back(n, 0);
+      if (name_of(i->op) == "keep_copies") kept.push_back(n);
+    }
+    if (!freed.empty() && !lifetimes_) lifetimes_.emplace(p_);
+    for (const auto& [n, operand] : freed)
+      SIAL_CHECK(lifetimes_->dead_after(n->id, operand), "plan: {}: `{}` is freed before its last use", place(p_, *n),
+                 text_of(p_, std::get<ir::Block>(std::get<ir::Instr>(n->value).operands[operand])));
+    if (kept.empty()) return;
+    const Phases phases(p_);
+    for (const ir::Node* n : kept) {
+      const std::int32_t array = std::get<ir::ArrayId>(instr_of(*n)->operands[0]).row;
+      SIAL_CHECK(!phases.may_put(phases.of(n->id), array), "plan: {}: copies of `{}` are kept over a phase that may change it", place(p_, *n), array_name(p_, array));
+    }
+  }
+
+  /// Temps and locals that certainly held something when they were read still do. Only where nothing but the program's own
+  /// instructions makes their blocks: what passes insert (blocks made at the first use, shared ones) has rules that the flow does not see.
+  void initialised() {
+    std::set<std::int32_t> theirs;  // arrays that inserted instructions touch
+    for (const auto& [id, n] : after_nodes_) {
+      const ir::Instr* i = instr_of(*n);
+      if (i == nullptr || (id < before_.n_nodes && static_cast<int>(i->op) < first_inserted_opcode)) continue;
+      for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
+    }
+    const Lifetimes was(before_);
+    if (!lifetimes_) lifetimes_.emplace(p_);
+    visit(before_, [&](const ir::Node& n, const Path&) {
+      const ir::Instr* i = instr_of(n);
+      if (i == nullptr) return;
+      for (const ArrayUse& u : array_uses(before_, *i)) {
+        if (u.side != Side::own || u.block == nullptr || !u.reads() || theirs.contains(u.array) || is_remote_array(before_, u.array)) continue;
+        if (!was.initialised(n.id, u.operand)) continue;
+        const auto now = after_nodes_.find(n.id);
+        const ir::Instr* j = now == after_nodes_.end() ? nullptr : instr_of(*now->second);
+        if (j == nullptr || j->op != i->op || u.operand >= j->operands.size()) continue;
+        const auto* same = std::get_if<ir::Block>(&j->operands[u.operand]);
+        if (same == nullptr || same->array != u.array || same->entries != u.block->entries) continue;
+        SIAL_CHECK(lifetimes_->initialised(n.id, u.operand), "plan: {}: `{}` is read, and what gave it its value is gone", place(p_, *now->second), text_of(p_, u));
+      }
+    });
+  }
+
+  static constexpr int first_inserted_opcode = 150;  // opcodes.def: what only passes write
+
+  const ir::Program& before_;
+  const ir::Program& p_;
+  const Plan& plan_;
+  std::map<ir::NodeId, const ir::Node*> after_nodes_;
+  std::optional<Lifetimes> lifetimes_;
+};
+
+}  // namespace
+
+void verify(const ir::Program& as_written, const ir::Program& program, const Plan& plan) { Verifier(as_written, program, plan).run(); }
+
+}  // namespace sial::plan
