@@ -1,25 +1,77 @@
-// sialreport: the command line of the report. Prints what a module contains, and what a run of it cost.
+// sialreport: the command line of the report. Prints what a module contains, what the compiler did with it, and what a run of it cost.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
+#include "compiler/report/compare.h"
 #include "compiler/report/model.h"
 #include "runtime/base/error.h"
 #include "runtime/bytecode/read.h"
 
 namespace {
 
+struct Arguments {
+  std::string module, statistics, format = "text", lines, output;
+  std::vector<std::string> compare, folders;
+  sial::report::Filter filter;
+  bool annotate = false, version = false;
+};
+
+/// What the user should hear but the output must not contain.
+void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n", text); }
+
+std::string compared(const Arguments& a) {
+  if (!a.module.empty()) throw sial::WorldError("`--compare` takes two run.json files and no module", "sialreport --compare a.json b.json");
+  if (a.annotate || !a.filter.none() || !a.lines.empty()) throw sial::WorldError("a comparison of runs has no remarks to filter or annotate", "leave out the other options");
+  if (a.format != "text" && a.format != "json") throw sial::WorldError(fmt::format("a comparison cannot be written as {}", a.format), "its formats are text and json");
+  const auto first = sial::report::read_run(a.compare[0]), second = sial::report::read_run(a.compare[1]);
+  return a.format == "json" ? sial::report::compare_json(first, second) : sial::report::compare_text(first, second);
+}
+
+std::string reported(Arguments& a) {
+  using namespace sial::report;
+  if (a.module.empty()) throw sial::WorldError("no module given", "`sialreport --help` shows the options");
+  if (a.annotate && a.format != "text") throw sial::WorldError("`--annotate` is a form of text", "leave out `--format`; the JSON form has the facts about every line anyway");
+  if (!a.lines.empty()) set_lines(a.filter, a.lines);
+  Report report = describe(sial::read_module_file(a.module));
+  if (!a.statistics.empty()) bind(report, read_run(a.statistics, report.program));
+  apply(report, a.filter);
+  std::vector<std::string> folders = a.folders;
+  if (const std::string beside = std::filesystem::path(a.module).parent_path().string(); !beside.empty()) folders.push_back(beside);
+  find_sources(report, folders);
+  if (a.annotate) return to_annotated(report);
+  for (const SourceFile& source : report.sources)
+    if (source.changed) {
+      note(source.problem);
+      break;
+    }
+  if (a.format == "json") return to_json(report);
+  if (a.format == "yaml") return to_yaml(report);
+  if (a.format == "html") return to_html(report);
+  return to_text(report);
+}
+
 int run(int argc, char** argv) {
-  std::string module, statistics, format = "text";
-  bool version = false;
-  CLI::App app{"sialreport: what a compiled SIAL program contains, and what its run cost"};
-  app.add_option("module", module, "compiled program (.siox)");
-  app.add_option("statistics", statistics, "run.json of a run of it");
-  app.add_option("--format", format, "text or json")->check(CLI::IsMember({"text", "json"}));
-  app.add_flag("--version", version, "print the version");
+  Arguments a;
+  CLI::App app{"sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost"};
+  app.add_option("module", a.module, "compiled program (.siox)");
+  app.add_option("statistics", a.statistics, "run.json of a run of it: numbers instead of symbols, and what was measured");
+  app.add_option("--format", a.format, "text, json, yaml (LLVM's optimisation records) or html (one page)")->check(CLI::IsMember({"text", "json", "yaml", "html"}));
+  app.add_option("-o,--output", a.output, "write there instead of to the standard output");
+  app.add_flag("--annotate", a.annotate, "the sources with what is known about each line");
+  app.add_option("-I", a.folders, "folder where sources are searched")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("--only", a.filter.only, "remarks of one kind: passed, missed or analysis")->check(CLI::IsMember({"passed", "missed", "analysis"}));
+  app.add_option("--line", a.lines, "remarks of line N or lines N-M, also as FILE:N-M");
+  app.add_option("--array", a.filter.array, "remarks about one array");
+  app.add_option("--pass", a.filter.pass, "remarks of one pass");
+  app.add_option("--compare", a.compare, "two run.json files side by side")->expected(2);
+  app.add_flag("--version", a.version, "print the version");
   app.footer("Exit codes: 0 fine, 1 not a module or statistics file, 2 wrong usage or unreadable files.");
   try {
     app.parse(argc, argv);
@@ -29,17 +81,19 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "sialreport: error: {}; `sialreport --help` shows the options\n", error.what());
     return sial::exit_usage_or_io;
   }
-  if (version) {
+  if (a.version) {
     fmt::print("sialreport {}\n", SIALX_VERSION);
     return sial::exit_ok;
   }
-  if (module.empty()) {
-    fmt::print(stderr, "sialreport: error: no module given; `sialreport --help` shows the options\n");
-    return sial::exit_usage_or_io;
+  const std::string text = a.compare.empty() ? reported(a) : compared(a);
+  if (a.output.empty()) {
+    fmt::print("{}", text);
+    return sial::exit_ok;
   }
-  sial::report::Report report = sial::report::describe(sial::read_module_file(module));
-  if (!statistics.empty()) report.run = sial::report::read_run(statistics, report.program);
-  fmt::print("{}", format == "json" ? sial::report::to_json(report) : sial::report::to_text(report));
+  std::ofstream out(a.output);
+  out << text;
+  out.close();
+  if (!out) throw sial::WorldError(fmt::format("cannot write `{}`", a.output), "choose another place with -o");
   return sial::exit_ok;
 }
 

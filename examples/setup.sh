@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what building, testing and running sialx needs and what is not there yet. Debian 12 is tested; Ubuntu 24.04 has the
 # same package names as far as we know, untested. Safe to run again: it does nothing when nothing is missing.
-# Usage: bash examples/setup.sh   (examples/demo.sh and tests/run.sh call it)
+# Usage: bash examples/setup.sh             (examples/demo.sh and tests/run.sh call it)
+#        bash examples/setup.sh --browser   only the browser in which the report's page is tested
 set -euo pipefail
 
 packages=(
@@ -13,7 +14,13 @@ packages=(
   libint2-dev libeigen3-dev libhdf5-dev                                # integrals, results
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev       # formats and command lines
   catch2 python3 python3-numpy python3-h5py                            # tests
+  python3-yaml python3-jsonschema                                      # tests of the report's formats
 )
+case "${1:-}" in
+  "") ;;
+  --browser) packages=(chromium) ;;
+  *) echo "usage: bash examples/setup.sh [--browser]" >&2; exit 2 ;;
+esac
 
 missing=()
 for p in "${packages[@]}"; do

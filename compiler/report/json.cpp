@@ -1,14 +1,10 @@
+// The report as JSON; compiler/report/report.schema.json describes it.
+
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "compiler/report/model.h"
-#include "runtime/base/error.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 namespace {
@@ -22,31 +18,70 @@ Json list(const Rows& rows, Make make) {
   return out;
 }
 
-Json run_json(const Run& run) {
-  Json totals = Json::object();
-  for (const CounterLine& c : run.totals) totals[c.name] = c.value;
-  return {{"ranks", run.ranks},
-          {"hit_ratio", run.hit_ratio},
-          {"total", std::move(totals)},
-          {"lines", list(run.lines, [](const CostLine& l) {
-             return Json{{"place", l.place}, {"executions", l.executions}, {"seconds", l.seconds}};
-           })},
-          {"remote_accesses", list(run.accesses, [](const AccessLine& a) {
-             return Json{{"place", a.place}, {"array", a.array}, {"accesses", a.accesses}, {"blocked", a.blocked}, {"bytes", a.bytes},
-                         {"wait_seconds", a.wait_seconds}};
-           })}};
+Json object(const Run::Pairs& pairs) {
+  Json o = Json::object();
+  for (const auto& [key, value] : pairs) o[key] = value;
+  return o;
 }
 
-std::string place(const Json& row) { return fmt::format("{}:{}", row.at("file").get<std::string>(), row.at("line").get<int>()); }
+Json counters(const std::vector<CounterLine>& rows) {
+  Json o = Json::object();
+  for (const CounterLine& c : rows) o[c.name] = c.value;
+  return o;
+}
+
+Json amount(const Amount& a) {
+  if (a.text.empty()) return nullptr;
+  return {{"symbolic", a.text}, {"value", a.value ? Json(*a.value) : Json()}};
+}
+
+Json run_json(const Run& run) {
+  const Breakdown parts = breakdown_of(run);
+  const Prefetches p = prefetches_of(run);
+  Json breakdown = Json::array();
+  for (const RankTimes& t : parts.ranks) {
+    Json row{{"wall", t.wall}};
+    for (std::size_t i = 0; i < std::size(breakdown_names); ++i) row[breakdown_names[i]] = t.part[i];
+    breakdown.push_back(std::move(row));
+  }
+  return {{"version", run.version},
+          {"ranks", run.ranks},
+          {"nodes", run.nodes},
+          {"servers", run.servers},
+          {"options", object(run.options)},
+          {"machine", object(run.machine)},
+          {"hit_ratio", run.hit_ratio},
+          {"breakdown", std::move(breakdown)},
+          {"handler_seconds", parts.handler},
+          {"load_imbalance", parts.imbalance},
+          {"prefetches", {{"issued", p.issued}, {"useful", p.useful}, {"late", p.late}, {"useless", p.useless}}},
+          {"total", counters(run.totals)},
+          {"lines", list(run.lines, [](const CostLine& l) {
+             return Json{{"file", l.file}, {"line", l.line}, {"executions", l.executions}, {"seconds", l.seconds}, {"compute_seconds", l.compute_seconds},
+                         {"slowest_rank_seconds", l.slowest_seconds}, {"flops", l.flops}};
+           })},
+          {"arrays", list(traffic_of(run), [](const Traffic& t) {
+             return Json{{"array", t.array}, {"bytes_moved", t.moved}, {"bytes_in_place", t.in_place}, {"accesses", t.accesses}};
+           })},
+          {"remote_accesses", list(run.accesses, [](const AccessLine& a) {
+             return Json{{"file", a.file}, {"line", a.line}, {"array", a.array}, {"accesses", a.accesses}, {"blocked", a.blocked}, {"hit_ratio", a.hit_ratio()},
+                         {"bytes", a.bytes}, {"bytes_moved", a.moved}, {"bytes_in_place", a.in_place}, {"first_wait_seconds", a.first_wait_seconds},
+                         {"mean_wait_seconds", a.accesses > 0 ? a.wait_seconds / static_cast<double>(a.accesses) : 0.0}, {"wait_seconds", a.wait_seconds}};
+           })}};
+}
 
 }  // namespace
 
 std::string to_json(const Report& r) {
-  Json j{{"program", r.program}, {"producer", r.producer}, {"source_hash", r.source_hash}, {"optimisation", r.optimisation}, {"files", r.files},
+  const auto file = [&](int f) { return r.files[static_cast<std::size_t>(f)]; };
+  Json j{{"format", 1}, {"program", r.program}, {"producer", r.producer}, {"source_hash", r.source_hash}, {"optimisation", r.optimisation}, {"files", r.files},
          {"instructions", r.instructions}, {"procedures", r.procedures}};
   j["expected"] = Json{{"ints", r.expected_ints}, {"scalars", r.expected_scalars}, {"arrays", r.expected_arrays}};
-  j["indices"] = list(r.indices, [](const IndexLine& i) {
-    return Json{{"name", i.name}, {"kind", i.kind}, {"range", i.range}, {"segments", i.segments}};
+  j["indices"] = list(r.indices, [&](const IndexLine& i) {
+    Json row{{"name", i.name}, {"kind", i.kind}, {"range", i.range}, {"segments", i.segments}};
+    if (r.run)
+      if (const auto size = r.run->sizes.find(i.name); size != r.run->sizes.end()) row["bound"] = {{"count", size->second.count}, {"mean_extent", size->second.extent}};
+    return row;
   });
   j["arrays"] = list(r.arrays, [](const ArrayLine& a) {
     const Uses& u = a.uses;
@@ -63,35 +98,23 @@ std::string to_json(const Report& r) {
   j["super_instructions"] = list(r.specials, [](const SpecialLine& s) {
     return Json{{"name", s.name}, {"signature", s.signature}, {"calls", s.calls}};
   });
+  j["remarks"] = list(r.remarks, [&](const RemarkLine& m) {
+    return Json{{"kind", kind_text(m.kind)}, {"pass", m.pass}, {"name", m.name}, {"file", file(m.place.file)}, {"line", m.place.line}, {"column", m.place.column},
+                {"procedure", m.part}, {"array", m.array}, {"text", m.text}, {"advice", m.advice}, {"bytes", amount(m.bytes)}, {"flops", amount(m.flops)},
+                {"executions", amount(m.executions)}, {"total_bytes", amount(m.all_bytes)}, {"total_flops", amount(m.all_flops)}};
+  });
+  j["lines"] = list(r.lines, [&](const SourceLine& l) {
+    Json deeds = Json::object();
+    for (const Deeds& d : l.deeds) deeds[deed_text(d.deed)] = d.arrays;
+    return Json{{"file", file(l.file)}, {"line", l.line}, {"does", std::move(deeds)}, {"loop", l.loop}, {"iterations", l.trips}, {"at_most", l.at_most},
+                {"executions", amount(l.executions)}, {"bytes_fetched", amount(l.get_bytes)}, {"bytes_put", amount(l.put_bytes)}, {"flops", amount(l.flops)},
+                {"remarks", l.remarks}};
+  });
+  j["sources"] = list(r.sources, [](const SourceFile& s) {
+    return Json{{"name", s.name}, {"found", s.found}, {"changed", s.changed}, {"problem", s.problem}, {"lines", s.changed ? std::vector<std::string>() : s.lines}};
+  });
   if (r.run) j["run"] = run_json(*r.run);
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Run read_run(const std::string& path, const std::string& program) {
-  std::ifstream in(path);
-  if (!in) throw WorldError(fmt::format("cannot open statistics file `{}`: {}", path, std::strerror(errno)));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (text.str().empty()) throw WorldError(fmt::format("cannot read statistics file `{}`: it is empty or a directory", path));
-  try {
-    const Json j = Json::parse(text.str());
-    Run run;
-    run.ranks = j.at("ranks").get<int>();
-    run.hit_ratio = j.at("hit_ratio").get<double>();
-    for (const auto& [name, value] : j.at("total").items()) run.totals.push_back({name, value.get<double>()});
-    for (const Json& l : j.at("lines"))
-      if (l.at("program") == program) run.lines.push_back({place(l), l.at("executions").get<std::int64_t>(), l.at("seconds").get<double>()});
-    for (const Json& a : j.at("remote_accesses"))
-      if (a.at("program") == program)
-        run.accesses.push_back({place(a), a.at("array").get<std::string>(), a.at("accesses").get<std::int64_t>(), a.at("blocked").get<std::int64_t>(),
-                                a.at("bytes").get<std::int64_t>(), a.at("wait_seconds").get<double>()});
-    std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
-    std::stable_sort(run.accesses.begin(), run.accesses.end(),
-                     [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
-    return run;
-  } catch (const nlohmann::json::exception& e) {
-    throw SialError(fmt::format("`{}` is not a statistics file: {}", path, e.what()), "give the run.json that sialrun wrote");
-  }
 }
 
 }  // namespace sial::report

@@ -1,4 +1,4 @@
-#include "compiler/report/model.h"
+#include "compiler/report/lines.h"
 
 #include <fmt/format.h>
 
@@ -31,6 +31,8 @@ class Describer {
     arrays(r);
     loops(r);
     mix(r);
+    add_lines(r, m_);
+    add_remarks(r, m_);
     return r;
   }
 
@@ -66,57 +68,14 @@ class Describer {
     return {row.name, std::string(index_kind_text(row.kind)), range, segments(i)};
   }
 
-  static void count(Uses& uses, Intent intent) {
-    switch (intent) {
-      case Intent::read: ++uses.read; break;
-      case Intent::write: ++uses.written; break;
-      case Intent::update: ++uses.updated; break;
-    }
-  }
-
-  void argument(std::vector<Uses>& uses, const ArgRow& arg) const {
-    if (arg.kind == ArgKind::block) count(uses[m_.refs[arg.id].array], arg.intent);
-    if (arg.kind == ArgKind::region) count(uses[m_.regions[arg.id].array], arg.intent);
-    if (arg.kind == ArgKind::array) ++uses[arg.id].whole;
-  }
-
-  void instruction(std::vector<Uses>& uses, const Instruction& i) const {
-    switch (i.op) {
-      case Opcode::get: ++uses[m_.refs[i.a].array].fetched; return;
-      case Opcode::put_block: case Opcode::put_scalar: {
-        Uses& target = uses[m_.refs[i.a].array];
-        ++(i.c == static_cast<std::int32_t>(SetOp::assign) ? target.put : target.accumulated);
-        if (i.op == Opcode::put_block) ++uses[m_.refs[i.b].array].read;
-        return;
-      }
-      case Opcode::put_share:
-        ++uses[m_.refs[i.a].array].put;
-        ++uses[m_.refs[i.b].array].read;
-        return;
-      case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: return;  // bookkeeping
-      case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
-      case Opcode::erase_array: return;  // storage, not values
-      case Opcode::execute:
-        for (std::int32_t k = 0; k < i.c; ++k) argument(uses, m_.args[i.b + k]);
-        return;
-      case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get: argument(uses, m_.args[i.a]); return;
-      case Opcode::set_persistent: case Opcode::restore_persistent:
-        if (i.a == 1) ++uses[i.b].whole;
-        return;
-      default: break;
-    }
-    const OpcodeInfo& info = *opcode_info(i.op);
-    const auto values = operands_of(i);
-    for (int p = 0; p < 4; ++p) {
-      if (info.operands[p] == OperandKind::ref) count(uses[m_.refs[values[p]].array], m_.refs[values[p]].intent);
-      if (info.operands[p] == OperandKind::region) count(uses[m_.regions[values[p]].array], m_.regions[values[p]].intent);
-      if (info.operands[p] == OperandKind::array) ++uses[values[p]].whole;
-    }
-  }
-
   void arrays(Report& r) const {
     std::vector<Uses> uses(m_.arrays.size());
-    for (const Instruction& i : m_.code) instruction(uses, i);
+    for (const Instruction& i : m_.code)
+      for_each_use(m_, i, [&](std::int32_t array, Deed deed) {
+        Uses& u = uses[static_cast<std::size_t>(array)];
+        static constexpr int Uses::*counter[] = {&Uses::read, &Uses::written, &Uses::updated, &Uses::fetched, &Uses::put, &Uses::accumulated, &Uses::whole};
+        ++(u.*counter[static_cast<int>(deed)]);
+      });
     for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
       const ArrayRow& row = m_.arrays[a];
       r.arrays.push_back({row.name, std::string(array_kind_text(row.kind)), names(row.dims), product(row.dims),

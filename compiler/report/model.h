@@ -1,10 +1,13 @@
 #pragma once
-// What a module, and the statistics of a run of it, say to their reader: a plain value that text.cpp and json.cpp print.
-// Sizes are symbolic (names of predefined ints), since a module knows no molecule.
+// What a module, its sources and the statistics of a run of it say to their reader: a plain value that text.cpp, annotate.cpp,
+// json.cpp, yaml.cpp and html.cpp print. Sizes are symbolic, since a module knows no molecule; bind() sets numbers beside
+// them when a run says how large every index was.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/bytecode/module.h"
@@ -39,17 +42,72 @@ struct LoopLine {
 struct MixLine { std::string name; int count = 0; };
 struct SpecialLine { std::string name, signature; int calls = 0; };
 
+/// An amount: symbolic (empty: none, or not known), and for a run also a number.
+struct Amount {
+  Cost cost;
+  Cost each_rank;                // what every rank does for itself, beside
+  std::string text;
+  std::optional<double> value;
+};
+
+struct RemarkLine {
+  RemarkKind kind = RemarkKind::passed;
+  std::string pass, name, array, text, advice;  // array empty: none in particular
+  std::string part;                             // procedure, empty for the main body
+  SourcePlace place;
+  Amount bytes, flops, executions;              // saved or lost at one execution; executions of a run over all ranks
+  Amount all_bytes, all_flops;                  // of all executions
+  double weight = 0;                            // for sorting, see weigh()
+};
+
+/// Which arrays the statements of a line use, and how; in the order of the code.
+enum class Deed { read, write, update, get, put, accumulate, pass };
+struct Deeds { Deed deed = Deed::read; std::vector<std::string> arrays; };
+
 // --- from run.json
 struct CounterLine { std::string name; double value = 0.0; };
-struct CostLine { std::string place; std::int64_t executions = 0; double seconds = 0.0; };
-struct AccessLine { std::string place, array; std::int64_t accesses = 0, blocked = 0, bytes = 0; double wait_seconds = 0.0; };
-struct Run {
-  int ranks = 0;
-  double hit_ratio = 1.0;
-  std::vector<CounterLine> totals;
-  std::vector<CostLine> lines;        // of this program, most expensive first
-  std::vector<AccessLine> accesses;   // of this program, longest waits first
+struct CostLine {
+  std::string file;
+  int line = 0;
+  std::int64_t executions = 0;
+  double seconds = 0.0, compute_seconds = 0.0, slowest_seconds = 0.0, flops = 0.0;
 };
+struct AccessLine {
+  std::string file, array;
+  int line = 0;
+  std::int64_t accesses = 0, blocked = 0, bytes = 0, moved = 0, in_place = 0;
+  double wait_seconds = 0.0, first_wait_seconds = 0.0;
+  double hit_ratio() const { return accesses > 0 ? 1.0 - static_cast<double>(blocked) / static_cast<double>(accesses) : 1.0; }
+};
+struct Run {
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  std::string path, version, source_hash;  // hash of this program's sources as it ran; empty: the run has several versions of it
+  int ranks = 0, nodes = 1, servers = 0;
+  double hit_ratio = 1.0;
+  Pairs options, machine;
+  std::vector<CounterLine> totals;
+  std::vector<std::vector<CounterLine>> per_rank;
+  std::map<std::string, IndexSize> sizes;             // of this program's indices, by name
+  std::vector<std::pair<std::string, std::string>> programs;  // in the order they ran, with the hash of their sources
+  std::vector<CostLine> lines;                        // of this program, most expensive first
+  std::vector<AccessLine> accesses;                   // of this program, longest waits first
+  double counter(const std::string& name, double otherwise = 0) const;
+};
+
+/// A line of the program's sources that has code or remarks, in the order of files and lines.
+struct SourceLine {
+  int file = 0, line = 0;
+  std::vector<Deeds> deeds;
+  std::string loop;                     // "pardo i,j" when a loop begins here
+  std::string trips;                    // symbolic iterations of that loop
+  Amount executions, flops, get_bytes, put_bytes;  // at most: where clauses and conditions are taken to hold
+  bool at_most = false;                 // something may keep statements here from running each time
+  std::vector<std::size_t> remarks;     // rows of Report::remarks
+  double weight = 0;                    // of the heaviest missed remark
+};
+
+/// A source file as it is now. The module has one hash over all of its files: `changed` when they are not what it was made of.
+struct SourceFile { std::string name, path, problem; std::vector<std::string> lines; bool found = false, changed = false; };
 
 struct Report {
   std::string program, producer, source_hash;
@@ -62,15 +120,52 @@ struct Report {
   std::vector<MixLine> mix;           // most frequent first
   std::vector<SpecialLine> specials;  // executed ones
   int instructions = 0, procedures = 0;
+  std::vector<RemarkLine> remarks;    // heaviest first
+  std::vector<SourceLine> lines;
+  std::vector<SourceFile> sources;    // when they were looked for: as many as files
   std::optional<Run> run;
 };
 
 Report describe(const Module& module);
 
-/// Reads run.json. Throws WorldError when it cannot be read, SialError when it is no statistics file.
+/// Reads run.json for one program. Throws WorldError when it cannot be read, SialError when it is no statistics file, or of no
+/// run of the program.
 Run read_run(const std::string& path, const std::string& program);
+/// The same for a comparison: of all programs. Fields of one program stay empty.
+Run read_run(const std::string& path);
+
+/// Takes over a run: amounts get numbers, and remarks are sorted by them.
+void bind(Report& report, Run run);
+
+/// Finds the module's source files under their names, then along the folders, by their last name.
+void find_sources(Report& report, const std::vector<std::string>& folders);
+
+/// What part of the remarks is wanted. Empty fields: all.
+struct Filter {
+  std::string only;          // passed, missed, analysis
+  std::string array, pass;
+  int first_line = 0, last_line = 0;
+  std::string file;          // of the lines; empty: any
+  bool none() const { return only.empty() && array.empty() && pass.empty() && first_line == 0; }
+};
+/// "12", "12-20", "prog.sialx:12-20". Throws SialError.
+void set_lines(Filter& filter, const std::string& text);
+/// Throws SialError for an array or pass that the module does not have.
+void apply(Report& report, const Filter& filter);
 
 std::string to_text(const Report& report);
+/// The sources with what is known about each line. Throws WorldError when no source was found.
+std::string to_annotated(const Report& report);
 std::string to_json(const Report& report);
+std::string to_yaml(const Report& report);
+std::string to_html(const Report& report);
+
+std::string kind_text(RemarkKind kind);
+const char* deed_text(Deed deed);
+/// "1.2 MB", "3.4 Gflop", "12.3 ms".
+std::string bytes_number(double bytes);
+std::string flops_number(double flops);
+std::string seconds_number(double seconds);
+std::string count_number(double count);
 
 }  // namespace sial::report

@@ -1,3 +1,5 @@
+// The report as text: a summary, the remarks by source line, what the program consists of, and what a run measured.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,13 +7,14 @@
 #include <iterator>
 
 #include "compiler/report/model.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 namespace {
 
 constexpr std::size_t longest_list = 20;
 
-class Text {
+class Text : Writer {
  public:
   explicit Text(const Report& r) : r_(r) {}
 
@@ -20,23 +23,134 @@ class Text {
     line("  compiled by {} at -O{}, sources {}", r_.producer, r_.optimisation, r_.source_hash.substr(0, 16));
     const auto pardos = std::count_if(r_.loops.begin(), r_.loops.end(), [](const LoopLine& l) { return l.kind == "pardo"; });
     line("  {} instructions, {} loops ({} parallel), {} procedures called", r_.instructions, r_.loops.size(), pardos, r_.procedures);
+    summary();
+    remarks();
+    if (r_.run) run(*r_.run);
     expected();
     indices();
     arrays();
     loops();
     mix();
-    if (r_.run) run(*r_.run);
-    return std::move(out_);
+    return take();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> text, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), text, std::forward<Args>(args)...);
-    out_.erase(out_.find_last_not_of(' ') + 1);
-    out_ += '\n';
+  // --- remarks
+  void summary() {
+    std::size_t n[3] = {};
+    double bytes[3] = {}, flops[3] = {};
+    for (const RemarkLine& r : r_.remarks) {
+      const auto k = static_cast<int>(r.kind);
+      ++n[k];
+      bytes[k] += r.all_bytes.value.value_or(0);
+      flops[k] += r.all_flops.value.value_or(0);
+    }
+    if (r_.remarks.empty()) {
+      line("  no remarks{}", r_.optimisation == 0 ? ": -O0 changes nothing; compile with -O1 or -O2" : "");
+      return;
+    }
+    line("  remarks: {} passed, {} missed, {} analysis", n[0], n[1], n[2]);
+    if (!r_.run) {
+      line("  amounts: |i| elements per segment of index i, #i segments in its range; give the run.json of a run to have numbers");
+      return;
+    }
+    line("  estimated for the job of {}: saved {}, lost {}", r_.run->path, amounts(bytes[0], flops[0]), amounts(bytes[1], flops[1]));
   }
 
+  static std::string amounts(double bytes, double flops) {
+    if (bytes == 0 && flops == 0) return "nothing that can be counted";
+    std::string text;
+    if (bytes != 0) text = bytes_number(bytes);
+    if (flops != 0) text += (text.empty() ? "" : " and ") + flops_number(flops);
+    return text;
+  }
+
+  void remarks() {
+    std::vector<const SourceLine*> lines;
+    for (const SourceLine& l : r_.lines)
+      if (!l.remarks.empty()) lines.push_back(&l);
+    if (lines.empty()) return;
+    std::stable_sort(lines.begin(), lines.end(), [](const SourceLine* a, const SourceLine* b) { return a->weight > b->weight; });
+    line("\nremarks by line, the most costly first");
+    for (const SourceLine* l : lines) {
+      const std::string& file = r_.files[static_cast<std::size_t>(l->file)];
+      line("\n{}:{}{}", file, l->line, source_text(*l));
+      if (r_.run) measured(*l);
+      for (const RemarkKind kind : {RemarkKind::missed, RemarkKind::passed, RemarkKind::analysis})
+        for (const std::size_t i : l->remarks)
+          if (r_.remarks[i].kind == kind) remark(r_.remarks[i]);
+    }
+  }
+
+  std::string source_text(const SourceLine& l) const {
+    if (r_.sources.empty()) return {};
+    const SourceFile& source = r_.sources[static_cast<std::size_t>(l.file)];
+    if (source.changed || static_cast<std::size_t>(l.line) > source.lines.size()) return {};
+    const std::string& text = source.lines[static_cast<std::size_t>(l.line) - 1];
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string::npos ? "" : "    " + text.substr(begin);
+  }
+
+  void remark(const RemarkLine& r) {
+    line("  {:<8} {}{} [{}/{}]", kind_text(r.kind), r.array.empty() ? "" : r.array + ": ", r.text, r.pass, r.name);
+    if (const std::string amount = amount_text(r); !amount.empty()) line("           {}", amount);
+    if (!r.advice.empty()) line("           to change: {}", r.advice);
+  }
+
+  static std::string amount_text(const RemarkLine& r) {
+    std::string text;
+    const auto one = [&](const Amount& all, const Amount& each, const char* unit, std::string (*number)(double)) {
+      if (each.text.empty()) return;
+      text += text.empty() ? "" : "; ";
+      if (all.value) text += number(*all.value) + " = ";
+      text += fmt::format("{} {}", each.text, unit);
+    };
+    one(r.all_bytes, r.bytes, "bytes", bytes_number);
+    one(r.all_flops, r.flops, "flop", flops_number);
+    if (!r.executions.text.empty()) {
+      const std::string times = r.executions.value ? fmt::format("{} times ({})", count_number(*r.executions.value), r.executions.text) : r.executions.text + " times";
+      text += text.empty() ? times : ", " + times;
+    }
+    const char* what = r.kind == RemarkKind::passed ? "saves " : r.kind == RemarkKind::missed ? "costs " : "";
+    return text.empty() ? "" : (r.bytes.text.empty() && r.flops.text.empty() ? "" : what) + text;
+  }
+
+  const CostLine* cost_of(const SourceLine& l) const {
+    for (const CostLine& c : r_.run->lines)
+      if (c.line == l.line && c.file == r_.files[static_cast<std::size_t>(l.file)]) return &c;
+    return nullptr;
+  }
+
+  /// What the line was expected to do, and did.
+  void measured(const SourceLine& l) {
+    std::string text;
+    const auto item = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (const CostLine* c = cost_of(l)) {
+      item(fmt::format("{} in {}", plural(static_cast<double>(c->executions), "execution"), seconds_number(c->seconds)));
+      if (l.executions.value) item(fmt::format("predicted {}{}", l.at_most ? "at most " : "", count_number(*l.executions.value)));
+    }
+    std::int64_t moved = 0, in_place = 0, accesses = 0, blocked = 0;
+    double wait = 0;
+    for (const AccessLine& a : r_.run->accesses)
+      if (a.line == l.line && a.file == r_.files[static_cast<std::size_t>(l.file)]) {
+        moved += a.moved;
+        in_place += a.in_place;
+        accesses += a.accesses;
+        blocked += a.blocked;
+        wait += a.wait_seconds;
+      }
+    if (moved + in_place > 0) {
+      std::string bytes = fmt::format("{} moved", bytes_number(static_cast<double>(moved)));
+      if (in_place > 0) bytes += fmt::format(", {} used in place", bytes_number(static_cast<double>(in_place)));
+      item(bytes);
+      if (l.get_bytes.value || l.put_bytes.value)
+        item(fmt::format("predicted {}{}", l.at_most ? "at most " : "", bytes_number(l.get_bytes.value.value_or(0) + l.put_bytes.value.value_or(0))));
+    }
+    if (accesses > 0) item(fmt::format("{} of {} uses waited, {}", blocked, accesses, seconds_number(wait)));
+    if (!text.empty()) line("  measured {}", text);
+  }
+
+  // --- what the program consists of
   void expected() {
     if (r_.expected_ints.empty() && r_.expected_scalars.empty() && r_.expected_arrays.empty()) return;
     line("\nvalues the job must give");
@@ -47,8 +161,14 @@ class Text {
 
   void indices() {
     if (r_.indices.empty()) return;
-    line("\nindices\n  {:<16} {:<10} {:<20} {}", "name", "kind", "range", "segments");
-    for (const IndexLine& i : r_.indices) line("  {:<16} {:<10} {:<20} {}", i.name, i.kind, i.range, i.segments);
+    line("\nindices\n  {:<16} {:<10} {:<20} {:<16} {}", "name", "kind", "range", "segments", r_.run ? "in the run" : "");
+    for (const IndexLine& i : r_.indices) {
+      std::string bound;
+      if (r_.run)
+        if (const auto size = r_.run->sizes.find(i.name); size != r_.run->sizes.end())
+          bound = fmt::format("{} of {:.4g}", count_number(size->second.count), size->second.extent);
+      line("  {:<16} {:<10} {:<20} {:<16} {}", i.name, i.kind, i.range, i.segments, bound);
+    }
   }
 
   void arrays() {
@@ -91,24 +211,72 @@ class Text {
     for (const SpecialLine& s : r_.specials) line("  {:>7} {} {}", s.calls, s.name, s.signature);
   }
 
+  // --- the run
   void run(const Run& run) {
-    line("\nrun on {} rank{}, hit ratio {:.4f}", run.ranks, run.ranks == 1 ? "" : "s", run.hit_ratio);
+    line("\nrun of sialrun {} on {}{}, hit ratio {:.4f}", run.version, plural(run.ranks, "rank"),
+         run.nodes > 1 ? fmt::format(" of {} nodes", run.nodes) : "", run.hit_ratio);
+    breakdown(run);
+    lines(run);
+    traffic(run);
+    waits(run);
+    prefetch(run);
+    line("\ncounters of the whole job, all programs and ranks");
     for (const CounterLine& c : run.totals)
       if (c.value != 0) line("  {:<26} {:>16.6g}", c.name, c.value);
-    if (!run.lines.empty()) line("\nmost expensive lines\n  {:>12} {:>12}  {}", "seconds", "executions", "place");
-    for (std::size_t i = 0; i < std::min(longest_list, run.lines.size()); ++i)
-      line("  {:>12.4f} {:>12}  {}", run.lines[i].seconds, run.lines[i].executions, run.lines[i].place);
-    if (run.accesses.empty()) return;
-    if (run.accesses[0].blocked == 0) return line("\nno use of a remote block had to wait");
-    line("\nwaiting for remote blocks\n  {:>12} {:>12} {:>12}  {}", "seconds", "uses", "waited", "array");
-    for (std::size_t i = 0; i < std::min(longest_list, run.accesses.size()) && run.accesses[i].blocked > 0; ++i) {
-      const AccessLine& a = run.accesses[i];
-      line("  {:>12.4f} {:>12} {:>12}  {} at {}", a.wait_seconds, a.accesses, a.blocked, a.array, a.place);
+  }
+
+  void breakdown(const Run& run) {
+    const auto parts = breakdown_of(run);
+    std::string head = fmt::format("  {:>4} {:>10}", "rank", "wall");
+    for (const char* name : breakdown_names) head += fmt::format(" {:>10}", name);
+    line("\nwhere the time of each rank went, all programs of the job (s)\n{} {:>10}", head, "sum");
+    for (std::size_t r = 0; r < parts.ranks.size(); ++r) {
+      const RankTimes& t = parts.ranks[r];
+      std::string row = fmt::format("  {:>4} {:>10.4f}", r, t.wall);
+      for (const double part : t.part) row += fmt::format(" {:>10.4f}", part);
+      line("{} {:>9.1f}%", row, t.wall > 0 ? 100 * t.sum() / t.wall : 100.0);
+    }
+    if (parts.handler > 0) line("  beside it, helper threads answered other nodes for {}", seconds_number(parts.handler));
+    line("  load imbalance: the busiest rank computed {:.2f} times the mean", parts.imbalance);
+  }
+
+  void lines(const Run& run) {
+    if (run.lines.empty()) return;
+    line("\nmost expensive lines of this program\n  {:>10} {:>10} {:>10} {:>12} {:>10}  {}", "seconds", "computing", "max/mean", "executions", "flop/s", "place");
+    for (std::size_t i = 0; i < std::min(longest_list, run.lines.size()); ++i) {
+      const CostLine& l = run.lines[i];
+      const double mean = l.seconds / run.ranks;
+      line("  {:>10.4f} {:>10.4f} {:>10.2f} {:>12} {:>10}  {}:{}", l.seconds, l.compute_seconds, mean > 0 ? l.slowest_seconds / mean : 1.0, l.executions,
+           l.flops > 0 && l.compute_seconds > 0 ? fmt::format("{:.2f} G", l.flops / l.compute_seconds * 1e-9) : "-", l.file, l.line);
     }
   }
 
+  void traffic(const Run& run) {
+    const auto rows = traffic_of(run);
+    if (rows.empty()) return;
+    line("\narrays by traffic\n  {:>12} {:>14} {:>12}  {}", "moved", "used in place", "uses", "array");
+    for (std::size_t i = 0; i < std::min(longest_list, rows.size()); ++i)
+      line("  {:>12} {:>14} {:>12}  {}", bytes_number(static_cast<double>(rows[i].moved)), bytes_number(static_cast<double>(rows[i].in_place)), rows[i].accesses, rows[i].array);
+  }
+
+  void waits(const Run& run) {
+    if (std::none_of(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a) { return a.accesses > 0; })) return;
+    if (run.accesses[0].blocked == 0) return line("\nno use of a remote block had to wait");
+    line("\nwaiting for remote blocks\n  {:>10} {:>12} {:>12} {:>12} {:>10} {:>10}  {}", "hit ratio", "first wait", "mean wait", "total wait", "uses", "waited", "array");
+    for (std::size_t i = 0; i < std::min(longest_list, run.accesses.size()) && run.accesses[i].blocked > 0; ++i) {
+      const AccessLine& a = run.accesses[i];
+      line("  {:>10.4f} {:>12} {:>12} {:>12} {:>10} {:>10}  {} at {}:{}", a.hit_ratio(), seconds_number(a.first_wait_seconds),
+           seconds_number(a.wait_seconds / static_cast<double>(a.accesses)), seconds_number(a.wait_seconds), a.accesses, a.blocked, a.array, a.file, a.line);
+    }
+  }
+
+  void prefetch(const Run& run) {
+    const Prefetches p = prefetches_of(run);
+    if (p.issued == 0) return;
+    line("\nprefetches: {} issued, {:.1f} % useful, {:.1f} % late, {:.1f} % useless", count_number(p.issued), 100 * p.useful / p.issued, 100 * p.late / p.issued, 100 * p.useless / p.issued);
+  }
+
   const Report& r_;
-  std::string out_;
 };
 
 }  // namespace

@@ -140,7 +140,7 @@ void Machine::loop() {
   constexpr int short_run = 8;
   const Instruction* code = m_->code.data();
   const double begin = profile ? now() : 0;
-  double last = begin, computed = compute_seconds_;
+  double last = begin, computed = compute_seconds_, flops = flops_;
   int light_run = 0;
   const auto end_light_run = [&] {
     const double t = now();
@@ -175,6 +175,8 @@ void Machine::loop() {
         cost.seconds += t - last;                                        \
         cost.compute += compute_seconds_ - computed;                     \
         computed = compute_seconds_;                                     \
+        cost.flops += flops_ - flops;                                    \
+        flops = flops_;                                                  \
         if (env_.trace) trace_instruction(in, last, t);                  \
         last = t;                                                        \
         light_run = 0;                                                   \
@@ -239,6 +241,7 @@ std::vector<LineCost> Machine::line_costs() const {
     l.executions = std::max(l.executions, pc_costs_[pc].executions);
     l.seconds += pc_costs_[pc].seconds;
     l.compute_seconds += pc_costs_[pc].compute;
+    l.flops += pc_costs_[pc].flops;
     if (is_light(m_->code[pc].op)) l.seconds += light_seconds_ * static_cast<double>(pc_costs_[pc].executions) / light_executions;
   }
   std::vector<LineCost> result;

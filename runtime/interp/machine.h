@@ -280,7 +280,7 @@ class Machine {
   std::int32_t allocating_ = -1;            // array
   std::unique_ptr<DeviceCopies> copies_;    // with a device of its own memory
   bool on_device_ = false;                  // the present operation runs there
-  struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0; };
+  struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0, flops = 0; };
   std::vector<PcCost> pc_costs_;
   double light_seconds_ = 0;                // of instructions too short to be timed one by one
   double clock_ = 0;                        // when computation was last found to end

@@ -63,7 +63,7 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   j["lines"] = nlohmann::ordered_json::array();
   for (const LineCost& l : stats.total.lines)
     j["lines"].push_back({{"program", l.program}, {"file", l.file}, {"line", l.line}, {"executions", l.executions}, {"seconds", l.seconds},
-                          {"compute_seconds", l.compute_seconds}, {"slowest_rank_seconds", l.slowest_seconds}});
+                          {"compute_seconds", l.compute_seconds}, {"slowest_rank_seconds", l.slowest_seconds}, {"flops", l.flops}});
   j["remote_accesses"] = nlohmann::ordered_json::array();
   for (const AccessCost& a : stats.total.accesses)
     j["remote_accesses"].push_back({{"program", a.program}, {"file", a.file}, {"line", a.line}, {"array", a.array},

@@ -75,6 +75,7 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
     p.value(l.executions);
     p.value(l.seconds);
     p.value(l.compute_seconds);
+    p.value(l.flops);
   }
   p.value(static_cast<std::uint64_t>(stats.accesses.size()));
   for (const AccessCost& a : stats.accesses) {
@@ -110,6 +111,7 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
     u.value(l.executions);
     u.value(l.seconds);
     u.value(l.compute_seconds);
+    u.value(l.flops);
     stats.lines.push_back(std::move(l));
   }
   u.value(n);
@@ -150,6 +152,7 @@ void add(LineMap& lines, const LineCost& l) {
   row.executions += l.executions;
   row.seconds += l.seconds;
   row.compute_seconds += l.compute_seconds;
+  row.flops += l.flops;
 }
 
 void add(AccessMap& accesses, const AccessCost& a) {

@@ -34,6 +34,7 @@ struct LineCost {
   std::int32_t line = 0;
   std::int64_t executions = 0;
   double seconds = 0, compute_seconds = 0;
+  double flops = 0;            // of contractions
   double slowest_seconds = 0;  // of the rank that spent most here; set by the reduction
 };
 

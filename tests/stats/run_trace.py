@@ -77,6 +77,7 @@ def check_lines(events, statistics, name):
     for l in lines:
         expect(l["compute_seconds"] <= l["seconds"] * (1 + 1e-6) + 1e-9, f"{name}: line {l['line']} computed longer than it took")
         expect(l["slowest_rank_seconds"] <= l["seconds"] * (1 + 1e-9), f"{name}: line {l['line']}: one rank took longer than all")
+    expect(sum(l["flops"] for l in lines) == statistics["total"]["flops"] > 0, f"{name}: flops by line")
     accesses = statistics["remote_accesses"]
     expect(abs(sum(a["wait_seconds"] for a in accesses) - statistics["total"]["fetch_wait_time"]) <= 1e-9, f"{name}: waits by line")
     expect(sum(a["bytes_in_place"] for a in accesses) == statistics["total"]["bytes_leased"], f"{name}: bytes in place by line")

@@ -79,25 +79,123 @@ TEST_CASE("json carries the same value") {
   CHECK_FALSE(j.contains("run"));
 }
 
+namespace {
+
+/// run.json of two ranks of data.sialx, with something changed in the text.
+std::string statistics(const std::string& from = "", const std::string& to = "") {
+  const report::Report r = report_of("data.sialx");
+  std::string indices;
+  for (const report::IndexLine& i : r.indices)
+    indices += (indices.empty() ? "" : ",") + std::string(R"({"name": ")") + i.name + R"(", "kind": "aoindex", "count": 3, "mean_extent": 4.5})";
+  std::string text = R"({"format": 2, "sialrun": "1.0", "nodes": 1, "servers": 0, "options": {"store": "share"}, "machine": {"processor": "x"},
+    "programs": [{"program": "data", "source_hash": ")" + r.source_hash + R"(", "optimisation": 2, "indices": [)" + indices + R"(]},
+                 {"program": "other", "source_hash": "0", "optimisation": 2, "indices": []}],
+    "ranks": 2, "hit_ratio": 0.75, "total": {"gets": 8, "wall_time": 1.5},
+    "per_rank": [{"wall_time": 1.5, "compute_time": 1.0, "barrier_time": 0.25, "overhead_time": 0.25}, {"wall_time": 1.5, "compute_time": 0.5, "fetch_wait_time": 1.0}],
+    "lines": [{"program": "data", "file": "data.sialx", "line": 3, "executions": 4, "seconds": 0.1, "compute_seconds": 0, "slowest_rank_seconds": 0.1, "flops": 0},
+              {"program": "data", "file": "data.sialx", "line": 9, "executions": 1, "seconds": 0.5, "compute_seconds": 0.4, "slowest_rank_seconds": 0.3, "flops": 0},
+              {"program": "other", "file": "other.sialx", "line": 1, "executions": 1, "seconds": 9.0, "compute_seconds": 0, "slowest_rank_seconds": 9, "flops": 0}],
+    "remote_accesses": [{"program": "data", "file": "data.sialx", "line": 3, "array": "d", "accesses": 8, "blocked": 2, "bytes": 64, "bytes_moved": 32,
+                         "bytes_in_place": 32, "wait_seconds": 0.01, "first_wait_seconds": 0.008}]})";
+  if (!from.empty()) {
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  }
+  return text;
+}
+
+RemarkRow remark(RemarkKind kind, const std::string& name, std::int32_t line, const Cost& bytes, const Cost& executions) {
+  RemarkRow r;
+  r.kind = kind;
+  r.pass = "pass";
+  r.name = name;
+  r.place = {0, line, 1};
+  r.text = "text of " + name;
+  r.bytes = bytes;
+  r.executions = executions;
+  return r;
+}
+
+Module compiled(const char* name) {
+  SourceManager sources;
+  Emitter emitter;
+  CompileResult result = compile_file(std::string(SIALX_SOURCE_DIR "/tests/lang/ir/") + name, {}, sources, emitter);
+  REQUIRE(result.module.has_value());
+  result.module->remarks.clear();
+  return std::move(*result.module);
+}
+
+}  // namespace
+
 TEST_CASE("statistics of a run") {
-  const File good(R"({"ranks": 2, "hit_ratio": 0.75, "total": {"gets": 8, "wall_time": 1.5},
-    "lines": [{"program": "data", "file": "data.sialx", "line": 3, "executions": 4, "seconds": 0.1},
-              {"program": "data", "file": "data.sialx", "line": 9, "executions": 1, "seconds": 0.5},
-              {"program": "other", "file": "other.sialx", "line": 1, "executions": 1, "seconds": 9.0}],
-    "remote_accesses": [{"program": "data", "file": "data.sialx", "line": 3, "array": "d", "accesses": 8, "blocked": 2, "bytes": 64, "wait_seconds": 0.01}]})");
+  const File good(statistics());
   report::Report r = report_of("data.sialx");
-  r.run = report::read_run(good.path, r.program);
+  report::bind(r, report::read_run(good.path, r.program));
   CHECK(r.run->ranks == 2);
   REQUIRE(r.run->lines.size() == 2);
-  CHECK(r.run->lines[0].place == "data.sialx:9");
-  CHECK_THAT(to_text(r), Contains("run on 2 ranks, hit ratio 0.7500") && Contains("d at data.sialx:3"));
-  CHECK(nlohmann::json::parse(to_json(r))["run"]["remote_accesses"][0]["blocked"] == 2);
+  CHECK(r.run->lines[0].line == 9);
+  CHECK(r.run->sizes.at(r.indices[0].name).extent == 4.5);
+  CHECK_THAT(to_text(r), Contains("on 2 ranks, hit ratio 0.7500") && Contains("d at data.sialx:3") && Contains("computed 1.33 times the mean"));
+  const auto j = nlohmann::json::parse(to_json(r));
+  CHECK(j["run"]["remote_accesses"][0]["blocked"] == 2);
+  CHECK(j["run"]["remote_accesses"][0]["mean_wait_seconds"] == 0.00125);
+  CHECK(j["run"]["breakdown"][1]["fetch wait"] == 1.0);
+}
+
+TEST_CASE("remarks are ranked by what they cost in all, by the sizes of a run when there is one") {
+  Module m = compiled("data.sialx");
+  const Cost i = Cost::extent(0);
+  m.remarks = {remark(RemarkKind::missed, "once-but-large", 3, i * i * 8.0, Cost::constant(1)),            // 8 e^2
+               remark(RemarkKind::missed, "small-but-often", 9, Cost::constant(8), Cost::count(0) * Cost::count(0) * Cost::count(0)),  // 8 n^3
+               remark(RemarkKind::passed, "unknown-often", 9, Cost::constant(8), {})};
+  report::Report r = report::describe(m);
+  REQUIRE(r.remarks.size() == 3);
+  CHECK(r.remarks[0].name == "small-but-often");  // 10^3 against 20^2
+  CHECK(r.remarks[2].name == "unknown-often");
+  CHECK(r.remarks[2].executions.text.empty());
+  CHECK_FALSE(r.remarks[0].all_bytes.value.has_value());
+  const File few(statistics());
+  report::bind(r, report::read_run(few.path, r.program));
+  CHECK(r.remarks[0].name == "small-but-often");  // 3^3 against 4.5^2
+  CHECK(r.remarks[0].all_bytes.value == 8 * 27);
+  std::string large = statistics();
+  for (std::size_t at = 0; (at = large.find("4.5}", at)) != std::string::npos;) large.replace(at, 4, "45}");
+  const File larger(large);
+  report::bind(r, report::read_run(larger.path, r.program));
+  CHECK(r.remarks[0].name == "once-but-large");
+  CHECK(r.remarks[0].all_bytes.value == 8 * 45 * 45);
+  // Each line knows its remarks, also where no code stands.
+  for (const report::SourceLine& l : r.lines)
+    for (const std::size_t k : l.remarks) CHECK(r.remarks[k].place.line == l.line);
+  report::Filter filter;
+  filter.only = "passed";
+  report::apply(r, filter);
+  REQUIRE(r.remarks.size() == 1);
+  CHECK(r.remarks[0].name == "unknown-often");
+}
+
+TEST_CASE("numbers are written with their units") {
+  CHECK(report::bytes_number(0) == "0 bytes");
+  CHECK(report::bytes_number(999) == "999 bytes");
+  CHECK(report::bytes_number(999.9) == "1 kB");
+  CHECK(report::bytes_number(1234567) == "1.23 MB");
+  CHECK(report::bytes_number(99960) == "100 kB");
+  CHECK(report::flops_number(2.5e12) == "2.50 Tflop");
+  CHECK(report::seconds_number(0.00125) == "1.25 ms");
+  CHECK(report::seconds_number(3e-9) == "0.00 us");
+  CHECK(report::count_number(1e6) == "1000000");
 }
 
 TEST_CASE("files that are no statistics") {
   CHECK_THROWS_AS(report::read_run("/nonexistent/run.json", "p"), WorldError);
   CHECK_THROWS_AS(report::read_run("/", "p"), WorldError);
-  const File text("hello"), incomplete(R"({"ranks": 1})");
+  const File text("hello"), incomplete(R"({"format": 2, "ranks": 1})"), old(R"({"ranks": 1, "per_rank": []})");
   CHECK_THROWS_WITH(report::read_run(text.path, "p"), Contains("is not a statistics file"));
   CHECK_THROWS_WITH(report::read_run(incomplete.path, "p"), Contains("is not a statistics file"));
+  CHECK_THROWS_WITH(report::read_run(old.path, "p"), Contains("written by an earlier sialrun"));
+  const File fine(statistics()), wrong(statistics("\"ranks\": 2", "\"ranks\": \"two\""));
+  CHECK_THROWS_WITH(report::read_run(fine.path, "p"), Contains("is no run of program `p`"));
+  CHECK_THROWS_WITH(report::read_run(wrong.path, "data"), Contains("is not a statistics file"));
+  report::Report other = report_of("control.sialx");
+  CHECK_THROWS_WITH(report::bind(other, report::read_run(fine.path, "data")), Contains("another version"));
 }

@@ -17,7 +17,7 @@ sial::Stats sample(double accesses, double blocked, double wall) {
   s[sial::Counter::accesses] = accesses;
   s[sial::Counter::blocked_accesses] = blocked;
   s[sial::Counter::wall_time] = wall;
-  s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125});
+  s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125, 1000});
   s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 64, 32, 1, 0.25, 0.0625 * wall});
   return s;
 }
@@ -45,6 +45,7 @@ TEST_CASE("statistics survive the journey as bytes") {
   REQUIRE(t.accesses.size() == 1);
   CHECK(t.accesses[0].array == "d");
   CHECK(t.lines[0].compute_seconds == 0.125);
+  CHECK(t.lines[0].flops == 1000);
   CHECK(t.accesses[0].bytes == 128);
   CHECK(t.accesses[0].moved == 64);
   CHECK(t.accesses[0].in_place == 32);
@@ -62,6 +63,7 @@ TEST_CASE("reduction sums counts, takes the longest wall time and merges lines")
   CHECK(job.total.lines[0].seconds == 1.0);
   CHECK(job.total.lines[0].compute_seconds == 0.25);
   CHECK(job.total.lines[0].slowest_seconds == 0.5);
+  CHECK(job.total.lines[0].flops == 2000);
   CHECK(job.total.accesses[0].firsts == 2);
   CHECK(job.total.accesses[0].first_wait_seconds == 0.25);
   CHECK(job.total.accesses[0].wait_seconds == 0.5);

@@ -1,0 +1,227 @@
+#include "compiler/report/lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/bytecode/layout.h"
+
+namespace sial::report {
+namespace {
+
+Deed deed_of(Intent intent) { return intent == Intent::read ? Deed::read : intent == Intent::write ? Deed::write : Deed::update; }
+
+/// How often something happens: shared out among the ranks, and on each of them.
+struct Often {
+  Cost shared, each_rank;
+  Often& operator+=(const Often& o) {
+    shared += o.shared;
+    each_rank += o.each_rank;
+    return *this;
+  }
+};
+Often operator*(const Often& a, const Cost& b) { return {a.shared * b, a.each_rank * b}; }
+
+class Estimator {
+ public:
+  Estimator(Report& report, const Module& m) : r_(report), m_(m), often_(m.code.size()), at_most_(m.code.size(), false) {}
+
+  void run() {
+    std::vector<Often> calls(m_.procs.size());
+    std::vector<char> conditional(m_.procs.size(), 0);
+    body(m_.main_entry, main_end(), {{}, Cost::constant(1)}, false, calls, conditional);
+    // Callees come before their callers.
+    for (std::size_t p = m_.procs.size(); p-- > 0;) body(m_.procs[p].entry, m_.procs[p].end, calls[p], conditional[p] != 0, calls, conditional);
+    for (std::size_t pc = 0; pc < m_.code.size(); ++pc) line(static_cast<std::int32_t>(pc));
+    for (auto& [key, l] : lines_) r_.lines.push_back(std::move(l));
+  }
+
+ private:
+  std::int32_t main_end() const {
+    std::int32_t end = static_cast<std::int32_t>(m_.code.size());
+    for (const ProcRow& p : m_.procs)
+      if (p.entry > m_.main_entry) end = std::min(end, p.entry);
+    return end;
+  }
+
+  void body(std::int32_t begin, std::int32_t end, const Often& base, bool conditional, std::vector<Often>& calls, std::vector<char>& conditional_calls) {
+    for (std::int32_t pc = begin; pc < end; ++pc) {
+      Often often = base;
+      bool at_most = conditional;
+      for (const LoopRow& loop : m_.loops) {
+        if (pc <= loop.begin || pc >= loop.end) continue;
+        if (loop.kind == LoopKind::pardo && !(loop.pragma >= 0 && m_.strings[static_cast<std::size_t>(loop.pragma)] == "SequentialPardoLoop"))
+          often = {often.shared + often.each_rank, {}};
+        for (const std::int32_t i : loop.indices) often = often * Cost::count(i);
+        at_most |= loop.n_wheres > 0 && pc >= loop.body;
+      }
+      at_most |= may_be_skipped(begin, end, pc);
+      often_[static_cast<std::size_t>(pc)] = often;
+      at_most_[static_cast<std::size_t>(pc)] = at_most;
+      const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
+      if (in.op != Opcode::call) continue;
+      calls[static_cast<std::size_t>(in.a)] += often;
+      conditional_calls[static_cast<std::size_t>(in.a)] |= at_most;
+    }
+  }
+
+  /// A jump leads over it, or an `exit` or `return` may come first.
+  bool may_be_skipped(std::int32_t begin, std::int32_t end, std::int32_t pc) const {
+    for (std::int32_t j = begin; j < end; ++j) {
+      const Instruction& in = m_.code[static_cast<std::size_t>(j)];
+      const std::int32_t target = in.op == Opcode::jump ? in.a : in.op == Opcode::jump_unless ? in.b : -1;
+      if (target >= 0 && j < pc && pc < target) return true;
+      if (in.op == Opcode::ret && j + 1 < end) return true;
+      if (in.op == Opcode::exit_loop && m_.loops[static_cast<std::size_t>(in.a)].begin < pc && pc < m_.loops[static_cast<std::size_t>(in.a)].end) return true;
+    }
+    return false;
+  }
+
+  bool one_element(const RefEntry& e) const { return e.as_simple || e.index < 0 || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple; }
+
+  /// Elements of the block that a reference lies in.
+  Cost block(const RefRow& ref) const {
+    Cost size = Cost::constant(1);
+    for (std::size_t d = 0; d < ref.entries.size(); ++d) {
+      const RefEntry& e = ref.entries[d];
+      if (one_element(e)) continue;
+      const IndexRow& index = m_.indices[static_cast<std::size_t>(e.index)];
+      const std::int32_t declared = m_.arrays[static_cast<std::size_t>(ref.array)].dims[d];
+      const bool part = index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(declared)].kind != IndexKind::sub;
+      size = size * Cost::extent(part ? index.parent : e.index);
+    }
+    return size;
+  }
+
+  /// Two for each element of the outer product of what the operands do not share and what they do.
+  Cost contraction(std::int32_t a, std::int32_t b) const {
+    Cost flops = Cost::constant(2);
+    std::set<std::int32_t> seen;
+    for (const std::int32_t ref : {a, b})
+      for (const RefEntry& e : m_.refs[static_cast<std::size_t>(ref)].entries)
+        if (!one_element(e) && seen.insert(e.index).second) flops = flops * Cost::extent(e.index);
+    return flops;
+  }
+
+  void add(Amount& amount, const Often& often, const Cost& each) {
+    const Often all = often * each;
+    amount.cost += all.shared;
+    amount.each_rank += all.each_rank;
+  }
+
+  double typical(const Often& often) const {
+    const std::vector<IndexSize> sizes(m_.indices.size(), {10, 20});
+    return evaluate(often.shared, sizes) + evaluate(often.each_rank, sizes);
+  }
+
+  void line(std::int32_t pc) {
+    const SourcePlace& place = m_.places[static_cast<std::size_t>(pc)];
+    const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
+    const Often& often = often_[static_cast<std::size_t>(pc)];
+    SourceLine& l = lines_[{place.file, place.line}];
+    l.file = place.file;
+    l.line = place.line;
+    l.at_most |= at_most_[static_cast<std::size_t>(pc)] != 0;
+    if (typical(often) > typical({l.executions.cost, l.executions.each_rank})) {
+      l.executions.cost = often.shared;
+      l.executions.each_rank = often.each_rank;
+    }
+    for_each_use(m_, in, [&](std::int32_t array, Deed deed) {
+      auto of = std::find_if(l.deeds.begin(), l.deeds.end(), [&](const Deeds& d) { return d.deed == deed; });
+      if (of == l.deeds.end()) of = l.deeds.insert(l.deeds.end(), {deed, {}});
+      const std::string& name = m_.arrays[static_cast<std::size_t>(array)].name;
+      if (std::find(of->arrays.begin(), of->arrays.end(), name) == of->arrays.end()) of->arrays.push_back(name);
+    });
+    if (in.op == Opcode::get) add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (in.op == Opcode::put_block) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (in.op == Opcode::block_contract || in.op == Opcode::real_contract) add(l.flops, often, contraction(in.b, in.c));
+  }
+
+  Report& r_;
+  const Module& m_;
+  std::vector<Often> often_;
+  std::vector<char> at_most_;
+  std::map<std::pair<int, int>, SourceLine> lines_;
+};
+
+void set_text(Amount& amount, const std::vector<IndexRow>& indices) {
+  if (!amount.cost.is_zero()) amount.text = cost_text(amount.cost, indices);
+  if (amount.each_rank.is_zero()) return;
+  const std::string each = cost_text(amount.each_rank, indices);
+  amount.text += (amount.text.empty() ? "" : " + ") + (each == "1" ? std::string("ranks") : amount.each_rank.terms.size() > 1 ? "ranks·(" + each + ")" : "ranks·" + each);
+}
+
+}  // namespace
+
+void for_each_use(const Module& m, const Instruction& in, const std::function<void(std::int32_t, Deed)>& f) {
+  const auto ref = [&](std::int32_t row) { return m.refs[static_cast<std::size_t>(row)].array; };
+  const auto argument = [&](const ArgRow& arg) {
+    if (arg.kind == ArgKind::block) f(ref(arg.id), deed_of(arg.intent));
+    if (arg.kind == ArgKind::region) f(m.regions[static_cast<std::size_t>(arg.id)].array, deed_of(arg.intent));
+    if (arg.kind == ArgKind::array) f(arg.id, Deed::pass);
+  };
+  switch (in.op) {
+    case Opcode::get: return f(ref(in.a), Deed::get);
+    case Opcode::put_block: case Opcode::put_scalar:
+      f(ref(in.a), in.c == static_cast<std::int32_t>(SetOp::assign) ? Deed::put : Deed::accumulate);
+      if (in.op == Opcode::put_block) f(ref(in.b), Deed::read);
+      return;
+    case Opcode::put_share:
+      f(ref(in.a), Deed::put);
+      f(ref(in.b), Deed::read);
+      return;
+    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: return;  // bookkeeping
+    case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
+    case Opcode::erase_array: return;
+    case Opcode::execute:
+      for (std::int32_t k = 0; k < in.c; ++k) argument(m.args[static_cast<std::size_t>(in.b + k)]);
+      return;
+    case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get: return argument(m.args[static_cast<std::size_t>(in.a)]);
+    case Opcode::set_persistent: case Opcode::restore_persistent:
+      if (in.a == 1) f(in.b, Deed::pass);
+      return;
+    default: break;
+  }
+  const OpcodeInfo& info = *opcode_info(in.op);
+  const auto values = operands_of(in);
+  for (int p = 0; p < 4; ++p) {
+    const std::int32_t v = values[p];
+    if (info.operands[p] == OperandKind::ref) f(ref(v), deed_of(m.refs[static_cast<std::size_t>(v)].intent));
+    if (info.operands[p] == OperandKind::region) f(m.regions[static_cast<std::size_t>(v)].array, deed_of(m.regions[static_cast<std::size_t>(v)].intent));
+    if (info.operands[p] == OperandKind::array) f(v, Deed::pass);
+  }
+}
+
+std::string part_at(const Module& m, const SourcePlace& place) {
+  for (const ProcRow& proc : m.procs)
+    for (std::int32_t pc = proc.entry; pc < proc.end; ++pc)
+      if (const SourcePlace& p = m.places[static_cast<std::size_t>(pc)]; p.file == place.file && p.line == place.line) return proc.name;
+  return {};
+}
+
+void add_lines(Report& report, const Module& m) {
+  Estimator(report, m).run();
+  for (SourceLine& l : report.lines)
+    for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_text(*a, m.indices);
+  std::map<std::string, int> files;
+  for (std::size_t f = 0; f < m.files.size(); ++f) files.emplace(m.files[f], static_cast<int>(f));
+  for (const LoopLine& loop : report.loops) {
+    const std::size_t colon = loop.place.rfind(':');
+    const auto file = files.find(loop.place.substr(0, colon));
+    const int number = std::stoi(loop.place.substr(colon + 1));
+    for (SourceLine& l : report.lines)
+      if (file != files.end() && l.file == file->second && l.line == number) {
+        l.loop = loop.kind + " " + loop.indices;
+        l.trips = loop.trips;
+      }
+  }
+}
+
+const char* deed_text(Deed deed) {
+  static constexpr const char* text[] = {"reads", "writes", "updates", "gets", "puts", "adds to", "passes"};
+  return text[static_cast<int>(deed)];
+}
+
+}  // namespace sial::report

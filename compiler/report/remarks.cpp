@@ -1,0 +1,166 @@
+// Remarks: their amounts as text and numbers, what weighs most, and which of them are wanted.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "compiler/report/lines.h"
+#include "runtime/base/error.h"
+
+namespace sial::report {
+namespace {
+
+/// Without a run remarks are ranked as if every range had ten segments of twenty elements.
+constexpr IndexSize typical{10, 20};
+
+/// Moving a byte takes about as long as ten floating point operations.
+double weigh(const RemarkLine& r, const std::vector<IndexSize>& sizes) {
+  return evaluate(r.all_bytes.cost, sizes) + 0.1 * evaluate(r.all_flops.cost, sizes);
+}
+
+void set_value(Amount& a, const std::vector<IndexSize>& sizes, int ranks) {
+  if (!a.cost.is_zero() || !a.each_rank.is_zero()) a.value = evaluate(a.cost, sizes) + ranks * evaluate(a.each_rank, sizes);
+}
+
+std::string number(double value, const std::initializer_list<std::pair<double, const char*>>& units) {
+  for (const auto& [size, unit] : units)
+    if (std::abs(value) >= size * 0.9995 || size == units.begin()[units.size() - 1].first) {
+      const double v = value / size;
+      return fmt::format("{:.{}f} {}", v, std::abs(v) >= 99.95 || v == std::floor(v) ? 0 : std::abs(v) >= 9.995 ? 1 : 2, unit);
+    }
+  return {};
+}
+
+}  // namespace
+
+std::string bytes_number(double b) { return number(b, {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}}); }
+std::string flops_number(double f) { return number(f, {{1e15, "Pflop"}, {1e12, "Tflop"}, {1e9, "Gflop"}, {1e6, "Mflop"}, {1e3, "kflop"}, {1, "flop"}}); }
+std::string seconds_number(double s) { return number(s, {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}); }
+std::string count_number(double n) { return n == std::floor(n) && n < 1e15 ? fmt::format("{:.0f}", n) : fmt::format("{:.1f}", n); }
+
+std::string kind_text(RemarkKind kind) { return kind == RemarkKind::passed ? "passed" : kind == RemarkKind::missed ? "missed" : "analysis"; }
+
+Amount amount_of(const Cost& cost, const std::vector<IndexRow>& indices) {
+  return {cost, {}, cost.is_zero() ? "" : cost_text(cost, indices), {}};
+}
+
+void add_remarks(Report& report, const Module& m) {
+  for (const RemarkRow& row : m.remarks) {
+    RemarkLine r;
+    r.kind = row.kind;
+    r.pass = row.pass;
+    r.name = row.name;
+    r.text = row.text;
+    r.advice = row.advice;
+    r.place = row.place;
+    if (row.array >= 0) r.array = m.arrays[static_cast<std::size_t>(row.array)].name;
+    r.part = part_at(m, row.place);
+    // A pass that cannot tell how often says nothing: then the cost of one execution is all that is known.
+    const Cost often = row.executions.is_zero() ? Cost::constant(1) : row.executions;
+    r.bytes = amount_of(row.bytes, m.indices);
+    r.flops = amount_of(row.flops, m.indices);
+    r.executions = amount_of(row.executions, m.indices);
+    r.all_bytes = amount_of(row.bytes * often, m.indices);
+    r.all_flops = amount_of(row.flops * often, m.indices);
+    report.remarks.push_back(std::move(r));
+  }
+  sort_remarks(report, std::vector<IndexSize>(m.indices.size(), typical));
+}
+
+void sort_remarks(Report& report, const std::vector<IndexSize>& sizes) {
+  for (RemarkLine& r : report.remarks) r.weight = weigh(r, sizes);
+  std::stable_sort(report.remarks.begin(), report.remarks.end(), [](const RemarkLine& a, const RemarkLine& b) { return a.weight > b.weight; });
+  place_remarks(report);
+}
+
+void place_remarks(Report& report) {
+  for (SourceLine& l : report.lines) {
+    l.remarks.clear();
+    l.weight = 0;
+  }
+  for (std::size_t i = 0; i < report.remarks.size(); ++i) {
+    const RemarkLine& r = report.remarks[i];
+    const auto at = std::lower_bound(report.lines.begin(), report.lines.end(), std::pair(r.place.file, r.place.line),
+                                     [](const SourceLine& l, const auto& key) { return std::pair(l.file, l.line) < key; });
+    SourceLine* line = nullptr;
+    if (at != report.lines.end() && at->file == r.place.file && at->line == r.place.line) {
+      line = &*at;
+    } else {
+      line = &*report.lines.insert(at, SourceLine{});
+      line->file = r.place.file;
+      line->line = r.place.line;
+    }
+    line->remarks.push_back(i);
+    if (r.kind == RemarkKind::missed) line->weight = std::max(line->weight, r.weight);
+  }
+}
+
+void bind(Report& report, Run run) {
+  if (!run.source_hash.empty() && run.source_hash != report.source_hash)
+    throw SialError(fmt::format("`{}` is a run of another version of program `{}`: its sources were {}, this module's are {}", run.path, report.program,
+                                run.source_hash.substr(0, 16), report.source_hash.substr(0, 16)),
+                    "run the program again, or give the module that was run");
+  std::vector<IndexSize> sizes;
+  for (const IndexLine& i : report.indices) {
+    const auto found = run.sizes.find(i.name);
+    if (found == run.sizes.end())
+      throw SialError(fmt::format("`{}` does not say how large index `{}` of program `{}` was", run.path, i.name, report.program), "give the run.json of a run of this module");
+    sizes.push_back(found->second);
+  }
+  for (RemarkLine& r : report.remarks)
+    for (Amount* a : {&r.bytes, &r.flops, &r.executions, &r.all_bytes, &r.all_flops}) set_value(*a, sizes, run.ranks);
+  for (SourceLine& l : report.lines)
+    for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_value(*a, sizes, run.ranks);
+  report.run = std::move(run);
+  sort_remarks(report, sizes);
+}
+
+void set_lines(Filter& filter, const std::string& text) {
+  std::string range = text;
+  if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
+    filter.file = text.substr(0, colon);
+    range = text.substr(colon + 1);
+  }
+  const auto line = [&](const std::string& digits) {
+    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos || std::stoi(digits) == 0)
+      throw SialError(fmt::format("`{}` is not a line or a range of lines", text), "write `--line 12`, `--line 12-20` or `--line prog.sialx:12-20`");
+    return std::stoi(digits);
+  };
+  const std::size_t dash = range.find('-');
+  filter.first_line = line(range.substr(0, dash));
+  filter.last_line = dash == std::string::npos ? filter.first_line : line(range.substr(dash + 1));
+  if (filter.last_line < filter.first_line)
+    throw SialError(fmt::format("`{}` ends before it begins", text), "write the smaller line first: `--line 12-20`");
+}
+
+void apply(Report& report, const Filter& filter) {
+  if (!filter.array.empty() && std::none_of(report.arrays.begin(), report.arrays.end(), [&](const ArrayLine& a) { return a.name == filter.array; })) {
+    std::vector<std::string> names;
+    for (const ArrayLine& a : report.arrays) names.push_back(a.name);
+    throw SialError(fmt::format("program `{}` has no array `{}`", report.program, filter.array),
+                    names.empty() ? "it has no arrays" : fmt::format("its arrays: {}", fmt::join(names, ", ")));
+  }
+  if (!filter.pass.empty()) {
+    std::set<std::string> passes;
+    for (const RemarkLine& r : report.remarks) passes.insert(r.pass);
+    if (!passes.contains(filter.pass))
+      throw SialError(fmt::format("no remark of program `{}` comes from a pass `{}`", report.program, filter.pass),
+                      passes.empty() ? "the module has no remarks: it was compiled with -O0" : fmt::format("passes with remarks: {}", fmt::join(passes, ", ")));
+  }
+  const auto last_name = [](const std::string& path) { return path.substr(path.find_last_of('/') + 1); };
+  if (!filter.file.empty() && std::none_of(report.files.begin(), report.files.end(), [&](const std::string& f) { return f == filter.file || last_name(f) == filter.file; }))
+    throw SialError(fmt::format("program `{}` has no source file `{}`", report.program, filter.file), fmt::format("its files: {}", fmt::join(report.files, ", ")));
+  std::erase_if(report.remarks, [&](const RemarkLine& r) {
+    const std::string& file = report.files[static_cast<std::size_t>(r.place.file)];
+    return (!filter.only.empty() && kind_text(r.kind) != filter.only) || (!filter.array.empty() && r.array != filter.array) ||
+           (!filter.pass.empty() && r.pass != filter.pass) ||
+           (filter.first_line > 0 && (r.place.line < filter.first_line || r.place.line > filter.last_line)) ||
+           (!filter.file.empty() && file != filter.file && last_name(file) != filter.file);
+  });
+  place_remarks(report);
+}
+
+}  // namespace sial::report

@@ -1,0 +1,106 @@
+// run.json, as sialrun writes it (runtime/stats/report.cpp).
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "compiler/report/model.h"
+#include "runtime/base/error.h"
+
+namespace sial::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw WorldError(fmt::format("cannot open statistics file `{}`: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (text.str().empty()) throw WorldError(fmt::format("cannot read statistics file `{}`: it is empty or a directory", path));
+  return text.str();
+}
+
+Run::Pairs pairs(const Json& object) {
+  Run::Pairs result;
+  for (const auto& [key, value] : object.items()) result.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  return result;
+}
+
+std::vector<CounterLine> counters(const Json& object) {
+  std::vector<CounterLine> result;
+  for (const auto& [name, value] : object.items()) result.push_back({name, value.get<double>()});
+  return result;
+}
+
+/// `program` null: all.
+void read_tables(Run& run, const Json& j, const std::string* program) {
+  const auto wanted = [&](const Json& row) { return !program || row.at("program") == *program; };
+  for (const Json& l : j.at("lines"))
+    if (wanted(l))
+      run.lines.push_back({l.at("file"), l.at("line"), l.at("executions"), l.at("seconds"), l.at("compute_seconds"), l.at("slowest_rank_seconds"), l.at("flops")});
+  for (const Json& a : j.at("remote_accesses"))
+    if (wanted(a))
+      run.accesses.push_back({a.at("file"), a.at("array"), a.at("line"), a.at("accesses"), a.at("blocked"), a.at("bytes"), a.at("bytes_moved"),
+                              a.at("bytes_in_place"), a.at("wait_seconds"), a.at("first_wait_seconds")});
+  std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
+  std::stable_sort(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
+}
+
+Run read(const std::string& path, const std::string* program) {
+  const std::string text = read_text(path);
+  try {
+    const Json j = Json::parse(text);
+    if (j.is_object() && j.contains("ranks") && j.contains("per_rank") && !j.contains("format"))
+      throw SialError(fmt::format("`{}` was written by an earlier sialrun and lacks what the report needs", path), "run the program again with this version");
+    if (const int format = j.at("format").get<int>(); format != 2)
+      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads format 2", path, format), "use the sialreport that came with the sialrun which wrote it");
+    Run run;
+    run.path = path;
+    run.version = j.at("sialrun");
+    run.ranks = j.at("ranks");
+    run.nodes = j.at("nodes");
+    run.servers = j.at("servers");
+    run.hit_ratio = j.at("hit_ratio");
+    run.options = pairs(j.at("options"));
+    run.machine = pairs(j.at("machine"));
+    run.totals = counters(j.at("total"));
+    for (const Json& rank : j.at("per_rank")) run.per_rank.push_back(counters(rank));
+    std::vector<std::string> hashes;
+    for (const Json& p : j.at("programs")) {
+      run.programs.emplace_back(p.at("program"), p.at("source_hash"));
+      if (!program || run.programs.back().first != *program) continue;
+      hashes.push_back(run.programs.back().second);
+      for (const Json& i : p.at("indices")) run.sizes[i.at("name")] = {i.at("count"), i.at("mean_extent")};
+    }
+    if (program && hashes.empty()) {
+      std::vector<std::string> names;
+      for (const auto& [name, hash] : run.programs) names.push_back(name);
+      throw SialError(fmt::format("`{}` is no run of program `{}`", path, *program), names.empty() ? "it names no programs" : fmt::format("it ran: {}", fmt::join(names, ", ")));
+    }
+    if (std::all_of(hashes.begin(), hashes.end(), [&](const std::string& h) { return h == hashes.front(); }) && !hashes.empty()) run.source_hash = hashes.front();
+    read_tables(run, j, program);
+    return run;
+  } catch (const nlohmann::json::exception& e) {
+    throw SialError(fmt::format("`{}` is not a statistics file: {}", path, e.what()), "give the run.json that sialrun wrote");
+  }
+}
+
+}  // namespace
+
+double Run::counter(const std::string& name, double otherwise) const {
+  for (const CounterLine& c : totals)
+    if (c.name == name) return c.value;
+  return otherwise;
+}
+
+Run read_run(const std::string& path, const std::string& program) { return read(path, &program); }
+Run read_run(const std::string& path) { return read(path, nullptr); }
+
+}  // namespace sial::report
