@@ -118,8 +118,8 @@ def check_adjust(browser, report):
     expect(abs(sum(values) - sum(l["seconds"] for l in run["lines"])) < 1e-9, "adjust: seconds")
     dom, values = bars("metric=seconds&top=5")
     expect(len(values) == 5, "adjust: at most five")
-    dom, values = bars("metric=seconds&lines=22-25&top=50")
-    expect(len(values) == sum(22 <= l["line"] <= 25 for l in run["lines"]), "adjust: lines")
+    dom, values = bars("metric=seconds&lines=23-26&top=50")
+    expect(len(values) == sum(23 <= l["line"] <= 26 for l in run["lines"]), "adjust: lines")
     dom, values = bars("metric=inplace&array=d")
     expect(sum(values) == sum(a["bytes_in_place"] for a in run["remote_accesses"] if a["array"] == "d") > 0, "adjust: bytes in place of d")
     dom, values = bars("metric=lost&kind=missed")
@@ -138,7 +138,7 @@ def check_data(browser, report):
     def rows(fragment):
         dom = browser.dom("tab=data&" + fragment)
         selected(dom, "data")
-        table = dom.by_id("table")
+        table = dom.by_id("rows")
         return dom, [e["text"] for e in dom.elements[dom.elements.index(table):] if e["tag"] == "tr"][1:]
 
     dom, lines = rows("table=lines")
@@ -163,7 +163,7 @@ def check_clicks(browser, page):
     URL.createObjectURL = blob => { saved.push(blob); return "#"; };
     document.getElementById("tab-data").click();
     seen.data = !document.getElementById("data").hidden && document.getElementById("summary").hidden;
-    const table = document.getElementById("table-select") || document.querySelector("#data-controls select");
+    const table = document.getElementById("table");
     table.value = "remarks"; table.dispatchEvent(new Event("change"));
     const filter = document.getElementById("filter");
     filter.value = "second get"; filter.dispatchEvent(new Event("input"));

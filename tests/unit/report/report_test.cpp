@@ -177,7 +177,7 @@ TEST_CASE("remarks are ranked by what they cost in all, by the sizes of a run wh
 TEST_CASE("numbers are written with their units") {
   CHECK(report::bytes_number(0) == "0 bytes");
   CHECK(report::bytes_number(999) == "999 bytes");
-  CHECK(report::bytes_number(999.9) == "1 kB");
+  CHECK(report::bytes_number(999.9) == "1.00 kB");
   CHECK(report::bytes_number(1234567) == "1.23 MB");
   CHECK(report::bytes_number(99960) == "100 kB");
   CHECK(report::flops_number(2.5e12) == "2.50 Tflop");
