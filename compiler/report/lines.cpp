@@ -135,8 +135,9 @@ class Estimator {
       if (std::find(of->arrays.begin(), of->arrays.end(), name) == of->arrays.end()) of->arrays.push_back(name);
     });
     if (in.op == Opcode::get) add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
-    if (in.op == Opcode::put_block) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
-    if (in.op == Opcode::block_contract || in.op == Opcode::real_contract) add(l.flops, often, contraction(in.b, in.c));
+    if (in.op == Opcode::put_block || in.op == Opcode::put_share) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (in.op == Opcode::block_contract || in.op == Opcode::real_contract || in.op == Opcode::contract_scaled || in.op == Opcode::contract_add_scaled)
+      add(l.flops, often, contraction(in.b, in.c));
   }
 
   Report& r_;
