@@ -46,7 +46,7 @@ void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::
     request.key = key(id, block);
     request.size = size;
     request.access = access(place);
-    modify_remote(held_.find_or_create(id, block), home(array(id).placement, block), request, data);
+    modify_remote(held_.find_or_create(id, block), home(array(id).placement, block), request, data, false);
     return;
   }
   while (sum_bytes_ + bytes > sum_budget_ && !sums_.empty()) send_sum(*sums_.front());
