@@ -49,7 +49,9 @@ class Field:
         """(configuration, seed) that disagrees with this plant; None where nothing does. A compiler that stops counts: its verifier."""
         jobs = self.jobs(seeds)
         runner = self.runner(plant)
-        if runner.compile(jobs):
+        if messages := runner.compile(jobs):
+            if "names no check" in messages:
+                sys.exit(f"the programs under test do not know {plant}: build them anew")
             return next((("compiler", job.seed) for job in jobs if runner.compile([job])), None)
         for configuration in configurations(number, False):
             if names is not None and configuration.name not in names:
