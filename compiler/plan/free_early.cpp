@@ -5,11 +5,11 @@
 #include "compiler/plan/local.h"
 
 // Why it is right. `free_block t` stands behind the last statement of a list that uses t's array, when the same list has made t (a
-// statement that replaces the whole block stands further up), and liveness says that on no path the value is needed. Then
+// statement that replaces the whole block stands further up), liveness says that on no path the value is needed, and t is certainly of
+// the iteration of the innermost loop around the list: no loop further out can have made it. Then
 //  - nobody reads it: a read on any path, also one that would be an error, counts as a use;
-//  - t is made again, if at all, in a later iteration or behind the loop. There the block of before would have belonged to the same
-//    loop or to one around it; but a read that could tell, behind the loop that makes it again, is one that liveness has seen on
-//    the path that does not enter that loop again.
+//  - t is made again, if at all, in a later iteration or behind the loop, where the block of before would have been gone as well. Were
+//    it of a loop further out, a block made again in this loop would end with this loop's iteration instead of living on.
 // A temp that has meanwhile been freed otherwise is no error for `free_block`.
 
 namespace sial::plan {
@@ -32,7 +32,7 @@ bool free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
     bool worth_it = false;
     for (std::size_t k = at + 1; k < body.size() && !worth_it; ++k) worth_it = makes_blocks(l.program(), body[k]);
     for (std::size_t k = 0; k < i->operands.size() && worth_it; ++k)
-      if (l.last_use(body, at, k)) last.push_back(*block_of(*i, k));
+      if (l.last_use(body, path, at, k)) last.push_back(*block_of(*i, k));
     for (const ir::Block& b : last) {
       l.remark(RemarkKind::passed, "freed-early", body[at], path, b, fmt::format("the memory of {} is free for what the iteration makes after its last use", l.text(b)));
       body.insert(body.begin() + static_cast<std::ptrdiff_t>(at) + 1, l.make(body[at].place, Opcode::free_block, {with_intent(b, Intent::write)}));

@@ -9,6 +9,15 @@ namespace {
 
 constexpr int most_rounds = 4;  // chains of temps are folded one link a round
 
+/// The statement list of `outer` that holds `inner`.
+const ir::Body* list_with(const ir::Node& outer, const ir::Node& inner) {
+  const auto holds = [&](const ir::Body& list) { return !list.empty() && &inner >= list.data() && &inner < list.data() + list.size(); };
+  if (const auto* l = std::get_if<ir::Loop>(&outer.value)) return holds(l->body) ? &l->body : nullptr;
+  if (const auto* b = std::get_if<ir::If>(&outer.value)) return holds(b->then_body) ? &b->then_body : holds(b->else_body) ? &b->else_body : nullptr;
+  const auto* s = std::get_if<ir::Section>(&outer.value);
+  return s != nullptr && holds(s->body) ? &s->body : nullptr;
+}
+
 }  // namespace
 
 bool distinct_labels(const ir::Block& block) {
@@ -72,7 +81,38 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   return t != nullptr && t->own.accumulated;
 }
 
-bool Local::last_use(const ir::Body& list, std::size_t at, std::size_t operand) {
+/// Whether the node may leave a block of the array to the statements behind it: what loops make ends with their iterations.
+bool Local::made_here(const ir::Node& node, std::int32_t array) {
+  if (std::holds_alternative<ir::Loop>(node.value)) return false;
+  return touches(node, array);
+}
+
+/// Whether blocks of the array that exist in the list at `path` are of its innermost loop's iteration, and stay unused behind the
+/// branches around the list.
+bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
+  if (path.proc >= 0) {  // whatever its callers may have made
+    const auto elsewhere = [&](const ir::Body& body) { return std::any_of(body.begin(), body.end(), [&](const ir::Node& n) { return touches(n, array); }); };
+    for (std::size_t k = 0; k < p_.procs.size(); ++k)
+      if (k != static_cast<std::size_t>(path.proc) && elsewhere(p_.procs[k].body)) return false;
+    bool used = false;  // by the main body itself: that the procedure is called there is no matter
+    analysis::for_each_instr(p_.main, [&](const ir::Instr& i, const ir::Node& n) { used |= i.op != Opcode::call && touches(n, array); });
+    if (used) return false;
+  }
+  bool behind_loop = false;
+  for (std::size_t depth = path.enclosing.size(); depth-- > 0;) {
+    const ir::Node* around = path.enclosing[depth];
+    behind_loop = behind_loop || std::holds_alternative<ir::Loop>(around->value);
+    const ir::Body* list = path.proc < 0 ? &p_.main : &p_.procs[static_cast<std::size_t>(path.proc)].body;
+    if (depth > 0) list = list_with(*path.enclosing[depth - 1], *around);
+    if (list == nullptr) return false;
+    const auto here = static_cast<std::size_t>(around - list->data());
+    for (std::size_t k = 0; k < list->size(); ++k)
+      if (behind_loop ? k < here && made_here((*list)[k], array) : k > here && touches((*list)[k], array)) return false;
+  }
+  return true;
+}
+
+bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand) {
   const ir::Block* block = block_of(*instr_of(list[at]), operand);
   if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) ||
       (!dead_after(list[at], operand) && !planted(Plant::free_early_needed)))
@@ -85,7 +125,7 @@ bool Local::last_use(const ir::Body& list, std::size_t at, std::size_t operand) 
       made |= w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(p_, *before, w) && same_reference(*w.block, *block);
   }
   for (std::size_t k = at + 1; k < list.size() && made; ++k) made = !touches(list[k], block->array);
-  return made;
+  return made && (of_this_loop(path, block->array) || planted(Plant::free_early_of_outer_loop));
 }
 
 bool Local::in_range(const ir::Block& block) const {

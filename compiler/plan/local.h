@@ -56,10 +56,10 @@ class Local {
   bool may_update(const ir::Node& node, const ir::Block& block);
   bool dead_after(const ir::Node& node, std::size_t operand) const { return node.id < known_ && lifetimes_.dead_after(node.id, operand); }
   bool initialised(const ir::Node& node, std::size_t operand) const { return node.id < known_ && lifetimes_.initialised(node.id, operand); }
-  /// Whether the temp block that list[at] uses may be freed there: the list has made it further up, uses its array no more, and nobody
-  /// needs its value. Made again, it is then made in the loop of this list or further in, as before: in a list that replaces it
-  /// further down a temp of a loop around would otherwise become one of the list's own loop, and die earlier.
-  bool last_use(const ir::Body& list, std::size_t at, std::size_t operand);
+  /// Whether the temp block that list[at] uses may be freed there: the list (at `path`) has made it further up, neither it nor the branches
+  /// around it use its array further down, nobody needs its value, and no loop further out can have made it. Otherwise a temp of a
+  /// loop around, made again in this one, would become this loop's own and die earlier.
+  bool last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand);
   /// No job can make the reference leave its array's declaration, so that removing it removes no error.
   bool in_range(const ir::Block& block) const;
   /// The value of a scalar register right before body[at], when literals of the same statement make it.
@@ -80,6 +80,8 @@ class Local {
   Cost bytes(const ir::Block& block) const;
 
  private:
+  bool made_here(const ir::Node& node, std::int32_t array);
+  bool of_this_loop(const analysis::Path& path, std::int32_t array);
   ir::Program& p_;
   Plan& plan_;
   std::string pass_;

@@ -162,7 +162,7 @@ class Share {
     if (!l_.own_memory(target))
       return missed(at, target, "private-copy", fmt::format("{} is copied to this rank's private copy of {}", l_.text(source), l_.text(target)),
                     "assign to a temp: what is assigned to a remote block is lost at the barrier");
-    const bool source_ends = l_.last_use(body_, at, 1);
+    const bool source_ends = l_.last_use(body_, path_, at, 1);
     const std::int32_t target_changes = changed_from(at + 1, target);
     if (target_changes > 0 && !source_ends)
       return missed(at, target, "copy-is-changed",
