@@ -186,8 +186,10 @@ class Liveness {
     if (recording_)
       for (const ArrayUse& u : uses)
         if (own_block(u)) c_.fact(n.id, u.operand).dead_after = !state.has(refs_.id(*u.block)) && !state.has(refs_.whole(u.array));
+    if (i.op == Opcode::keep_block) return;  // about how long the block exists, not about what it holds
+    const bool frees = i.op == Opcode::free_block;
     for (const ArrayUse& u : uses)
-      if (own_block(u) && replaces(c_.p, i, u))
+      if (own_block(u) && (frees || replaces(c_.p, i, u)))
         for (const std::int32_t r : refs_.inside(refs_.id(*u.block))) state.clear(r);
     if (e.reads_by_name || e.writes_by_name) named(state);
     if (e.lists_blocks)
@@ -198,7 +200,7 @@ class Liveness {
       if (own_block(u)) {
         // What a block keeps when a part of it is written is needed like what is read. Names that nothing has here are derived from
         // this one where their loops begin.
-        if (!needs && replaces(c_.p, i, u)) continue;
+        if (!needs && (frees || replaces(c_.p, i, u))) continue;
         const std::int32_t self = refs_.id(*u.block);
         for (const std::int32_t r : refs_.aliases(self))
           if (r == self || nameable(refs_.block(r))) state.set(r);
@@ -310,7 +312,7 @@ class Initialisation {
               state.set.has(refs_.id(*u.block)) || c_.p.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::static_;
     for (const ArrayUse& u : uses) {
       if (u.side != Side::own || (u.block == nullptr && i.op != Opcode::erase_array)) continue;
-      if (i.op == Opcode::deallocate || i.op == Opcode::erase_array) {
+      if (i.op == Opcode::deallocate || i.op == Opcode::erase_array || i.op == Opcode::free_block) {
         none(state, u.array);
       } else if (has_wild(*u.block)) {
         for (const std::int32_t r : refs_.of_array(u.array))
