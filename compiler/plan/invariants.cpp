@@ -9,8 +9,8 @@
 #include "compiler/plan/local.h"
 
 // Why it is right. Statement N assigns temp T in a loop L (or in loops directly inside it). It is turned into
-//     todo = 1;  L ... { if todo { N; keep T for L; todo = 0 } ... };  free T
-// which computes T where the first iteration does and leaves it for the others. They find what they would have computed, when
+//     todo = 1;  L ... { if todo { N; keep T for L; todo = 0 } ... }
+// which computes T where the first iteration does and leaves it for the others, to the end of the iteration around L. They find what they would have computed, when
 //   1. no block operand of N names an index of L or of a loop between L and N, and its factor is a literal or a variable that L
 //      does not assign;
 //   2. nothing in L writes an operand on this rank. A get counts as a write, as it may fetch a block anew after a put of this rank,
@@ -42,13 +42,10 @@ class Hoist {
       auto* loop = std::get_if<ir::Loop>(&body[at].value);
       if (loop != nullptr && !section) {
         std::vector<std::int32_t> indices = loop->indices;
-        std::vector<ir::Body> around;  // code in front of the loop, behind it
+        ir::Body around;  // code in front of the loop
         search(body[at], *loop, loop->body, indices, 1, around);
-        for (ir::Body& extra : around) {
-          body.insert(body.begin() + static_cast<std::ptrdiff_t>(at) + 1, extra[1]);
-          body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), extra[0]);
-          ++at;
-        }
+        body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), around.begin(), around.end());
+        at += around.size();
         path_.enclosing.push_back(&body[at]);
         list(std::get<ir::Loop>(body[at].value).body, false);
         path_.enclosing.pop_back();
@@ -70,7 +67,7 @@ class Hoist {
  private:
   /// Statements of `body`, `levels` loops inside of `outer` (itself included), that are the same in every iteration of `outer`.
   void search(const ir::Node& node, const ir::Loop& outer, ir::Body& body, std::vector<std::int32_t>& indices, std::int32_t levels,
-              std::vector<ir::Body>& around) {
+              ir::Body& around) {
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (auto* inner = std::get_if<ir::Loop>(&body[k].value)) {
         const std::size_t before = indices.size();
@@ -99,8 +96,7 @@ class Hoist {
       once.then_body.push_back(l_.make(place, Opcode::keep_block, {with_intent(target, Intent::read), ir::Imm{levels}}));
       once.then_body.push_back(l_.make(place, Opcode::int_const, {todo, ir::Imm{0}}));
       body[k] = {new_id(l_.program()), place, std::move(once)};
-      around.push_back({l_.make(node.place, Opcode::int_const, {todo, ir::Imm{1}}),
-                        l_.make(outer.end, Opcode::free_block, {with_intent(target, Intent::write)})});
+      around.push_back(l_.make(node.place, Opcode::int_const, {todo, ir::Imm{1}}));
     }
   }
 
