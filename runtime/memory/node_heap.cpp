@@ -128,9 +128,10 @@ void NodeHeap::count(Chunk* c, int owner, Use use) {
 }
 
 std::int64_t NodeHeap::leave_own(Chunk* c) {
-  if (c->use != static_cast<std::uint32_t>(Use::own)) return 0;
+  if (c->use == static_cast<std::uint32_t>(Use::node)) return 0;
   const auto bytes = static_cast<std::int64_t>(c->bytes);
-  arena(c->owner).own_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+  auto& counted = c->use == static_cast<std::uint32_t>(Use::spare) ? arena(0).spare_in_use : arena(c->owner).own_in_use;
+  counted.fetch_sub(bytes, std::memory_order_relaxed);
   c->use = static_cast<std::uint32_t>(Use::node);
   return bytes;
 }
