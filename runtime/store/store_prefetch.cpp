@@ -1,8 +1,8 @@
 // Look-ahead: blocks asked for before their get. What is prefetched is nobody's until a get adopts it: it lies in spare memory,
 // counts for no rule, and goes first when memory is short. The memory rule: the copies of fetched blocks that an iteration has
 // in use at once (seen in the distance from get to last read) and the rank's own blocks at their largest come first; copies that
-// are only kept in case they are read again give way to prefetches; the quarter of the node's memory that copies leave to
-// puts is left by prefetches too; and what is under way, which cannot be given back at once, is an eighth of the copies' budget.
+// are only kept in case they are read again give way to prefetches; half of the node's memory is left to others, twice what copies
+// leave to puts, for a helper that needs memory for another node's put cannot evict anything; and what is under way, which cannot be given back at once, is an eighth of the copies' budget.
 // So no demand finds memory taken by a prefetch that it needs itself; if it does all the same (another rank of the node has
 // grown), the prefetches of all ranks of the node are given up, and none are made until the barrier.
 
@@ -56,8 +56,8 @@ bool StoreImpl::spare_room(std::uint64_t bytes) {
   const std::int64_t reserve = std::max<std::int64_t>(0, own_blocks_high_ - own_blocks()) + static_cast<std::int64_t>(bytes);
   const auto fits = [&] {
     return std::max(copied_bytes_, live) + ahead_bytes_ + bytes <= budget &&
-           heap_->bytes_in_use() + reserve <= static_cast<std::int64_t>(heap_->budget() - heap_->budget() / 4) &&
-           heap_->arena_in_use(config_.arena) + reserve <= static_cast<std::int64_t>(heap_->arena_budget() - heap_->arena_budget() / 4);
+           heap_->bytes_in_use() + reserve <= static_cast<std::int64_t>(heap_->budget() / 2) &&
+           heap_->arena_in_use(config_.arena) + reserve <= static_cast<std::int64_t>(heap_->arena_budget() / 2);
   };
   if (!fits() && live_set_known_) evict_copies(std::max(operands_in_use + 1, live_span_), 64, fits);
   return fits();
