@@ -84,7 +84,7 @@ Outcome run_on(Transport& transport, const Module& module, const MachineOptions&
   return outcome;
 }
 
-const MachineOptions plain{PrintFormat::plain, Schedule::dynamic, false, false};
+const MachineOptions plain{PrintFormat::plain, Schedule::dynamic, false, false, false, {}};
 
 Outcome run(const Code& code, const JobData& data = {}) {
   verify_module(code.m, "test");
@@ -98,7 +98,7 @@ std::map<int, Outcome> run_ranks(const Code& code, int ranks, Schedule schedule,
   simulation.ranks = ranks;
   simulation.seed = seed;
   run_simulated(simulation, [&](Transport& transport) {
-    Outcome mine = run_on(transport, code.m, {PrintFormat::plain, schedule, false, false});
+    Outcome mine = run_on(transport, code.m, {PrintFormat::plain, schedule, false, false, false, {}});
     outcomes[transport.rank()] = std::move(mine);
   });
   return outcomes;
