@@ -110,49 +110,13 @@ class Liveness {
     walk(std::get<ir::Section>(n.value).body, state);
   }
 
-  /// References in a loop and the procedures it calls, each once.
-  const std::vector<std::int32_t>& names(const ir::Node& n) {
-    const auto [at, fresh] = names_.try_emplace(n.id);
-    if (!fresh) return at->second;
-    std::vector<std::int32_t>& list = at->second;
-    collect(std::get<ir::Loop>(n.value), list);
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-    return list;
-  }
-
-  void collect(const ir::Loop& l, std::vector<std::int32_t>& list) {
-    for (const ir::Where& w : l.wheres) collect(w.code, list);
-    collect(l.body, list);
-  }
-  void collect(const ir::Body& nodes, std::vector<std::int32_t>& list) {
-    for (const ir::Node& n : nodes) {
-      if (const ir::Instr* i = instr_of(n)) {
-        for (const ArrayUse& u : array_uses(c_.p, *i))
-          if (own_block(u)) list.push_back(refs_.id(*u.block));
-        if (i->op != Opcode::call) continue;
-        const References& callee = c_.refs[static_cast<std::size_t>(std::get<ir::ProcId>(i->operands[0]).row)];
-        for (std::size_t r = 0; r < callee.size(); ++r) list.push_back(refs_.find(callee.key(static_cast<std::int32_t>(r))));
-      } else if (std::holds_alternative<ir::Loop>(n.value)) {
-        const std::vector<std::int32_t>& inner = names(n);
-        list.insert(list.end(), inner.begin(), inner.end());
-      } else if (const auto* b = std::get_if<ir::If>(&n.value)) {
-        collect(b->then_body, list);
-        collect(b->else_body, list);
-      } else {
-        collect(std::get<ir::Section>(n.value).body, list);
-      }
-    }
-  }
-
   void loop(const ir::Node& n, const ir::Loop& l, Bits& state) {
-    const std::vector<std::int32_t>& inside = names(n);
     for (const std::int32_t i : l.indices) ++bound_[static_cast<std::size_t>(i)];
     Bits left(refs_.bits()), end(refs_.bits());
     if (recording_) {
-      left = refs_.into(state, inside, l.indices, bound_, false);
+      left = refs_.across(state, l.indices, bound_, false);
       end = left;
-      end.unite(refs_.into(exposed_.at(n.id), inside, l.indices, bound_, true));
+      end.unite(refs_.across(exposed_.at(n.id), l.indices, bound_, true));
     }
     Bits iteration = end;
     exits_.push_back(left);
@@ -163,7 +127,7 @@ class Liveness {
     }
     exits_.pop_back();
     for (const std::int32_t i : l.indices) --bound_[static_cast<std::size_t>(i)];
-    refs_.out_of(iteration, inside, l.indices, bound_, state);  // or no iteration at all
+    state.unite(refs_.across(iteration, l.indices, bound_, false));  // or no iteration at all
     if (!recording_) exposed_.emplace(n.id, std::move(iteration));
   }
 
@@ -186,16 +150,17 @@ class Liveness {
 
   /// Adds to `to`, a set over `others`, what `live`, a set over this body's references, means there.
   void refs_live(const Bits& live, const References& others, Bits& to) const {
-    for (const std::int32_t array : others.arrays()) {
-      const std::int32_t mine = refs_.whole(array);
-      if (mine < 0) continue;
-      if (live.has(mine)) to.set(others.whole(array));
-      for (const std::int32_t r : refs_.of_array(array)) {
-        if (!live.has(r)) continue;
-        if (const std::int32_t same = others.find(refs_.key(r)); same >= 0) to.set(same);
-        for (const std::int32_t q : others.of_array(array))
-          if (!to.has(q) && alias(c_.p, others.block(q), refs_.block(r)) != Alias::never) to.set(q);
+    std::vector<std::int32_t> ids;
+    live.for_each([&](std::int32_t r) { ids.push_back(r); });
+    for (const std::int32_t r : ids) {
+      const std::int32_t array = refs_.is_whole(r) ? refs_.arrays()[static_cast<std::size_t>(r) - refs_.size()] : refs_.block(r).array;
+      if (refs_.is_whole(r)) {
+        if (const std::int32_t w = others.whole(array); w >= 0) to.set(w);
+        continue;
       }
+      if (const std::int32_t same = others.find(refs_.key(r)); same >= 0) to.set(same);
+      for (const std::int32_t q : others.of_array(array))
+        if (alias(c_.p, others.block(q), refs_.block(r)) != Alias::never) to.set(q);
     }
   }
 
@@ -259,7 +224,6 @@ class Liveness {
   std::vector<int> bound_;               // by index row: loops over it that are open here
   std::vector<Bits> exits_;
   std::map<ir::NodeId, Bits> exposed_;   // by loop
-  std::map<ir::NodeId, std::vector<std::int32_t>> names_;  // by loop
 };
 
 /// Definite initialisation of one body; `entry` and the result of run() name blocks that certainly exist, by key, so that they mean the
@@ -370,9 +334,7 @@ class Initialisation {
   void call(std::int32_t proc, State& state) {
     if (entries_ != nullptr && state.reachable) {
       Keys here;
-      const References& callee = c_.refs[static_cast<std::size_t>(proc)];
-      for (std::size_t k = 0; k < callee.size(); ++k)
-        if (const std::int32_t r = refs_.find(callee.key(static_cast<std::int32_t>(k))); r >= 0 && state.set.has(r)) here.insert(refs_.key(r));
+      state.set.for_each([&](std::int32_t r) { here.insert(refs_.key(r)); });
       Keys& entry = (*entries_)[static_cast<std::size_t>(proc)];
       if ((*called_)[static_cast<std::size_t>(proc)] == 0) {
         entry = std::move(here);

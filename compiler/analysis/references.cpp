@@ -95,57 +95,36 @@ Bits References::with(const std::vector<std::int32_t>& indices) const {
   return result;
 }
 
-namespace {
-bool nameable(const ir::Block& block, const std::vector<int>& bound) {
-  return std::all_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) { return bound[static_cast<std::size_t>(e.index)] > 0; });
-}
-}  // namespace
-
-Bits References::into(const Bits& live, const std::vector<std::int32_t>& inside, const std::vector<std::int32_t>& indices, const std::vector<int>& bound,
-                      bool later_iteration) const {
+Bits References::across(const Bits& live, const std::vector<std::int32_t>& indices, const std::vector<int>& bound, bool later_iteration) const {
   Bits result = live;
   const Bits moved = with(indices);
+  result.remove(moved);
   std::vector<std::int32_t> sorted = indices;
   std::sort(sorted.begin(), sorted.end());
   AliasContext context;
   context.changed = &sorted;
-  const auto moves = [&](const RefEntry& e) { return e.index == indices[0] || p_.indices[static_cast<std::size_t>(e.index)].parent == indices[0]; };
   const auto differ = [&](const ir::Block& a, const ir::Block& b) {  // by the value of the loop's one index
     if (!later_iteration || indices.size() != 1) return false;
+    const auto moves = [&](const RefEntry& e) { return e.index == indices[0] || p_.indices[static_cast<std::size_t>(e.index)].parent == indices[0]; };
     for (std::size_t d = 0; d < a.entries.size(); ++d)
       if (moves(a.entries[d]) && moves(b.entries[d])) return true;
     return false;
   };
-  for (const std::int32_t q : inside) {
-    const std::vector<std::int32_t>& list = of_array(block(q).array);
-    bool found = false;
-    if (!nameable(block(q), bound)) continue;  // of a loop further in: it is asked about there
-    for (std::size_t k = 0; !found && k < list.size(); ++k) {
-      const std::int32_t r = list[k];
-      if (!live.has(r) || (!moved.has(q) && !moved.has(r))) continue;
-      found = list.size() > max_compared || (!differ(block(q), block(r)) && alias(p_, block(q), block(r), context) != Alias::never);
-    }
-    if (found) result.set(q);
-    else if (moved.has(q)) result.clear(q);
-  }
-  return result;
-}
-
-void References::out_of(const Bits& live, const std::vector<std::int32_t>& inside, const std::vector<std::int32_t>& indices, const std::vector<int>& bound, Bits& to) const {
-  std::vector<std::int32_t> sorted = indices;
-  std::sort(sorted.begin(), sorted.end());
-  AliasContext context;
-  context.changed = &sorted;
-  for (const std::int32_t r : inside) {
-    if (!live.has(r)) continue;
-    to.set(r);
-    // Also names that only statements outside use: what they may share with `r` is live there.
+  // Pairs of which neither names the loop's indices keep their meaning; few references are live at a time.
+  std::int32_t whole = -1;  // array of many names that is done
+  live.for_each([&](std::int32_t r) {
+    if (is_whole(r)) return;
     const std::vector<std::int32_t>& list = of_array(block(r).array);
-    for (const std::int32_t q : list)
-      if (!to.has(q) && nameable(block(q), bound) && (list.size() > max_compared || alias(p_, block(q), block(r), context) != Alias::never)) to.set(q);
-  }
-  for (std::size_t w = size(); w < bits(); ++w)
-    if (live.has(static_cast<std::int32_t>(w))) to.set(static_cast<std::int32_t>(w));
+    if (list.size() > max_compared && whole == block(r).array) return result.set(r);
+    for (const std::int32_t q : list) {
+      const auto is_bound = [&](const RefEntry& e) { return bound[static_cast<std::size_t>(e.index)] > 0; };
+      if (q != r && !std::all_of(block(q).entries.begin(), block(q).entries.end(), is_bound)) continue;
+      if (list.size() > max_compared) result.set(q);
+      else if ((moved.has(q) || moved.has(r)) && !differ(block(q), block(r)) && alias(p_, block(q), block(r), context) != Alias::never) result.set(q);
+    }
+    if (list.size() > max_compared) whole = block(r).array;
+  });
+  return result;
 }
 
 }  // namespace sial::analysis

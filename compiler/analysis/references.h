@@ -69,13 +69,10 @@ class References {
   /// Those that name one of the indices, or a subindex of one.
   Bits with(const std::vector<std::int32_t>& indices) const;
 
-  /// `live`, behind a loop or in a later iteration of it, seen at the end of an iteration, for the references `inside` the loop. Names of
-  /// which an index is not bound (`bound`, by index row) stand for any value of it and only come through unchanged.
-  /// `later_iteration`: both sides are iterations of one loop, in which a single index never has the same value twice.
-  Bits into(const Bits& live, const std::vector<std::int32_t>& inside, const std::vector<std::int32_t>& indices, const std::vector<int>& bound,
-            bool later_iteration) const;
-  /// What is live of `inside` where an iteration begins, added to what is live before the loop.
-  void out_of(const Bits& live, const std::vector<std::int32_t>& inside, const std::vector<std::int32_t>& indices, const std::vector<int>& bound, Bits& to) const;
+  /// `live` seen from the other side of a loop's boundary, where its indices have other values. Names of which an index is not bound
+  /// there (`bound`, by index row) stand for any value of it, and only come through unchanged. `later_iteration`: both
+  /// sides are iterations of one loop, in which a single index never has the same value twice.
+  Bits across(const Bits& live, const std::vector<std::int32_t>& indices, const std::vector<int>& bound, bool later_iteration) const;
 
  private:
   const ir::Program& p_;

@@ -83,11 +83,6 @@ TEST_CASE("an iteration's own block is not that of the next one") {
   CHECK(facts("a", "", in(in("put d[l,j] = a[l,j]", "l") + "\na[i,j] = 1.0")) == List{"read", "write"});
 }
 
-TEST_CASE("a name that only statements outside of a loop use may be the block that is read inside") {
-  CHECK(facts("a", "", in("a[j,i] = 1.0\n" + in("u[i,j] = a[i,j]", "l"))) == List{"write", "read"});
-  CHECK(facts("a", "", in("a[j,i] = 1.0\ndo l\nif n == 1\nu[i,j] = a[i,j]\nendif\nenddo l\na[j,i] = 2.0")) == List{"write", "read", "write init"});
-}
-
 TEST_CASE("exits leave with what lives behind the loop") {
   CHECK(facts("a", "", "do l\n" + in("a[i,j] = 1.0\nif n == 1\nexit\nendif\na[i,j] = 2.0") + "\nenddo l\n" + in("put d[i,j] = a[i,j]")) ==
         List{"write", "write init", "read dead"});
