@@ -23,7 +23,7 @@ def expect(condition, text):
 def run(binary, *flags, program="counted.sialx", segments="ao=300,280"):
     with tempfile.TemporaryDirectory() as out:
         trace = pathlib.Path(out) / "trace.json"
-        subprocess.run([binary, HERE / program, "--set", "norb=2", "--segments", segments, "--results", "none", "--run-json", "run.json",
+        subprocess.run([binary, "-O0", HERE / program, "--set", "norb=2", "--segments", segments, "--results", "none", "--run-json", "run.json",
                         "--output-dir", out, "--trace", trace, *flags], check=True, timeout=120)
         return json.loads(trace.read_text())["traceEvents"], json.loads((pathlib.Path(out) / "run.json").read_text())
 
@@ -106,7 +106,7 @@ def main():
         expect(any(e["name"] == "left_out" and e["pid"] == rank for e in events), "ten spans: nothing was left out")
 
     def refused(text, *flags):
-        done = subprocess.run([binary, HERE / "counted.sialx", "--set", "norb=2", "--segments", "ao=3,2", "--results", "none", *flags], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([binary, "-O0", HERE / "counted.sialx", "--set", "norb=2", "--segments", "ao=3,2", "--results", "none", *flags], capture_output=True, text=True, timeout=60)
         expect(done.returncode != 0 and text in done.stderr, f"{flags}: exit code {done.returncode}, {done.stderr}")
 
     refused("cannot write `/proc/no/trace.json`", "--trace", "/proc/no/trace.json")

@@ -209,14 +209,14 @@ TEST_CASE("loops in the code") {
       {"(do_next): loop 3 is not the innermost one here",
        [](Module& m) { find(m, Opcode::do_next, 1).a = 3; }},
       {"loop 0 ends at", [](Module& m) { m.loops[0].next -= 1; m.loops[0].end -= 1; }},
-      {"loop 6 is still open at the end", [](Module& m) {
+      {"loop 9 is still open at the end", [](Module& m) {
          find(m, Opcode::section_begin).op = Opcode::gpu_on;
          find(m, Opcode::section_end).op = Opcode::gpu_off;
          find(m, Opcode::pardo_next, 1) = {Opcode::gpu_on, 0, 0, 0, 0};
-         m.loops[6].next = position(m, Opcode::halt);
-         m.loops[6].end = m.loops[6].next + 1;
+         m.loops[9].next = position(m, Opcode::halt);
+         m.loops[9].end = m.loops[9].next + 1;
        }},
-      {"loop 7 has no code", [](Module& m) { m.loops.push_back(m.loops[1]); }},
+      {"loop 10 has no code", [](Module& m) { m.loops.push_back(m.loops[1]); }},
       {"only parallel loops may stand in a section", [](Module& m) { find(m, Opcode::barrier) = {Opcode::section_begin, 0, 0, 0, 0}; }},
       {"the end of a section that does not begin", [](Module& m) { find(m, Opcode::create) = {Opcode::section_end, 0, 0, 0, 0}; }},
   });

@@ -1,5 +1,7 @@
 // The whole store on one rank: what needs no other.
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -350,8 +352,9 @@ TEST_CASE("statistics count accesses per statement and array") {
   CHECK(s.gets == 1);
   CHECK(s.puts == 1);
   const auto rows = r.store->access_stats();
-  REQUIRE(rows.size() == 2);
-  CHECK(rows[0].place == Place{0, 30});
-  CHECK(rows[0].accesses == 3);
-  CHECK(rows[0].bytes == 96);
+  const auto row = std::find_if(rows.begin(), rows.end(), [](const AccessStats& a) { return a.place == Place{0, 30}; });
+  REQUIRE(row != rows.end());
+  CHECK(row->accesses == 3);
+  CHECK(row->bytes == 96);
+  CHECK(std::count_if(rows.begin(), rows.end(), [](const AccessStats& a) { return a.accesses > 0; }) == 2);
 }
