@@ -1,5 +1,6 @@
 #include "compiler/emit/emit.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -60,13 +61,17 @@ class Emission {
 
  private:
   void slices() {
+    std::vector<std::vector<std::int32_t>> code_of_node(plan_.slices.empty() ? 0 : static_cast<std::size_t>(p_.n_nodes));
+    if (!code_of_node.empty())
+      for (std::size_t at = 0; at < node_of_code_.size(); ++at)
+        if (node_of_code_[at] >= 0) code_of_node[static_cast<std::size_t>(node_of_code_[at])].push_back(static_cast<std::int32_t>(at));
     for (const plan::Slice& s : plan_.slices) {
       const auto loop = loop_of_node_.find(s.loop);
       SIAL_CHECK(loop != loop_of_node_.end(), "the slice of node {}, which is no loop", s.loop);
       SliceRow row{loop->second, {}};
-      for (std::size_t at = 0; at < node_of_code_.size(); ++at)
-        if (const auto found = s.actions.find(node_of_code_[at]); found != s.actions.end())
-          row.steps.push_back({static_cast<std::int32_t>(at), found->second});
+      for (const auto& [node, action] : s.actions)
+        for (const std::int32_t at : code_of_node[static_cast<std::size_t>(node)]) row.steps.push_back({at, action});
+      std::sort(row.steps.begin(), row.steps.end(), [](const SliceStep& a, const SliceStep& b) { return a.pc < b.pc; });
       m_.slices.push_back(std::move(row));
     }
   }
