@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -149,10 +150,19 @@ class SliceVerifier {
         if (r.write) unknown.insert({r.scalar, r.reg});
       return true;
     }
+    if (i.op == Opcode::ret && returned_ != nullptr) {
+      if (*returned_) (*returned_)->insert(unknown.begin(), unknown.end());
+      else *returned_ = unknown;
+    }
     if (i.op == Opcode::ret || i.op == Opcode::exit_loop) return false;  // who comes behind knows what was known before
     if (i.op == Opcode::call) {
-      body(p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].body, unknown);
-      return true;
+      std::optional<Unknown> returned;
+      std::optional<Unknown>* const outer = std::exchange(returned_, &returned);
+      const bool through = body(p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].body, unknown);
+      returned_ = outer;
+      if (through && returned) unknown.insert(returned->begin(), returned->end());
+      else if (returned) unknown = std::move(*returned);
+      return through || returned.has_value();  // neither: look-ahead gives the iteration up in there
     }
     const std::vector<RegisterUse> uses = register_uses(i);
     for (const RegisterUse& r : uses)
@@ -184,6 +194,7 @@ class SliceVerifier {
   Summary region_;
   std::map<ir::NodeId, const ir::Node*> inside_;
   std::set<std::int32_t> procs_;
+  std::optional<Unknown>* returned_ = nullptr;  // what is unknown where the procedure being followed returns
   std::int64_t steps_ = 0;
 };
 
