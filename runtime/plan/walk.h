@@ -110,6 +110,7 @@ class Walk {
   void kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_t b);
   void sum(const Instruction& in);
   void alias(const Instruction& in);
+  void leave_memory(std::int32_t array, const Own& own);
   void keep_block(const Instruction& in);
   int item_of(std::int32_t array);
   std::int64_t pieces_bytes(std::int64_t doubles) const;
@@ -143,6 +144,7 @@ class Walk {
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
   std::int64_t cyclic_counter_ = 0;                // of the machine, whose rule it is
+  std::unordered_map<double*, std::vector<TempEntry>> sharers_;  // of memory, by its address: blocks that lie there at no cost of their own
   std::vector<TempEntry> temps_, created_locals_;  // locals: in this iteration of a pardo
   std::vector<int> items_;                         // per array, -1: no row yet
   std::vector<std::unordered_map<std::uint64_t, Own>> blocks_;  // temps and locals

@@ -137,8 +137,11 @@ double* Walk::static_memory(std::int32_t id) {
 double* Walk::own_block(const RefPlan& ref, const At& at) {
   auto& blocks = blocks_[ref.array];
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
-    // Memory it shared until now.
-    if (found->second.bytes == 0) found->second = new_memory(item_of(ref.array), at.size);
+    // Memory it shared until now, or that others share.
+    if (found->second.bytes == 0 || sharers_.contains(found->second.address)) {
+      leave_memory(ref.array, found->second);
+      found->second = new_memory(item_of(ref.array), at.size);
+    }
     return found->second.address;
   }
   const Own own = new_memory(item_of(ref.array), at.size);
@@ -151,8 +154,29 @@ double* Walk::own_block(const RefPlan& ref, const At& at) {
 void Walk::free_local(std::int32_t array, std::uint64_t key) {
   const auto found = blocks_[array].find(key);
   if (found == blocks_[array].end()) return;
-  ledger_.give(items_[array], found->second.bytes);
+  const Own own = found->second;
   blocks_[array].erase(found);
+  leave_memory(array, own);
+}
+
+/// A block gives up the memory it counted for: the first of those that share it counts for it from now on.
+void Walk::leave_memory(std::int32_t array, const Own& own) {
+  if (own.bytes == 0) return;
+  ledger_.give(items_[array], own.bytes);
+  const auto shared = sharers_.find(own.address);
+  if (shared == sharers_.end()) return;
+  std::vector<TempEntry> rest = std::move(shared->second);
+  sharers_.erase(shared);
+  while (!rest.empty()) {
+    const TempEntry heir = rest.front();
+    rest.erase(rest.begin());
+    const auto block = blocks_[heir.array].find(heir.key);
+    if (block == blocks_[heir.array].end() || block->second.bytes > 0 || block->second.address != own.address) continue;
+    block->second.bytes = own.bytes;
+    ledger_.take(items_[heir.array], own.bytes);
+    if (!rest.empty()) sharers_.emplace(own.address, std::move(rest));
+    return;
+  }
 }
 
 void Walk::free_temps(std::size_t mark) {
@@ -331,15 +355,17 @@ void Walk::alias(const Instruction& in) {
   const auto source = read_view(in.b);
   At at;
   if (!source || !locate(target, at)) return;
-  const int item = item_of(target.array);
+  item_of(target.array);
   const RefPlan& from = bound_.refs[in.b];
   At source_at;
   bool of_store = is_remote(from.kind);
   if (!of_store && locate(from, source_at))
     if (const auto own = blocks_[from.array].find(source_at.key); own != blocks_[from.array].end()) of_store = own->second.of_store;
   auto& blocks = blocks_[target.array];
+  if (!of_store) sharers_[source->data].push_back({target.array, at.key});
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
-    if (found->second.bytes > 0) ledger_.give(item, found->second.bytes);
+    if (found->second.address == source->data) return;
+    leave_memory(target.array, found->second);
     found->second = {source->data, 0, of_store};
     return;
   }
