@@ -39,7 +39,7 @@ if [ $quick -eq 0 ]; then
   cmake --preset asan >/dev/null
   cmake --build --preset asan --target sialx_sanitizer_tests -- -j"$jobs" --quiet
   # Mutated modules get the time for a few hundred thousand.
-  SIALX_SECONDS=90 ctest --test-dir build/asan -L '^(unit|conformance)$' --output-on-failure -j"$jobs" --no-tests=error
+  SIALX_SECONDS=30 ctest --test-dir build/asan -L '^(unit|conformance)$' --output-on-failure -j"$jobs" --no-tests=error
 
   step "thread suites under TSan"
   cmake --preset tsan >/dev/null

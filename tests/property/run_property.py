@@ -19,7 +19,7 @@ import time
 from harness import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_warnings
 
 CHUNK = 50
-COUNT = 2000
+COUNT = 1000
 SHRINK = 3  # more failures mostly repeat the cause
 
 
