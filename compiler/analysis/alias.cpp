@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/analysis/ranges.h"
+
 namespace sial::analysis {
 namespace {
 
@@ -42,18 +44,6 @@ Alias same_part(const ir::Program& p, const RefEntry& a, const RefEntry& b, cons
 }
 
 Alias both(Alias a, Alias b) { return a == Alias::never || b == Alias::never ? Alias::never : a == Alias::must ? b : a; }
-
-Relop negated(Relop op) {
-  switch (op) {
-    case Relop::lt: return Relop::ge;
-    case Relop::le: return Relop::gt;
-    case Relop::gt: return Relop::le;
-    case Relop::ge: return Relop::lt;
-    case Relop::eq: return Relop::ne;
-    case Relop::ne: break;
-  }
-  return Relop::eq;
-}
 
 /// Values that straight-line code gives to temporaries of a condition: indices by themselves.
 class IndexValues {

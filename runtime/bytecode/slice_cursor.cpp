@@ -2,25 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/bytecode/compare.h"
 #include "runtime/bytecode/slice.h"
 
 namespace sial {
-namespace {
-
-template <class T>
-bool compare(T x, T y, std::int32_t relop) {
-  switch (static_cast<Relop>(relop)) {
-    case Relop::lt: return x < y;
-    case Relop::le: return x <= y;
-    case Relop::gt: return x > y;
-    case Relop::ge: return x >= y;
-    case Relop::eq: return x == y;
-    case Relop::ne: return x != y;
-  }
-  return false;
-}
-
-}  // namespace
 
 SliceCursor::SliceCursor(const BoundSlice& slice)
     : slice_(&slice), ints_(slice.ints_.size()), indices_(slice.indices_.size()), scalars_(slice.scalars_.size()),

@@ -5,25 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "runtime/bytecode/compare.h"
 #include "runtime/interp/machine.h"
 
 namespace sial {
-namespace {
-
-template <class T>
-bool compare(T x, T y, std::int32_t relop) {
-  switch (static_cast<Relop>(relop)) {
-    case Relop::lt: return x < y;
-    case Relop::le: return x <= y;
-    case Relop::gt: return x > y;
-    case Relop::ge: return x >= y;
-    case Relop::eq: return x == y;
-    case Relop::ne: return x != y;
-  }
-  return false;
-}
-
-}  // namespace
 
 void Machine::op_int_const(const Instruction& in) { ints_[in.a] = in.b; }
 void Machine::op_int_copy(const Instruction& in) { ints_[in.a] = ints_[in.b]; }
