@@ -11,12 +11,19 @@
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
 #include "compiler/plan/access_slice.h"
+#include "compiler/plan/combined_puts.h"
 #include "compiler/plan/dead_stores.h"
 #include "compiler/plan/fold_values.h"
 #include "compiler/plan/free_early.h"
+#include "compiler/plan/idle_barriers.h"
+#include "compiler/plan/invariant_gets.h"
 #include "compiler/plan/invariants.h"
+#include "compiler/plan/kept_copies.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/redundant_gets.h"
 #include "compiler/plan/share_blocks.h"
+#include "compiler/plan/shared_puts.h"
+#include "compiler/plan/static_slices.h"
 #include "compiler/plan/verify.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -101,9 +108,16 @@ const std::vector<Pass>& passes() {
        },
        [](const Work& w) { return ir::print(w.ir); }},
       // -O1 and -O2: what rewrites the program comes before what only describes it.
+      planned("static-slices", 1, plan::read_slices_in_place),
       planned("fold-values", 1, plan::fold_values),
       planned("dead-stores", 1, plan::drop_dead_stores),    // also what folding left without a reader
       planned("compute-once", 1, plan::compute_once),
+      planned("redundant-gets", 2, plan::drop_redundant_gets),
+      planned("shared-puts", 2, plan::share_puts),
+      planned("combined-puts", 2, plan::combine_puts),
+      planned("idle-barriers", 2, plan::drop_idle_barriers),
+      planned("kept-copies", 2, plan::keep_copies),  // behind idle-barriers: it counts the barriers that are left
+      planned("invariant-gets", 2, plan::get_once),    // behind all that looks for gets in their places
       planned("share-blocks", 1, plan::share_blocks),       // of the copies that are left
       planned("free-early", 1, plan::free_early),           // last uses are known now
       planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run

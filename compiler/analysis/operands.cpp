@@ -48,7 +48,7 @@ class Uses {
   void whole(std::int32_t array, std::size_t k) {
     const Side home = is_remote_array(p_, array) ? Side::home : Side::own;
     switch (in_.op) {
-      case Opcode::create: return;
+      case Opcode::create: case Opcode::keep_copies: return;
       case Opcode::erase_array: return list_.push_back({array, Intent::write, Side::home, k});
       case Opcode::broadcast: return list_.push_back({array, Intent::update, Side::own, k});  // read on one rank, replaced on the others
       case Opcode::set_persistent: return list_.push_back({array, Intent::read, home, k});
@@ -77,7 +77,7 @@ bool never_fails(Opcode op) {
     case Opcode::real_mul: case Opcode::real_neg: case Opcode::real_compare: case Opcode::real_from_int: case Opcode::create:
     case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index: case Opcode::gpu_on:
     case Opcode::gpu_off: case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
-    case Opcode::free_block: case Opcode::keep_block:
+    case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies:
       return true;
     default: return false;
   }
@@ -105,10 +105,10 @@ OpClass op_class(Opcode op) {
     case Opcode::block_alias: case Opcode::contract_scaled: case Opcode::contract_add_scaled: case Opcode::expect:
       return OpClass::block;
     case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
-    case Opcode::erase_array: case Opcode::free_block: case Opcode::keep_block:
+    case Opcode::erase_array: case Opcode::free_block: case Opcode::keep_block: case Opcode::relieve_sums: case Opcode::keep_copies:
       return OpClass::memory;
     case Opcode::get: return OpClass::fetch;
-    case Opcode::put_block: case Opcode::put_scalar: case Opcode::put_share: return OpClass::put;
+    case Opcode::put_block: case Opcode::put_scalar: case Opcode::put_share: case Opcode::put_combined: case Opcode::put_shared: return OpClass::put;
     case Opcode::barrier: case Opcode::collective_sum: case Opcode::assert_same: case Opcode::broadcast: return OpClass::sync;
     case Opcode::set_persistent: case Opcode::restore_persistent: return OpClass::persist;
     case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index: case Opcode::print_block:

@@ -51,6 +51,7 @@ Intent operand_intent(const Instruction& i, int position) {
     case Opcode::region_put:
     case Opcode::region_get:
     case Opcode::region_fill:
+    case Opcode::put_shared:
     case Opcode::allocate:
     case Opcode::deallocate:
     case Opcode::allocate_region:
@@ -66,6 +67,7 @@ Intent operand_intent(const Instruction& i, int position) {
     case Opcode::block_scaled_accumulate:
     case Opcode::block_insert:
     case Opcode::contract_add_scaled:
+    case Opcode::put_combined:
       return Intent::update;
     case Opcode::block_contract:
       return by_setop(i.d);

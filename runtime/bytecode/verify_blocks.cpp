@@ -65,6 +65,16 @@ class BlockRules {
         remote(array_of(i.a));
         c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
         break;
+      case Opcode::put_combined: case Opcode::put_shared:
+        operand(i.a), operand(i.b);
+        remote(array_of(i.a));
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
+        if (i.op != Opcode::put_shared) break;
+        remote(array_of(i.b));
+        c_.require(labels(i.a) == labels(i.b), "{} and {} are not blocks of the same shape", text(i.a), text(i.b));
+        c_.require(!is_partial(m_, ref(i.b)), "{} is a part of a block", text(i.b));
+        break;
+      case Opcode::keep_copies: remote(m_.arrays[i.a]); break;
       case Opcode::put_scalar:
         setop_in(i.c, {SetOp::assign, SetOp::add, SetOp::scale});
         operand(i.a);

@@ -198,7 +198,9 @@ void Machine::loop() {
 void Machine::trace_instruction(const Instruction& in, double begin, double end) {
   const Place at{sequence_, static_cast<std::int32_t>(&in - m_->code.data())};
   if (in.op == Opcode::get) env_.trace->add(TraceKind::get, at, begin, end);
-  if (in.op == Opcode::put_block || in.op == Opcode::put_share || in.op == Opcode::put_scalar) env_.trace->add(TraceKind::put, at, begin, end);
+  if (in.op == Opcode::put_block || in.op == Opcode::put_share || in.op == Opcode::put_scalar || in.op == Opcode::put_combined ||
+      in.op == Opcode::put_shared)
+    env_.trace->add(TraceKind::put, at, begin, end);
 }
 
 void Machine::finish_program() {

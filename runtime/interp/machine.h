@@ -226,6 +226,8 @@ class Machine {
   void read_own_record(std::uint32_t type, RecordReader& reader);
 
   // --- ops_comm.cpp
+  enum class PutAs { stored, added, combined, shared };
+  void put_block_as(const Instruction& in, PutAs how);
   void barrier_here();
   void count_collective(double begin);
   void locate_put(const Instruction& in, Located& at, ConstView& source);

@@ -60,23 +60,37 @@ void Machine::locate_put(const Instruction& in, Located& at, ConstView& source) 
          "both sides must cover segments of the same extents");
 }
 
-void Machine::op_put_block(const Instruction& in) {
+void Machine::put_block_as(const Instruction& in, PutAs how) {
   const RefPlan& ref = bound_.refs[in.a];
   ++block_operations_;
   Located at;
   ConstView source;
   locate_put(in, at, source);
+  if (how == PutAs::shared) {
+    const RefPlan& from = bound_.refs[in.b];
+    Located source_at;
+    locate(from, source_at);
+    if (env_.store.put_held(ref.array, at.block, at.size, from.array, source_at.block, place())) return;
+  }
   double* scratch = nullptr;
   std::int64_t scratch_size = 0;
   const double* data = packed(source, scratch, scratch_size);
-  if (static_cast<SetOp>(in.c) == SetOp::add) {
-    env_.store.accumulate(ref.array, at.block, at.size, data, place());
-  } else {
-    env_.store.put(ref.array, at.block, at.size, data, place());
-    count(copied_, at.size);
+  switch (how) {
+    case PutAs::added: env_.store.accumulate(ref.array, at.block, at.size, data, place()); break;
+    case PutAs::combined: env_.store.accumulate_later(ref.array, at.block, at.size, data, place()); break;
+    default:
+      env_.store.put(ref.array, at.block, at.size, data, place());
+      count(copied_, at.size);
+      break;
   }
   if (scratch) release(scratch, scratch_size);
 }
+
+void Machine::op_put_block(const Instruction& in) { put_block_as(in, static_cast<SetOp>(in.c) == SetOp::add ? PutAs::added : PutAs::stored); }
+void Machine::op_put_combined(const Instruction& in) { put_block_as(in, PutAs::combined); }
+void Machine::op_put_shared(const Instruction& in) { put_block_as(in, PutAs::shared); }
+void Machine::op_relieve_sums(const Instruction&) { env_.store.relieve_sums(); }
+void Machine::op_keep_copies(const Instruction& in) { env_.store.keep_copies(in.a); }
 
 void Machine::op_put_scalar(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];

@@ -66,6 +66,8 @@ class Reader {
         return;
       case Opcode::put_block:
       case Opcode::put_share:
+      case Opcode::put_combined:
+      case Opcode::put_shared:
       case Opcode::put_scalar:
         names(e, in.a);
         e.puts[m_.refs[in.a].array] = 1;

@@ -152,6 +152,8 @@ void Walk::step() {
     case Opcode::put_share:
       put_shared(in);
       break;
+    case Opcode::put_combined: put(in.a, in.b, true, SetOp::add); break;  // sums held back leave when memory is short
+    case Opcode::put_shared: put(in.a, in.b, true, SetOp::assign); break;  // as if it could not be shared
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:
       if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);

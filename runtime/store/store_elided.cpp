@@ -39,13 +39,17 @@ void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::
     const bool done = room ? node_->try_accumulate(key(id, block), size, data, access(place), outcome)
                            : (outcome = node_->accumulate(key(id, block), size, data, nullptr, access(place)), true);
     report(outcome, RequestKind::accumulate, id, block, size, place);
-    if (done) return;
+    if (done) {
+      access_log_.at(place, id).moved += size * 8;
+      return;
+    }
   } else if (!room) {
     RequestHeader request;
     request.kind = RequestKind::accumulate;
     request.key = key(id, block);
     request.size = size;
     request.access = access(place);
+    access_log_.at(place, id).moved += size * 8;
     modify_remote(held_.find_or_create(id, block), home(array(id).placement, block), request, data, false);
     return;
   }
@@ -53,6 +57,7 @@ void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::
   Chunk* sum = new_chunk(id, block, size);
   std::copy_n(data, size, sum->data());
   stats_.bytes_copied += size * 8;
+  access_log_.at(place, id).moved += size * 8;
   HeldBlock& entry = held_.find_or_create(id, block);
   entry.sum = sum;
   entry.sum_place = place;

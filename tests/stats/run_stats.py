@@ -59,6 +59,25 @@ def check_times(statistics, name):
                f"{name}: rank {rank}: a time is negative")
 
 
+def check_elided(binary):
+    """What the counters say was saved is the difference to the program as written."""
+    four = ("--simulate", "ranks=4,seed=3,ranks-per-node=1", "--schedule", "static")
+    written, planned = (run(binary, *four, program="elided", level=level)["total"] for level in ("-O0", "-O2"))
+    for counter in ("combined_accumulates", "kept_copies", "shared_puts", "bytes_elided"):
+        expect(written[counter] == 0, f"as written: {counter} is {written[counter]}")
+        expect(counter == "shared_puts" or planned[counter] > 0, f"four nodes: {counter} is 0")
+    expect(planned["combined_accumulates"] < planned["accumulates"] == written["accumulates"] == 3 * BLOCKS * len(EXTENTS), "accumulates")
+    moved = [t["bytes_sent"] + t["bytes_received"] for t in (written, planned)]
+    expect(moved[0] - moved[1] == planned["bytes_elided"], f"{moved[0]} bytes as written, {moved[1]} as planned, {planned['bytes_elided']} elided")
+    expect(2 * moved[1] < moved[0], f"{moved[0]} bytes as written, {moved[1]} as planned")
+    expect(planned["messages_sent"] < written["messages_sent"], "messages_sent")
+    shared = run(binary, "--simulate", "ranks=2,seed=1", program="elided", level="-O2")["total"]["shared_puts"]
+    expect(shared == BLOCKS, f"one node: shared_puts is {shared}")
+    for oracle in ("--check", "--store=copy"):
+        kept = run(binary, *four, oracle, program="elided", level="-O2")["total"]["bytes_elided"]
+        expect(kept == 0, f"{oracle}: {kept} bytes elided")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -90,6 +109,7 @@ def main():
             for counter, each, times in (("block_copies", BLOCKS, made), ("block_bytes_copied", BYTES, made),
                                          ("block_copies_elided", BLOCKS, 3 - made), ("block_bytes_elided", BYTES, 3 - made)):
                 expect(total[counter] == times * each, f"copies {level}: {counter} is {total[counter]}, by hand {times * each}")
+    check_elided(binary)
     print("counters agree with what was worked out by hand")
 
 
