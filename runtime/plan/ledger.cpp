@@ -93,6 +93,24 @@ void Ledger::fetch(std::int64_t bytes) {
   item.bytes = std::max(item.bytes, kept_copies(firm_));
 }
 
+// Half of what copies may take stays, and half of the memory.
+void Ledger::drop_fetched(std::int64_t kept) {
+  const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
+  const std::int64_t room = std::min(memory / 4, memory / 2 - firm_ - nodes_[own_node_].remote / nodes_[own_node_].ranks);
+  cache_ = std::max(std::int64_t{0}, std::min(kept, room));
+  largest_copy_ = sums_ = 0;
+}
+
+void Ledger::use_kept(std::int64_t bytes) {
+  largest_copy_ = std::max(largest_copy_, bytes);
+  note();
+}
+
+void Ledger::hold_sum(std::int64_t bytes) {
+  sums_ = std::min(sums_ + bytes, static_cast<std::int64_t>(setting_.memory_per_rank) / 16);
+  note();
+}
+
 void Ledger::take_remote(int item, int node, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   nodes_[node].remote += bytes;
@@ -125,7 +143,7 @@ std::int64_t Ledger::kept_copies(std::int64_t firm) const {
 
 void Ledger::note(std::int64_t spike) {
   const std::int64_t firm = firm_ + spike, least = firm + needed_copies();
-  phase_full_ = std::max(phase_full_, firm + kept_copies(firm));
+  phase_full_ = std::max(phase_full_, firm + kept_copies(firm) + sums_);
   if (least <= phase_least_) return;
   phase_least_ = least;
   phase_pc_ = pc_;

@@ -38,7 +38,12 @@ class Ledger {
   void spike(std::int64_t bytes);
   /// Fetched copies are kept while there is room; those touched last must stay.
   void fetch(std::int64_t bytes);
-  void drop_fetched() { cache_ = largest_copy_ = 0; }
+  /// At a barrier: all of them go, and sums with them, but for `kept` bytes as far as there is room.
+  void drop_fetched(std::int64_t kept);
+  /// A kept copy is in use again.
+  void use_kept(std::int64_t bytes);
+  /// Contributions to a block that are added up before they are sent: let go of when memory is short.
+  void hold_sum(std::int64_t bytes);
 
   // --- on the nodes
   void take_remote(int item, int node, std::int64_t bytes);
@@ -79,7 +84,7 @@ class Ledger {
   std::vector<int> homes_;
   std::vector<Row> rows_;
   int workspace_ = -1, fetched_ = -1;
-  std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0;
+  std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0, sums_ = 0;
   std::int64_t phase_least_ = 0, phase_full_ = 0;  // a rank's own, of the phase; without and with copies that could go
   std::int64_t peak_ = 0, least_ = 0, floor_ = 0;
   std::int32_t pc_ = 0, phase_pc_ = 0, peak_pc_ = 0;

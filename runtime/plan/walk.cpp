@@ -41,7 +41,8 @@ Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
       regions_(module.arrays.size()),
       statics_(module.arrays.size()),
       remote_(module.arrays.size()),
-      held_(module.arrays.size()) {
+      held_(module.arrays.size()),
+      keep_copies_(module.arrays.size(), 0) {
   initial_values(module, memory.job, ints_, reals_);
   int_known_.assign(ints_.size(), 1);
   for (std::size_t a = 0; a < remote_.size(); ++a)
@@ -149,10 +150,12 @@ void Walk::step() {
     case Opcode::erase_array: erase(in.a); break;
     case Opcode::get: get(bound_.refs[in.a]); break;
     case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
-    case Opcode::put_share:
-      put_shared(in);
+    case Opcode::put_share: put_shared(in); break;
+    case Opcode::put_combined:
+      put(in.a, in.b, true, SetOp::add);
+      hold_sum(bound_.refs[in.a]);
       break;
-    case Opcode::put_combined: put(in.a, in.b, true, SetOp::add); break;  // sums held back leave when memory is short
+    case Opcode::keep_copies: keep_copies_[in.a] = memory_.setting.copy ? 0 : 1; break;
     case Opcode::put_shared: put(in.a, in.b, true, SetOp::assign); break;  // as if it could not be shared
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:

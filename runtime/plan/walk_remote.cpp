@@ -35,6 +35,10 @@ void Walk::get(const RefPlan& ref) {
     Held& held = held_[ref.array][at.key];
     if (held.fetched > 0) return;
     held.fetched = pieces_bytes(at.size);
+    if (held.kept > 0) {
+      held.kept = 0;
+      return ledger_.use_kept(held.fetched);
+    }
     ledger_.fetch(held.fetched);
   });
 }
@@ -101,6 +105,17 @@ void Walk::put_shared(const Instruction& in) {
   block->second.read = false;
 }
 
+void Walk::hold_sum(const RefPlan& ref) {
+  for_each_block(ref, [&](const At& at) {
+    if (!pardo_.mine || ledger_.home(remote_[ref.array].placement, at.block) == ledger_.own_node() || memory_.setting.copy || memory_.setting.deterministic)
+      return;
+    Held& held = held_[ref.array][at.key];
+    if (held.summed) return;
+    held.summed = true;
+    ledger_.hold_sum(pieces_bytes(at.size));
+  });
+}
+
 void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
   RemoteBlocks& array = remote_[id];
   auto found = array.blocks.find(at.key);
@@ -140,8 +155,20 @@ void Walk::drop_held(std::int32_t array) {
 }
 
 void Walk::barrier() {
-  for (std::size_t a = 0; a < held_.size(); ++a) drop_held(static_cast<std::int32_t>(a));
-  ledger_.drop_fetched();
+  std::int64_t kept = 0;
+  for (std::size_t a = 0; a < held_.size(); ++a) {
+    std::unordered_map<std::uint64_t, Held> stay;
+    if (keep_copies_[a])
+      for (const auto& [key, held] : held_[a])
+        if (const std::int64_t bytes = held.fetched + held.kept; bytes > 0) {
+          stay[key].kept = bytes;
+          kept += bytes;
+        }
+    drop_held(static_cast<std::int32_t>(a));
+    held_[a] = std::move(stay);
+    keep_copies_[a] = 0;
+  }
+  ledger_.drop_fetched(kept);
   ledger_.end_phase();
   for (const Extra& extra : until_barrier_) ledger_.give_remote(extra.item, extra.node, extra.bytes);
   until_barrier_.clear();
