@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/traffic.h"
-#include "runtime/base/plants.h"
 
 // Why it is right. None of the get's indices is bound by the loop or inside of it, so it names one block for all iterations. The loop has
 // no barrier, and this rank does not change the array at its home in it: after the first get every other one finds the block held and
@@ -36,7 +35,7 @@ class Once {
       if (loop == nullptr) continue;
       if (loop->kind == LoopKind::pardo || names(block, loop->indices)) break;
       const analysis::Summary& s = summaries_.of_node(**at);
-      if (s.barrier || (s.may_put(block.array) && !planted(Plant::get_once_of_changing_array))) {
+      if (s.barrier || s.may_put(block.array)) {
         if (over == nullptr && s.may_put(block.array) && !s.barrier)
           plan_.remarks.push_back({RemarkKind::missed, "invariant-gets", "array-changed-in-loop", n.place, block.array,
                                    fmt::format("`{}` is the same block in every iteration over {}, but the loop also changes `{}`",

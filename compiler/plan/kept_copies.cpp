@@ -8,7 +8,6 @@
 
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/traffic.h"
-#include "runtime/base/plants.h"
 
 // Why it is right. A copy shows the block as it was in the phase in which it was fetched. It is still the block's value behind a barrier
 // if nobody has changed the array between the last barrier and this one; Phases tells that from the text: every statement that some run
@@ -99,7 +98,7 @@ class Keeper {
     }
   }
 
-  bool changed_in(const Edge& e, std::int32_t array) const { return phases_.may_put(e.phase, array) && !planted(Plant::keep_changed_copies); }
+  bool changed_in(const Edge& e, std::int32_t array) const { return phases_.may_put(e.phase, array); }
   std::size_t slot(std::int32_t phase, std::int32_t array) const {
     return static_cast<std::size_t>(phase) * p_.arrays.size() + static_cast<std::size_t>(array);
   }

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/traffic.h"
-#include "runtime/base/plants.h"
 
 // Why it is right. A get does nothing when this rank has executed a get of the same block in the phase and not changed the block at
 // its home since (language 7.5: a copy is not refreshed within a phase). The walk carries the references for which that is so: a get adds
@@ -49,7 +48,7 @@ class Dropper {
  private:
   void take(State& s, const analysis::Summary& what) const {
     if (what.barrier) s.clear();
-    std::erase_if(s, [&](const Held& h) { return what.may_put(h.block->array) && !planted(Plant::redundant_get_after_put); });
+    std::erase_if(s, [&](const Held& h) { return what.may_put(h.block->array); });
   }
 
   void forget_indices(State& s, const std::vector<std::int32_t>& indices) const {

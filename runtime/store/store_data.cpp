@@ -164,7 +164,7 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
 }
 
 void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
-  if (h.sum && !planted(Plant::store_sum_before_get)) send_sum(h);
+  if (h.sum) send_sum(h);
   if (h.puts_under_way > 0) outbox_->complete(h.array, h.block);
   h.fetched = true;
   h.version = ++versions_;
@@ -322,7 +322,7 @@ HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, s
   note_own_blocks();
   if (!h) return nullptr;
   if (h->ahead && !h->fetched) abandon(*h);
-  if (h->kept && !planted(Plant::store_put_drops_kept_copy)) {
+  if (h->kept) {
     drop_value(*h);
     h->kept = false;
   }
@@ -345,7 +345,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   request.value = value;
   request.access = access(place);
   HeldBlock* h = before_own_put(id, block, size);
-  if (h && h->sum && !planted(Plant::store_sum_before_put)) send_sum(*h);
+  if (h && h->sum) send_sum(*h);
   const int node = home(array(id).placement, block);
   if (data && !(shared && node == transport_.node())) access_log_.at(place, id).moved += size * 8;
   if (node != transport_.node()) {
