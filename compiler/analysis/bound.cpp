@@ -33,6 +33,10 @@ bool compare(Relop op, auto a, auto b) {
   return a != b;
 }
 
+bool adds(const ir::Instr& put) {
+  return put.op == Opcode::put_combined || (put.op == Opcode::put_block && std::get<SetOp>(put.operands[2]) == SetOp::add);
+}
+
 class Walker {
  public:
   Walker(const ir::Program& p, const Job& job)
@@ -292,11 +296,11 @@ class Walker {
       c.bytes += weight_ * work.bytes;
       c.moved += weight_ * work.moved;
     }
-    if (k == OpClass::block || in.op == Opcode::real_contract || in.op == Opcode::put_block) counts_.block_operations += weight_;
+    if (k == OpClass::block || in.op == Opcode::real_contract || (k == OpClass::put && in.op != Opcode::put_scalar)) counts_.block_operations += weight_;
     if (k == OpClass::execute) counts_.super_instructions += weight_;
     if (in.op == Opcode::get) counts_.gets += weight_;
-    if (in.op == Opcode::put_block) (std::get<SetOp>(in.operands[2]) == SetOp::add ? counts_.accumulates : counts_.puts) += weight_;
     if (in.op == Opcode::put_scalar) counts_.scalar_puts += weight_;
+    else if (k == OpClass::put) (adds(in) ? counts_.accumulates : counts_.puts) += weight_;
     return Left::end;
   }
 

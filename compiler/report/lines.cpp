@@ -13,6 +13,10 @@ namespace {
 
 Deed deed_of(Intent intent) { return intent == Intent::read ? Deed::read : intent == Intent::write ? Deed::write : Deed::update; }
 
+bool is_put_of_block(Opcode op) {
+  return op == Opcode::put_block || op == Opcode::put_share || op == Opcode::put_shared || op == Opcode::put_combined;
+}
+
 /// How often something happens: shared out among the ranks, and on each of them.
 struct Often {
   Cost shared, each_rank;
@@ -135,7 +139,7 @@ class Estimator {
       if (std::find(of->arrays.begin(), of->arrays.end(), name) == of->arrays.end()) of->arrays.push_back(name);
     });
     if (in.op == Opcode::get) add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
-    if (in.op == Opcode::put_block || in.op == Opcode::put_share) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (is_put_of_block(in.op)) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
     if (in.op == Opcode::block_contract || in.op == Opcode::real_contract || in.op == Opcode::contract_scaled || in.op == Opcode::contract_add_scaled)
       add(l.flops, often, contraction(in.b, in.c));
   }
@@ -169,11 +173,11 @@ void for_each_use(const Module& m, const Instruction& in, const std::function<vo
       f(ref(in.a), in.c == static_cast<std::int32_t>(SetOp::assign) ? Deed::put : Deed::accumulate);
       if (in.op == Opcode::put_block) f(ref(in.b), Deed::read);
       return;
-    case Opcode::put_share:
-      f(ref(in.a), Deed::put);
+    case Opcode::put_share: case Opcode::put_shared: case Opcode::put_combined:
+      f(ref(in.a), in.op == Opcode::put_combined ? Deed::accumulate : Deed::put);
       f(ref(in.b), Deed::read);
       return;
-    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: return;  // bookkeeping
+    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: return;  // bookkeeping
     case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
     case Opcode::erase_array: return;
     case Opcode::execute:

@@ -127,7 +127,7 @@ static constexpr bool is_light(Opcode op) {
     case Opcode::int_div: case Opcode::int_neg: case Opcode::int_compare: case Opcode::int_round:
     case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub: case Opcode::real_mul: case Opcode::real_div:
     case Opcode::real_pow: case Opcode::real_neg: case Opcode::real_sqrt: case Opcode::real_compare: case Opcode::real_from_int:
-    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: return true;
+    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: return true;
     default: return false;
   }
 }

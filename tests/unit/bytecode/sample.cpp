@@ -196,8 +196,12 @@ Module sample_module() {
       a.add(Opcode::put_share, a.w(d, {i, j}), a.r(t, {i, j}));
       a.add(Opcode::keep_block, a.r(t, {i, j}), 1);
       a.add(Opcode::free_block, a.w(t, {i, j}));
+      a.add(Opcode::put_combined, a.u(d, {i, j}), a.r(t, {i, j}));
+      a.add(Opcode::put_shared, a.w(d, {i, j}), a.r(d, {i, j}));
     });
   });
+  a.add(Opcode::relieve_sums);
+  a.add(Opcode::keep_copies, d);
   a.add(Opcode::collective_sum, x, s2);
   a.add(Opcode::broadcast, n, st);
   a.add(Opcode::set_persistent, 0, x, 1);
