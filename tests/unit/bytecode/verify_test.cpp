@@ -272,7 +272,7 @@ TEST_CASE("arrays and arguments of statements") {
       {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::get).array = 0; }},
       {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::put_scalar).array = 0; }},
       {"the assignment operator 2 is not possible here", [](Module& m) { find(m, Opcode::put_block).c = 2; }},
-      {"`t` is temp, neither distributed nor served", [](Module& m) { find(m, Opcode::put_combined).a = find(m, Opcode::put_combined).b; }},
+      {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::put_combined).array = 0; }},
       {"`t` is temp, neither distributed nor served", [](Module& m) { find(m, Opcode::put_shared).b = find(m, Opcode::put_combined).b; }},
       {"do not agree in order", [](Module& m) { m.refs[find(m, Opcode::put_shared).b].entries = {m.refs[find(m, Opcode::put_shared).a].entries[1], m.refs[find(m, Opcode::put_shared).a].entries[0]}; }},
       {"`t` is temp, neither distributed nor served", [](Module& m) { find(m, Opcode::keep_copies).a = 0; }},
