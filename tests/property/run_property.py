@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import random
 import sys
 import tempfile
 import time
@@ -25,26 +26,28 @@ SHRINK = 3  # more failures mostly repeat the cause
 
 def configurations(seed, long):
     """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk."""
-    memory = ["", "", "3MB", "1MB"][seed % 4]
+    r = random.Random(seed)
+    memory = r.choice(["", "", "3MB", "1MB", "400KiB"])
     small = ["--memory", memory] if memory else []
+    ahead = lambda: ["--look-ahead", r.choice(["off", "1", "2", "5", "16", "auto"])]
     network = ["", ",latency=20us,bandwidth=50kB/s", ",latency=500us,bandwidth=1GB/s"][seed % 3]  # slow lines let small messages overtake
     result = [
         Configuration("as written, copies, one rank", BASELINE, optimisation="-O0"),
         Configuration("optimised, checked, one rank", ["--check"]),
-        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *small]),
+        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *small, *ahead()]),
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
     ]
     if seed % 4 == 0 or long:
-        result.append(Configuration("optimised, simulated device, 3 simulated ranks", ["--device", "simulated", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2"]))
+        result.append(Configuration("optimised, simulated device, 3 simulated ranks", ["--device", "simulated", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
     if seed % 2 or long:
-        result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1"], 3),
-                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *small])]
+        result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
+                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *small, *ahead()])]
     else:
         result += [Configuration("optimised, mpirun 2", [], 2),
-                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1{network}", *small])]
+                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1{network}", *small, *ahead()])]
     if seed % 8 == 3 or long:
         result += [Configuration("as written, checked, 3 simulated ranks", ["--check", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1"], optimisation="-O0"),
-                   Configuration("optimised, mpirun 4, static schedule, 2 per node", ["--schedule=static", "--ranks-per-node", "2"], 4)]
+                   Configuration("optimised, mpirun 4, static schedule, 2 per node", ["--schedule=static", "--ranks-per-node", "2", *ahead()], 4)]
     return result
 
 
