@@ -255,13 +255,6 @@ CompileFile compiler(int optimisation) {
   };
 }
 
-/// An error usually meets all ranks, and the first to say so ends the job. Rank 0, which prints, gets a moment to arrive with what
-/// the program said before: `println "reason"` and `stop`.
-void leave_time_to_rank_0(Transport& transport) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-  while (transport.rank() != 0 && std::chrono::steady_clock::now() < until) transport.pause();
-}
-
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job.
 int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
   const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
@@ -275,7 +268,9 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
     transport.finish();
     return code;
   } catch (const SialError& error) {
-    if (others) leave_time_to_rank_0(transport);
+    // An error usually meets all ranks, and the first to say so ends the job. Rank 0, which prints, gets a moment to arrive with what
+    // the program said before: `println "reason"` and `stop`.
+    if (others && transport.rank() != 0) transport.linger(0.3);
     if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {

@@ -8,6 +8,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/device/copies.h"
+#include "runtime/interp/checkpoints.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/slice_check.h"
 #include "runtime/interp/super_context.h"
@@ -88,6 +89,9 @@ void Machine::run(RecordReader* from) {
     else
       loop<false>();
     finish_program();
+  } catch (const JobStopped&) {
+    if (env_.trace) env_.trace->add(TraceKind::program, {sequence_, m_->main_entry}, begin_, now());
+    throw;
   } catch (const OutOfMemory& error) {
     fail_memory(error);
   } catch (SialError& error) {
@@ -109,9 +113,9 @@ void Machine::fail_memory(const OutOfMemory& error) const {
   if (held.size() > 4) held.resize(4);
   std::string largest;
   for (const auto& [what, bytes] : held) largest += fmt::format("{}{} ({})", largest.empty() ? "; the largest: " : ", ", what, bytes_text(bytes));
-  const std::string wanted = allocating_ < 0 ? error.wanted()
+  const std::string wanted = allocating_ < 0 || !error.where().empty() ? error.wanted()
                                              : fmt::format("{} `{}` ({})", array_kind_text(bound_.arrays[allocating_].kind), bound_.arrays[allocating_].name, error.wanted());
-  throw OutOfMemory(wanted, error.situation() + largest, place_name(at_));
+  throw OutOfMemory(wanted, error.situation() + largest, error.where().empty() ? place_name(at_) : error.where());
 }
 
 /// Instructions at which the machine may be saved: its counters are complete there.
@@ -139,8 +143,8 @@ template <bool profile>
 void Machine::loop() {
   constexpr int short_run = 8;
   const Instruction* code = m_->code.data();
-  const double begin = profile ? now() : 0;
-  double last = begin, computed = compute_seconds_, flops = flops_;
+  begin_ = profile ? now() : 0;
+  double last = begin_, computed = compute_seconds_, flops = flops_;
   int light_run = 0;
   const auto end_light_run = [&] {
     const double t = now();
@@ -148,6 +152,7 @@ void Machine::loop() {
     last = t;
     light_run = 0;
   };
+  const bool several_nodes = env_.transport.node_count() > 1;
   std::int64_t executed = 0;
   halted_ = false;
   while (!halted_) {
@@ -165,6 +170,9 @@ void Machine::loop() {
       if (light_run >= short_run) end_light_run();                       \
     }                                                                    \
     op_##name(in);                                                       \
+    if constexpr (!is_light(Opcode::name)) {                             \
+      if (several_nodes) env_.transport.progress();                      \
+    }                                                                    \
     if constexpr (profile) {                                             \
       PcCost& cost = pc_costs_[&in - code];                              \
       ++cost.executions;                                                 \
@@ -189,7 +197,7 @@ void Machine::loop() {
   }
   if constexpr (profile) {
     end_light_run();
-    if (env_.trace) env_.trace->add(TraceKind::program, {sequence_, m_->main_entry}, begin, last);
+    if (env_.trace) env_.trace->add(TraceKind::program, {sequence_, m_->main_entry}, begin_, last);
   }
   instructions_ += executed;
 }

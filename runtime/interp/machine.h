@@ -285,6 +285,7 @@ class Machine {
   struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0, flops = 0; };
   std::vector<PcCost> pc_costs_;
   double light_seconds_ = 0;                // of instructions too short to be timed one by one
+  double begin_ = 0;                        // of the program, where time is measured
   double clock_ = 0;                        // when computation was last found to end
   double compute_seconds_ = 0, collective_seconds_ = 0;
   std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;

@@ -64,6 +64,7 @@ class MpiTransport final : public ExchangeTransport {
   }
 
   void pause() override;
+  void progress() override { client_.progress(); }
   double now() const override { return MPI_Wtime() - start_; }
   std::optional<LinkSpeed> link_speed() const override {
     const auto& network = world_.options.network;

@@ -11,7 +11,12 @@ namespace sial {
 namespace {
 
 constexpr int slots_per_rank = 4096;     // tags stay below 32767, the least upper bound MPI grants
-constexpr int most_prefetches = 2;       // answered at a time: what is on the wire can no longer give way to a demand
+// Answers to prefetches that are on the wire at a time, for they can no longer give way to a demand: so many, or more small ones.
+// One that its requester does not take, because it computes, is not on the wire and keeps back neither others nor its own.
+constexpr std::size_t prefetches_on_wire = 2, prefetch_bytes_on_wire = 256 << 10;
+constexpr std::chrono::microseconds longest_on_wire(500);
+constexpr double slowest_wire = 0.5e9;   // bytes per second
+constexpr std::size_t most_prefetches = 256;  // all of them are looked at whenever something is
 constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones need a second message
 
 /// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
@@ -67,6 +72,7 @@ struct RequestServer::Job {
   Reply reply;
   ReplyEnvelope reply_envelope;
   bool served = false, prefetch = false;
+  std::chrono::steady_clock::time_point off_wire;  // by then a reply should have arrived
   std::vector<MPI_Request> requests;
 };
 
@@ -79,7 +85,7 @@ void RequestServer::set_service(Service* service) {
 }
 
 void RequestServer::run(const std::atomic<StopServing>& stop) {
-  Backoff backoff(std::chrono::microseconds(100));
+  Backoff backoff(std::chrono::microseconds(30), std::chrono::microseconds(150));
   while (stop != StopServing::now) {
     if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty()) return;
     bool busy = false;
@@ -156,7 +162,17 @@ void RequestServer::raise(int from, int slot) {
 }
 
 bool RequestServer::start_deferred() {
-  if (deferred_.empty() || std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.prefetch; }) >= most_prefetches) return false;
+  if (deferred_.empty()) return false;
+  const auto now = std::chrono::steady_clock::now();
+  std::size_t all = 0, on_wire = 0, bytes = 0;
+  for (const Job& job : jobs_) {
+    if (!job.prefetch) continue;
+    ++all;
+    if (job.off_wire <= now) continue;
+    ++on_wire;
+    bytes += job.reply.payload.size();
+  }
+  if (all >= most_prefetches || (on_wire >= prefetches_on_wire && bytes >= prefetch_bytes_on_wire)) return false;
   {
     const std::lock_guard lock(service_mutex_);
     if (!service_) return false;
@@ -204,6 +220,8 @@ void RequestServer::start_serving(Job& job) {
   job.served = true;
   job.requests.clear();
   const Reply& reply = job.reply;
+  const std::chrono::duration<double> travel(static_cast<double>(reply.payload.size()) / slowest_wire);
+  job.off_wire = std::chrono::steady_clock::now() + longest_on_wire + std::chrono::duration_cast<std::chrono::microseconds>(travel);
   SIAL_CHECK(static_cast<std::int64_t>(reply.payload.size()) <= job.envelope.reply_capacity, "reply of {} bytes into a buffer of {}",
              reply.payload.size(), job.envelope.reply_capacity);
   job.reply_envelope.header_bytes = static_cast<std::int64_t>(reply.header.size());
@@ -242,7 +260,7 @@ class MpiPendingRequest final : public PendingRequest {
  public:
   MpiPendingRequest(RequestClient& client, std::unique_ptr<RequestClient::Flight> flight) : client_(client), flight_(std::move(flight)) {}
   ~MpiPendingRequest() override {
-    Backoff backoff(std::chrono::microseconds(50));
+    Backoff backoff;
     while (!flight_->landed) {
       try {
         if (test()) break;
@@ -255,7 +273,7 @@ class MpiPendingRequest final : public PendingRequest {
   }
   bool test() override;
   void wait() override {
-    Backoff backoff(std::chrono::microseconds(50));
+    Backoff backoff;
     while (!test()) backoff.idle();
   }
   std::span<const std::byte> reply_header() const override { return flight_->reply_header; }
@@ -316,8 +334,25 @@ RequestClient::RequestClient(MpiWorld& world) : world_(world) {
   for (int s = 0; s < slots_per_rank; ++s) free_slots_.push_back(s);
 }
 
+/// A message is received by whoever calls MPI. The helper thread does, when it finds a core; a rank that computes for long without a
+/// look keeps blocks waiting at its door that it could have.
+void RequestClient::progress() {
+  if (flights_.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  bool any = false;
+  for (auto at = flights_.begin(); at != flights_.end();) {
+    Flight* f = *at++;  // landing takes it out
+    if (!MpiPendingRequest::land(*this, *f)) break;
+    any = true;
+  }
+  // Not often in vain: it takes time, and where MPI is told to yield the core as well.
+  look_after_ = any ? soonest_look : std::min(2 * look_after_, latest_look);
+  next_look_ = now + look_after_;
+}
+
 int RequestClient::take_slot() {
-  Backoff backoff(std::chrono::microseconds(50));
+  Backoff backoff;
   while (free_slots_.empty()) {
     world_.look_for_end();
     const auto all = flights_;

@@ -45,6 +45,8 @@ class RequestClient {
   explicit RequestClient(MpiWorld& world);
   std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
                                           std::span<std::byte> reply_buffer, Priority priority);
+  /// Receives what has arrived, if it was not looked for just now.
+  void progress();
   /// Tells the server ranks that the workers have finished.
   void send_end();
 
@@ -56,6 +58,9 @@ class RequestClient {
   MpiWorld& world_;
   std::deque<int> free_slots_;
   std::list<Flight*> flights_;  // in the air; owned by their MpiPendingRequest
+  static constexpr std::chrono::microseconds soonest_look{20}, latest_look{320};
+  std::chrono::steady_clock::time_point next_look_;
+  std::chrono::microseconds look_after_ = soonest_look;
 };
 
 }  // namespace sial

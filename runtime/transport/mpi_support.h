@@ -23,17 +23,27 @@ namespace sial {
 /// Throws WorldError with MPI's own words.
 void check_mpi(int code, const char* doing);
 
-/// Sleeps ever longer while nothing happens: spins and yields at first, so that short waits stay short.
+/// Looks again at once for a moment, so that short waits stay short, then naps ever longer. It never yields: Linux takes a yield as
+/// giving up the rest of one's share, so that beside a thread that computes it lasts milliseconds, and a nap as long as it says.
 class Backoff {
  public:
-  explicit Backoff(std::chrono::microseconds longest) : longest_(longest) {}
+  using Microseconds = std::chrono::microseconds;
+  explicit Backoff(Microseconds first = Microseconds(10), Microseconds longest = Microseconds(50)) : first_(first), longest_(longest) {}
   void idle();
-  void reset() { polls_ = 0; }
+  void reset() { idle_ = naps_ = 0; }
 
  private:
-  std::chrono::microseconds longest_;
-  int polls_ = 0;
+  static constexpr Microseconds spin_{25};
+  Microseconds first_, longest_;
+  std::chrono::steady_clock::time_point began_;
+  std::int64_t idle_ = 0, naps_ = 0;
 };
+
+/// Naps of this thread, and of those that it starts from then on, last about as long as they say.
+void take_short_naps();
+/// An Open MPI that finds more ranks than cores, or is told to, yields in every look that finds nothing: the same loss as in Backoff,
+/// and at each look of a rank that computes. Its blocking calls, at the beginning and the end, need it. Returns what was set; does nothing elsewhere.
+bool let_looks_yield(bool yield);
 
 class MpiWorld {
  public:
@@ -73,6 +83,7 @@ class MpiWorld {
   std::mutex error_mutex_;
   std::exception_ptr helper_error_;
   std::atomic<bool> helper_failed_{false};
+  bool looks_yielded_ = false;
 };
 
 }  // namespace sial

@@ -80,6 +80,7 @@ class Simulation {
   // Seam calls of the running actor. All may switch, and throw JobEnding while the job is being ended.
   void spend(double seconds);
   void pause();
+  void linger(double seconds);
   void block(const std::function<bool()>& ready_now, const std::string& waiting_for);
   void post(const MessagePtr& message);
   void raise(Message& message);
@@ -206,6 +207,7 @@ class SimulatedTransport final : public ExchangeTransport {
 
   std::optional<LinkSpeed> link_speed() const override { return LinkSpeed{sim_.options_.latency, sim_.options_.bandwidth}; }
   void pause() override { sim_.pause(); }
+  void linger(double seconds) override { sim_.linger(seconds); }
   void yield_point() override { sim_.spend(0); }
   double now() const override { return sim_.me().clock; }
   void charge_compute(double seconds) override { sim_.spend(seconds); }
@@ -296,6 +298,14 @@ void Simulation::pause() {
   }
   actor.state = Actor::State::paused;
   switch_away();
+}
+
+/// Where all others wait for ever, who is about to say why must not be taken for one of them.
+void Simulation::linger(double seconds) {
+  const double until = me().clock + seconds;
+  const auto in_vain = 10 * static_cast<std::int64_t>(actors_.size());
+  fruitless_pauses_ = 0;
+  while (me().clock < until && fruitless_pauses_ < in_vain) pause();
 }
 
 void Simulation::block(const std::function<bool()>& ready_now, const std::string& waiting_for) {

@@ -1,6 +1,7 @@
 #include "runtime/transport/transport.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "runtime/base/check.h"
 
@@ -14,6 +15,11 @@ int Transport::node_rank() const {
 }
 
 int Transport::node_size() const { return static_cast<int>(ranks_of_node(node()).size()); }
+
+void Transport::linger(double seconds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < until) pause();
+}
 
 void Transport::serve_forever() { SIAL_CHECK(false, "rank {} is no server", rank()); }
 

@@ -119,11 +119,16 @@ class Transport {
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
                                                   std::span<std::byte> reply_buffer, Priority priority) = 0;
 
+  /// Between computations: lets what is under way move on where messages only do when the rank looks. Cheap when there is nothing.
+  virtual void progress() {}
+
   virtual std::optional<LinkSpeed> link_speed() const { return {}; }
 
   /// To be called in every loop that waits for another rank (spin, then yield; simulated: switches rank). Throws JobEnding
   /// when the job is being ended by another rank (under MPI it just never returns: the process is about to be killed).
   virtual void pause() = 0;
+  /// Lets the others go on for so many seconds, or until none of them can without this rank.
+  virtual void linger(double seconds);
   /// A point where the laboratory may switch ranks; free elsewhere.
   virtual void yield_point() {}
   virtual double now() const = 0;                        // seconds; virtual in the laboratory
