@@ -162,6 +162,8 @@ int Session::run(const Job& job) {
     if (from) runner.restore(*from, checkpoints->folder());
     runner.run(programs);
   } catch (const JobStopped& stopped) {
+    store_->set_trace(nullptr);
+    if (trace) runner.write_trace(options_.trace);
     return stopped.saved ? exit_stopped : exit_world;
   }
   sequence_ += static_cast<std::int32_t>(programs.size());

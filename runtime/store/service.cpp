@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/base/check.h"
+#include "runtime/memory/out_of_memory.h"
 
 namespace sial {
 
@@ -17,6 +18,16 @@ std::string block_name(const std::string& array, const BlockIndex& block) {
 void ArrayNames::set(std::uint64_t array, const std::string& name) {
   const std::lock_guard guard(mutex_);
   names_[array] = name;
+}
+
+void ArrayNames::set_places(PlaceNamer places) {
+  const std::lock_guard guard(mutex_);
+  places_ = std::move(places);
+}
+
+std::string ArrayNames::place(Place place) const {
+  const std::lock_guard guard(mutex_);
+  return places_ ? places_(place) : std::string();
 }
 
 std::string ArrayNames::block(const BlockKey& key) const {
@@ -42,10 +53,19 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
       queue_(queue),
       blocks_(transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); }) {}
 
+/// The message is about another rank's statement: this one's own has nothing to do with it.
+Chunk* StoreService::allocate(const RequestHeader& request) {
+  try {
+    return heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(error.wanted(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place));
+  }
+}
+
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {
   const RequestHeader request = read_request(header);
   SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements", bytes, request.size);
-  Chunk* c = heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
+  Chunk* c = allocate(request);
   return {reinterpret_cast<std::byte*>(c->data()), bytes};
 }
 
@@ -56,7 +76,7 @@ Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payloa
     case RequestKind::scale: return blocks_.scale(r.key, r.size, r.value, r.access);
     default: break;
   }
-  Chunk* arrived = r.size == 0 ? heap_->allocate(arena_, 0, [&] { return names_.block(r.key); }, true) : Chunk::of(payload.data());
+  Chunk* arrived = r.size == 0 ? allocate(r) : Chunk::of(payload.data());
   if (r.kind == RequestKind::put) return blocks_.put_chunk(r.key, arrived, r.access);
   return blocks_.accumulate(r.key, r.size, arrived->data(), arrived, r.access);
 }

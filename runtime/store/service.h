@@ -15,14 +15,18 @@
 
 namespace sial {
 
-/// Names of arrays and labels for messages, for both threads of a rank.
+/// Names of arrays, labels and statements for messages, for both threads of a rank.
 class ArrayNames {
  public:
   void set(std::uint64_t array, const std::string& name);
   std::string block(const BlockKey& key) const;  // "g[2,3]"
+  /// Names statements of the running program; null: none runs.
+  void set_places(PlaceNamer places);
+  std::string place(Place place) const;          // empty where that is not known, as on servers
 
  private:
   mutable std::mutex mutex_;
+  PlaceNamer places_;
   std::map<std::uint64_t, std::string> names_;
 };
 
@@ -39,6 +43,7 @@ class StoreService final : public Service {
 
  private:
   Reply answer(std::span<const std::byte> header, std::span<std::byte> payload);
+  Chunk* allocate(const RequestHeader& request);
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
   Reply list(const RequestHeader& request);
 

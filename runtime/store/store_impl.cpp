@@ -96,6 +96,7 @@ void StoreImpl::begin_program(std::int32_t program, std::vector<RemoteArrayInfo>
   program_ = program;
   namer_ = std::move(namer);
   transport_.set_place_namer(namer_);
+  names_.set_places(namer_);
   arrays_.clear();
   for (RemoteArrayInfo& info : arrays) {
     if (static_cast<std::size_t>(info.id) >= arrays_.size()) arrays_.resize(static_cast<std::size_t>(info.id) + 1);
@@ -179,6 +180,7 @@ void StoreImpl::end_program(Place place) {
   deletions_ = 0;
   namer_ = nullptr;  // its program ends here
   transport_.set_place_namer(nullptr);
+  names_.set_places(nullptr);
   count_barrier(start, place);
 }
 

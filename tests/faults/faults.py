@@ -8,6 +8,7 @@ Tests that need a private mount table (a small /dev/shm, a full disk) are skippe
 import glob
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -85,6 +86,35 @@ class Faults(unittest.TestCase):
                 self.assertNotEqual(code, 0)
                 self.assert_one_message(err, "one_rank_fails.sialx:9")
                 self.assertIn("division by zero", err)
+                self.assertLess(seconds, 30)
+
+    def test_one_rank_is_full(self):
+        """Whichever rank it is, on one node and on several, in the laboratory too: its message, and what rank 0 has said before."""
+        full = sialrun("--results", "none", "--set", "norb=4", "--segments", "ao=100,100,100,100", "--memory", "400KiB", PROGRAMS / "one_rank_full.sialx")
+        worlds = [["--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1"] for seed in (1, 2, 3)] + [["--simulate", "ranks=2,seed=1,servers=1"]]
+        for launcher, extra in [([], w) for w in worlds] + [(mpirun(3), ["--ranks-per-node", "1"])]:
+            with self.subTest(extra=extra, mpi=bool(launcher)):
+                code, out, err, seconds = self.run_job([*launcher, *full, *extra])
+                self.assertEqual(code, 3, err)
+                self.assert_one_message(err, "one_rank_full.sialx:")
+                for text in ("local `big`", "more are needed", "rank 1", "--memory"):
+                    self.assertIn(text, err)
+                self.assertNotIn("deadlock", err)
+                self.assertEqual(out.split(), ["before"])
+                self.assertLess(seconds, 30)
+
+    def test_another_rank_is_full(self):
+        """A block that its owner has no room for: the message is about the statement that put it."""
+        job = sialrun("--results", "none", "--set", "norb=2", "--segments", "ao=100,100", "--memory", "620KiB", HERE.parent / "lookahead/product.sialx")
+        for launcher, extra in (([], ["--simulate", "ranks=2,seed=1", "--ranks-per-node", "1"]), (mpirun(2), ["--ranks-per-node", "1"])):
+            with self.subTest(mpi=bool(launcher)):
+                code, _, err, seconds = self.run_job([*launcher, *job, *extra])
+                self.assertEqual(code, 3, err)
+                self.assertRegex(err, r"product\.sialx:\d+:\d+: out of memory for ")
+                self.assertIn("--memory", err)
+                place = int(re.search(r"product\.sialx:(\d+)", err)[1])
+                if "sent it" in err:
+                    self.assertTrue((HERE.parent / "lookahead/product.sialx").read_text().splitlines()[place - 1].strip().startswith("put"), err)
                 self.assertLess(seconds, 30)
 
     def test_reason_before_stop_is_printed(self):

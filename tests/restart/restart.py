@@ -373,7 +373,8 @@ class Restart(unittest.TestCase):
                                         (3, ("--servers", "1"), signal.SIGTERM, [0, 1, 2])):
             with self.subTest(ranks=ranks, more=more, number=number):
                 # Long enough to be still running when the signal comes, on an idle machine too.
-                p, pids = self.start(*args, *more, "--set", f"steps={400000 if ranks == 0 else 100000}", ranks=ranks)
+                timeline = ("--trace", self.dir / "trace.json", "--trace-limit", "1000")
+                p, pids = self.start(*args, *more, *timeline, "--set", f"steps={400000 if ranks == 0 else 100000}", ranks=ranks)
                 for n in to:
                     os.kill(pids[n], number)
                 out, err = p.communicate(timeout=60)
@@ -381,6 +382,9 @@ class Restart(unittest.TestCase):
                 self.assertEqual(err.count(f"stopped by {number.name} at "), 1, err)
                 index = json.loads((self.dir / "checkpoint/index.json").read_text())
                 self.assertTrue(index["inside"])
+                events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
+                self.assertTrue(any(e.get("cat") == "program" for e in events), "the timeline of what has run")
+                (self.dir / "trace.json").unlink()
                 shutil.rmtree(self.dir / "checkpoint")
 
     def test_second_signal(self):

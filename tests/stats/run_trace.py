@@ -28,6 +28,32 @@ def run(binary, *flags, program="counted.sialx", segments="ao=300,280"):
         return json.loads(trace.read_text())["traceEvents"], json.loads((pathlib.Path(out) / "run.json").read_text())
 
 
+def stopped(binary, *flags):
+    """The timeline of a run that ends before its end."""
+    with tempfile.TemporaryDirectory() as out:
+        trace = pathlib.Path(out) / "trace.json"
+        done = subprocess.run([binary, "-O0", HERE / "counted.sialx", "--set", "norb=2", "--segments", "ao=30,28", "--results", "none", "--output-dir", out,
+                               "--trace", trace, *flags], capture_output=True, text=True, timeout=120)
+        expect(done.returncode == 4, f"{flags}: exit code {done.returncode}: {done.stderr}")
+        expect(trace.exists(), f"{flags}: a run that was stopped leaves no timeline")
+        return json.loads(trace.read_text())["traceEvents"]
+
+
+def check_stopped(events, ranks, name):
+    """As far as the run came: to its first barrier."""
+    for rank in range(ranks):
+        spans = [e for e in events if e["ph"] == "X" and e["pid"] == rank]
+        for lane in LANES:
+            check_nesting([s for s in spans if s["tid"] == lane], f"{name}, rank {rank}, {LANES[lane]}")
+        program = [s for s in spans if s["cat"] == "program"]
+        expect(len(program) == 1, f"{name}, rank {rank}: {len(program)} programs")
+        end = program[0]["ts"] + program[0]["dur"]
+        expect(all(s["ts"] + s["dur"] <= end + TOLERANCE for s in spans), f"{name}, rank {rank}: the program's span ends before what is in it")
+        expect(sum(s["cat"] == "barrier" for s in spans) >= 1, f"{name}, rank {rank}: no barrier")
+    # A rank may have found nothing to do in the pardo.
+    expect({"pardo", "compute", "put"} <= {e["cat"] for e in events if e["ph"] == "X"} and "get" not in {e.get("cat") for e in events}, f"{name}: what was done")
+
+
 def check_nesting(spans, name):
     """Spans of one lane lie side by side or inside each other."""
     stack = []
@@ -104,6 +130,11 @@ def main():
     for rank in range(2):
         expect(sum(e["ph"] == "X" and e["pid"] == rank for e in events) <= 10, "ten spans: too many are kept")
         expect(any(e["name"] == "left_out" and e["pid"] == rank for e in events), "ten spans: nothing was left out")
+
+    every = ("--checkpoint-every", "0", "--stop-after", "1")
+    check_stopped(stopped(binary, *every), 1, "stopped after a checkpoint")
+    check_stopped(stopped(binary, *every, "--simulate", "ranks=3,seed=1,ranks-per-node=1"), 3, "three nodes stopped")
+    check_stopped(stopped(binary, "--time-limit", "0.000001", "--simulate", "ranks=2,seed=1"), 2, "stopped by the time limit")
 
     def refused(text, *flags):
         done = subprocess.run([binary, "-O0", HERE / "counted.sialx", "--set", "norb=2", "--segments", "ao=3,2", "--results", "none", *flags], capture_output=True, text=True, timeout=60)
