@@ -77,6 +77,7 @@ struct AccessLine {
   int line = 0;
   std::int64_t accesses = 0, blocked = 0, bytes = 0, moved = 0, in_place = 0;
   double wait_seconds = 0.0, first_wait_seconds = 0.0;
+  std::int64_t too_large = 0, too_large_bytes = 0, enough_memory = 0;  // gets that were not fetched ahead for their size
   double hit_ratio() const { return accesses > 0 ? 1.0 - static_cast<double>(blocked) / static_cast<double>(accesses) : 1.0; }
 };
 struct Run {

@@ -98,6 +98,32 @@ void place_remarks(Report& report) {
   }
 }
 
+/// What only the run can tell: that blocks were too large to be fetched ahead in its memory.
+static void add_too_large(Report& report, const AccessLine& a) {
+  if (a.too_large == 0) return;
+  const auto file = std::find(report.files.begin(), report.files.end(), a.file);
+  if (file == report.files.end()) return;
+  const auto times = static_cast<double>(a.too_large), bytes = static_cast<double>(a.too_large_bytes);
+  constexpr double kib = 1 << 10;
+  const double enough = std::ceil(static_cast<double>(a.enough_memory) / kib);
+  RemarkLine r;
+  r.kind = RemarkKind::missed;
+  r.pass = "look-ahead";
+  r.name = "too-large";
+  r.array = a.array;
+  r.place.file = static_cast<int>(file - report.files.begin());
+  r.place.line = a.line;
+  for (const RemarkLine& other : report.remarks)
+    if (other.place.file == r.place.file && other.place.line == r.place.line) r.part = other.part;
+  r.text = fmt::format("blocks of `{}` ({}) were not fetched ahead in this run: one would take more than a quarter of the memory for fetched copies", a.array, bytes_number(bytes));
+  r.advice = fmt::format("run with --memory {} or more per rank, or with smaller segments",
+                         enough < 1e4 ? fmt::format("{:.0f}KiB", enough) : fmt::format("{:.0f}MiB", std::ceil(enough / kib)));
+  r.bytes = {Cost::constant(bytes), {}, fmt::format("{:.0f}", bytes), bytes};
+  r.executions = {Cost::constant(times), {}, fmt::format("{:.0f}", times), times};
+  r.all_bytes = {Cost::constant(bytes * times), {}, fmt::format("{:.0f}", bytes * times), bytes * times};
+  report.remarks.push_back(std::move(r));
+}
+
 void bind(Report& report, Run run) {
   if (!run.source_hash.empty() && run.source_hash != report.source_hash)
     throw SialError(fmt::format("`{}` is a run of another version of program `{}`: its sources were {}, this module's are {}", run.path, report.program,
@@ -114,6 +140,7 @@ void bind(Report& report, Run run) {
     for (Amount* a : {&r.bytes, &r.flops, &r.executions, &r.all_bytes, &r.all_flops}) set_value(*a, sizes, run.ranks);
   for (SourceLine& l : report.lines)
     for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_value(*a, sizes, run.ranks);
+  for (const AccessLine& a : run.accesses) add_too_large(report, a);
   report.run = std::move(run);
   sort_remarks(report, sizes);
 }

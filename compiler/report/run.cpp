@@ -48,7 +48,8 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
   for (const Json& a : j.at("remote_accesses"))
     if (wanted(a))
       run.accesses.push_back({a.at("file"), a.at("array"), a.at("line"), a.at("accesses"), a.at("blocked"), a.at("bytes"), a.at("bytes_moved"),
-                              a.at("bytes_in_place"), a.at("wait_seconds"), a.at("first_wait_seconds")});
+                              a.at("bytes_in_place"), a.at("wait_seconds"), a.at("first_wait_seconds"), a.value("too_large", std::int64_t{0}),
+                              a.value("too_large_bytes", std::int64_t{0}), a.value("enough_memory", std::int64_t{0})});
   std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
   std::stable_sort(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
 }

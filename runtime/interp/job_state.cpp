@@ -250,7 +250,8 @@ Stats JobRunner::own_stats() const {
     if (a.place.pc < 0 || static_cast<std::size_t>(a.place.pc) >= m.places.size()) continue;
     const SourcePlace& place = m.places[a.place.pc];
     stats.accesses.push_back({m.program, m.files.at(place.file), m.arrays.at(a.array).name, place.line, a.accesses, a.blocked, a.bytes, a.moved,
-                              a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds, a.prefetched, a.late});
+                              a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds, a.prefetched, a.late, a.too_large, a.too_large_bytes,
+                              a.enough_memory});
   }
   add_earlier(stats, earlier_);
   return stats;

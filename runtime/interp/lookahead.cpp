@@ -186,7 +186,7 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
 
 bool LookAhead::ask(Coming& coming) {
   const std::int64_t elements = p_.elements(coming.request.array, coming.request.block);
-  switch (store_.prefetch(coming.request.array, coming.request.block, elements)) {
+  switch (store_.prefetch(coming.request.array, coming.request.block, elements, {p_.sequence, coming.request.pc})) {
     case Prefetch::started:
       coming.asked = true;
       ++asked_;

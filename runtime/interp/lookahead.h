@@ -53,6 +53,7 @@ class LookAhead {
     std::function<PardoPosition()> pardo;
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
+    std::int32_t sequence;  // of the program in the job, for statistics
   };
   LookAhead(Program program, BlockStore& store, LookAheadDepth depth);
 

@@ -157,7 +157,7 @@ void Machine::make_look_ahead() {
   };
   look_ahead_ = std::make_unique<LookAhead>(
       LookAhead::Program{*m_, ints_, scalars_, index_value_, std::move(ranges), [this](std::int32_t array) -> const double* { return statics_[array]; }, elements,
-                         [this] { return pardo_position(); }, [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); }},
+                         [this] { return pardo_position(); }, [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); }, sequence_},
       env_.store, options_.look_ahead);
 }
 

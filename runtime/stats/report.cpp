@@ -70,7 +70,8 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
                                     {"accesses", a.accesses}, {"blocked", a.blocked}, {"bytes", a.bytes},
                                     {"bytes_moved", a.moved}, {"bytes_in_place", a.in_place}, {"wait_seconds", a.wait_seconds},
                                     {"first_wait_seconds", a.mean_first_wait_seconds()},
-                                    {"mean_wait_seconds", a.mean_wait_seconds()}, {"prefetched", a.prefetched}, {"late", a.late}});
+                                    {"mean_wait_seconds", a.mean_wait_seconds()}, {"prefetched", a.prefetched}, {"late", a.late},
+                                    {"too_large", a.too_large}, {"too_large_bytes", a.too_large_bytes}, {"enough_memory", a.enough_memory}});
   std::ofstream out(path);
   out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   out.close();

@@ -93,6 +93,9 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
     p.value(a.first_wait_seconds);
     p.value(a.prefetched);
     p.value(a.late);
+    p.value(a.too_large);
+    p.value(a.too_large_bytes);
+    p.value(a.enough_memory);
   }
   return p.take();
 }
@@ -131,6 +134,9 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
     u.value(a.first_wait_seconds);
     u.value(a.prefetched);
     u.value(a.late);
+    u.value(a.too_large);
+    u.value(a.too_large_bytes);
+    u.value(a.enough_memory);
     stats.accesses.push_back(std::move(a));
   }
   return stats;
@@ -168,6 +174,9 @@ void add(AccessMap& accesses, const AccessCost& a) {
   row.first_wait_seconds += a.first_wait_seconds;
   row.prefetched += a.prefetched;
   row.late += a.late;
+  row.too_large += a.too_large;
+  row.too_large_bytes = std::max(row.too_large_bytes, a.too_large_bytes);
+  row.enough_memory = std::max(row.enough_memory, a.enough_memory);
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ struct AccessCost {
   std::int64_t accesses = 0, blocked = 0, bytes = 0, moved = 0, in_place = 0, firsts = 0;
   double wait_seconds = 0, first_wait_seconds = 0;
   std::int64_t prefetched = 0, late = 0;  // uses that were the first of a prefetched block; of them, those that waited for it
+  // Gets of blocks too large to be fetched ahead, the largest of them, and the memory per rank with which it would be.
+  std::int64_t too_large = 0, too_large_bytes = 0, enough_memory = 0;
   double mean_wait_seconds() const { return accesses > 0 ? wait_seconds / static_cast<double>(accesses) : 0.0; }
   double mean_first_wait_seconds() const { return firsts > 0 ? first_wait_seconds / static_cast<double>(firsts) : 0.0; }
 };

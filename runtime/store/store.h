@@ -54,12 +54,15 @@ struct StoreStats {
 /// Per statement and array, for the report.
 /// `prefetched`: accesses that were the first use of a prefetched block; `late`: those of them that had to wait for it.
 /// `bytes` were used, `moved` were copied, sent or received for the statement, `in_place` were leased without a copy.
+/// `too_large`: gets foreseen that were not prefetched because their blocks (the largest of `too_large_bytes`) will never find room beside
+/// what a rank needs; with `enough_memory` bytes per rank they would.
 struct AccessStats {
   Place place;
   std::int32_t array = 0;
   std::int64_t accesses = 0, blocked = 0;
   double wait_seconds = 0, first_wait_seconds = 0;
   std::int64_t bytes = 0, moved = 0, in_place = 0, prefetched = 0, late = 0;
+  std::int64_t too_large = 0, too_large_bytes = 0, enough_memory = 0;
 };
 
 class BlockStore {
@@ -90,7 +93,7 @@ class BlockStore {
   // --- look-ahead. A hint: never waits, changes no result, does not count for the phase rule, and an answer that says there is
   // no such block is forgotten. A get that comes while the block is under way or waiting takes it over. Prefetched blocks live in
   // memory that nobody else needs: they are dropped when somebody does, when the rank puts to the block, and at the barrier.
-  virtual Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
+  virtual Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) = 0;
   /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0: unknown.

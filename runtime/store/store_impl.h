@@ -35,7 +35,8 @@ class StoreImpl final : public BlockStore {
   bool held(std::int32_t array, const BlockIndex& block) const override;
   std::uint64_t version(std::int32_t array, const BlockIndex& block) const override;
   double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
-  Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
+  Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) override;
+  Prefetch note_too_large(std::int32_t array, std::int64_t size, Place get);
   void set_live_set_known(bool known) override { live_set_known_ = known; }
   double fetch_seconds(std::int64_t bytes) const override;
   void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;

@@ -7,12 +7,25 @@
 // grown), the prefetches of all ranks of the node are given up, and none are made until the barrier.
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/store/store_impl.h"
 
 namespace sial {
 
-Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+/// A block may take this part of the copies' budget when it is fetched ahead.
+static constexpr std::uint64_t largest_ahead = 4;
+
+Prefetch StoreImpl::note_too_large(std::int32_t id, std::int64_t size, Place get) {
+  AccessStats& row = access_log_.at(get, id);
+  ++row.too_large;
+  row.too_large_bytes = std::max(row.too_large_bytes, size * 8);
+  const double share = static_cast<double>(NodeHeap::chunk_bytes(size)) / static_cast<double>(options_.copy_budget / largest_ahead);
+  row.enough_memory = std::max(row.enough_memory, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(options_.memory_per_rank))));
+  return Prefetch::too_big;
+}
+
+Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int64_t size, Place get) {
   /// Copies that the look-ahead has met are wanted soon: they are kept as if they were read so many uses from now.
   constexpr std::uint64_t soon = 256;
   const int node = home(array(id).placement, block);
@@ -26,7 +39,7 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
     }
   }
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
-  if (bytes > options_.copy_budget / 4) return Prefetch::too_big;
+  if (bytes > options_.copy_budget / largest_ahead) return note_too_large(id, size, get);
   if (heap_->wanted()) give_way();
   if (no_prefetch_ || !spare_room(bytes)) return Prefetch::full;
   Chunk* chunk = heap_->try_allocate_spare(config_.arena, size);

@@ -112,6 +112,35 @@ def nothing_to_gain(binary):
     expect(one_node.total["prefetches"] == 0, "prefetches on one node")
 
 
+def too_large(binary):
+    """Blocks that can have no room ahead: the run says so, and the report beside the line, with a remedy that is one."""
+    gets = [n for n, line in enumerate((HERE / "large.sialx").read_text().splitlines(), 1) if line.split()[:1] == ["get"]]
+
+    def report(memory):
+        with tempfile.TemporaryDirectory() as out:
+            module, statistics = pathlib.Path(out) / "large.siox", pathlib.Path(out) / "run.json"
+            subprocess.run([binary.with_name("sialc"), HERE / "large.sialx", "-o", module], check=True, timeout=60)
+            subprocess.run([binary, module, "--set", "norb=6", "--segments", "ao=" + ",".join(["100"] * 6), "--memory", memory, "--results", "none", "--run-json", statistics,
+                            "--output-dir", out, *network(3)], check=True, capture_output=True, timeout=120)
+            remarks = json.loads(subprocess.run([binary.with_name("sialreport"), "--format=json", module, statistics], check=True, capture_output=True, text=True, timeout=60).stdout)["remarks"]
+            text = subprocess.run([binary.with_name("sialreport"), module, statistics], check=True, capture_output=True, text=True, timeout=60).stdout
+            run = json.loads(statistics.read_text())
+            return run["total"], [a for a in run["remote_accesses"] if a["too_large"]], [r for r in remarks if r["pass"] == "look-ahead"], text
+
+    total, rows, remarks, text = report("600KiB")
+    expect(total["prefetches"] == 0, f"prefetches of blocks that have no room: {total}")
+    expect([a["line"] for a in rows] == gets and all(a["too_large_bytes"] == 80000 for a in rows), f"what was too large: {rows}")
+    expect([(r["line"], r["array"], r["kind"]) for r in sorted(remarks, key=lambda r: r["line"])] == [(a["line"], a["array"], "missed") for a in rows], f"remarks: {remarks}")
+    expect(all(r["executions"]["value"] == a["too_large"] for r, a in zip(sorted(remarks, key=lambda r: r["line"]), rows)), f"how often: {remarks}, {rows}")
+    expect("blocks of `a` (80 kB) were not fetched ahead" in text, f"the report does not say so:\n{text}")
+    enough = remarks[0]["advice"].split("--memory ")[1].split()[0]
+    less = f"{int(enough.removesuffix('KiB')) - 2}KiB"
+    expect(len(report(less)[1]) > 0, f"{less} would have been enough, not {enough}")
+    total, rows, remarks, _ = report(enough)
+    expect(total["prefetches"] > 0 and not rows and not remarks, f"with {enough}: {total['prefetches']} prefetches, {rows}")
+    print(f"blocks of 80 kB: too large in 600 KiB, fetched ahead in {enough}")
+
+
 def refuses(binary):
     for value in ("-1", "many", "2x", "5000"):
         run = Run(binary, "product.sialx", 2, 2, "--look-ahead", value)
@@ -122,7 +151,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     binary = parser.parse_args().bin.resolve() / "sialrun"
-    for test in (hides_waiting, follows_the_program, least_memory, nothing_to_gain, refuses):
+    for test in (hides_waiting, follows_the_program, least_memory, nothing_to_gain, too_large, refuses):
         test(binary)
     print("look-ahead: all tests passed")
 

@@ -210,7 +210,7 @@ class History {
     const std::int64_t n = size(name);
     if (mine_() % 2 == 0) {  // what a rank looks ahead for is never seen
       const int a = static_cast<int>(mine_() % n_arrays), b = static_cast<int>(mine_() % n_blocks);
-      job_.store->prefetch(a, index_of(a, b), block_sizes[a]);
+      job_.store->prefetch(a, index_of(a, b), block_sizes[a], {0, 30});
       if (mine_() % 8 == 0) job_.store->set_live_set_known(true);
     }
     View& view = views_[name];

@@ -15,7 +15,7 @@ void put_all(Job& j, double plus) {
   j.barrier();
 }
 
-Prefetch ahead(Job& j, int i) { return j.store->prefetch(0, at(i), 50); }
+Prefetch ahead(Job& j, int i) { return j.store->prefetch(0, at(i), 50, {0, 30}); }
 
 /// Every prefetch since `before` is accounted for.
 void expect_balance(Job& j, const StoreStats& before) {

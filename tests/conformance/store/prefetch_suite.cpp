@@ -65,7 +65,7 @@ double wait_for(suite::Job& j, int i) {
 
 TEST_CASE("laboratory: a prefetched block is there when its time has come") {
   on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>& remote) {
-    for (std::size_t k = 0; k < 4; ++k) EXPECT(j.store->prefetch(0, at(remote[k]), elements) == Prefetch::started);
+    for (std::size_t k = 0; k < 4; ++k) EXPECT(j.store->prefetch(0, at(remote[k]), elements, {0, 30}) == Prefetch::started);
     j.transport.charge_compute(1e-2);
     for (std::size_t k = 0; k < 4; ++k) {
       j.get(0, at(remote[k]), elements);
@@ -81,7 +81,7 @@ TEST_CASE("laboratory: a prefetched block is there when its time has come") {
 TEST_CASE("laboratory: a demand goes before prefetches, and a prefetch that becomes one does too") {
   on_remote_blocks(two_nodes(), roomy(), 60, [](suite::Job& j, const std::vector<int>& remote) {
     const auto last = remote.size() - 1;
-    for (std::size_t k = 0; k < last; ++k) j.store->prefetch(0, at(remote[k]), elements);
+    for (std::size_t k = 0; k < last; ++k) j.store->prefetch(0, at(remote[k]), elements, {0, 30});
     j.get(0, at(remote[last]), elements);
     const double demand = wait_for(j, remote[last]);
     EXPECT(demand < 3 * 1e-4);  // at most what was being sent already, and its own time: not ten times that
@@ -98,7 +98,7 @@ TEST_CASE("laboratory: prefetches take memory that nobody needs, and give it bac
   on_remote_blocks(two_nodes(), scarce, 24, [](suite::Job& j, const std::vector<int>& remote) {
     j.store->set_live_set_known(true);
     std::int64_t started = 0;
-    for (const int i : remote) started += j.store->prefetch(0, at(i), elements) == Prefetch::started ? 1 : 0;
+    for (const int i : remote) started += j.store->prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
     EXPECT(started > 0);
     j.transport.charge_compute(1e-2);
     // All memory there is, asked for by the rank itself: the prefetches must go.
@@ -108,7 +108,7 @@ TEST_CASE("laboratory: prefetches take memory that nobody needs, and give it bac
     } catch (const WorldError&) {
     }
     EXPECT(j.store->stats().prefetches_useless == started);
-    EXPECT(j.store->prefetch(0, at(remote[0]), elements) == Prefetch::full);
+    EXPECT(j.store->prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::full);
     for (double* p : own) j.store->buffers().deallocate(p, elements);
     j.get(0, at(remote[0]), elements);
     EXPECT(wait_for(j, remote[0]) > 0);
@@ -133,7 +133,7 @@ TEST_CASE("laboratory: prefetches give way to the other ranks of the node") {
         std::int64_t started = 0;
         j.store->set_live_set_known(true);
         if (j.rank == 0 && prefetching)
-          for (int i = 0; i < 40; ++i) started += j.store->prefetch(0, at(i), elements) == Prefetch::started ? 1 : 0;
+          for (int i = 0; i < 40; ++i) started += j.store->prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
         if (prefetching && j.rank == 0) EXPECT(started > 0);
         j.meet();
         if (j.rank == 0)
@@ -166,8 +166,17 @@ TEST_CASE("laboratory: a block that cannot have room ahead is not asked for") {
   small.memory_per_rank = 40 * elements * 8;
   small.copy_budget = 3 * elements * 8;
   on_remote_blocks(two_nodes(), small, 24, [](suite::Job& j, const std::vector<int>& remote) {
-    EXPECT(j.store->prefetch(0, at(remote[0]), elements) == Prefetch::too_big);
+    EXPECT(j.store->prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::too_big);
     EXPECT(j.store->stats().prefetches == 0);
+    std::int64_t noted = 0;
+    for (const AccessStats& row : j.store->access_stats()) {
+      if (row.too_large == 0) continue;
+      noted += row.too_large;
+      EXPECT(row.place.pc == 30);
+      EXPECT(row.too_large_bytes == elements * 8);
+      EXPECT(row.enough_memory > 40 * elements * 8);
+    }
+    EXPECT(noted == 1);
   });
 }
 
