@@ -71,8 +71,6 @@ void verify_emitted(const Module& module, const std::string& path) {
   SIAL_CHECK(refused.empty(), "the compiler wrote a module that cannot be loaded: {}", refused);
 }
 
-constexpr ir::NodeId most_nodes_verified = 50'000;
-
 /// An optimisation pass.
 Pass planned(std::string_view name, int level, void (*pass)(ir::Program&, plan::Plan&)) {
   return {name, level,
@@ -124,8 +122,7 @@ const std::vector<Pass>& passes() {
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
       {"verify-plan", 1,  // behind all passes: checks what they decided against the facts
        [](Work& w) {
-         // Bugs on purpose are for the tests to find; and of a program of a hundred thousand lines the check would take a minute.
-         if (plant_warning().empty() && w.ir.n_nodes <= most_nodes_verified) plan::verify(w.as_written, w.ir, w.plan);
+         if (plant_warning().empty()) plan::verify(w.as_written, w.ir, w.plan);  // bugs on purpose are for the tests to find
          return true;
        },
        [](const Work& w) { return ir::print(w.ir) + plan::print(w.ir, w.plan); }},

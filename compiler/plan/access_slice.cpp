@@ -15,6 +15,7 @@
 #include "compiler/analysis/operands.h"
 #include "compiler/plan/slice_flow.h"
 #include "compiler/plan/slice_sites.h"
+#include "compiler/plan/traffic.h"
 
 namespace sial::plan {
 namespace {
@@ -23,7 +24,7 @@ constexpr const char* pass_name = "access-slice";
 
 class AccessSlices {
  public:
-  AccessSlices(const ir::Program& program, Plan& plan) : p_(program), plan_(plan), summaries_(program) {
+  AccessSlices(const ir::Program& program, Plan& plan) : p_(program), plan_(plan), summaries_(program), traffic_(program) {
     const auto remember = [&](const ir::Node& n, const analysis::Path&) { nodes_[n.id] = &n; };
     analysis::visit(p_, remember);
   }
@@ -33,6 +34,7 @@ class AccessSlices {
     while (!open_.empty()) {
       const std::int32_t proc = open_.back();
       open_.pop_back();
+      entries_ = traffic_.entries(proc);
       body(p_.procs[static_cast<std::size_t>(proc)].body, {});
     }
   }
@@ -149,7 +151,8 @@ class AccessSlices {
             "put into another array, or end the phase between put and get with a barrier");
       } else if (!several.contains(site.node->id)) {
         say(RemarkKind::missed, "one-iteration",
-            fmt::format("`{}` is not fetched ahead: the range of {} has length 1, there is nothing to look ahead to", text(*site.node), around(site)), "");
+            fmt::format("`{}` is not fetched ahead: the range of {} has length 1, there is nothing to look ahead to", text(*site.node), around(site)),
+            "nothing, unless the range can be made longer by shorter segments");
       } else if (flow.actions().contains(site.node->id) &&
                  std::any_of(reached.begin(), reached.end(), [&](const Site& r) { return r.node == site.node && !r.behind_end; })) {
         say(RemarkKind::passed, "prefetched", fmt::format("`{}` is fetched ahead, over {}", text(*site.node), around(site)), "");
@@ -315,13 +318,15 @@ class AccessSlices {
     row.text = words;
     row.advice = advice;
     row.bytes = bytes;
-    row.executions = runs;
+    row.executions = runs * entries_;
     plan_.remarks.push_back(std::move(row));
   }
 
   const ir::Program& p_;
   Plan& plan_;
   analysis::Summaries summaries_;
+  Traffic traffic_;
+  Cost entries_ = Cost::constant(1.0);  // of the procedure at hand
   std::map<ir::NodeId, const ir::Node*> nodes_;
   std::vector<std::int32_t> open_;
   std::set<std::int32_t> opened_;

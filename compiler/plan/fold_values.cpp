@@ -133,7 +133,7 @@ class Fold {
                                       (i.op == Opcode::real_contract && factor_.is(1.0)));
     if (!into_target && !as_operand) return false;
     if (!l_.dead_after(body_[j], k) && !planted(Plant::fold_value_needed)) {
-      if (v_.b) missed(j, "it is needed again after that", "");  // a copy gets its remark where copies are shared
+      if (v_.b) missed(j, "it is needed again after that", "nothing, as long as its own value is used elsewhere");  // a copy gets its remark where copies are shared
       return false;
     }
     if (!changed_by_.empty()) {
@@ -147,11 +147,11 @@ class Fold {
     const ir::Block* s = block_of(i, 0);
     const bool target_is_operand = s != nullptr && (same_reference(*s, v_.a) || (v_.b && same_reference(*s, *v_.b)));
     if (target_is_operand) {
-      missed(j, "the target is also an operand, which has to be read first", "");
+      missed(j, "the target is also an operand, which has to be read first", "use another block for the result, or nothing");
       return false;
     }
     if (into_target && (!same_labels(*s, v_.target) || analysis::is_part(l_.program(), *s))) {
-      missed(j, "the target does not have the same indices", "");
+      missed(j, "the target does not have the same indices", "use one set of indices for both, where the target may have it");
       return false;
     }
     into_target ? fold_into(j, i) : fold_operand(j, i, k);

@@ -36,7 +36,7 @@ bool same_labels(const ir::Block& a, const ir::Block& b) {
 bool same_order(const ir::Block& a, const ir::Block& b) { return a.entries == b.entries; }
 
 Local::Local(ir::Program& program, Plan& plan, std::string_view pass)
-    : p_(program), plan_(plan), pass_(pass), known_(program.n_nodes), summaries_(program), lifetimes_(program) {}
+    : p_(program), plan_(plan), pass_(pass), known_(program.n_nodes), summaries_(program), lifetimes_(program), traffic_(program) {}
 
 bool Local::may_change(const ir::Node& node, const ir::Block& block) {
   const bool remote = analysis::is_remote_array(p_, block.array);
@@ -50,21 +50,26 @@ bool Local::may_change(const ir::Node& node, const ir::Block& block) {
     }
     return false;
   }
-  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
+  const analysis::Summary& s = summary(node);
   if (s.barrier && remote) return true;
   return s.may_write(p_, block.array);
 }
 
+const analysis::Summary& Local::summary(const ir::Node& node) {
+  if (const ir::Instr* i = instr_of(node)) {
+    if (i->op == Opcode::call) return summaries_.of_proc(std::get<ir::ProcId>(i->operands[0]).row);
+    return of_instr_ = summaries_.of_instr(*i);
+  }
+  return summaries_.of_node(node);
+}
+
 bool Local::touches(const ir::Node& node, std::int32_t array) {
-  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
+  const analysis::Summary& s = summary(node);
   const analysis::ArrayTouch* t = s.find(array);
   return (t != nullptr && t->own.any()) || s.may_read(p_, array) || s.may_write(p_, array);
 }
 
-bool Local::writes(const ir::Node& node, std::int32_t array) {
-  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
-  return s.may_write(p_, array);
-}
+bool Local::writes(const ir::Node& node, std::int32_t array) { return summary(node).may_write(p_, array); }
 
 bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   if (const ir::Instr* i = instr_of(node); i != nullptr && i->op != Opcode::call) {
@@ -75,8 +80,7 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
     }
     return false;
   }
-  const analysis::Summary s = instr_of(node) != nullptr ? summaries_.of_instr(*instr_of(node)) : summaries_.of_node(node);
-  const analysis::ArrayTouch* t = s.find(block.array);
+  const analysis::ArrayTouch* t = summary(node).find(block.array);
   return t != nullptr && t->own.accumulated;
 }
 
@@ -86,17 +90,46 @@ bool Local::made_here(const ir::Node& node, std::int32_t array) {
   return touches(node, array);
 }
 
+/// Whether the array is used on this rank by other procedures or by the main body itself: that the procedure is called there is no matter.
+bool Local::used_outside(std::int32_t proc, std::int32_t array) {
+  if (!users_known_) {
+    users_known_ = true;
+    for (std::size_t k = 0; k < p_.procs.size(); ++k) {
+      const analysis::Summary& s = summaries_.of_proc(static_cast<std::int32_t>(k));
+      if (s.reads_by_name || s.writes_by_name) look_up_.push_back(static_cast<std::int32_t>(k));
+      for (const analysis::ArrayTouch& t : s.arrays)
+        if (t.own.any()) users_[t.array].push_back(static_cast<std::int32_t>(k));
+    }
+    analysis::for_each_instr(p_.main, [&](const ir::Instr& i, const ir::Node&) {
+      if (i.op == Opcode::call) return;
+      const analysis::Effects e = analysis::effects_of(p_, i);
+      if (e.reads_by_name || e.writes_by_name) look_up_.push_back(-1);
+      for (const analysis::ArrayUse& u : analysis::array_uses(p_, i))
+        if (u.side == analysis::Side::own && (users_[u.array].empty() || users_[u.array].back() >= 0)) users_[u.array].push_back(-1);
+    });
+  }
+  const auto other = [&](const std::vector<std::int32_t>& list) { return std::any_of(list.begin(), list.end(), [&](std::int32_t k) { return k != proc; }); };
+  const bool named = kind_of(array) == ArrayKind::static_ || kind_of(array) == ArrayKind::contiguous_local;
+  const auto at = users_.find(array);
+  return (at != users_.end() && other(at->second)) || (named && other(look_up_));
+}
+
+/// Positions in the outermost list of a procedure (-1: main) whose nodes may read or write blocks of a temp.
+const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::Body& list, std::int32_t array) {
+  const auto [at, fresh] = top_touches_.try_emplace(proc);
+  if (fresh)
+    for (std::size_t k = 0; k < list.size(); ++k)
+      for (const analysis::ArrayTouch& t : summary(list[k]).arrays)
+        if (t.own.any()) at->second[t.array].push_back(k);
+  static const std::vector<std::size_t> none;
+  const auto found = at->second.find(array);
+  return found == at->second.end() ? none : found->second;
+}
+
 /// Whether blocks of the array that exist in the list at `path` are of its innermost loop's iteration, and stay unused behind the
 /// branches around the list.
 bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
-  if (path.proc >= 0) {  // whatever its callers may have made
-    const auto elsewhere = [&](const ir::Body& body) { return std::any_of(body.begin(), body.end(), [&](const ir::Node& n) { return touches(n, array); }); };
-    for (std::size_t k = 0; k < p_.procs.size(); ++k)
-      if (k != static_cast<std::size_t>(path.proc) && elsewhere(p_.procs[k].body)) return false;
-    bool used = false;  // by the main body itself: that the procedure is called there is no matter
-    analysis::for_each_instr(p_.main, [&](const ir::Instr& i, const ir::Node& n) { used |= i.op != Opcode::call && touches(n, array); });
-    if (used) return false;
-  }
+  if (path.proc >= 0 && used_outside(path.proc, array)) return false;  // whatever its callers may have made
   bool behind_loop = false;
   for (std::size_t depth = path.enclosing.size(); depth-- > 0;) {
     const ir::Node* around = path.enclosing[depth];
@@ -105,6 +138,12 @@ bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
     if (depth > 0) list = list_with(*path.enclosing[depth - 1], *around);
     if (list == nullptr) return false;
     const auto here = static_cast<std::size_t>(around - list->data());
+    // Lists around are as they were: passes rewrite inner ones first. The outermost is the long one.
+    if (depth == 0 && kind_of(array) == ArrayKind::temp) {
+      for (const std::size_t k : top_touches(path.proc, *list, array))
+        if (behind_loop ? k < here && made_here((*list)[k], array) : k > here) return false;
+      continue;
+    }
     for (std::size_t k = 0; k < list->size(); ++k)
       if (behind_loop ? k < here && made_here((*list)[k], array) : k > here && touches((*list)[k], array)) return false;
   }
@@ -190,12 +229,10 @@ void Local::remark(RemarkKind kind, std::string_view name, const ir::Node& at, c
   row.text = std::move(text);
   row.advice = std::move(advice);
   row.bytes = bytes(block) * passes;
-  row.executions = Cost::constant(1.0);
-  for (const ir::Node* n : path.enclosing)
-    if (const auto* l = std::get_if<ir::Loop>(&n->value))
-      for (const std::int32_t i : l->indices) row.executions = row.executions * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
-  const auto same = [&](const RemarkRow& r) { return r.pass == row.pass && r.name == row.name && r.place == row.place && r.text == row.text; };
-  if (std::none_of(plan_.remarks.begin(), plan_.remarks.end(), same)) plan_.remarks.push_back(std::move(row));
+  row.executions = traffic_.executions(path);
+  std::string key = row.pass + '\n' + row.name + '\n' + std::to_string(row.place.file) + ':' + std::to_string(row.place.line) + ':' +
+                    std::to_string(row.place.column) + '\n' + row.text;
+  if (plan_.said.insert(std::move(key)).second) plan_.remarks.push_back(std::move(row));
 }
 
 void rewrite_bodies(ir::Program& program, Plan& plan, std::string_view pass,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/analysis/alias.h"
@@ -15,6 +16,7 @@
 #include "compiler/analysis/operands.h"
 #include "compiler/analysis/walk.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/traffic.h"
 
 namespace sial::plan {
 
@@ -74,12 +76,18 @@ class Local {
   void expect(ir::Body& out, const ir::Node& at, std::size_t operand, bool counts);
 
   std::string text(const ir::Block& block) const { return "`" + analysis::text_of(p_, block) + "`"; }
+  /// Whether another pass has already said why the statement stays as it is.
+  bool explained(std::string_view pass, const ir::Node& at) const { return plan_.said.contains(statement_key(pass, at.place)); }
   /// `passes`: how often the block's bytes are saved or lost at an execution.
   void remark(RemarkKind kind, std::string_view name, const ir::Node& at, const analysis::Path& path, const ir::Block& block, std::string text,
               std::string advice = {}, double passes = 1.0);
   Cost bytes(const ir::Block& block) const;
 
  private:
+  ArrayKind kind_of(std::int32_t array) const { return p_.arrays[static_cast<std::size_t>(array)].kind; }
+  const analysis::Summary& summary(const ir::Node& node);  // good until it is asked for the next one
+  bool used_outside(std::int32_t proc, std::int32_t array);
+  const std::vector<std::size_t>& top_touches(std::int32_t proc, const ir::Body& list, std::int32_t array);
   bool made_here(const ir::Node& node, std::int32_t array);
   bool of_this_loop(const analysis::Path& path, std::int32_t array);
   ir::Program& p_;
@@ -88,6 +96,12 @@ class Local {
   ir::NodeId known_;
   analysis::Summaries summaries_;
   analysis::Lifetimes lifetimes_;
+  Traffic traffic_;
+  analysis::Summary of_instr_;
+  bool users_known_ = false;
+  std::unordered_map<std::int32_t, std::vector<std::int32_t>> users_;  // by array: procedures, -1 the main body
+  std::vector<std::int32_t> look_up_;                                  // procedures that find arrays by name
+  std::unordered_map<std::int32_t, std::unordered_map<std::int32_t, std::vector<std::size_t>>> top_touches_;  // by procedure, by array
   double constant_ = 0.0;
 };
 

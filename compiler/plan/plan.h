@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/ir/ir.h"
@@ -22,6 +23,7 @@ struct Slice {
 struct Plan {
   int level = 0;                    // 1 for -O1, 2 for -O2
   std::vector<RemarkRow> remarks;
+  std::unordered_set<std::string> said;  // keys of remarks that are given once, however often a pass comes by
   std::vector<Slice> slices;
 };
 

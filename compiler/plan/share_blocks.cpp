@@ -152,13 +152,18 @@ class Share {
 
   void copy(std::size_t at, const ir::Instr& i) {
     const ir::Block target = *block_of(i, 0), source = *block_of(i, 1);
+    if (l_.explained("static-slices", body_[at])) return;
     if (!corresponds(l_.program(), target, source))
       return missed(at, target, "copy-permutes", fmt::format("{} is copied to {} with its elements in another order", l_.text(source), l_.text(target)),
-                    "use one order of indices for both, or use the block in one contraction only, which then reads it in its own order");
+                    changed_from(at + 1, target) > 0 ? "use one order of indices for both: a copy stays, since it is changed, but a straight one"
+                                                     : "nothing where the values are needed in the other order; otherwise use one order of indices for both, or use the block in one "
+                                                       "contraction only, which then reads it in its own order");
     for (const ir::Block* b : {&target, &source})
       if (l_.kind(*b) == ArrayKind::static_ || l_.kind(*b) == ArrayKind::contiguous_local)
         return missed(at, target, "part-of-an-array", fmt::format("{} is copied to {}: {}", l_.text(source), l_.text(target), kind_phrase(l_.kind(*b))),
-                      b == &source ? "use the static block itself where the copy is only read" : "");
+                      b == &target                       ? "nothing where both arrays are needed; otherwise use one of them for both"
+                      : same_labels(target, source) ? "use the block of the array itself where the copy is only read"
+                                                    : "nothing, unless the values can be kept in an array with the indices of the copy");
     if (!l_.own_memory(target))
       return missed(at, target, "private-copy", fmt::format("{} is copied to this rank's private copy of {}", l_.text(source), l_.text(target)),
                     "assign to a temp: what is assigned to a remote block is lost at the barrier");
@@ -169,7 +174,7 @@ class Share {
                     fmt::format("{} is copied to {}, which line {} changes while {}", l_.text(source), l_.text(target), target_changes,
                                 analysis::is_remote_array(l_.program(), source.array) ? "others may read the fetched block"
                                                                                       : l_.text(source) + " is still needed"),
-                    "");
+                    changed_copy_advice);
     const std::int32_t source_changes = l_.own_memory(source) ? changed_from(at + 1, source) : 0;
     if (source_changes > 0)
       return missed(at, target, "source-is-changed",
@@ -184,11 +189,12 @@ class Share {
 
   void put(std::size_t at, const ir::Instr& i) {
     const ir::Block target = *block_of(i, 0), source = *block_of(i, 1);
+    if (l_.explained("shared-puts", body_[at])) return;
     if (!l_.own_memory(source))
       return missed(at, target, "part-of-an-array",
                     fmt::format("{} is copied into {}: {}", l_.text(source), l_.text(target),
                                 analysis::is_remote_array(l_.program(), source.array) ? "it is a block of another remote array" : kind_phrase(l_.kind(source))),
-                    "");
+                    analysis::is_remote_array(l_.program(), source.array) ? "declare both arrays over the same indices, and compile with -O2" : "compute the values in a temp, whose memory the put takes over");
     std::int32_t line = changed_from(at + 1, source);
     if (line == 0) line = changed_before(at, source);
     if (line > 0)

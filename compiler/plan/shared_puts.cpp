@@ -27,6 +27,7 @@ void share_puts(ir::Program& program, Plan& plan) {
         row.text = fmt::format("`{}` is copied into `{}`: it is not the same block, whole and in the same order", analysis::text_of(program, source),
                                analysis::text_of(program, target));
         row.advice = "declare both arrays over the same indices";
+        plan.said.insert(statement_key("shared-puts", n.place));
       } else {
         row.text = fmt::format("`{}` and `{}` share their data where they lie on the same node", analysis::text_of(program, target),
                                analysis::text_of(program, source));

@@ -22,7 +22,7 @@ struct Use {
   const ir::Node* node = nullptr;
   analysis::Path path;
   const ir::Block* block = nullptr;
-  bool writes = false;
+  bool reads = false, writes = false;
   std::size_t operand = 0;
 };
 
@@ -50,7 +50,7 @@ class Slices {
       if (i == nullptr) return;
       for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i))
         if (p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::temp)
-          uses_[static_cast<std::size_t>(u.array)].push_back({&n, path, u.block, u.writes(), u.operand});
+          uses_[static_cast<std::size_t>(u.array)].push_back({&n, path, u.block, u.reads(), u.writes(), u.operand});
     });
   }
 
@@ -66,15 +66,26 @@ class Slices {
       plan_.remarks.push_back({RemarkKind::missed, "static-slices", std::move(name), body[k].place, temp.array,
                                fmt::format("`{}` is copied into `{}`: {}", from, text, why), std::move(advice), bytes_of(p_, temp), {},
                                traffic_.executions(path)});
+      plan_.said.insert(statement_key("static-slices", body[k].place));
     };
     if (temp.entries != slice.entries || analysis::is_part(p_, temp) || analysis::is_part(p_, slice)) return;
     const ArrayRow& row = p_.arrays[static_cast<std::size_t>(temp.array)];
     for (std::size_t d = 0; d < temp.entries.size(); ++d)
       if (temp.entries[d].as_simple || temp.entries[d].index != row.dims[d]) return;
     std::size_t last = k;
+    const Use* written = nullptr;  // a change of this copy, or else another statement that uses the temp for something else
+    for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
+      if (!u.writes || u.node == &body[k]) continue;
+      const std::size_t at = position(body, *u.node, u.path, path);
+      if (u.reads && at > k && at < body.size())
+        return missed("copy-changed", fmt::format("`{}` is changed at {}", text, place_text(p_, u.node->place, body[k].place)), changed_copy_advice);
+      if (written == nullptr) written = &u;
+    }
+    if (written != nullptr)
+      return missed("temp-written-elsewhere", fmt::format("`{}` is also written at {}", analysis::array_name(p_, temp.array), place_text(p_, written->node->place, body[k].place)),
+                    "use a temp of its own for this copy: the static array is then read where it lies");
     for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
       if (u.node == &body[k]) continue;
-      if (u.writes) return missed("copy-changed", fmt::format("`{}` is changed at {}", text, place_text(p_, u.node->place, body[k].place)), "");
       if (u.block == nullptr || u.block->entries != temp.entries) return;
       const std::size_t at = position(body, *u.node, u.path, path);
       if (at == body.size() || at < k) return;
@@ -82,10 +93,12 @@ class Slices {
       const bool loops = std::any_of(u.path.enclosing.begin() + static_cast<std::ptrdiff_t>(path.enclosing.size()), u.path.enclosing.end(),
                                      [](const ir::Node* n) { return std::holds_alternative<ir::Loop>(n->value); });
       if (loops)
-        return missed("used-in-inner-loop", fmt::format("the loop at {} uses it many times, and a dense copy is faster there", place_text(p_, body[at].place, body[k].place)), "");
+        return missed("used-in-inner-loop", fmt::format("the loop at {} uses it many times, and a dense copy is faster there", place_text(p_, body[at].place, body[k].place)),
+                      "nothing: the copy is made once for many uses");
       const analysis::OpClass c = analysis::op_class(reader.op);
       if (c != analysis::OpClass::block && c != analysis::OpClass::scalar)
-        return missed("needs-dense-memory", fmt::format("the statement at {} needs it in one dense piece", place_text(p_, u.node->place, body[k].place)), "");
+        return missed("needs-dense-memory", fmt::format("the statement at {} needs it in one dense piece", place_text(p_, u.node->place, body[k].place)),
+                      fmt::format("where nothing else needs `{}`, compute its values in `{}`", from, text));
       last = std::max(last, at);
     }
     if (last == k) return;  // never read: another pass's business

@@ -30,20 +30,20 @@ Cost trips(const std::vector<const ir::Node*>& enclosing) {
   Cost cost = Cost::constant(1.0);
   for (const ir::Node* n : enclosing)
     if (const auto* l = std::get_if<ir::Loop>(&n->value))
-      for (const std::int32_t i : l->indices) cost = cost * Cost::count(i);
+      for (const std::int32_t i : l->indices) cost = cost * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
   return cost;
 }
 
 }  // namespace
 
-Cost Traffic::executions(std::int32_t proc, const std::vector<const ir::Node*>& enclosing, int depth) const {
-  const Cost here = trips(enclosing);
-  if (proc < 0 || depth > deepest_calls) return here;
-  Cost entries;
-  for (const analysis::CallSite& site : calls_.callers(proc))
-    if (site.caller != proc) entries += executions(site.caller, site.enclosing, depth + 1);
-  return here * entries;
+Traffic::Traffic(const ir::Program& program) : p_(program), calls_(program), entries_(program.procs.size() + 1) {
+  entries_[0] = Cost::constant(1.0);
+  for (std::size_t proc = program.procs.size(); proc-- > 0;)  // callers come behind callees
+    for (const analysis::CallSite& site : calls_.callers(static_cast<std::int32_t>(proc)))
+      if (site.caller != static_cast<std::int32_t>(proc)) entries_[proc + 1] += trips(site.enclosing) * entries(site.caller);
 }
+
+Cost Traffic::executions(const analysis::Path& path) const { return trips(path.enclosing) * entries(path.proc); }
 
 bool Traffic::for_each_chain(const analysis::Path& path, const std::function<void(const std::vector<const ir::Node*>&)>& f, int most) const {
   std::vector<const ir::Node*> loops;

@@ -36,7 +36,7 @@ class Verifier {
     barriers();
     last_uses();
     initialised();
-    for (const Slice& s : plan_.slices) verify_slice(p_, s);
+    verify_slices(p_, plan_.slices);
   }
 
  private:
@@ -67,30 +67,39 @@ class Verifier {
       while (group.contains(x) && group[x] != x) x = group[x];
       return x;
     };
+    std::map<const ir::Node*, std::vector<PhaseId>> begun;
+    for (std::size_t id = 0; id < phases.count(); ++id)
+      for (const ir::Node* n : phases.begins(static_cast<PhaseId>(id))) begun[n].push_back(static_cast<PhaseId>(id));
     for (const ir::Node* n : gone)
-      for (std::size_t id = 0; id < phases.count(); ++id) {
-        const auto& begins = phases.begins(static_cast<PhaseId>(id));
-        if (std::find(begins.begin(), begins.end(), n) != begins.end()) group[root(static_cast<PhaseId>(id))] = root(phases.of(n->id));
-      }
+      for (const PhaseId id : begun[n])
+        if (const PhaseId from = root(id), to = root(phases.of(n->id)); from != to) group[from] = to;
     std::map<PhaseId, std::vector<PhaseId>> members;
     std::set<PhaseId> all;
     for (const auto& [a, b] : group) all.insert({a, b});
     for (const PhaseId id : all) members[root(id)].push_back(id);
-    for (const auto& [first, list] : members)
-      for (const PhaseId a : list)
-        for (const PhaseId b : list)
-          if (a != b) separate(phases, a, b, *gone.front());
+    for (const auto& [first, list] : members) separate(phases, list, *gone.front());
   }
 
-  void separate(const Phases& phases, PhaseId a, PhaseId b, const ir::Node& at) const {
-    for (const ArrayTouch& x : phases.all_touches(a)) {
-      if (!is_remote_array(before_, x.array)) continue;
-      const bool changed = x.home.written(), private_change = x.own.replaced || x.own.accumulated;
-      for (const ArrayTouch& y : phases.all_touches(b)) {
-        if (y.array != x.array) continue;
-        SIAL_CHECK(!(changed && y.home.any()) && !(private_change && y.home.read), "plan: {}: a barrier was dropped between uses of `{}` that it separated", place(before_, at),
-                   array_name(before_, x.array));
+  /// Phases that have become one: no array is changed in one of them and otherwise used in another, nor changed privately in one and
+  /// fetched in another.
+  void separate(const Phases& phases, const std::vector<PhaseId>& list, const ir::Node& at) const {
+    struct Users { std::size_t changed = 0, used = 0, privately = 0, fetched = 0, privately_and_fetched = 0; };  // phases that do so
+    std::map<std::int32_t, Users> users;
+    for (const PhaseId phase : list)
+      for (const ArrayTouch& t : phases.all_touches(phase)) {
+        if (!is_remote_array(before_, t.array)) continue;
+        Users& u = users[t.array];
+        const bool privately = t.own.replaced || t.own.accumulated;
+        u.changed += t.home.written();
+        u.used += t.home.any();
+        u.privately += privately;
+        u.fetched += t.home.read;
+        u.privately_and_fetched += privately && t.home.read;
       }
+    for (const auto& [array, u] : users) {
+      // Of two sets of phases, some member of one is not the only member of the other: unless one is empty or both are the same single one.
+      const bool both = u.privately > 0 && u.fetched > 0 && !(u.privately == 1 && u.fetched == 1 && u.privately_and_fetched == 1);
+      SIAL_CHECK(!(u.changed > 0 && u.used > 1) && !both, "plan: {}: a barrier was dropped between uses of `{}` that it separated", place(before_, at), array_name(before_, array));
     }
   }
 

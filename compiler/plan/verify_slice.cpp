@@ -20,13 +20,9 @@ using namespace sial::analysis;
 /// writes which it passes over. Reading one is the violation.
 class SliceVerifier {
  public:
-  SliceVerifier(const ir::Program& p, const Slice& slice) : p_(p), slice_(slice), summaries_(p) {}
+  SliceVerifier(const ir::Program& p, const Slice& slice, Summaries& summaries) : p_(p), slice_(slice), summaries_(summaries) {}
 
-  void run() {
-    const ir::Node* root = nullptr;
-    visit(p_, [&](const ir::Node& n, const Path&) {
-      if (n.id == slice_.loop) root = &n;
-    });
+  void run(const ir::Node* root) {
     SIAL_CHECK(root != nullptr && std::holds_alternative<ir::Loop>(root->value), "plan: slice of node {}, which is no loop", slice_.loop);
     region_ = summaries_.of_node(*root);
     require(!region_.barrier && !region_.collective, *root, "a slice spans a place where ranks meet");
@@ -190,7 +186,7 @@ class SliceVerifier {
   static constexpr std::int64_t max_steps = 500'000;  // nodes followed; what lies beyond is checked by the rules above only
   const ir::Program& p_;
   const Slice& slice_;
-  Summaries summaries_;
+  Summaries& summaries_;
   Summary region_;
   std::map<ir::NodeId, const ir::Node*> inside_;
   std::set<std::int32_t> procs_;
@@ -200,6 +196,14 @@ class SliceVerifier {
 
 }  // namespace
 
-void verify_slice(const ir::Program& program, const Slice& slice) { SliceVerifier(program, slice).run(); }
+void verify_slices(const ir::Program& program, const std::vector<Slice>& slices) {
+  std::map<ir::NodeId, const ir::Node*> loops;
+  for (const Slice& s : slices) loops[s.loop] = nullptr;
+  visit(program, [&](const ir::Node& n, const Path&) {
+    if (const auto at = loops.find(n.id); at != loops.end()) at->second = &n;
+  });
+  Summaries summaries(program);
+  for (const Slice& s : slices) SliceVerifier(program, s, summaries).run(loops.at(s.loop));
+}
 
 }  // namespace sial::plan

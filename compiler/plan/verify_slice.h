@@ -7,6 +7,6 @@
 
 namespace sial::plan {
 
-void verify_slice(const ir::Program& program, const Slice& slice);
+void verify_slices(const ir::Program& program, const std::vector<Slice>& slices);
 
 }  // namespace sial::plan
