@@ -85,7 +85,9 @@ void RequestServer::set_service(Service* service) {
 }
 
 void RequestServer::run(const std::atomic<StopServing>& stop) {
-  Backoff backoff(std::chrono::microseconds(30), std::chrono::microseconds(150));
+  // A helper takes its core from a rank that computes, a server has one to itself.
+  const bool server = world_.rank >= world_.layout->workers;
+  Backoff backoff(std::chrono::microseconds(server ? 2000 : 25), std::chrono::microseconds(30), std::chrono::microseconds(150));
   while (stop != StopServing::now) {
     if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty()) return;
     bool busy = false;

@@ -28,13 +28,14 @@ void check_mpi(int code, const char* doing);
 class Backoff {
  public:
   using Microseconds = std::chrono::microseconds;
-  explicit Backoff(Microseconds first = Microseconds(10), Microseconds longest = Microseconds(50)) : first_(first), longest_(longest) {}
+  /// Of a thread that has nothing else to do.
+  explicit Backoff(Microseconds spin = Microseconds(300), Microseconds first = Microseconds(10), Microseconds longest = Microseconds(50))
+      : spin_(spin), first_(first), longest_(longest) {}
   void idle();
   void reset() { idle_ = naps_ = 0; }
 
  private:
-  static constexpr Microseconds spin_{25};
-  Microseconds first_, longest_;
+  Microseconds spin_, first_, longest_;
   std::chrono::steady_clock::time_point began_;
   std::int64_t idle_ = 0, naps_ = 0;
 };
