@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/traffic.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. A barrier completes puts, drops what is held and begins a phase. Right behind another one there is nothing to
 // complete or drop, and the phase it would begin is the one that has just begun. Both stand in the same list of statements with only
@@ -38,6 +39,7 @@ class Idle {
  private:
   /// Nothing here can tell whether a phase has begun.
   bool quiet(const ir::Node& n) const {
+    if (planted(Plant::idle_barrier_needed) && !is_barrier(n)) return true;
     if (const auto* i = std::get_if<ir::Instr>(&n.value)) {
       const analysis::OpClass c = analysis::op_class(i->op);
       if (c != analysis::OpClass::int_ && c != analysis::OpClass::scalar && c != analysis::OpClass::output) return false;

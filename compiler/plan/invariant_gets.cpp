@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/traffic.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. None of the get's indices is bound by the loop or inside of it, so it names one block for all iterations. The loop has
 // no barrier, and this rank does not change the array at its home in it: after the first get every other one finds the block held and
@@ -33,9 +34,9 @@ class Once {
     for (auto at = path.enclosing.rbegin(); at != path.enclosing.rend(); ++at) {
       const auto* loop = std::get_if<ir::Loop>(&(*at)->value);
       if (loop == nullptr) continue;
-      if (loop->kind == LoopKind::pardo || names(block, loop->indices)) break;
+      if (loop->kind == LoopKind::pardo || (names(block, loop->indices) && !planted(Plant::invariant_get_other_block))) break;
       const analysis::Summary& s = summaries_.of_node(**at);
-      if (s.barrier || s.may_put(block.array)) {
+      if ((s.barrier || s.may_put(block.array)) && !planted(Plant::invariant_get_changes)) {
         if (over == nullptr && s.may_put(block.array) && !s.barrier)
           plan_.remarks.push_back({RemarkKind::missed, "invariant-gets", "array-changed-in-loop", n.place, block.array,
                                    fmt::format("`{}` is the same block in every iteration over {}, but the loop also changes `{}`",

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. Statement N assigns temp T in a loop L (or in loops directly inside it). It is turned into
 //     todo = 1;  L ... { if todo { N; keep T for L; todo = 0 } ... }
@@ -126,13 +127,13 @@ class Hoist {
     for (const analysis::RegisterUse& r : analysis::register_uses(i)) {
       if (!r.scalar || l_.constant(body, k, r.reg) != nullptr) continue;
       if (static_cast<std::size_t>(r.reg) >= l_.program().scalars.size()) return "its factor is computed anew";
-      if (l_.writes_scalar(outer, r.reg)) return fmt::format("`{}` changes", l_.program().scalars[static_cast<std::size_t>(r.reg)].name);
+      if (l_.writes_scalar(outer, r.reg) && !planted(Plant::once_factor_changes)) return fmt::format("`{}` changes", l_.program().scalars[static_cast<std::size_t>(r.reg)].name);
     }
     if (!only_in(outer, target.array)) return fmt::format("{} is also used outside of the loop", l_.text(target));
     for (std::size_t operand = 1; operand < i.operands.size(); ++operand)
       if (const ir::Block* b = block_of(i, operand))
-        if (std::string why = changes(outer, body, k, *b); !why.empty()) return why;
-    return uses_fit(outer.body, body, k, target.array) && wheres_fit(outer, target.array)
+        if (std::string why = changes(outer, body, k, *b); !why.empty() && !planted(Plant::once_operand_changes)) return why;
+    return (uses_fit(outer.body, body, k, target.array) || planted(Plant::once_written_elsewhere)) && wheres_fit(outer, target.array)
                ? std::string()
                : fmt::format("{} is written or read elsewhere in the loop", l_.text(target));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/plants.h"
 
 namespace sial::plan {
 namespace {
@@ -152,7 +153,8 @@ bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
 
 bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand) {
   const ir::Block* block = block_of(*instr_of(list[at]), operand);
-  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) || !dead_after(list[at], operand))
+  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) ||
+      (!dead_after(list[at], operand) && !planted(Plant::free_early_needed)))
     return false;
   bool made = false;
   for (std::size_t k = 0; k < at && !made; ++k) {
@@ -162,7 +164,7 @@ bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size
       made |= w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(p_, *before, w) && same_reference(*w.block, *block);
   }
   for (std::size_t k = at + 1; k < list.size() && made; ++k) made = !touches(list[k], block->array);
-  return made && of_this_loop(path, block->array);
+  return made && (of_this_loop(path, block->array) || planted(Plant::free_early_of_outer_loop));
 }
 
 bool Local::in_range(const ir::Block& block) const {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/traffic.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. A get does nothing when this rank has executed a get of the same block in the phase and not changed the block at
 // its home since (language 7.5: a copy is not refreshed within a phase). The walk carries the references for which that is so: a get adds
@@ -47,7 +48,8 @@ class Dropper {
 
  private:
   void take(State& s, const analysis::Summary& what) const {
-    if (what.barrier) s.clear();
+    if (what.barrier && !planted(Plant::redundant_get_after_barrier)) s.clear();
+    if (planted(Plant::redundant_get_after_put)) return;
     std::erase_if(s, [&](const Held& h) { return what.may_put(h.block->array); });
   }
 

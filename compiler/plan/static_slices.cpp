@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/traffic.h"
+#include "runtime/base/plants.h"
 
 // Why it is right. The copy is the only statement that writes the temp, every other use reads the very same reference behind it in the
 // same list of statements (ifs in between are fine: what they read is the same), and nothing from the copy to the last of these uses may
@@ -102,7 +103,7 @@ class Slices {
       last = std::max(last, at);
     }
     if (last == k) return;  // never read: another pass's business
-    if (summaries_.of_range(body, k + 1, last + 1).may_write(p_, slice.array))
+    if (summaries_.of_range(body, k + 1, last + 1).may_write(p_, slice.array) && !planted(Plant::static_slice_changes))
       return missed("static-changed", fmt::format("`{}` may be changed before the last use of the copy", analysis::array_name(p_, slice.array)),
                     "change the static array behind the last use");
     gone_.insert(body[k].id);

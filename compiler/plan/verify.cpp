@@ -121,7 +121,9 @@ class Verifier {
     const Phases phases(p_);
     for (const ir::Node* n : kept) {
       const std::int32_t array = std::get<ir::ArrayId>(instr_of(*n)->operands[0]).row;
-      SIAL_CHECK(!phases.may_put(phases.of(n->id), array), "plan: {}: copies of `{}` are kept over a phase that may change it", place(p_, *n), array_name(p_, array));
+      const auto how = static_cast<KeepCopies>(std::get<ir::Imm>(instr_of(*n)->operands[1]).value);
+      SIAL_CHECK(is_remote_array(p_, array), "plan: {}: copies of `{}`, which is not remote, are kept", place(p_, *n), array_name(p_, array));
+      SIAL_CHECK(how != KeepCopies::unchanged || !phases.may_put(phases.of(n->id), array), "plan: {}: copies of `{}` are kept over a phase that may change it", place(p_, *n), array_name(p_, array));
     }
   }
 

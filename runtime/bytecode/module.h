@@ -24,6 +24,11 @@ enum class Opcode : std::uint16_t {
 enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
 enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };
 
+/// Which copies of an array's blocks outlive a barrier: all of them, nobody having changed the array; those of blocks that this rank
+/// got or put in the phase, which by the phase rule nobody else has changed; these and all others, compared with the owner's when got.
+enum class KeepCopies : std::int32_t { unchanged = 0, used = 1, compared = 2 };
+inline constexpr std::int32_t n_keeps = 3;
+
 /// What an instruction does with a block operand (or argument).
 enum class Intent : std::int32_t { read = 0, write = 1, update = 2 };
 

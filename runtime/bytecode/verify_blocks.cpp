@@ -74,7 +74,10 @@ class BlockRules {
         c_.require(labels(i.a) == labels(i.b), "{} and {} are not blocks of the same shape", text(i.a), text(i.b));
         c_.require(!is_partial(m_, ref(i.b)), "{} is a part of a block", text(i.b));
         break;
-      case Opcode::keep_copies: remote(m_.arrays[i.a]); break;
+      case Opcode::keep_copies:
+        remote(m_.arrays[i.a]);
+        c_.require(i.b < n_keeps, "{} is no way to keep copies", i.b);
+        break;
       case Opcode::put_scalar:
         setop_in(i.c, {SetOp::assign, SetOp::add, SetOp::scale});
         operand(i.a);

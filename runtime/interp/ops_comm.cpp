@@ -90,7 +90,7 @@ void Machine::op_put_block(const Instruction& in) { put_block_as(in, static_cast
 void Machine::op_put_combined(const Instruction& in) { put_block_as(in, PutAs::combined); }
 void Machine::op_put_shared(const Instruction& in) { put_block_as(in, PutAs::shared); }
 void Machine::op_relieve_sums(const Instruction&) { env_.store.relieve_sums(); }
-void Machine::op_keep_copies(const Instruction& in) { env_.store.keep_copies(in.a); }
+void Machine::op_keep_copies(const Instruction& in) { env_.store.keep_copies(in.a, static_cast<KeepCopies>(in.b)); }
 
 void Machine::op_put_scalar(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];

@@ -42,7 +42,8 @@ Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
       statics_(module.arrays.size()),
       remote_(module.arrays.size()),
       held_(module.arrays.size()),
-      keep_copies_(module.arrays.size(), 0) {
+      keep_copies_(module.arrays.size()),
+      retain_puts_(module.arrays.size(), 0) {
   initial_values(module, memory.job, ints_, reals_);
   int_known_.assign(ints_.size(), 1);
   for (std::size_t a = 0; a < remote_.size(); ++a)
@@ -155,7 +156,11 @@ void Walk::step() {
       put(in.a, in.b, true, SetOp::add);
       hold_sum(bound_.refs[in.a]);
       break;
-    case Opcode::keep_copies: keep_copies_[in.a] = memory_.setting.copy ? 0 : 1; break;
+    case Opcode::keep_copies:
+      if (memory_.setting.copy) break;
+      keep_copies_[in.a] = static_cast<KeepCopies>(in.b);
+      if (keep_copies_[in.a] != KeepCopies::unchanged) retain_puts_[in.a] = 1;
+      break;
     case Opcode::put_shared: put(in.a, in.b, true, SetOp::assign); break;  // as if it could not be shared
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:

@@ -54,7 +54,7 @@ class Walk {
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
   /// No bytes: it is another's; `of_store`: a remote block's.
   struct Own { double* address = nullptr; std::int64_t bytes = 0; bool of_store = false; };
-  struct Held { Own own; std::int64_t fetched = 0, kept = 0; bool summed = false; };
+  struct Held { Own own; std::int64_t fetched = 0, kept = 0, put = 0; bool summed = false; };
   struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Own memory; };
   struct At {
     BlockIndex block;
@@ -120,6 +120,7 @@ class Walk {
   void put(std::int32_t ref, std::int32_t source, bool has_source, SetOp op);
   void put_shared(const Instruction& in);
   void hold_sum(const RefPlan& ref);
+  void retain_put(std::int32_t array, const At& at);
   void put_one(std::int32_t array, const At& at, bool adds, bool scales);
   double* private_copy(std::int32_t array, const At& at);
   void barrier();
@@ -157,7 +158,8 @@ class Walk {
   std::vector<Extra> until_barrier_;               // replaced values that readers still hold, contributions to be added
   std::vector<std::pair<std::int32_t, std::uint64_t>> read_blocks_;
   int copies_item_ = -1;
-  std::vector<char> keep_copies_;                  // per array: over the next barrier
+  std::vector<std::optional<KeepCopies>> keep_copies_;  // per array: over the next barrier
+  std::vector<char> retain_puts_;                  // per array
   std::vector<std::pair<std::int32_t, std::string>> marked_;
   std::uintptr_t next_address_ = std::uintptr_t{1} << 20;
 };

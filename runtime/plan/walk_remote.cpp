@@ -35,8 +35,8 @@ void Walk::get(const RefPlan& ref) {
     Held& held = held_[ref.array][at.key];
     if (held.fetched > 0) return;
     held.fetched = pieces_bytes(at.size);
-    if (held.kept > 0) {
-      held.kept = 0;
+    if (held.kept + held.put > 0) {
+      held.kept = held.put = 0;
       return ledger_.use_kept(held.fetched);
     }
     ledger_.fetch(held.fetched);
@@ -65,6 +65,7 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
     std::int64_t under_way = 0;
     if (has_source && ledger_.several_nodes() && ledger_.home(remote_[ref.array].placement, at.block) != ledger_.own_node())
       under_way = blocks_under_way * pieces_bytes(at.size);
+    if (under_way > 0 && pardo_.mine && op == SetOp::assign && has_source) retain_put(ref.array, at);
     ledger_.spike(packed + under_way);
   });
 }
@@ -103,6 +104,16 @@ void Walk::put_shared(const Instruction& in) {
   else ledger_.give_remote(item_of(target.array), block->second.node, block->second.bytes);
   block->second.shared = true;
   block->second.read = false;
+}
+
+/// What a rank puts is a copy of the block for the next phase.
+void Walk::retain_put(std::int32_t array, const At& at) {
+  if (!retain_puts_[array]) return;
+  Held& held = held_[array][at.key];
+  if (held.fetched > 0 || held.put > 0 || held.own.address) return;
+  held.put = pieces_bytes(at.size);
+  if (held.kept == 0) ledger_.fetch(held.put);
+  held.kept = 0;
 }
 
 void Walk::hold_sum(const RefPlan& ref) {
@@ -160,13 +171,13 @@ void Walk::barrier() {
     std::unordered_map<std::uint64_t, Held> stay;
     if (keep_copies_[a])
       for (const auto& [key, held] : held_[a])
-        if (const std::int64_t bytes = held.fetched + held.kept; bytes > 0) {
+        if (const std::int64_t bytes = held.fetched + held.put + (keep_copies_[a] == KeepCopies::used ? 0 : held.kept); bytes > 0) {
           stay[key].kept = bytes;
           kept += bytes;
         }
     drop_held(static_cast<std::int32_t>(a));
     held_[a] = std::move(stay);
-    keep_copies_[a] = 0;
+    keep_copies_[a].reset();
   }
   ledger_.drop_fetched(kept);
   ledger_.end_phase();

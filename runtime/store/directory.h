@@ -38,6 +38,7 @@ struct alignas(64) Entry {
   SpinLock lock;
   std::uint32_t listed_dirty;    // 1 while in the directory's list of entries with pending contributions
   std::uint64_t value;           // the block's chunk; 0: absent
+  std::uint64_t version;         // how often the value has been changed
   std::uint64_t contributions;   // deterministic mode: chunks to be added in (rank, sequence) order
   std::uint64_t dirty_next;
   PhaseRecord phase;

@@ -28,6 +28,9 @@ struct HeldBlock {
   std::uint64_t version = 0;   // of what this rank sees, see BlockStore::version
   std::uint64_t touched = 0;   // store's clock at the last get or read
   bool kept = false;           // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
+  bool unsure = false;         // kept, but others may have changed the block since; `fetch` asks for it, and brings the new value if so
+  bool own_put = false;        // `value` is what this rank has put in this phase, for the next one; no get sees it in this one
+  std::uint64_t home_version = 0;  // of `value` at its home, 0: not known
   Chunk* own = nullptr;        // private copy
   Chunk* sum = nullptr;        // of this rank's put += that are not sent yet
   Place sum_place;             // of the first of them

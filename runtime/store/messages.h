@@ -21,6 +21,7 @@ struct RequestHeader {
   bool move = false;                  // transfer
   BlockKey key;                       // array operations use array and generation only
   std::int64_t size = 0;              // elements of the block; list: first row wanted
+  std::uint64_t known_version = 0;    // get: no data if the block is of this version still; 0: data in any case
   double value = 0;                   // fill, increment, scale
   std::uint64_t to_array = 0;         // transfer
   std::uint32_t to_generation = 0;
@@ -31,6 +32,7 @@ struct RequestHeader {
 /// Followed by no bytes; payload: the block, or rows of ListedBlock.
 struct ReplyHeader {
   Outcome outcome;
+  bool unchanged = false;  // get: the version is the one that was named, and no data follow
   std::int64_t rows = 0;  // list: rows in all; memory_peak: bytes
 };
 

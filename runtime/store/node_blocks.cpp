@@ -52,6 +52,7 @@ Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
 
 void NodeBlocks::replace(Entry& e, Chunk* with) {
   Chunk* old = value(e);
+  ++e.version;
   e.value = with ? heap_.offset(with) : 0;
   if (old) heap_.drop_reference(old, config_.arena);
 }
@@ -84,6 +85,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     if (!access.ahead) settle_contributions(*e, key);
     if (!unsettled) chunk = value(*e);
     if (chunk) heap_.add_reference(chunk);
+    outcome.version = e->version;
   }
   if (!chunk) outcome.status = BlockStatus::absent;
   else if (size >= 0 && chunk->doubles != size) {
@@ -104,6 +106,7 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
   Chunk* old = value(e);
   if (old && old->doubles == size && heap_.sole_reference(old)) {
     copy_doubles(old->data(), data, size);
+    ++e.version;
   } else {
     Chunk* fresh = allocate(key, size);
     transport_.yield_point();
@@ -124,6 +127,7 @@ Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& a
   }
   settle_contributions(e, key);
   replace(e, fresh);
+  outcome.version = e.version;
   return outcome;
 }
 
@@ -146,6 +150,7 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
     outcome = {BlockStatus::wrong_size, old->doubles, {}};
     return nullptr;
   }
+  ++e.version;
   if (old && (heap_.sole_reference(old) || planted(Plant::store_add_in_leased_block))) return old;
   Chunk* fresh = allocate(key, size);
   transport_.yield_point();
@@ -205,6 +210,7 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
     target = allocate(key, size);
     replace(e, target);
   }
+  ++e.version;
   std::fill_n(target->data(), size, number);
   return outcome;
 }

@@ -19,6 +19,7 @@ struct Outcome {
   BlockStatus status = BlockStatus::ok;
   std::int64_t size = 0;  // wrong_size: of the block as stored
   EarlierUse earlier;     // phase_conflict
+  std::uint64_t version = 0;  // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
 };
 
 /// Who does it. `sequence` orders the contributions of one rank.

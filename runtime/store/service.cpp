@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/base/check.h"
+#include "runtime/base/plants.h"
 #include "runtime/memory/out_of_memory.h"
 
 namespace sial {
@@ -114,6 +115,11 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
       Chunk* c = nullptr;
       reply.outcome = blocks_.lease(r.key, r.size, r.access, c);
       if (!c) break;
+      reply.unchanged = r.known_version != 0 && (r.known_version == reply.outcome.version || planted(Plant::store_kept_compared));
+      if (reply.unchanged) {
+        heap_->drop_reference(c, arena_);
+        break;
+      }
       return {to_bytes(reply), std::as_bytes(std::span(c->data(), static_cast<std::size_t>(c->doubles))),
               [heap = heap_, c, arena = arena_] { heap->drop_reference(c, arena); }};
     }

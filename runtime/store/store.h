@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/shape.h"
+#include "runtime/bytecode/module.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/stats/trace.h"
 #include "runtime/transport/transport.h"
@@ -115,9 +116,9 @@ class BlockStore {
   virtual void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
   /// Sends what accumulate_later holds back if memory is short.
   virtual void relieve_sums() = 0;
-  /// No rank has changed the array since the last barrier, nor will before the next one: fetched copies of it outlive that
-  /// barrier. In the new phase a block must be got all the same, which then takes no message.
-  virtual void keep_copies(std::int32_t array) = 0;
+  /// Copies of the array's blocks outlive the next barrier. In the new phase a block must be got all the same, which then takes no
+  /// message, or one without the block's data where `compared` finds it unchanged. `unchanged` is a promise for the time since the last barrier.
+  virtual void keep_copies(std::int32_t array, KeepCopies which) = 0;
   /// put of a fetched block as it is, held by this rank: the two share the data when both lie on this node. False: nothing done,
   /// the caller has to put().
   virtual bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from, const BlockIndex& from_block, Place place) = 0;

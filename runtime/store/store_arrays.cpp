@@ -87,7 +87,7 @@ void StoreImpl::erase(std::int32_t id, Place) {
   complete_abandoned();
   outbox_->complete(id);
   Array& a = array(id);
-  a.keep_copies = false;
+  a.keep.reset();
   advance(number(id), a.generation);
   wait_until_freed(number(id), a.generation);
   ++a.generation;

@@ -77,7 +77,8 @@ void StoreImpl::drop_value(HeldBlock& h) {
   if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
   heap_->drop_reference(h.value, config_.arena);
   h.value = nullptr;
-  h.copied = false;
+  h.copied = h.unsure = h.own_put = false;
+  h.home_version = 0;
 }
 
 // A place for the fetched copy. A rank that reads a whole array of another node would otherwise hold all of it until the
@@ -110,13 +111,13 @@ bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std:
     }
     // A stale one shows the value from before this rank's put, which cannot be fetched any more.
     const bool wanted_soon = keep > operands_in_use && h.wanted > clock_;
-    if (h.fetch || h.stale || h.touched + keep > clock_ || wanted_soon) {
+    if (h.fetch || (h.stale && !h.own_put) || h.touched + keep > clock_ || wanted_soon) {
       copies_.push_back(&h);
       continue;
     }
+    h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
     drop_value(h);
     h.listed = false;
-    h.evicted = !h.kept;  // nobody has asked for it in this phase yet
     h.kept = false;
     any = true;
   }
@@ -150,13 +151,15 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
   }
-  if (h.kept && h.value->doubles == size) {
-    h.kept = false;
+  if (h.kept && h.value->doubles == size && (!h.unsure || compare(h, Priority::demand))) {
+    if (!h.unsure) {
+      ++stats_.kept_copies;
+      stats_.bytes_elided += size * 8;
+    }
+    h.kept = h.unsure = false;
     h.fetched = true;
     h.outcome = {};
     h.get_place = place;
-    ++stats_.kept_copies;
-    stats_.bytes_elided += size * 8;
     return;
   }
   if (!h.ahead) let_go(h);
@@ -164,7 +167,7 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
 }
 
 void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
-  if (h.sum) send_sum(h);
+  if (h.sum && !planted(Plant::store_sum_before_get)) send_sum(h);
   if (h.puts_under_way > 0) outbox_->complete(h.array, h.block);
   h.fetched = true;
   h.version = ++versions_;
@@ -198,11 +201,12 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
 }
 
 /// Into `value`.
-void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority) {
+void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::uint64_t known_version) {
   RequestHeader request;
   request.kind = RequestKind::get;
   request.key = key(h.array, h.block);
   request.size = size;
+  request.known_version = known_version;
   request.access = access;
   h.issued = transport_.now();
   h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {},
@@ -221,7 +225,13 @@ void StoreImpl::fetch_again(HeldBlock& h, std::int64_t size) {
 /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
 void StoreImpl::finish_fetch(HeldBlock& h) {
   wait_for(h);
-  h.outcome = read_reply(h.fetch->reply_header()).outcome;
+  const ReplyHeader reply = read_reply(h.fetch->reply_header());
+  h.outcome = reply.outcome;
+  h.home_version = reply.outcome.version;
+  if (reply.unchanged) {
+    ++stats_.kept_copies;
+    stats_.bytes_elided += h.value->doubles * 8;
+  }
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   access_log_.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
   h.fetch.reset();
@@ -252,7 +262,8 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
       blocked = true;
       start = transport_.now();
     }
-    finish_fetch(*h);
+    if (h->kept) end_comparison(*h);
+    else finish_fetch(*h);
   }
   AccessStats& row = access_log_.at(place, id);
   ++row.accesses;
@@ -322,7 +333,8 @@ HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, s
   note_own_blocks();
   if (!h) return nullptr;
   if (h->ahead && !h->fetched) abandon(*h);
-  if (h->kept) {
+  if (h->kept && h->fetch) end_comparison(*h);
+  if ((h->kept || h->own_put) && !planted(Plant::store_kept_after_own_put)) {
     drop_value(*h);
     h->kept = false;
   }
@@ -345,7 +357,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   request.value = value;
   request.access = access(place);
   HeldBlock* h = before_own_put(id, block, size);
-  if (h && h->sum) send_sum(*h);
+  if (h && h->sum && !planted(Plant::store_sum_before_put)) send_sum(*h);
   const int node = home(array(id).placement, block);
   if (data && !(shared && node == transport_.node())) access_log_.at(place, id).moved += size * 8;
   if (node != transport_.node()) {
@@ -378,6 +390,7 @@ void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& reque
     std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
     stats_.bytes_copied += request.size * 8;
   }
+  if (payload && request.kind == RequestKind::put) retain_put(h, payload);
   send_change(h, node, request, payload);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
+#include "runtime/base/plants.h"
 #include "runtime/store/store_impl.h"
 
 namespace sial {
@@ -116,8 +117,73 @@ bool StoreImpl::reclaim_sums(std::uint64_t bytes) {
 
 // --- copies that outlive a barrier
 
-void StoreImpl::keep_copies(std::int32_t id) {
-  if (!options_.check && !options_.copy) array(id).keep_copies = true;
+void StoreImpl::keep_copies(std::int32_t id, KeepCopies which) {
+  if (options_.check || options_.copy) return;
+  Array& a = array(id);
+  a.keep = which;
+  a.retain_puts = a.retain_puts || which != KeepCopies::unchanged;
+}
+
+// What is known of a copy at a barrier. A block that this rank got in the phase and has not changed since was changed by nobody: the
+// phase rule lets no other rank write it, nor one that this rank has put. (A program that breaks the rule may read the old value or the
+// new one, as it might have within the phase.) A kept copy that was not asked for in the phase may have been passed by, unless the
+// plan vouches for the array: then it is kept with a question mark, and the next get compares versions with the owner.
+bool StoreImpl::keeps(HeldBlock& h, KeepCopies which) {
+  const bool used = h.own_put || (h.fetched && (!h.stale || planted(Plant::store_kept_stale)));
+  const bool plain = which == KeepCopies::unchanged && h.kept;
+  const bool passed_by = which == KeepCopies::compared && h.kept && h.home_version != 0;
+  if (!h.value || !h.copied || !(used || plain || passed_by)) return false;
+  h.unsure = !used && (h.unsure || passed_by);
+  return true;
+}
+
+// The answer comes into the copy itself, so nobody else may hold that; in between the rank reads it as little as any block on its way.
+bool StoreImpl::compare(HeldBlock& h, Priority priority) {
+  if (h.fetch) {
+    h.fetch->raise();
+    return true;
+  }
+  if (!heap_->sole_reference(h.value)) return false;
+  Access how = access(h.get_place);
+  how.ahead = priority == Priority::prefetch;
+  h.version = ++versions_;
+  request_block(h, home(array(h.array).placement, h.block), h.value->doubles, how, priority, h.home_version);
+  return true;
+}
+
+void StoreImpl::end_comparison(HeldBlock& h) {
+  wait_for(h);
+  const ReplyHeader reply = read_reply(h.fetch->reply_header());
+  stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  h.fetch.reset();
+  h.home_version = reply.outcome.version;
+  if (reply.outcome.status == BlockStatus::ok) return;
+  drop_value(h);
+  h.kept = false;
+}
+
+void StoreImpl::give_up_kept() {
+  for (HeldBlock* h : copies_) {
+    if (!(h->kept || h->own_put) || h->fetch) continue;
+    drop_value(*h);
+    h->kept = false;
+  }
+  holds_kept_ = false;
+}
+
+// Only where nothing this rank may still read has to make room: a block got before shows its old value up to the next get.
+void StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
+  if (!array(h.array).retain_puts || h.fetched || h.own || h.value) return;
+  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 || 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return;
+  heap_->add_reference(payload);
+  h.value = payload;
+  h.copied = h.own_put = holds_kept_ = true;
+  h.version = ++versions_;
+  h.touched = ++clock_;
+  copied_bytes_ += bytes;
+  if (!h.listed) copies_.push_back(&h);
+  h.listed = true;
 }
 
 // The program's plan vouches that the phase that ends has not changed these arrays on any rank, so a copy is the block's value
@@ -125,7 +191,7 @@ void StoreImpl::keep_copies(std::int32_t id) {
 // values are kept. A lease costs no message to get anew, and would keep the owner from changing the block in place. At most half
 // of what copies may take stays, and half of the node's memory: the rest is for the puts of the phase to come.
 void StoreImpl::keep_or_let_go() {
-  const bool any = std::any_of(arrays_.begin(), arrays_.end(), [](const Array& a) { return a.keep_copies; });
+  const bool any = std::any_of(arrays_.begin(), arrays_.end(), [](const Array& a) { return a.keep.has_value(); });
   if (!any) {
     release_everything();
     return;
@@ -133,12 +199,14 @@ void StoreImpl::keep_or_let_go() {
   send_sums();
   end_look_ahead();
   for (HeldBlock& h : held_.all()) {
-    while (array(h.array).keep_copies && h.fetch) finish_fetch(h);
-    const bool keep = array(h.array).keep_copies && h.value && h.copied && !h.stale && (h.fetched || h.kept);
+    const std::optional<KeepCopies>& which = array(h.array).keep;
+    if (which && h.kept && h.fetch) end_comparison(h);
+    while (which && h.fetch) finish_fetch(h);
+    const bool keep = which && keeps(h, *which);
     if (!keep) let_go(h);
     if (h.own) heap_->drop_reference(h.own, config_.arena);
     h.own = nullptr;
-    h.fetched = h.evicted = false;
+    h.fetched = h.evicted = h.stale = h.own_put = false;
     h.got = 0;
     h.kept = keep;
   }
@@ -146,11 +214,12 @@ void StoreImpl::keep_or_let_go() {
   copies_.clear();
   held_.keep_only([](HeldBlock& h) { return h.kept; });
   for (HeldBlock& h : held_.all()) copies_.push_back(&h);
+  holds_kept_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(), [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
   evict_copies(0, copies_.size(), [this] {
     return copied_bytes_ <= options_.copy_budget / 2 && static_cast<std::uint64_t>(heap_->bytes_in_use()) <= heap_->budget() / 2;
   });
-  for (Array& a : arrays_) a.keep_copies = false;
+  for (Array& a : arrays_) a.keep.reset();
 }
 
 // --- puts that share

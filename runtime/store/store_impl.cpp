@@ -51,7 +51,10 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
   node_ = std::make_unique<NodeBlocks>(transport, *heap_, *directory_, config_, [this](const BlockKey& k) { return names_.block(k); });
   outbox_ = std::make_unique<Outbox>(*heap_, config_.arena, [this](const Outbox::Item& item, const Outcome& outcome) {
     const RequestHeader& h = item.header;
-    if (HeldBlock* held = h.kind == RequestKind::node_advanced ? nullptr : held_.find(item.array, h.key.block)) --held->puts_under_way;
+    if (HeldBlock* held = h.kind == RequestKind::node_advanced ? nullptr : held_.find(item.array, h.key.block)) {
+      --held->puts_under_way;
+      if (item.payload && held->value == item.payload) held->home_version = outcome.version;  // retained
+    }
     report(outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
   });
   if (transport.node_count() > 1) {

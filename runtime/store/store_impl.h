@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,7 +48,7 @@ class StoreImpl final : public BlockStore {
   void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void relieve_sums() override;
-  void keep_copies(std::int32_t array) override;
+  void keep_copies(std::int32_t array, KeepCopies which) override;
   bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from, const BlockIndex& from_block, Place place) override;
   bool barrier(Place place, bool wants_attention) override;
   void erase(std::int32_t array, Place place) override;
@@ -82,7 +83,8 @@ class StoreImpl final : public BlockStore {
     std::uint32_t generation = 0;
     std::uint64_t placement = 0;
     std::string restored_from;  // label
-    bool keep_copies = false;   // over the next barrier
+    std::optional<KeepCopies> keep;  // over the next barrier
+    bool retain_puts = false;        // what this rank puts may outlive the barrier: decided once for the program
   };
   /// The node's memory in the order it is laid out.
   struct Layout { std::size_t directory, heap, total; };
@@ -101,7 +103,7 @@ class StoreImpl final : public BlockStore {
 
   // --- data (store_data.cpp)
   void start_fetch(HeldBlock& h, std::int64_t size, Place place);
-  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority);
+  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::uint64_t known_version = 0);
   void finish_fetch(HeldBlock& h);
   void wait_for(HeldBlock& h);
   void fetch_again(HeldBlock& h, std::int64_t size);
@@ -130,8 +132,18 @@ class StoreImpl final : public BlockStore {
   void send_sums();
   /// Sends sums to other nodes, oldest first, and waits until their memory is free again. False when there were none.
   bool reclaim_sums(std::uint64_t bytes);
-  /// After the barrier's end of the phase: what outlives it, within bounds.
+  /// At the end of the phase: what outlives it, within bounds.
   void keep_or_let_go();
+  /// Whether a copy outlives the barrier; it is then marked as kept.
+  bool keeps(HeldBlock& h, KeepCopies which);
+  /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it cannot be asked.
+  bool compare(HeldBlock& h, Priority priority);
+  /// Waits for that question where no get has joined it.
+  void end_comparison(HeldBlock& h);
+  /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
+  void give_up_kept();
+  /// Holds on to what this rank has put, for the phases to come.
+  void retain_put(HeldBlock& h, Chunk* payload);
   // --- look-ahead (store_prefetch.cpp)
   struct Ahead { HeldBlock* block = nullptr; std::uint64_t number = 0; };
   struct Abandoned { std::unique_ptr<PendingRequest> request; Chunk* buffer = nullptr; };
@@ -155,6 +167,7 @@ class StoreImpl final : public BlockStore {
   void note_own_blocks() {
     own_blocks_high_ = std::max(own_blocks_high_, own_blocks());
     if (heap_->wanted()) give_way();
+    if (holds_kept_ && 4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > 3 * heap_->budget()) give_up_kept();
   }
   std::int64_t own_blocks() const { return heap_->own_in_use(config_.arena) - static_cast<std::int64_t>(copied_bytes_); }
   bool reclaim(std::uint64_t bytes);
@@ -208,6 +221,7 @@ class StoreImpl final : public BlockStore {
   std::deque<HeldBlock*> sums_;            // with a sum to be sent, by age
   std::uint64_t sum_bytes_ = 0, sum_budget_ = 0;
   bool reclaiming_sums_ = false;
+  bool holds_kept_ = false;                // perhaps
   std::deque<Ahead> ahead_;                // prefetches, in the order of the gets to come; some no longer
   std::vector<Abandoned> abandoned_;       // no longer wanted, and still under way
   std::uint64_t ahead_number_ = 0, ahead_bytes_ = 0, in_flight_bytes_ = 0, largest_copy_ = 0, live_span_ = 0;

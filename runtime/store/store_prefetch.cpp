@@ -33,6 +33,13 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   HeldBlock* h = held_.find(id, block);
   if (h) {
     if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
+    if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size && compare(*h, Priority::prefetch)) {
+      h->wanted = clock_ + soon;
+      h->prefetched = true;
+      ++stats_.prefetches;
+      stats_.prefetch_bytes += size * 8;
+      return Prefetch::started;
+    }
     if (h->kept || (h->fetched && !h->evicted)) {
       h->wanted = clock_ + soon;
       return Prefetch::held;
@@ -141,6 +148,7 @@ void StoreImpl::abandon(HeldBlock& h) {
 
 void StoreImpl::land(HeldBlock& h) {
   const Outcome outcome = read_reply(h.fetch->reply_header()).outcome;
+  h.home_version = outcome.version;
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   in_flight_bytes_ -= NodeHeap::chunk_bytes(h.value->doubles);
   h.fetch.reset();
@@ -184,6 +192,13 @@ bool StoreImpl::reclaim(std::uint64_t bytes) {
   if (before > copied_bytes_ + ahead_bytes_) return true;
   if (reclaim_sums(bytes)) return true;
   // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
+  for (HeldBlock* h : copies_) {
+    if (!h->kept || !h->fetch) continue;
+    end_comparison(*h);
+    drop_value(*h);
+    h->kept = false;
+    return true;
+  }
   no_prefetch_ = no_prefetch_ || ahead_bytes_ + in_flight_bytes_ > 0;
   if (!abandoned_.empty()) {
     complete_abandoned();
@@ -232,7 +247,7 @@ void StoreImpl::wait_for(HeldBlock& h) {
 
 void StoreImpl::time_fetch(const HeldBlock& h) {
   constexpr double fade = 0.95;
-  const auto bytes = static_cast<double>(h.value->doubles) * 8;
+  const auto bytes = static_cast<double>(h.fetch->reply_bytes());
   const double seconds = transport_.now() - h.issued;
   FetchTimes& t = fetch_times_;
   for (double* sum : {&t.n, &t.x, &t.y, &t.xx, &t.xy}) *sum *= fade;

@@ -9,6 +9,7 @@ from body import BodyWriter, Env
 from control import Control
 from program import Node, Program
 from situations import Situations
+from traffic import Traffic
 
 AO, MO, SIMPLE, TABLE = "ao", "moa", "simple", "table"
 INDICES = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"]}
@@ -111,6 +112,8 @@ class Generator:
             body += self.phase() if not self.lean and self.chance(60) else self.situations.any()
         if self.seed % 3 != 1:
             body += Control(self).stretch()
+        if self.seed % 4 != 2:
+            body += Traffic(self).stretch()
         if not self.before and self.chance(15):
             body += self.save()
         body += self.checksums()

@@ -152,7 +152,8 @@ class History {
     }
     if (mine_() % 8 == 0) job_.store->relieve_sums();
     for (int a = 0; a < n_arrays; ++a)
-      if (quiet_[a] && mine_() % 4 > 0) job_.store->keep_copies(a);
+      if (quiet_[a] && mine_() % 4 > 0) job_.store->keep_copies(a, KeepCopies::unchanged);
+      else if (mine_() % 3 > 0) job_.store->keep_copies(a, mine_() % 3 > 0 ? KeepCopies::compared : KeepCopies::used);
     job_.barrier();
     model_ = std::move(after);
     for (int a = 0; a < n_arrays; ++a)

@@ -93,7 +93,7 @@ void kept_copies_need_a_get(Job& j) {
     }
     j.get(0, at(99), 20);  // absent, now and later
     EXPECT(refused([&] { j.read(0, at(99), 20); }));
-    j.store->keep_copies(0);
+    j.store->keep_copies(0, KeepCopies::unchanged);
     j.barrier();
   }
   // All came once, but for what lies on this node and needs no copy.
@@ -115,7 +115,7 @@ void kept_copies_give_way_to_changes(Job& j) {
   j.barrier();
   for (int r = 0; r < j.ranks; ++r)
     for (int i = 0; i < 8; ++i) j.get(0, at(i, r), 20);
-  j.store->keep_copies(0);
+  j.store->keep_copies(0, KeepCopies::unchanged);
   j.barrier();
   // The rank's own change shows in its next get, also when the copy is of before.
   j.put(0, at(0, j.rank), of(10));
@@ -132,11 +132,101 @@ void kept_copies_give_way_to_changes(Job& j) {
       j.get(0, at(i, r), 20);
       EXPECT(j.read(0, at(i, r), 20) == of(i == 3 ? 3 : expected[i]));
     }
-  j.store->keep_copies(0);
+  j.store->keep_copies(0, KeepCopies::unchanged);
   j.store->erase(0, {j.program, 60});
   j.barrier();
   j.get(0, at(5, j.rank), 20);
   EXPECT(refused([&] { j.read(0, at(5, j.rank), 20); }));
+}
+
+// What a rank got or put itself it has in the next phase, whatever happened to other blocks of the array.
+void used_copies_outlive_changes_of_others(Job& j) {
+  for (const int round : {1, 2, 3}) {
+    for (int i = 0; i < 12; ++i) j.put(0, at(i, j.rank), of(round * i));
+    j.store->keep_copies(0, KeepCopies::used);
+    j.barrier();
+    const std::int64_t received = j.store->stats().bytes_received;
+    for (int i = 0; i < 12; ++i) {
+      EXPECT(!j.store->held(0, at(i, j.rank)));
+      EXPECT(refused([&] { j.read(0, at(i, j.rank), 20); }));
+      j.get(0, at(i, j.rank), 20);
+      EXPECT(j.read(0, at(i, j.rank), 20) == of(round * i));
+    }
+    if (round > 1) EXPECT(j.store->stats().bytes_received == received);  // from the first barrier on it is known that they are wanted
+    j.store->keep_copies(0, KeepCopies::used);
+    j.barrier();
+    // Read by nobody in this phase, so nothing is known of them behind it; one is added to by others.
+    for (int r = 0; r < j.ranks; ++r) j.accumulate(0, at(1, r), of(1));
+    j.store->keep_copies(0, KeepCopies::used);
+    j.barrier();
+    j.get(0, at(1, j.rank), 20);
+    EXPECT(j.read(0, at(1, j.rank), 20) == of(round + j.ranks));
+    j.barrier();
+  }
+}
+
+// A rank's put, then an addition of its own: what it has put is not the block any more.
+void what_a_rank_changes_again_is_not_kept(Job& j) {
+  for (const int round : {1, 2}) {
+    for (int i = 0; i < 12; ++i) j.put(0, at(i, j.rank), of(i));
+    for (int i = 0; i < 3; ++i) j.accumulate(0, at(i, j.rank), of(round));
+    for (int i = 3; i < 6; ++i) j.accumulate_later(0, at(i, j.rank), of(round));
+    for (int i = 6; i < 8; ++i) j.store->scale(0, at(i, j.rank), 20, round + 1, j.next());
+    j.put(0, at(8, j.rank), of(100));
+    j.get(0, at(9, j.rank), 20);
+    j.put(0, at(9, j.rank), of(200));
+    EXPECT(j.read(0, at(9, j.rank), 20) == of(9));  // as it was got
+    std::fill_n(j.store->private_copy(0, at(10, j.rank), 20, false, j.next()), 20, 5.0);
+    j.store->keep_copies(0, round == 1 ? KeepCopies::used : KeepCopies::compared);
+    j.barrier();
+    for (int i = 0; i < 12; ++i) j.get(0, at(i, j.rank), 20);
+    for (int i = 0; i < 12; ++i) {
+      const double expected = i < 6 ? i + round : i < 8 ? i * (round + 1) : i == 8 ? 100 : i == 9 ? 200 : i;
+      EXPECT(j.read(0, at(i, j.rank), 20) == of(expected));
+    }
+    j.store->keep_copies(0, KeepCopies::used);
+    j.barrier();
+  }
+}
+
+// Copies that others may have changed are asked for, and sent only if so; foreseen or not.
+void compared_copies_are_sent_when_they_have_changed(Job& j) {
+  for (int i = j.rank; i < 24; i += j.ranks) j.put(0, at(i), of(i));
+  j.barrier();
+  for (int i = 0; i < 24; ++i) j.get(0, at(i), 20);
+  for (int i = 0; i < 24; ++i) EXPECT(j.read(0, at(i), 20) == of(i));
+  j.store->keep_copies(0, KeepCopies::compared);
+  j.barrier();
+  for (int i = j.rank; i < 12; i += j.ranks) {
+    if (i % 4 == 0) j.put(0, at(i), of(-i));
+    if (i % 4 == 1) j.accumulate(0, at(i), of(-2 * i));
+    if (i % 4 == 2) j.store->scale(0, at(i), 20, -1, j.next());
+    if (i % 4 == 3) j.store->fill(0, at(i), 20, -i, j.next());
+  }
+  j.store->keep_copies(0, KeepCopies::compared);
+  j.barrier();
+  const StoreStats before = j.store->stats();
+  for (int i = 12; i < 24; ++i) {
+    if (i % 2) j.store->prefetch(0, at(i), 20);
+    j.get(0, at(i), 20);
+    EXPECT(j.read(0, at(i), 20) == of(i));
+  }
+  EXPECT(j.store->stats().bytes_received - before.bytes_received == 0);
+  for (int i = 0; i < 12; ++i) {
+    if (i % 2) j.store->prefetch(0, at(i), 20);
+    j.get(0, at(i), 20);
+    EXPECT(j.read(0, at(i), 20) == of(-i));
+  }
+  // Foreseen and not got; then put.
+  j.store->keep_copies(0, KeepCopies::compared);
+  j.barrier();
+  j.store->keep_copies(0, KeepCopies::compared);
+  j.barrier();
+  for (int i = 0; i < 24; ++i) j.store->prefetch(0, at(i), 20);
+  for (int i = j.rank; i < 24; i += j.ranks) j.put(0, at(i), of(50 + i));
+  for (int i = j.rank; i < 24; i += j.ranks) j.get(0, at(i), 20);
+  for (int i = j.rank; i < 24; i += j.ranks) EXPECT(j.read(0, at(i), 20) == of(50 + i));
+  j.barrier();
 }
 
 void shared_blocks_part_when_one_changes(Job& j) {
@@ -182,6 +272,9 @@ const std::vector<Rule>& rules_of_elision() {
       {"many later additions keep to their share", many_later_additions_keep_to_their_share},
       {"kept copies need a get", kept_copies_need_a_get},
       {"kept copies give way to changes", kept_copies_give_way_to_changes},
+      {"used copies outlive changes of others", used_copies_outlive_changes_of_others},
+      {"what a rank changes again is not kept", what_a_rank_changes_again_is_not_kept},
+      {"compared copies are sent when they have changed", compared_copies_are_sent_when_they_have_changed},
       {"shared blocks part when one changes", shared_blocks_part_when_one_changes},
       {"what is not held as it is is not shared", what_is_not_held_as_it_is_is_not_shared},
   };

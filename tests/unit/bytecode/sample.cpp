@@ -201,7 +201,7 @@ Module sample_module() {
     });
   });
   a.add(Opcode::relieve_sums);
-  a.add(Opcode::keep_copies, d);
+  a.add(Opcode::keep_copies, d, 1);
   a.add(Opcode::collective_sum, x, s2);
   a.add(Opcode::broadcast, n, st);
   a.add(Opcode::set_persistent, 0, x, 1);

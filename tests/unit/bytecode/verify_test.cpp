@@ -276,6 +276,7 @@ TEST_CASE("arrays and arguments of statements") {
       {"`t` is temp, neither distributed nor served", [](Module& m) { find(m, Opcode::put_shared).b = find(m, Opcode::put_combined).b; }},
       {"do not agree in order", [](Module& m) { m.refs[find(m, Opcode::put_shared).b].entries = {m.refs[find(m, Opcode::put_shared).a].entries[1], m.refs[find(m, Opcode::put_shared).a].entries[0]}; }},
       {"`t` is temp, neither distributed nor served", [](Module& m) { find(m, Opcode::keep_copies).a = 0; }},
+      {"3 is no way to keep copies", [](Module& m) { find(m, Opcode::keep_copies).b = 3; }},
       {"do not agree in order", [](Module& m) { std::swap(ref_of(m, Opcode::put_block).entries[0], ref_of(m, Opcode::put_block).entries[1]); }},
       {"`d` is distributed, only static arrays are broadcast", [](Module& m) { find(m, Opcode::broadcast).b = 4; }},
       {"the scalar 12 does not exist", [](Module& m) { find(m, Opcode::set_persistent).b = 12; }},

@@ -147,6 +147,23 @@ TEST_CASE("barriers go only where nothing is at stake") {
   CHECK_THAT(without("do i\ndo j\nget d[i,j]\nd[i,j] *= 2.0\nenddo j\nenddo i\nsip_barrier\n" + get, Opcode::barrier), Contains("between uses of `d`"));
 }
 
+TEST_CASE("all copies of an array are kept only where nobody changes it") {
+  const auto kept = [](const std::string& statements, KeepCopies how) {
+    const ir::Program before = test::lower(declarations, statements);
+    ir::Program after = before;
+    const auto barrier = static_cast<std::ptrdiff_t>(&nth(after, Opcode::barrier) - after.main.data());
+    const auto array = std::get<ir::Block>(std::get<ir::Instr>(nth(after, Opcode::get).value).operands[0]).array;
+    after.main.insert(after.main.begin() + barrier,
+                      {after.n_nodes++, after.main[static_cast<std::size_t>(barrier)].place, ir::Instr{Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}}});
+    return refusal(before, after, {});
+  };
+  const std::string get = "do i\ndo j\nget d[i,j]\nenddo j\nenddo i\n", put = "pardo i, j\nput d[i,j] = 1.0\nendpardo i, j\n";
+  CHECK(kept(get + "sip_barrier\n" + get, KeepCopies::unchanged).empty());
+  CHECK_THAT(kept(get + put + "sip_barrier\n" + get, KeepCopies::unchanged), Contains("copies of `d` are kept over a phase that may change it"));
+  CHECK(kept(get + put + "sip_barrier\n" + get, KeepCopies::used).empty());
+  CHECK(kept(get + put + "sip_barrier\n" + get, KeepCopies::compared).empty());
+}
+
 TEST_CASE("slices run pure control only") {
   CHECK(Sliced("pardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\nendpardo i, j").refused().empty());
   Sliced block("pardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\nendpardo i, j");
