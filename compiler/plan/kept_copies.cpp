@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,7 @@ class Keeper {
     decide();
     if (!kept_.empty())
       analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) { insert(body); });
+    announce();
   }
 
  private:
@@ -113,6 +115,7 @@ class Keeper {
   void solve() {
     const std::size_t n = phases_.count() * p_.arrays.size();
     touched_.assign(n, 0);
+    put_.assign(p_.arrays.size(), 0);
     wanted_.assign(n, 0);
     for (std::size_t q = 0; q < phases_.count(); ++q)
       for (const analysis::ArrayTouch& t : phases_.touches(static_cast<analysis::PhaseId>(q))) {
@@ -120,6 +123,7 @@ class Keeper {
         const std::size_t at = slot(find(static_cast<std::int32_t>(q)), t.array);
         if (t.own.fetched) wanted_[at] = 1;
         if (t.own.fetched || t.home.replaced) touched_[at] = 1;
+        if (t.home.replaced) put_[static_cast<std::size_t>(t.array)] = 1;
       }
     held_ = touched_;
     for (bool changed = true; changed;) {
@@ -152,6 +156,7 @@ class Keeper {
         const KeepCopies how = way(e, array);
         const bool stay = how != KeepCopies::used || touched_[slot(e.from, array)];
         if (stay) kept_[e.barrier->id].emplace_back(array, how);
+        if (stay && how != KeepCopies::unchanged && put_[a]) announced_.insert(array);
         plan_.remarks.push_back({stay ? RemarkKind::passed : RemarkKind::analysis, "kept-copies", name_of(how, stay), e.barrier->place, array,
                                  fmt::format(fmt::runtime(text_of(how, stay)), p_.arrays[a].name), "", {}, {}, traffic_.executions(e.path)});
       }
@@ -182,11 +187,20 @@ class Keeper {
     }
   }
 
+  /// The store holds on to a rank's own puts once it knows that they are wanted: from the beginning.
+  void announce() {
+    if (p_.main.empty()) return;
+    const SourcePlace place = p_.main.front().place;
+    for (const std::int32_t array : announced_)
+      p_.main.insert(p_.main.begin(), make_node(p_, place, Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(KeepCopies::used)}}));
+  }
+
   ir::Program& p_;
   Plan& plan_;
   Traffic traffic_;
   analysis::Phases phases_;
-  std::vector<char> remote_;            // by array
+  std::vector<char> remote_, put_;      // by array
+  std::set<std::int32_t> announced_;
   std::vector<signed char> in_parts_;   // by array: whether all its puts reach one part of it at a time; -1: there are none
   std::vector<std::int32_t> class_;
   std::vector<Edge> edges_;

@@ -153,8 +153,7 @@ bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
 
 bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand) {
   const ir::Block* block = block_of(*instr_of(list[at]), operand);
-  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) ||
-      (!dead_after(list[at], operand) && !planted(Plant::free_early_needed)))
+  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) || !dead_after(list[at], operand))
     return false;
   bool made = false;
   for (std::size_t k = 0; k < at && !made; ++k) {

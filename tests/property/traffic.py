@@ -181,6 +181,8 @@ class Traffic:
         if self.chance(30):
             before.append(Node(f"if {self.r.choice([f'{index} == 2', f'{index} == 1', 'i == j', 'w1 > 2.0'])}", ["exit"], "endif"))
         pick = self.r.randrange(8)
+        if pick in (0, 5):
+            statement = f"{temp}[i,j] = w1 * {operand}"
         if pick == 0:
             behind.append("w1 += 1.0")
         elif pick == 1:
@@ -214,11 +216,11 @@ class Traffic:
         make, use = f"{t} = {self.r.choice(['2.0', '3.0'])} * {s}", self.look(t)
         stretch = [make, use, f"{u} = 3.0 * {s}", self.look(u)]
         condition = self.r.choice(["i <= j", "x0 > 1.0", "j != 2"])
-        form = self.r.randrange(5)
+        form = self.r.choice([0, 1, 1, 2, 3, 4])
         if form == 0:
             body = [Node(f"if {condition}", stretch, "endif", [make] if self.chance(50) else None), Node(f"if {condition}", [use], "endif")]
-        elif form == 1:
-            body = [f"{t} = 1.0", use, Node("do k", stretch, "enddo k", wheres=self.r.choice([[], ["where k <= i"]])), Node("do l", [f"{t} = 4.0 * {s}"], "enddo l"), use]
+        elif form == 1:  # the temp of the loop further out, made anew in the inner one
+            body = [f"{t} = 1.0", use, Node("do k", [Node(f"if {self.r.choice(['i <= j', 'k <= i', 'k > 1'])}", stretch, "endif"), f"{t} = 4.0 * {s}"], "enddo k"), use]
         elif form == 2:
             body = [f"{t} = 1.0", Node("do k", [use, *stretch], "enddo k")]
         elif form == 3:

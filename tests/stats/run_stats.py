@@ -69,7 +69,7 @@ def check_elided(binary):
     expect(planned["combined_accumulates"] < planned["accumulates"] == written["accumulates"] == 3 * BLOCKS * len(EXTENTS), "accumulates")
     moved = [t["bytes_sent"] + t["bytes_received"] for t in (written, planned)]
     expect(moved[0] - moved[1] == planned["bytes_elided"], f"{moved[0]} bytes as written, {moved[1]} as planned, {planned['bytes_elided']} elided")
-    expect(3 * moved[1] < 2 * moved[0], f"{moved[0]} bytes as written, {moved[1]} as planned")
+    expect(2 * moved[1] < moved[0], f"{moved[0]} bytes as written, {moved[1]} as planned")
     expect(planned["messages_sent"] < written["messages_sent"], "messages_sent")
     shared = run(binary, "--simulate", "ranks=2,seed=1", program="elided", level="-O2")["total"]["shared_puts"]
     expect(shared == BLOCKS, f"one node: shared_puts is {shared}")

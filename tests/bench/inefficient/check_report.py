@@ -24,7 +24,7 @@ TEN = {
     3: ("permuted copy", ("passed", "missed"), "turned", r"permut|another order"),
     4: ("invariant get in an inner loop", ("passed", "missed"), "fock", r"invariant|once|already|again|same block"),
     5: ("put += to one block in a loop", ("passed", "missed"), "result", r"combin|add(ed|s) up|locally"),
-    6: ("back-to-back barriers", ("passed", "missed"), None, r"barrier"),
+    6: ("back-to-back barriers", ("passed", "missed"), None, r"barrier is left out"),
     7: ("dead store", ("passed", "missed"), "dead", r"nobody reads|dead"),
     8: ("get that depends on fetched data", ("missed",), None, r"data|condition"),
     9: ("range of length 1", ("missed", "analysis"), "shift", r"\b1\b|one|length|single"),
