@@ -93,10 +93,10 @@ void Ledger::fetch(std::int64_t bytes) {
   item.bytes = std::max(item.bytes, kept_copies(firm_));
 }
 
-// Half of what copies may take stays, and half of the memory.
+// Half of what copies may take stays, up to a quarter of the memory with all else.
 void Ledger::drop_fetched(std::int64_t kept) {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
-  const std::int64_t room = std::min(memory / 4, memory / 2 - firm_ - nodes_[own_node_].remote / nodes_[own_node_].ranks);
+  const std::int64_t room = memory / 4 - firm_ - nodes_[own_node_].remote / nodes_[own_node_].ranks;
   cache_ = std::max(std::int64_t{0}, std::min(kept, room));
   largest_copy_ = sums_ = 0;
 }

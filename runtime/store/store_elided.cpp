@@ -175,7 +175,7 @@ void StoreImpl::give_up_kept() {
 void StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
   if (!array(h.array).retain_puts || h.fetched || h.own || h.value) return;
-  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 || 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return;
+  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 || 4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return;
   heap_->add_reference(payload);
   h.value = payload;
   h.copied = h.own_put = holds_kept_ = true;
@@ -189,7 +189,8 @@ void StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
 // The program's plan vouches that the phase that ends has not changed these arrays on any rank, so a copy is the block's value
 // still; what the next phase does is up to the phase rule, as for a copy fetched in it. Absent blocks are asked for again: only
 // values are kept. A lease costs no message to get anew, and would keep the owner from changing the block in place. At most half
-// of what copies may take stays, and half of the node's memory: the rest is for the puts of the phase to come.
+// of what copies may take stays, and only while the node uses no more than a quarter of its memory: the rest is for the puts of the phase
+// to come, which cannot make room for themselves where a helper receives them.
 void StoreImpl::keep_or_let_go() {
   const bool any = std::any_of(arrays_.begin(), arrays_.end(), [](const Array& a) { return a.keep.has_value(); });
   if (!any) {
@@ -217,7 +218,7 @@ void StoreImpl::keep_or_let_go() {
   holds_kept_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(), [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
   evict_copies(0, copies_.size(), [this] {
-    return copied_bytes_ <= options_.copy_budget / 2 && static_cast<std::uint64_t>(heap_->bytes_in_use()) <= heap_->budget() / 2;
+    return copied_bytes_ <= options_.copy_budget / 2 && static_cast<std::uint64_t>(heap_->bytes_in_use()) <= heap_->budget() / 4;
   });
   for (Array& a : arrays_) a.keep.reset();
 }

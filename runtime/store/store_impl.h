@@ -167,7 +167,7 @@ class StoreImpl final : public BlockStore {
   void note_own_blocks() {
     own_blocks_high_ = std::max(own_blocks_high_, own_blocks());
     if (heap_->wanted()) give_way();
-    if (holds_kept_ && 4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > 3 * heap_->budget()) give_up_kept();
+    if (holds_kept_ && 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) give_up_kept();
   }
   std::int64_t own_blocks() const { return heap_->own_in_use(config_.arena) - static_cast<std::int64_t>(copied_bytes_); }
   bool reclaim(std::uint64_t bytes);
