@@ -207,13 +207,13 @@ void compared_copies_are_sent_when_they_have_changed(Job& j) {
   j.barrier();
   const StoreStats before = j.store->stats();
   for (int i = 12; i < 24; ++i) {
-    if (i % 2) j.store->prefetch(0, at(i), 20);
+    if (i % 2) j.store->prefetch(0, at(i), 20, j.next());
     j.get(0, at(i), 20);
     EXPECT(j.read(0, at(i), 20) == of(i));
   }
   EXPECT(j.store->stats().bytes_received - before.bytes_received == 0);
   for (int i = 0; i < 12; ++i) {
-    if (i % 2) j.store->prefetch(0, at(i), 20);
+    if (i % 2) j.store->prefetch(0, at(i), 20, j.next());
     j.get(0, at(i), 20);
     EXPECT(j.read(0, at(i), 20) == of(-i));
   }
@@ -222,7 +222,7 @@ void compared_copies_are_sent_when_they_have_changed(Job& j) {
   j.barrier();
   j.store->keep_copies(0, KeepCopies::compared);
   j.barrier();
-  for (int i = 0; i < 24; ++i) j.store->prefetch(0, at(i), 20);
+  for (int i = 0; i < 24; ++i) j.store->prefetch(0, at(i), 20, j.next());
   for (int i = j.rank; i < 24; i += j.ranks) j.put(0, at(i), of(50 + i));
   for (int i = j.rank; i < 24; i += j.ranks) j.get(0, at(i), 20);
   for (int i = j.rank; i < 24; i += j.ranks) EXPECT(j.read(0, at(i), 20) == of(50 + i));
