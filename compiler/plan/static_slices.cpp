@@ -84,7 +84,7 @@ class Slices {
     }
     if (written != nullptr)
       return missed("temp-written-elsewhere", fmt::format("`{}` is also written at {}", analysis::array_name(p_, temp.array), place_text(p_, written->node->place, body[k].place)),
-                    "use a temp of its own for this copy: the static array is then read where it lies");
+                    "use a temp of its own for this copy: the static array can then be read where it lies, unless an inner loop or a put uses the copy");
     for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
       if (u.node == &body[k]) continue;
       if (u.block == nullptr || u.block->entries != temp.entries) return;

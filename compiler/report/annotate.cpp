@@ -92,6 +92,8 @@ class Listing : Writer {
         parts.push_back(fmt::format("measured {} executions", cost->second->executions));
         if (cost->second->flops > 0) parts.back() += fmt::format(", {} of contractions", flops_number(cost->second->flops));
       }
+      if (r_.run)
+        if (const std::string copies = copies_at(*r_.run, r_.files[static_cast<std::size_t>(l.file)], l.line); !copies.empty()) parts.push_back("measured " + copies);
       note(fmt::format("{}", fmt::join(parts, "; ")));
     }
     for (const std::size_t i : l.remarks) {

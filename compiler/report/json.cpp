@@ -67,6 +67,10 @@ Json run_json(const Run& run) {
              return Json{{"file", a.file}, {"line", a.line}, {"array", a.array}, {"accesses", a.accesses}, {"blocked", a.blocked}, {"hit_ratio", a.hit_ratio()},
                          {"bytes", a.bytes}, {"bytes_moved", a.moved}, {"bytes_in_place", a.in_place}, {"first_wait_seconds", a.first_wait_seconds},
                          {"mean_wait_seconds", a.accesses > 0 ? a.wait_seconds / static_cast<double>(a.accesses) : 0.0}, {"wait_seconds", a.wait_seconds}};
+           })},
+          {"block_copies", list(run.copies, [](const CopyLine& c) {
+             return Json{{"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied}, {"bytes_copied", c.bytes_copied}, {"elided", c.elided},
+                         {"bytes_elided", c.bytes_elided}};
            })}};
 }
 

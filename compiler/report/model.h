@@ -80,6 +80,12 @@ struct AccessLine {
   std::int64_t too_large = 0, too_large_bytes = 0, enough_memory = 0;  // gets that were not fetched ahead for their size
   double hit_ratio() const { return accesses > 0 ? 1.0 - static_cast<double>(blocked) / static_cast<double>(accesses) : 1.0; }
 };
+/// Blocks that the statements of a line copied, by array of the block that was made, and copies that the plan spared them.
+struct CopyLine {
+  std::string file, array;
+  int line = 0;
+  std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
+};
 struct Run {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   std::string path, version, source_hash;  // hash of this program's sources as it ran; empty: the run has several versions of it
@@ -92,6 +98,7 @@ struct Run {
   std::vector<std::pair<std::string, std::string>> programs;  // in the order they ran, with the hash of their sources
   std::vector<CostLine> lines;                        // of this program, most expensive first
   std::vector<AccessLine> accesses;                   // of this program, longest waits first
+  std::vector<CopyLine> copies;                       // of this program, most bytes copied first
   double counter(const std::string& name, double otherwise = 0) const;
 };
 

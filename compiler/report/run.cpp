@@ -50,6 +50,10 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
       run.accesses.push_back({a.at("file"), a.at("array"), a.at("line"), a.at("accesses"), a.at("blocked"), a.at("bytes"), a.at("bytes_moved"),
                               a.at("bytes_in_place"), a.at("wait_seconds"), a.at("first_wait_seconds"), a.value("too_large", std::int64_t{0}),
                               a.value("too_large_bytes", std::int64_t{0}), a.value("enough_memory", std::int64_t{0})});
+  if (j.contains("block_copies"))  // runs of older versions have none
+    for (const Json& c : j.at("block_copies"))
+      if (wanted(c)) run.copies.push_back({c.at("file"), c.at("array"), c.at("line"), c.at("copied"), c.at("bytes_copied"), c.at("elided"), c.at("bytes_elided")});
+  std::stable_sort(run.copies.begin(), run.copies.end(), [](const CopyLine& a, const CopyLine& b) { return a.bytes_copied > b.bytes_copied; });
   std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
   std::stable_sort(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
 }

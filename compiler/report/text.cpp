@@ -146,6 +146,7 @@ class Text : Writer {
       if (l.get_bytes.value || l.put_bytes.value)
         item(fmt::format("predicted {}{}", l.at_most ? "at most " : "", bytes_number(l.get_bytes.value.value_or(0) + l.put_bytes.value.value_or(0))));
     }
+    if (const std::string copies = copies_at(*r_.run, r_.files[static_cast<std::size_t>(l.file)], l.line); !copies.empty()) item(copies);
     if (accesses > 0) item(fmt::format("{} of {} uses waited, {}", blocked, accesses, seconds_number(wait)));
     if (!text.empty()) line("  measured {}", text);
   }
@@ -218,6 +219,7 @@ class Text : Writer {
     breakdown(run);
     lines(run);
     traffic(run);
+    copies(run);
     waits(run);
     prefetch(run);
     line("\ncounters of the whole job, all programs and ranks");
@@ -257,6 +259,29 @@ class Text : Writer {
     line("\narrays by traffic\n  {:>12} {:>14} {:>12}  {}", "moved", "used in place", "uses", "array");
     for (std::size_t i = 0; i < std::min(longest_list, rows.size()); ++i)
       line("  {:>12} {:>14} {:>12}  {}", bytes_number(static_cast<double>(rows[i].moved)), bytes_number(static_cast<double>(rows[i].in_place)), rows[i].accesses, rows[i].array);
+  }
+
+  /// The copies that are left, each with the remark that says why.
+  void copies(const Run& run) {
+    std::int64_t blocks = 0, bytes = 0, spared = 0, spared_bytes = 0;
+    for (const CopyLine& c : run.copies) blocks += c.copied, bytes += c.bytes_copied, spared += c.elided, spared_bytes += c.bytes_elided;
+    if (blocks + spared == 0) return;
+    line("\nblock copies of this program: {} ({}), spared {} ({})", blocks, bytes_number(static_cast<double>(bytes)), spared, bytes_number(static_cast<double>(spared_bytes)));
+    if (blocks == 0) return;
+    line("  {:>12} {:>10}  {:<40} {}", "bytes", "copies", "array", "why");
+    for (std::size_t i = 0; i < std::min(longest_list, run.copies.size()) && run.copies[i].copied > 0; ++i) {
+      const CopyLine& c = run.copies[i];
+      line("  {:>12} {:>10}  {:<40} {}", bytes_number(static_cast<double>(c.bytes_copied)), c.copied, fmt::format("{} at {}:{}", c.array, c.file, c.line), why_copied(c));
+    }
+  }
+
+  std::string why_copied(const CopyLine& c) const {
+    std::string names;
+    for (const RemarkLine& m : r_.remarks)
+      if (m.kind == RemarkKind::missed && m.place.line == c.line && r_.files[static_cast<std::size_t>(m.place.file)] == c.file && (m.array.empty() || m.array == c.array) &&
+          names.find(m.name) == std::string::npos)
+        names += (names.empty() ? "" : ", ") + m.name;
+    return !names.empty() ? names : r_.optimisation == 0 ? "as written (-O0)" : "";
   }
 
   void waits(const Run& run) {

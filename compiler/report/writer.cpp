@@ -42,6 +42,21 @@ std::vector<Traffic> traffic_of(const Run& run) {
   return rows;
 }
 
+std::string copies_at(const Run& run, const std::string& file, int line) {
+  std::string text;
+  for (const CopyLine& c : run.copies) {
+    if (c.line != line || c.file != file) continue;
+    std::string part;
+    if (c.copied > 0)
+      part = fmt::format("{} {} of `{}` ({})", c.copied, c.copied == 1 ? "copy" : "copies", c.array, bytes_number(static_cast<double>(c.bytes_copied)));
+    if (c.elided > 0)
+      part += fmt::format("{} spared ({})", part.empty() ? fmt::format("{} {} of `{}`", c.elided, c.elided == 1 ? "copy" : "copies", c.array) : fmt::format(", {}", c.elided),
+                          bytes_number(static_cast<double>(c.bytes_elided)));
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  }
+  return text;
+}
+
 Prefetches prefetches_of(const Run& run) {
   return {run.counter("prefetches"), run.counter("prefetches_useful"), run.counter("prefetches_late"), run.counter("prefetches_useless")};
 }

@@ -39,6 +39,9 @@ struct Traffic { std::string array; std::int64_t moved = 0, in_place = 0, access
 /// Per array of the program, most bytes first.
 std::vector<Traffic> traffic_of(const Run& run);
 
+/// "3 copies of `t` (1.2 MB), 5 spared (2 MB)" for each array of which blocks were copied at the line, or copies spared; empty: none.
+std::string copies_at(const Run& run, const std::string& file, int line);
+
 /// Useful: used without waiting; late: its first use had to wait; useless: never used.
 struct Prefetches { double issued = 0, useful = 0, late = 0, useless = 0; };
 Prefetches prefetches_of(const Run& run);

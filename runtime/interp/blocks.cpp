@@ -207,7 +207,7 @@ double* Machine::unshared(std::int32_t array, BlockMap::Entry& entry, bool keep)
   double* fresh = array_buffer(array, entry.size);
   if (keep) {
     std::copy_n(entry.data, entry.size, fresh);
-    count(copied_, entry.size);
+    count(copied_, array, entry.size);
   }
   retired_at_ = at_;
   retired_.push_back(entry);

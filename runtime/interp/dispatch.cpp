@@ -229,13 +229,39 @@ void Machine::add_stats(Stats& stats) const {
   stats[Counter::block_operations] += static_cast<double>(block_operations_);
   stats[Counter::super_instructions] += static_cast<double>(super_instructions_);
   stats[Counter::flops] += flops_;
-  stats[Counter::block_copies] += static_cast<double>(copied_.blocks);
-  stats[Counter::block_bytes_copied] += static_cast<double>(copied_.bytes);
-  stats[Counter::block_copies_elided] += static_cast<double>(elided_.blocks);
-  stats[Counter::block_bytes_elided] += static_cast<double>(elided_.bytes);
+  for (CopyCost& c : copy_costs()) {
+    stats[Counter::block_copies] += static_cast<double>(c.copied);
+    stats[Counter::block_bytes_copied] += static_cast<double>(c.bytes_copied);
+    stats[Counter::block_copies_elided] += static_cast<double>(c.elided);
+    stats[Counter::block_bytes_elided] += static_cast<double>(c.bytes_elided);
+    stats.copies.push_back(std::move(c));
+  }
   stats[Counter::barrier_time] += collective_seconds_;
   if (copies_) add_device_stats(stats);
   for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));
+}
+
+/// One row per source line and array.
+std::vector<CopyCost> Machine::copy_costs() const {
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, CopyCost> rows;
+  const auto row = [&](const std::pair<std::int32_t, std::int32_t>& key) -> CopyCost& {
+    const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];
+    return rows.try_emplace({p.file, p.line, key.second}, CopyCost{m_->program, m_->files.at(p.file), m_->arrays.at(static_cast<std::size_t>(key.second)).name, p.line})
+        .first->second;
+  };
+  for (const auto& [key, c] : copied_) {
+    CopyCost& to = row(key);
+    to.copied += c.blocks;
+    to.bytes_copied += c.bytes;
+  }
+  for (const auto& [key, c] : elided_) {
+    CopyCost& to = row(key);
+    to.elided += c.blocks;
+    to.bytes_elided += c.bytes;
+  }
+  std::vector<CopyCost> result;
+  for (auto& [key, c] : rows) result.push_back(std::move(c));
+  return result;
 }
 
 /// Light instructions share the time that they took together by how often each ran.

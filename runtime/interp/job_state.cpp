@@ -55,6 +55,7 @@ void add_earlier(Stats& now, const Stats& earlier) {
     now.value[i] = largest ? std::max(now.value[i], earlier.value[i]) : now.value[i] + earlier.value[i];
   }
   now.lines.insert(now.lines.end(), earlier.lines.begin(), earlier.lines.end());
+  now.copies.insert(now.copies.end(), earlier.copies.begin(), earlier.copies.end());
   now.accesses.insert(now.accesses.end(), earlier.accesses.begin(), earlier.accesses.end());
 }
 

@@ -289,12 +289,16 @@ class Machine {
   double clock_ = 0;                        // when computation was last found to end
   double compute_seconds_ = 0, collective_seconds_ = 0;
   std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;
+  // Block copies by instruction and array of the block that is made: those carried out, those that plans spared.
   struct Copies { std::int64_t blocks = 0, bytes = 0; };
-  Copies copied_, elided_;
-  void count(Copies& what, std::int64_t elements) {
-    ++what.blocks;
-    what.bytes += elements * 8;
+  using CopyCounts = std::map<std::pair<std::int32_t, std::int32_t>, Copies>;
+  CopyCounts copied_, elided_;
+  void count(CopyCounts& what, std::int32_t array, std::int64_t elements) {
+    Copies& at = what[{at_, array}];
+    ++at.blocks;
+    at.bytes += elements * 8;
   }
+  std::vector<CopyCost> copy_costs() const;
   // What a write to shared memory left: an operand of the same statement may still be read from it.
   std::vector<BlockMap::Entry> retired_;
   std::int32_t retired_at_ = -1;

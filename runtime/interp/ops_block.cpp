@@ -134,7 +134,7 @@ void Machine::op_block_scale(const Instruction& in) {
 
 void Machine::op_block_copy(const Instruction& in) {
   copy_like(in.a, in.b, 1.0, 0.0, Access::create);
-  count(copied_, view_size(op_.d));
+  count(copied_, bound_.refs[in.a].array, view_size(op_.d));
 }
 void Machine::op_block_slice(const Instruction& in) { op_block_copy(in); }
 void Machine::op_block_insert(const Instruction& in) { op_block_copy(in); }
@@ -193,12 +193,12 @@ void Machine::op_block_contract(const Instruction& in) { contract(in, static_cas
 // These come from plans only, and each stands for a product in a block of its own.
 void Machine::op_contract_scaled(const Instruction& in) {
   contract(in, true, scalars_[in.d]);
-  count(elided_, view_size(op_.d));
+  count(elided_, bound_.refs[in.a].array, view_size(op_.d));
 }
 
 void Machine::op_contract_add_scaled(const Instruction& in) {
   contract(in, false, scalars_[in.d]);
-  count(elided_, view_size(op_.d));
+  count(elided_, bound_.refs[in.a].array, view_size(op_.d));
 }
 
 void Machine::op_region_put(const Instruction& in) {

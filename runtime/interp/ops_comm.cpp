@@ -80,7 +80,7 @@ void Machine::put_block_as(const Instruction& in, PutAs how) {
     case PutAs::combined: env_.store.accumulate_later(ref.array, at.block, at.size, data, place()); break;
     default:
       env_.store.put(ref.array, at.block, at.size, data, place());
-      count(copied_, at.size);
+      count(copied_, ref.array, at.size);
       break;
   }
   if (scratch) release(scratch, scratch_size);

@@ -22,7 +22,7 @@ void Machine::op_block_alias(const Instruction& in) {
     return;
   }
   ++block_operations_;
-  count(elided_, to.size);
+  count(elided_, target.array, to.size);
   // Nothing is written through the pointer while there are others.
   double* shared = const_cast<double*>(data);
   if (copies_) copies_->forget(target.array, to.key);
@@ -41,7 +41,7 @@ void Machine::op_put_share(const Instruction& in) {
   Located at;
   ConstView source;
   locate_put(in, at, source);
-  count(elided_, at.size);
+  count(elided_, ref.array, at.size);
   env_.store.put_shared(ref.array, at.block, at.size, source.data, place());
 }
 
@@ -77,7 +77,7 @@ void Machine::op_expect(const Instruction& in) {
     case ArrayKind::static_: static_data(ref.array); break;
     case ArrayKind::contiguous_local: break;  // the verifier knows better
   }
-  if (in.b != 0) count(elided_, at.size);
+  if (in.b != 0) count(elided_, ref.array, at.size);
 }
 
 void Machine::op_keep_block(const Instruction& in) {

@@ -72,6 +72,10 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
                                     {"first_wait_seconds", a.mean_first_wait_seconds()},
                                     {"mean_wait_seconds", a.mean_wait_seconds()}, {"prefetched", a.prefetched}, {"late", a.late},
                                     {"too_large", a.too_large}, {"too_large_bytes", a.too_large_bytes}, {"enough_memory", a.enough_memory}});
+  j["block_copies"] = nlohmann::ordered_json::array();
+  for (const CopyCost& c : stats.total.copies)
+    j["block_copies"].push_back({{"program", c.program}, {"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied},
+                                 {"bytes_copied", c.bytes_copied}, {"elided", c.elided}, {"bytes_elided", c.bytes_elided}});
   std::ofstream out(path);
   out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   out.close();
@@ -107,6 +111,12 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   if (lines.size() > 15) lines.resize(15);
   if (!lines.empty()) out << "  most expensive lines\n       seconds   executions\n";
   for (const LineCost& l : lines) out << fmt::format("  {:>12.4f} {:>12}  {}:{}\n", l.seconds, l.executions, l.file, l.line);
+  std::vector<CopyCost> copies = stats.total.copies;
+  std::erase_if(copies, [](const CopyCost& c) { return c.copied == 0; });
+  std::sort(copies.begin(), copies.end(), [](const CopyCost& a, const CopyCost& b) { return a.bytes_copied > b.bytes_copied; });
+  if (copies.size() > 15) copies.resize(15);
+  if (!copies.empty()) out << "  block copies\n         bytes       copies\n";
+  for (const CopyCost& c : copies) out << fmt::format("  {:>12} {:>12}  {} at {}:{}\n", c.bytes_copied, c.copied, c.array, c.file, c.line);
   std::vector<AccessCost> waits = stats.total.accesses;
   std::sort(waits.begin(), waits.end(), [](const AccessCost& a, const AccessCost& b) { return a.wait_seconds > b.wait_seconds; });
   if (waits.size() > 15) waits.resize(15);

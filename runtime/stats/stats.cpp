@@ -97,6 +97,17 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
     p.value(a.too_large_bytes);
     p.value(a.enough_memory);
   }
+  p.value(static_cast<std::uint64_t>(stats.copies.size()));
+  for (const CopyCost& c : stats.copies) {
+    p.text(c.program);
+    p.text(c.file);
+    p.text(c.array);
+    p.value(c.line);
+    p.value(c.copied);
+    p.value(c.bytes_copied);
+    p.value(c.elided);
+    p.value(c.bytes_elided);
+  }
   return p.take();
 }
 
@@ -139,6 +150,19 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
     u.value(a.enough_memory);
     stats.accesses.push_back(std::move(a));
   }
+  u.value(n);
+  for (; n > 0; --n) {
+    CopyCost c;
+    u.text(c.program);
+    u.text(c.file);
+    u.text(c.array);
+    u.value(c.line);
+    u.value(c.copied);
+    u.value(c.bytes_copied);
+    u.value(c.elided);
+    u.value(c.bytes_elided);
+    stats.copies.push_back(std::move(c));
+  }
   return stats;
 }
 
@@ -146,6 +170,7 @@ namespace {
 
 using LineMap = std::map<std::tuple<std::string, std::string, std::int32_t>, LineCost>;
 using AccessMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, AccessCost>;
+using CopyMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, CopyCost>;
 
 LineCost& row_of(LineMap& lines, const LineCost& l) {
   LineCost& row = lines[{l.program, l.file, l.line}];
@@ -179,12 +204,22 @@ void add(AccessMap& accesses, const AccessCost& a) {
   row.enough_memory = std::max(row.enough_memory, a.enough_memory);
 }
 
+void add(CopyMap& copies, const CopyCost& c) {
+  CopyCost& row = copies[{c.program, c.file, c.line, c.array}];
+  if (row.program.empty()) row.program = c.program, row.file = c.file, row.array = c.array, row.line = c.line;
+  row.copied += c.copied;
+  row.bytes_copied += c.bytes_copied;
+  row.elided += c.elided;
+  row.bytes_elided += c.bytes_elided;
+}
+
 }  // namespace
 
 JobStats reduce_stats(std::vector<Stats> ranks) {
   JobStats job;
   LineMap lines;
   AccessMap accesses;
+  CopyMap copies;
   for (Stats& rank : ranks) {
     for (int i = 0; i < counter_count; ++i) {
       double& total = job.total.value[i];
@@ -198,11 +233,14 @@ JobStats reduce_stats(std::vector<Stats> ranks) {
       total.slowest_seconds = std::max(total.slowest_seconds, l.seconds);
     }
     for (const AccessCost& a : rank.accesses) add(accesses, a);
+    for (const CopyCost& c : rank.copies) add(copies, c);
     rank.lines.clear();
+    rank.copies.clear();
     rank.accesses.clear();
   }
   for (auto& [key, line] : lines) job.total.lines.push_back(std::move(line));
   for (auto& [key, access] : accesses) job.total.accesses.push_back(std::move(access));
+  for (auto& [key, copy] : copies) job.total.copies.push_back(std::move(copy));
   job.per_rank = std::move(ranks);
   return job;
 }

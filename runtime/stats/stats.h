@@ -52,6 +52,13 @@ struct AccessCost {
   double mean_first_wait_seconds() const { return firsts > 0 ? first_wait_seconds / static_cast<double>(firsts) : 0.0; }
 };
 
+/// Blocks of one array that a statement copied, and those that the plan spared it. The sums over all are the counters block_copies ...
+struct CopyCost {
+  std::string program, file, array;  // the array: of the block that was made
+  std::int32_t line = 0;
+  std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
+};
+
 /// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all ranks.
 struct IndexFacts { std::string name, kind; std::int64_t count = 0; double mean_extent = 0; };
 struct ProgramFacts {
@@ -74,6 +81,7 @@ struct Stats {
   std::array<double, counter_count> value{};
   std::vector<LineCost> lines;        // only when profiling; a line may have several rows
   std::vector<AccessCost> accesses;
+  std::vector<CopyCost> copies;
 
   double& operator[](Counter c) { return value[static_cast<int>(c)]; }
   double operator[](Counter c) const { return value[static_cast<int>(c)]; }
@@ -81,7 +89,7 @@ struct Stats {
 
 /// All ranks together. `per_rank` keeps the counters of each rank (the time breakdown is read per rank).
 struct JobStats {
-  std::vector<Stats> per_rank;  // lines and accesses moved out
+  std::vector<Stats> per_rank;  // lines, accesses and copies moved out
   Stats total;
   RunFacts facts;
   double hit_ratio() const;     // 1 - blocked / accesses; 1 without accesses

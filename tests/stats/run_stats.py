@@ -59,6 +59,24 @@ def check_times(statistics, name):
                f"{name}: rank {rank}: a time is negative")
 
 
+def check_copies_by_line(binary):
+    """Copies are counted at the statement that makes them, for the array of the block that is made, whether made or spared."""
+    source = (HERE / "copies.sialx").read_text().splitlines()
+    at = {text: next(n for n, line in enumerate(source, 1) if line.strip().startswith(text)) for text in ("put d", "t[i,j] =", "put e")}
+    by_hand = [(at["put d"], "d"), (at["t[i,j] ="], "t"), (at["put e"], "e")]
+    for level, made in (("-O0", 1), ("-O2", 0)):
+        for flags in ((), ("--simulate", "ranks=3,seed=3,ranks-per-node=1")):
+            statistics = run(binary, *flags, program="copies", level=level)
+            rows = {(c["line"], c["array"]): c for c in statistics["block_copies"]}
+            expect(sorted(rows) == sorted(by_hand), f"copies by line {level}: {sorted(rows)}, by hand {by_hand}")
+            for where, c in rows.items():
+                found = tuple(c[key] for key in ("copied", "bytes_copied", "elided", "bytes_elided"))
+                want = (made * BLOCKS, made * BYTES, (1 - made) * BLOCKS, (1 - made) * BYTES)
+                expect(found == want, f"copies by line {level}: {where} has {found}, by hand {want}")
+            for row, counter in (("copied", "block_copies"), ("bytes_copied", "block_bytes_copied"), ("elided", "block_copies_elided"), ("bytes_elided", "block_bytes_elided")):
+                expect(sum(c[row] for c in rows.values()) == statistics["total"][counter], f"copies by line {level}: {counter} is not their sum")
+
+
 def check_elided(binary):
     """What the counters say was saved is the difference to the program as written."""
     four = ("--simulate", "ranks=4,seed=3,ranks-per-node=1", "--schedule", "static")
@@ -109,6 +127,7 @@ def main():
             for counter, each, times in (("block_copies", BLOCKS, made), ("block_bytes_copied", BYTES, made),
                                          ("block_copies_elided", BLOCKS, 3 - made), ("block_bytes_elided", BYTES, 3 - made)):
                 expect(total[counter] == times * each, f"copies {level}: {counter} is {total[counter]}, by hand {times * each}")
+    check_copies_by_line(binary)
     check_elided(binary)
     print("counters agree with what was worked out by hand")
 

@@ -1,5 +1,6 @@
 // The report of a known program: what is counted, how sizes are written, and that text and JSON show the same value.
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <cstdio>
 #include <fstream>
@@ -96,7 +97,10 @@ std::string statistics(const std::string& from = "", const std::string& to = "")
               {"program": "data", "file": "data.sialx", "line": 9, "executions": 1, "seconds": 0.5, "compute_seconds": 0.4, "slowest_rank_seconds": 0.3, "flops": 0},
               {"program": "other", "file": "other.sialx", "line": 1, "executions": 1, "seconds": 9.0, "compute_seconds": 0, "slowest_rank_seconds": 9, "flops": 0}],
     "remote_accesses": [{"program": "data", "file": "data.sialx", "line": 3, "array": "d", "accesses": 8, "blocked": 2, "bytes": 64, "bytes_moved": 32,
-                         "bytes_in_place": 32, "wait_seconds": 0.01, "first_wait_seconds": 0.008}]})";
+                         "bytes_in_place": 32, "wait_seconds": 0.01, "first_wait_seconds": 0.008}],
+    "block_copies": [{"program": "data", "file": "data.sialx", "line": 9, "array": "t", "copied": 2, "bytes_copied": 4000, "elided": 1, "bytes_elided": 2000},
+                     {"program": "data", "file": "data.sialx", "line": 3, "array": "d", "copied": 1, "bytes_copied": 500, "elided": 0, "bytes_elided": 0},
+                     {"program": "other", "file": "other.sialx", "line": 1, "array": "t", "copied": 9, "bytes_copied": 9, "elided": 0, "bytes_elided": 0}]})";
   if (!from.empty()) {
     REQUIRE(text.find(from) != std::string::npos);
     text.replace(text.find(from), from.size(), to);
@@ -140,6 +144,31 @@ TEST_CASE("statistics of a run") {
   CHECK(j["run"]["remote_accesses"][0]["blocked"] == 2);
   CHECK(j["run"]["remote_accesses"][0]["mean_wait_seconds"] == 0.00125);
   CHECK(j["run"]["breakdown"][1]["fetch wait"] == 1.0);
+}
+
+TEST_CASE("block copies of a run stand beside the remarks that explain them") {
+  Module m = compiled("data.sialx");
+  m.remarks = {remark(RemarkKind::missed, "has-to-stay", 9, Cost::constant(8), Cost::constant(1)), remark(RemarkKind::passed, "another", 3, Cost::constant(8), Cost::constant(1))};
+  report::Report r = report::describe(m);
+  std::string run = statistics();
+  const std::string as_named = "\"file\": \"data.sialx\"", as_compiled = "\"file\": \"" + r.files[0] + "\"";
+  for (std::size_t at = 0; (at = run.find(as_named, at)) != std::string::npos; at += as_compiled.size()) run.replace(at, as_named.size(), as_compiled);
+  const File good(run);
+  report::bind(r, report::read_run(good.path, r.program));
+  const std::string text = to_text(r);
+  CHECK_THAT(text, Contains("block copies of this program: 3 (" + report::bytes_number(4500) + "), spared 1 (" + report::bytes_number(2000) + ")"));
+  CHECK_THAT(text, Contains(fmt::format("{:>12} {:>10}  {:<40} {}\n", report::bytes_number(4000), 2, "t at " + r.files[0] + ":9", "has-to-stay")));
+  CHECK_THAT(text, Contains("2 copies of `t` (" + report::bytes_number(4000) + "), 1 spared (" + report::bytes_number(2000) + ")") && Contains("d at " + r.files[0] + ":3"));
+  const auto j = nlohmann::json::parse(to_json(r));
+  REQUIRE(j["run"]["block_copies"].size() == 2);  // not those of other programs
+  CHECK(j["run"]["block_copies"][0]["bytes_copied"] == 4000);
+  // Runs of versions that did not count them are read all the same.
+  const std::string with = statistics();
+  std::string without = with.substr(0, with.find(",\n    \"block_copies\"")) + "}";
+  const File older(without);
+  report::bind(r, report::read_run(older.path, r.program));
+  CHECK(r.run->copies.empty());
+  CHECK_THAT(to_text(r), !Contains("block copies of this program"));
 }
 
 TEST_CASE("remarks are ranked by what they cost in all, by the sizes of a run when there is one") {

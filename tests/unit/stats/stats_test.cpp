@@ -18,6 +18,7 @@ sial::Stats sample(double accesses, double blocked, double wall) {
   s[sial::Counter::blocked_accesses] = blocked;
   s[sial::Counter::wall_time] = wall;
   s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125, 1000});
+  s.copies.push_back({"p", "p.sialx", "t", 7, 3, 96, 2, 64});
   s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 64, 32, 1, 0.25, 0.0625 * wall});
   return s;
 }
@@ -42,6 +43,13 @@ TEST_CASE("statistics survive the journey as bytes") {
   REQUIRE(t.lines.size() == 1);
   CHECK(t.lines[0].line == 7);
   CHECK(t.lines[0].executions == 3);
+  REQUIRE(t.copies.size() == 1);
+  CHECK(t.copies[0].array == "t");
+  CHECK(t.copies[0].line == 7);
+  CHECK(t.copies[0].copied == 3);
+  CHECK(t.copies[0].bytes_copied == 96);
+  CHECK(t.copies[0].elided == 2);
+  CHECK(t.copies[0].bytes_elided == 64);
   REQUIRE(t.accesses.size() == 1);
   CHECK(t.accesses[0].array == "d");
   CHECK(t.lines[0].compute_seconds == 0.125);
@@ -64,6 +72,9 @@ TEST_CASE("reduction sums counts, takes the longest wall time and merges lines")
   CHECK(job.total.lines[0].compute_seconds == 0.25);
   CHECK(job.total.lines[0].slowest_seconds == 0.5);
   CHECK(job.total.lines[0].flops == 2000);
+  REQUIRE(job.total.copies.size() == 1);  // of both ranks
+  CHECK(job.total.copies[0].copied == 6);
+  CHECK(job.total.copies[0].bytes_elided == 128);
   CHECK(job.total.accesses[0].firsts == 2);
   CHECK(job.total.accesses[0].first_wait_seconds == 0.25);
   CHECK(job.total.accesses[0].wait_seconds == 0.5);
@@ -98,6 +109,8 @@ TEST_CASE("run.json and the summary show the same numbers") {
   CHECK(j["ranks"] == 2);
   CHECK(j["total"]["accesses"] == 20);
   CHECK(j["lines"][0]["slowest_rank_seconds"] == 0.5);
+  CHECK(j["block_copies"][0]["bytes_copied"] == 192);
+  CHECK(j["block_copies"][0]["array"] == "t");
   CHECK(j["remote_accesses"][0]["bytes_moved"] == 128);
   CHECK(j["remote_accesses"][0]["first_wait_seconds"] == 0.0625);  // the mean of 0.09375 and 0.03125
   CHECK(j["per_rank"][0]["wall_time"] == 1.5);
