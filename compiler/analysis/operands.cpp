@@ -19,8 +19,8 @@ class Uses {
     for (std::size_t k = 0; k < in_.operands.size(); ++k) operand(k);
     // Fetching replaces what the rank holds of the block, unless it has changed it: both are possible.
     if (op_class(in_.op) == OpClass::fetch) again(Side::own, Intent::update);
-    // Dropping an array drops this rank's copies of its blocks as well.
-    if (in_.op == Opcode::erase_array) again(Side::own, Intent::write);
+    // Dropping an array, or filling it anew, drops this rank's copies of its blocks as well.
+    if (in_.op == Opcode::erase_array || (in_.op == Opcode::restore_persistent && !list_.empty() && list_.front().side == Side::home)) again(Side::own, Intent::write);
     std::stable_sort(list_.begin(), list_.end(), [](const ArrayUse& a, const ArrayUse& b) { return !a.writes() && b.writes(); });
     return std::move(list_);
   }

@@ -1,4 +1,5 @@
 #include "compiler/ir/tables.h"
+#include "compiler/sema/super_table.h"
 
 namespace sial::ir {
 namespace {
@@ -63,7 +64,7 @@ RowOfSymbol make_tables(const CheckedProgram& checked, Program& program) {
         row = add(program.arrays, std::move(array));
         break;
       }
-      case SymbolKind::special: row = add(program.specials, {s.name, s.signature}); break;
+      case SymbolKind::special: row = add(program.specials, {s.name, true_letters(s.name, s.signature)}); break;
       default: break;
     }
   }

@@ -1,5 +1,7 @@
 #include "compiler/plan/dead_stores.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "compiler/plan/local.h"
@@ -9,7 +11,8 @@
 // read: neither in this iteration, nor in a later one, behind the loop, in a procedure or after a call, nor listed by a super
 // instruction that shows which blocks exist. Reading a temp that does not exist is a read too, so the error of a
 // program that reads what it never wrote stays an error. Errors of the statement itself stay by `expect`: operands that
-// do not exist, a target of += or *= that does not. References that may leave their declaration are left alone, as are super
+// do not exist, a target of += or *= that does not. Whether a remote block exists is known when it is used, not when it is got:
+// statements that read one stay. References that may leave their declaration are left alone, as are super
 // instructions (their bodies may do anything) and statements that match operands by position, which check shapes.
 
 namespace sial::plan {
@@ -32,7 +35,9 @@ bool drop_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
   for (ir::Node& n : body) {
     const ir::Instr* i = instr_of(n);
     const ir::Block* target = i != nullptr ? block_of(*i, 0) : nullptr;
-    if (target == nullptr || l.kind(*target) != ArrayKind::temp || !arithmetic(*i) || !l.in_range(*target) ||
+    const auto blocks = i != nullptr ? analysis::blocks_of(*i) : std::vector<const ir::Block*>{};
+    const bool reads_remote = std::any_of(blocks.begin(), blocks.end(), [&](const ir::Block* b) { return analysis::is_remote_array(l.program(), b->array); });
+    if (target == nullptr || l.kind(*target) != ArrayKind::temp || reads_remote || !arithmetic(*i) || !l.in_range(*target) ||
         (!l.dead_after(n, 0) && !planted(Plant::dead_store_needed))) {
       result.push_back(std::move(n));
       continue;

@@ -45,6 +45,8 @@ std::optional<Value> value_of(const Local& l, const ir::Instr& i) {
     case Opcode::contract_scaled: v = {*block_of(i, 0), *block_of(i, 1), *block_of(i, 2), scalar_of(i, 3)}; break;
     default: return {};
   }
+  // A remote target is this rank's private copy, which puts, restores and barriers end without touching it here.
+  if (analysis::is_remote_array(l.program(), v.target.array)) return {};
   if (analysis::is_part(l.program(), v.target) || (!v.b && !same_labels(v.target, v.a))) return {};
   return v;
 }

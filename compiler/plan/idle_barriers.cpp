@@ -25,7 +25,7 @@ bool is_barrier(const ir::Node& n) {
 
 class Idle {
  public:
-  Idle(ir::Program& program, Plan& plan) : p_(program), plan_(plan), traffic_(program) {}
+  Idle(ir::Program& program, Plan& plan) : p_(program), plan_(plan), traffic_(program), phases_(program) {}
 
   void run() {
     analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path& path) { look_at(body, path); });
@@ -58,7 +58,9 @@ class Idle {
     if (is_barrier(n)) return &n;
     const auto* i = std::get_if<ir::Instr>(&n.value);
     if (i == nullptr || i->op != Opcode::call || depth > 16) return nullptr;
-    const ir::Body& body = p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i->operands[0]).row)].body;
+    const std::int32_t proc = std::get<ir::ProcId>(i->operands[0]).row;
+    if (phases_.entry(proc) == phases_.exit(proc)) return nullptr;  // no barrier, or one that calls itself: its phases are not told apart
+    const ir::Body& body = p_.procs[static_cast<std::size_t>(proc)].body;
     bool returns = false;
     analysis::for_each_instr(body, [&](const ir::Instr& x, const ir::Node&) { returns |= x.op == Opcode::ret; });
     if (returns) return nullptr;
@@ -96,6 +98,7 @@ class Idle {
   ir::Program& p_;
   Plan& plan_;
   Traffic traffic_;
+  const analysis::Phases phases_;  // before anything is dropped
   std::set<ir::NodeId> dropped_;
 };
 

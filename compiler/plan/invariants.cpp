@@ -141,16 +141,17 @@ class Hoist {
   /// All uses of the temp in the program are in the loop, none in a procedure (which might be called from elsewhere).
   bool only_in(const ir::Loop& loop, std::int32_t array) {
     std::size_t inside = 0, everywhere = 0;
+    bool lists = false;  // shows which blocks exist
     const auto count = [&](std::size_t& n) {
       return [&](const ir::Instr& i, const ir::Node&) {
         for (const analysis::ArrayUse& u : analysis::array_uses(l_.program(), i)) n += u.array == array;
-        if (analysis::effects_of(l_.program(), i).lists_blocks) ++n;
+        lists |= analysis::effects_of(l_.program(), i).lists_blocks;
       };
     };
     analysis::for_each_instr(loop.body, count(inside));
     analysis::for_each_instr(l_.program().main, count(everywhere));
     for (const ir::Procedure& q : l_.program().procs) analysis::for_each_instr(q.body, count(everywhere));
-    return inside == everywhere;
+    return inside == everywhere && !lists;
   }
 
   /// Every statement that touches the array is body[k] or behind it in the same list, and only body[k] writes.
