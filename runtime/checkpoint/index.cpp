@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 
 class Hash {
  public:

@@ -90,7 +90,7 @@ void Machine::op_exit_loop(const Instruction&) {
 
 void Machine::leave_loop() {
   const LoopFrame& frame = loops_.back();
-  free_temps(frame.temp_mark);
+  free_temps(frame.first_temp);
   if (slice_check_) slice_check_->leave(frame.loop);
   const LoopRow& row = m_->loops[frame.loop];
   for (std::int32_t i : row.indices) index_value_[i] = unbound_index;

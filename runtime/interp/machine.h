@@ -106,6 +106,7 @@ class Machine {
   struct LoopFrame {
     std::int32_t loop = 0, index = 0, value = 0, hi = 0;  // index: for do and sub; pardos keep their state in pardo_
     std::size_t temp_mark = 0;                            // temps created in the current iteration begin here
+    std::size_t first_temp = temp_mark;                   // ... and here those that were kept over iterations and end with the loop
   };
   struct CallFrame { std::int32_t return_pc = 0; std::size_t loop_depth = 0; };
   struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };

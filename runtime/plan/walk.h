@@ -28,7 +28,7 @@ class Walk {
   struct IndexNow { bool bound = false, known = false; std::int32_t value = 0; };
   struct LoopFrame {
     std::int32_t loop = 0;
-    std::size_t temp_mark = 0;
+    std::size_t temp_mark = 0, first_temp = 0;  // as the interpreter's
     int passes = 0;                       // still to come, of a loop visited by its largest segment
     bool by_value = false;
     int equal_trips = 0;                  // of a loop with phases: trips in a row that left the same behind

@@ -385,8 +385,10 @@ void Walk::keep_block(const Instruction& in) {
     const TempEntry kept = temps_[t];
     temps_.erase(temps_.begin() + static_cast<std::ptrdiff_t>(t));
     temps_.insert(temps_.begin() + static_cast<std::ptrdiff_t>(mark), kept);
-    for (std::size_t f = from; f < loops_.size(); ++f)
+    for (std::size_t f = from; f < loops_.size(); ++f) {
       if (loops_[f].temp_mark <= t) ++loops_[f].temp_mark;
+      if (f > from && loops_[f].first_temp <= t) ++loops_[f].first_temp;
+    }
     return;
   }
 }

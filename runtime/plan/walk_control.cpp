@@ -76,7 +76,7 @@ void Walk::begin_do(const Instruction& in) {
   const LoopFacts& facts = facts_[in.a];
   LoopFrame frame;
   frame.loop = in.a;
-  frame.temp_mark = temps_.size();
+  frame.temp_mark = frame.first_temp = temps_.size();
   frame.by_value = lo == hi || facts.phases || (facts.matters[0] && memory_.steps_left > 0);
   frame.passes = facts.reads_what_it_puts ? 1 : 0;
   frame.steps_at_trip = memory_.steps_left;
@@ -184,7 +184,7 @@ void Walk::begin_pardo(const Instruction& in) {
     }
   }
   if (pardo_.shared && !pardo_.cyclic && !memory_.view.alone) divide();
-  loops_.push_back({in.a, temps_.size(), facts.reads_what_it_puts ? 1 : 0, true, 0, 0, 0});
+  loops_.push_back({in.a, temps_.size(), temps_.size(), facts.reads_what_it_puts ? 1 : 0, true, 0, 0, 0});
   next_tuple();
 }
 
@@ -236,7 +236,7 @@ bool Walk::next_tuple() {
 void Walk::leave_loop() {
   const LoopFrame frame = loops_.back();
   const LoopRow& row = m_.loops[frame.loop];
-  free_temps(frame.temp_mark);
+  free_temps(frame.first_temp);
   if (row.kind == LoopKind::pardo) {
     end_iteration();
     pardo_ = Pardo{};
