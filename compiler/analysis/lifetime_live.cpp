@@ -36,6 +36,8 @@ class Liveness {
     if (proc_ < 0)
       for (const std::int32_t array : refs_.arrays())
         if (c_.kept(array)) all(array);
+    if (const auto& callees = c_.calls().callees(proc_); proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
+      for (const std::int32_t array : refs_.arrays()) all(array);  // whatever the activation around does behind its call
     end_ = live_.mark();
     walk(c_.body(proc_));
     c_.steps += live_.steps() + refs_.numbers();

@@ -112,9 +112,11 @@ class Initialisation {
     if (record_)
       for (const LifetimeContext::Use& u : uses)
         if (u.ref >= 0) c_.fact(n.id, u.operand).initialised = made_.has(u.ref) || p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::static_;
+    // What drops this rank's copies of an array's blocks; of an array of its own, restoring makes what is there already.
+    const bool drops = i.op == Opcode::erase_array || (i.op == Opcode::restore_persistent && !uses.empty() && c_.remote(uses.front().array));
     for (const LifetimeContext::Use& u : uses) {
-      if (u.side != Side::own || (u.block == nullptr && i.op != Opcode::erase_array)) continue;
-      if (i.op == Opcode::deallocate || i.op == Opcode::erase_array || i.op == Opcode::free_block) {
+      if (u.side != Side::own || (u.block == nullptr && !drops)) continue;
+      if (i.op == Opcode::deallocate || drops || i.op == Opcode::free_block) {
         none(u.array);
       } else if (u.ref >= 0) {
         made_.set(u.ref);  // whatever was done to it, it exists now, or the job has ended

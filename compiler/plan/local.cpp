@@ -166,14 +166,14 @@ bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size
   return made && (of_this_loop(path, block->array) || planted(Plant::free_early_of_outer_loop));
 }
 
-bool Local::in_range(const ir::Block& block) const {
-  const ArrayRow& array = p_.arrays[static_cast<std::size_t>(block.array)];
+bool in_range(const ir::Program& program, const ir::Block& block) {
+  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
     if (e.index == array.dims[d] && !e.as_simple) continue;
     if (e.index < 0) return false;
-    const IndexRow& used = p_.indices[static_cast<std::size_t>(e.index)];
-    const IndexRow& declared = p_.indices[static_cast<std::size_t>(array.dims[d])];
+    const IndexRow& used = program.indices[static_cast<std::size_t>(e.index)];
+    const IndexRow& declared = program.indices[static_cast<std::size_t>(array.dims[d])];
     if (used.kind == IndexKind::sub || declared.kind == IndexKind::sub) return false;
     const bool equal = used.lo == declared.lo && used.hi == declared.hi;
     const bool within = !used.lo.symbolic && !used.hi.symbolic && !declared.lo.symbolic && !declared.hi.symbolic &&

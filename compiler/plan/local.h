@@ -37,6 +37,8 @@ bool distinct_labels(const ir::Block& block);
 /// The same names in any order, none twice.
 bool same_labels(const ir::Block& a, const ir::Block& b);
 bool same_order(const ir::Block& a, const ir::Block& b);
+/// No job can make the reference leave its array's declaration, so that removing it removes no error.
+bool in_range(const ir::Program& program, const ir::Block& block);
 
 class Local {
  public:
@@ -62,8 +64,7 @@ class Local {
   /// around it use its array further down, nobody needs its value, and no loop further out can have made it. Otherwise a temp of a
   /// loop around, made again in this one, would become this loop's own and die earlier.
   bool last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand);
-  /// No job can make the reference leave its array's declaration, so that removing it removes no error.
-  bool in_range(const ir::Block& block) const;
+  bool in_range(const ir::Block& block) const { return plan::in_range(p_, block); }
   /// The value of a scalar register right before body[at], when literals of the same statement make it.
   const double* constant(const ir::Body& body, std::size_t at, std::int32_t reg);
 

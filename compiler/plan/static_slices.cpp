@@ -6,13 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "compiler/plan/local.h"
 #include "compiler/plan/traffic.h"
 #include "runtime/base/plants.h"
 
 // Why it is right. The copy is the only statement that writes the temp, every other use reads the very same reference behind it in the
 // same list of statements (ifs in between are fine: what they read is the same), and nothing from the copy to the last of these uses may
 // write the static, by name or through a call. So each use finds in the static what it would have found in the temp. The temp is
-// declared over the indices with which it is used, so leaving its statements out leaves no range error out. Kernels take any
+// declared over the indices with which it is used; where the slice might leave the static's declaration, an `expect` keeps that error. Kernels take any
 // strides, so arithmetic reads slices as it reads blocks. Where it would not pay the copy stays: statements in inner loops would gather
 // the strided elements again and again, and puts and super instructions want one dense piece of memory anyway.
 
@@ -40,7 +41,9 @@ class Slices {
     analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) {
       for (ir::Node& n : body)
         if (auto* i = std::get_if<ir::Instr>(&n.value)) replace(*i);
-      std::erase_if(body, [&](const ir::Node& n) { return gone_.contains(n.id); });
+      std::erase_if(body, [&](const ir::Node& n) { return gone_.contains(n.id) && in_range(p_, slice_of(n)); });
+      for (ir::Node& n : body)
+        if (gone_.contains(n.id)) n = make_node(p_, n.place, Opcode::expect, {slice_of(n), ir::Flag{false}});
     });
   }
 
@@ -49,6 +52,7 @@ class Slices {
     analysis::visit(p_, [&](const ir::Node& n, const analysis::Path& path) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i == nullptr) return;
+      lists_ |= analysis::effects_of(p_, *i).lists_blocks;
       for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i))
         if (p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::temp)
           uses_[static_cast<std::size_t>(u.array)].push_back({&n, path, u.block, u.reads(), u.writes(), u.operand});
@@ -70,6 +74,7 @@ class Slices {
       plan_.said.insert(statement_key("static-slices", body[k].place));
     };
     if (temp.entries != slice.entries || analysis::is_part(p_, temp) || analysis::is_part(p_, slice)) return;
+    if (lists_) return;  // a super instruction shows which blocks exist
     const ArrayRow& row = p_.arrays[static_cast<std::size_t>(temp.array)];
     for (std::size_t d = 0; d < temp.entries.size(); ++d)
       if (temp.entries[d].as_simple || temp.entries[d].index != row.dims[d]) return;
@@ -122,6 +127,8 @@ class Slices {
     return body.size();
   }
 
+  static const ir::Block& slice_of(const ir::Node& copy) { return std::get<ir::Block>(std::get<ir::Instr>(copy.value).operands[1]); }
+
   void replace(ir::Instr& i) const {
     for (ir::Operand& o : i.operands)
       if (auto* b = std::get_if<ir::Block>(&o)) {
@@ -136,6 +143,7 @@ class Slices {
   Traffic traffic_;
   analysis::Summaries summaries_;
   std::vector<std::vector<Use>> uses_;  // by array
+  bool lists_ = false;
   std::set<ir::NodeId> gone_;
   std::map<std::int32_t, ir::Block> instead_;  // by temp
 };

@@ -136,6 +136,12 @@ class Verifier {
       if (i == nullptr || (id < before_.n_nodes && static_cast<int>(i->op) < first_inserted_opcode)) continue;
       for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
     }
+    // What runs only once, in an if that a pass put around it, says nothing any more about what exists behind it.
+    visit(p_, [&](const ir::Node& n, const Path& path) {
+      const ir::Instr* i = instr_of(n);
+      if (i == nullptr || std::none_of(path.enclosing.begin(), path.enclosing.end(), [&](const ir::Node* e) { return e->id >= before_.n_nodes; })) return;
+      for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
+    });
     const Lifetimes was(before_);
     if (!lifetimes_) lifetimes_.emplace(p_);
     visit(before_, [&](const ir::Node& n, const Path&) {
