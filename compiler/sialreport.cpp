@@ -6,18 +6,22 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/report/compare.h"
 #include "compiler/report/model.h"
+#include "compiler/report/predict.h"
+#include "compiler/sialreport_memory.h"
 #include "runtime/base/error.h"
 #include "runtime/bytecode/read.h"
 
 namespace {
 
 struct Arguments {
-  std::string module, statistics, format = "text", lines, output;
+  std::string module, statistics, format = "text", lines, output, predict, against;
   std::vector<std::string> compare, folders;
   sial::report::Filter filter;
   bool annotate = false, version = false;
@@ -32,6 +36,30 @@ std::string compared(const Arguments& a) {
   if (a.format != "text" && a.format != "json") throw sial::WorldError(fmt::format("a comparison cannot be written as {}", a.format), "its formats are text and json");
   const auto first = sial::report::read_run(a.compare[0]), second = sial::report::read_run(a.compare[1]);
   return a.format == "json" ? sial::report::compare_json(first, second) : sial::report::compare_text(first, second);
+}
+
+std::string predicted(const Arguments& a) {
+  using namespace sial::report;
+  if (a.module.empty() || a.statistics.empty()) throw sial::WorldError("a prediction starts from a module and a run of it", "sialreport prog.siox run.json --predict ranks=64,latency=2us,bandwidth=12GB/s");
+  if (!a.compare.empty()) throw sial::WorldError("`--compare` and `--predict` are reports of their own", "ask for one of them");
+  if (a.annotate || !a.filter.none() || !a.lines.empty()) throw sial::WorldError("a prediction has no remarks to filter or annotate", "leave out the other options");
+  if (a.format != "text" && a.format != "json") throw sial::WorldError(fmt::format("a prediction cannot be written as {}", a.format), "its formats are text and json");
+  const Target target = read_target(a.predict);
+  const auto module = std::make_shared<const sial::Module>(sial::read_module_file(a.module));
+  const auto run_of = [&](const std::string& path) {
+    Run run = read_run(path, module->program);
+    check_same_sources(run, module->program, module->source_hash);
+    if (run.optimisation != module->optimisation)
+      throw sial::SialError(fmt::format("`{}` is a run of `{}` compiled with -O{}, and the module was compiled with -O{}", path, module->program, run.optimisation, module->optimisation),
+                            "run the program again, or give the module that was run");
+    return run;
+  };
+  const Run run = run_of(a.statistics);
+  std::optional<Run> real;
+  if (!a.against.empty()) real = run_of(a.against);
+  Prediction prediction = predict(*module, run, target, real);
+  sial::predict_memory(module, run, prediction);
+  return a.format == "json" ? predict_json(prediction, run, real) : predict_text(prediction, run, real);
 }
 
 std::string reported(Arguments& a) {
@@ -71,6 +99,8 @@ int run(int argc, char** argv) {
   app.add_option("--array", a.filter.array, "remarks about one array");
   app.add_option("--pass", a.filter.pass, "remarks of one pass");
   app.add_option("--compare", a.compare, "two run.json files side by side")->expected(2);
+  app.add_option("--predict", a.predict, "what the run would cost on another machine: ranks=64,latency=2us,bandwidth=12GB/s[,ranks-per-node=N][,servers=K][,look-ahead=auto|off|N]");
+  app.add_option("--against", a.against, "with --predict: run.json of a run on such a machine, to be set beside the prediction");
   app.add_flag("--version", a.version, "print the version");
   app.footer("Exit codes: 0 fine, 1 not a module or statistics file, 2 wrong usage or unreadable files.");
   try {
@@ -85,7 +115,8 @@ int run(int argc, char** argv) {
     fmt::print("sialreport {}\n", SIALX_VERSION);
     return sial::exit_ok;
   }
-  const std::string text = a.compare.empty() ? reported(a) : compared(a);
+  if (!a.against.empty() && a.predict.empty()) throw sial::WorldError("`--against` sets a run beside a prediction", "say with `--predict` what is predicted");
+  const std::string text = !a.predict.empty() ? predicted(a) : !a.compare.empty() ? compared(a) : reported(a);
   if (a.output.empty()) {
     fmt::print("{}", text);
     return sial::exit_ok;

@@ -86,11 +86,24 @@ struct CopyLine {
   int line = 0;
   std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
 };
+/// What decides how large things are and how often they happen; segments: extents, by kind as in sialrun's flags.
+struct JobValues {
+  std::map<std::string, std::int32_t> ints;
+  std::map<std::string, double> scalars;
+  std::map<std::string, std::vector<std::int32_t>> segments;
+  bool operator==(const JobValues&) const = default;
+};
+struct SavedArray { std::string label; std::vector<std::int32_t> first_segment; std::vector<std::vector<std::int64_t>> extents; };
 struct Run {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   std::string path, version, source_hash;  // hash of this program's sources as it ran; empty: the run has several versions of it
   int ranks = 0, nodes = 1, servers = 0;
   double hit_ratio = 1.0;
+  std::optional<JobValues> job;                       // what the job gave to its programs
+  int optimisation = 0;                               // this program was compiled with
+  int number = 0;                                     // of this program among those of the job
+  std::optional<double> memory;                       // bytes that a rank needed in this program
+  std::vector<SavedArray> saved;                      // what earlier programs had left under labels
   Pairs options, machine;
   std::vector<CounterLine> totals;
   std::vector<std::vector<CounterLine>> per_rank;
@@ -100,6 +113,7 @@ struct Run {
   std::vector<AccessLine> accesses;                   // of this program, longest waits first
   std::vector<CopyLine> copies;                       // of this program, most bytes copied first
   double counter(const std::string& name, double otherwise = 0) const;
+  std::string option(const std::string& name) const;
 };
 
 /// A line of the program's sources that has code or remarks, in the order of files and lines.
@@ -141,6 +155,9 @@ Report describe(const Module& module);
 Run read_run(const std::string& path, const std::string& program);
 /// The same for a comparison: of all programs. Fields of one program stay empty.
 Run read_run(const std::string& path);
+
+/// Throws SialError when the run was made with other sources than those with this hash.
+void check_same_sources(const Run& run, const std::string& program, const std::string& source_hash);
 
 /// Takes over a run: amounts get numbers, and remarks are sorted by them.
 void bind(Report& report, Run run);

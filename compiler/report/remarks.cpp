@@ -124,11 +124,15 @@ static void add_too_large(Report& report, const AccessLine& a) {
   report.remarks.push_back(std::move(r));
 }
 
-void bind(Report& report, Run run) {
-  if (!run.source_hash.empty() && run.source_hash != report.source_hash)
-    throw SialError(fmt::format("`{}` is a run of another version of program `{}`: its sources were {}, this module's are {}", run.path, report.program,
-                                run.source_hash.substr(0, 16), report.source_hash.substr(0, 16)),
+void check_same_sources(const Run& run, const std::string& program, const std::string& source_hash) {
+  if (!run.source_hash.empty() && run.source_hash != source_hash)
+    throw SialError(fmt::format("`{}` is a run of another version of program `{}`: its sources were {}, this module's are {}", run.path, program,
+                                run.source_hash.substr(0, 16), source_hash.substr(0, 16)),
                     "run the program again, or give the module that was run");
+}
+
+void bind(Report& report, Run run) {
+  check_same_sources(run, report.program, report.source_hash);
   std::vector<IndexSize> sizes;
   for (const IndexLine& i : report.indices) {
     const auto found = run.sizes.find(i.name);

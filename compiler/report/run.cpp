@@ -39,6 +39,15 @@ std::vector<CounterLine> counters(const Json& object) {
   return result;
 }
 
+/// Where it lies in the job, and what it found and needed there.
+void read_program(Run& run, const Json& p) {
+  run.number = static_cast<int>(run.programs.size()) - 1;
+  run.optimisation = p.at("optimisation");
+  if (!p.contains("memory_high_water")) return;
+  run.memory = p.at("memory_high_water").get<double>();
+  for (const Json& s : p.at("saved")) run.saved.push_back({s.at("label"), s.at("first_segment"), s.at("extents")});
+}
+
 /// `program` null: all.
 void read_tables(Run& run, const Json& j, const std::string* program) {
   const auto wanted = [&](const Json& row) { return !program || row.at("program") == *program; };
@@ -77,11 +86,13 @@ Run read(const std::string& path, const std::string* program) {
     run.machine = pairs(j.at("machine"));
     run.totals = counters(j.at("total"));
     for (const Json& rank : j.at("per_rank")) run.per_rank.push_back(counters(rank));
+    if (j.contains("job")) run.job = {j.at("job").at("ints"), j.at("job").at("scalars"), j.at("job").at("segments")};
     std::vector<std::string> hashes;
     for (const Json& p : j.at("programs")) {
       run.programs.emplace_back(p.at("program"), p.at("source_hash"));
       if (!program || run.programs.back().first != *program) continue;
       hashes.push_back(run.programs.back().second);
+      if (hashes.size() == 1) read_program(run, p);
       for (const Json& i : p.at("indices")) run.sizes[i.at("name")] = {i.at("count"), i.at("mean_extent")};
     }
     if (program && hashes.empty()) {
@@ -103,6 +114,12 @@ double Run::counter(const std::string& name, double otherwise) const {
   for (const CounterLine& c : totals)
     if (c.name == name) return c.value;
   return otherwise;
+}
+
+std::string Run::option(const std::string& name) const {
+  for (const auto& [key, value] : options)
+    if (key == name) return value;
+  return {};
 }
 
 Run read_run(const std::string& path, const std::string& program) { return read(path, &program); }

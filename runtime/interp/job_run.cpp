@@ -39,7 +39,11 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     run_modules_.push_back(programs[i]);
     const std::int32_t sequence = sequence_++;
+    Start& start = starts_.emplace_back();
+    start.phase = env_.store.phase_peaks().size() - first_phase_;
     if (i < first_program_) continue;
+    start.ran = inside_ == nullptr;
+    for (const auto& [label, layout] : env_.state.saved_remote) start.saved.push_back({label, layout.first_segment, layout.extents});
     {
       Machine machine(*programs[i], sequence, env_, options_.machine);
       running_ = &machine;
@@ -114,7 +118,7 @@ void JobRunner::gather_saved(const std::string& label,
 }
 
 // Nothing keeps the ranks of a phase in step: each may be at its fullest while the node's blocks are all there.
-std::int64_t JobRunner::memory_high_water() {
+std::vector<std::int64_t> JobRunner::phase_high_water() {
   std::vector<PhasePeak> mine(env_.store.phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_), env_.store.phase_peaks().end());
   for (PhasePeak& p : mine) p.shared /= env_.transport.node_size();
   std::vector<PhasePeak> all(mine.size());
@@ -126,19 +130,32 @@ std::int64_t JobRunner::memory_high_water() {
       all[i] = {std::max(all[i].own, theirs.own), std::max(all[i].shared, theirs.shared)};
     }
   }
-  std::int64_t most = 0;
-  for (const PhasePeak& p : all) most = std::max(most, p.own + p.shared);
-  return env_.transport.rank() == 0 ? std::max(most, env_.store.server_peak()) : most;
+  std::vector<std::int64_t> phases;
+  for (const PhasePeak& p : all) phases.push_back(p.own + p.shared);
+  return phases;
 }
 
 JobStats JobRunner::collect_stats() {
   Stats stats = own_stats();
-  stats[Counter::memory_high_water] = std::max(stats[Counter::memory_high_water], static_cast<double>(memory_high_water()));
+  const std::vector<std::int64_t> phases = phase_high_water();
+  std::int64_t most = env_.transport.rank() == 0 ? env_.store.server_peak() : 0;
+  for (const std::int64_t bytes : phases) most = std::max(most, bytes);
+  stats[Counter::memory_high_water] = std::max(stats[Counter::memory_high_water], static_cast<double>(most));
   std::vector<Stats> ranks;
   for (const auto& bytes : env_.transport.all_gather(pack_stats(stats), {CollectiveKind::gather, {sequence_, -2}}))
     ranks.push_back(unpack_stats(bytes));
   JobStats job = reduce_stats(std::move(ranks));
   job.facts.programs = program_facts();
+  job.facts.job.ints = env_.job.ints;
+  job.facts.job.scalars = env_.job.scalars;
+  for (const auto& [kind, extents] : env_.job.segments) job.facts.job.segments[kind_name(kind)] = extents;
+  for (std::size_t p = 0; p < starts_.size(); ++p) {
+    ProgramFacts& facts = job.facts.programs[p];
+    facts.ran = starts_[p].ran;
+    facts.saved = std::move(starts_[p].saved);
+    const std::size_t end = p + 1 < starts_.size() ? starts_[p + 1].phase : phases.size();
+    for (std::size_t k = starts_[p].phase; k < end; ++k) facts.memory_high_water = std::max(facts.memory_high_water, phases[k]);
+  }
   return job;
 }
 

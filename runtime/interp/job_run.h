@@ -51,7 +51,7 @@ class JobRunner {
   void write_trace(const std::string& path);
 
  private:
-  std::int64_t memory_high_water();
+  std::vector<std::int64_t> phase_high_water();
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
   std::uint64_t write_state(RecordWriter& writer) const;
@@ -75,6 +75,8 @@ class JobRunner {
   std::unique_ptr<RecordReader> inside_;  // at the machine's part, until the first program runs
   Stats earlier_;
   std::size_t first_phase_ = 0;
+  struct Start { bool ran = false; std::size_t phase = 0; std::vector<SavedFacts> saved; };
+  std::vector<Start> starts_;  // of the programs; phase: from first_phase_
 };
 
 }  // namespace sial

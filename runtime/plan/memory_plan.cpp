@@ -65,7 +65,7 @@ MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const
   load_saved(memory, saved);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     memory.ledger.begin_program();
-    plan.programs.push_back(Walk(*programs[i], static_cast<std::int32_t>(i), memory).run());
+    plan.programs.push_back(Walk(*programs[i], setting.first_program + static_cast<std::int32_t>(i), memory).run());
     plan.floor = std::max(plan.floor, memory.ledger.floor());
     const ProgramNeed& need = plan.programs.back();
     plan.peak = std::max(plan.peak, need.peak);

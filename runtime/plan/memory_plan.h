@@ -29,6 +29,7 @@ struct PlanSetting {
   bool static_schedule = false;              // every pardo is divided by the cyclic rule
   bool keep_saved = true;                    // a results file keeps everything saved until the end
   std::string kernels = "blas";
+  std::int32_t first_program = 0;            // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
 };
 

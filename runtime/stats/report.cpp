@@ -41,12 +41,19 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
   j["servers"] = facts.servers;
   j["options"] = object(facts.options);
   j["machine"] = object(facts.machine);
+  j["job"] = {{"ints", facts.job.ints}, {"scalars", facts.job.scalars}, {"segments", facts.job.segments}};
   j["programs"] = nlohmann::ordered_json::array();
   for (const ProgramFacts& p : facts.programs) {
     nlohmann::ordered_json indices = nlohmann::ordered_json::array();
     for (const IndexFacts& i : p.indices)
       indices.push_back({{"name", i.name}, {"kind", i.kind}, {"count", i.count}, {"mean_extent", i.mean_extent}});
-    j["programs"].push_back({{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation}, {"indices", std::move(indices)}});
+    nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation}, {"indices", std::move(indices)}};
+    if (p.ran) {
+      row["memory_high_water"] = p.memory_high_water;
+      row["saved"] = nlohmann::ordered_json::array();
+      for (const SavedFacts& s : p.saved) row["saved"].push_back({{"label", s.label}, {"first_segment", s.first_segment}, {"extents", s.extents}});
+    }
+    j["programs"].push_back(std::move(row));
   }
 }
 

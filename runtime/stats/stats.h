@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,10 +62,22 @@ struct CopyCost {
 
 /// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all ranks.
 struct IndexFacts { std::string name, kind; std::int64_t count = 0; double mean_extent = 0; };
+/// A remote array saved under a label: per dimension its first segment and the extents of its segments.
+struct SavedFacts { std::string label; std::vector<std::int32_t> first_segment; std::vector<std::vector<std::int64_t>> extents; };
 struct ProgramFacts {
   std::string program, source_hash;
   int optimisation = 0;
   std::vector<IndexFacts> indices;  // as bound by the job, in the order of the module
+  // When it ran, and not before a checkpoint that the run goes on from:
+  bool ran = false;
+  std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count
+  std::vector<SavedFacts> saved;       // what there was at its beginning
+};
+/// What the job gives to its programs, as far as it decides how large things are and how often they happen.
+struct JobFacts {
+  std::map<std::string, std::int32_t> ints;
+  std::map<std::string, double> scalars;
+  std::map<std::string, std::vector<std::int32_t>> segments;  // extents, by kind as in the flags
 };
 struct RunFacts {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -72,6 +85,7 @@ struct RunFacts {
   int nodes = 1, servers = 0;
   Pairs options, machine;           // machine: nothing that names the host
   std::vector<ProgramFacts> programs;
+  JobFacts job;
 };
 
 /// Processor, number of processors and memory of this machine.

@@ -15,21 +15,6 @@ constexpr int entries_per_slab = 64;
 
 }  // namespace
 
-std::uint64_t block_hash(const BlockIndex& b) {
-  const auto pair = [&b](int d) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(b.segment[d])) |
-           static_cast<std::uint64_t>(static_cast<std::uint32_t>(b.segment[d + 1])) << 32;
-  };
-  std::uint64_t h = mix_hash(static_cast<std::uint32_t>(b.rank), pair(0));
-  if (b.rank > 2) h = mix_hash(h, pair(2));
-  if (b.rank > 4) h = mix_hash(h, pair(4));
-  return h;
-}
-
-std::size_t home_of_block(std::uint64_t placement, const BlockIndex& block, std::size_t homes) {
-  return homes == 1 ? 0 : (mix_hash(block_hash(block), placement) >> 20) % homes;
-}
-
 std::size_t directory_chains(std::size_t node_bytes) {
   return std::bit_ceil(std::clamp<std::size_t>(node_bytes / 16384, 1024, std::size_t{1} << 24));
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/base/placement.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/store/phase_check.h"
 
@@ -21,11 +22,6 @@ struct BlockKey {
   std::uint32_t generation = 0;
   BlockIndex block;
 };
-
-std::uint64_t block_hash(const BlockIndex& b);
-
-/// Which of `homes` home nodes a block belongs to; `placement` is the number its array had when it was first written.
-std::size_t home_of_block(std::uint64_t placement, const BlockIndex& block, std::size_t homes);
 
 struct alignas(64) Entry {
   // Constant from creation to removal:

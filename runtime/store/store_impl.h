@@ -92,7 +92,7 @@ class StoreImpl final : public BlockStore {
   // --- who, where
   Array& array(std::int32_t id);
   const std::string& name(std::int32_t id) { return array(id).info.name; }
-  std::uint64_t number(std::int32_t id) const { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(program_)) << 32 | static_cast<std::uint32_t>(id); }
+  std::uint64_t number(std::int32_t id) const { return placement_number(program_, id); }
   BlockKey key(std::int32_t id, const BlockIndex& block) { return {number(id), array(id).generation, block}; }
   int home(std::uint64_t placement, const BlockIndex& block) const;
   int server_of(int node, const BlockIndex& block) const;
