@@ -80,7 +80,13 @@ void Machine::run(RecordReader* from) {
   for (std::size_t a = 0; a < m_->arrays.size(); ++a)
     if (is_remote(m_->arrays[a].kind)) remote.push_back({static_cast<std::int32_t>(a), m_->arrays[a].name});
   try {
-    env_.store.begin_program(sequence_, std::move(remote), [this](Place p) { return place_name(p.pc); });
+    // A helper thread may name places while this rank unwinds: what it needs is not this machine's.
+    const auto names = [files = m_->files, places = m_->places, program = m_->program](Place p) {
+      if (p.pc < 0 || static_cast<std::size_t>(p.pc) >= places.size()) return program;
+      const SourcePlace& at = places[static_cast<std::size_t>(p.pc)];
+      return fmt::format("{}:{}:{}", files.at(static_cast<std::size_t>(at.file)), at.line, at.column);
+    };
+    env_.store.begin_program(sequence_, std::move(remote), names);
     load();
     make_look_ahead();
     if (from) read_state(*from);
