@@ -71,7 +71,7 @@ struct ProgramFacts {
   // When it ran, and not before a checkpoint that the run goes on from:
   bool ran = false;
   std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count
-  std::vector<SavedFacts> saved;       // what there was at its beginning
+  std::vector<SavedFacts> saved{};     // what there was at its beginning
 };
 /// What the job gives to its programs, as far as it decides how large things are and how often they happen.
 struct JobFacts {
