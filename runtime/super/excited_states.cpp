@@ -71,6 +71,8 @@ void super_cis_unit_guess(SuperContext&, std::span<SuperArg> args) {
   const SuperArg& h = args[1];
   if (c.shape.rank != 3 || h.shape.rank != 2 || c.shape.extent[1] != h.shape.extent[0] || c.shape.extent[2] != h.shape.extent[1])
     throw SialError(fmt::format("{} and {} do not fit as c[k,a,i] and h[a,i]", describe(c, 0), describe(h, 1)));
+  if (c.letter == 'r' && !c.whole_array)
+    throw SialError(fmt::format("{} is declared `r` but is what this instruction writes", describe(c, 0)), "declare it `special cis_unit_guess ur`");
   const std::int64_t vectors = c.shape.extent[0], elements = h.size();
   // A block over a simple index holds the vector of its value; anything else the vectors from the first on.
   const std::int64_t first = c.kind[0] == IndexKind::simple && !c.whole_array ? c.segment[0] - 1 : c.offset[0];

@@ -68,6 +68,8 @@ def hides_waiting(binary):
             expect(runs[depth].total["wall_time"] <= 1.02 * runs["off"].total["wall_time"], f"{name}: slower with look-ahead of {depth}")
             first = {(a["line"], a["array"]): a["first_wait_seconds"] for a in runs["off"].accesses}
             for a in runs[depth].accesses:
+                if a["array"] not in "ab":  # a rank may have its own copy of a block of c, or not, as the iterations fall
+                    continue
                 expect(a["first_wait_seconds"] <= 1.1 * first[a["line"], a["array"]] + 2e-6, f"{name}: the first wait has grown at depth {depth}: {a}, {first}")
         expect(len({r.out for r in runs.values()}) == 1, f"{name}: results differ")
         print(f"{name}: hit ratio {runs['off'].hit_ratio():.3f} without, {runs['auto'].hit_ratio():.3f} with; wait {runs['off'].wait() * 1e3:.2f} ms and {runs['auto'].wait() * 1e3:.2f} ms")

@@ -48,7 +48,7 @@ TEST_CASE("gets and puts reach the array at its home") {
   CHECK(uses(loops("prepare e[i,j] += t[i,j]"), Opcode::put_block) == List{"t[i,j] own read", "e[i,j] home update"});
   CHECK(uses(loops("put d[i,j] *= 2.0"), Opcode::put_scalar) == List{"d[i,j] home update"});
   CHECK(uses("delete d", Opcode::erase_array) == List{"d home write", "d own write"});
-  CHECK(uses("restore_persistent d \"x\"", Opcode::restore_persistent) == List{"d home write"});
+  CHECK(uses("restore_persistent d \"x\"", Opcode::restore_persistent) == List{"d home write", "d own write"});
   CHECK(uses("set_persistent s \"x\"", Opcode::set_persistent) == List{"s own read"});
   CHECK(uses("broadcast_from 0 s", Opcode::broadcast) == List{"s own update"});
   CHECK(uses("allocate l[*,*]", Opcode::allocate) == List{"l[*,*] own write"});
