@@ -193,7 +193,7 @@ class Model {
   }
 
   bool same_group(std::int32_t before, std::int32_t pc) const {
-    return before < pc && heavy_before_[static_cast<std::size_t>(before)] == heavy_before_[static_cast<std::size_t>(pc)];
+    return before >= 0 && before < pc && heavy_before_[static_cast<std::size_t>(before)] == heavy_before_[static_cast<std::size_t>(pc)];
   }
 
   struct Enumerated { TimedLoop loop; double stride = 1; };
