@@ -1,6 +1,5 @@
 #include "compiler/ir/lower.h"
 
-#include "compiler/sema/super_table.h"
 #include "runtime/base/check.h"
 
 namespace sial::ir {
@@ -311,7 +310,7 @@ void Lowering::print(const ast::Print& s, Body& out) {
 
 void Lowering::execute(const ast::Execute& s, Body& out) {
   std::vector<Operand> operands{SpecialId{row(s.special)}};
-  const std::string letters = true_letters(checked_.symbol_of(s.special).name, checked_.symbol_of(s.special).signature);
+  const std::string& letters = program_.specials[static_cast<std::size_t>(row(s.special))].signature;
   SIAL_CHECK(letters.size() == s.args.size(), "{} arguments for `{} {}`", s.args.size(), s.special.name, letters);
   for (std::size_t k = 0; k < s.args.size(); ++k) operands.push_back(argument(s.args[k], letter_intent(letters[k]), out));
   emit(out, Opcode::execute, std::move(operands));

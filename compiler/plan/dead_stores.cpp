@@ -29,15 +29,18 @@ bool arithmetic(const ir::Instr& i) {
   }
 }
 
+bool reads_remote(const Local& l, const ir::Instr& i) {
+  const std::vector<const ir::Block*> blocks = analysis::blocks_of(i);
+  return std::any_of(blocks.begin(), blocks.end(), [&](const ir::Block* b) { return analysis::is_remote_array(l.program(), b->array); });
+}
+
 bool drop_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
   bool changed = false;
   ir::Body result;
   for (ir::Node& n : body) {
     const ir::Instr* i = instr_of(n);
     const ir::Block* target = i != nullptr ? block_of(*i, 0) : nullptr;
-    const auto blocks = i != nullptr ? analysis::blocks_of(*i) : std::vector<const ir::Block*>{};
-    const bool reads_remote = std::any_of(blocks.begin(), blocks.end(), [&](const ir::Block* b) { return analysis::is_remote_array(l.program(), b->array); });
-    if (target == nullptr || l.kind(*target) != ArrayKind::temp || reads_remote || !arithmetic(*i) || !l.in_range(*target) ||
+    if (target == nullptr || l.kind(*target) != ArrayKind::temp || !arithmetic(*i) || reads_remote(l, *i) || !l.in_range(*target) ||
         (!l.dead_after(n, 0) && !planted(Plant::dead_store_needed))) {
       result.push_back(std::move(n));
       continue;

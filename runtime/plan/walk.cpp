@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/bytecode/compare.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -13,18 +14,6 @@ namespace sial {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-bool compare(Relop op, auto a, auto b) {
-  switch (op) {
-    case Relop::lt: return a < b;
-    case Relop::le: return a <= b;
-    case Relop::gt: return a > b;
-    case Relop::ge: return a >= b;
-    case Relop::eq: return a == b;
-    case Relop::ne: return a != b;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -205,7 +194,7 @@ void Walk::ints(const Instruction& in) {
       break;
     case Opcode::int_neg: set_int(in.a, known(in.b) && ints_[in.b] != std::numeric_limits<std::int32_t>::min() ? std::optional(-ints_[in.b]) : std::nullopt); break;
     case Opcode::int_compare:
-      set_int(in.a, known(in.b) && known(in.c) ? std::optional<std::int32_t>(compare(static_cast<Relop>(in.d), ints_[in.b], ints_[in.c])) : std::nullopt);
+      set_int(in.a, known(in.b) && known(in.c) ? std::optional<std::int32_t>(compare(ints_[in.b], ints_[in.c], in.d)) : std::nullopt);
       break;
     case Opcode::int_round: {
       const double x = std::nearbyint(reals_[in.b]);
@@ -229,7 +218,7 @@ void Walk::reals(const Instruction& in) {
     case Opcode::real_sqrt: set_real(in.a, reals_[in.b] >= 0.0 ? std::sqrt(reals_[in.b]) : unknown); break;
     case Opcode::real_compare: {
       const double a = reals_[in.b], b = reals_[in.c];
-      set_int(in.a, std::isnan(a) || std::isnan(b) ? std::nullopt : std::optional<std::int32_t>(compare(static_cast<Relop>(in.d), a, b)));
+      set_int(in.a, std::isnan(a) || std::isnan(b) ? std::nullopt : std::optional<std::int32_t>(compare(a, b, in.d)));
       break;
     }
     case Opcode::real_from_int: set_real(in.a, int_known_[in.b] ? ints_[in.b] : unknown); break;

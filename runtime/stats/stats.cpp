@@ -64,50 +64,78 @@ double JobStats::hit_ratio() const {
   return accesses > 0 ? 1.0 - total[Counter::blocked_accesses] / accesses : 1.0;
 }
 
+namespace {
+
+/// The fields of a row, in the order in which they travel: one list for packing and unpacking.
+template <class Codec, class Row>
+void line_fields(Codec& c, Row& l) {
+  c.text(l.program);
+  c.text(l.file);
+  c.value(l.line);
+  c.value(l.executions);
+  c.value(l.seconds);
+  c.value(l.compute_seconds);
+  c.value(l.flops);
+}
+
+template <class Codec, class Row>
+void access_fields(Codec& c, Row& a) {
+  c.text(a.program);
+  c.text(a.file);
+  c.text(a.array);
+  c.value(a.line);
+  c.value(a.accesses);
+  c.value(a.blocked);
+  c.value(a.bytes);
+  c.value(a.moved);
+  c.value(a.in_place);
+  c.value(a.firsts);
+  c.value(a.wait_seconds);
+  c.value(a.first_wait_seconds);
+  c.value(a.prefetched);
+  c.value(a.late);
+  c.value(a.too_large);
+  c.value(a.too_large_bytes);
+  c.value(a.enough_memory);
+}
+
+template <class Codec, class Row>
+void copy_fields(Codec& c, Row& r) {
+  c.text(r.program);
+  c.text(r.file);
+  c.text(r.array);
+  c.value(r.line);
+  c.value(r.copied);
+  c.value(r.bytes_copied);
+  c.value(r.elided);
+  c.value(r.bytes_elided);
+}
+
+template <class Row, class Fields>
+void pack_rows(Packer& p, const std::vector<Row>& rows, Fields fields) {
+  p.value(static_cast<std::uint64_t>(rows.size()));
+  for (const Row& row : rows) fields(p, row);
+}
+
+template <class Row, class Fields>
+void unpack_rows(Unpacker& u, std::vector<Row>& rows, Fields fields) {
+  std::uint64_t n = 0;
+  u.value(n);
+  for (; n > 0; --n) {
+    Row row;
+    fields(u, row);
+    rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
 std::vector<std::byte> pack_stats(const Stats& stats) {
   Packer p;
   p.value(stats.value);
-  p.value(static_cast<std::uint64_t>(stats.lines.size()));
-  for (const LineCost& l : stats.lines) {
-    p.text(l.program);
-    p.text(l.file);
-    p.value(l.line);
-    p.value(l.executions);
-    p.value(l.seconds);
-    p.value(l.compute_seconds);
-    p.value(l.flops);
-  }
-  p.value(static_cast<std::uint64_t>(stats.accesses.size()));
-  for (const AccessCost& a : stats.accesses) {
-    p.text(a.program);
-    p.text(a.file);
-    p.text(a.array);
-    p.value(a.line);
-    p.value(a.accesses);
-    p.value(a.blocked);
-    p.value(a.bytes);
-    p.value(a.moved);
-    p.value(a.in_place);
-    p.value(a.firsts);
-    p.value(a.wait_seconds);
-    p.value(a.first_wait_seconds);
-    p.value(a.prefetched);
-    p.value(a.late);
-    p.value(a.too_large);
-    p.value(a.too_large_bytes);
-    p.value(a.enough_memory);
-  }
-  p.value(static_cast<std::uint64_t>(stats.copies.size()));
-  for (const CopyCost& c : stats.copies) {
-    p.text(c.program);
-    p.text(c.file);
-    p.text(c.array);
-    p.value(c.line);
-    p.value(c.copied);
-    p.value(c.bytes_copied);
-    p.value(c.elided);
-    p.value(c.bytes_elided);
-  }
+  pack_rows(p, stats.lines, [](auto& c, auto& row) { line_fields(c, row); });
+  pack_rows(p, stats.accesses, [](auto& c, auto& row) { access_fields(c, row); });
+  pack_rows(p, stats.copies, [](auto& c, auto& row) { copy_fields(c, row); });
   return p.take();
 }
 
@@ -115,54 +143,9 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
   Unpacker u(bytes);
   Stats stats;
   u.value(stats.value);
-  std::uint64_t n = 0;
-  u.value(n);
-  for (; n > 0; --n) {
-    LineCost l;
-    u.text(l.program);
-    u.text(l.file);
-    u.value(l.line);
-    u.value(l.executions);
-    u.value(l.seconds);
-    u.value(l.compute_seconds);
-    u.value(l.flops);
-    stats.lines.push_back(std::move(l));
-  }
-  u.value(n);
-  for (; n > 0; --n) {
-    AccessCost a;
-    u.text(a.program);
-    u.text(a.file);
-    u.text(a.array);
-    u.value(a.line);
-    u.value(a.accesses);
-    u.value(a.blocked);
-    u.value(a.bytes);
-    u.value(a.moved);
-    u.value(a.in_place);
-    u.value(a.firsts);
-    u.value(a.wait_seconds);
-    u.value(a.first_wait_seconds);
-    u.value(a.prefetched);
-    u.value(a.late);
-    u.value(a.too_large);
-    u.value(a.too_large_bytes);
-    u.value(a.enough_memory);
-    stats.accesses.push_back(std::move(a));
-  }
-  u.value(n);
-  for (; n > 0; --n) {
-    CopyCost c;
-    u.text(c.program);
-    u.text(c.file);
-    u.text(c.array);
-    u.value(c.line);
-    u.value(c.copied);
-    u.value(c.bytes_copied);
-    u.value(c.elided);
-    u.value(c.bytes_elided);
-    stats.copies.push_back(std::move(c));
-  }
+  unpack_rows(u, stats.lines, [](auto& c, auto& row) { line_fields(c, row); });
+  unpack_rows(u, stats.accesses, [](auto& c, auto& row) { access_fields(c, row); });
+  unpack_rows(u, stats.copies, [](auto& c, auto& row) { copy_fields(c, row); });
   return stats;
 }
 
