@@ -10,7 +10,7 @@ packages=(
   default-jre-headless antlr4 libantlr4-runtime-dev uuid-dev           # front end (its runtime links libuuid)
   libflatbuffers-dev flatbuffers-compiler                              # module format
   libopenmpi-dev openmpi-bin                                           # ranks
-  libopenblas-serial-dev liblapacke-dev                                # block kernels, linear algebra
+  libopenblas-serial-dev liblapacke-dev llvm-19-dev                    # block kernels, linear algebra
   libint2-dev libeigen3-dev libhdf5-dev                                # integrals, results
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev       # formats and command lines
   catch2 python3 python3-numpy python3-h5py                            # tests

@@ -1,5 +1,6 @@
 #include "runtime/session.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <ostream>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -64,7 +66,15 @@ Session::Session(Transport& transport, const SessionOptions& options, const Comp
   queue_ = make_work_queue(transport);
   store_ = make_block_store(transport, queue_.get(), options.store);
   if (transport.is_server()) return;
-  kernels_ = make_kernels(options.kernels, store_->buffers());
+  KernelOptions kernel_options = options.kernel_options;
+  const int ranks_here = static_cast<int>(transport.ranks_of_node(transport.node()).size());
+  if (const int share = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks_here)); kernel_options.threads > share) {
+    if (transport.rank() == 0)
+      err << fmt::format("warning: {} threads for each of {} rank{} are more than this machine has processors; using {}\n  hint: `--threads {}`, or fewer ranks per machine\n",
+                         kernel_options.threads, ranks_here, ranks_here == 1 ? "" : "s", share, share);
+    kernel_options.threads = share;
+  }
+  kernels_ = make_kernels(options.kernels, store_->buffers(), kernel_options);
   device_ = make_device(options.device);
 }
 

@@ -19,7 +19,8 @@ namespace sial {
 struct SessionOptions {
   StoreOptions store;
   MachineOptions machine;       // print_format is the job's
-  std::string kernels = "blas";
+  std::string kernels = "auto";
+  KernelOptions kernel_options;
   std::string device = "host";  // where block operations run
   bool text_stats = false;      // the summary of --stats, to the error stream
   RunFacts::Pairs facts;        // what the command line chose, for run.json

@@ -49,7 +49,7 @@ struct Arguments {
   JobArguments job;
   SessionOptions session;
   int optimisation = default_optimisation;
-  std::string store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
+  std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
@@ -360,6 +360,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
   setting.kernels = options.kernels;
+  setting.kernel_options = options.kernel_options;
   return dry_run(job, setting, compile, std::cout, std::cerr);
 }
 
@@ -394,6 +395,8 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"check", flag(arguments.check)},
                           {"kernels", arguments.session.kernels},
                           {"blas", kernel},
+                          {"jit", arguments.jit + (arguments.session.kernel_options.jit_cpu.empty() ? "" : " for " + arguments.session.kernel_options.jit_cpu)},
+                          {"threads", std::to_string(arguments.session.kernel_options.threads)},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
   if (arguments.session.device != "host") options.emplace_back("device", arguments.session.device);
@@ -499,7 +502,10 @@ int main(int argc, char** argv) {
   app.add_flag("--check,!--no-check", arguments.check, "check the phase rule of remote arrays, and access slices, while running");
   app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));
   app.add_flag("--deterministic", arguments.session.machine.deterministic, "bitwise equal results for an equal layout");
-  app.add_option("--kernels", arguments.session.kernels, "block kernels: reference or blas");
+  app.add_option("--kernels", arguments.session.kernels, "block kernels: auto (planned per operation, default), blas or reference")->check(CLI::IsMember({"auto", "blas", "reference"}));
+  app.add_option("--jit", arguments.jit, "generate kernels while running: on (default, where built with LLVM) or off")->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--jit-cpu", arguments.session.kernel_options.jit_cpu, "generate for x86-64-v2, x86-64-v3 or x86-64-v4 instead of this processor");
+  app.add_option("--threads", arguments.session.kernel_options.threads, "threads per rank for large block operations (default 1)")->check(CLI::Range(1, 1024));
   app.add_option("--device", arguments.session.device, "where block operations run: host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(device_names()));
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
@@ -534,10 +540,14 @@ int main(int argc, char** argv) {
         arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(restart, {}));
       arguments.restart = restart;
     }
+    KernelOptions& block_kernels = arguments.session.kernel_options;
+    block_kernels.jit = arguments.jit == "on";
+    block_kernels.jit_cache = kernels::default_cache_folder();
+    check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
-      if (arguments.verbose) std::cout << blas << '\n';
+      if (arguments.verbose) std::cout << blas << '\n' << describe_kernels(arguments.session.kernel_options) << '\n';
       return exit_ok;
     }
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong

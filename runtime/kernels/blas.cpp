@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "runtime/base/check.h"
 #include "runtime/kernels/implementations.h"
+#include "runtime/kernels/contraction.h"
 #include "runtime/kernels/plain.h"
+#include "runtime/kernels/scratch.h"
 #include "runtime/kernels/strided.h"
 
 namespace sial::kernels {
@@ -23,27 +27,6 @@ struct Matrix {
   bool usable = false;       // can be handed to BLAS without packing
   bool transposed = false;   // stored row by row
   std::int64_t ld = 1;
-};
-
-/// Workspace for the duration of one operation.
-class Scratch {
- public:
-  explicit Scratch(BufferResource& resource) : resource_(resource) {}
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    if (data_) resource_.deallocate(data_, size_);
-  }
-  double* allocate(std::int64_t n) {
-    data_ = resource_.allocate(n);
-    size_ = n;
-    return data_;
-  }
-
- private:
-  BufferResource& resource_;
-  double* data_ = nullptr;
-  std::int64_t size_ = 0;
 };
 
 /// Common stride of a group in the order given, if its dimensions follow each other without gaps; 0 if they do not. A group
@@ -206,6 +189,11 @@ class BlasKernels final : public Kernels {
     return {layout.a.usable ? 0 : m * k, layout.b.usable ? 0 : k * n, layout.d.usable ? 0 : m * n};
   }
 
+  std::string explain(const BlockOp& op) const override {
+    if (!op.has_b) return "strided copy";
+    return fmt::format("blas: {} elements copied", moved_for_blas(resolve(op)));
+  }
+
   double dot(const ConstView& a, const ConstView& b) override { return inner(a.data, b.data, resolve_dot(a, b)); }
 
  private:
@@ -235,6 +223,8 @@ class BlasKernels final : public Kernels {
 };
 
 }  // namespace
+
+std::int64_t moved_for_blas(const LoopSpace& space) { return best_layout(space).moved; }
 
 std::unique_ptr<Kernels> make_blas_kernels(BufferResource& workspace) { return std::make_unique<BlasKernels>(workspace); }
 

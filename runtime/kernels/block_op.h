@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/base/shape.h"
+#include "runtime/kernels/jit.h"
 #include "runtime/memory/resource.h"
 
 namespace sial {
@@ -51,6 +52,12 @@ struct BlockOp {
   double beta = 0.0;
 };
 
+/// What became of an operation: the way taken, a string that lives as long as the program, and the reasons.
+struct KernelChoice {
+  const char* way = "";
+  const std::string* why = nullptr;  // valid until the next run()
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -60,11 +67,31 @@ class Kernels {
   virtual std::array<std::int64_t, 3> workspace(const BlockOp& /*op*/) const { return {}; }
   /// Full contraction: sum over all positions of a * b, labels matched by name (permuted operands allowed).
   virtual double dot(const ConstView& a, const ConstView& b) = 0;
+  /// How run() goes about it and why, in one line.
+  virtual std::string explain(const BlockOp& /*op*/) const { return name(); }
+  /// Of the last run().
+  virtual KernelChoice last_choice() const { return {name(), nullptr}; }
+  virtual kernels::CodeStats code_stats() const { return {}; }
 };
 
-/// `name`: "reference" (plain loops, the oracle) or "blas" (permute + GEMM through CBLAS). Workspace comes from `workspace`,
-/// which must outlive the result. Throws SialError for an unknown name, listing the known ones.
-std::unique_ptr<Kernels> make_kernels(const std::string& name, BufferResource& workspace);
+struct KernelOptions {
+  bool jit = true;            // generate code while running
+  bool jit_at_once = false;   // and wait for it: tests and measurements
+  std::string jit_cpu;        // generate for this processor, and wait; empty: the one we run on
+  std::string jit_cache;      // folder of generated code; empty: none is kept
+  std::string strategy;       // of contractions, where possible: see contraction_choices; empty: by the model
+  int threads = 1;            // that share large operations
+};
+
+/// `name`: "auto" (planned: generated or built-in register tiles, BLAS), "blas" (permute + GEMM through CBLAS) or "reference"
+/// (plain loops, the oracle). Workspace comes from `workspace`, which must outlive the result. Throws SialError for an unknown
+/// name, listing the known ones, and for options that this processor cannot follow.
+std::unique_ptr<Kernels> make_kernels(const std::string& name, BufferResource& workspace, const KernelOptions& options = {});
+
+/// Throws SialError for options that this processor cannot follow.
+void check_kernel_options(const KernelOptions& options);
+/// What contractions run on and whether code is generated, for --version --verbose. Generates a small piece to know.
+std::string describe_kernels(const KernelOptions& options);
 
 /// Which BLAS kernel set is in use and whether it suits this processor, for --version --verbose. Also applies the start-up
 /// cure for OpenBLAS builds that misdetect the processor; call once, first thing in main().

@@ -1,12 +1,35 @@
 #include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
+namespace {
+
+bool has_v3() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"); }
+bool has_v4() {
+  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+}
+
+}  // namespace
 
 std::string preferred_openblas_core() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return "SkylakeX";
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
   return {};
+}
+
+CpuFacts processor_facts() {
+  __builtin_cpu_init();
+  if (has_v4()) return {512, true};
+  if (has_v3()) return {256, true};
+  return {128, false};
+}
+
+bool processor_runs(const std::string& cpu) {
+  __builtin_cpu_init();
+  if (cpu == "x86-64-v4") return has_v4();
+  if (cpu == "x86-64-v3") return has_v3();
+  return cpu == "x86-64-v2" && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
 }
 
 }  // namespace sial::kernels

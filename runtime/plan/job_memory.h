@@ -34,7 +34,7 @@ struct Viewpoint { int rank = 0; bool alone = false; };
 
 struct JobMemory {
   JobMemory(const PlanSetting& options, const JobData& data, const Viewpoint& from)
-      : setting(options), job(data), view(from), ledger(options, from.rank), pool(make_host_pool()), kernels(make_kernels(options.kernels, *pool)), steps_left(options.most_steps) {}
+      : setting(options), job(data), view(from), ledger(options, from.rank), pool(make_host_pool()), kernels(make_kernels(options.kernels, *pool, options.kernel_options)), steps_left(options.most_steps) {}
 
   const PlanSetting& setting;
   const JobData& job;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/block_op.h"
 #include "runtime/bytecode/module.h"
 #include "runtime/job/job_data.h"
 #include "runtime/job/results.h"
@@ -28,7 +29,8 @@ struct PlanSetting {
   bool copy = false, deterministic = false;  // as in StoreOptions
   bool static_schedule = false;              // every pardo is divided by the cyclic rule
   bool keep_saved = true;                    // a results file keeps everything saved until the end
-  std::string kernels = "blas";
+  std::string kernels = "auto";
+  KernelOptions kernel_options;
   std::int32_t first_program = 0;            // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
 };

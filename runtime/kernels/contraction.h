@@ -1,0 +1,79 @@
+#pragma once
+// How a contraction is carried out: the plan chosen for a descriptor by a model of its cost, and the loops over register tiles
+// that carry it out. Operands are read where they lie or packed into panels straight from any index order; no transposed copy
+// is made. A plan depends on the descriptor and the shape of the tiles only, never on time, and no choice but that of the BLAS
+// changes a rounding. Plans are values; the loops own nothing but their tables.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/kernels/plain.h"
+#include "runtime/kernels/tiles.h"
+
+namespace sial::kernels {
+
+/// What to do with a contraction.
+enum class Strategy : std::int32_t {
+  tiles,    // register tiles, see below
+  blas,     // matrices for the BLAS, copies where an operand is none
+};
+
+struct ContractionPlan {
+  Strategy strategy = Strategy::tiles;
+  bool swapped = false;      // rows are b's: D's consecutive elements lie along b
+  std::vector<LoopDim> rows, columns, summed;  // .a is the stride in the operand of the rows, .b in that of the columns
+  std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t run = 1;      // rows that are consecutive in D (and in the operand of the rows, where that is not packed)
+  bool crossing = false;     // tiles span several runs; those are computed aside and scattered
+  bool pack_rows = true, pack_columns = true;
+  std::int64_t row_block = 0, column_block = 0, sum_block = 0;
+  double cycles = 0;         // the model's estimate
+  std::string why;           // for people
+};
+
+/// Variants that the model chooses from; for --explain-kernels, the tuner and tests.
+struct ContractionChoice {
+  std::string name;  // "packed", "rows-in-place", "columns-in-place", "in-place", "crossing", ..., "blas"
+  ContractionPlan plan;
+};
+
+/// All ways that are possible for an operation with positions in every group, the cheapest by the model first.
+std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast);
+
+/// Elements of workspace for the panels of the rows and of the columns. `shared`: parts of the rows are computed apart.
+std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared);
+std::int64_t column_panel_size(const ContractionPlan& plan, const TileShape& shape);
+
+/// Elements that the BLAS way copies because an operand is no matrix.
+std::int64_t moved_for_blas(const LoopSpace& space);
+
+/// Offsets that are kept from one operation to the next, so that none allocates in steady state.
+struct ContractionTables {
+  std::vector<std::int64_t> row_d, row_x, column_d, column_y, sum_x, sum_y, panel_x, panel_y, column_zero;
+  /// Tiles one below the other.
+  struct Tile {
+    std::int64_t first = 0;  // row, counted from the start of the block
+    std::int64_t rows = 0;   // of each
+    std::int64_t panel = 0;  // where its panel begins
+    std::int64_t repeat = 1;
+    std::int32_t vectors = 1;
+    bool scattered = false;
+  };
+  std::vector<Tile> tiles;
+  std::vector<double> aside;
+};
+
+/// d(+)= alpha * x * y + beta * d over the columns [first_column, last_column) and the rows [first_row, last_row) of the plan.
+struct ContractionWork {
+  double* d = nullptr;
+  const double* x = nullptr;  // operand of the rows
+  const double* y = nullptr;
+  double alpha = 1.0, beta = 0.0;
+  double* row_panels = nullptr;     // null where not packed
+  double* column_panels = nullptr;
+  std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
+};
+void run_tiles(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables);
+
+}  // namespace sial::kernels

@@ -1,0 +1,207 @@
+// The planner of contractions: which operand gives the rows, what is packed, how blocks are cut, by estimated cycles of one core.
+// The constants stand for caches of the usual sizes (32 KiB, 512 KiB or more) and two fused operations per cycle; `bench_kernels
+// --tune` sets what they choose beside what is fastest.
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "runtime/kernels/contraction.h"
+
+namespace sial::kernels {
+namespace {
+
+using Dims = std::vector<LoopDim>;
+using Stride = std::int64_t LoopDim::*;
+
+constexpr std::int64_t row_block_elements = 32768;      // of packed rows: half of a second-level cache
+constexpr std::int64_t column_block_elements = 262144;  // of packed columns: a part of the last-level cache
+constexpr std::int64_t longest_sum = 320, usual_sum = 256;
+
+std::int64_t cut(std::int64_t n, std::int64_t most) {
+  const std::int64_t pieces = (n + most - 1) / most;
+  return (n + pieces - 1) / pieces;
+}
+
+/// Without dimensions of one position, by the first stride, neighbours that are contiguous in both operands made one.
+Dims fused(Dims dims, Stride first, Stride second) {
+  std::erase_if(dims, [](const LoopDim& dim) { return dim.extent == 1; });
+  std::stable_sort(dims.begin(), dims.end(), [=](const LoopDim& p, const LoopDim& q) { return p.*first < q.*first; });
+  Dims result;
+  for (const LoopDim& dim : dims) {
+    if (!result.empty()) {
+      LoopDim& last = result.back();
+      if (dim.*first == last.*first * last.extent && dim.*second == last.*second * last.extent) {
+        last.extent *= dim.extent;
+        continue;
+      }
+    }
+    result.push_back(dim);
+  }
+  return result;
+}
+
+bool has_unit(const Dims& dims, Stride s) {
+  return std::any_of(dims.begin(), dims.end(), [s](const LoopDim& dim) { return dim.extent > 1 && dim.*s == 1; });
+}
+
+/// Positions from the first on that are consecutive by the stride, and by the other one too where given.
+std::int64_t consecutive_run(const Dims& dims, Stride s, Stride other) {
+  std::int64_t run = 1;
+  for (const LoopDim& dim : dims) {
+    if (dim.*s != run || dim.*other != run) break;
+    run *= dim.extent;
+  }
+  return run;
+}
+
+/// Strides that put many elements into the same few cache sets.
+bool conflicting(const Dims& dims, Stride s) {
+  return std::any_of(dims.begin(), dims.end(), [s](const LoopDim& dim) { return dim.extent > 4 && (dim.*s) % 512 == 0; });
+}
+
+class Planner {
+ public:
+  Planner(const LoopSpace& space, const TileShape& shape, bool fast) : space_(space), shape_(shape), fast_(fast) {}
+
+  std::vector<ContractionChoice> choices() {
+    base_.swapped = !has_unit(space_.rows, &LoopDim::d) && has_unit(space_.columns, &LoopDim::d);
+    Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns, summed = space_.summed;
+    if (base_.swapped)
+      for (Dims* dims : {&rows, &columns, &summed})
+        for (LoopDim& dim : *dims) std::swap(dim.a, dim.b);
+    base_.m = volume(rows);
+    base_.n = volume(columns);
+    base_.k = volume(summed);
+    base_.rows = fused(rows, &LoopDim::d, &LoopDim::a);
+    // Columns in the order of D, and of their operand where long sums make its packing dearer than the visits to D.
+    base_.columns = base_.k > 64 && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d) : fused(columns, &LoopDim::d, &LoopDim::b);
+    base_.summed = has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
+    base_.sum_block = base_.k <= longest_sum ? base_.k : cut(base_.k, usual_sum);
+    base_.row_block = std::min(base_.m, std::max<std::int64_t>(4 * shape_.rows(), row_block_elements / base_.sum_block));
+    base_.column_block = std::min(base_.n, std::max<std::int64_t>(16 * shape_.most_columns, column_block_elements / base_.sum_block));
+
+    const bool unit = !base_.rows.empty() && base_.rows[0].d == 1;
+    const std::int64_t run_d = unit ? consecutive_run(base_.rows, &LoopDim::d, &LoopDim::d) : 1;
+    for (const bool pack_columns : {true, false}) {
+      add("packed", run_d, false, true, pack_columns);
+      if (base_.m > run_d && run_d % shape_.rows() != 0) add("crossing", run_d, true, true, pack_columns);
+      if (unit && base_.rows[0].a == 1) add("rows in place", consecutive_run(base_.rows, &LoopDim::d, &LoopDim::a), false, false, pack_columns);
+    }
+    add_blas();
+    std::stable_sort(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.cycles < q.plan.cycles; });
+    return std::move(result_);
+  }
+
+ private:
+  /// Cycles of tiles of v vectors over all columns and summed positions.
+  double columns_cycles(int v) const {
+    const std::int64_t full = base_.n / shape_.most_columns, rest = base_.n % shape_.most_columns;
+    const auto blocks = static_cast<double>((base_.k + base_.sum_block - 1) / base_.sum_block);
+    const auto tile = [&](std::int64_t c) {
+      const double per_position = std::max({static_cast<double>(v) * static_cast<double>(c) / 2, static_cast<double>(v + c) / 2, 4.0});
+      return static_cast<double>(base_.k) * per_position + blocks * (16.0 + 1.5 * static_cast<double>(v) * static_cast<double>(c));
+    };
+    return static_cast<double>(full) * tile(shape_.most_columns) + (rest ? tile(rest) : 0.0);
+  }
+
+  double run_cycles(std::int64_t rows) const {
+    double sum = 0;
+    while (rows > 0) {
+      const std::int64_t vectors = (rows + shape_.width - 1) / shape_.width, tiles = (vectors + shape_.most_vectors - 1) / shape_.most_vectors;
+      const std::int64_t v = (vectors + tiles - 1) / tiles;
+      sum += columns_cycles(static_cast<int>(v));
+      rows -= v * shape_.width;
+    }
+    return sum;
+  }
+
+  void add(const char* name, std::int64_t run, bool crossing, bool pack_rows, bool pack_columns) {
+    ContractionPlan plan = base_;
+    plan.run = run;
+    plan.crossing = crossing;
+    plan.pack_rows = pack_rows;
+    plan.pack_columns = pack_columns;
+    const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
+    const double sum_blocks = std::ceil(k / static_cast<double>(plan.sum_block));
+    double cycles = 0;
+    if (crossing) {
+      const auto full = static_cast<double>(plan.m / shape_.rows());
+      cycles = full * columns_cycles(shape_.most_vectors) + run_cycles(plan.m % shape_.rows());
+      const double scattered = std::min(1.0, static_cast<double>(shape_.rows()) / static_cast<double>(run));
+      cycles += scattered * m * n * sum_blocks * 1.7;
+    } else {
+      cycles = m / static_cast<double>(run) * run_cycles(run);
+    }
+    if (pack_rows) {
+      const bool along = !plan.rows.empty() && plan.rows[0].a == 1 && run >= shape_.width, across = !plan.summed.empty() && plan.summed[0].a == 1 && plan.summed[0].extent >= 4;
+      cycles += m * k * (along ? 0.8 : across ? 1.3 : 3.0) * std::ceil(n / static_cast<double>(plan.column_block));
+    } else {
+      // Read again for every few columns, from the second-level cache at best.
+      const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
+      cycles += m * k * n / shape_.most_columns * (near ? 0.01 : 0.05);
+      if (conflicting(plan.summed, &LoopDim::a) && k > 8) cycles *= 1.6;
+    }
+    if (pack_columns) {
+      const bool along = !plan.columns.empty() && plan.columns[0].b == 1, across = !plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 4;
+      cycles += n * k * (along ? 1.2 : across ? 1.3 : 3.0) + 300;
+    } else {
+      const bool lines = (!plan.columns.empty() && plan.columns[0].b == 1) || (!plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 8);
+      const double tiles_of_rows = std::ceil(m / shape_.rows());
+      const bool small = n * k <= 65536;
+      cycles += n * k * tiles_of_rows * (lines ? small ? 0.03 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
+      if (conflicting(plan.summed, &LoopDim::b) && k > 32) cycles *= 1.4;
+    }
+    cycles += 250;  // its tables
+    if (!fast_) cycles *= 3;
+    plan.cycles = cycles;
+    const std::string full_name = std::string(name) + (pack_columns ? "" : pack_rows ? ", columns in place" : ", all in place");
+    plan.why = fmt::format("{}: rows {} {}x{} in runs of {}, sum {} in blocks of {}, about {:.3g} cycles", full_name, plan.swapped ? "of b" : "of a", plan.m, plan.n,
+                           run, plan.k, plan.sum_block, cycles);
+    result_.push_back({full_name, std::move(plan)});
+  }
+
+  void add_blas() {
+    ContractionPlan plan = base_;
+    plan.strategy = Strategy::blas;
+    const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
+    const auto moved = static_cast<double>(moved_for_blas(space_));
+    // Measured beside the tiles: a library call costs about as much as a thousand operations, narrow matrices run at half speed.
+    const double narrow = std::min({m, n, k}) < 32 ? 1.8 : 1.1;
+    plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 150 : m * n * k / 8 * narrow + 900;
+    if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
+    plan.cycles += moved * 4.0;
+    plan.why = fmt::format("blas: {}x{}x{}, {} elements copied, about {:.3g} cycles", plan.m, plan.n, plan.k, moved, plan.cycles);
+    result_.push_back({"blas", std::move(plan)});
+  }
+
+  const LoopSpace& space_;
+  const TileShape shape_;
+  const bool fast_;
+  ContractionPlan base_;
+  std::vector<ContractionChoice> result_;
+};
+
+}  // namespace
+
+std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast) {
+  return Planner(space, shape, tiles_are_fast).choices();
+}
+
+std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared) {
+  if (plan.strategy == Strategy::blas || !plan.pack_rows) return 0;
+  const auto filled = [&](std::int64_t rows) { return (rows + shape.width - 1) / shape.width * shape.width; };
+  const std::int64_t run = plan.crossing ? plan.m : plan.run;
+  // Every run is filled up to whole vectors.
+  if (plan.row_block >= plan.m && !shared) return plan.m / run * filled(run) * plan.sum_block;
+  // Blocks end with the tile that they fill, and begin and end within runs.
+  const std::int64_t rows = std::min(plan.m, plan.row_block + shape.rows());
+  return ((rows / run + 1) * filled(std::min(run, rows)) + 2 * shape.width) * plan.sum_block;
+}
+
+std::int64_t column_panel_size(const ContractionPlan& plan, const TileShape&) {
+  return plan.strategy == Strategy::blas || !plan.pack_columns ? 0 : plan.column_block * plan.sum_block;
+}
+
+}  // namespace sial::kernels

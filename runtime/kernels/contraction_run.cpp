@@ -1,0 +1,246 @@
+// The loops of a contraction over register tiles: blocks of columns, of summed positions, of rows, then tiles.
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+#include "runtime/kernels/contraction.h"
+
+namespace sial::kernels {
+namespace {
+
+/// Offsets of `count` positions from `first` on, first dimension fastest; `second` may be null.
+void offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::* one, std::vector<std::int64_t>& to,
+             std::int64_t LoopDim::* two, std::vector<std::int64_t>& to_two) {
+  to.resize(static_cast<std::size_t>(count));
+  to_two.resize(static_cast<std::size_t>(count));
+  std::array<std::int64_t, 2 * max_rank> at{};
+  std::int64_t x = 0, y = 0, rest = first;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    at[i] = rest % dims[i].extent;
+    rest /= dims[i].extent;
+    x += at[i] * (dims[i].*one);
+    y += at[i] * (dims[i].*two);
+  }
+  if (dims.empty()) {
+    std::fill(to.begin(), to.end(), 0);
+    std::fill(to_two.begin(), to_two.end(), 0);
+    return;
+  }
+  const std::int64_t n0 = dims[0].extent, sx = dims[0].*one, sy = dims[0].*two;
+  std::int64_t done = 0;
+  while (done < count) {
+    const std::int64_t inner = std::min(count - done, n0 - at[0]);
+    std::int64_t* px = to.data() + done;
+    std::int64_t* py = to_two.data() + done;
+    for (std::int64_t i = 0; i < inner; ++i) px[i] = x + i * sx, py[i] = y + i * sy;
+    done += inner;
+    x -= at[0] * sx, y -= at[0] * sy;
+    at[0] = 0;
+    for (std::size_t i = 1; i < dims.size(); ++i) {
+      x += dims[i].*one, y += dims[i].*two;
+      if (++at[i] < dims[i].extent) break;
+      x -= dims[i].*one * dims[i].extent, y -= dims[i].*two * dims[i].extent;
+      at[i] = 0;
+    }
+  }
+}
+
+// Elements of the columns that tiles of rows go through at once: a quarter of a second-level cache.
+constexpr std::int64_t columns_near = 16384;
+
+class TileLoops {
+ public:
+  TileLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
+      : plan_(plan), kit_(kit), shape_(kit.shape), work_(work), t_(tables) {
+    t_.aside.resize(static_cast<std::size_t>(shape_.rows() * shape_.most_columns));
+  }
+
+  void run() {
+    for (std::int64_t n0 = work_.first_column; n0 < work_.last_column; n0 += plan_.column_block) {
+      columns_ = std::min(plan_.column_block, work_.last_column - n0);
+      offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
+      t_.column_zero.resize(static_cast<std::size_t>(columns_ + shape_.most_columns));
+      for (std::size_t j = 0; j < t_.column_zero.size(); ++j) t_.column_zero[j] = static_cast<std::int64_t>(j) % shape_.most_columns;
+      for (std::int64_t k0 = 0; k0 < plan_.k; k0 += plan_.sum_block) {
+        count_ = std::min(plan_.sum_block, plan_.k - k0);
+        beta_ = k0 == 0 ? work_.beta : 1.0;
+        offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
+        panel_tables();
+        if (plan_.pack_columns) pack_columns();
+        for (std::int64_t m0 = work_.first_row; m0 < work_.last_row;) m0 = row_block(m0);
+      }
+    }
+  }
+
+ private:
+  /// Offsets of summed positions within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
+  void panel_tables() {
+    if (plan_.pack_rows) {
+      t_.panel_x.resize(static_cast<std::size_t>(count_ * shape_.most_vectors));
+      for (int v = 1; v <= shape_.most_vectors; ++v)
+        for (std::int64_t p = 0; p < count_; ++p) t_.panel_x[static_cast<std::size_t>((v - 1) * count_ + p)] = p * v * shape_.width;
+    }
+    if (plan_.pack_columns) {
+      t_.panel_y.resize(static_cast<std::size_t>(count_ * shape_.most_columns));
+      for (int c = 1; c <= shape_.most_columns; ++c)
+        for (std::int64_t p = 0; p < count_; ++p) t_.panel_y[static_cast<std::size_t>((c - 1) * count_ + p)] = p * c;
+    }
+  }
+
+  void pack_columns() {
+    PackWork w;
+    w.from = work_.y;
+    w.sum_at = t_.sum_y.data();
+    w.count = count_;
+    for (std::int64_t j = 0; j < columns_; j += shape_.most_columns) {
+      w.rows = w.width = std::min<std::int64_t>(shape_.most_columns, columns_ - j);
+      w.row_at = t_.column_y.data() + j;
+      w.to = work_.column_panels + j * count_;
+      kit_.pack(w);
+    }
+  }
+
+  /// Cuts rows from m0 on into tiles until the block is full; the first row after it.
+  std::int64_t cut_rows(std::int64_t m0) {
+    t_.tiles.clear();
+    const std::int64_t last = std::min(work_.last_row, m0 + plan_.row_block);
+    std::int64_t m = m0;
+    const auto add = [&](std::int64_t rows, std::int64_t repeat) {
+      ContractionTables::Tile tile;
+      tile.first = m - m0;
+      tile.rows = rows;
+      tile.repeat = repeat;
+      tile.vectors = static_cast<std::int32_t>((rows + shape_.width - 1) / shape_.width);
+      tile.scattered = plan_.crossing && m / plan_.run != (m + rows - 1) / plan_.run;
+      t_.tiles.push_back(tile);
+      m += rows * repeat;
+    };
+    while (m < last) {
+      if (plan_.crossing) {
+        add(std::min<std::int64_t>(shape_.rows(), work_.last_row - m), 1);
+        continue;
+      }
+      // The vectors of a run are shared out evenly, the larger tiles first; only its last one may be masked.
+      const std::int64_t end = std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
+      const std::int64_t vectors = (end - m + shape_.width - 1) / shape_.width, tiles = (vectors + shape_.most_vectors - 1) / shape_.most_vectors;
+      const std::int64_t large = vectors % tiles == 0 ? tiles : vectors % tiles, rows = (vectors + tiles - 1) / tiles * shape_.width;
+      const std::int64_t whole = std::min({large, (end - m) / rows, (last - m + rows - 1) / rows});
+      if (whole > 0) add(rows, whole);
+      else add(std::min(rows, end - m), 1);
+    }
+    return m;
+  }
+
+  std::int64_t row_block(std::int64_t m0) {
+    const std::int64_t end = cut_rows(m0);
+    offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+    if (plan_.pack_rows) {
+      PackWork w;
+      w.from = work_.x;
+      w.sum_at = t_.sum_x.data();
+      w.count = count_;
+      std::int64_t at = 0;
+      for (ContractionTables::Tile& tile : t_.tiles) {
+        tile.panel = at;
+        w.rows = tile.rows;
+        w.width = tile.vectors * shape_.width;
+        for (std::int64_t r = 0; r < tile.repeat; ++r, at += w.width * count_) {
+          w.row_at = t_.row_x.data() + tile.first + r * tile.rows;
+          w.to = work_.row_panels + at;
+          kit_.pack(w);
+        }
+      }
+    }
+    const std::int64_t c = shape_.most_columns, whole = columns_ / c, rest = columns_ % c;
+    // Small columns stay in the first caches: tiles of rows then take all of them in one call.
+    const bool at_once = columns_ * count_ <= columns_near;
+    if (at_once) {
+      if (whole > 0) column_tiles(0, c, whole);
+    } else {
+      for (std::int64_t g = 0; g < whole; ++g) column_tiles(g * c, c, 1);
+    }
+    if (rest > 0) column_tiles(whole * c, rest, 1);
+    return end;
+  }
+
+  void column_tiles(std::int64_t j, std::int64_t columns, std::int64_t groups) {
+    TileWork w;
+    w.count = count_;
+    w.alpha = work_.alpha;
+    w.beta = beta_;
+    w.column_groups = groups;
+    if (plan_.pack_columns) {
+      w.b = work_.column_panels + j * count_;
+      w.b_at = t_.panel_y.data() + (columns - 1) * count_;
+      w.b_column = t_.column_zero.data();
+      w.b_step = columns * count_;
+    } else {
+      w.b = work_.y;
+      w.b_at = t_.sum_y.data();
+      w.b_column = t_.column_y.data() + j;
+    }
+    for (const ContractionTables::Tile& tile : t_.tiles) {
+      w.rows = w.d_step = w.a_step = tile.rows;
+      w.repeat = tile.repeat;
+      if (plan_.pack_rows) {
+        w.a = work_.row_panels + tile.panel;
+        w.a_at = t_.panel_x.data() + (tile.vectors - 1) * count_;
+        w.a_step = tile.vectors * shape_.width * count_;
+      } else {
+        w.a = work_.x + t_.row_x[static_cast<std::size_t>(tile.first)];
+        w.a_at = t_.sum_x.data();
+      }
+      const bool masked = tile.rows != tile.vectors * shape_.width;
+      const TileCode code = kit_.codes[static_cast<std::size_t>(((tile.vectors - 1) * TileKit::most_columns + columns - 1) * 2 + (masked ? 1 : 0))];
+      w.d = work_.d + t_.row_d[static_cast<std::size_t>(tile.first)];
+      w.d_column = t_.column_d.data() + j;
+      if (!tile.scattered) {
+        code(&w);
+        continue;
+      }
+      for (std::int64_t g = 0; g < groups; ++g) scatter_tile(w, tile, code, j + g * columns, columns, g);
+    }
+  }
+
+  void scatter_tile(const TileWork& w, const ContractionTables::Tile& tile, TileCode code, std::int64_t j, std::int64_t columns, std::int64_t group) {
+    const std::int64_t width = tile.vectors * shape_.width;
+    std::array<std::int64_t, TileKit::most_columns> aside_at{};
+    for (std::int64_t c = 0; c < columns; ++c) aside_at[static_cast<std::size_t>(c)] = c * width;
+    TileWork aside = w;
+    aside.b += group * w.b_step;
+    if (!plan_.pack_columns) aside.b_column += group * columns;
+    aside.column_groups = 1;
+    aside.d = t_.aside.data();
+    aside.d_column = aside_at.data();
+    aside.alpha = 1.0;
+    aside.beta = 0.0;
+    code(&aside);
+    ScatterWork s;
+    s.d = work_.d;
+    s.d_row = t_.row_d.data() + tile.first;
+    s.d_column = t_.column_d.data() + j;
+    s.sum = t_.aside.data();
+    s.rows = tile.rows;
+    s.columns = columns;
+    s.width = width;
+    s.alpha = work_.alpha;
+    s.beta = beta_;
+    kit_.scatter(s);
+  }
+
+  const ContractionPlan& plan_;
+  const TileKit& kit_;
+  const TileShape shape_;
+  const ContractionWork& work_;
+  ContractionTables& t_;
+  std::int64_t columns_ = 0, count_ = 0;
+  double beta_ = 0;
+};
+
+}  // namespace
+
+void run_tiles(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
+  TileLoops(plan, kit, work, tables).run();
+}
+
+}  // namespace sial::kernels

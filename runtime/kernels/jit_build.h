@@ -1,0 +1,16 @@
+#pragma once
+// The builders of generated code, one per kind of key: each defines a function called code_name(key) in the module. LLVM's
+// types are only named here.
+
+#include "runtime/kernels/jit.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace sial::kernels {
+
+/// p = {vectors of rows, columns, whether rows are masked, whether B is packed}: see TileCode in tiles.h.
+void build_tile(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
+
+}  // namespace sial::kernels

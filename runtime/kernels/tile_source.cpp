@@ -1,0 +1,59 @@
+#include "runtime/kernels/tile_source.h"
+
+namespace sial::kernels {
+namespace {
+
+// Programs that compute less than this never load a code generator.
+constexpr double worth_generating = 5e8;
+
+TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
+
+}  // namespace
+
+TileShape generated_tile_shape(const CpuFacts& facts) {
+  // Sums of a tile fill the registers but for the rows and one factor: 12 of 16, 24 of 32.
+  if (facts.vector_bits == 512) return {8, 3, 8};
+  return {facts.vector_bits / 64, 3, 4};
+}
+
+CodeKey tile_key(int vectors, int columns, bool masked) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, 0}}; }
+
+TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
+  generated_.shape = generated_tile_shape(engine.facts());
+  generated_.fast = true;
+  generated_.codes = {};
+}
+
+void TileSource::ask(bool wait) {
+  bool all = true;
+  for (int v = generated_.shape.most_vectors; v >= 1; --v)
+    for (int c = generated_.shape.most_columns; c >= 1; --c)
+      for (const bool masked : {false, true}) {
+        TileCode& code = generated_.tile(v, c, masked);
+        if (code) continue;
+        const CodeKey key = tile_key(v, c, masked);
+        code = as_tile(wait ? engine_.wait(key) : engine_.find(key));
+        all = all && code;
+        if (wait && !code) {
+          given_up_ = true;
+          return;
+        }
+      }
+  complete_ = all;
+}
+
+bool TileSource::fast() {
+  if (builtin_.fast || complete_) return true;
+  if (!given_up_) ask(true);
+  return complete_;
+}
+
+const TileKit& TileSource::kit(double flops) {
+  if (complete_) return generated_;
+  flops_ += flops;
+  // The engine is asked now and then; its lock and its table are not for every small block.
+  if (!given_up_ && flops_ >= worth_generating && (calls_++ & 63) == 0) ask(false);
+  return complete_ ? generated_ : builtin_;
+}
+
+}  // namespace sial::kernels

@@ -1,0 +1,31 @@
+#pragma once
+// The tiles an operation runs with: built-in ones, replaced by generated ones as these become ready. Where the processor has no
+// built-in tiles worth using, generated ones are waited for. Not thread safe; outlived by the engine.
+
+#include "runtime/kernels/tiles.h"
+
+namespace sial::kernels {
+
+class TileSource {
+ public:
+  explicit TileSource(CodeEngine& engine);
+
+  /// Whether tiles of either kind are worth preferring to a BLAS; may wait for generated code where there are no others.
+  bool fast();
+  /// The tiles for the next operation, which does `flops` floating-point operations.
+  const TileKit& kit(double flops);
+  /// The shapes that kit() may have, now or later.
+  std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }
+  bool uses_generated() const { return complete_; }
+
+ private:
+  void ask(bool wait);
+
+  CodeEngine& engine_;
+  TileKit builtin_, generated_;
+  double flops_ = 0;
+  std::int64_t calls_ = 0;
+  bool complete_ = false, given_up_ = false;
+};
+
+}  // namespace sial::kernels

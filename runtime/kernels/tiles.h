@@ -1,0 +1,91 @@
+#pragma once
+// The register tile: a small product accumulated in registers, the innermost step of every contraction. All implementations
+// (built-in, generated) form each element as one chain acc = a*b + acc over the summed positions in order, fused where the
+// processor has fused arithmetic, and then d = alpha*acc (beta = 0, d unread) or alpha*acc + (beta*d); so they agree bit for
+// bit whatever the tile's shape.
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/kernels/jit.h"
+
+namespace sial::kernels {
+
+/// A column of tiles: `rows` consecutive elements of D and of A (stride 1) each, columns and summed positions anywhere.
+/// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
+/// more, d and a moved on by their steps (masked tiles have repeat 1). All that `column_groups` times for the next columns: the
+/// tables of columns moved on by the tile's columns, b by b_step.
+struct TileWork {
+  std::int64_t count = 0;
+  const double* a = nullptr;
+  const std::int64_t* a_at = nullptr;
+  const double* b = nullptr;
+  const std::int64_t* b_at = nullptr;
+  const std::int64_t* b_column = nullptr;
+  double* d = nullptr;
+  const std::int64_t* d_column = nullptr;
+  double alpha = 1.0, beta = 0.0;
+  std::int64_t rows = 0;
+  std::int64_t repeat = 1, a_step = 0, d_step = 0;
+  std::int64_t column_groups = 1, b_step = 0;
+};
+using TileCode = void (*)(const TileWork* work);
+
+/// Copies operands into panels: to[p * width + i] = from[row_at[i] + sum_at[p]], i < rows, p < count; what lies between rows and
+/// width is set to 0.
+struct PackWork {
+  double* to = nullptr;
+  const double* from = nullptr;
+  const std::int64_t* row_at = nullptr;
+  const std::int64_t* sum_at = nullptr;
+  std::int64_t rows = 0, width = 0, count = 0;
+};
+using PackCode = void (*)(const PackWork& work);
+
+/// A tile computed aside (sum[j * width + i]) on its way to rows that are not consecutive: d[d_row[i] + d_column[j]].
+struct ScatterWork {
+  double* d = nullptr;
+  const std::int64_t* d_row = nullptr;
+  const std::int64_t* d_column = nullptr;
+  const double* sum = nullptr;
+  std::int64_t rows = 0, columns = 0, width = 0;
+  double alpha = 1.0, beta = 0.0;
+};
+using ScatterCode = void (*)(const ScatterWork& work);
+
+struct TileShape {
+  int width = 1;         // doubles in a vector
+  int most_vectors = 1;  // of rows
+  int most_columns = 1;
+  int rows() const { return width * most_vectors; }
+};
+
+/// The tiles of one implementation. tile(v, c, masked) does c columns and v * width rows exactly, or work.rows of them when masked
+/// ((v - 1) * width < rows). Null where the implementation has none (yet).
+struct TileKit {
+  static constexpr int most_vectors = 3, most_columns = 8;
+  TileShape shape;
+  bool fast = false;  // worth being preferred to a BLAS
+  std::array<TileCode, most_vectors * most_columns * 2> codes{};
+  PackCode pack = nullptr;
+  ScatterCode scatter = nullptr;
+
+  TileCode& tile(int vectors, int columns, bool masked) {
+    return codes[static_cast<std::size_t>(((vectors - 1) * most_columns + columns - 1) * 2 + (masked ? 1 : 0))];
+  }
+};
+
+/// The tiles compiled into the program, for a processor that has what `facts` says.
+TileKit builtin_tiles(const CpuFacts& facts);
+
+/// The shape of generated tiles and the key of one of them.
+TileShape generated_tile_shape(const CpuFacts& facts);
+CodeKey tile_key(int vectors, int columns, bool masked);
+
+inline bool consecutive(const std::int64_t* at, std::int64_t n) {
+  for (std::int64_t i = 1; i < n; ++i)
+    if (at[i] != at[0] + i) return false;
+  return true;
+}
+
+}  // namespace sial::kernels

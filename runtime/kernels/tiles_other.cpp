@@ -1,0 +1,10 @@
+// Built-in tiles where none were written for the processor.
+
+#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/tiles_portable.h"
+
+namespace sial::kernels {
+
+TileKit builtin_tiles(const CpuFacts&) { return portable_tiles(); }
+
+}  // namespace sial::kernels

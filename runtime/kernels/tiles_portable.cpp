@@ -1,0 +1,76 @@
+#include "runtime/kernels/tiles_portable.h"
+
+namespace sial::kernels {
+namespace {
+
+constexpr int width = 4;  // rows that the compiler may put into vectors
+
+template <int V, int C>
+void one_tile(const TileWork& work, const double* a_base, const double* b_base, const std::int64_t* b_column, double* d_base, const std::int64_t* d_column) {
+  constexpr int most = V * width;
+  double sum[C][most] = {};
+  const auto rows = static_cast<int>(work.rows < most ? work.rows : most);
+  for (std::int64_t p = 0; p < work.count; ++p) {
+    const double* a = a_base + work.a_at[p];
+    for (int j = 0; j < C; ++j) {
+      const double factor = b_base[work.b_at[p] + b_column[j]];
+      if (rows == most)
+        for (int i = 0; i < most; ++i) sum[j][i] += a[i] * factor;
+      else
+        for (int i = 0; i < rows; ++i) sum[j][i] += a[i] * factor;
+    }
+  }
+  for (int j = 0; j < C; ++j) {
+    double* d = d_base + d_column[j];
+    for (int i = 0; i < rows; ++i) {
+      const double value = work.alpha * sum[j][i];
+      d[i] = work.beta == 0.0 ? value : value + work.beta * d[i];
+    }
+  }
+}
+
+template <int V, int C>
+void tile(const TileWork* work) {
+  for (std::int64_t g = 0; g < work->column_groups; ++g)
+    for (std::int64_t r = 0; r < work->repeat; ++r)
+      one_tile<V, C>(*work, work->a + r * work->a_step, work->b + g * work->b_step, work->b_column + g * C, work->d + r * work->d_step, work->d_column + g * C);
+}
+
+void pack_all(const PackWork& w) {
+  pack_portable(w, 0, w.rows, 0, w.count);
+}
+
+void scatter(const ScatterWork& w) {
+  for (std::int64_t j = 0; j < w.columns; ++j)
+    for (std::int64_t i = 0; i < w.rows; ++i) {
+      double& d = w.d[w.d_row[i] + w.d_column[j]];
+      const double value = w.alpha * w.sum[j * w.width + i];
+      d = w.beta == 0.0 ? value : value + w.beta * d;
+    }
+}
+
+template <int V, int C>
+void add_tile(TileKit& kit) {
+  kit.tile(V, C, false) = kit.tile(V, C, true) = tile<V, C>;
+}
+
+}  // namespace
+
+void pack_portable(const PackWork& w, std::int64_t first_row, std::int64_t last_row, std::int64_t first,
+                   std::int64_t last) {
+  for (std::int64_t p = first; p < last; ++p) {
+    const double* from = w.from + w.sum_at[p];
+    double* to = w.to + p * w.width;
+    for (std::int64_t i = first_row; i < last_row; ++i) to[i] = from[w.row_at[i]];
+    for (std::int64_t i = w.rows; i < w.width; ++i) to[i] = 0.0;
+  }
+}
+
+TileKit portable_tiles() {
+  TileKit kit{{width, 2, 4}, false, {}, pack_all, scatter};
+  add_tile<1, 1>(kit), add_tile<1, 2>(kit), add_tile<1, 3>(kit), add_tile<1, 4>(kit);
+  add_tile<2, 1>(kit), add_tile<2, 2>(kit), add_tile<2, 3>(kit), add_tile<2, 4>(kit);
+  return kit;
+}
+
+}  // namespace sial::kernels

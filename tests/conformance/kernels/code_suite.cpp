@@ -1,0 +1,149 @@
+// The engine of generated code: its disk cache, what it does with files that are damaged or foreign, and builds without a generator.
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/base/error.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/tiles.h"
+
+using namespace sial;
+using namespace sial::kernels;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() : path(fs::temp_directory_path() / ("sialx_code_" + std::to_string(getpid()))) { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    if (fs::exists(path))
+      for (const auto& entry : fs::recursive_directory_iterator(path))
+        if (entry.is_regular_file()) found.push_back(entry.path());
+    return found;
+  }
+  fs::path path;
+};
+
+CodeStats stats_after(const CodeOptions& options, const CodeKey& key, bool& works) {
+  const auto engine = make_code_engine(options);
+  const auto code = reinterpret_cast<TileCode>(engine->wait(key));
+  works = false;
+  if (code) {
+    const double a[64] = {1, 2, 3, 4, 5, 6, 7, 8}, b[1] = {3};
+    double d[64] = {};
+    const std::int64_t zero[1] = {0};
+    const TileWork work{1, a, zero, b, zero, zero, d, zero, 1.0, 0.0, 1};
+    code(&work);
+    works = d[0] == 3.0;
+  }
+  return engine->stats();
+}
+
+bool can_generate() {
+  bool works = false;
+  return stats_after({}, tile_key(1, 1, false), works).compiled > 0;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+}  // namespace
+
+TEST_CASE("generated code is kept on disk and damaged files are made again") {
+  if (!can_generate()) {
+    WARN("no code generator in this build: skipped");
+    return;
+  }
+  Folder folder;
+  CodeOptions options;
+  options.cache_folder = folder.path.string();
+  const CodeKey key = tile_key(1, 1, false);
+  bool works = false;
+  CodeStats stats = stats_after(options, key, works);
+  CHECK(works);
+  CHECK(stats.compiled == 1);
+  REQUIRE(folder.files().size() == 1);
+  const fs::path file = folder.files().front();
+  const std::string good = read(file);
+  stats = stats_after(options, key, works);
+  CHECK(works);
+  CHECK(stats.from_disk == 1);
+  CHECK(stats.compiled == 0);
+
+  const auto refused = [&](const std::string& text) {
+    write(file, text);
+    stats = stats_after(options, key, works);
+    CHECK(works);
+    CHECK(stats.compiled == 1);
+    CHECK(stats.from_disk == 0);
+    CHECK(read(file) == good);
+  };
+  SECTION("empty") { refused(""); }
+  SECTION("cut short") { refused(good.substr(0, good.size() - 1)); }
+  SECTION("only its header") { refused(good.substr(0, good.find('\n') + 1)); }
+  SECTION("a flipped bit in the code") {
+    std::string bad = good;
+    bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 4);
+    refused(bad);
+  }
+  SECTION("of another processor or compiler") {
+    std::string bad = good;
+    bad[bad.find("LLVM") + 5] = '3';
+    refused(bad);
+  }
+  SECTION("of another key under this name") {
+    const CodeKey other = tile_key(2, 1, false);
+    stats_after(options, other, works);
+    const auto files = folder.files();
+    REQUIRE(files.size() == 2);
+    refused(read(files[0] == file ? files[1] : files[0]));
+  }
+}
+
+TEST_CASE("a cache folder that cannot be written costs nothing but itself") {
+  if (!can_generate()) return;
+  Folder folder;
+  fs::create_directories(folder.path);
+  write(folder.path / "file", "x");
+  CodeOptions options;
+  options.cache_folder = (folder.path / "file").string();
+  bool works = false;
+  CHECK(stats_after(options, tile_key(1, 1, false), works).compiled == 1);
+  CHECK(works);
+}
+
+TEST_CASE("code that is off is never there, and unknown processors are refused") {
+  CodeOptions off;
+  off.on = false;
+  const auto engine = make_code_engine(off);
+  CHECK(engine->find(tile_key(1, 1, false)) == nullptr);
+  CHECK(engine->wait(tile_key(1, 1, false)) == nullptr);
+  CHECK(engine->stats().state == "off");
+  CodeOptions odd;
+  odd.cpu = "pentium";
+  try {
+    make_code_engine(odd);
+    FAIL("no error");
+  } catch (const SialError& error) {
+    CHECK(std::string(error.what()).find("pentium") != std::string::npos);
+    CHECK(error.hint().find("x86-64-v3") != std::string::npos);
+  }
+}
+
+TEST_CASE("keys that cannot be compiled are settled without code") {
+  if (!can_generate()) return;
+  const auto engine = make_code_engine({});
+  CHECK(engine->wait({CodeKind::chain, {-1}}) == nullptr);
+  CHECK(engine->stats().failed >= 1);
+}

@@ -1,0 +1,233 @@
+// Contractions by plan: every strategy against the reference, on operands that end where memory ends; the same bits from built-in and
+// generated tiles, on any processor that can be emulated, and on any number of threads; workspace as announced.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "runtime/base/error.h"
+#include "runtime/kernels/block_op.h"
+#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/implementations.h"
+#include "tests/conformance/kernels/cases.h"
+
+using namespace sial;
+using namespace sial::kernel_cases;
+
+namespace {
+
+/// Memory between two pages that nobody may touch; the data lie at its end or at its beginning.
+class Guarded {
+ public:
+  Guarded(const std::vector<double>& content, bool at_end) : size_(content.size() * sizeof(double)) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    inner_ = (size_ + page - 1) / page * page;
+    total_ = inner_ + 2 * page;
+    base_ = static_cast<char*>(mmap(nullptr, total_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(base_ != MAP_FAILED);
+    if (inner_ > 0) REQUIRE(mprotect(base_ + page, inner_, PROT_READ | PROT_WRITE) == 0);
+    data_ = reinterpret_cast<double*>(base_ + page + (at_end ? inner_ - size_ : 0));
+    if (size_ > 0) std::memcpy(data_, content.data(), size_);
+  }
+  ~Guarded() { munmap(base_, total_); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  double* data() const { return data_; }
+  std::vector<double> content() const { return {data_, data_ + size_ / sizeof(double)}; }
+
+ private:
+  std::size_t size_, inner_ = 0, total_ = 0;
+  char* base_ = nullptr;
+  double* data_ = nullptr;
+};
+
+/// A contraction whose operands are as large as tiles and panels take to be met in all their ways.
+struct Case {
+  Operand d, a, b;
+  double alpha = 1, beta = 0;
+};
+
+Case make_case(std::uint64_t seed, bool reals) {
+  Generator g(seed);
+  const int n_summed = static_cast<int>(g.below(3)) + (g.chance(90) ? 1 : 0), n_rows = static_cast<int>(g.below(4)), n_columns = static_cast<int>(g.below(std::min(4, 7 - n_rows)));
+  const int limit = n_summed > 2 ? 2 : n_summed;
+  std::map<int, std::int64_t> extents;
+  std::vector<int> rows, columns, summed;
+  double volume = 1;
+  const auto extent = [&] {
+    static constexpr std::int64_t usual[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 40, 64};
+    std::int64_t e = g.chance(2) ? 0 : usual[g.below(18)];
+    while (volume * static_cast<double>(e) > 4e5) e = e / 2;
+    volume *= static_cast<double>(std::max<std::int64_t>(e, 1));
+    return e;
+  };
+  for (int i = 0; i < n_rows + n_columns + limit; ++i) {
+    extents[i] = extent();
+    (i < n_rows ? rows : i < n_rows + n_columns ? columns : summed).push_back(i);
+  }
+  const auto join = [](std::vector<int> x, const std::vector<int>& y) {
+    x.insert(x.end(), y.begin(), y.end());
+    return x;
+  };
+  const auto order = [&](std::vector<int> v) { return g.chance(60) ? g.shuffled(std::move(v)) : v; };
+  Case c;
+  c.a = g.operand(order(g.chance(50) ? join(rows, summed) : join(summed, rows)), extents);
+  c.b = g.operand(order(g.chance(50) ? join(summed, columns) : join(columns, summed)), extents);
+  c.d = g.operand(order(g.chance(50) ? join(rows, columns) : join(columns, rows)), extents);
+  constexpr double factors[] = {1.0, 1.0, -1.0, 0.5, 2.0, 0.0};
+  c.alpha = factors[g.below(6)];
+  c.beta = factors[g.below(6)];
+  if (reals) {
+    for (Operand* o : {&c.a, &c.b, &c.d}) Generator::fill(*o, [&] { return static_cast<double>(g.below(2000001) - 1000000) / 999983.0; });
+    if (c.alpha != 1.0 && g.chance(50)) c.alpha = 0.3, c.beta = -0.7;
+    if (g.chance(10)) Generator::fill(c.a, [&] { return std::numeric_limits<double>::denorm_min() * static_cast<double>(g.below(100)); });
+  }
+  if (c.beta == 0.0) Generator::fill(c.d, [] { return std::numeric_limits<double>::quiet_NaN(); });
+  return c;
+}
+
+BlockOp operation(Case& c) {
+  BlockOp op;
+  op.has_b = true;
+  op.d = c.d.view<double>();
+  op.a = c.a.view<const double>();
+  op.b = c.b.view<const double>();
+  op.alpha = c.alpha;
+  op.beta = c.beta;
+  return op;
+}
+
+/// Memory of D afterwards; the operands must be untouched.
+std::vector<double> outcome(Kernels& kernels, Case& c, bool at_end) {
+  const Guarded d(c.d.memory, at_end), a(c.a.memory, at_end), b(c.b.memory, at_end);
+  BlockOp op = operation(c);
+  op.d.data = d.data() + c.d.offset;
+  op.a.data = a.data() + c.a.offset;
+  op.b.data = b.data() + c.b.offset;
+  kernels.run(op);
+  CHECK(a.content() == c.a.memory);
+  CHECK(b.content() == c.b.memory);
+  return d.content();
+}
+
+bool same_bits(const std::vector<double>& x, const std::vector<double>& y) {
+  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
+}
+
+bool equal_values(const std::vector<double>& x, const std::vector<double>& y) {
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])))) return false;
+  return x.size() == y.size();
+}
+
+const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas"};
+
+std::int64_t rounds() { return std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 800; }
+
+}  // namespace
+
+TEST_CASE("every strategy agrees with the reference, within guarded memory") {
+  CountingResource workspace;
+  auto reference = make_kernels("reference", workspace);
+  std::vector<std::unique_ptr<Kernels>> all;
+  for (const std::string& strategy : strategies)
+    for (const bool jit : {false, true}) {
+      KernelOptions options;
+      options.strategy = strategy;
+      options.jit = jit;
+      options.jit_at_once = true;
+      all.push_back(make_kernels("auto", workspace, options));
+    }
+  for (std::int64_t i = 0; i < rounds(); ++i) {
+    const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+    Case c = make_case(seed, false);
+    const auto want = outcome(*reference, c, true);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      INFO("seed " << seed << ", strategy `" << strategies[k / 2] << "`, generated " << k % 2);
+      REQUIRE(equal_values(want, outcome(*all[k], c, (i + static_cast<std::int64_t>(k)) % 2 == 0)));
+    }
+  }
+  CHECK(workspace.stats().bytes_in_use == 0);
+}
+
+TEST_CASE("tiles of any make and number of threads round alike") {
+  CountingResource workspace;
+  for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
+    DYNAMIC_SECTION("processor `" << cpu << "`") {
+      for (const std::string strategy : {"packed", "crossing", "rows in place, all in place"}) {
+        KernelOptions options;
+        options.strategy = strategy;
+        options.jit_cpu = cpu;
+        options.jit = false;
+        auto built_in = make_kernels("auto", workspace, options);
+        options.jit = options.jit_at_once = true;
+        auto generated = make_kernels("auto", workspace, options);
+        options.threads = 3;
+        auto threads = make_kernels("auto", workspace, options);
+        for (std::int64_t i = 0; i < rounds() / 4; ++i) {
+          const std::uint64_t seed = base_seed() + 100000 + static_cast<std::uint64_t>(i);
+          Case c = make_case(seed, true);
+          INFO("seed " << seed << ", " << strategy);
+          // Where there are no fast tiles built in, the BLAS takes what the strategy is not possible for.
+          const BlockOp op = operation(c);
+          if (built_in->explain(op).starts_with("blas") || generated->explain(op).starts_with("blas")) continue;
+          const auto want = outcome(*built_in, c, true);
+          REQUIRE(same_bits(want, outcome(*generated, c, true)));
+          REQUIRE(same_bits(want, outcome(*threads, c, true)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("real numbers agree with the reference to rounding") {
+  CountingResource workspace;
+  auto reference = make_kernels("reference", workspace);
+  auto kernels = make_kernels("auto", workspace);
+  for (std::int64_t i = 0; i < rounds(); ++i) {
+    const std::uint64_t seed = base_seed() + 200000 + static_cast<std::uint64_t>(i);
+    Case c = make_case(seed, true);
+    const auto want = outcome(*reference, c, true), got = outcome(*kernels, c, false);
+    double worst = 0;
+    for (std::size_t k = 0; k < want.size(); ++k)
+      if (!std::isnan(want[k]) || !std::isnan(got[k])) worst = std::max(worst, std::abs(want[k] - got[k]));
+    INFO("seed " << seed);
+    REQUIRE(worst < 1e-11);
+  }
+}
+
+TEST_CASE("workspace is what was announced") {
+  class Measuring final : public BufferResource {
+   public:
+    double* allocate(std::int64_t n) override { return sizes.insert(n), new double[static_cast<std::size_t>(n) + 1]; }
+    void deallocate(double* p, std::int64_t) noexcept override { delete[] p; }
+    ResourceStats stats() const override { return {}; }
+    std::multiset<std::int64_t> sizes;
+  } workspace;
+  for (const int threads : {1, 3}) {
+    KernelOptions options;
+    options.jit = false;
+    options.threads = threads;
+    auto kernels = make_kernels("auto", workspace, options);
+    for (std::uint64_t i = 0; i < 400; ++i) {
+      Case c = make_case(base_seed() + 300000 + i, false);
+      c.alpha = 1.0;  // the BLAS way takes none when it is 0
+      const BlockOp op = operation(c);
+      std::int64_t announced = 0, taken = 0;
+      for (const std::int64_t n : kernels->workspace(op)) announced += n;
+      workspace.sizes.clear();
+      kernels->run(op);
+      for (const std::int64_t n : workspace.sizes) taken += n;
+      INFO("seed offset " << i << ": " << kernels->explain(op));
+      REQUIRE(taken <= announced);
+      REQUIRE(announced <= taken * 3 + 4096);
+    }
+  }
+}
