@@ -15,6 +15,7 @@
 #include "compiler/plan/dead_stores.h"
 #include "compiler/plan/fold_values.h"
 #include "compiler/plan/free_early.h"
+#include "compiler/plan/fused_elementwise.h"
 #include "compiler/plan/idle_barriers.h"
 #include "compiler/plan/invariant_gets.h"
 #include "compiler/plan/invariants.h"
@@ -118,6 +119,7 @@ const std::vector<Pass>& passes() {
       planned("invariant-gets", 2, plan::get_once),    // behind all that looks for gets in their places
       planned("share-blocks", 1, plan::share_blocks),       // of the copies that are left
       planned("free-early", 1, plan::free_early),           // last uses are known now
+      planned("fused-elementwise", 2, plan::fuse_elementwise),  // behind all that moves, drops or adds statements
       planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
       {"verify-plan", 1,  // behind all passes: checks what they decided against the facts

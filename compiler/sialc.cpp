@@ -21,6 +21,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
 #include "compiler/pipeline.h"
+#include "compiler/report/kernels.h"
 #include "runtime/base/error.h"
 #include "runtime/base/plants.h"
 #include "runtime/bytecode/read.h"
@@ -36,7 +37,7 @@ struct Options {
   std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = default_optimisation;
-  bool no_warnings = false, syntax_only = false, timings = false;
+  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false;
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -176,6 +177,10 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   if (options.timings)
     for (const PassTime& t : result.times) fmt::print(stderr, "{:<8} {:9.3f} s\n", t.pass, t.seconds);
   if (code != exit_ok || !result.module) return code;
+  if (options.explain_kernels) {
+    fmt::print("{}", report::explain_kernels(*result.module));
+    if (options.output.empty()) return exit_ok;
+  }
   return write_output(input, options, *result.module);
 }
 
@@ -203,6 +208,7 @@ int run(int argc, char** argv) {
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
   app.add_option("--disassemble", o.disassemble, "print a module (.siox)");
+  app.add_flag("--explain-kernels", o.explain_kernels, "print how the index orders of contractions suit a matrix product, and what to declare otherwise; writes a module with -o only");
   app.add_flag("--timings", o.timings, "print the time each pass took");
   app.add_flag("--syntax-only", o.syntax_only, "stop after parsing");
   app.add_flag("--version", version, "print the version");

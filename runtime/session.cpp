@@ -142,7 +142,7 @@ int Session::run(const Job& job) {
   run_options.machine = options_.machine;
   run_options.machine.look_ahead.blocks = job.look_ahead;
   run_options.machine.print_format = print_format_of(job.print_format);
-  run_options.machine.profile = options_.text_stats || run_json;
+  run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
   run_options.keep_saved = results;
   std::optional<Checkpoints> checkpoints;
   std::optional<CheckpointIndex> from;
@@ -179,7 +179,7 @@ int Session::run(const Job& job) {
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;
   if (results) write_results(job, runner);
-  if (run_json || options_.text_stats) write_statistics(job, runner);
+  if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job, runner);
   store_->set_trace(nullptr);
   if (trace) runner.write_trace(options_.trace);
   store_->drop_labels_except({});
@@ -310,6 +310,7 @@ void Session::write_statistics(const Job& job, JobRunner& runner) {
   stats.facts.options.emplace_back("memory", std::to_string(job.memory_per_rank));
   stats.facts.machine = machine_facts();
   if (options_.text_stats) print_stats(stats, err_);
+  if (options_.explain_kernels) print_kernels(stats, err_);
   if (job.run_json_path != "none") write_stats_json(stats, (std::filesystem::path(job.output_dir) / job.run_json_path).string());
 }
 

@@ -23,6 +23,7 @@ struct SessionOptions {
   KernelOptions kernel_options;
   std::string device = "host";  // where block operations run
   bool text_stats = false;      // the summary of --stats, to the error stream
+  bool explain_kernels = false; // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;        // what the command line chose, for run.json
   int servers = 0;              // beside the workers, for run.json
   std::string trace;            // file of the timeline; empty: none is kept

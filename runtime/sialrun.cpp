@@ -361,6 +361,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.keep_saved = job.results_path != "none";
   setting.kernels = options.kernels;
   setting.kernel_options = options.kernel_options;
+  setting.explain_kernels = options.explain_kernels;
   return dry_run(job, setting, compile, std::cout, std::cerr);
 }
 
@@ -506,6 +507,7 @@ int main(int argc, char** argv) {
   app.add_option("--jit", arguments.jit, "generate kernels while running: on (default, where built with LLVM) or off")->check(CLI::IsMember({"on", "off"}));
   app.add_option("--jit-cpu", arguments.session.kernel_options.jit_cpu, "generate for x86-64-v2, x86-64-v3 or x86-64-v4 instead of this processor");
   app.add_option("--threads", arguments.session.kernel_options.threads, "threads per rank for large block operations (default 1)")->check(CLI::Range(1, 1024));
+  app.add_flag("--explain-kernels", arguments.session.explain_kernels, "print at the end which way the block operations of each line went, how fast, and why; with --dry-run: would go");
   app.add_option("--device", arguments.session.device, "where block operations run: host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(device_names()));
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");

@@ -77,7 +77,7 @@ bool never_fails(Opcode op) {
     case Opcode::real_mul: case Opcode::real_neg: case Opcode::real_compare: case Opcode::real_from_int: case Opcode::create:
     case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index: case Opcode::gpu_on:
     case Opcode::gpu_off: case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
-    case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies:
+    case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: case Opcode::fused:
       return true;
     default: return false;
   }
@@ -106,6 +106,7 @@ OpClass op_class(Opcode op) {
       return OpClass::block;
     case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
     case Opcode::erase_array: case Opcode::free_block: case Opcode::keep_block: case Opcode::relieve_sums: case Opcode::keep_copies:
+    case Opcode::fused:
       return OpClass::memory;
     case Opcode::get: return OpClass::fetch;
     case Opcode::put_block: case Opcode::put_scalar: case Opcode::put_share: case Opcode::put_combined: case Opcode::put_shared: return OpClass::put;

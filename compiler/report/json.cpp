@@ -71,7 +71,15 @@ Json run_json(const Run& run) {
           {"block_copies", list(run.copies, [](const CopyLine& c) {
              return Json{{"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied}, {"bytes_copied", c.bytes_copied}, {"elided", c.elided},
                          {"bytes_elided", c.bytes_elided}};
-           })}};
+           })},
+          {"kernels", list(run.kernels, [](const KernelLine& k) {
+             return Json{{"file", k.file}, {"line", k.line}, {"way", k.way}, {"calls", k.calls}, {"seconds", k.seconds}, {"flops", k.flops}, {"bytes", k.bytes},
+                         {"gflop_per_second", k.flops > 0 && k.seconds > 0 ? Json(k.flops / k.seconds * 1e-9) : Json()}, {"why", k.why}, {"slow", k.slow},
+                         {"advice", k.advice}};
+           })},
+          {"generated_code", run.code ? Json{{"state", run.code->state}, {"asked", run.code->asked}, {"compiled", run.code->compiled},
+                                             {"from_disk", run.code->from_disk}, {"failed", run.code->failed}, {"compile_seconds", run.code->compile_seconds}}
+                                      : Json()}};
 }
 
 }  // namespace

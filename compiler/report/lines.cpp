@@ -177,7 +177,7 @@ void for_each_use(const Module& m, const Instruction& in, const std::function<vo
       f(ref(in.a), in.op == Opcode::put_combined ? Deed::accumulate : Deed::put);
       f(ref(in.b), Deed::read);
       return;
-    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: return;  // bookkeeping
+    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: case Opcode::fused: return;  // bookkeeping
     case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
     case Opcode::erase_array: return;
     case Opcode::execute:

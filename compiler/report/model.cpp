@@ -121,6 +121,10 @@ class Describer {
 
 }  // namespace
 
-Report describe(const Module& module) { return Describer(module).run(); }
+Report describe(const Module& module) {
+  Report report = Describer(module).run();
+  report.layouts = contraction_layouts(module);
+  return report;
+}
 
 }  // namespace sial::report

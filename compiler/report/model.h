@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/report/kernels.h"
 #include "runtime/bytecode/module.h"
 
 namespace sial::report {
@@ -86,6 +87,17 @@ struct CopyLine {
   int line = 0;
   std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
 };
+/// Block operations of a line that went one way. `slow`: a contraction below half of the speed of the program's fastest one.
+struct KernelLine {
+  std::string file, way, why;
+  int line = 0;
+  std::int64_t calls = 0;
+  double flops = 0.0, bytes = 0.0, seconds = 0.0;
+  bool slow = false;
+  std::string advice;  // of slow ones
+};
+/// Whether kernels were generated: counts over all ranks.
+struct GeneratedCode { std::string state; std::int64_t asked = 0, compiled = 0, from_disk = 0, failed = 0; double compile_seconds = 0.0; };
 /// What decides how large things are and how often they happen; segments: extents, by kind as in sialrun's flags.
 struct JobValues {
   std::map<std::string, std::int32_t> ints;
@@ -112,6 +124,8 @@ struct Run {
   std::vector<CostLine> lines;                        // of this program, most expensive first
   std::vector<AccessLine> accesses;                   // of this program, longest waits first
   std::vector<CopyLine> copies;                       // of this program, most bytes copied first
+  std::vector<KernelLine> kernels;                    // of this program, longest first
+  std::optional<GeneratedCode> code;                  // of the job
   double counter(const std::string& name, double otherwise = 0) const;
   std::string option(const std::string& name) const;
 };
@@ -145,6 +159,7 @@ struct Report {
   std::vector<RemarkLine> remarks;    // heaviest first
   std::vector<SourceLine> lines;
   std::vector<SourceFile> sources;    // when they were looked for: as many as files
+  std::vector<ContractionLayout> layouts;  // of the contractions, in the order of the code
   std::optional<Run> run;
 };
 

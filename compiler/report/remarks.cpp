@@ -131,6 +131,31 @@ void check_same_sources(const Run& run, const std::string& program, const std::s
                     "run the program again, or give the module that was run");
 }
 
+namespace {
+
+/// Contractions that run below half of the speed of the program's fastest one, and what might help.
+void mark_slow(const Report& report, Run& run) {
+  const auto speed = [](const KernelLine& k) { return k.flops > 0 && k.seconds > 0 ? k.flops / k.seconds : 0.0; };
+  double best = 0;
+  for (const KernelLine& k : run.kernels) best = std::max(best, speed(k));
+  for (KernelLine& k : run.kernels) {
+    k.slow = speed(k) > 0 && speed(k) < best / 2;
+    if (!k.slow) continue;
+    k.advice = layout_advice(report.layouts, report.files, k.file, k.line);
+    if (!k.advice.empty()) continue;
+    const auto here = std::find_if(report.layouts.begin(), report.layouts.end(), [&](const ContractionLayout& l) {
+      return l.place.line == k.line && report.files.at(static_cast<std::size_t>(l.place.file)) == k.file;
+    });
+    if (here != report.layouts.end() && here->form != "matrix product")
+      k.advice = fmt::format("as {} {} it is bound by memory, whatever the order of indices: join it with a contraction that uses the block while it is near",
+                             here->form.find_first_of("aeiou") == 0 ? "an" : "a", here->form);
+    else
+      k.advice = "no order of indices stands in the way: larger segments give longer rows, columns and sums";
+  }
+}
+
+}  // namespace
+
 void bind(Report& report, Run run) {
   check_same_sources(run, report.program, report.source_hash);
   std::vector<IndexSize> sizes;
@@ -145,6 +170,7 @@ void bind(Report& report, Run run) {
   for (SourceLine& l : report.lines)
     for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_value(*a, sizes, run.ranks);
   for (const AccessLine& a : run.accesses) add_too_large(report, a);
+  mark_slow(report, run);
   report.run = std::move(run);
   sort_remarks(report, sizes);
 }

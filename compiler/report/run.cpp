@@ -62,6 +62,10 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
   if (j.contains("block_copies"))  // runs of older versions have none
     for (const Json& c : j.at("block_copies"))
       if (wanted(c)) run.copies.push_back({c.at("file"), c.at("array"), c.at("line"), c.at("copied"), c.at("bytes_copied"), c.at("elided"), c.at("bytes_elided")});
+  if (j.contains("kernels"))  // likewise
+    for (const Json& k : j.at("kernels").at("choices"))
+      if (wanted(k)) run.kernels.push_back({k.at("file"), k.at("way"), k.at("why"), k.at("line"), k.at("calls"), k.at("flops"), k.at("bytes"), k.at("seconds"), false, {}});
+  std::stable_sort(run.kernels.begin(), run.kernels.end(), [](const KernelLine& a, const KernelLine& b) { return a.seconds > b.seconds; });
   std::stable_sort(run.copies.begin(), run.copies.end(), [](const CopyLine& a, const CopyLine& b) { return a.bytes_copied > b.bytes_copied; });
   std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
   std::stable_sort(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
@@ -87,6 +91,10 @@ Run read(const std::string& path, const std::string* program) {
     run.totals = counters(j.at("total"));
     for (const Json& rank : j.at("per_rank")) run.per_rank.push_back(counters(rank));
     if (j.contains("job")) run.job = {j.at("job").at("ints"), j.at("job").at("scalars"), j.at("job").at("segments")};
+    if (j.contains("kernels")) {
+      const Json& code = j.at("kernels").at("code");
+      run.code = {code.at("state"), code.at("asked"), code.at("compiled"), code.at("from_disk"), code.at("failed"), code.at("compile_seconds")};
+    }
     std::vector<std::string> hashes;
     for (const Json& p : j.at("programs")) {
       run.programs.emplace_back(p.at("program"), p.at("source_hash"));

@@ -220,6 +220,7 @@ class Text : Writer {
     lines(run);
     traffic(run);
     copies(run);
+    kernels(run);
     waits(run);
     prefetch(run);
     line("\ncounters of the whole job, all programs and ranks");
@@ -282,6 +283,25 @@ class Text : Writer {
           names.find(m.name) == std::string::npos)
         names += (names.empty() ? "" : ", ") + m.name;
     return !names.empty() ? names : r_.optimisation == 0 ? "as written (-O0)" : "";
+  }
+
+  void kernels(const Run& run) {
+    if (run.kernels.empty()) return;
+    line("\nblock kernels of this program");
+    if (run.code) {
+      const GeneratedCode& c = *run.code;
+      line("  generated code: {}; {} asked for, {} compiled in {}, {} read from disk, {} failed, by the whole job", c.state, c.asked, c.compiled, seconds_number(c.compile_seconds),
+           c.from_disk, c.failed);
+    }
+    line("  {:>10} {:>10} {:>16}  {:<24} {}", "seconds", "calls", "speed", "place", "way: why");
+    for (std::size_t i = 0; i < run.kernels.size(); ++i) {
+      const KernelLine& k = run.kernels[i];
+      if (i >= longest_list && !k.slow) continue;
+      const double amount = k.flops > 0 ? k.flops : k.bytes;
+      const std::string speed = k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
+      line("  {:>10.4f} {:>10} {:>16}  {:<24} {}: {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line), k.way, k.why);
+      if (k.slow) line("  {:>38}  below half of the fastest contraction; {}", "", k.advice);
+    }
   }
 
   void waits(const Run& run) {

@@ -1,5 +1,7 @@
 #include "compiler/sema/super_table.h"
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace sial {
@@ -19,6 +21,15 @@ std::optional<std::string> table_signatures(std::string_view name) {
   for (const Row& row : rows)
     if (row.name == name) return std::string(row.signatures);
   return std::nullopt;
+}
+
+bool has_element_form(std::string_view name) {
+  static constexpr std::string_view forms[] = {
+#define ELEMENT_FORM(name) #name,
+#include "runtime/super/element_forms.def"
+#undef ELEMENT_FORM
+  };
+  return std::find(std::begin(forms), std::end(forms), name) != std::end(forms);
 }
 
 std::string true_letters(std::string_view name, std::string_view declared) {

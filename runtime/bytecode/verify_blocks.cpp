@@ -124,6 +124,35 @@ class BlockRules {
     }
   }
 
+  /// What a `fused` speaks of: work on one block, element by element, and on registers.
+  void run_of(std::size_t pc) const {
+    const auto count = static_cast<std::size_t>(m_.code[pc].a);
+    c_.require(count >= 2 && count < m_.code.size() - pc, "{} instructions behind it cannot be one pass", count);
+    const RefRow* target = nullptr;
+    for (std::size_t k = pc + 1; k <= pc + count; ++k) {
+      const Instruction& i = m_.code[k];
+      std::int32_t found = -1;
+      switch (i.op) {
+        case Opcode::int_const: case Opcode::int_copy: case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub:
+        case Opcode::real_mul: case Opcode::real_div: case Opcode::real_neg: case Opcode::real_from_int: case Opcode::expect:
+          continue;
+        case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale: case Opcode::block_copy: case Opcode::block_accumulate:
+        case Opcode::block_scaled_copy: case Opcode::block_scaled_accumulate: case Opcode::block_sum:
+          found = i.a;
+          break;
+        case Opcode::execute:
+          if (i.c > 0 && static_cast<std::size_t>(i.b) < m_.args.size() && m_.args[i.b].kind == ArgKind::block) found = m_.args[i.b].id;
+          break;
+        default: break;
+      }
+      c_.require(found >= 0, "the instruction {} behind it is no work on elements", k - pc);
+      const RefRow& r = ref(found);
+      distinct(found);
+      c_.require(target == nullptr || (r.array == target->array && r.entries == target->entries), "the instructions behind it work on {} and another block", text(found));
+      target = &r;
+    }
+  }
+
  private:
   const RefRow& ref(std::int32_t r) const { return m_.refs[r]; }
   const ArrayRow& array_of(std::int32_t r) const { return m_.arrays[ref(r).array]; }
@@ -315,6 +344,7 @@ void verify_blocks(VerifyContext& c) {
   for (std::size_t pc = 0; pc < c.m.code.size(); ++pc) {
     c.at(VerifyContext::instruction, pc);
     rules.check(c.m.code[pc]);
+    if (c.m.code[pc].op == Opcode::fused) rules.run_of(pc);
   }
   c.at_module();
 }

@@ -6,6 +6,9 @@
 
 namespace sial {
 
+/// Rough cost of an element moved on this machine, for the laboratory's clock.
+inline constexpr double seconds_per_element = 1e-9;
+
 class Machine::Computing {
  public:
   explicit Computing(Machine& machine) : machine_(machine), begin_(machine.now()) {}
@@ -15,6 +18,7 @@ class Machine::Computing {
     machine_.clock_ = end;
     if (machine_.env_.trace) machine_.env_.trace->add(TraceKind::compute, machine_.place(), begin_, end);
   }
+  double begin() const { return begin_; }
   Computing(const Computing&) = delete;
   Computing& operator=(const Computing&) = delete;
 

@@ -8,6 +8,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/device/copies.h"
+#include "runtime/interp/chain.h"
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/slice_check.h"
@@ -186,8 +187,10 @@ void Machine::loop() {
         ++light_run;                                                     \
       } else {                                                           \
         const double t = clock_ > last ? clock_ : now();                 \
-        cost.seconds += t - last;                                        \
-        cost.compute += compute_seconds_ - computed;                     \
+        if (Opcode::name != Opcode::fused || !share_cost(t - last, compute_seconds_ - computed)) { \
+          cost.seconds += t - last;                                      \
+          cost.compute += compute_seconds_ - computed;                   \
+        }                                                                \
         computed = compute_seconds_;                                     \
         cost.flops += flops_ - flops;                                    \
         flops = flops_;                                                  \
@@ -242,6 +245,7 @@ void Machine::add_stats(Stats& stats) const {
     stats[Counter::block_bytes_elided] += static_cast<double>(c.bytes_elided);
     stats.copies.push_back(std::move(c));
   }
+  for (KernelCost& k : kernel_costs()) stats.kernels.push_back(std::move(k));
   stats[Counter::barrier_time] += collective_seconds_;
   if (copies_) add_device_stats(stats);
   for (LineCost& l : line_costs()) stats.lines.push_back(std::move(l));

@@ -30,6 +30,7 @@ constexpr std::size_t gather_round_bytes = std::size_t{8} << 20;
 JobRunner::JobRunner(const Environment& environment, const JobRunOptions& options, std::int32_t first_sequence)
     : env_(environment), options_(options), sequence_(first_sequence), first_sequence_(first_sequence) {
   store_begin_ = env_.store.stats();
+  code_begin_ = env_.kernels.code_stats();
   begin_ = env_.transport.now();
   if (env_.checkpoints) env_.checkpoints->set_job_part([this](RecordWriter& writer) { return write_state(writer); });
   first_phase_ = env_.store.phase_peaks().size();

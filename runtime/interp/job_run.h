@@ -69,6 +69,7 @@ class JobRunner {
   std::int32_t first_sequence_;
   double begin_ = 0;
   StoreStats store_begin_;
+  kernels::CodeStats code_begin_;
   const Machine* running_ = nullptr;
   // Of a checkpoint this run goes on from:
   std::size_t first_program_ = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -47,6 +48,13 @@ std::pair<std::string, DataArray> unpack_array(const RecordReader& reader) {
   return {std::move(name), std::move(array)};
 }
 
+/// Tells apart the engines of all processes of a job.
+std::uint64_t engine_id(const kernels::CodeEngine* engine) {
+  if (!engine) return 0;
+  static const std::uint64_t process = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+  return mix_hash(process, reinterpret_cast<std::uintptr_t>(engine)) | 1;
+}
+
 /// Time and counts of the runs before this one; what is a largest amount stays one.
 void add_earlier(Stats& now, const Stats& earlier) {
   for (const CounterRow& row : counter_rows()) {
@@ -56,6 +64,8 @@ void add_earlier(Stats& now, const Stats& earlier) {
   }
   now.lines.insert(now.lines.end(), earlier.lines.begin(), earlier.lines.end());
   now.copies.insert(now.copies.end(), earlier.copies.begin(), earlier.copies.end());
+  now.kernels.insert(now.kernels.end(), earlier.kernels.begin(), earlier.kernels.end());
+  add_code(now.code, earlier.code);
   now.accesses.insert(now.accesses.end(), earlier.accesses.begin(), earlier.accesses.end());
 }
 
@@ -254,6 +264,10 @@ Stats JobRunner::own_stats() const {
                               a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds, a.prefetched, a.late, a.too_large, a.too_large_bytes,
                               a.enough_memory});
   }
+  const kernels::CodeStats code = env_.kernels.code_stats();
+  const kernels::CodeStats& before = code_begin_;
+  stats.code = {code.state, code.asked - before.asked, code.compiled - before.compiled, code.from_disk - before.from_disk, code.failed - before.failed,
+                code.compile_seconds - before.compile_seconds, engine_id(env_.kernels.code_engine())};
   add_earlier(stats, earlier_);
   return stats;
 }

@@ -204,11 +204,31 @@ class Machine {
   // --- ops_block.cpp
   /// Runs op_ with d, a (and b) set, through scratch copies where d touches an operand.
   void run_kernel(double alpha, double beta);
+  void note_operation(double flops, double seconds);
   void pack_if_touching(ConstView& operand, double*& scratch, std::int64_t& size);
   void copy_like(std::int32_t target, std::int32_t source, double alpha, double beta, Access access);
   const double* packed(const ConstView& view, double*& scratch, std::int64_t& size);
+  void add_blocks(const MutableView& target, const ConstView& a, const ConstView& b, double sign);
   void check_same_shape(const MutableView& d, const ConstView& a) const;
   void contract(const Instruction& in, bool assign, double alpha);
+
+  // --- kernel_costs.cpp
+  /// Counts an operation at the present instruction. The text to fill when it is the largest so far, else null.
+  std::string* note_kernel(const char* way, double flops, double bytes, double seconds);
+  std::vector<KernelCost> kernel_costs() const;
+
+  // --- ops_chain.cpp
+  struct Chain;
+  void chain_step(const Instruction& in, Chain& chain);
+  void chain_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access);
+  void chain_sum(const Instruction& in, Chain& chain);
+  void chain_execute(const Instruction& in, Chain& chain);
+  void chain_own(std::int32_t target, Chain& chain, Access access);
+  void chain_read(std::int32_t source, Chain& chain, ConstView& view);
+  void look_at_remote(std::int32_t ref, Chain& chain);
+  void carry_out(Chain& chain);
+  /// Gives the time of a `fused` instruction to the statements that ran in it; false when none did.
+  bool share_cost(double seconds, double compute);
 
   // --- loops.cpp, pardo.cpp
   void leave_loop();
@@ -272,6 +292,7 @@ class Machine {
   std::int64_t cyclic_counter_ = 0;         // static schedule: accepted iterations since the last barrier
   std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes, and the program has slices
   BlockOp op_;
+  std::unique_ptr<Chain> chain_;
   Printer printer_;
   struct Mark { std::int32_t id = 0; std::string label; };
   std::vector<Mark> marked_scalars_, marked_statics_, marked_remote_;
@@ -300,6 +321,9 @@ class Machine {
     at.bytes += elements * 8;
   }
   std::vector<CopyCost> copy_costs() const;
+  // By instruction and way: what block operations took.
+  struct KernelUse { std::int64_t calls = 0; double flops = 0, bytes = 0, seconds = 0, largest = -1; std::string why; };
+  std::map<std::pair<std::int32_t, const char*>, KernelUse> kernel_uses_;
   // What a write to shared memory left: an operand of the same statement may still be read from it.
   std::vector<BlockMap::Entry> retired_;
   std::int32_t retired_at_ = -1;

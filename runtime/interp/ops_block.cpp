@@ -14,8 +14,8 @@
 namespace sial {
 namespace {
 
-/// Rough cost of work on this machine, for the laboratory's clock: seconds per element moved and per floating operation.
-constexpr double seconds_per_element = 1e-9, seconds_per_flop = 1e-10;
+/// Rough cost of a floating operation on this machine, for the laboratory's clock.
+constexpr double seconds_per_flop = 1e-10;
 
 std::string extents_text(const std::array<std::int64_t, max_rank>& extent, int rank) {
   return fmt::format("({})", fmt::join(extent.begin(), extent.begin() + rank, ","));
@@ -43,25 +43,37 @@ void Machine::run_kernel(double alpha, double beta) {
   op_.alpha = alpha;
   op_.beta = beta;
   ++block_operations_;
-  const Computing computing(*this);
-  double* scratch_a = nullptr;
-  double* scratch_b = nullptr;
-  std::int64_t size_a = 0, size_b = 0;
-  pack_if_touching(op_.a, scratch_a, size_a);
-  if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
-  env_.kernels.run(op_);
-  if (scratch_a) release_scratch(scratch_a, size_a);
-  if (scratch_b) release_scratch(scratch_b, size_b);
-  double flops = 0;
-  const auto elements = static_cast<double>(view_size(op_.d));
-  if (op_.has_b) {
-    flops = 2.0 * elements;
-    for (int d = 0; d < op_.a.rank; ++d)
-      if (std::find(op_.d.label.begin(), op_.d.label.begin() + op_.d.rank, op_.a.label[d]) == op_.d.label.begin() + op_.d.rank)
-        flops *= static_cast<double>(op_.a.extent[d]);
-    flops_ += flops;
+  double flops = 0, begin = 0;
+  {
+    const Computing computing(*this);
+    begin = computing.begin();
+    double* scratch_a = nullptr;
+    double* scratch_b = nullptr;
+    std::int64_t size_a = 0, size_b = 0;
+    pack_if_touching(op_.a, scratch_a, size_a);
+    if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
+    env_.kernels.run(op_);
+    if (scratch_a) release_scratch(scratch_a, size_a);
+    if (scratch_b) release_scratch(scratch_b, size_b);
+    const auto elements = static_cast<double>(view_size(op_.d));
+    if (op_.has_b) {
+      flops = 2.0 * elements;
+      for (int d = 0; d < op_.a.rank; ++d)
+        if (std::find(op_.d.label.begin(), op_.d.label.begin() + op_.d.rank, op_.a.label[d]) == op_.d.label.begin() + op_.d.rank)
+          flops *= static_cast<double>(op_.a.extent[d]);
+      flops_ += flops;
+    }
+    env_.transport.charge_compute(elements * seconds_per_element + flops * seconds_per_flop);
   }
-  env_.transport.charge_compute(elements * seconds_per_element + flops * seconds_per_flop);
+  if (options_.profile) note_operation(flops, clock_ - begin);
+}
+
+/// The operation that run_kernel() ran last.
+void Machine::note_operation(double flops, double seconds) {
+  std::int64_t elements = view_size(op_.d) * (op_.beta != 0.0 ? 2 : 1) + view_size(op_.a);
+  if (op_.has_b) elements += view_size(op_.b);
+  const char* way = op_.has_b ? env_.kernels.last_choice().way : "copy";
+  if (std::string* why = note_kernel(way, flops, 8.0 * static_cast<double>(elements), seconds)) *why = env_.kernels.explain(op_);
 }
 
 void Machine::check_same_shape(const MutableView& d, const ConstView& a) const {
@@ -98,11 +110,20 @@ void Machine::op_real_contract(const Instruction& in) {
   ++block_operations_;
   read_view(in.b, op_.a);
   read_view(in.c, op_.b);
-  const Computing computing(*this);
-  scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
   const auto elements = static_cast<double>(view_size(op_.a));
-  flops_ += 2.0 * elements;
-  env_.transport.charge_compute(elements * seconds_per_element);
+  double begin = 0;
+  {
+    const Computing computing(*this);
+    begin = computing.begin();
+    scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
+    flops_ += 2.0 * elements;
+    env_.transport.charge_compute(elements * seconds_per_element);
+  }
+  if (!options_.profile) return;
+  if (std::string* why = note_kernel("inner product", 2.0 * elements, 16.0 * elements, clock_ - begin)) {
+    const bool alike = std::equal(op_.a.label.begin(), op_.a.label.begin() + op_.a.rank, op_.b.label.begin(), op_.b.label.begin() + op_.b.rank);
+    *why = fmt::format("{} products summed to a scalar, the operands in {}", view_size(op_.a), alike ? "the same order" : "different orders");
+  }
 }
 
 void Machine::op_block_fill(const Instruction& in) {
@@ -150,19 +171,23 @@ void Machine::op_block_sum(const Instruction& in) {
   read_view(in.b, a);
   read_view(in.c, b);
   write_view(in.a, Access::create, op_.d);
+  add_blocks(op_.d, a, b, sign_of(in.d));
+}
+
+void Machine::add_blocks(const MutableView& to, const ConstView& a, const ConstView& b, double sign) {
+  const MutableView target = to;
   const auto same_labels = [](const auto& x, const auto& y) {
     return x.rank == y.rank && std::equal(x.label.begin(), x.label.begin() + x.rank, y.label.begin());
   };
-  if (same_labels(op_.d, a) && same_labels(op_.d, b)) {
+  if (same_labels(target, a) && same_labels(target, b)) {
     // Equal names mean equal positions: blocks that touch are the same block, which an element-wise sum may overwrite.
     ++block_operations_;
     const Computing computing(*this);
-    sum_views(op_.d, a, b, sign_of(in.d));
-    env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+    sum_views(target, a, b, sign);
+    env_.transport.charge_compute(static_cast<double>(view_size(target)) * seconds_per_element);
     return;
   }
   // Permuted operands: through a scratch block in the target's order, since the target may be one of the operands.
-  const MutableView target = op_.d;
   const std::int64_t size = view_size(target);
   double* scratch = this->scratch(size);
   Shape shape;
@@ -173,7 +198,7 @@ void Machine::op_block_sum(const Instruction& in) {
   op_.a = a;
   run_kernel(1.0, 0.0);
   op_.a = b;
-  run_kernel(sign_of(in.d), 1.0);
+  run_kernel(sign, 1.0);
   copy_view(target, as_const(op_.d));
   release_scratch(scratch, size);
   clock_ = 0;  // more came after what was timed

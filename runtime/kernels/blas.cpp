@@ -12,6 +12,7 @@
 #include "runtime/base/check.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction.h"
+#include "runtime/kernels/permute.h"
 #include "runtime/kernels/plain.h"
 #include "runtime/kernels/scratch.h"
 #include "runtime/kernels/strided.h"
@@ -109,11 +110,11 @@ struct Operand {
   CBLAS_TRANSPOSE flag() const { return transposed ? CblasTrans : CblasNoTrans; }
 };
 
-Operand ready(const double* data, const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, Scratch& scratch) {
+Operand ready(const double* data, const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, Scratch& scratch, Permuter& permuter) {
   if (matrix.usable) return {data, matrix.transposed, matrix.ld};
   const std::int64_t m = volume(rows);
   double* packed = scratch.allocate(m * volume(columns));
-  combine(packed, data, packing(rows, columns, s, true), 1.0, 0.0);
+  permuter.run(packed, data, packing(rows, columns, s, true), 1.0, 0.0);
   return {packed, false, m};
 }
 
@@ -157,7 +158,7 @@ void matrix_product(double* d, std::int64_t ld, const Operand& a, const Operand&
 
 class BlasKernels final : public Kernels {
  public:
-  explicit BlasKernels(BufferResource& workspace) : workspace_(workspace) {}
+  BlasKernels(BufferResource& workspace, CodeEngine* engine) : workspace_(workspace), permuter_(engine) {}
 
   const char* name() const override { return "blas"; }
 
@@ -166,7 +167,7 @@ class BlasKernels final : public Kernels {
     if (!op.has_b) {
       std::vector<PairDim> dims;
       for (const LoopDim& dim : space.rows) dims.push_back({dim.extent, dim.d, dim.a});
-      return combine(op.d.data, op.a.data, std::move(dims), op.alpha, op.beta);
+      return permuter_.run(op.d.data, op.a.data, std::move(dims), op.alpha, op.beta);
     }
     const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
     if (m == 0 || n == 0) return;
@@ -190,13 +191,30 @@ class BlasKernels final : public Kernels {
   }
 
   std::string explain(const BlockOp& op) const override {
-    if (!op.has_b) return "strided copy";
+    if (!op.has_b) return explain_copy(op);
     return fmt::format("blas: {} elements copied", moved_for_blas(resolve(op)));
   }
 
   double dot(const ConstView& a, const ConstView& b) override { return inner(a.data, b.data, resolve_dot(a, b)); }
 
  private:
+  static std::string explain_copy(const BlockOp& op) {
+    // Extents in the target's order, and behind each the place of the dimension in the source, from the fastest.
+    std::vector<LoopDim> dims = resolve(op).rows;
+    std::erase_if(dims, [](const LoopDim& dim) { return dim.extent == 1; });
+    std::stable_sort(dims.begin(), dims.end(), [](const LoopDim& p, const LoopDim& q) { return p.d < q.d; });
+    std::string extents, order;
+    bool alike = true;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const auto place = std::count_if(dims.begin(), dims.end(), [&](const LoopDim& other) { return other.a < dims[i].a; }) + 1;
+      alike &= place == static_cast<std::ptrdiff_t>(i) + 1;
+      extents += fmt::format("{}{}", i > 0 ? "x" : "", dims[i].extent);
+      order += fmt::format("{}{}", i > 0 ? "," : "", place);
+    }
+    if (dims.empty()) return "copy of one element";
+    return alike ? fmt::format("copy of {} in the same order", extents) : fmt::format("permutation of {}: the target's dimensions are the source's {}", extents, order);
+  }
+
   static double inner(const double* a, const double* b, const Dims& dims) {
     std::vector<PairDim> pairs;
     for (const LoopDim& dim : dims) pairs.push_back({dim.extent, dim.a, dim.b});
@@ -205,8 +223,8 @@ class BlasKernels final : public Kernels {
 
   void contract(const BlockOp& op, const Layout& layout, std::int64_t m, std::int64_t n, std::int64_t k) {
     Scratch a_space(workspace_), b_space(workspace_), d_space(workspace_);
-    const Operand a = ready(op.a.data, layout.a, layout.rows, layout.summed, &LoopDim::a, a_space);
-    const Operand b = ready(op.b.data, layout.b, layout.summed, layout.columns, &LoopDim::b, b_space);
+    const Operand a = ready(op.a.data, layout.a, layout.rows, layout.summed, &LoopDim::a, a_space, permuter_);
+    const Operand b = ready(op.b.data, layout.b, layout.summed, layout.columns, &LoopDim::b, b_space, permuter_);
     if (layout.d.usable && !layout.d.transposed) {
       matrix_product(op.d.data, layout.d.ld, a, b, m, n, k, op.alpha, op.beta);
     } else if (layout.d.usable) {
@@ -215,17 +233,20 @@ class BlasKernels final : public Kernels {
     } else {
       double* product = d_space.allocate(m * n);
       matrix_product(product, m, a, b, m, n, k, op.alpha, 0.0);
-      combine(op.d.data, product, packing(layout.rows, layout.columns, &LoopDim::d, false), 1.0, op.beta);
+      permuter_.run(op.d.data, product, packing(layout.rows, layout.columns, &LoopDim::d, false), 1.0, op.beta);
     }
   }
 
   BufferResource& workspace_;
+  Permuter permuter_;
 };
 
 }  // namespace
 
 std::int64_t moved_for_blas(const LoopSpace& space) { return best_layout(space).moved; }
 
-std::unique_ptr<Kernels> make_blas_kernels(BufferResource& workspace) { return std::make_unique<BlasKernels>(workspace); }
+std::unique_ptr<Kernels> make_blas_kernels(BufferResource& workspace, CodeEngine* engine) {
+  return std::make_unique<BlasKernels>(workspace, engine);
+}
 
 }  // namespace sial::kernels

@@ -72,6 +72,8 @@ class Kernels {
   /// Of the last run().
   virtual KernelChoice last_choice() const { return {name(), nullptr}; }
   virtual kernels::CodeStats code_stats() const { return {}; }
+  /// What makes code while programs run, for others too; null: nothing does.
+  virtual kernels::CodeEngine* code_engine() { return nullptr; }
 };
 
 struct KernelOptions {

@@ -48,7 +48,8 @@ std::int64_t column_panel_size(const ContractionPlan& plan, const TileShape& sha
 /// Elements that the BLAS way copies because an operand is no matrix.
 std::int64_t moved_for_blas(const LoopSpace& space);
 
-/// Offsets that are kept from one operation to the next, so that none allocates in steady state.
+/// Offsets that are kept from one operation to the next, so that none allocates in steady state, and operations of one plan in one
+/// block find them ready when no other came between.
 struct ContractionTables {
   std::vector<std::int64_t> row_d, row_x, column_d, column_y, sum_x, sum_y, panel_x, panel_y, column_zero;
   /// Tiles one below the other.
@@ -62,6 +63,9 @@ struct ContractionTables {
   };
   std::vector<Tile> tiles;
   std::vector<double> aside;
+  // The plan of which all but `aside` is still true, being in one block; and the width of the tiles.
+  const ContractionPlan* of = nullptr;
+  int width = 0;
 };
 
 /// d(+)= alpha * x * y + beta * d over the columns [first_column, last_column) and the rows [first_row, last_row) of the plan.

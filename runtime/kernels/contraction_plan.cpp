@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -75,8 +76,9 @@ class Planner {
     base_.n = volume(columns);
     base_.k = volume(summed);
     base_.rows = fused(rows, &LoopDim::d, &LoopDim::a);
-    // Columns in the order of D, and of their operand where long sums make its packing dearer than the visits to D.
-    base_.columns = base_.k > 64 && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d) : fused(columns, &LoopDim::d, &LoopDim::b);
+    // Columns in the order of D, and of their operand where its lines would else be fetched again and again.
+    base_.columns = (base_.k > 64 || base_.n * base_.k > 65536) && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d)
+                                                                                                  : fused(columns, &LoopDim::d, &LoopDim::b);
     base_.summed = has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
     base_.sum_block = base_.k <= longest_sum ? base_.k : cut(base_.k, usual_sum);
     base_.row_block = std::min(base_.m, std::max<std::int64_t>(4 * shape_.rows(), row_block_elements / base_.sum_block));
@@ -86,6 +88,12 @@ class Planner {
     const std::int64_t run_d = unit ? consecutive_run(base_.rows, &LoopDim::d, &LoopDim::d) : 1;
     for (const bool pack_columns : {true, false}) {
       add("packed", run_d, false, true, pack_columns);
+      if (const Dims other = rows_by_operand(rows); !other.empty()) {
+        // Runs of D's first dimension, then the others as their operand has them: its lines serve neighbouring tiles.
+        const Dims as_in_d = std::exchange(base_.rows, other);
+        add("packed by lines", other[0].extent, false, true, pack_columns);
+        base_.rows = as_in_d;
+      }
       if (base_.m > run_d && run_d % shape_.rows() != 0) add("crossing", run_d, true, true, pack_columns);
       if (unit && base_.rows[0].a == 1) add("rows in place", consecutive_run(base_.rows, &LoopDim::d, &LoopDim::a), false, false, pack_columns);
     }
@@ -95,6 +103,17 @@ class Planner {
   }
 
  private:
+  /// D's consecutive dimension first, the others in the order of their operand; empty where that is no different, or nothing that the
+  /// operand has consecutively is a row.
+  Dims rows_by_operand(const Dims& rows) const {
+    if (!has_unit(rows, &LoopDim::a) || base_.rows.size() < 2 || base_.rows[0].d != 1 || base_.rows[0].a == 1) return {};
+    Dims order;
+    for (const LoopDim& dim : rows)
+      if (dim.extent > 1) order.push_back(dim);
+    std::stable_sort(order.begin(), order.end(), [](const LoopDim& p, const LoopDim& q) { return (p.d == 1) != (q.d == 1) ? p.d == 1 : p.a < q.a; });
+    return order;
+  }
+
   /// Cycles of tiles of v vectors over all columns and summed positions.
   double columns_cycles(int v) const {
     const std::int64_t full = base_.n / shape_.most_columns, rest = base_.n % shape_.most_columns;
@@ -136,7 +155,9 @@ class Planner {
     }
     if (pack_rows) {
       const bool along = !plan.rows.empty() && plan.rows[0].a == 1 && run >= shape_.width, across = !plan.summed.empty() && plan.summed[0].a == 1 && plan.summed[0].extent >= 4;
-      cycles += m * k * (along ? 0.8 : across ? 1.3 : 3.0) * std::ceil(n / static_cast<double>(plan.column_block));
+      // Lines of which little is used at a time come from far again unless all fits near.
+      const bool near = m * k * 8 <= 262144, by_lines = plan.rows.size() > 1 && plan.rows[1].a == 1;
+      cycles += m * k * (along ? 0.8 : across ? 1.3 : near || by_lines ? 2.5 : 8.0) * std::ceil(n / static_cast<double>(plan.column_block));
     } else {
       // Read again for every few columns, from the second-level cache at best.
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
@@ -153,7 +174,7 @@ class Planner {
       cycles += n * k * tiles_of_rows * (lines ? small ? 0.03 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
       if (conflicting(plan.summed, &LoopDim::b) && k > 32) cycles *= 1.4;
     }
-    cycles += 250;  // its tables
+    cycles = cycles * 1.05 + 250;  // its tables
     if (!fast_) cycles *= 3;
     plan.cycles = cycles;
     const std::string full_name = std::string(name) + (pack_columns ? "" : pack_rows ? ", columns in place" : ", all in place");
@@ -167,9 +188,10 @@ class Planner {
     plan.strategy = Strategy::blas;
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
     const auto moved = static_cast<double>(moved_for_blas(space_));
-    // Measured beside the tiles: a library call costs about as much as a thousand operations, narrow matrices run at half speed.
-    const double narrow = std::min({m, n, k}) < 32 ? 1.8 : 1.1;
-    plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 150 : m * n * k / 8 * narrow + 900;
+    // Measured beside the tiles: a call costs some thousand cycles, matrices that are narrow or very long run at half its speed or less.
+    const double least = std::min({m, n, k}), shorter = std::min(m, n), longer = std::max(m, n);
+    const double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 32 ? 1.8 : shorter < 96 && longer > 64 * shorter ? 1.6 : least < 128 ? 1.2 : 0.98;
+    plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / 8 * speed + 2500;
     if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
     plan.cycles += moved * 4.0;
     plan.why = fmt::format("blas: {}x{}x{}, {} elements copied, about {:.3g} cycles", plan.m, plan.n, plan.k, moved, plan.cycles);

@@ -56,16 +56,21 @@ class TileLoops {
   }
 
   void run() {
+    const bool one_block = work_.first_row == 0 && work_.first_column == 0 && work_.last_row == plan_.m && work_.last_column == plan_.n &&
+                           plan_.row_block >= plan_.m && plan_.column_block >= plan_.n && plan_.sum_block >= plan_.k;
+    ready_ = one_block && t_.of == &plan_ && t_.width == shape_.width;
+    t_.of = one_block ? &plan_ : nullptr;
+    t_.width = shape_.width;
     for (std::int64_t n0 = work_.first_column; n0 < work_.last_column; n0 += plan_.column_block) {
       columns_ = std::min(plan_.column_block, work_.last_column - n0);
-      offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
-      t_.column_zero.resize(static_cast<std::size_t>(columns_ + shape_.most_columns));
-      for (std::size_t j = 0; j < t_.column_zero.size(); ++j) t_.column_zero[j] = static_cast<std::int64_t>(j) % shape_.most_columns;
+      if (!ready_) column_tables(n0);
       for (std::int64_t k0 = 0; k0 < plan_.k; k0 += plan_.sum_block) {
         count_ = std::min(plan_.sum_block, plan_.k - k0);
         beta_ = k0 == 0 ? work_.beta : 1.0;
-        offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
-        panel_tables();
+        if (!ready_) {
+          offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
+          panel_tables();
+        }
         if (plan_.pack_columns) pack_columns();
         for (std::int64_t m0 = work_.first_row; m0 < work_.last_row;) m0 = row_block(m0);
       }
@@ -73,6 +78,12 @@ class TileLoops {
   }
 
  private:
+  void column_tables(std::int64_t n0) {
+    offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
+    t_.column_zero.resize(static_cast<std::size_t>(columns_ + shape_.most_columns));
+    for (std::size_t j = 0; j < t_.column_zero.size(); ++j) t_.column_zero[j] = static_cast<std::int64_t>(j) % shape_.most_columns;
+  }
+
   /// Offsets of summed positions within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
   void panel_tables() {
     if (plan_.pack_rows) {
@@ -132,8 +143,8 @@ class TileLoops {
   }
 
   std::int64_t row_block(std::int64_t m0) {
-    const std::int64_t end = cut_rows(m0);
-    offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+    const std::int64_t end = ready_ ? plan_.m : cut_rows(m0);
+    if (!ready_) offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
     if (plan_.pack_rows) {
       PackWork w;
       w.from = work_.x;
@@ -235,6 +246,7 @@ class TileLoops {
   ContractionTables& t_;
   std::int64_t columns_ = 0, count_ = 0;
   double beta_ = 0;
+  bool ready_ = false;  // the tables are those of the operation before
 };
 
 }  // namespace

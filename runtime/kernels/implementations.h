@@ -10,7 +10,8 @@
 namespace sial::kernels {
 
 std::unique_ptr<Kernels> make_reference_kernels();
-std::unique_ptr<Kernels> make_blas_kernels(BufferResource& workspace);
+/// `engine`: of generated code for permutations; outlives the kernels, may be null.
+std::unique_ptr<Kernels> make_blas_kernels(BufferResource& workspace, CodeEngine* engine = nullptr);
 std::unique_ptr<Kernels> make_planned_kernels(BufferResource& workspace, const KernelOptions& options);
 
 /// OpenBLAS's name for the kernel set this processor deserves; empty where its own detection can be trusted.
@@ -18,5 +19,9 @@ std::string preferred_openblas_core();
 /// What this processor can run.
 CpuFacts processor_facts();
 bool processor_runs(const std::string& cpu);
+/// Of the largest cache that a core uses; a guess where nobody says.
+std::int64_t last_level_cache_bytes();
+/// After stores past the cache: what was written is seen before what this thread writes from now on.
+void settle_streams();
 
 }  // namespace sial::kernels

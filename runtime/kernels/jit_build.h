@@ -10,7 +10,13 @@ class Module;
 
 namespace sial::kernels {
 
-/// p = {vectors of rows, columns, whether rows are masked, whether B is packed}: see TileCode in tiles.h.
+/// p = {vectors of rows, columns, whether rows are masked, whether b_column[j] is j, summed positions or 0}: see TileWork in tiles.h.
 void build_tile(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
+
+/// p = {PermuteRole, Blend}: see permute_code.h.
+void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
+
+/// See chain_key in chain_tile.h.
+void build_chain(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
 
 }  // namespace sial::kernels

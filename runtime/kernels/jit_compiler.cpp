@@ -14,6 +14,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include "runtime/kernels/chain_tile.h"
 #include "runtime/kernels/jit_build.h"
 
 namespace sial::kernels {
@@ -66,8 +67,11 @@ class LlvmCompiler final : public CodeCompiler {
     module.setDataLayout(machine_->createDataLayout());
     switch (key.kind) {
       case CodeKind::tile: build_tile(module, key, facts_); break;
-      case CodeKind::transpose:
-      case CodeKind::chain: return {};
+      case CodeKind::transpose: build_transpose(module, key, facts_); break;
+      case CodeKind::chain:
+        if (!is_chain_key(key)) return {};
+        build_chain(module, key, facts_);
+        break;
     }
     if (llvm::verifyModule(module)) return {};
     optimise(module);

@@ -17,7 +17,7 @@ using llvm::Value;
 class TileBuilder {
  public:
   TileBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
-      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), masked_(key.p[2] != 0), packed_(key.p[3] != 0),
+      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), masked_(key.p[2] != 0), packed_(key.p[3] != 0), exact_(key.p[4]),
         width_(facts.vector_bits / 64), type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -81,13 +81,17 @@ class TileBuilder {
     a_ = a_now;
     for (Value* at : target_at) {
       target_.push_back(element(d_now, at));
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {target_.back(), b_.getInt32(1), b_.getInt32(3), b_.getInt32(1)});
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {target_.back(), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     }
     std::vector<Value*> sums(static_cast<std::size_t>(vectors_ * columns_), llvm::ConstantAggregateZero::get(type_));
-    // Steps of four, then what is left.
-    Value* whole = b_.CreateAnd(count, b_.getInt64(~std::uint64_t{3}));
-    sums = loop(b_.getInt64(0), whole, 4, sums);
-    sums = loop(whole, count, 1, sums);
+    if (exact_ > 0) {
+      for (int p = 0; p < exact_; ++p) step(index(p), sums);
+    } else {
+      // Steps of four, then what is left.
+      Value* whole = b_.CreateAnd(count, b_.getInt64(~std::uint64_t{3}));
+      sums = loop(b_.getInt64(0), whole, 4, sums);
+      sums = loop(whole, count, 1, sums);
+    }
     finish(sums);
     Value* rest = b_.CreateSub(left, b_.getInt64(1));
     auto* last = b_.GetInsertBlock();
@@ -182,22 +186,27 @@ class TileBuilder {
   void finish(const std::vector<Value*>& sums) {
     Value* alpha = b_.CreateVectorSplat(static_cast<unsigned>(width_), alpha_);
     auto* overwrite = block("overwrite");
+    auto* not_overwrite = block("not_overwrite");
+    auto* add = block("add");
     auto* update = block("update");
     auto* done = block("done");
-    b_.CreateCondBr(b_.CreateFCmpOEQ(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), 0.0)), overwrite, update);
+    const auto is = [&](double value) { return b_.CreateFCmpOEQ(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), value)); };
+    const auto each = [&](auto&& value) {
+      for (int j = 0; j < columns_; ++j)
+        for (int i = 0; i < vectors_; ++i)
+          store_rows(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i), target_[static_cast<std::size_t>(j)], i);
+      b_.CreateBr(done);
+    };
+    b_.CreateCondBr(is(0.0), overwrite, not_overwrite);
     b_.SetInsertPoint(overwrite);
-    for (int j = 0; j < columns_; ++j)
-      for (int i = 0; i < vectors_; ++i)
-        store_rows(b_.CreateFMul(alpha, sums[static_cast<std::size_t>(j * vectors_ + i)]), target_[static_cast<std::size_t>(j)], i);
-    b_.CreateBr(done);
+    each([&](Value* sum, Value*, int) { return b_.CreateFMul(alpha, sum); });
+    b_.SetInsertPoint(not_overwrite);
+    b_.CreateCondBr(is(1.0), add, update);
+    b_.SetInsertPoint(add);
+    each([&](Value* sum, Value* at, int i) { return multiply_add(alpha, sum, load_rows(at, i)); });
     b_.SetInsertPoint(update);
     Value* factor = b_.CreateVectorSplat(static_cast<unsigned>(width_), beta_);
-    for (int j = 0; j < columns_; ++j)
-      for (int i = 0; i < vectors_; ++i) {
-        Value* old = b_.CreateFMul(factor, load_rows(target_[static_cast<std::size_t>(j)], i));
-        store_rows(multiply_add(alpha, sums[static_cast<std::size_t>(j * vectors_ + i)], old), target_[static_cast<std::size_t>(j)], i);
-      }
-    b_.CreateBr(done);
+    each([&](Value* sum, Value* at, int i) { return multiply_add(alpha, sum, b_.CreateFMul(factor, load_rows(at, i))); });
     b_.SetInsertPoint(done);
   }
 
@@ -205,6 +214,7 @@ class TileBuilder {
   const bool fused_;
   const int vectors_, columns_;
   const bool masked_, packed_;
+  const int exact_;  // summed positions, 0: as the work says
   const int width_;
   llvm::FixedVectorType* type_;
   llvm::Function* function_ = nullptr;

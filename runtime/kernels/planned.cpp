@@ -20,30 +20,49 @@ namespace {
 // Waking threads takes some ten microseconds.
 constexpr double worth_sharing = 4e6;  // floating-point operations
 
-/// Everything about an operation but its data and factors.
+constexpr int most_notes = 1000;
+// Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at most.
+constexpr std::int64_t largest_kept = 4096;
+constexpr std::size_t most_kept = 512;
+
+/// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one word.
 struct Signature {
-  static constexpr int per_operand = 1 + 3 * max_rank;
-  std::array<std::int64_t, 3 * per_operand> v{};
+  std::array<std::int64_t, 3 * 2 * max_rank + 1> v{};
+  int size = 1;
+  bool whole = true;  // false: extents or labels do not fit
 
   explicit Signature(const BlockOp& op) {
-    std::int64_t* to = v.data();
     const auto add = [&](const auto& view) {
-      to[0] = view.rank;
-      for (int d = 0; d < view.rank; ++d) to[1 + 3 * d] = view.extent[d], to[2 + 3 * d] = view.stride[d], to[3 + 3 * d] = view.label[d];
-      to += per_operand;
+      for (int d = 0; d < view.rank; ++d) {
+        whole = whole && view.extent[d] >> label_shift == 0 && view.label[d] >> (63 - label_shift) == 0;
+        v[static_cast<std::size_t>(size++)] = view.stride[d];
+        v[static_cast<std::size_t>(size++)] = view.extent[d] | static_cast<std::int64_t>(view.label[d]) << label_shift;
+      }
     };
+    v[0] = op.d.rank | op.a.rank << 8 | op.b.rank << 16;
     add(op.d);
     add(op.a);
     add(op.b);
   }
-  bool operator==(const Signature& other) const { return std::memcmp(v.data(), other.v.data(), sizeof v) == 0; }
+  bool operator==(const Signature& other) const {
+    return size == other.size && std::memcmp(v.data(), other.v.data(), static_cast<std::size_t>(size) * sizeof v[0]) == 0;
+  }
+
+ private:
+  static constexpr int label_shift = 40;
 };
 
 struct SignatureHash {
   std::size_t operator()(const Signature& s) const {
-    std::uint64_t h = 0x9e3779b97f4a7c15u;
-    for (const std::int64_t x : s.v) h = (h ^ static_cast<std::uint64_t>(x)) * 0xff51afd7ed558ccdu, h ^= h >> 32;
-    return static_cast<std::size_t>(h);
+    // Two chains at once: a multiplication waits for the one before it.
+    std::uint64_t h = 0x9e3779b97f4a7c15u, g = 0xff51afd7ed558ccdu;
+    for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(s.size); i += 2) {
+      h = (h ^ static_cast<std::uint64_t>(s.v[i])) * 0xff51afd7ed558ccdu;
+      g = (g ^ static_cast<std::uint64_t>(s.v[i + 1])) * 0xc4ceb9fe1a85ec53u;
+    }
+    h ^= static_cast<std::uint64_t>(s.v[static_cast<std::size_t>(s.size - 1)]);
+    h ^= h >> 32, g ^= g >> 29;
+    return static_cast<std::size_t>(h * 0x9e3779b97f4a7c15u + g);
   }
 };
 
@@ -51,7 +70,7 @@ class PlannedKernels final : public Kernels {
  public:
   PlannedKernels(BufferResource& workspace, const KernelOptions& options)
       : workspace_(workspace), options_(options), engine_(make_code_engine({options.jit, options.jit_at_once || !options.jit_cpu.empty(), options.jit_cpu, options.jit_cache})),
-        tiles_(*engine_), blas_(make_blas_kernels(workspace)), tables_(static_cast<std::size_t>(std::max(1, options.threads))) {
+        tiles_(*engine_), blas_(make_blas_kernels(workspace, engine_.get())), tables_(static_cast<std::size_t>(std::max(1, options.threads))) {
     if (options.threads > 1) team_ = std::make_unique<Team>(options.threads);
   }
 
@@ -70,7 +89,7 @@ class PlannedKernels final : public Kernels {
       case Way::blas: return blas_->run(op);
       case Way::tiles: break;
     }
-    const TileKit& kit = tiles_.kit(planned.flops);
+    const TileKit& kit = tiles_.kit(planned.flops, planned.plan.sum_block);
     const ContractionPlan& plan = kit.shape.width == planned.width ? planned.plan : planned.other;
     Scratch rows(workspace_), columns(workspace_);
     const int parts = parts_of(planned);
@@ -85,7 +104,13 @@ class PlannedKernels final : public Kernels {
     if (column_panel) work.column_panels = columns.allocate(column_panel * parts);
     work.last_row = plan.m;
     work.last_column = plan.n;
-    if (parts == 1) return run_tiles(plan, kit, work, tables_.front());
+    if (parts == 1) {
+      ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
+      if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
+      run_tiles(plan, kit, work, tables);
+      if (planned.notes < most_notes && tiles_.uses_generated()) ++planned.notes, note_tiles(plan, kit.shape, tables);
+      return;
+    }
     // Every part has elements of D of its own, and an element is computed alike in any part: threads change no rounding.
     const bool by_columns = plan.n >= plan.m;
     team_->run([&](int part) {
@@ -95,7 +120,9 @@ class PlannedKernels final : public Kernels {
       else bounds(plan.m, own.first_row, own.last_row);
       if (row_panel) own.row_panels += row_panel * part;
       if (column_panel) own.column_panels += column_panel * part;
-      run_tiles(plan, kit, own, tables_[static_cast<std::size_t>(part)]);
+      ContractionTables& tables = tables_[static_cast<std::size_t>(part)];
+      tables.of = nullptr;
+      run_tiles(plan, kit, own, tables);
     });
   }
 
@@ -127,6 +154,7 @@ class PlannedKernels final : public Kernels {
   KernelChoice last_choice() const override { return last_; }
 
   CodeStats code_stats() const override { return engine_->stats(); }
+  CodeEngine* code_engine() override { return engine_.get(); }
 
  private:
   enum class Way { nothing, plain, blas, tiles };
@@ -145,7 +173,19 @@ class PlannedKernels final : public Kernels {
     ContractionPlan plan, other;  // for built-in and for generated tiles
     int width = 0;                // of the built-in ones
     double flops = 0;
+    mutable int notes = 0;        // how often tiles of exact length were asked for
+    std::unique_ptr<ContractionTables> tables;  // of small operations, which would take longer to make them than to run
   };
+
+  /// Which tiles the operation that just ran was made of.
+  void note_tiles(const ContractionPlan& plan, const TileShape& shape, const ContractionTables& tables) {
+    const auto whole = static_cast<int>(std::min<std::int64_t>(plan.n, shape.most_columns)), rest = static_cast<int>(plan.n % shape.most_columns);
+    const auto& tiles = tables.tiles;
+    // The first run shows them all, the last one what is left at the end.
+    for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
+      for (const int columns : {whole, rest})
+        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, columns, tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * shape.width);
+  }
 
   int parts_of(const Planned& planned) const { return team_ && planned.flops >= worth_sharing ? team_->size() : 1; }
 
@@ -153,6 +193,7 @@ class PlannedKernels final : public Kernels {
     // Programs have few descriptors; a stream of ever new ones must not fill the memory.
     constexpr std::size_t most_plans = 4096;
     const Signature signature(op);
+    if (!signature.whole) return single_ = make_plan(op);
     if (const auto found = plans_.find(signature); found != plans_.end()) return found->second;
     if (plans_.size() >= most_plans) plans_.clear();
     return plans_.emplace(signature, make_plan(op)).first->second;
@@ -176,6 +217,7 @@ class PlannedKernels final : public Kernels {
       if (planned.plan.strategy != Strategy::blas) planned.plan = planned.other;
     }
     planned.width = shapes[0].width;
+    if (m + n + k <= largest_kept && plans_.size() < most_kept) planned.tables = std::make_unique<ContractionTables>();
     planned.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     return planned;
   }
@@ -193,6 +235,7 @@ class PlannedKernels final : public Kernels {
   mutable TileSource tiles_;
   std::unique_ptr<Kernels> blas_;
   mutable std::unordered_map<Signature, Planned, SignatureHash> plans_;
+  mutable Planned single_;                   // of an operation that is not kept
   std::unique_ptr<Team> team_;               // null: one thread
   std::vector<ContractionTables> tables_;    // of each thread
   KernelChoice last_;

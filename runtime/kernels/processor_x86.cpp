@@ -1,3 +1,8 @@
+#include <emmintrin.h>
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
@@ -30,6 +35,15 @@ bool processor_runs(const std::string& cpu) {
   if (cpu == "x86-64-v4") return has_v4();
   if (cpu == "x86-64-v3") return has_v3();
   return cpu == "x86-64-v2" && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+}
+
+void settle_streams() { _mm_sfence(); }
+
+std::int64_t last_level_cache_bytes() {
+  // Processors of several dies report the sum of caches of which a core uses one, hence the bound.
+  constexpr std::int64_t most = std::int64_t{32} << 20;
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? std::min<std::int64_t>(bytes, most) : most;
 }
 
 }  // namespace sial::kernels

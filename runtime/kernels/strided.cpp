@@ -11,29 +11,10 @@ namespace {
 // A tile of 32 x 32 doubles is 8 KiB on either side: both fit a first-level cache together.
 constexpr std::int64_t tile = 32;
 
-/// Drops dimensions of extent 1, orders the rest by x's stride and merges neighbours that are contiguous in both operands.
-/// False when there is no position at all.
-bool normalise(std::vector<PairDim>& dims) {
-  for (const PairDim& dim : dims)
-    if (dim.extent == 0) return false;
-  std::erase_if(dims, [](const PairDim& dim) { return dim.extent == 1; });
-  std::sort(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.x < q.x; });
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < dims.size(); ++i) {
-    PairDim& last = dims[kept];
-    if (dims[i].x == last.x * last.extent && dims[i].y == last.y * last.extent)
-      last.extent *= dims[i].extent;
-    else
-      dims[++kept] = dims[i];
-  }
-  if (!dims.empty()) dims.resize(kept + 1);
-  return true;
-}
-
 /// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position once.
 template <class Run>
 void traverse(std::vector<PairDim> dims, Run&& run) {
-  if (!normalise(dims)) return;
+  if (!fuse(dims)) return;
   if (dims.empty()) return run(std::int64_t{0}, std::int64_t{0}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1});
   const PairDim inner = dims.front();
   dims.erase(dims.begin());
@@ -86,6 +67,23 @@ void apply(double* x, const double* y, std::vector<PairDim> dims, F f) {
 }
 
 }  // namespace
+
+bool fuse(std::vector<PairDim>& dims) {
+  for (const PairDim& dim : dims)
+    if (dim.extent == 0) return false;
+  std::erase_if(dims, [](const PairDim& dim) { return dim.extent == 1; });
+  std::sort(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.x < q.x; });
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < dims.size(); ++i) {
+    PairDim& last = dims[kept];
+    if (dims[i].x == last.x * last.extent && dims[i].y == last.y * last.extent)
+      last.extent *= dims[i].extent;
+    else
+      dims[++kept] = dims[i];
+  }
+  if (!dims.empty()) dims.resize(kept + 1);
+  return true;
+}
 
 void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
   if (beta == 0.0 && alpha == 1.0)

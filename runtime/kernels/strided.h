@@ -15,6 +15,10 @@ struct PairDim {
   std::int64_t x = 0, y = 0;
 };
 
+/// Drops dimensions of extent 1, orders the rest by x's stride and merges neighbours that are contiguous in both operands.
+/// False when there is no position at all.
+bool fuse(std::vector<PairDim>& dims);
+
 /// x = alpha * y + beta * x at every position; beta = 0 does not read x.
 void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 

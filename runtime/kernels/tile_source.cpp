@@ -5,6 +5,8 @@ namespace {
 
 // Programs that compute less than this never load a code generator.
 constexpr double worth_generating = 5e8;
+// Summed positions up to which a tile is generated without a loop over them.
+constexpr std::int64_t longest_exact = 32;
 
 TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
 
@@ -16,7 +18,7 @@ TileShape generated_tile_shape(const CpuFacts& facts) {
   return {facts.vector_bits / 64, 3, 4};
 }
 
-CodeKey tile_key(int vectors, int columns, bool masked) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, 0}}; }
+CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, 0, count}}; }
 
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.shape = generated_tile_shape(engine.facts());
@@ -31,7 +33,7 @@ void TileSource::ask(bool wait) {
       for (const bool masked : {false, true}) {
         TileCode& code = generated_.tile(v, c, masked);
         if (code) continue;
-        const CodeKey key = tile_key(v, c, masked);
+        const CodeKey key = tile_key(v, c, masked, 0);
         code = as_tile(wait ? engine_.wait(key) : engine_.find(key));
         all = all && code;
         if (wait && !code) {
@@ -48,12 +50,30 @@ bool TileSource::fast() {
   return complete_;
 }
 
-const TileKit& TileSource::kit(double flops) {
-  if (complete_) return generated_;
-  flops_ += flops;
-  // The engine is asked now and then; its lock and its table are not for every small block.
-  if (!given_up_ && flops_ >= worth_generating && (calls_++ & 63) == 0) ask(false);
-  return complete_ ? generated_ : builtin_;
+const TileKit& TileSource::kit(double flops, std::int64_t count) {
+  if (!complete_) {
+    flops_ += flops;
+    // The engine is asked now and then; its lock and its table are not for every small block.
+    if (!given_up_ && flops_ >= worth_generating && (calls_++ & 63) == 0) ask(false);
+  }
+  if (!complete_) return builtin_;
+  if (count > longest_exact) return generated_;
+  const auto [at, is_new] = exact_.try_emplace(count);
+  if (is_new) at->second.kit = generated_;
+  return at->second.kit;
+}
+
+void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
+  const auto found = exact_.find(count);
+  if (found == exact_.end()) return;
+  ExactKit& known = found->second;
+  TileCode& code = known.kit.tile(vectors, columns, masked);
+  bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
+  if (exact || (known.calls++ & 15) != 0) return;
+  if (void* made = engine_.find(tile_key(vectors, columns, masked, static_cast<int>(count)))) {
+    code = as_tile(made);
+    exact = true;
+  }
 }
 
 }  // namespace sial::kernels

@@ -78,9 +78,9 @@ struct TileKit {
 /// The tiles compiled into the program, for a processor that has what `facts` says.
 TileKit builtin_tiles(const CpuFacts& facts);
 
-/// The shape of generated tiles and the key of one of them.
+/// The shape of generated tiles and the key of one of them; `count`: for exactly so many summed positions, 0 for any.
 TileShape generated_tile_shape(const CpuFacts& facts);
-CodeKey tile_key(int vectors, int columns, bool masked);
+CodeKey tile_key(int vectors, int columns, bool masked, int count = 0);
 
 inline bool consecutive(const std::int64_t* at, std::int64_t n) {
   for (std::int64_t i = 1; i < n; ++i)

@@ -190,6 +190,9 @@ void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_th
     out << fmt::format("  peak {} per rank, reached at {}\n", bytes_text(program.least), program.place);
     if (program.peak > program.least) out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n", bytes_text(program.peak));
     if (program.most > program.peak) out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n", bytes_text(program.most));
+    if (!setting.explain_kernels) continue;
+    out << (program.kernels.empty() ? "  no block operation that kernels would run\n" : "  kernels that would be chosen, for the largest operation of each line\n");
+    for (const PlannedKernel& k : program.kernels) out << fmt::format("  {}:{}: {}\n", k.file, k.line, k.why);
   }
   if (!plan.exact) out << "the job has too many iterations to follow one by one: loops were taken by their largest segments, an upper bound\n";
   const std::string needed = bytes_text(plan.least), given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));

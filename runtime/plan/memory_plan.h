@@ -31,6 +31,7 @@ struct PlanSetting {
   bool keep_saved = true;                    // a results file keeps everything saved until the end
   std::string kernels = "auto";
   KernelOptions kernel_options;
+  bool explain_kernels = false;              // say what they would choose
   std::int32_t first_program = 0;            // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
 };
@@ -42,6 +43,12 @@ struct MemoryItem {
   std::int64_t blocks = 0, bytes = 0;
 };
 
+/// What kernels would choose for the largest operation of a line.
+struct PlannedKernel {
+  std::string file, why;
+  std::int32_t line = 0;
+};
+
 struct ProgramNeed {
   std::string program;
   std::vector<MemoryItem> items;
@@ -50,6 +57,7 @@ struct ProgramNeed {
   std::int64_t least = 0;      // `peak` with fetched copies given up as early as possible
   std::string place;           // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;           // false: most_steps was reached
+  std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
 };
 
 /// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest counts.

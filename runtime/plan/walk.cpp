@@ -58,6 +58,8 @@ ProgramNeed Walk::run() {
   ProgramNeed need = ledger_.end_program(m_.program);
   const SourcePlace& p = m_.places[ledger_.peak_pc() > 0 ? ledger_.peak_pc() : last];
   need.place = fmt::format("{}:{}", m_.files.at(p.file), p.line);
+  for (const auto& [key, choice] : choices_)
+    if (!choice.why.empty()) need.kernels.push_back({m_.files.at(static_cast<std::size_t>(std::get<0>(key))), choice.why, std::get<1>(key)});
   need.exact = exact_;
   return need;
 }
@@ -222,8 +224,10 @@ void Walk::reals(const Instruction& in) {
       break;
     }
     case Opcode::real_from_int: set_real(in.a, int_known_[in.b] ? ints_[in.b] : unknown); break;
-    case Opcode::real_element:
-    case Opcode::real_contract: set_real(in.a, unknown); break;
+    case Opcode::real_contract:
+      if (memory_.setting.explain_kernels) choices_.try_emplace({m_.places[at_].file, m_.places[at_].line, true}, Choice{0, "inner product, to a scalar"});
+      [[fallthrough]];
+    case Opcode::real_element: set_real(in.a, unknown); break;
     default: break;
   }
 }

@@ -9,7 +9,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -108,6 +111,7 @@ class Walk {
   void allocate_region(const RegionRow& row);
   void deallocate_region(const RegionRow& row);
   void kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_t b);
+  void note_kernel(const BlockOp& op);
   void sum(const Instruction& in);
   void alias(const Instruction& in);
   void leave_memory(std::int32_t array, const Own& own);
@@ -161,6 +165,9 @@ class Walk {
   std::vector<std::optional<KeepCopies>> keep_copies_;  // per array: over the next barrier
   std::vector<char> retain_puts_;                  // per array
   std::vector<std::pair<std::int32_t, std::string>> marked_;
+  /// By file, line and whether it is a contraction: what kernels choose for the largest operation.
+  struct Choice { double size = -1; std::string why; };
+  std::map<std::tuple<std::int32_t, std::int32_t, bool>, Choice> choices_;
   std::uintptr_t next_address_ = std::uintptr_t{1} << 20;
 };
 

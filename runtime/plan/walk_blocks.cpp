@@ -340,6 +340,20 @@ void Walk::kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_
         if (n > 0) scratch += pieces_bytes(n);
   }
   ledger_.spike(scratch);
+  if (memory_.setting.explain_kernels) note_kernel(op);
+}
+
+void Walk::note_kernel(const BlockOp& op) {
+  double size = static_cast<double>(view_size(op.d));
+  for (int d = 0; op.has_b && d < op.a.rank; ++d)
+    if (std::find(op.d.label.begin(), op.d.label.begin() + op.d.rank, op.a.label[d]) == op.d.label.begin() + op.d.rank) size *= static_cast<double>(op.a.extent[d]);
+  const SourcePlace& place = m_.places[at_];
+  Choice& choice = choices_[{place.file, place.line, op.has_b}];
+  if (size <= choice.size) return;
+  const bool by_label = consistent(op);  // else positions correspond in order
+  if (op.has_b && !by_label) return;
+  choice.size = size;
+  choice.why = by_label ? memory_.kernels->explain(op) : "copy in order";
 }
 
 void Walk::sum(const Instruction& in) {

@@ -57,7 +57,26 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
   }
 }
 
+std::string code_text(const CodeCost& code) {
+  const std::string state = code.state.empty() ? "none" : code.state;
+  if (code.asked == 0) return "generated code: " + state;
+  return fmt::format("generated code: {}; {} asked for, {} compiled in {:.3g} s, {} read from disk, {} failed", state, code.asked, code.compiled, code.compile_seconds,
+                     code.from_disk, code.failed);
+}
+
 }  // namespace
+
+std::string kernel_speed(const KernelCost& row) {
+  if (row.seconds <= 0) return "-";
+  return row.flops > 0 ? fmt::format("{:.2f} GFLOP/s", row.flops / row.seconds * 1e-9) : fmt::format("{:.2f} GB/s", row.bytes / row.seconds * 1e-9);
+}
+
+void print_kernels(const JobStats& stats, std::ostream& out) {
+  out << "block kernels, line by line; " << code_text(stats.total.code) << '\n';
+  for (const KernelCost& k : stats.total.kernels)
+    out << fmt::format("{}:{}: {}, {} call{}, {}: {}\n", k.file, k.line, k.way, k.calls, k.calls == 1 ? "" : "s", kernel_speed(k), k.why);
+  if (stats.total.kernels.empty()) out << "no block operation ran\n";
+}
 
 void write_stats_json(const JobStats& stats, const std::string& path) {
   nlohmann::ordered_json j;
@@ -83,6 +102,13 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   for (const CopyCost& c : stats.total.copies)
     j["block_copies"].push_back({{"program", c.program}, {"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied},
                                  {"bytes_copied", c.bytes_copied}, {"elided", c.elided}, {"bytes_elided", c.bytes_elided}});
+  const CodeCost& code = stats.total.code;
+  j["kernels"]["code"] = {{"state", code.state}, {"asked", code.asked}, {"compiled", code.compiled}, {"from_disk", code.from_disk}, {"failed", code.failed},
+                          {"compile_seconds", code.compile_seconds}};
+  j["kernels"]["choices"] = nlohmann::ordered_json::array();
+  for (const KernelCost& k : stats.total.kernels)
+    j["kernels"]["choices"].push_back({{"program", k.program}, {"file", k.file}, {"line", k.line}, {"way", k.way}, {"why", k.why}, {"calls", k.calls},
+                                       {"flops", k.flops}, {"bytes", k.bytes}, {"seconds", k.seconds}});
   std::ofstream out(path);
   out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   out.close();
@@ -118,6 +144,11 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   if (lines.size() > 15) lines.resize(15);
   if (!lines.empty()) out << "  most expensive lines\n       seconds   executions\n";
   for (const LineCost& l : lines) out << fmt::format("  {:>12.4f} {:>12}  {}:{}\n", l.seconds, l.executions, l.file, l.line);
+  std::vector<KernelCost> kernels = stats.total.kernels;
+  std::stable_sort(kernels.begin(), kernels.end(), [](const KernelCost& a, const KernelCost& b) { return a.seconds > b.seconds; });
+  if (kernels.size() > 15) kernels.resize(15);
+  if (!kernels.empty()) out << "  " << code_text(stats.total.code) << "\n  block kernels by time\n       seconds        calls           speed  way\n";
+  for (const KernelCost& k : kernels) out << fmt::format("  {:>12.4f} {:>12} {:>15}  {} at {}:{}\n", k.seconds, k.calls, kernel_speed(k), k.way, k.file, k.line);
   std::vector<CopyCost> copies = stats.total.copies;
   std::erase_if(copies, [](const CopyCost& c) { return c.copied == 0; });
   std::sort(copies.begin(), copies.end(), [](const CopyCost& a, const CopyCost& b) { return a.bytes_copied > b.bytes_copied; });

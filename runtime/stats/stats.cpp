@@ -50,6 +50,7 @@ class Unpacker {
     s.assign(reinterpret_cast<const char*>(bytes_.data()), n);
     bytes_ = bytes_.subspan(n);
   }
+  bool done() const { return bytes_.empty(); }
 
  private:
   std::span<const std::byte> bytes_;
@@ -111,6 +112,31 @@ void copy_fields(Codec& c, Row& r) {
   c.value(r.bytes_elided);
 }
 
+template <class Codec, class Row>
+void kernel_fields(Codec& c, Row& k) {
+  c.text(k.program);
+  c.text(k.file);
+  c.text(k.way);
+  c.text(k.why);
+  c.value(k.line);
+  c.value(k.calls);
+  c.value(k.flops);
+  c.value(k.bytes);
+  c.value(k.seconds);
+  c.value(k.largest);
+}
+
+template <class Codec, class Code>
+void code_fields(Codec& c, Code& code) {
+  c.text(code.state);
+  c.value(code.asked);
+  c.value(code.compiled);
+  c.value(code.from_disk);
+  c.value(code.failed);
+  c.value(code.compile_seconds);
+  c.value(code.engine);
+}
+
 template <class Row, class Fields>
 void pack_rows(Packer& p, const std::vector<Row>& rows, Fields fields) {
   p.value(static_cast<std::uint64_t>(rows.size()));
@@ -136,6 +162,8 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
   pack_rows(p, stats.lines, [](auto& c, auto& row) { line_fields(c, row); });
   pack_rows(p, stats.accesses, [](auto& c, auto& row) { access_fields(c, row); });
   pack_rows(p, stats.copies, [](auto& c, auto& row) { copy_fields(c, row); });
+  pack_rows(p, stats.kernels, [](auto& c, auto& row) { kernel_fields(c, row); });
+  code_fields(p, stats.code);
   return p.take();
 }
 
@@ -146,6 +174,9 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
   unpack_rows(u, stats.lines, [](auto& c, auto& row) { line_fields(c, row); });
   unpack_rows(u, stats.accesses, [](auto& c, auto& row) { access_fields(c, row); });
   unpack_rows(u, stats.copies, [](auto& c, auto& row) { copy_fields(c, row); });
+  if (u.done()) return stats;  // of a checkpoint from before kernels were counted
+  unpack_rows(u, stats.kernels, [](auto& c, auto& row) { kernel_fields(c, row); });
+  code_fields(u, stats.code);
   return stats;
 }
 
@@ -154,6 +185,7 @@ namespace {
 using LineMap = std::map<std::tuple<std::string, std::string, std::int32_t>, LineCost>;
 using AccessMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, AccessCost>;
 using CopyMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, CopyCost>;
+using KernelMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, KernelCost>;
 
 LineCost& row_of(LineMap& lines, const LineCost& l) {
   LineCost& row = lines[{l.program, l.file, l.line}];
@@ -196,13 +228,44 @@ void add(CopyMap& copies, const CopyCost& c) {
   row.bytes_elided += c.bytes_elided;
 }
 
+void add(KernelMap& kernels, const KernelCost& k) {
+  const auto [at, is_new] = kernels.try_emplace({k.program, k.file, k.line, k.way}, k);
+  if (is_new) return;
+  KernelCost& row = at->second;
+  row.calls += k.calls;
+  row.flops += k.flops;
+  row.bytes += k.bytes;
+  row.seconds += k.seconds;
+  if (k.largest > row.largest) row.largest = k.largest, row.why = k.why;
+}
+
 }  // namespace
+
+void add_code(CodeCost& to, const CodeCost& code) {
+  if (to.state.empty()) to.state = code.state;
+  to.asked += code.asked;
+  to.compiled += code.compiled;
+  to.from_disk += code.from_disk;
+  to.failed += code.failed;
+  to.compile_seconds += code.compile_seconds;
+}
+
+/// To what an engine had done when the last rank looked at it.
+static void raise_code(CodeCost& to, const CodeCost& code) {
+  to.asked = std::max(to.asked, code.asked);
+  to.compiled = std::max(to.compiled, code.compiled);
+  to.from_disk = std::max(to.from_disk, code.from_disk);
+  to.failed = std::max(to.failed, code.failed);
+  to.compile_seconds = std::max(to.compile_seconds, code.compile_seconds);
+}
 
 JobStats reduce_stats(std::vector<Stats> ranks) {
   JobStats job;
   LineMap lines;
   AccessMap accesses;
   CopyMap copies;
+  KernelMap kernels;
+  std::map<std::uint64_t, CodeCost> engines;
   for (Stats& rank : ranks) {
     for (int i = 0; i < counter_count; ++i) {
       double& total = job.total.value[i];
@@ -217,6 +280,10 @@ JobStats reduce_stats(std::vector<Stats> ranks) {
     }
     for (const AccessCost& a : rank.accesses) add(accesses, a);
     for (const CopyCost& c : rank.copies) add(copies, c);
+    for (const KernelCost& k : rank.kernels) add(kernels, k);
+    const auto [engine, is_new] = engines.try_emplace(rank.code.engine, rank.code);
+    if (!is_new) rank.code.engine == 0 ? add_code(engine->second, rank.code) : raise_code(engine->second, rank.code);
+    rank.kernels.clear();
     rank.lines.clear();
     rank.copies.clear();
     rank.accesses.clear();
@@ -224,6 +291,9 @@ JobStats reduce_stats(std::vector<Stats> ranks) {
   for (auto& [key, line] : lines) job.total.lines.push_back(std::move(line));
   for (auto& [key, access] : accesses) job.total.accesses.push_back(std::move(access));
   for (auto& [key, copy] : copies) job.total.copies.push_back(std::move(copy));
+  for (auto& [key, kernel] : kernels) job.total.kernels.push_back(std::move(kernel));
+  if (!ranks.empty()) job.total.code.state = ranks.front().code.state;
+  for (const auto& [id, code] : engines) add_code(job.total.code, code);
   job.per_rank = std::move(ranks);
   return job;
 }

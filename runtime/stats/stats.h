@@ -60,6 +60,23 @@ struct CopyCost {
   std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
 };
 
+/// Block operations of one statement that went one way (as Kernels::last_choice names it), with the reasons at the largest of them.
+struct KernelCost {
+  std::string program, file, way, why;
+  std::int32_t line = 0;
+  std::int64_t calls = 0;
+  double flops = 0, bytes = 0, seconds = 0;  // bytes: of the operands read and of the target, each counted once
+  double largest = 0;                        // flops, or bytes where there are none, of the call that `why` is about
+};
+
+/// What was done about generating code, over the job; `state` as the engine of a rank says it: "on", or why there is none.
+struct CodeCost {
+  std::string state;
+  std::int64_t asked = 0, compiled = 0, from_disk = 0, failed = 0;
+  double compile_seconds = 0;
+  std::uint64_t engine = 0;  // ranks of one process share one, and all count what it did; 0: nobody's
+};
+
 /// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all ranks.
 struct IndexFacts { std::string name, kind; std::int64_t count = 0; double mean_extent = 0; };
 /// A remote array saved under a label: per dimension its first segment and the extents of its segments.
@@ -96,6 +113,8 @@ struct Stats {
   std::vector<LineCost> lines;        // only when profiling; a line may have several rows
   std::vector<AccessCost> accesses;
   std::vector<CopyCost> copies;
+  std::vector<KernelCost> kernels;    // only when profiling
+  CodeCost code;
 
   double& operator[](Counter c) { return value[static_cast<int>(c)]; }
   double operator[](Counter c) const { return value[static_cast<int>(c)]; }
@@ -103,7 +122,7 @@ struct Stats {
 
 /// All ranks together. `per_rank` keeps the counters of each rank (the time breakdown is read per rank).
 struct JobStats {
-  std::vector<Stats> per_rank;  // lines, accesses and copies moved out
+  std::vector<Stats> per_rank;  // rows moved out
   Stats total;
   RunFacts facts;
   double hit_ratio() const;     // 1 - blocked / accesses; 1 without accesses
@@ -111,11 +130,17 @@ struct JobStats {
 
 std::vector<std::byte> pack_stats(const Stats& stats);
 Stats unpack_stats(std::span<const std::byte> bytes);
+/// Adds counts; the state is that of the first.
+void add_code(CodeCost& to, const CodeCost& code);
 JobStats reduce_stats(std::vector<Stats> ranks);
 
 /// run.json. Throws WorldError when the file cannot be written.
 void write_stats_json(const JobStats& stats, const std::string& path);
 /// The summary of --stats.
 void print_stats(const JobStats& stats, std::ostream& out);
+/// The table of --explain-kernels: per line of the programs which way its block operations went, how fast, and why.
+void print_kernels(const JobStats& stats, std::ostream& out);
+/// "12.3 GFLOP/s", for rows without flops "4.5 GB/s"; "-" when no time was measured.
+std::string kernel_speed(const KernelCost& row);
 
 }  // namespace sial

@@ -13,6 +13,10 @@ namespace sial {
 #include "runtime/super/super_instructions.def"
 #undef SUPER
 
+#define ELEMENT_FORM(name) EnergyDifferences element_form_##name(std::span<SuperArg>);
+#include "runtime/super/element_forms.def"
+#undef ELEMENT_FORM
+
 /// What a body expects of one argument.
 enum class Expect { scalar, block, matrix };
 

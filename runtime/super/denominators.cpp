@@ -26,45 +26,59 @@ std::vector<double> orbital_energies(const SuperArg& t, int dimension, const Sup
 }
 
 /// Dimensions over beta orbitals take their energies from `beta`, all others from `alpha`.
-template <class Apply>
-void with_energy_differences(SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift, Apply apply) {
+EnergyDifferences energy_differences(const SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift, bool divide) {
   if (t.shape.rank % 2 != 0 || t.shape.rank == 0) throw SialError(fmt::format("{} must have rank 2, 4 or 6, it has {}", describe(t, 0), t.shape.rank));
-  std::array<std::vector<double>, max_rank> e;
-  for (int d = 0; d < t.shape.rank; ++d) e[d] = orbital_energies(t, d, t.kind[d] == IndexKind::mob ? beta : alpha);
-  for_each_element(t.shape, [&](const auto& at, std::int64_t i) {
-    double difference = shift;
-    for (int d = 0; d < t.shape.rank; d += 2) difference += e[d + 1][at[d + 1]] - e[d][at[d]];
-    apply(t.data[i], difference);
-  });
+  EnergyDifferences e;
+  e.rank = t.shape.rank;
+  e.shift = shift;
+  e.divide = divide;
+  for (int d = 0; d < t.shape.rank; ++d) e.energy[d] = orbital_energies(t, d, t.kind[d] == IndexKind::mob ? beta : alpha);
+  return e;
 }
 
-void divide(SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift) {
-  with_energy_differences(t, alpha, beta, shift, [&](double& x, double difference) {
-    if (difference != 0.0) x /= difference;
-    else if (x != 0.0) throw SialError(fmt::format("an energy denominator of {} is zero", describe(t, 0)), "is the Fock matrix filled, and is its diagonal that of these orbitals?");
+void apply(SuperArg& t, const EnergyDifferences& e) {
+  for_each_element(t.shape, [&](const auto& at, std::int64_t i) {
+    double difference = e.shift;
+    for (int d = 0; d < e.rank; d += 2) difference += e.energy[d + 1][at[d + 1]] - e.energy[d][at[d]];
+    double& x = t.data[i];
+    if (!e.divide) x *= difference;
+    else if (difference != 0.0) x /= difference;
+    else if (x != 0.0) throw zero_difference(t);
   });
 }
 
 }  // namespace
 
-void super_energy_denominator_rhf(SuperContext&, std::span<SuperArg> args) {
-  expect_arguments(args, {Expect::block, Expect::block});
-  divide(args[0], args[1], args[1], 0.0);
+SialError zero_difference(const SuperArg& block) {
+  return SialError(fmt::format("an energy denominator of {} is zero", describe(block, 0)), "is the Fock matrix filled, and is its diagonal that of these orbitals?");
 }
 
-void super_energy_denominator_uhf(SuperContext&, std::span<SuperArg> args) {
+EnergyDifferences element_form_energy_denominator_rhf(std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::block, Expect::block});
+  return energy_differences(args[0], args[1], args[1], 0.0, true);
+}
+
+EnergyDifferences element_form_energy_denominator_uhf(std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block, Expect::block});
-  divide(args[0], args[1], args[2], 0.0);
+  return energy_differences(args[0], args[1], args[2], 0.0, true);
 }
 
-void super_energy_numerator_rhf(SuperContext&, std::span<SuperArg> args) {
+EnergyDifferences element_form_energy_numerator_rhf(std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
-  with_energy_differences(args[0], args[1], args[1], 0.0, [](double& x, double difference) { x *= difference; });
+  return energy_differences(args[0], args[1], args[1], 0.0, false);
 }
 
-void super_energy_ty_denominator_rhf(SuperContext&, std::span<SuperArg> args) {
+EnergyDifferences element_form_energy_ty_denominator_rhf(std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block, Expect::scalar});
-  divide(args[0], args[1], args[1], *args[2].data);
+  return energy_differences(args[0], args[1], args[1], *args[2].data, true);
 }
+
+void super_energy_denominator_rhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_denominator_rhf(args)); }
+
+void super_energy_denominator_uhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_denominator_uhf(args)); }
+
+void super_energy_numerator_rhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_numerator_rhf(args)); }
+
+void super_energy_ty_denominator_rhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_ty_denominator_rhf(args)); }
 
 }  // namespace sial

@@ -36,6 +36,18 @@ const SuperRow* find_super(std::string_view name) {
   return row == std::end(table) ? nullptr : row;
 }
 
+ElementForm find_element_form(std::string_view name) {
+  struct Row { std::string_view name; ElementForm form; };
+  static constexpr Row forms[] = {
+#define ELEMENT_FORM(name) {#name, element_form_##name},
+#include "runtime/super/element_forms.def"
+#undef ELEMENT_FORM
+  };
+  const std::string wanted = lower(name);
+  const auto row = std::find_if(std::begin(forms), std::end(forms), [&](const Row& r) { return wanted == r.name; });
+  return row == std::end(forms) ? nullptr : row->form;
+}
+
 std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more) {
   for (const SuperRow& r : table) more.emplace_back(r.name);
   return close_names(lower(name), more);

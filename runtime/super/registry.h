@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/energy_differences.h"
+#include "runtime/base/error.h"
 #include "runtime/base/shape.h"
 #include "runtime/job/job_data.h"
 
@@ -63,6 +65,14 @@ struct SuperRow {
 std::span<const SuperRow> super_rows();
 /// nullptr when unknown (case-insensitive).
 const SuperRow* find_super(std::string_view name);
+/// What a super instruction of element_forms.def does to its first argument, element by element, made of the others; with the errors of
+/// its body but for the division by zero.
+using ElementForm = EnergyDifferences (*)(std::span<SuperArg>);
+/// nullptr when it has none (case-insensitive).
+ElementForm find_element_form(std::string_view name);
+/// An element of the block is to be divided by zero.
+SialError zero_difference(const SuperArg& block);
+
 /// Up to three close names of the table or among `more`, for the error message.
 std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more = {});
 

@@ -111,7 +111,7 @@ class Mill:
     # ---- statements
     def fill(self, body, st, count):
         choices = [self.copy, self.copy, self.add, self.add, self.product, self.chain, self.chain, self.copy_chain, self.scale, self.scale,
-                   self.scaled, self.plus, self.number, self.overwrite, self.again, self.loop, self.loop, self.branch, self.guarded, self.decided, self.special, self.general, self.general, self.device]
+                   self.scaled, self.plus, self.element_run, self.element_run, self.number, self.overwrite, self.again, self.loop, self.loop, self.branch, self.guarded, self.decided, self.special, self.general, self.general, self.device]
         if self.owned:
             choices += [self.own_change] * 4 + [self.own_run]
         if self.shared:
@@ -223,6 +223,39 @@ class Mill:
         a = self.source(body, st, self.pair(st))
         same = [b for b in sorted(st.exists) if b[1] == a[1]] or [a]
         self.assign(body, st, self.temp(a[1]), "=", f"{text(a)} {self.r.choice('+-')} {text(self.r.choice(same))}")
+
+    def element_run(self, body, st):
+        """Statements on one block behind each other, element by element, which may run as one; sources in either order, also the block
+        itself and the one that it becomes when indices meet."""
+        labels = self.pair(st)
+        sources = [self.source(body, st, labels) for _ in range(self.r.randint(1, 3))]
+        fits = self.existing(st, labels, True)
+        if fits and self.g.chance(50):
+            t = self.r.choice(fits)
+        else:
+            t = self.temp(labels if self.g.chance(70) else self.other_way(labels))
+            first = self.r.choice(sources)
+            self.assign(body, st, t, "=", f"{self.factor()} * {text(first)}" if first[1] == t[1] and self.g.chance(50) else text(first))
+        turned = (t[0], self.other_way(t[1]))
+        if turned in st.exists and self.g.chance(60):
+            sources.append(turned)
+        same = [b for b in sources if b[1] == t[1]] + [t]
+        for _ in range(self.r.randint(1, 5)):
+            pick = self.r.randrange(10)
+            if pick < 4:
+                body.append(f"{text(t)} {self.r.choice(['+=', '-='])} {text(self.r.choice(sources))}")
+            elif pick < 6:
+                body.append(f"{text(t)} {self.r.choice(['*=', '+=', '-='])} {self.factor()}")
+            elif pick == 6:
+                body.append(f"{text(t)} {self.r.choice(['=', '+=', '-='])} {self.factor()} * {text(self.r.choice(same))}")
+            elif pick == 7:
+                body.append(f"{text(t)} = {text(self.r.choice(same))} {self.r.choice('+-')} {text(self.r.choice(same))}")
+            elif pick == 8:
+                body.append(f"w0 = {self.g.writer.literal()}")
+            elif self.r.randrange(4) == 0:
+                self.assign(body, st, t, "=", self.g.writer.literal())
+            else:
+                self.fill(body, st, 1)
 
     def number(self, body, st):
         labels = self.pair(st)

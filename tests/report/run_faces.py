@@ -49,6 +49,7 @@ def check_text(tools, run):
     # i <= j keeps 6 of the 9 pairs: 18 trips of the inner loop
     expect("measured 18 executions in" in text and f"predicted at most {TRIPS}" in text, "text with a run: predicted beside measured: " + text)
     expect("load imbalance" in text and "arrays by traffic" in text, "text with a run: parts")
+    expect("block kernels of this program\n  generated code: " in text, "text with a run: kernels: " + text)
     for percent in re.findall(r"([0-9.]+)%$", text, re.M):
         expect(abs(float(percent) - 100) <= 2, f"text with a run: the parts of a rank's time are {percent} % of its wall time")
 
@@ -114,6 +115,14 @@ def check_json(tools, run):
         j = json.loads(tools.report(tools.module, *arguments, "--format=json"))
         errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(j)]
         expect(not errors, f"json {arguments}: {errors[:5]}")
+    # Kernels as run.json has them, the longest first.
+    rows = json.loads(tools.report(tools.module, run, "--format=json"))["run"]
+    kernels = json.loads(run.read_text())["kernels"]
+    expect(rows["generated_code"] == kernels["code"] and kernels["choices"], f"json: generated code: {rows['generated_code']}")
+    key = lambda k: (k["line"], k["way"], k["calls"], k["flops"], k["why"])
+    expect(sorted(map(key, rows["kernels"])) == sorted(map(key, kernels["choices"])), f"json: kernels: {rows['kernels']}")
+    expect([k["seconds"] for k in rows["kernels"]] == sorted((k["seconds"] for k in kernels["choices"]), reverse=True), "json: order of kernels")
+    expect(all(k["advice"] for k in rows["kernels"] if k["slow"]), f"json: slow kernels without advice: {rows['kernels']}")
     # The schema is strict enough to notice.
     j = json.loads(tools.report(tools.module, run, "--format=json"))
     for change in (lambda j: j.pop("remarks"), lambda j: j["run"].pop("breakdown"), lambda j: j.update(more=1), lambda j: j["remarks"][0].update(kind="other"),

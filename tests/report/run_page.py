@@ -148,6 +148,8 @@ def check_data(browser, report):
     expect(len(remarks) == 5, "data: remarks")
     dom, remarks = rows("table=remarks&filter=SECOND+get")
     expect(len(remarks) == 1, "data: containing")
+    dom, kernels = rows("table=kernels")
+    expect(len(kernels) == len(report["run"]["kernels"]) > 0, f"data: {len(kernels)} rows of kernels")
     dom, ranks = rows("table=ranks")
     expect(len(ranks) == report["run"]["ranks"], "data: ranks")
     dom, counters = rows("table=counters&sort=-value")

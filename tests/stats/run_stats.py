@@ -5,6 +5,7 @@
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -96,6 +97,99 @@ def check_elided(binary):
         expect(kept == 0, f"{oracle}: {kept} bytes elided")
 
 
+# Text of the lines of kernels.sialx: executions, floating-point operations and bytes of the operands over all blocks, as written.
+N = sum(EXTENTS)
+PAIRS = len(EXTENTS) ** 2
+KERNELS = {
+    "b[j,i] = a[i,j]": (PAIRS, 0, 16 * N**2),
+    "b[j,i] = d[i,j]": (PAIRS**2, 0, 16 * N**2 * PAIRS),
+    "c[i,k] = d[i,j] * d[j,k]": (PAIRS**2, 2 * N**3 * len(EXTENTS), 24 * N**2 * len(EXTENTS)**2),
+    "o[i,j,k,l] = d[i,j] * d[k,l]": (PAIRS**2, 2 * N**4, 16 * N**2 * PAIRS + 8 * N**4),
+    "x += b[j,i] * d[i,j]": (PAIRS**2, 2 * N**2 * PAIRS, 16 * N**2 * PAIRS),
+    "p[k,l] = d[k,l]": (PAIRS**2, 0, 16 * N**2 * PAIRS),
+    "p[k,l] += d[k,l]": (PAIRS**2, 0, 24 * N**2 * PAIRS),
+    "x += p[k,l] * d[k,l]": (PAIRS**2, 2 * N**2 * PAIRS, 16 * N**2 * PAIRS),
+    "x += c[i,k] * c[i,k]": (PAIRS**2, 2 * N**2 * PAIRS, 16 * N**2 * PAIRS),
+    "x += o[i,j,k,l] * o[i,j,k,l]": (PAIRS**2, 2 * N**4, 16 * N**4),
+}
+WAYS = {"c[i,k]": {"tiles", "blas", "plain loops"}, "o[i,j": {"tiles", "blas", "plain loops"}, "x +=": {"inner product"}, "b[": {"copy"}, "p[": {"copy"}}
+
+
+def check_kernel_rows(kernels, name):
+    source = (HERE / "kernels.sialx").read_text().splitlines()
+    found = {}
+    for row in kernels["choices"]:
+        text = source[row["line"] - 1].strip()
+        expect(any(text.startswith(begin) and row["way"] in ways for begin, ways in WAYS.items()), f"{name}: `{text}` went by {row['way']}")
+        expect(row["program"] == "kernels" and row["file"].endswith("kernels.sialx") and row["why"] and row["seconds"] > 0, f"{name}: {row}")
+        calls, flops, moved = found.get(text, (0, 0, 0))
+        found[text] = (calls + row["calls"], flops + row["flops"], moved + row["bytes"])
+    expect(found == KERNELS, f"{name}: {found}, by hand {KERNELS}")
+    code = kernels["code"]
+    expect(all(code[key] >= 0 for key in ("asked", "compiled", "from_disk", "failed", "compile_seconds")), f"{name}: {code}")
+    whys = {source[row["line"] - 1].strip(): row["why"] for row in kernels["choices"]}
+    expect(whys["b[j,i] = d[i,j]"] == "permutation of 3x3: the target's dimensions are the source's 2,1", f"{name}: {whys}")
+    expect("different orders" in whys["x += b[j,i] * d[i,j]"] and whys["x += o[i,j,k,l] * o[i,j,k,l]"].startswith("81 products"), f"{name}: {whys}")
+
+
+def check_kernels(binary):
+    """Block operations by line and way, which no number of ranks and no restart changes in sum."""
+    for name, flags in (("one rank", ()), ("three ranks", ("--simulate", "ranks=3,seed=2")), ("four nodes", ("--simulate", "ranks=4,seed=3,ranks-per-node=1"))):
+        check_kernel_rows(run(binary, *flags, program="kernels")["kernels"], name)
+    off = run(binary, "--jit", "off", program="kernels")["kernels"]
+    check_kernel_rows(off, "--jit=off")
+    expect(off["code"]["state"] == "off" and off["code"]["asked"] == off["code"]["compiled"] == 0, f"--jit=off: {off['code']}")
+    # An engine that ranks of one process share is counted once.
+    alone, shared = (run(binary, *flags, program="kernels", level="-O2")["kernels"]["code"]["asked"] for flags in ((), ("--simulate", "ranks=3,seed=2")))
+    expect(alone == shared, f"{alone} pieces of code asked for by one rank, {shared} by three in a process")
+    for kernels in ("blas", "reference"):
+        ways = {row["way"] for row in run(binary, "--kernels", kernels, program="kernels")["kernels"]["choices"]}
+        expect(ways == {"copy", "inner product", kernels}, f"--kernels {kernels}: {ways}")
+    chains = [row for row in run(binary, program="kernels", level="-O2")["kernels"]["choices"] if row["way"] == "chain"]
+    expect(len(chains) == 1 and chains[0]["calls"] == PAIRS**2 and "in one pass" in chains[0]["why"], f"-O2: chains {chains}")
+
+    example = [HERE.parents[1] / "examples" / "02_matrix_product" / "job.toml", "--results", "none", "--run-json", "run.json"]
+    with tempfile.TemporaryDirectory() as out:
+        command = [binary, "-O0", HERE / "kernels.sialx", "--set", "norb=2", "--segments", "ao=3,2", "--results", "none", "--output-dir", out]
+
+        def text(*flags, launcher=(), good=(0,)):
+            environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+            done = subprocess.run([*launcher, *command, *flags], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+            expect(done.returncode in good, f"{flags}: ended with {done.returncode}: {done.stderr}")
+            return done.stdout, done.stderr
+
+        def statistics():
+            return json.loads((pathlib.Path(out) / "run.json").read_text())
+
+        # Two processes, and a job that ends at its barrier and goes on.
+        text("--run-json", "run.json", launcher=("mpirun", "-n", "2", "--bind-to", "none"))
+        check_kernel_rows(statistics()["kernels"], "two processes")
+        text("--run-json", "run.json", "--checkpoint-every", "0", "--stop-after", "1", good=range(1, 256))
+        text("--run-json", "run.json", "--restart")
+        check_kernel_rows(statistics()["kernels"], "restarted")
+
+        # What people read.
+        place = {line.strip(): f"kernels.sialx:{n}: " for n, line in enumerate((HERE / "kernels.sialx").read_text().splitlines(), 1)}
+        printed, said = text("--explain-kernels", "--jit", "off")
+        expect("block kernels, line by line; generated code: off" in said and "block kernels" not in printed, f"--explain-kernels: {said}")
+        for line, (calls, flops, _) in KERNELS.items():
+            rows = [row for row in said.splitlines() if place[line] in row]
+            expect(rows and all(("GFLOP/s: " if flops else "GB/s: ") in row for row in rows), f"--explain-kernels: `{line}`: {rows}")
+            expect(sum(int(row.split(" call")[0].split()[-1]) for row in rows) == calls, f"--explain-kernels: `{line}`: {rows}")
+        planned, _ = text("--explain-kernels", "--dry-run")
+        for line in KERNELS:
+            expect(place[line] in planned, f"--explain-kernels --dry-run: nothing about `{line}`: {planned}")
+        expect("permutation of 3x3" in planned and "inner product" in planned and "done" not in planned, f"--explain-kernels --dry-run: {planned}")
+        expect("kernels that would be chosen" not in text("--dry-run")[0], "--dry-run explains unasked")
+        expect("generated code: " in text("--stats")[1] and "block kernels by time" in text("--stats")[1], "--stats")
+
+        subprocess.run([binary, *example, "--output-dir", out], check=True, timeout=120, stdout=subprocess.DEVNULL)
+        found = statistics()
+        products = [row for row in found["kernels"]["choices"] if row["flops"] > 0 and row["way"] != "inner product"]
+        inner = sum(row["flops"] for row in found["kernels"]["choices"] if row["way"] == "inner product")
+        expect(products and sum(row["flops"] for row in products) + inner == found["total"]["flops"] > 0, f"02_matrix_product: {found['kernels']['choices']}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -129,6 +223,7 @@ def main():
                 expect(total[counter] == times * each, f"copies {level}: {counter} is {total[counter]}, by hand {times * each}")
     check_copies_by_line(binary)
     check_elided(binary)
+    check_kernels(binary)
     print("counters agree with what was worked out by hand")
 
 

@@ -1,127 +1,159 @@
-// Block contractions against a plain dgemm of the same m, n, k in the same run, for the index patterns that dominate SIAL
-// programs. Prints a table and, as the last line, JSON. `bench_kernels [seconds per measurement]`.
+// Block contractions against what the machine and the known methods give, in one process. See README.md.
 
-#include <cblas.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <string>
-#include <vector>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <stdexcept>
 
-#include "runtime/kernels/block_op.h"
+#include "tests/bench/kernels/baselines.h"
+#include "tests/bench/kernels/report.h"
+#include "tests/bench/kernels/tune.h"
 
-using namespace sial;
-
+namespace bench {
 namespace {
 
-/// Keeps what it handed out, as the pool of a rank does: the benchmark is not about the system's allocator.
-class PoolOfOneSize final : public BufferResource {
- public:
-  double* allocate(std::int64_t n) override {
-    for (auto& buffer : buffers_)
-      if (!buffer.used && static_cast<std::int64_t>(buffer.memory.size()) >= n) {
-        buffer.used = true;
-        return buffer.memory.data();
-      }
-    buffers_.push_back({std::vector<double>(static_cast<std::size_t>(n) + 1), true});
-    return buffers_.back().memory.data();
-  }
-  void deallocate(double* p, std::int64_t) noexcept override {
-    for (auto& buffer : buffers_)
-      if (buffer.memory.data() == p) buffer.used = false;
-  }
-  ResourceStats stats() const override { return {}; }
+constexpr const char* usage =
+    "usage: bench_kernels [--suite tccg,sial] [--group NAME,...] [--size full|quick|tiny] [--kernels NAME,...]\n"
+    "                     [--seconds S] [--wall] [--self-check] [--notes] [--tune] [--json FILE]\n"
+    "  --group    only these groups (intensli ao2mo ccsd ccsd_t; ring ladder hole transform t2*f (T) outer vector)\n"
+    "  --kernels  implementations under test (default blas,auto); unknown ones are left out\n"
+    "  --seconds  spent per contender and case\n"
+    "  --wall     wall time instead of the thread's processor time\n"
+    "  --notes    how each contender goes about a case, below its row\n"
+    "  --tune     instead: every strategy possible for the kernels `auto`, and what the cost model's choice costs\n"
+    "  --self-check  first shows that a result with one wrong digit would be found\n";
 
- private:
-  struct Buffer {
-    std::vector<double> memory;
-    bool used = false;
-  };
-  std::vector<Buffer> buffers_;
+struct Options {
+  std::vector<std::string> suites{"tccg", "sial"}, groups, kernels{"blas", "auto"};
+  Size size = Size::full;
+  std::string size_name = "full", json;
+  double seconds = 0.0;  // 0: by the suite
+  bool wall = false, self_check = false, notes = false, tune = false;
 };
 
-struct Case {
-  const char* what;
-  std::string d, a, b;  // labels: i j k occupied, a b c d virtual (or AO)
-};
-
-const Case cases[] = {
-    {"matrix product", "ab", "ac", "cb"},
-    {"integral transformation, first index", "iabc", "di", "dabc"},
-    {"integral transformation, last index", "abci", "abcd", "di"},
-    {"particle ladder", "aibj", "acbd", "cidj"},
-    {"hole ladder", "aibj", "akbl", "kilj"},
-    {"ring", "aibj", "aikc", "kcbj"},
-    {"ring, exchanged", "aibj", "akci", "bkcj"},
-    {"Fock build, Coulomb", "ab", "abcd", "cd"},
-    {"Fock build, exchange", "ac", "abcd", "bd"},
-    {"outer product", "aibj", "ai", "bj"},
-};
-
-template <class F>
-double seconds_per_call(double budget, F&& f) {
-  using clock = std::chrono::steady_clock;
-  f();
-  double best = 1e30;
-  const auto start = clock::now();
-  do {
-    const auto t0 = clock::now();
-    f();
-    best = std::min(best, std::chrono::duration<double>(clock::now() - t0).count());
-  } while (std::chrono::duration<double>(clock::now() - start).count() < budget);
-  return best;
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
 }
 
-bool is_virtual(char label) { return label <= 'd'; }
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  for (const std::string& x : list)
+    if (x == item) return true;
+  return false;
+}
 
-template <class T>
-BlockView<T> view(std::vector<double>& memory, const std::string& labels, int occupied, int virtuals) {
-  Shape shape;
-  std::array<std::int32_t, max_rank> names{};
-  for (char l : labels) {
-    names[static_cast<std::size_t>(shape.rank)] = l;
-    shape.extent[static_cast<std::size_t>(shape.rank++)] = is_virtual(l) ? virtuals : occupied;
+Options parse(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const std::map<std::string, bool*> switches{{"--wall", &o.wall}, {"--self-check", &o.self_check}, {"--notes", &o.notes}, {"--tune", &o.tune}};
+    if (const auto found = switches.find(flag); found != switches.end()) {
+      *found->second = true;
+      continue;
+    }
+    if (i + 1 == argc) throw std::invalid_argument(flag);
+    const std::string value = argv[++i];
+    if (flag == "--suite")
+      o.suites = split(value);
+    else if (flag == "--group")
+      o.groups = split(value);
+    else if (flag == "--kernels")
+      o.kernels = split(value);
+    else if (flag == "--json")
+      o.json = value;
+    else if (flag == "--seconds")
+      o.seconds = std::stod(value);
+    else if (flag == "--size" && contains({"full", "quick", "tiny"}, value))
+      o.size_name = value, o.size = value == "full" ? Size::full : value == "quick" ? Size::quick : Size::tiny;
+    else
+      throw std::invalid_argument(flag);
   }
-  memory.assign(static_cast<std::size_t>(shape.size()), 0.5);
-  return dense_view<T>(memory.data(), shape, names);
+  return o;
+}
+
+/// The check of results must be able to fail: one element off by one part in 1e10, one left unwritten.
+void self_check(Memory& memory) {
+  for (const Case& c : tccg_cases(Size::tiny)) {
+    const Problem problem(c, memory);
+    const auto fails = [&](double factor) {
+      problem.reset();
+      Ttgt(problem).run();
+      problem.op().d.data[problem.m * problem.n / 2] *= factor;
+      return !(problem.error() <= 1.0);
+    };
+    if (fails(1.0) || !fails(1.0 + 1e-10) || !fails(std::numeric_limits<double>::quiet_NaN()))
+      throw std::runtime_error(fmt::format("the check of results is blind for {}", c.name));
+  }
+}
+
+int run(const Options& o) {
+  Setup setup;
+  setup.blas = sial::prepare_blas();
+  setup.xsmm = xsmm_version();
+  setup.clock = o.wall ? "wall time" : "processor time of the thread";
+  setup.size = o.size_name;
+  Implementations implementations(o.kernels);
+  for (const Implementation& implementation : implementations.all()) setup.kernels.push_back(implementation.name);
+  setup.skipped = implementations.skipped();
+  setup.notes = o.notes;
+  Memory memory;
+  if (o.self_check) self_check(memory);
+  const bool tiny = o.size == Size::tiny, quick = o.size == Size::quick;
+  RunOptions options;
+  options.clock = {o.wall};
+  options.effort.seconds = tiny ? 0.001 : 0.3;
+  setup.peak = peak_dgemm(memory, options, tiny ? 128 : quick ? 768 : 1536);
+  print_setup(setup);
+  std::vector<Result> results;
+  std::vector<Tuned> tuned;
+  bool right = true;
+  for (const std::string& suite : o.suites) {
+    options.looped = suite == "sial";
+    options.effort = {o.seconds > 0.0 ? o.seconds : tiny ? 1e-4 : suite == "tccg" ? (quick ? 0.05 : 0.15) : (quick ? 0.01 : 0.02), 1};
+    bool headed = false;
+    for (const Case& c : suite == "tccg" ? tccg_cases(o.size) : sial_cases(o.size)) {
+      if (!o.groups.empty() && !contains(o.groups, c.group)) continue;
+      if (o.tune) {
+        tuned.push_back(tune_case(c, suite, memory, implementations, options));
+        print_tuned(tuned.back());
+        right = right && tuned.back().right;
+        continue;
+      }
+      if (!headed) print_header(suite, setup);
+      headed = true;
+      results.push_back(run_case(c, suite, memory, implementations, options));
+      print_row(results.back(), setup);
+      right = right && results.back().right();
+    }
+    print_summary(suite, results, setup);
+  }
+  print_tuned_summary(tuned);
+  if (!o.json.empty() && o.tune) write_tuned_json(o.json, tuned);
+  if (!o.json.empty() && !o.tune) write_json(o.json, results, setup);
+  return right ? 0 : 1;
 }
 
 }  // namespace
+}  // namespace bench
 
 int main(int argc, char** argv) {
-  const double budget = argc > 1 ? std::atof(argv[1]) : 0.05;
-  const std::string blas = prepare_blas();
-  fmt::print("{}\n{:38} {:>9} {:>16} {:>9} {:>9} {:>7}\n", blas, "contraction", "occ/virt", "m x n x k", "block", "dgemm", "ratio");
-  PoolOfOneSize workspace;
-  auto kernels = make_kernels("blas", workspace);
-  std::string json;
-  for (const auto& [occupied, virtuals] : {std::pair{4, 8}, {8, 16}, {16, 24}}) {
-    for (const Case& c : cases) {
-      std::vector<double> dm, am, bm;
-      BlockOp op;
-      op.has_b = true;
-      op.d = view<double>(dm, c.d, occupied, virtuals);
-      op.a = view<const double>(am, c.a, occupied, virtuals);
-      op.b = view<const double>(bm, c.b, occupied, virtuals);
-      int m = 1, n = 1, k = 1;
-      for (char l : c.d) (c.a.find(l) != std::string::npos ? m : n) *= is_virtual(l) ? virtuals : occupied;
-      for (char l : c.a)
-        if (c.d.find(l) == std::string::npos) k *= is_virtual(l) ? virtuals : occupied;
-      const double gflop = 2e-9 * m * n * k;
-      const double block = gflop / seconds_per_call(budget, [&] { kernels->run(op); });
-      std::vector<double> x(static_cast<std::size_t>(m) * static_cast<std::size_t>(k), 0.5);
-      std::vector<double> y(static_cast<std::size_t>(k) * static_cast<std::size_t>(n), 0.5);
-      std::vector<double> z(static_cast<std::size_t>(m) * static_cast<std::size_t>(n), 0.5);
-      const double plain = gflop / seconds_per_call(budget, [&] {
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0, x.data(), m, y.data(), k, 0.0, z.data(), m);
-      });
-      fmt::print("{:38} {:>9} {:>16} {:9.1f} {:9.1f} {:7.2f}\n", c.what, fmt::format("{}/{}", occupied, virtuals),
-                 fmt::format("{}x{}x{}", m, n, k), block, plain, block / plain);
-      json += fmt::format("{}{{\"contraction\": \"{}\", \"m\": {}, \"n\": {}, \"k\": {}, \"block_gflops\": {:.3f}, \"dgemm_gflops\": {:.3f}}}",
-                          json.empty() ? "" : ", ", c.what, m, n, k, block, plain);
-    }
+  bench::Options options;
+  try {
+    options = bench::parse(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n{}", e.what(), bench::usage);
+    return 2;
   }
-  fmt::print("{{\"blas\": \"{}\", \"results\": [{}]}}\n", blas, json);
+  try {
+    return bench::run(options);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return 2;
+  }
 }

@@ -198,6 +198,10 @@ Module sample_module() {
       a.add(Opcode::free_block, a.w(t, {i, j}));
       a.add(Opcode::put_combined, a.u(d, {i, j}), a.r(t, {i, j}));
       a.add(Opcode::put_shared, a.w(d, {i, j}), a.r(d, {i, j}));
+      a.add(Opcode::fused, 3);
+      a.add(Opcode::block_fill, a.w(t, {i, j}), x);
+      a.add(Opcode::real_neg, x, x);
+      a.add(Opcode::block_add_scalar, a.u(t, {i, j}), x);
     });
   });
   a.add(Opcode::relieve_sums);

@@ -265,6 +265,17 @@ TEST_CASE("block operations") {
   });
 }
 
+TEST_CASE("runs of element-wise statements") {
+  const auto at = [](Module& m, int k) -> Instruction& { return m.code[static_cast<std::size_t>(position(m, Opcode::fused) + k)]; };
+  check_all({
+      {"1 instructions behind it cannot be one pass", [&](Module& m) { at(m, 0).a = 1; }},
+      {"999 instructions behind it cannot be one pass", [&](Module& m) { at(m, 0).a = 999; }},
+      {"the instruction 4 behind it is no work on elements", [&](Module& m) { at(m, 0).a = 4; }},
+      {"the instructions behind it work on `t[j,i]` and another block", [&](Module& m) { at(m, 3).a = find(m, Opcode::block_copy).a, at(m, 3).op = Opcode::block_fill; }},
+      {"`t[i,i]` has an index twice", [&](Module& m) { m.refs[at(m, 1).a].entries[1] = m.refs[at(m, 1).a].entries[0]; m.refs[at(m, 3).a].entries[1] = m.refs[at(m, 3).a].entries[0]; }},
+  });
+}
+
 TEST_CASE("arrays and arguments of statements") {
   check_all({
       {"`st` is static, only local arrays are allocated", [](Module& m) { ref_of(m, Opcode::allocate).array = 3; }},

@@ -171,6 +171,54 @@ TEST_CASE("block copies of a run stand beside the remarks that explain them") {
   CHECK_THAT(to_text(r), !Contains("block copies of this program"));
 }
 
+TEST_CASE("kernels of a run: contractions below half of the fastest are marked, with what to change") {
+  const std::string source = SIALX_SOURCE_DIR "/tests/lang/analysis/kernels.sialx";
+  SourceManager sources;
+  Emitter emitter;
+  CompileOptions options;
+  options.optimisation = 0;
+  const CompileResult result = compile_file(source, options, sources, emitter);
+  REQUIRE(result.module.has_value());
+  report::Report r = report::describe(*result.module);
+  const auto line_of = [&](const std::string& form) {
+    for (const report::ContractionLayout& l : r.layouts)
+      if (l.statement.find(form) != std::string::npos) return l.place.line;
+    return 0;
+  };
+  const int fast = line_of("u[a,i,k,n]"), packed = line_of("w2[b,k,j]"), outer = line_of("o[a,i,b,j] = f[a,i]"), half = line_of("y[j,b,k]");
+  REQUIRE(fast * packed * outer * half > 0);
+  nlohmann::json j;
+  for (const report::IndexLine& i : r.indices) j["programs"][0]["indices"].push_back({{"name", i.name}, {"kind", i.kind}, {"count", 2}, {"mean_extent", 2.0}});
+  j["programs"][0].update({{"program", "kernels"}, {"source_hash", r.source_hash}, {"optimisation", 0}});
+  j.update({{"format", 2}, {"sialrun", "1"}, {"nodes", 1}, {"servers", 0}, {"ranks", 1}, {"hit_ratio", 1.0}});
+  for (const char* name : {"options", "machine", "total"}) j[name] = nlohmann::json::object();
+  for (const char* name : {"per_rank", "lines", "remote_accesses", "block_copies"}) j[name] = nlohmann::json::array();
+  j["kernels"]["code"] = {{"state", "off"}, {"asked", 7}, {"compiled", 0}, {"from_disk", 0}, {"failed", 0}, {"compile_seconds", 0.0}};
+  const auto row = [&](int line, const char* way, double flops, double bytes, double seconds, const char* program = "kernels") {
+    j["kernels"]["choices"].push_back({{"program", program}, {"file", r.files[0]}, {"line", line}, {"way", way}, {"why", "as it is"}, {"calls", 3}, {"flops", flops},
+                                       {"bytes", bytes}, {"seconds", seconds}});
+  };
+  row(fast, "tiles", 40e9, 1, 1);
+  row(packed, "tiles", 19e9, 1, 1.5);
+  row(half, "tiles", 20e9, 1, 1);       // just at half
+  row(outer, "blas", 1e9, 1, 0.5);
+  row(fast, "copy", 0, 2e9, 0.25);      // no contraction
+  row(1, "tiles", 900e9, 1, 1, "other");  // another program's does not count
+  const File file(j.dump());
+  report::bind(r, report::read_run(file.path, "kernels"));
+  REQUIRE(r.run->kernels.size() == 5);
+  CHECK(r.run->kernels[0].line == packed);  // the longest
+  for (const report::KernelLine& k : r.run->kernels) CHECK(k.slow == (k.line == packed || k.line == outer));
+  CHECK(r.run->kernels[0].advice == "declare v[a,i,k] to read it in place; declare w2[b,j,k] to read it in place");
+  const std::string text = to_text(r);
+  CHECK_THAT(text, Contains("generated code: off; 7 asked for") && Contains("40.00 GFLOP/s") && Contains("8.00 GB/s") &&
+                       Contains("below half of the fastest contraction; declare v[a,i,k]") && Contains("as an outer product it is bound by memory"));
+  const auto out = nlohmann::json::parse(to_json(r));
+  CHECK(out["run"]["kernels"][0]["slow"] == true);
+  CHECK(out["run"]["kernels"][4]["gflop_per_second"].is_null());
+  CHECK(out["run"]["generated_code"]["state"] == "off");
+}
+
 TEST_CASE("remarks are ranked by what they cost in all, by the sizes of a run when there is one") {
   Module m = compiled("data.sialx");
   const Cost i = Cost::extent(0);

@@ -20,6 +20,9 @@ sial::Stats sample(double accesses, double blocked, double wall) {
   s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125, 1000});
   s.copies.push_back({"p", "p.sialx", "t", 7, 3, 96, 2, 64});
   s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 64, 32, 1, 0.25, 0.0625 * wall});
+  s.kernels.push_back({"p", "p.sialx", "tiles", "because of " + std::to_string(static_cast<int>(wall)), 7, 3, 4e9, 800, wall, 100 * wall});
+  s.kernels.push_back({"p", "p.sialx", "copy", "in order", 8, 1, 0, 5e8, 0.5, 5e8});
+  s.code = {"on", 5, 2, 3, 1, 0.25, static_cast<std::uint64_t>(10 * wall)};
   return s;
 }
 
@@ -50,6 +53,21 @@ TEST_CASE("statistics survive the journey as bytes") {
   CHECK(t.copies[0].bytes_copied == 96);
   CHECK(t.copies[0].elided == 2);
   CHECK(t.copies[0].bytes_elided == 64);
+  REQUIRE(t.kernels.size() == 2);
+  CHECK(t.kernels[0].way == "tiles");
+  CHECK(t.kernels[0].why == "because of 1");
+  CHECK(t.kernels[0].line == 7);
+  CHECK(t.kernels[0].calls == 3);
+  CHECK(t.kernels[0].flops == 4e9);
+  CHECK(t.kernels[0].bytes == 800);
+  CHECK(t.kernels[0].seconds == 1.5);
+  CHECK(t.kernels[0].largest == 150);
+  CHECK(t.code.state == "on");
+  CHECK(t.code.asked == 5);
+  CHECK(t.code.compiled == 2);
+  CHECK(t.code.from_disk == 3);
+  CHECK(t.code.failed == 1);
+  CHECK(t.code.compile_seconds == 0.25);
   REQUIRE(t.accesses.size() == 1);
   CHECK(t.accesses[0].array == "d");
   CHECK(t.lines[0].compute_seconds == 0.125);
@@ -82,6 +100,48 @@ TEST_CASE("reduction sums counts, takes the longest wall time and merges lines")
   CHECK(sial::JobStats{}.hit_ratio() == 1.0);
 }
 
+TEST_CASE("kernels of a line that went one way are one row, with the reason at the largest") {
+  const sial::JobStats job = sial::reduce_stats({sample(1, 0, 3), sample(1, 0, 2)});
+  REQUIRE(job.total.kernels.size() == 2);
+  const sial::KernelCost& tiles = job.total.kernels[0];
+  CHECK(tiles.calls == 6);
+  CHECK(tiles.flops == 8e9);
+  CHECK(tiles.bytes == 1600);
+  CHECK(tiles.seconds == 5);
+  CHECK(tiles.why == "because of 3");
+  CHECK(job.total.code.state == "on");
+  CHECK(job.total.code.from_disk == 6);
+  CHECK(job.total.code.compile_seconds == 0.5);
+  for (const sial::Stats& rank : job.per_rank) CHECK(rank.kernels.empty());
+  sial::Stats later = sample(1, 0, 3);  // of the same engine
+  later.code.compiled = 4;
+  const sial::CodeCost shared = sial::reduce_stats({sample(1, 0, 3), later, sample(1, 0, 2)}).total.code;
+  CHECK(shared.asked == 10);
+  CHECK(shared.compiled == 6);
+  std::ostringstream text;
+  sial::print_kernels(job, text);
+  CHECK(text.str() == "block kernels, line by line; generated code: on; 10 asked for, 4 compiled in 0.5 s, 6 read from disk, 2 failed\n"
+                      "p.sialx:7: tiles, 6 calls, 1.60 GFLOP/s: because of 3\n"
+                      "p.sialx:8: copy, 2 calls, 1.00 GB/s: in order\n");
+  std::ostringstream none;
+  sial::print_kernels(sial::JobStats{}, none);
+  CHECK(none.str() == "block kernels, line by line; generated code: none\nno block operation ran\n");
+  CHECK(sial::kernel_speed(sial::KernelCost{}) == "-");
+}
+
+TEST_CASE("statistics from before kernels were counted are read") {
+  sial::Stats s = sample(10, 2, 1.5);
+  s.kernels.clear();
+  s.code = {};
+  std::vector<std::byte> bytes = sial::pack_stats(s);
+  // Without the number of rows, the length of the state, four counts, the seconds and the engine.
+  bytes.resize(bytes.size() - 8 * sizeof(std::uint64_t));
+  const sial::Stats t = sial::unpack_stats(bytes);
+  CHECK(t.copies.size() == 1);
+  CHECK(t.kernels.empty());
+  CHECK(t.code.state.empty());
+}
+
 TEST_CASE("rows of one line are one line of their rank") {
   sial::Stats a = sample(1, 0, 1), b = sample(1, 0, 1);
   a.lines.push_back({"p", "p.sialx", 7, 1, 0.75});
@@ -111,6 +171,10 @@ TEST_CASE("run.json and the summary show the same numbers") {
   CHECK(j["lines"][0]["slowest_rank_seconds"] == 0.5);
   CHECK(j["block_copies"][0]["bytes_copied"] == 192);
   CHECK(j["block_copies"][0]["array"] == "t");
+  CHECK(j["kernels"]["code"] == nlohmann::json::parse(R"({"state": "on", "asked": 10, "compiled": 4, "from_disk": 6, "failed": 2, "compile_seconds": 0.5})"));
+  REQUIRE(j["kernels"]["choices"].size() == 2);
+  CHECK(j["kernels"]["choices"][0] == nlohmann::json::parse(R"({"program": "p", "file": "p.sialx", "line": 7, "way": "tiles", "why": "because of 1",
+                                                                "calls": 6, "flops": 8e9, "bytes": 1600.0, "seconds": 2.0})"));
   CHECK(j["remote_accesses"][0]["bytes_moved"] == 128);
   CHECK(j["remote_accesses"][0]["first_wait_seconds"] == 0.0625);  // the mean of 0.09375 and 0.03125
   CHECK(j["per_rank"][0]["wall_time"] == 1.5);
@@ -120,5 +184,7 @@ TEST_CASE("run.json and the summary show the same numbers") {
   sial::print_stats(job, text);
   CHECK(text.str().find("hit ratio 0.8000") != std::string::npos);
   CHECK(text.str().find("p.sialx:7") != std::string::npos);
+  CHECK(text.str().find("4.00 GFLOP/s  tiles at p.sialx:7") != std::string::npos);
+  CHECK(text.str().find("generated code: on; 10 asked for") != std::string::npos);
   CHECK_THROWS_AS(sial::write_stats_json(job, "/no/such/folder/run.json"), sial::WorldError);
 }

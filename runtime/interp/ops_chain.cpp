@@ -1,0 +1,258 @@
+// fused: the element-wise statements behind it are looked at one after the other, as if each ran, and what they would do to their block
+// waits until the last one, or one that does not fit, and is then done in one pass. Whatever is unusual about a statement makes it run
+// alone, behind what waits. An error ends the run where it would have ended it otherwise: what waits is done first, and may fail
+// itself. On a device of its own memory statements run one by one.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "runtime/base/check.h"
+#include "runtime/base/plants.h"
+#include "runtime/bytecode/layout.h"
+#include "runtime/interp/chain.h"
+#include "runtime/interp/computing.h"
+#include "runtime/interp/view_ops.h"
+
+namespace sial {
+namespace {
+
+/// Copies of remote blocks that were looked at this long ago may be given up (store: operands_in_use).
+constexpr int most_remote = 12;
+
+double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
+
+bool same_memory(const MutableView& a, const MutableView& b) {
+  return a.data == b.data && a.rank == b.rank && std::equal(a.extent.begin(), a.extent.begin() + a.rank, b.extent.begin()) &&
+         std::equal(a.stride.begin(), a.stride.begin() + a.rank, b.stride.begin());
+}
+
+/// Whether a source may be read while the target is written: elsewhere, or each element from where it goes.
+bool apart(const MutableView& target, const ConstView& source, const kernels::ChainSource& found) {
+  if (!may_overlap(target, source) || planted(Plant::chain_source_in_target)) return true;
+  if (found.data != target.data) return false;
+  for (int d = 0; d < target.rank; ++d)
+    if (target.extent[d] != 1 && found.stride[d] != target.stride[d]) return false;
+  return true;
+}
+
+}  // namespace
+
+void Machine::op_fused(const Instruction& in) {
+  if (!chain_) chain_ = std::make_unique<Chain>(env_.kernels.code_engine());
+  Chain& chain = *chain_;
+  chain.begin();
+  if (copies_) return;
+  const std::int32_t end = pc_ + in.a;
+  try {
+    while (pc_ < end) {
+      at_ = pc_++;
+      chain.members.push_back({at_, 0.0, 0.0});
+      chain_step(m_->code[at_], chain);
+    }
+  } catch (...) {
+    const std::int32_t failed = at_;
+    carry_out(chain);
+    at_ = failed;
+    throw;
+  }
+  carry_out(chain);
+  instructions_ += in.a;
+}
+
+void Machine::chain_step(const Instruction& in, Chain& chain) {
+  switch (in.op) {
+    case Opcode::block_fill:
+      chain_own(in.a, chain, Access::create);
+      return chain.add({kernels::ChainOp::fill, scalars_[in.b], {}, {}, nullptr});
+    case Opcode::block_add_scalar:
+      chain_own(in.a, chain, Access::existing);
+      return chain.add({kernels::ChainOp::add_scalar, scalars_[in.b], {}, {}, nullptr});
+    case Opcode::block_scale:
+      chain_own(in.a, chain, Access::existing);
+      return chain.add({kernels::ChainOp::scale, scalars_[in.b], {}, {}, nullptr});
+    case Opcode::block_copy:
+      chain_copy(in, chain, 1.0, 0.0, Access::create);
+      return count(copied_, bound_.refs[in.a].array, view_size(chain.target));
+    case Opcode::block_accumulate: return chain_copy(in, chain, sign_of(in.c), 1.0, Access::existing);
+    case Opcode::block_scaled_copy: return chain_copy(in, chain, scalars_[in.c], 0.0, Access::create);
+    case Opcode::block_scaled_accumulate: return chain_copy(in, chain, sign_of(in.d) * scalars_[in.c], 1.0, Access::existing);
+    case Opcode::block_sum: return chain_sum(in, chain);
+    case Opcode::execute: return chain_execute(in, chain);
+    case Opcode::expect: return op_expect(in);
+    case Opcode::int_const: return op_int_const(in);
+    case Opcode::int_copy: return op_int_copy(in);
+    case Opcode::real_const: return op_real_const(in);
+    case Opcode::real_copy: return op_real_copy(in);
+    case Opcode::real_add: return op_real_add(in);
+    case Opcode::real_sub: return op_real_sub(in);
+    case Opcode::real_mul: return op_real_mul(in);
+    case Opcode::real_div: return op_real_div(in);
+    case Opcode::real_neg: return op_real_neg(in);
+    case Opcode::real_from_int: return op_real_from_int(in);
+    default: SIAL_CHECK(false, "`{}` in a chain", opcode_info(in.op)->name);
+  }
+}
+
+/// The target of a statement: that of the chain, or what waits is done and a chain begins with it.
+void Machine::chain_own(std::int32_t target, Chain& chain, Access access) {
+  MutableView view;
+  look_at_remote(target, chain);
+  write_view(target, access, view);
+  if (!chain.steps.empty() && !same_memory(view, chain.target)) carry_out(chain);
+  chain.target = view;
+  chain.members.back().weight = 1.0;
+  ++block_operations_;
+}
+
+/// Before a look at the operand: pointers to remote blocks hold for some looks at others.
+void Machine::look_at_remote(std::int32_t ref, Chain& chain) {
+  if (!is_remote(bound_.refs[ref].kind)) return;
+  if (chain.remote + 1 > most_remote) carry_out(chain);
+  ++chain.remote;
+}
+
+void Machine::chain_read(std::int32_t source, Chain& chain, ConstView& view) {
+  look_at_remote(source, chain);
+  const bool timed = options_.profile && is_remote(bound_.refs[source].kind);
+  const double begin = timed ? now() : 0.0;
+  read_view(source, view);
+  if (timed) chain.members.back().waited += now() - begin;
+}
+
+void Machine::chain_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access) {
+  if (copy_mode(bound_.refs[in.a], bound_.refs[in.b]) != CopyMode::by_label) {
+    carry_out(chain);
+    copy_like(in.a, in.b, alpha, beta, access);
+    chain.target = op_.d;
+    chain.members.back().weight = 1.0;
+    return;
+  }
+  ConstView a;
+  chain_read(in.b, chain, a);
+  chain_own(in.a, chain, access);
+  kernels::ChainStep step{beta != 0.0 ? kernels::ChainOp::accumulate : alpha == 1.0 ? kernels::ChainOp::copy : kernels::ChainOp::scaled_copy, alpha, {}, {}, nullptr};
+  if (kernels::chain_source(chain.target, a, step.a) && apart(chain.target, a, step.a)) return chain.add(step);
+  const MutableView target = chain.target;
+  carry_out(chain);
+  --block_operations_;  // run_kernel counts it
+  op_.has_b = false;
+  op_.d = target;
+  op_.a = a;
+  run_kernel(alpha, beta);
+}
+
+void Machine::chain_sum(const Instruction& in, Chain& chain) {
+  ConstView a, b;
+  chain_read(in.b, chain, a);
+  chain_read(in.c, chain, b);
+  chain_own(in.a, chain, Access::create);
+  kernels::ChainStep step{kernels::ChainOp::sum, sign_of(in.d), {}, {}, nullptr};
+  if (kernels::chain_source(chain.target, a, step.a) && kernels::chain_source(chain.target, b, step.b) && apart(chain.target, a, step.a) &&
+      apart(chain.target, b, step.b))
+    return chain.add(step);
+  const MutableView target = chain.target;
+  carry_out(chain);
+  --block_operations_;
+  add_blocks(target, a, b, step.value);
+}
+
+/// A super instruction on the target. Its arguments are made as for its body; where the body would get a copy of the target it runs.
+void Machine::chain_execute(const Instruction& in, Chain& chain) {
+  chain.members.back().weight = 1.0;
+  const SpecialRow& special = m_->specials[in.a];
+  const ElementForm form = find_element_form(special.name);
+  const ArgRow& first = m_->args[in.b];
+  const bool usual = form != nullptr && in.c > 0 && in.c <= max_rank && first.kind == ArgKind::block && special.signature.find_first_not_of('r', 1) == std::string::npos &&
+                     special.signature[0] == 'u';
+  if (!usual) {
+    carry_out(chain);
+    return op_execute(in);
+  }
+  std::array<SuperArg, max_rank> args;
+  std::array<ArgCopyBack, max_rank> backs;
+  std::array<double, max_rank> literals{};
+  const auto release_copies = [&] {
+    for (std::int32_t k = 0; k < in.c; ++k)
+      if (backs[k].scratch) release(backs[k].scratch, backs[k].size);
+  };
+  for (std::int32_t k = 0; k < in.c; ++k)
+    if (m_->args[in.b + k].kind == ArgKind::block) look_at_remote(m_->args[in.b + k].id, chain);
+  bool dense = true;
+  try {
+    for (std::int32_t k = 0; k < in.c; ++k) prepare_arg(m_->args[in.b + k], special.signature[k], args[k], backs[k], literals[k]);
+    dense = backs[0].scratch == nullptr;
+    if (dense) chain.energies.push_back(form(std::span(args.data(), static_cast<std::size_t>(in.c))));
+  } catch (...) {
+    release_copies();
+    throw;
+  }
+  release_copies();
+  if (!dense) {
+    carry_out(chain);
+    return op_execute(in);
+  }
+  ++super_instructions_;
+  const MutableView view = dense_view(args[0].data, args[0].shape, bound_.refs[first.id].label);
+  if (!chain.steps.empty() && !same_memory(view, chain.target)) {
+    EnergyDifferences mine = std::move(chain.energies.back());
+    carry_out(chain);
+    chain.energies.push_back(std::move(mine));
+  }
+  chain.target = view;
+  chain.blocks.push_back(args[0]);
+  const EnergyDifferences& energies = chain.energies.back();
+  chain.add({energies.divide ? kernels::ChainOp::divide : kernels::ChainOp::multiply, 0.0, {}, {}, &energies});
+}
+
+void Machine::carry_out(Chain& chain) {
+  chain.remote = 0;
+  if (chain.steps.empty()) return;
+  const std::int32_t at = at_;
+  at_ = chain.pcs.front();
+  std::optional<SialError> error;
+  double begin = 0;
+  const std::size_t steps = chain.steps.size();
+  std::int64_t reads = 0;
+  for (const kernels::ChainStep& s : chain.steps) reads += (s.a.data != nullptr) + (s.b.data != nullptr);
+  {
+    const Computing computing(*this);
+    begin = computing.begin();
+    const std::ptrdiff_t failed = chain.runner.run(chain.target, chain.steps);
+    if (failed != kernels::ChainRunner::none) {
+      const auto number = std::count_if(chain.steps.begin(), chain.steps.begin() + failed, [](const kernels::ChainStep& s) { return s.energies != nullptr; });
+      error = zero_difference(chain.blocks[static_cast<std::size_t>(number)]);
+      error->set_where(place_name(chain.pcs[static_cast<std::size_t>(failed)]));
+    }
+    const auto passes = static_cast<double>(chain.steps.size());
+    chain.clear();
+    env_.transport.charge_compute(static_cast<double>(view_size(chain.target)) * passes * seconds_per_element);
+  }
+  if (options_.profile) {
+    const auto bytes = 8.0 * static_cast<double>(view_size(chain.target) * (reads + 1));
+    if (std::string* why = note_kernel("chain", 0.0, bytes, clock_ - begin)) *why = fmt::format("{} element-wise step{} in one pass", steps, steps == 1 ? "" : "s");
+  }
+  at_ = at;
+  if (error) throw SialError(*error);
+}
+
+bool Machine::share_cost(double seconds, double compute) {
+  if (!chain_ || chain_->members.empty()) return false;
+  double waited = 0.0, weight = 0.0;
+  for (const Chain::Member& m : chain_->members) {
+    waited += m.waited;
+    weight += m.weight;
+  }
+  for (const Chain::Member& m : chain_->members) {
+    PcCost& cost = pc_costs_[m.pc];
+    ++cost.executions;
+    const double share = weight > 0.0 ? m.weight / weight : 0.0;
+    cost.seconds += m.waited + share * std::max(0.0, seconds - waited);
+    cost.compute += share * compute;
+  }
+  return true;
+}
+
+}  // namespace sial

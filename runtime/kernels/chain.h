@@ -1,0 +1,84 @@
+#pragma once
+// Chains of element-wise work on one block, done in one pass over its memory: the block is cut into boxes that stay in a cache close to the
+// processor, and every step is taken on a box before the next box is begun. Each element meets the steps in their order, with a
+// multiplication and an addition of their own, never contracted: the bits are those of the same steps taken one after the other over
+// the whole block, whether the code is built in or generated. Sources may lie in any order of their own; none may share memory with
+// the target unless it is the target, element by element. A runner owns nothing but workspace, which it keeps from call to call.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "runtime/base/energy_differences.h"
+#include "runtime/kernels/block_op.h"
+#include "runtime/kernels/chain_tile.h"
+
+namespace sial::kernels {
+
+/// An operand with its strides in the order of the target's dimensions.
+struct ChainSource {
+  const double* data = nullptr;
+  std::array<std::int64_t, max_rank> stride{};
+};
+
+struct ChainStep {
+  ChainOp op = ChainOp::fill;
+  double value = 0.0;
+  ChainSource a, b;
+  const EnergyDifferences* energies = nullptr;  // of divide and multiply
+};
+
+/// The source whose dimensions are named as those of the target; strides of 0 where the extent is 1. False when the names differ.
+bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result);
+
+class ChainRunner {
+ public:
+  static constexpr std::ptrdiff_t none = -1;
+  /// `engine`: makes code for chains while they run; may be null, and outlives the runner.
+  explicit ChainRunner(CodeEngine* engine = nullptr) : engine_(engine) {}
+  /// The first step that met an element other than zero to be divided by a difference of zero; `none` when all went well. The target is
+  /// then undefined.
+  std::ptrdiff_t run(const MutableView& target, const std::vector<ChainStep>& steps);
+
+ private:
+  /// Differences as sums of tables: over the first two dimensions (shift included), and over each further pair.
+  using Tables = std::array<std::vector<double>, max_rank / 2>;
+  struct Source {
+    const double* data = nullptr;
+    std::array<std::int64_t, max_rank> stride{};
+    bool self = false;  // the target, element by element
+  };
+  struct Step {
+    ChainOp op = ChainOp::fill;
+    double value = 0.0;
+    int n_sources = 0;
+    std::array<Source, ChainTile::sources_per_step> source;
+  };
+  /// Steps that are taken together on a tile; its second and third dimension.
+  struct Group {
+    std::size_t first = 0, last = 0;  // last: one behind
+    int second = -1, third = -1;
+    ChainCode code = nullptr;
+  };
+  using Extents = std::array<std::int64_t, max_rank>;
+
+  void prepare(const MutableView& target, const std::vector<ChainStep>& steps);
+  void join_dimensions(const MutableView& target);
+  void make_groups();
+  ChainCode code_of(const Group& group);
+  void choose_box();
+  std::ptrdiff_t run_group(const Group& group, double* target, const Extents& first, const Extents& extent);
+
+  CodeEngine* engine_;
+  std::map<CodeKey, ChainCode> ready_;
+  int dims_ = 0;
+  Extents extent_{}, target_{}, tile_{};
+  std::vector<Step> steps_, before_;  // in joined dimensions; in the target's
+  std::vector<Tables> tables_;  // by step
+  std::vector<Group> groups_;
+  ChainTile work_;
+};
+
+}  // namespace sial::kernels

@@ -1,0 +1,68 @@
+#pragma once
+// The inner part of a chain: some steps on a tile of up to three dimensions, as built-in and as generated code see it. The tile's
+// first dimension is the target's fastest. Plain data: generated code reads it by offsets.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/kernels/jit.h"
+
+namespace sial::kernels {
+
+/// The numbers are part of keys.
+enum class ChainOp : std::int32_t {
+  fill = 0,         // t = value
+  add_scalar = 1,   // t += value
+  scale = 2,        // t *= value
+  copy = 3,         // t = a
+  scaled_copy = 4,  // t = value * a
+  accumulate = 5,   // t = value * a + t
+  sum = 6,          // t = a + value * b
+  divide = 7,       // t = t / d, where d is not zero; d = a, a + b or (a + b) + c
+  multiply = 8,     // t = t * d
+};
+
+/// How a source lies in a tile.
+enum class SourceForm : std::int32_t {
+  absent = 0,
+  along = 1,   // contiguous along the first dimension
+  same = 2,    // one element for all of the first dimension
+  across = 3,  // contiguous along the second dimension
+  spread = 4,  // otherwise
+  self = 5,    // the target as the steps before have left it
+};
+
+struct ChainTile {
+  static constexpr int most_steps = 8, sources_per_step = 3;
+  struct Source {
+    const double* data = nullptr;
+    std::array<std::int64_t, 3> stride{};
+  };
+  std::array<std::int64_t, 3> extent{1, 1, 1};
+  double* target = nullptr;
+  std::array<std::int64_t, 3> target_stride{};
+  std::array<Source, most_steps * sources_per_step> source;
+  std::array<double, most_steps> value{};
+};
+
+/// Steps of a key: operations and forms of their sources.
+struct ChainCodeStep {
+  ChainOp op = ChainOp::fill;
+  std::array<SourceForm, ChainTile::sources_per_step> form{};
+};
+
+/// p[0]: the number of steps; p[1 ...]: operation + 16 * first form + 128 * second + 1024 * third.
+CodeKey chain_key(std::span<const ChainCodeStep> steps);
+ChainCodeStep chain_step_of(const CodeKey& key, int number);
+/// Whether the key describes steps with the sources that they need.
+bool is_chain_key(const CodeKey& key);
+
+/// The steps on a tile whose target is contiguous along its first dimension. Bit k: step k was to divide something by zero.
+using ChainCode = std::int64_t (*)(const ChainTile*);
+
+/// One step with built-in loops, with sources 3 * number ... of the tile. False: it was to divide something by zero.
+bool run_chain_step(const ChainTile& tile, ChainOp op, int number, int n_sources);
+
+}  // namespace sial::kernels

@@ -1,0 +1,135 @@
+// Permuted copies against memcpy of the same size in the same run: all orders of four dimensions, some of three, five and six,
+// scaled and accumulating forms. Prints a table and, as the last line, JSON. Fractions are of memcpy's bandwidth, each the best of
+// several, taken in turns. `bench_permute [seconds per case] [only cases whose name contains this]
+// [generated]`, the last to use generated code where built-in code is as good.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "runtime/kernels/permute.h"
+
+using namespace sial::kernels;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Case {
+  std::string group, name;
+  std::vector<std::int64_t> extents;  // of y, fastest first
+  std::vector<int> order;             // x's dimension k is y's order[k]
+  double alpha = 1.0, beta = 0.0;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](const std::string& group, std::vector<std::int64_t> extents, std::vector<int> order, double alpha = 1.0, double beta = 0.0) {
+    std::string name;
+    for (const int k : order) name += static_cast<char>('a' + k);
+    for (const std::int64_t e : extents) name += fmt::format("{}{}", e == extents.front() && name.find(' ') == std::string::npos ? " " : "x", e);
+    if (alpha != 1.0 || beta != 0.0) name += fmt::format(" {}y{}", alpha, beta == 0.0 ? "" : fmt::format("+{}x", beta));
+    all.push_back({group, name, std::move(extents), std::move(order), alpha, beta});
+  };
+  for (const std::int64_t n : {16, 25, 40, 64}) {
+    std::vector<int> order{0, 1, 2, 3};
+    do add(fmt::format("4-d {}", n), {n, n, n, n}, order);
+    while (std::next_permutation(order.begin(), order.end()));
+  }
+  for (const std::int64_t n : {57, 100, 256})
+    for (const auto& order : {std::vector{1, 0, 2}, {2, 1, 0}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}}) add("3-d", {n, n, n}, order);
+  for (const auto& order : {std::vector{4, 3, 2, 1, 0}, {4, 0, 1, 2, 3}, {1, 2, 3, 4, 0}, {0, 3, 2, 4, 1}, {2, 1, 4, 0, 3}}) {
+    add("5-d", {25, 25, 25, 25, 25}, order);
+    add("5-d", {16, 32, 10, 24, 40}, order);
+  }
+  for (const auto& order : {std::vector{5, 4, 3, 2, 1, 0}, {5, 0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 0}, {3, 4, 5, 0, 1, 2}, {0, 5, 1, 4, 2, 3}}) {
+    add("6-d", {10, 12, 10, 16, 8, 10}, order);
+    add("6-d", {16, 16, 16, 16, 16, 16}, order);
+  }
+  for (const std::int64_t n : {25, 57})
+    for (const auto& [alpha, beta] : {std::pair{-0.5, 0.0}, {1.0, 1.0}, {2.0, 0.5}}) add("blended", {n, n, n, n}, {3, 1, 0, 2}, alpha, beta);
+  return all;
+}
+
+template <class F>
+double seconds(F&& f) {
+  const auto begin = Clock::now();
+  f();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double budget = argc > 1 ? std::atof(argv[1]) : 0.2;
+  const std::string only = argc > 2 ? argv[2] : "";
+  std::shared_ptr<CodeEngine> engine;
+  PermuteLimits limits;
+  if (argc > 3 && argv[3] == std::string("generated")) {
+    CodeOptions options;
+    options.at_once = limits.prefer_generated = true;
+    engine = make_code_engine(options);
+  }
+  Permuter permuter(engine.get(), limits);
+  std::string json;
+  std::map<std::string, std::vector<double>> groups;
+  std::vector<double> x, y;
+  fmt::print("{:8} {:34} {:>8} {:>8} {:>8} {:>8}\n", "group", "case", "MB", "GB/s", "memcpy", "fraction");
+  for (const Case& c : cases()) {
+    if ((c.group + " " + c.name).find(only) == std::string::npos) continue;
+    const std::size_t rank = c.extents.size();
+    std::vector<std::int64_t> y_stride(rank);
+    std::int64_t volume = 1;
+    for (std::size_t k = 0; k < rank; volume *= c.extents[k++]) y_stride[k] = volume;
+    std::vector<PairDim> dims;
+    std::int64_t step = 1;
+    for (const int k : c.order) {
+      const auto i = static_cast<std::size_t>(k);
+      dims.push_back({c.extents[i], step, y_stride[i]});
+      step *= c.extents[i];
+    }
+    // As blocks of a pool lie: on lines of the cache, not on pages.
+    constexpr std::int64_t apart = 264;
+    const auto size = static_cast<std::size_t>(volume);
+    if (x.size() < size + 2 * apart) x.assign(size + 2 * apart, 0.0), y.assign(size + 2 * apart, 1.0);
+    const auto on_line = [](double* p) { return p + (64 - reinterpret_cast<std::uintptr_t>(p) % 64) % 64 / 8; };
+    double* to = on_line(x.data());
+    double* from = on_line(y.data()) + apart;
+    double own = 1e30, copy = 1e30;
+    // Twice in turn each: a block that fits the cache is then met there by both.
+    const int in_turn = size < 2'000'000 ? 4 : 2;
+    const auto begin = Clock::now();
+    do {
+      for (int i = 0; i < in_turn; ++i) own = std::min(own, seconds([&] { permuter.run(to, from, dims, c.alpha, c.beta); }));
+      for (int i = 0; i < in_turn; ++i) copy = std::min(copy, seconds([&] { std::memcpy(to, from, size * sizeof(double)); }));
+    } while (std::chrono::duration<double>(Clock::now() - begin).count() < budget);
+    const double bytes = 16e-9 * static_cast<double>(volume);
+    fmt::print("{:8} {:34} {:8.1f} {:8.1f} {:8.1f} {:8.2f}\n", c.group, c.name, bytes * 500, bytes / own, bytes / copy, copy / own);
+    json += fmt::format("{}{{\"group\": \"{}\", \"case\": \"{}\", \"gb_per_s\": {:.2f}, \"memcpy_gb_per_s\": {:.2f}, \"fraction\": {:.3f}}}",
+                        json.empty() ? "" : ", ", c.group, c.name, bytes / own, bytes / copy, copy / own);
+    groups[c.group].push_back(copy / own);
+  }
+  std::string means;
+  std::vector<double> all;
+  const auto mean = [](const std::vector<double>& v) {
+    return std::exp(std::accumulate(v.begin(), v.end(), 0.0, [](double sum, double f) { return sum + std::log(f); }) / static_cast<double>(v.size()));
+  };
+  for (const auto& [group, fractions] : groups) {
+    const double least = *std::min_element(fractions.begin(), fractions.end());
+    fmt::print("{:8} {} cases: geometric mean {:.3f}, least {:.3f}\n", group, fractions.size(), mean(fractions), least);
+    means += fmt::format("\"{}\": {{\"geometric_mean\": {:.3f}, \"least\": {:.3f}}}, ", group, mean(fractions), least);
+    all.insert(all.end(), fractions.begin(), fractions.end());
+  }
+  if (all.empty()) return 1;
+  fmt::print("{{\"geometric_mean\": {:.3f}, \"least\": {:.3f}, \"groups\": {{{}}}, \"results\": [{}]}}\n", mean(all),
+             *std::min_element(all.begin(), all.end()), means.substr(0, means.size() - 2), json);
+}

@@ -1,0 +1,276 @@
+// One pass over a chain of element-wise steps against the same steps taken one after the other over the whole block: every bit, with
+// NaN, infinities, denormals and signed zeros among the elements, extents of 0, 1 and primes, sources in every order, parts of larger
+// arrays, and the target itself among the sources. Margins around the target must stay as they are.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/kernels/chain.h"
+
+using namespace sial;
+using namespace sial::kernels;
+
+namespace {
+
+/// Equal bits; any NaN is as good as another, since which of two NaN an addition hands on is the processor's choice.
+bool same(double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y)); }
+
+class Numbers {
+ public:
+  explicit Numbers(std::uint32_t seed, bool special) : random_(seed), special_(special) {}
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  double operator()() {
+    static constexpr double odd[] = {0.0, -0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                                     -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::denorm_min(), 1e-310, -1e-310, 1e308};
+    if (special_ && below(8) == 0) return odd[below(std::size(odd))];
+    return std::uniform_real_distribution<double>(-2.0, 2.0)(random_);
+  }
+
+ private:
+  std::mt19937 random_;
+  bool special_;
+};
+
+/// A block with memory around it, dense or a part of a larger array, its dimensions in any order.
+struct Operand {
+  std::vector<double> memory;
+  MutableView view;
+
+  Operand(Numbers& numbers, int rank, const std::array<std::int64_t, max_rank>& extent, bool permuted, bool part) {
+    std::array<int, max_rank> order{0, 1, 2, 3, 4, 5};
+    if (permuted)
+      for (int d = rank - 1; d > 0; --d) std::swap(order[d], order[numbers.below(d + 1)]);
+    view.rank = rank;
+    std::int64_t stride = 1;
+    for (int d = 0; d < rank; ++d) {
+      view.label[d] = order[d];
+      view.extent[d] = extent[order[d]];
+      view.stride[d] = stride;
+      stride *= view.extent[d] + (part ? 1 + numbers.below(3) : 0);
+    }
+    memory.resize(static_cast<std::size_t>(stride) + 64);
+    for (double& x : memory) x = numbers();
+    view.data = memory.data() + 32;
+  }
+  ConstView read() const {
+    ConstView c;
+    c.data = view.data, c.rank = view.rank, c.extent = view.extent, c.stride = view.stride, c.label = view.label;
+    return c;
+  }
+};
+
+/// f(offsets in the target and in up to two sources, position in the order of a dense target)
+template <class F>
+void each(const MutableView& t, const ChainStep& s, F f) {
+  std::array<std::int64_t, max_rank> at{};
+  std::int64_t position = 0;
+  for (int d = 0; d < t.rank; ++d)
+    if (t.extent[d] == 0) return;
+  for (;;) {
+    std::int64_t o = 0, a = 0, b = 0;
+    for (int d = 0; d < t.rank; ++d) o += at[d] * t.stride[d], a += at[d] * s.a.stride[d], b += at[d] * s.b.stride[d];
+    f(o, a, b, at);
+    ++position;
+    int d = 0;
+    for (; d < t.rank && ++at[d] == t.extent[d]; ++d) at[d] = 0;
+    if (d == t.rank) return;
+  }
+}
+
+/// One step on the whole block; false when it divides by zero.
+bool alone(const MutableView& t, const ChainStep& s) {
+  bool good = true;
+  each(t, s, [&](std::int64_t o, std::int64_t a, std::int64_t b, const auto& at) {
+    double& x = t.data[o];
+    volatile double product = 0.0;  // never contracted
+    switch (s.op) {
+      case ChainOp::fill: x = s.value; break;
+      case ChainOp::add_scalar: x += s.value; break;
+      case ChainOp::scale: x *= s.value; break;
+      case ChainOp::copy: x = s.a.data[a]; break;
+      case ChainOp::scaled_copy: x = s.value * s.a.data[a]; break;
+      case ChainOp::accumulate:
+        product = s.value * s.a.data[a];
+        x = product + x;
+        break;
+      case ChainOp::sum:
+        product = s.value * s.b.data[b];
+        x = s.a.data[a] + product;
+        break;
+      case ChainOp::divide:
+      case ChainOp::multiply: {
+        double difference = s.energies->shift;
+        for (int d = 0; d < t.rank; d += 2) difference += s.energies->energy[d + 1][at[d + 1]] - s.energies->energy[d][at[d]];
+        if (s.op == ChainOp::multiply) x *= difference;
+        else if (difference != 0.0) x /= difference;
+        else if (x != 0.0) good = false;
+      }
+    }
+  });
+  return good;
+}
+
+struct Case {
+  int rank = 0;
+  std::array<std::int64_t, max_rank> extent{1, 1, 1, 1, 1, 1};
+  bool special = false, differences = false;
+};
+
+Case random_case(Numbers& numbers) {
+  static constexpr std::int64_t few[] = {0, 1, 1, 2, 3, 5, 7, 8, 11, 13, 16, 17};
+  Case c;
+  c.rank = static_cast<int>(numbers.below(7));
+  c.special = numbers.below(2) == 0;
+  c.differences = c.rank > 0 && c.rank % 2 == 0 && numbers.below(3) == 0;
+  std::int64_t volume = 1;
+  for (int d = 0; d < c.rank; ++d) {
+    std::int64_t n = few[numbers.below(std::size(few))];
+    if (n == 0 && numbers.below(8) > 0) n = 4;
+    if (c.rank < 3 && numbers.below(4) == 0) n = 97 + numbers.below(200);
+    if (volume * n > 9000) n = 1;
+    volume *= std::max<std::int64_t>(1, n);
+    c.extent[d] = n;
+  }
+  return c;
+}
+
+void run_case(std::uint32_t seed, ChainRunner& runner) {
+  CAPTURE(seed);
+  Numbers choose(seed, false);
+  const Case c = random_case(choose);
+  Numbers numbers(seed + 1, c.special);
+  Operand target(numbers, c.rank, c.extent, false, !c.differences && choose.below(4) == 0);
+  std::vector<Operand> sources;
+  for (int k = 0; k < 4; ++k) sources.emplace_back(numbers, c.rank, c.extent, choose.below(2) == 0, choose.below(4) == 0);
+  std::vector<EnergyDifferences> energies(2);
+  for (EnergyDifferences& e : energies) {
+    e.rank = c.rank;
+    e.shift = choose.below(2) == 0 ? 0.0 : numbers();
+    for (int d = 0; d < c.rank; ++d)
+      for (std::int64_t p = 0; p < c.extent[d]; ++p)  // whole numbers at times, so that some differences are zero
+        e.energy[d].push_back(choose.below(2) == 0 && choose.below(3) > 0 ? std::round(numbers() + (d % 2 ? 1.0 : -1.0)) : numbers() + (d % 2 ? 20.0 : -20.0));
+  }
+  std::vector<ChainStep> steps;
+  const auto n = 1 + choose.below(6);
+  for (std::int64_t k = 0; k < n; ++k) {
+    ChainStep s;
+    s.op = static_cast<ChainOp>(choose.below(c.differences ? 9 : 7));
+    s.value = choose.below(3) == 0 ? (choose.below(2) == 0 ? 1.0 : -1.0) : numbers();
+    const auto source = [&](ChainSource& to) {
+      const std::int64_t which = choose.below(5);
+      REQUIRE(chain_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(), to));
+    };
+    if (s.op == ChainOp::copy || s.op == ChainOp::scaled_copy || s.op == ChainOp::accumulate || s.op == ChainOp::sum) source(s.a);
+    if (s.op == ChainOp::sum) {
+      s.value = choose.below(2) == 0 ? 1.0 : -1.0;
+      source(s.b);
+    }
+    if (s.op == ChainOp::divide || s.op == ChainOp::multiply) s.energies = &energies[static_cast<std::size_t>(choose.below(2))];
+    steps.push_back(s);
+  }
+  const std::vector<double> before = target.memory;
+  std::ptrdiff_t failed = ChainRunner::none;
+  for (std::size_t k = 0; k < steps.size() && failed == ChainRunner::none; ++k)
+    if (!alone(target.view, steps[k])) failed = static_cast<std::ptrdiff_t>(k);
+  const std::vector<double> expected = target.memory;
+  target.memory = before;  // the same memory, so that steps on the target itself mean the same
+  const std::ptrdiff_t found = runner.run(target.view, steps);
+  REQUIRE(found == failed);
+  if (failed != ChainRunner::none) return;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!same(expected[i], target.memory[i])) FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
+}
+
+}  // namespace
+
+TEST_CASE("random chains have the bits of their steps one after the other") {
+  ChainRunner runner;
+  for (std::uint32_t seed = 0; seed < 12000; ++seed) run_case(7 * seed, runner);
+}
+
+TEST_CASE("generated code for random chains has the same bits, for every kind of processor") {
+  for (const char* cpu : {"", "x86-64-v2", "x86-64-v3"}) {
+    CAPTURE(cpu);
+    std::shared_ptr<CodeEngine> engine;
+    try {
+      engine = make_code_engine({true, true, cpu, ""});
+    } catch (const SialError&) {
+      continue;  // a processor that this one cannot stand in for
+    }
+    ChainRunner runner(engine.get());
+    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, runner);
+    if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
+  }
+}
+
+TEST_CASE("a chain of nothing, and on nothing") {
+  ChainRunner runner;
+  double x = 1.0;
+  MutableView t;
+  t.data = &x;
+  CHECK(runner.run(t, {}) == ChainRunner::none);
+  CHECK(runner.run(t, {{ChainOp::scale, 3.0, {}, {}, nullptr}, {ChainOp::add_scalar, 0.5, {}, {}, nullptr}}) == ChainRunner::none);
+  CHECK(x == 3.5);
+  t.rank = 1;
+  t.extent[0] = 0;
+  CHECK(runner.run(t, {{ChainOp::fill, 3.0, {}, {}, nullptr}}) == ChainRunner::none);
+  CHECK(x == 3.5);
+}
+
+TEST_CASE("the first step that divides by zero is named, wherever its element is") {
+  // The second step meets its zero in the first box, the first one in the last.
+  const std::int64_t n = 100;
+  std::vector<double> t(static_cast<std::size_t>(n * n), 1.0);
+  EnergyDifferences late, early;
+  for (EnergyDifferences* e : {&late, &early}) {
+    e->rank = 2;
+    e->energy[0].assign(n, 0.0);
+    e->energy[1].assign(n, 1.0);
+  }
+  late.energy[1].back() = 0.0;
+  early.energy[1].front() = 0.0;
+  MutableView view;
+  view.data = t.data();
+  view.rank = 2;
+  view.extent = {n, n, 1, 1, 1, 1};
+  view.stride = {1, n, 0, 0, 0, 0};
+  view.label = {0, 1, 0, 0, 0, 0};
+  ChainRunner runner;
+  ChainStep first{ChainOp::divide, 0.0, {}, {}, &late}, second{ChainOp::divide, 0.0, {}, {}, &early};
+  CHECK(runner.run(view, {first, second}) == 0);
+  t.assign(t.size(), 1.0);
+  CHECK(runner.run(view, {second, first}) == 0);
+  std::fill(t.end() - n, t.end(), 0.0);
+  std::fill(t.begin(), t.end() - n, 1.0);
+  CHECK(runner.run(view, {first, second}) == 1);
+  t.assign(t.size(), 0.0);  // nothing is divided by zero but zero
+  CHECK(runner.run(view, {first, second}) == ChainRunner::none);
+}
+
+TEST_CASE("keys of chains say what they were made of, and others are refused") {
+  const std::vector<ChainCodeStep> steps = {{ChainOp::sum, {SourceForm::along, SourceForm::across}},
+                                            {ChainOp::divide, {SourceForm::along, SourceForm::same, SourceForm::spread}},
+                                            {ChainOp::accumulate, {SourceForm::self}},
+                                            {ChainOp::scale, {}}};
+  const CodeKey key = chain_key(steps);
+  CHECK(is_chain_key(key));
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    CHECK(chain_step_of(key, static_cast<int>(k)).op == steps[k].op);
+    CHECK(chain_step_of(key, static_cast<int>(k)).form == steps[k].form);
+  }
+  for (const std::int32_t first : {-1, 0, 9}) {
+    CodeKey other = key;
+    other.p[0] = first;
+    CHECK_FALSE(is_chain_key(other));
+  }
+  for (const ChainCodeStep& bad : {ChainCodeStep{ChainOp::copy, {}}, ChainCodeStep{ChainOp::fill, {SourceForm::along}}, ChainCodeStep{ChainOp::sum, {SourceForm::along}},
+                                   ChainCodeStep{ChainOp::divide, {}}, ChainCodeStep{ChainOp::copy, {SourceForm::absent, SourceForm::along}}})
+    CHECK_FALSE(is_chain_key(chain_key(std::vector<ChainCodeStep>{bad})));
+}

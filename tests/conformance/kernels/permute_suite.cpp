@@ -1,0 +1,235 @@
+// Permuted copies against combine(), bit for bit: random ranks, orders, extents, parts of larger arrays, factors, blocks turned in
+// place and assembled by bricks, built-in, portable and generated code. Memory around the operands holds canaries.
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/kernels/permute.h"
+
+using namespace sial::kernels;
+
+namespace {
+
+constexpr double canary = -7.25e77;
+constexpr std::int64_t margin = 24;
+
+struct Pair {
+  std::vector<PairDim> dims;
+  std::vector<double> x, y;
+  std::int64_t x_at = margin, y_at = margin;
+};
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  bool chance(int percent) { return below(100) < percent; }
+
+  double value() { return std::ldexp(static_cast<double>(below(1 << 30)) - (1 << 29), static_cast<int>(below(40)) - 20); }
+
+  std::int64_t extent(std::int64_t room) {
+    static constexpr std::int64_t known[] = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 25, 31, 32, 40, 57, 64, 97, 131, 200, 333};
+    if (chance(1)) return 0;
+    std::int64_t e = 0;
+    do e = known[below(std::size(known))];
+    while (e > room);
+    return e;
+  }
+
+  /// Strides of an operand that holds the dimensions in some order, perhaps with gaps; `first` is set to where it begins.
+  std::int64_t lay_out(std::vector<PairDim>& dims, std::int64_t PairDim::* stride, std::int64_t& first) {
+    std::vector<std::size_t> order(dims.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random_);
+    const bool part = chance(40);
+    std::int64_t step = part && chance(15) ? 2 + below(3) : 1, size = 1;
+    for (const std::size_t k : order) {
+      dims[k].*stride = step;
+      size += std::max<std::int64_t>(0, dims[k].extent - 1) * step;
+      step *= std::max<std::int64_t>(1, dims[k].extent) + (part ? below(4) : 0);
+    }
+    first = margin + below(9);
+    return size;
+  }
+
+  Pair pair(std::int64_t most) {
+    Pair p;
+    const std::int64_t rank = 1 + below(6);
+    std::int64_t room = most;
+    for (std::int64_t k = 0; k < rank; ++k) {
+      const std::int64_t e = extent(room);
+      room /= std::max<std::int64_t>(1, e);
+      p.dims.push_back({e, 0, 0});
+    }
+    std::shuffle(p.dims.begin(), p.dims.end(), random_);
+    const std::int64_t nx = lay_out(p.dims, &PairDim::x, p.x_at), ny = lay_out(p.dims, &PairDim::y, p.y_at);
+    p.x.assign(static_cast<std::size_t>(p.x_at + nx + margin), canary);
+    p.y.resize(static_cast<std::size_t>(p.y_at + ny));  // nothing behind it: address checkers see reads past the end
+    for (double& v : p.y) v = value();
+    return p;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// Writes to every position of the target.
+template <class F>
+void fill(Pair& p, F f) {
+  std::vector<std::int64_t> at(p.dims.size(), 0);
+  for (const PairDim& dim : p.dims)
+    if (dim.extent == 0) return;
+  std::int64_t x = p.x_at;
+  for (;;) {
+    p.x[static_cast<std::size_t>(x)] = f();
+    std::size_t k = 0;
+    for (; k < at.size(); ++k) {
+      x += p.dims[k].x;
+      if (++at[k] < p.dims[k].extent) break;
+      x -= p.dims[k].x * p.dims[k].extent;
+      at[k] = 0;
+    }
+    if (k == at.size()) return;
+  }
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+std::string describe(const Pair& p, double alpha, double beta) {
+  std::string text = "alpha " + std::to_string(alpha) + " beta " + std::to_string(beta) + ":";
+  for (const PairDim& dim : p.dims) text += " " + std::to_string(dim.extent) + " (" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ")";
+  return text;
+}
+
+void check_case(Permuter& permuter, Pair p, Generator& random) {
+  static constexpr double alphas[] = {1.0, 1.0, -1.0, 0.1, 0.0}, betas[] = {0.0, 0.0, 1.0, -0.3, 2.5};
+  const double alpha = alphas[random.below(std::size(alphas))], beta = betas[random.below(std::size(betas))];
+  fill(p, [&] { return beta == 0.0 ? std::numeric_limits<double>::quiet_NaN() : random.value(); });
+  std::vector<double> expected = p.x;
+  const std::vector<double> source = p.y;
+  combine(expected.data() + p.x_at, p.y.data() + p.y_at, p.dims, alpha, beta);
+  permuter.run(p.x.data() + p.x_at, p.y.data() + p.y_at, p.dims, alpha, beta);
+  INFO(describe(p, alpha, beta));
+  REQUIRE(same_bits(p.y, source));
+  REQUIRE(same_bits(p.x, expected));
+}
+
+int cases(int n) {
+  const char* wanted = std::getenv("SIALX_KERNEL_CASES");
+  return wanted ? std::atoi(wanted) : n;
+}
+
+PermuteLimits limits(std::int64_t assembled_bytes, bool generated = false) {
+  PermuteLimits l;
+  l.assembled_bytes = assembled_bytes;
+  l.plain_volume = 0;
+  l.prefer_generated = generated;
+  return l;
+}
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+void check_many(Permuter& permuter, std::uint64_t seed, int n) {
+  Generator random(seed);
+  for (int i = 0; i < n; ++i) check_case(permuter, random.pair(i % 10 == 0 ? 60000 : 3000), random);
+}
+
+}  // namespace
+
+TEST_CASE("permutations of panels equal plain loops", "[permute]") {
+  Permuter permuter(nullptr, limits(never));
+  check_many(permuter, 11, cases(3000));
+}
+
+TEST_CASE("permutations by bricks equal plain loops", "[permute]") {
+  Permuter permuter(nullptr, limits(1));
+  check_many(permuter, 12, cases(3000));
+}
+
+TEST_CASE("every order of four dimensions", "[permute]") {
+  Generator random(13);
+  Permuter panels(nullptr, limits(never)), bricks(nullptr, limits(1));
+  for (const std::int64_t n : {2, 3, 4, 9, 16, 17}) {
+    std::vector<std::size_t> order{0, 1, 2, 3};
+    do {
+      Pair p;
+      p.dims.resize(4);
+      std::int64_t step = 1;
+      for (std::size_t k = 0; k < 4; ++k, step *= n) {
+        p.dims[k].extent = n;
+        p.dims[k].x = step;
+        p.dims[order[k]].y = step;
+      }
+      p.x.assign(static_cast<std::size_t>(step + 2 * margin), canary);
+      p.y.resize(p.x.size());
+      for (double& v : p.y) v = random.value();
+      check_case(panels, p, random);
+      check_case(bricks, p, random);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+TEST_CASE("long rows, many bricks", "[permute]") {
+  Generator random(14);
+  Permuter panels(nullptr, limits(never)), bricks(nullptr, limits(1));
+  const std::vector<std::vector<std::int64_t>> shapes = {{1000, 57}, {57, 1000},    {700, 700},             {129, 3, 131},
+                                                         {3, 40000}, {160, 161, 5}, {2, 2, 2, 2, 2, 5000}, {100000}};
+  for (const auto& shape : shapes)
+    for (int i = 0; i < 6; ++i) {
+      Pair p;
+      for (const std::int64_t e : shape) p.dims.push_back({e, 0, 0});
+      const std::int64_t nx = random.lay_out(p.dims, &PairDim::x, p.x_at), ny = random.lay_out(p.dims, &PairDim::y, p.y_at);
+      p.x.assign(static_cast<std::size_t>(p.x_at + nx + margin), canary);
+      p.y.resize(static_cast<std::size_t>(p.y_at + ny));
+      for (double& v : p.y) v = random.value();
+      check_case(panels, p, random);
+      check_case(bricks, p, random);
+    }
+}
+
+TEST_CASE("portable code permutes like any other", "[permute]") {
+  // An engine for the oldest processor makes the built-in code choose its portable form.
+  CodeOptions options;
+  options.on = false;
+  options.cpu = "x86-64-v2";
+  std::shared_ptr<CodeEngine> engine;
+  try {
+    engine = make_code_engine(options);
+  } catch (const std::exception&) {
+    return;  // another architecture: portable code is what the cases above ran
+  }
+  Permuter permuter(engine.get(), limits(1));
+  check_many(permuter, 15, cases(1000));
+}
+
+TEST_CASE("generated code permutes like any other", "[permute]") {
+  for (const char* cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    CodeOptions options;
+    options.at_once = true;
+    options.cpu = cpu;
+    std::shared_ptr<CodeEngine> engine;
+    try {
+      engine = make_code_engine(options);
+    } catch (const std::exception&) {
+      continue;  // this machine cannot run it
+    }
+    // Without a code generator the built-in code runs once more.
+    Permuter panels(engine.get(), limits(never, true)), bricks(engine.get(), limits(1, true));
+    check_many(panels, 16, cases(1000));
+    check_many(bricks, 17, cases(1000));
+    const CodeStats stats = engine->stats();
+    INFO("processor " << cpu << ": " << stats.state);
+    if (stats.state == "on") {
+      REQUIRE(stats.failed == 0);
+      REQUIRE(stats.compiled + stats.from_disk == 15);
+    }
+  }
+}
