@@ -13,6 +13,7 @@ std::string code_name(const CodeKey& key) {
   switch (key.kind) {
     case CodeKind::tile: break;
     case CodeKind::transpose: kind = "transpose"; break;
+    case CodeKind::pack: kind = "pack"; break;
     case CodeKind::chain: kind = "chain"; break;
   }
   std::string name = kind;

@@ -107,7 +107,7 @@ class TileLoops {
       w.rows = w.width = std::min<std::int64_t>(shape_.most_columns, columns_ - j);
       w.row_at = t_.column_y.data() + j;
       w.to = work_.column_panels + j * count_;
-      kit_.pack(w);
+      pack_panel(kit_, w);
     }
   }
 
@@ -158,7 +158,7 @@ class TileLoops {
         for (std::int64_t r = 0; r < tile.repeat; ++r, at += w.width * count_) {
           w.row_at = t_.row_x.data() + tile.first + r * tile.rows;
           w.to = work_.row_panels + at;
-          kit_.pack(w);
+          pack_panel(kit_, w);
         }
       }
     }

@@ -68,6 +68,7 @@ class LlvmCompiler final : public CodeCompiler {
     switch (key.kind) {
       case CodeKind::tile: build_tile(module, key, facts_); break;
       case CodeKind::transpose: build_transpose(module, key, facts_); break;
+      case CodeKind::pack: build_pack(module, key, facts_); break;
       case CodeKind::chain:
         if (!is_chain_key(key)) return {};
         build_chain(module, key, facts_);

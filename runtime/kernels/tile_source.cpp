@@ -20,6 +20,17 @@ TileShape generated_tile_shape(const CpuFacts& facts) {
 
 CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, 0, count}}; }
 
+CodeKey pack_key(int vectors, bool across) { return {CodeKind::pack, {vectors, across ? 1 : 0}}; }
+
+void pack_panel(const TileKit& kit, const PackWork& work) {
+  const std::int64_t vectors = work.width / kit.shape.width;
+  if (work.rows == work.width && vectors * kit.shape.width == work.width && vectors <= TileKit::most_vectors) {
+    const bool across = !consecutive(work.row_at, work.rows);
+    if (const PanelPackCode code = kit.panel_packs[static_cast<std::size_t>((vectors - 1) * 2 + (across ? 1 : 0))]) return code(&work);
+  }
+  kit.pack(work);
+}
+
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
@@ -41,6 +52,14 @@ void TileSource::ask(bool wait) {
           return;
         }
       }
+  for (int v = 1; v <= generated_.shape.most_vectors; ++v)
+    for (const bool across : {false, true}) {
+      PanelPackCode& code = generated_.panel_packs[static_cast<std::size_t>((v - 1) * 2 + (across ? 1 : 0))];
+      if (code) continue;
+      const CodeKey key = pack_key(v, across);
+      code = reinterpret_cast<PanelPackCode>(wait ? engine_.wait(key) : engine_.find(key));
+      all = all && code;
+    }
   complete_ = all;
 }
 

@@ -41,6 +41,7 @@ struct PackWork {
   std::int64_t rows = 0, width = 0, count = 0;
 };
 using PackCode = void (*)(const PackWork& work);
+using PanelPackCode = void (*)(const PackWork* work);
 
 /// A tile computed aside (sum[j * width + i]) on its way to rows that are not consecutive: d[d_row[i] + d_column[j]].
 struct ScatterWork {
@@ -67,13 +68,17 @@ struct TileKit {
   TileShape shape;
   bool fast = false;  // worth being preferred to a BLAS
   std::array<TileCode, most_vectors * most_columns * 2> codes{};
-  PackCode pack = nullptr;
+  PackCode pack = nullptr;  // any panel
   ScatterCode scatter = nullptr;
+  std::array<PanelPackCode, most_vectors * 2> panel_packs{};  // of whole panels of v vectors: rows consecutive, or not; null: pack()
 
   TileCode& tile(int vectors, int columns, bool masked) {
     return codes[static_cast<std::size_t>(((vectors - 1) * most_columns + columns - 1) * 2 + (masked ? 1 : 0))];
   }
 };
+
+/// Packs a panel with the code that suits it.
+void pack_panel(const TileKit& kit, const PackWork& work);
 
 /// The tiles compiled into the program, for a processor that has what `facts` says.
 TileKit builtin_tiles(const CpuFacts& facts);
@@ -81,6 +86,8 @@ TileKit builtin_tiles(const CpuFacts& facts);
 /// The shape of generated tiles and the key of one of them; `count`: for exactly so many summed positions, 0 for any.
 TileShape generated_tile_shape(const CpuFacts& facts);
 CodeKey tile_key(int vectors, int columns, bool masked, int count = 0);
+
+CodeKey pack_key(int vectors, bool across);
 
 inline bool consecutive(const std::int64_t* at, std::int64_t n) {
   for (std::int64_t i = 1; i < n; ++i)
