@@ -15,6 +15,7 @@
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/implementations.h"
+#include "runtime/kernels/tiles.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;
@@ -128,7 +129,7 @@ bool equal_values(const std::vector<double>& x, const std::vector<double>& y) {
 
 const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas"};
 
-std::int64_t rounds() { return std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 800; }
+std::int64_t rounds() { return std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 500; }
 
 }  // namespace
 
@@ -136,20 +137,22 @@ TEST_CASE("every strategy agrees with the reference, within guarded memory") {
   CountingResource workspace;
   auto reference = make_kernels("reference", workspace);
   std::vector<std::unique_ptr<Kernels>> all;
-  for (const std::string& strategy : strategies)
-    for (const bool jit : {false, true}) {
+  for (const bool jit : {false, true}) {
+    if (jit && !kernels::make_code_engine({})->wait(kernels::tile_key(1, 1, false))) continue;
+    for (const std::string& strategy : strategies) {
       KernelOptions options;
       options.strategy = strategy;
       options.jit = jit;
       options.jit_at_once = true;
       all.push_back(make_kernels("auto", workspace, options));
     }
+  }
   for (std::int64_t i = 0; i < rounds(); ++i) {
     const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
     Case c = make_case(seed, false);
     const auto want = outcome(*reference, c, true);
     for (std::size_t k = 0; k < all.size(); ++k) {
-      INFO("seed " << seed << ", strategy `" << strategies[k / 2] << "`, generated " << k % 2);
+      INFO("seed " << seed << ", strategy `" << strategies[k % strategies.size()] << "`, generated " << k / strategies.size());
       REQUIRE(equal_values(want, outcome(*all[k], c, (i + static_cast<std::int64_t>(k)) % 2 == 0)));
     }
   }
