@@ -58,8 +58,8 @@ std::int64_t consecutive_run(const Dims& dims, Stride s, Stride other) {
 }
 
 /// Strides that put many elements into the same few cache sets.
-bool conflicting(const Dims& dims, Stride s) {
-  return std::any_of(dims.begin(), dims.end(), [s](const LoopDim& dim) { return dim.extent > 4 && (dim.*s) % 512 == 0; });
+bool conflicting(const Dims& dims, Stride s, std::int64_t multiple = 512) {
+  return std::any_of(dims.begin(), dims.end(), [=](const LoopDim& dim) { return dim.extent > 4 && (dim.*s) % multiple == 0; });
 }
 
 class Planner {
@@ -155,9 +155,10 @@ class Planner {
     }
     if (pack_rows) {
       const bool along = !plan.rows.empty() && plan.rows[0].a == 1 && run >= shape_.width, across = !plan.summed.empty() && plan.summed[0].a == 1 && plan.summed[0].extent >= 4;
-      // Lines of which little is used at a time come from far again unless all fits near.
-      const bool near = m * k * 8 <= 262144, by_lines = plan.rows.size() > 1 && plan.rows[1].a == 1;
-      cycles += m * k * (along ? 0.8 : across ? 1.3 : near || by_lines ? 2.5 : 8.0) * std::ceil(n / static_cast<double>(plan.column_block));
+      // Lines of which little is used at a time: from near, from far, or chased from their cache sets before their next use.
+      const bool near = m * k * 8 <= 262144, chased = conflicting(plan.rows, &LoopDim::a, 256) && conflicting(plan.summed, &LoopDim::a, 256);
+      const bool by_lines = plan.rows.size() > 1 && plan.rows[1].a == 1;
+      cycles += m * k * (along ? 0.8 : across ? 1.3 : near ? 2.5 : chased ? 25.0 : by_lines ? 8.0 : 12.0) * std::ceil(n / static_cast<double>(plan.column_block));
     } else {
       // Read again for every few columns, from the second-level cache at best.
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
