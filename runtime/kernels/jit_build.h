@@ -10,7 +10,7 @@ class Module;
 
 namespace sial::kernels {
 
-/// p = {vectors of rows, columns, whether rows are masked, whether b_column[j] is j, summed positions or 0}: see TileWork in tiles.h.
+/// p = {vectors of rows, columns, whether rows are masked, summed positions or 0}: see TileWork in tiles.h.
 void build_tile(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
 
 /// p = {vectors of a panel, 0: rows are consecutive, 1: positions may be}: see PackWork in tiles.h.

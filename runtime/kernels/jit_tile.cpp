@@ -17,7 +17,7 @@ using llvm::Value;
 class TileBuilder {
  public:
   TileBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
-      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), masked_(key.p[2] != 0), packed_(key.p[3] != 0), exact_(key.p[4]),
+      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), masked_(key.p[2] != 0), exact_(key.p[3]),
         width_(facts.vector_bits / 64), type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -63,9 +63,7 @@ class TileBuilder {
     b_now->addIncoming(b, before_groups);
     b_table_now->addIncoming(b_table, before_groups);
     d_table_now->addIncoming(d_table, before_groups);
-    b_base_ = b_now;
-    if (!packed_)
-      for (int j = 0; j < columns_; ++j) column_.push_back(element(b_now, entry_of(b_table_now, index(j))));
+    for (int j = 0; j < columns_; ++j) column_.push_back(element(b_now, entry_of(b_table_now, index(j))));
     std::vector<Value*> target_at;
     for (int j = 0; j < columns_; ++j) target_at.push_back(entry_of(d_table_now, index(j)));
     auto* before = b_.GetInsertBlock();
@@ -131,11 +129,10 @@ class TileBuilder {
   void step(Value* position, std::vector<Value*>& sums) {
     Value* a = element(a_, entry_of(a_at_, position));
     Value* b_at = entry_of(b_at_, position);
-    Value* packed = packed_ ? element(b_base_, b_at) : nullptr;
     std::vector<Value*> rows;
     for (int i = 0; i < vectors_; ++i) rows.push_back(load_rows(a, i));
     for (int j = 0; j < columns_; ++j) {
-      Value* at = packed_ ? element(packed, b_.getInt64(static_cast<std::uint64_t>(j))) : element(column_[static_cast<std::size_t>(j)], b_at);
+      Value* at = element(column_[static_cast<std::size_t>(j)], b_at);
       Value* factor = b_.CreateVectorSplat(static_cast<unsigned>(width_), b_.CreateLoad(b_.getDoubleTy(), at));
       for (int i = 0; i < vectors_; ++i) {
         Value*& sum = sums[static_cast<std::size_t>(j * vectors_ + i)];
@@ -213,13 +210,13 @@ class TileBuilder {
   llvm::IRBuilder<> b_;
   const bool fused_;
   const int vectors_, columns_;
-  const bool masked_, packed_;
+  const bool masked_;
   const int exact_;  // summed positions, 0: as the work says
   const int width_;
   llvm::FixedVectorType* type_;
   llvm::Function* function_ = nullptr;
   llvm::Argument* work_ = nullptr;
-  Value *a_ = nullptr, *a_at_ = nullptr, *b_base_ = nullptr, *b_at_ = nullptr, *mask_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
+  Value *a_ = nullptr, *a_at_ = nullptr, *b_at_ = nullptr, *mask_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
   std::vector<Value*> column_, target_;
 };
 

@@ -18,7 +18,7 @@ TileShape generated_tile_shape(const CpuFacts& facts) {
   return {facts.vector_bits / 64, 3, 4};
 }
 
-CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, 0, count}}; }
+CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, count}}; }
 
 CodeKey pack_key(int vectors, bool across) { return {CodeKind::pack, {vectors, across ? 1 : 0}}; }
 
