@@ -75,7 +75,9 @@ Session::Session(Transport& transport, const SessionOptions& options, const Comp
     kernel_options.threads = share;
   }
   kernels_ = make_kernels(options.kernels, store_->buffers(), kernel_options);
-  device_ = make_device(options.device);
+  DeviceOptions device_options = options.device_options;
+  device_options.seed += static_cast<std::uint64_t>(transport.rank());
+  device_ = make_device(options.device, *kernels_, device_options);
 }
 
 int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
@@ -165,7 +167,7 @@ int Session::run(const Job& job) {
   }
   Trace* const timeline = trace ? &*trace : nullptr;
   store_->set_trace(timeline);
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get()};
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct};
   if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
   try {

@@ -22,6 +22,7 @@ struct SessionOptions {
   std::string kernels = "auto";
   KernelOptions kernel_options;
   std::string device = "host";  // where block operations run
+  DeviceOptions device_options;
   bool text_stats = false;      // the summary of --stats, to the error stream
   bool explain_kernels = false; // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;        // what the command line chose, for run.json

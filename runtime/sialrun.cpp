@@ -49,7 +49,7 @@ struct Arguments {
   JobArguments job;
   SessionOptions session;
   int optimisation = default_optimisation;
-  std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
+  std::string jit = "on", device_memory, device_copies = "direct", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
@@ -400,7 +400,11 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"threads", std::to_string(arguments.session.kernel_options.threads)},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
-  if (arguments.session.device != "host") options.emplace_back("device", arguments.session.device);
+  if (arguments.session.device != "host") {
+    options.emplace_back("device", arguments.session.device);
+    if (!arguments.device_memory.empty()) options.emplace_back("device_memory", arguments.device_memory);
+    if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
+  }
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
   if (!arguments.network.empty()) options.emplace_back("simulate_network", arguments.network);
@@ -509,6 +513,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", arguments.session.kernel_options.threads, "threads per rank for large block operations (default 1)")->check(CLI::Range(1, 1024));
   app.add_flag("--explain-kernels", arguments.session.explain_kernels, "print at the end which way the block operations of each line went, how fast, and why; with --dry-run: would go");
   app.add_option("--device", arguments.session.device, "where block operations run: host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(device_names()));
+  app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
+  app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
   app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);
@@ -544,6 +550,8 @@ int main(int argc, char** argv) {
     }
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
+    arguments.session.device_options.direct = arguments.device_copies == "direct";
+    if (!arguments.device_memory.empty()) arguments.session.device_options.memory = static_cast<std::int64_t>(parse_memory(arguments.device_memory));
     block_kernels.jit_cache = kernels::default_cache_folder();
     check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();

@@ -1,7 +1,7 @@
 #include "runtime/device/copies.h"
 
+#include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "runtime/base/check.h"
 #include "runtime/base/plants.h"
@@ -9,6 +9,9 @@
 namespace sial {
 
 namespace {
+
+/// Host memory held for copies under way, at most: beyond it the oldest are waited for.
+constexpr std::int64_t most_held_bytes = std::int64_t{64} << 20;
 
 /// f(element of the host's block, number in dense order)
 template <class F>
@@ -25,12 +28,6 @@ void for_each_element(const HostBlock& b, F&& f) {
       at[d] = 0;
     }
   }
-}
-
-std::uint64_t content_hash(std::int32_t array, std::uint64_t key, const double* data, std::int64_t n) {
-  std::uint64_t h = mix_hash(static_cast<std::uint64_t>(static_cast<std::uint32_t>(array)), key);
-  for (std::int64_t i = 0; i < n; ++i) h = mix_hash(h, std::bit_cast<std::uint64_t>(data[i]));
-  return h;
 }
 
 }  // namespace
@@ -50,106 +47,380 @@ bool HostBlock::dense() const {
   return true;
 }
 
-DeviceCopies::~DeviceCopies() {
-  for (std::size_t a = 0; a < units_.size(); ++a) forget_array(static_cast<std::int32_t>(a));
+MutableView HostBlock::view() const {
+  MutableView v;
+  v.data = data;
+  v.rank = rank;
+  std::copy_n(extent.begin(), rank, v.extent.begin());
+  v.stride = stride;
+  return v;
 }
 
-void DeviceCopies::drop(Unit& u) {
-  if (u.device) device_.release(u.device, u.size);
-  u.device = nullptr;
-}
-
-void DeviceCopies::forget(std::int32_t array, std::uint64_t key) {
-  const auto found = units_[array].find(key);
-  if (found == units_[array].end()) return;
-  drop(found->second);
-  units_[array].erase(found);
-}
-
-void DeviceCopies::forget_array(std::int32_t array) {
-  for (auto& [key, u] : units_[array]) drop(u);
-  units_[array].clear();
-}
-
-void DeviceCopies::copy_in(std::int32_t array, std::uint64_t key, Unit& u) {
-  const double* from = u.host.data;
-  if (!u.host.dense()) {
-    staging_.resize(static_cast<std::size_t>(u.size));
-    for_each_element(u.host, [&](const double& x, std::int64_t i) { staging_[i] = x; });
-    from = staging_.data();
+TransferRow DeviceStats::total() const {
+  TransferRow sum;
+  const auto add = [](TransferCount& to, const TransferCount& more) {
+    to.transfers += more.transfers;
+    to.bytes += more.bytes;
+  };
+  for (const auto& [key, r] : rows) {
+    add(sum.in, r.in);
+    add(sum.out, r.out);
+    add(sum.in_as_written, r.in_as_written);
+    add(sum.out_as_written, r.out_as_written);
+    add(sum.in_least, r.in_least);
+    add(sum.out_least, r.out_least);
   }
-  device_.to_device(u.device, from, u.size);
-  stats_.in_by_intent.add(u.size);
-  const std::uint64_t content = content_hash(array, key, from, u.size);
-  seen_by_host_.insert(content);
-  if (seen_by_device_.insert(content).second) stats_.in_least.add(u.size);
-  u.device_valid = true;
+  return sum;
 }
 
-void DeviceCopies::copy_out(std::int32_t array, std::uint64_t key, Unit& u) {
-  const std::uint64_t content = content_hash(array, key, u.device, u.size);
-  seen_by_device_.insert(content);
-  if (seen_by_host_.insert(content).second) stats_.out_least.add(u.size);
-  stats_.out_by_intent.add(u.size);
-  if (u.host.dense()) {
-    device_.to_host(u.host.data, u.device, u.size);
+DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place)
+    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device) {}
+
+DeviceCopies::~DeviceCopies() { settle_all(); }
+
+std::uint64_t DeviceCopies::hash(const HostBlock& host) const {
+  std::uint64_t h = mix_hash(0x51a1, static_cast<std::uint64_t>(host.size()));
+  for_each_element(host, [&](const double& x, std::int64_t) { h = mix_hash(h, std::bit_cast<std::uint64_t>(x)); });
+  return h;
+}
+
+// --- blocks
+
+/// Null when the device knows nothing of what the host's memory holds now.
+DeviceCopies::Unit* DeviceCopies::find(const double* buffer, const double* first) {
+  const auto found = by_address_.find(first);
+  if (found == by_address_.end()) return nullptr;
+  Unit& u = *found->second;
+  if (u.host.buffer == buffer && u.content == host_.content(buffer)) return &u;
+  drop(found);
+  return nullptr;
+}
+
+void DeviceCopies::drop(ByAddress::iterator at) {
+  const Units::iterator u = at->second;
+  if (u->device) pool_.release(u->device, u->used);
+  by_address_.erase(at);
+  units_.erase(u);
+}
+
+DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* first) {
+  const Unit* u = find(buffer, first);
+  if (!u || !u->device_valid) return Where::host;
+  return u->host_valid ? Where::both : Where::device;
+}
+
+void DeviceCopies::forget(const double* buffer, std::int64_t n) {
+  for (auto at = by_address_.lower_bound(buffer); at != by_address_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) drop(at++);
+}
+
+// --- memory
+
+double* DeviceCopies::allocate(std::int64_t n, Frontier& free_after) {
+  for (;;) {
+    if (double* p = pool_.allocate(n, free_after)) return p;
+    if (!evict_one()) throw DeviceFull{n * 8};
+  }
+}
+
+/// Makes room by what was not used for the longest time, and is not an operand of the present operation.
+bool DeviceCopies::evict_one() {
+  for (auto u = units_.begin(); u != units_.end(); ++u) {
+    if (!u->device || u->last_operation == operation_) continue;
+    const bool current = u->content == host_.content(u->host.buffer);
+    ++stats_.evictions;
+    if (current && !u->host_valid) {
+      copy_out(*u);
+      u->written_back = true;
+    }
+    if (!current || u->host_valid) {
+      // All that is known of it is on the host by now.
+      pool_.release(u->device, u->used);
+      u->device = nullptr;
+      u->device_valid = false;
+      if (!current) {
+        by_address_.erase(u->host.data);
+        units_.erase(u);
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+std::vector<double> DeviceCopies::staging(std::int64_t n) {
+  std::vector<double> s;
+  if (!unused_staging_.empty()) {
+    s = std::move(unused_staging_.back());
+    unused_staging_.pop_back();
+  }
+  s.resize(static_cast<std::size_t>(std::max<std::int64_t>(n, 1)));
+  return s;
+}
+
+/// Keeps the buffer, or what stands in for it, until the work is done.
+void DeviceCopies::hold(const HostBlock& host, const Frontier& until, std::vector<double> staging) {
+  if (staging.empty() && planted(Plant::device_hold)) {
+    host_.deallocate(const_cast<double*>(host.buffer), host.buffer_size);
+    return;
+  }
+  Held h{until, nullptr, 0, std::move(staging)};
+  if (h.staging.empty()) {
+    h.buffer = host.buffer;
+    h.size = host.buffer_size;
+    held_bytes_ += h.size * 8;
   } else {
-    staging_.resize(static_cast<std::size_t>(u.size));
-    device_.to_host(staging_.data(), u.device, u.size);
-    for_each_element(u.host, [&](double& x, std::int64_t i) { x = staging_[i]; });
+    held_bytes_ += static_cast<std::int64_t>(h.staging.size()) * 8;
   }
-  u.host_valid = true;
+  held_.push_back(std::move(h));
+  while (held_bytes_ > most_held_bytes && held_.size() > 1) let_go(held_.begin());
 }
 
-double* DeviceCopies::on_device(std::int32_t array, std::uint64_t key, const HostBlock& host, Intent intent, std::uint64_t version) {
-  Unit& u = units_[array][key];
-  const std::int64_t size = host.size();
-  if (u.device && (u.version != version || u.size != size)) {
-    drop(u);
-    u = {};
+/// Waits if need be.
+void DeviceCopies::let_go(std::deque<Held>::iterator h) {
+  order_.finish(h->until);
+  if (h->buffer) {
+    held_bytes_ -= h->size * 8;
+    host_.deallocate(const_cast<double*>(h->buffer), h->size);
+  } else {
+    held_bytes_ -= static_cast<std::int64_t>(h->staging.size()) * 8;
+    unused_staging_.push_back(std::move(h->staging));
   }
-  if (!u.device) {
-    u.device = device_.allocate(size);
-    u.size = size;
-    u.version = version;
+  held_.erase(h);
+}
+
+void DeviceCopies::let_go_of_what_is_done() {
+  while (!held_.empty() && order_.done(held_.front().until)) let_go(held_.begin());
+}
+
+void DeviceCopies::settle(const double* buffer) {
+  for (std::size_t i = held_.size(); i-- > 0;)
+    if (held_[i].buffer == buffer) let_go(held_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+void DeviceCopies::settle_all() {
+  while (!held_.empty()) let_go(held_.begin());
+}
+
+// --- transfers
+
+void DeviceCopies::copy_in(Unit& u) {
+  order_.finish(u.host_busy);  // what was written back is there
+  const double* from = u.host.data;
+  std::vector<double> stage;
+  if (!direct_ || !u.host.dense() || !host_.share(u.host.buffer)) {
+    stage = staging(u.size);
+    for_each_element(u.host, [&](const double& x, std::int64_t i) { stage[i] = x; });
+    from = stage.data();
   }
-  u.host = host;
-  stats_.in_as_written.add(size);
-  stats_.out_as_written.add(size);
-  if (intent != Intent::write && !u.device_valid) {
-    SIAL_CHECK(u.host_valid, "block {} of array {} is valid nowhere", key, array);
-    if (planted(Plant::device_copy_in)) u.device_valid = true;
-    else copy_in(array, key, u);
-  }
-  if (intent == Intent::read) return u.device;
+  order_.before(copy_in_stream, u.used);
+  device_.copy_in(u.device, from, u.size);
+  Frontier done;
+  done.include(copy_in_stream, order_.submitted(copy_in_stream));
+  u.written = done;
+  u.used.include(done);
+  if (stage.empty()) u.host_busy.include(done);
+  hold(u.host, done, std::move(stage));
   u.device_valid = true;
-  if (u.host_valid && device_.spoils_host())
-    for_each_element(u.host, [](double& x, std::int64_t) { x = std::numeric_limits<double>::quiet_NaN(); });
-  u.host_valid = false;
-  return u.device;
+  row(u).in.add(u.size);
+  if (!device_.spoils()) return;
+  if (u.written_back) u.made_by_host = false;
+  u.values = hash(u.host);
+  if (u.written_back) seen_by_device_.insert(u.values);
+  seen_by_host_.insert(u.values);
+  if (seen_by_device_.insert(u.values).second || u.made_by_host) row(u).in_least.add(u.size);
+  u.made_by_host = false;
 }
 
-void DeviceCopies::use_on_host(std::int32_t array, std::uint64_t key, Unit& u, Intent intent) {
-  if (intent != Intent::write && !u.host_valid && !planted(Plant::device_copy_out)) copy_out(array, key, u);
-  if (intent == Intent::read) return;
+/// Does not wait where the block is dense and its buffer can be held.
+void DeviceCopies::copy_out(Unit& u) {
+  row(u).out.add(u.size);
+  order_.before(copy_out_stream, u.written);
+  order_.before(copy_out_stream, u.host_busy);
+  const bool straight = direct_ && u.host.dense() && host_.share(u.host.buffer);
+  std::vector<double> stage;
+  if (!straight) stage = staging(u.size);
+  device_.copy_out(straight ? u.host.data : stage.data(), u.device, u.size);
+  Frontier done;
+  done.include(copy_out_stream, order_.submitted(copy_out_stream));
+  u.used.include(done);
+  if (straight) {
+    u.host_busy.include(done);
+    hold(u.host, done, {});
+  } else {
+    order_.finish(done);
+    for_each_element(u.host, [&](double& x, std::int64_t i) { x = stage[i]; });
+    unused_staging_.push_back(std::move(stage));
+  }
   u.host_valid = true;
-  if (u.device_valid) device_.spoil(u.device, u.size);
+  u.values = 0;
+}
+
+/// What the device wrote is in the host's memory, and the host looks at it.
+void DeviceCopies::note_copied_out(Unit& u) {
+  u.written_back = false;
+  u.values = hash(u.host);
+  seen_by_device_.insert(u.values);
+  if (seen_by_host_.insert(u.values).second) row(u).out_least.add(u.size);
+}
+
+// --- operations
+
+void DeviceCopies::begin_operation() {
+  ++stats_.operations;
+  ++operation_;
+  read_.clear();
+  written_.clear();
+  before_ = {};
+  let_go_of_what_is_done();
+}
+
+void DeviceCopies::end_operation() {
+  read_.clear();
+  written_.clear();
+}
+
+double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
+  const std::int64_t size = host.size();
+  Unit* u = find(host.buffer, host.data);
+  if (u && u->size != size) {
+    forget(host.data, 1);
+    u = nullptr;
+  }
+  if (!u) {
+    units_.emplace_back();
+    by_address_[host.data] = std::prev(units_.end());
+    u = &units_.back();
+    u->content = host_.content(host.buffer);
+    u->made_by_host = !host.fetched;
+    u->size = size;
+  } else {
+    units_.splice(units_.end(), units_, by_address_.at(host.data));
+  }
+  u->last_operation = operation_;
+  u->host = host;
+  if (!u->device) {
+    Frontier free_after;
+    u->device = allocate(size, free_after);
+    u->written = u->used = free_after;
+    if (device_.spoils()) {
+      order_.before(copy_in_stream, u->used);
+      device_.spoil(copy_in_stream, u->device, size);
+      u->written.include(copy_in_stream, order_.submitted(copy_in_stream));
+      u->used.include(u->written);
+    }
+  }
+  row(*u).in_as_written.add(size);
+  row(*u).out_as_written.add(size);
+  if (intent != Intent::write && !u->device_valid) {
+    SIAL_CHECK(u->host_valid, "a block of {} elements is valid nowhere", size);
+    if (planted(Plant::device_copy_in)) u->device_valid = true;
+    else copy_in(*u);
+  }
+  if (intent == Intent::read) {
+    if (u->host_valid && u->values != 0 && order_.done(u->host_busy))
+      SIAL_CHECK(u->values == hash(u->host), "the device's copy of a block of {} elements is taken for the host's, which has changed", size);
+    before_.include(u->written);
+    read_.push_back(u);
+    return u->device;
+  }
+  before_.include(u->used);
+  written_.push_back(u);
+  u->device_valid = true;
+  u->written_back = false;
+  u->values = 0;
+  if (u->host_valid && device_.spoils()) {
+    order_.before(copy_in_stream, u->host_busy);
+    device_.spoil_host(u->host.view());
+    Frontier done;
+    done.include(copy_in_stream, order_.submitted(copy_in_stream));
+    u->host_busy.include(done);
+    if (host_.share(u->host.buffer)) hold(u->host, done, {});
+    else order_.finish(done);
+  }
+  u->host_valid = false;
+  return u->device;
+}
+
+double* DeviceCopies::scratch(std::int64_t n) {
+  Frontier free_after;
+  double* p = allocate(n, free_after);
+  before_.include(free_after);
+  return p;
+}
+
+void DeviceCopies::release_scratch(double* p) noexcept { pool_.release(p, before_); }
+
+int DeviceCopies::begin_work() {
+  const int stream = order_.compute_stream(before_);
+  order_.before(stream, before_);
+  return stream;
+}
+
+void DeviceCopies::end_work(int stream) {
+  const std::uint64_t number = order_.submitted(stream);
+  before_.include(stream, number);
+  for (Unit* u : read_) u->used.include(stream, number);
+  for (Unit* u : written_) {
+    u->written.include(stream, number);
+    u->used.include(stream, number);
+  }
+}
+
+double DeviceCopies::dot(const ConstView& a, const ConstView& b) {
+  double result = 0.0;
+  launch([&](Device& device, int stream) { device.dot(stream, a, b, &result); });
+  order_.finish(before_);
+  return result;
+}
+
+// --- the host's side
+
+void DeviceCopies::use_on_host(Unit& u, Intent intent) {
+  if (intent != Intent::write && !u.host_valid && !planted(Plant::device_copy_out)) {
+    copy_out(u);
+    u.written_back = true;
+  }
+  if (intent == Intent::read) {
+    // Copies to the device may be under way: both read.
+    if (u.host_valid && u.written_back) {
+      order_.finish(u.host_busy);
+      if (device_.spoils()) note_copied_out(u);
+      u.written_back = false;
+    }
+    return;
+  }
+  order_.finish(u.host_busy);
+  if (intent == Intent::update && u.written_back && device_.spoils()) note_copied_out(u);
+  u.written_back = false;
+  u.made_by_host = true;
+  u.host_valid = true;
+  u.values = 0;
+  if (u.device_valid && device_.spoils()) {
+    order_.before(copy_in_stream, u.used);
+    device_.spoil(copy_in_stream, u.device, u.size);
+    u.written.include(copy_in_stream, order_.submitted(copy_in_stream));
+    u.used.include(u.written);
+  }
   u.device_valid = false;
 }
 
-void DeviceCopies::on_host(std::int32_t array, std::uint64_t key, Intent intent, std::uint64_t version) {
-  const auto found = units_[array].find(key);
-  if (found == units_[array].end()) return;
-  if (found->second.version != version) forget(array, key);
-  else use_on_host(array, key, found->second, intent);
+void DeviceCopies::on_host(const double* buffer, const double* first, Intent intent) {
+  if (Unit* u = find(buffer, first)) use_on_host(*u, intent);
 }
 
-void DeviceCopies::array_on_host(std::int32_t array, Intent intent) {
-  for (auto& [key, u] : units_[array]) use_on_host(array, key, u, intent);
+void DeviceCopies::buffer_on_host(const double* buffer, std::int64_t n, Intent intent) {
+  for (auto at = by_address_.lower_bound(buffer); at != by_address_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) {
+    const double* first = (at++)->first;
+    on_host(buffer, first, intent);
+  }
 }
 
 void DeviceCopies::all_on_host() {
-  for (std::size_t a = 0; a < units_.size(); ++a) array_on_host(static_cast<std::int32_t>(a), Intent::read);
+  for (auto at = by_address_.begin(); at != by_address_.end();) {
+    const double* first = at->first;
+    const double* buffer = (at++)->second->host.buffer;
+    on_host(buffer, first, Intent::read);
+  }
 }
 
 }  // namespace sial

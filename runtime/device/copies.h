@@ -1,78 +1,156 @@
 #pragma once
 // Which copy of a block is valid, the host's or the device's, and the transfers that follow from what is done with the block:
 // read on the device: copied in if the device's copy is stale; written: not copied in; updated: copied in, and either write
-// leaves the other side stale. Nothing is copied back before the host needs it. What is stale is spoilt, so that a transfer
-// wrongly left out gives NaN where the device does so. Owned by one rank; the device outlives it.
+// leaves the other side stale. Nothing is copied back before the host needs it, or the device the room. What is known of a block
+// belongs to its memory and what that holds (BufferResource::content), not to its name: blocks that share memory share the
+// device's copy, and a block that was fetched, put or kept over a barrier unchanged has it still.
+// Copies and operations are under way in streams while the rank goes on; host memory that they need is held until they are done.
+// Owned by one rank; the device and the host's buffers outlive it.
 
 #include <array>
 #include <cstdint>
-#include <unordered_map>
+#include <deque>
+#include <list>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/module.h"
-#include "runtime/device/device.h"
+#include "runtime/device/device_pool.h"
 
 namespace sial {
 
-/// A block in the host's memory: part of a larger array, or by itself.
+/// A block in the host's memory: part of a larger array, or by itself. `buffer`: the start of the buffer it lies in.
 struct HostBlock {
+  std::int32_t array = 0;  // whose block it is, for the statistics
+  const double* buffer = nullptr;
+  std::int64_t buffer_size = 0;
   double* data = nullptr;
   int rank = 0;
   std::array<std::int64_t, max_rank> extent{}, stride{};
+  bool fetched = false;  // a remote block as it was got: what it holds may be what a device has had before
   std::int64_t size() const;
   bool dense() const;
+  MutableView view() const;
+};
+
+/// Of one array's blocks, at one statement.
+struct TransferRow {
+  TransferCount in, out, in_as_written, out_as_written, in_least, out_least;
 };
 
 /// Transfers by three rules. As written: each operand of an operation goes to the device before it and comes back after it. By
-/// intent: those that were made. Least: each version of a block crosses once in either direction, whatever memory that takes.
+/// intent: those that were made. Least: whatever the host makes of a block crosses once, and nothing that the device has had under any
+/// name crosses again for having been put and fetched, whatever memory that takes (counted by simulated devices only).
 struct DeviceStats {
-  std::int64_t operations = 0;
-  TransferCount in_as_written, out_as_written, in_by_intent, out_by_intent, in_least, out_least;
+  std::int64_t operations = 0, evictions = 0, on_host_instead = 0;
+  std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
+  TransferRow total() const;
+};
+
+/// The operands of an operation do not fit into the device's memory: the host has to do it.
+struct DeviceFull {
+  std::int64_t bytes = 0;
 };
 
 class DeviceCopies {
  public:
-  DeviceCopies(Device& device, std::size_t arrays) : device_(device), units_(arrays) {}
+  /// `host`: where the buffers of blocks come from. `place`: of the present statement, whose transfers are counted.
+  DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place);
   ~DeviceCopies();
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
 
-  /// An operation on the device begins.
-  void begin_operation() { ++stats_.operations; }
-  /// The device's dense copy of block `key` of `array`, an operand of the operation. `write`: all of it is replaced. `version`: another one
-  /// than last time means that the host's memory holds another block by now, whose predecessor nobody wants.
-  double* on_device(std::int32_t array, std::uint64_t key, const HostBlock& host, Intent intent, std::uint64_t version);
-  /// The host is going to use the block in its memory. `write`: to replace all of it.
-  void on_host(std::int32_t array, std::uint64_t key, Intent intent, std::uint64_t version);
-  /// The same for all blocks of an array, which keep their versions; of all arrays.
-  void array_on_host(std::int32_t array, Intent intent);
-  void all_on_host();
-  /// The block is no more.
-  void forget(std::int32_t array, std::uint64_t key);
-  void forget_array(std::int32_t array);
+  // --- an operation on the device: begins, names its operands, is launched in one or more pieces, ends
+  void begin_operation();
+  /// The device's dense copy of an operand. `write`: all of it is replaced. Throws DeviceFull.
+  double* on_device(const HostBlock& host, Intent intent);
+  double* scratch(std::int64_t n);  // throws DeviceFull
+  void release_scratch(double* p) noexcept;
+  /// f(device, stream): puts work on the operands named by now into the stream.
+  template <class F>
+  void launch(F&& f) {
+    const int stream = begin_work();
+    f(device_, stream);
+    end_work(stream);
+  }
+  /// Sum over all positions of a * b, both operands on the device. Waits.
+  double dot(const ConstView& a, const ConstView& b);
+  void end_operation();
+  /// An operation could not be done on the device.
+  void note_on_host_instead() { ++stats_.on_host_instead; }
 
-  Device& device() { return device_; }
+  // --- what the host does with its memory
+  /// It is going to use the block at `first` in the buffer. `write`: to replace all of it.
+  void on_host(const double* buffer, const double* first, Intent intent);
+  /// The same for all blocks in a buffer.
+  void buffer_on_host(const double* buffer, std::int64_t n, Intent intent);
+  void all_on_host();
+  /// What the buffer holds is no longer wanted.
+  void forget(const double* buffer, std::int64_t n);
+  /// Whether the device has the block, and whether only the device has it.
+  enum class Where { host, both, device };
+  Where where(const double* buffer, const double* first);
+  /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
+  void settle(const double* buffer);
+  /// The same for all buffers: others may change what they hold.
+  void settle_all();
+
   const DeviceStats& stats() const { return stats_; }
+  ResourceStats device_memory() const { return pool_.stats(); }
 
  private:
   struct Unit {
     HostBlock host;
+    std::uint64_t content = 0;  // of the buffer
+    std::uint64_t values = 0;   // hash of what both sides have, where that is checked; 0: not known
     double* device = nullptr;
     std::int64_t size = 0;
-    std::uint64_t version = 0;
+    std::uint64_t last_operation = 0;
     bool host_valid = true, device_valid = false;
+    bool made_by_host = false;             // since the device last had it
+    bool written_back = false;             // what the host has came from the device, which had no room for it
+    Frontier written, used;                // of the device's memory: last write; all work
+    Frontier host_busy;                    // copies from and to the host's
   };
-  void copy_in(std::int32_t array, std::uint64_t key, Unit& u);
-  void copy_out(std::int32_t array, std::uint64_t key, Unit& u);
-  void use_on_host(std::int32_t array, std::uint64_t key, Unit& u, Intent intent);
-  void drop(Unit& u);
+  using Units = std::list<Unit>;           // least recently used first
+  using ByAddress = std::map<const double*, Units::iterator>;
+  /// Host memory that copies under way need.
+  struct Held { Frontier until; const double* buffer = nullptr; std::int64_t size = 0; std::vector<double> staging; };
+
+  Unit* find(const double* buffer, const double* first);
+  void drop(ByAddress::iterator at);
+  void copy_in(Unit& u);
+  void copy_out(Unit& u);
+  void note_copied_out(Unit& u);
+  void use_on_host(Unit& u, Intent intent);
+  double* allocate(std::int64_t n, Frontier& free_after);
+  bool evict_one();
+  int begin_work();
+  void end_work(int stream);
+  void hold(const HostBlock& host, const Frontier& until, std::vector<double> staging);
+  void let_go(std::deque<Held>::iterator held);
+  void let_go_of_what_is_done();
+  std::vector<double> staging(std::int64_t n);
+  TransferRow& row(const Unit& u) { return stats_.rows[{place_, u.host.array}]; }
+  std::uint64_t hash(const HostBlock& host) const;
 
   Device& device_;
-  std::vector<std::unordered_map<std::uint64_t, Unit>> units_;  // by array and key
-  std::unordered_set<std::uint64_t> seen_by_device_, seen_by_host_;  // versions of blocks, by content
-  std::vector<double> staging_;
+  BufferResource& host_;
+  bool direct_;
+  const std::int32_t& place_;
+  DeviceOrder order_;
+  DevicePool pool_;
+  Units units_;
+  ByAddress by_address_;  // of the block's first element on the host
+  std::deque<Held> held_;
+  std::int64_t held_bytes_ = 0;
+  std::vector<std::vector<double>> unused_staging_;
+  std::uint64_t operation_ = 0;
+  std::vector<Unit*> read_, written_;  // operands of the present operation
+  Frontier before_;                    // what its next piece must wait for
+  std::unordered_set<std::uint64_t> seen_by_device_, seen_by_host_;  // contents
   DeviceStats stats_;
 };
 

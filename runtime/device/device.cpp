@@ -12,9 +12,9 @@ const std::vector<std::string>& device_names() {
   return names;
 }
 
-std::unique_ptr<Device> make_device(const std::string& name) {
-  if (name == "host") return make_host_device();
-  if (name == "simulated") return make_simulated_device();
+std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options) {
+  if (name == "host") return nullptr;
+  if (name == "simulated") return make_simulated_device(kernels, options);
   throw SialError(fmt::format("there is no device `{}`", name), fmt::format("known: {}", fmt::join(device_names(), ", ")));
 }
 

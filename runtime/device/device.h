@@ -1,14 +1,16 @@
 #pragma once
-// The seam between a rank and the device that its block operations run on: memory with addresses of its own, and the transfers
-// between it and the host's. Implementations: host (the host itself: nothing needs to be transferred) and simulated (separate
-// memory in which whatever has no defined value is NaN, so that a transfer left out shows). A device is owned by one rank and
-// used by its thread; what it handed out must be released before it goes.
+// The seam between a rank and the device that its block operations run on: memory with addresses of its own, streams of work, and
+// the order between them. Work in one stream is carried out in order; streams go on independently of each other and of the host,
+// but for what wait() and finish() say. Whoever uses a device keeps its memory and the host's alive and unchanged for as long as
+// work in a stream needs them. Owned by one rank and used by its thread.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/kernels/block_op.h"
 
 namespace sial {
 
@@ -20,29 +22,78 @@ struct TransferCount {
   }
 };
 
+/// Element-wise work without labels: dimensions correspond by position, views have equal extents.
+/// fill: d = factor; add_scalar: d += factor; scale: d *= factor; copy: d = a; sum: d = a + factor * b.
+enum class ElementOp { fill, add_scalar, scale, copy, sum };
+struct ElementWork {
+  ElementOp op = ElementOp::fill;
+  double factor = 0.0;
+  MutableView d;
+  ConstView a, b;
+};
+
+struct DeviceOptions {
+  std::int64_t memory = 0;  // bytes that one rank may use; 0: what there is
+  int streams = 2;          // of computation, at most most_compute_streams
+  bool direct = true;       // whether copies may go straight from and to the host's blocks
+  std::uint64_t seed = 1;   // simulated: of the order in which streams go on
+};
+
+inline constexpr int most_compute_streams = 4;
+/// One for copies to the device, one for copies to the host, the others for computation.
+inline constexpr int copy_in_stream = 0, copy_out_stream = 1, first_compute_stream = 2;
+inline constexpr int most_device_streams = first_compute_stream + most_compute_streams;
+
 class Device {
  public:
+  using Event = std::int32_t;
+
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
-  /// Whether host and device must be told of each other's writes; if not, host addresses are good on the device.
-  virtual bool separate() const = 0;
-  /// `n` doubles of device memory, 64-byte aligned, without a value; n = 0 gives a valid unique address. Throws WorldError.
-  virtual double* allocate(std::int64_t n) = 0;
-  virtual void release(double* p, std::int64_t n) noexcept = 0;
-  virtual void to_device(double* device, const double* host, std::int64_t n) = 0;
-  virtual void to_host(double* host, const double* device, std::int64_t n) = 0;
-  /// The values there no longer count. Of the host's memory too: `spoils_host` says whether stale values are to be overwritten there.
-  virtual void spoil(double* device, std::int64_t n) = 0;
-  virtual bool spoils_host() const = 0;
-  virtual TransferCount moved_in() const = 0;   // to the device, since it was made
+  virtual int compute_streams() const = 0;
+
+  // --- memory: few large pieces, see DevicePool
+  /// Bytes that this rank may reserve altogether.
+  virtual std::int64_t memory() const = 0;
+  /// Size of the pieces to reserve, in doubles.
+  virtual std::int64_t piece() const = 0;
+  /// `n` doubles, 256-byte aligned, without a value. Null when there is no memory left.
+  virtual double* reserve(std::int64_t n) = 0;
+  virtual void give_back(double* p, std::int64_t n) noexcept = 0;
+
+  // --- work
+  virtual void copy_in(double* device, const double* host, std::int64_t n) = 0;   // in copy_in_stream
+  virtual void copy_out(double* host, const double* device, std::int64_t n) = 0;  // in copy_out_stream
+  /// Addresses in views are the device's. The target does not overlap a source.
+  virtual void run(int stream, const BlockOp& op) = 0;
+  /// In element-wise work the target may be one of the sources.
+  virtual void run(int stream, const ElementWork& work) = 0;
+  /// *result, in the host's memory, becomes the sum over all positions of a * b, labels matched by name.
+  virtual void dot(int stream, const ConstView& a, const ConstView& b, double* result) = 0;
+
+  // --- order
+  /// Done when all that is in the stream by now is. Given back with release() once it is done.
+  virtual Event record(int stream) = 0;
+  virtual void wait(int stream, Event event) = 0;
+  virtual bool done(Event event) = 0;
+  virtual void finish(Event event) = 0;  // the host waits
+  virtual void release(Event event) = 0;
+
+  // --- simulated devices only: what is stale or was never given a value becomes NaN
+  virtual bool spoils() const { return false; }
+  virtual void spoil(int /*stream*/, double* /*device*/, std::int64_t /*n*/) {}
+  /// Values of the host's memory, in copy_in_stream: copies from there may be under way.
+  virtual void spoil_host(const MutableView& /*host*/) {}
+
+  virtual TransferCount moved_in() const = 0;  // to the device, since it was made
   virtual TransferCount moved_out() const = 0;
 };
 
-std::unique_ptr<Device> make_host_device();
-std::unique_ptr<Device> make_simulated_device();
+/// `kernels`, which outlive the device, stand in for its own.
+std::unique_ptr<Device> make_simulated_device(Kernels& kernels, const DeviceOptions& options = {});
 
-/// "host" or "simulated". Throws SialError naming the known ones.
-std::unique_ptr<Device> make_device(const std::string& name);
+/// Null for "host", which needs no copies. Throws SialError naming the known ones.
+std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options = {});
 const std::vector<std::string>& device_names();
 
 }  // namespace sial

@@ -1,11 +1,17 @@
-// A device for tests and for counting transfers: memory of its own, in which everything without a defined value is NaN. It lies in
-// the host's address space, so that the host's kernels can stand in for the device's; nobody else may use its addresses.
+// A device for tests and for counting transfers. Its memory lies in the host's address space, so that the host's kernels can stand
+// in for its own; nobody else may use its addresses, and whatever has no defined value there is NaN. What is put into a stream
+// waits: each call lets a few pieces of work go on, of streams chosen by a seeded generator, so that work that is ordered by chance
+// only gets into the wrong order sooner or later.
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <limits>
-#include <unordered_map>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,52 +23,197 @@ namespace sial {
 
 namespace {
 
+/// f(offset in x, offset in y, offset in z) for all elements of views of equal extents.
+template <class F>
+void for_each_position(const MutableView& x, const ConstView& y, const ConstView& z, F&& f) {
+  std::array<std::int64_t, max_rank> at{};
+  std::int64_t n = 1, i = 0, j = 0, k = 0;
+  for (int d = 0; d < x.rank; ++d) n *= x.extent[d];
+  for (; n > 0; --n) {
+    f(i, j, k);
+    for (int d = 0; d < x.rank; ++d) {
+      i += x.stride[d], j += y.stride[d], k += z.stride[d];
+      if (++at[d] < x.extent[d]) break;
+      i -= x.stride[d] * x.extent[d], j -= y.stride[d] * x.extent[d], k -= z.stride[d] * x.extent[d];
+      at[d] = 0;
+    }
+  }
+}
+
+void carry_out(const ElementWork& w) {
+  double* d = w.d.data;
+  const double *a = w.a.data, *b = w.b.data;
+  switch (w.op) {
+    case ElementOp::fill: return for_each_position(w.d, w.a, w.b, [&](auto i, auto, auto) { d[i] = w.factor; });
+    case ElementOp::add_scalar: return for_each_position(w.d, w.a, w.b, [&](auto i, auto, auto) { d[i] += w.factor; });
+    case ElementOp::scale: return for_each_position(w.d, w.a, w.b, [&](auto i, auto, auto) { d[i] *= w.factor; });
+    case ElementOp::copy: return for_each_position(w.d, w.a, w.b, [&](auto i, auto j, auto) { d[i] = a[j]; });
+    case ElementOp::sum: return for_each_position(w.d, w.a, w.b, [&](auto i, auto j, auto k) { d[i] = a[j] + w.factor * b[k]; });
+  }
+}
+
 class SimulatedDevice final : public Device {
  public:
+  SimulatedDevice(Kernels& kernels, const DeviceOptions& options)
+      : kernels_(kernels), options_(options), random_(options.seed * 0x9e3779b97f4a7c15ULL + 1) {}
   ~SimulatedDevice() override {
-    for (const auto& [p, n] : sizes_) std::free(p);
+    while (step()) {
+    }
+    for (const auto& [p, n] : pieces_) std::free(p);
   }
   std::string_view name() const override { return "simulated"; }
-  bool separate() const override { return true; }
+  int compute_streams() const override { return std::clamp(options_.streams, 1, most_compute_streams); }
 
-  double* allocate(std::int64_t n) override {
-    void* p = std::aligned_alloc(64, static_cast<std::size_t>(std::max<std::int64_t>(64, (n * 8 + 63) / 64 * 64)));
-    if (!p) throw WorldError(fmt::format("the simulated device has no memory for {} elements", n), "run without `--device`");
-    sizes_.emplace(static_cast<double*>(p), n);
-    poison(static_cast<double*>(p), n);
-    return static_cast<double*>(p);
+  std::int64_t memory() const override { return options_.memory > 0 ? options_.memory : std::numeric_limits<std::int64_t>::max(); }
+  std::int64_t piece() const override { return options_.memory > 0 ? std::max<std::int64_t>(options_.memory / 8, 1) : std::int64_t{1} << 20; }
+  double* reserve(std::int64_t n) override {
+    const std::int64_t bytes = (n * 8 + 255) / 256 * 256;
+    if (reserved_ + bytes > memory()) return nullptr;
+    auto* p = static_cast<double*>(std::aligned_alloc(256, static_cast<std::size_t>(std::max<std::int64_t>(256, bytes))));
+    if (!p) return nullptr;
+    reserved_ += bytes;
+    pieces_.emplace(p, n);
+    poison(p, n);
+    return p;
   }
-
-  void release(double* p, std::int64_t n) noexcept override {
-    const auto found = sizes_.find(p);
-    SIAL_CHECK(found != sizes_.end() && found->second == n, "{} elements released that the device did not hand out", n);
-    sizes_.erase(found);
-    poison(p, n);  // for whoever still holds the address, until the memory is used again
+  void give_back(double* p, std::int64_t n) noexcept override {
+    const auto found = pieces_.find(p);
+    SIAL_CHECK(found != pieces_.end() && found->second == n, "{} elements given back that the device did not hand out", n);
+    while (step()) {
+    }
+    pieces_.erase(found);
+    reserved_ -= (n * 8 + 255) / 256 * 256;
     std::free(p);
   }
 
-  void to_device(double* device, const double* host, std::int64_t n) override {
-    if (n > 0) std::memcpy(device, host, static_cast<std::size_t>(n) * 8);
+  void copy_in(double* device, const double* host, std::int64_t n) override {
     in_.add(n);
+    check_own(device, n);
+    post(copy_in_stream, [=] { copy(device, host, n); });
   }
-  void to_host(double* host, const double* device, std::int64_t n) override {
-    if (n > 0) std::memcpy(host, device, static_cast<std::size_t>(n) * 8);
+  void copy_out(double* host, const double* device, std::int64_t n) override {
     out_.add(n);
+    check_own(device, n);
+    post(copy_out_stream, [=] { copy(host, device, n); });
   }
-  void spoil(double* device, std::int64_t n) override { poison(device, n); }
-  bool spoils_host() const override { return true; }
+  void run(int stream, const BlockOp& op) override {
+    check_view(op.d);
+    check_view(op.a);
+    if (op.has_b) check_view(op.b);
+    post(stream, [this, op] { kernels_.run(op); });
+  }
+  void run(int stream, const ElementWork& work) override {
+    check_view(work.d);
+    post(stream, [work] { carry_out(work); });
+  }
+  void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
+    check_view(a);
+    check_view(b);
+    post(stream, [this, a, b, result] { *result = kernels_.dot(a, b); });
+  }
+
+  Event record(int stream) override {
+    const auto e = static_cast<Event>(events_.size());
+    events_.push_back(false);
+    post(stream, [this, e] { events_[e] = true; });
+    return e;
+  }
+  void wait(int stream, Event event) override {
+    streams_[stream].push_back({{}, event});
+    go_on();
+  }
+  bool done(Event event) override {
+    go_on();
+    return events_[event];
+  }
+  void finish(Event event) override {
+    while (!events_[event]) SIAL_CHECK(step(), "the streams of the simulated device wait for each other");
+  }
+  void release(Event event) override { SIAL_CHECK(events_[event], "an event of the simulated device is given back before it is done"); }
+
+  bool spoils() const override { return true; }
+  void spoil(int stream, double* device, std::int64_t n) override {
+    check_own(device, n);
+    post(stream, [=] { poison(device, n); });
+  }
+  void spoil_host(const MutableView& host) override {
+    post(copy_in_stream, [host] {
+      carry_out({ElementOp::fill, std::numeric_limits<double>::quiet_NaN(), host, {}, {}});
+    });
+  }
   TransferCount moved_in() const override { return in_; }
   TransferCount moved_out() const override { return out_; }
 
  private:
-  static void poison(double* p, std::int64_t n) { std::fill_n(p, n, std::numeric_limits<double>::quiet_NaN()); }
+  struct Work {
+    std::function<void()> run;
+    Event event = -1;  // to wait for instead
+  };
 
-  std::unordered_map<double*, std::int64_t> sizes_;
+  static void poison(double* p, std::int64_t n) { std::fill_n(p, n, std::numeric_limits<double>::quiet_NaN()); }
+  static void copy(double* to, const double* from, std::int64_t n) {
+    if (n > 0) std::memcpy(to, from, static_cast<std::size_t>(n) * 8);
+  }
+  void check_own(const double* p, std::int64_t n) const {
+    auto found = pieces_.upper_bound(const_cast<double*>(p));
+    SIAL_CHECK(found != pieces_.begin() && (--found, p + n <= found->first + found->second), "{} elements that are not the device's", n);
+  }
+  template <class T>
+  void check_view(const BlockView<T>& v) const {
+    std::int64_t last = 0;
+    for (int d = 0; d < v.rank; ++d) {
+      if (v.extent[d] == 0) return;
+      last += (v.extent[d] - 1) * v.stride[d];
+    }
+    check_own(v.data, last + 1);
+  }
+  std::uint64_t random() {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    return random_;
+  }
+  void post(int stream, std::function<void()> work) {
+    streams_[stream].push_back({std::move(work), -1});
+    go_on();
+  }
+  void go_on() {
+    for (std::uint64_t n = random() % 3; n > 0; --n) step();
+    while (waiting() > 200) step();
+  }
+  std::size_t waiting() const {
+    std::size_t n = 0;
+    for (const auto& s : streams_) n += s.size();
+    return n;
+  }
+  /// The next piece of work of one stream, chosen at random; false when nothing can go on.
+  bool step() {
+    const std::size_t first = random() % streams_.size();
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      auto& s = streams_[(first + i) % streams_.size()];
+      if (s.empty() || (s.front().event >= 0 && !events_[s.front().event])) continue;
+      const Work work = std::move(s.front());
+      s.pop_front();
+      if (work.run) work.run();
+      return true;
+    }
+    return false;
+  }
+
+  Kernels& kernels_;
+  DeviceOptions options_;
+  std::uint64_t random_;
+  std::array<std::deque<Work>, most_device_streams> streams_;
+  std::vector<bool> events_;  // whether done; numbers are not used again
+  std::map<double*, std::int64_t> pieces_;
+  std::int64_t reserved_ = 0;
   TransferCount in_, out_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_simulated_device() { return std::make_unique<SimulatedDevice>(); }
+std::unique_ptr<Device> make_simulated_device(Kernels& kernels, const DeviceOptions& options) {
+  return std::make_unique<SimulatedDevice>(kernels, options);
+}
 
 }  // namespace sial

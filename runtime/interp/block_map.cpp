@@ -23,7 +23,7 @@ void BlockMap::insert(std::uint64_t key, double* data, std::int64_t size) {
     SIAL_CHECK(slots_[i].key != key, "block with key {} is already in the map", key);
     i = (i + 1) & mask_;
   }
-  slots_[i] = {key, data, size, ++serials_};
+  slots_[i] = {key, data, size};
   ++used_;
 }
 

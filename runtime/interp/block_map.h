@@ -10,8 +10,8 @@ namespace sial {
 
 class BlockMap {
  public:
-  /// data null: free slot. serial: of this block among all that the map ever held, from 1.
-  struct Entry { std::uint64_t key = 0; double* data = nullptr; std::int64_t size = 0; std::uint64_t serial = 0; };
+  /// data null: free slot.
+  struct Entry { std::uint64_t key = 0; double* data = nullptr; std::int64_t size = 0; };
 
   Entry* find(std::uint64_t key) {
     if (slots_.empty()) return nullptr;
@@ -38,7 +38,6 @@ class BlockMap {
 
   std::vector<Entry> slots_;
   std::size_t mask_ = 0, used_ = 0;
-  std::uint64_t serials_ = 0;
 };
 
 }  // namespace sial

@@ -202,6 +202,7 @@ double* Machine::own_block(const RefPlan& ref, const Located& at, Access access,
 /// The memory of a block that is to be written. Memory that block_alias or put_share gave to others as well stays as it is; the
 /// block gets its own, with its value where that matters.
 double* Machine::unshared(std::int32_t array, BlockMap::Entry& entry, bool keep) {
+  if (copies_ && !env_.store.buffers().sole(entry.data)) copies_->settle(entry.data);  // copies under way hold it too
   if (env_.store.buffers().sole(entry.data) || planted(Plant::shared_memory_written)) return entry.data;
   if (retired_at_ != at_) drop_retired();
   double* fresh = array_buffer(array, entry.size);
@@ -270,6 +271,7 @@ void Machine::host_view_to_write(const RefPlan& ref, const Located& at, Access a
     case ArrayKind::distributed:
     case ArrayKind::served: {
       const bool held = env_.store.held(ref.array, at.block);
+      if (const double* own = copies_ ? env_.store.own_copy(ref.array, at.block) : nullptr) copies_->settle(own);
       const bool keep = access == Access::existing || (ref.has_box && held);
       double* data = env_.store.private_copy(ref.array, at.block, at.size, keep, place());
       if (ref.has_box && !keep) std::fill_n(data, at.size, 0.0);
@@ -286,7 +288,7 @@ void Machine::free_temps(std::size_t mark) {
     temps_.pop_back();
     if (t.array < 0) continue;  // freed before
     const BlockMap::Entry e = blocks_[t.array].remove(t.key);
-    if (copies_) copies_->forget(t.array, t.key);
+    if (copies_) copies_->forget(e.data, e.size);
     release(e.data, e.size);
   }
 }
@@ -354,15 +356,12 @@ void Machine::region_view(const RegionRow& row, MutableView& view) {
                            : "allocated: " + allocated);
   }
   fill_region_view(row.array, *region, lo, hi, view);
-  if (copies_) copies_->array_on_host(row.array, Intent::update);
+  if (copies_) copies_->buffer_on_host(region->data, region->shape.size(), Intent::update);
 }
 
 void Machine::free_region(std::int32_t array, std::size_t i) {
   Region& r = regions_[array][i];
-  if (copies_) {
-    if (regions_[array].size() > 1) copies_->array_on_host(array, Intent::read);  // what other regions hold
-    copies_->forget_array(array);
-  }
+  if (copies_) copies_->forget(r.data, r.shape.size());
   release(r.data, r.shape.size());
   regions_[array].erase(regions_[array].begin() + static_cast<std::ptrdiff_t>(i));
 }

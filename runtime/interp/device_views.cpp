@@ -1,29 +1,19 @@
 // Where the operands of a statement are: on the device inside an OnDevice scope, else in the host's memory, with the transfers that
 // this needs. Copies exist only with a device that has memory of its own.
 
+#include <fmt/format.h>
+
 #include "runtime/device/copies.h"
+#include "runtime/interp/computing.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/view_ops.h"
 
 namespace sial {
 
-/// Changes whenever the block is another one, whatever its address.
-std::uint64_t Machine::version_of(const RefPlan& ref, const Located& at) {
-  if (ref.kind == ArrayKind::temp || ref.kind == ArrayKind::local) {
-    const BlockMap::Entry* found = blocks_[ref.array].find(at.key);
-    return found ? found->serial : 0;
-  }
-  return is_remote(ref.kind) ? env_.store.version(ref.array, at.block) : 0;
-}
-
-/// `view` is of the host's memory: of the block, or of a part of it, which is never all that a write replaces.
-void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view) {
-  if (ref.has_box && intent == Intent::write) intent = Intent::update;
-  const std::uint64_t version = version_of(ref, at);
-  if (!on_device_) {
-    copies_->on_host(ref.array, at.key, intent, version);
-    return;
-  }
+/// `view` is of the host's memory: of the block, or of a part of it.
+HostBlock Machine::host_block(const RefPlan& ref, const Located& at, const MutableView& view) const {
   HostBlock host;
+  host.array = ref.array;
   host.rank = ref.rank;
   host.data = view.data;
   for (int d = 0; d < ref.rank; ++d) {
@@ -31,7 +21,29 @@ void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, M
     host.stride[d] = view.stride[d];
     if (ref.has_box) host.data -= at.box_offset[d] * view.stride[d];
   }
-  view.data = copies_->on_device(ref.array, at.key, host, intent, version);
+  host.fetched = is_remote(ref.kind);
+  host.buffer = host.data;
+  host.buffer_size = at.size;
+  if (ref.kind == ArrayKind::static_) {
+    host.buffer = statics_[ref.array];
+    host.buffer_size = array_of(ref).whole.size();
+  } else if (ref.kind == ArrayKind::contiguous_local) {
+    const Region* region = region_around(ref.array, at.block.segment, at.block.segment);
+    host.buffer = region->data;
+    host.buffer_size = region->shape.size();
+  }
+  return host;
+}
+
+/// `view` is of the host's memory: of the block, or of a part of it, which is never all that a write replaces.
+void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view) {
+  if (ref.has_box && intent == Intent::write) intent = Intent::update;
+  const HostBlock host = host_block(ref, at, view);
+  if (!on_device_) {
+    copies_->on_host(host.buffer, host.data, intent);
+    return;
+  }
+  view.data = copies_->on_device(host, intent);
   std::int64_t stride = 1;
   for (int d = 0; d < ref.rank; ++d) {
     view.stride[d] = stride;
@@ -40,37 +52,78 @@ void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, M
   }
 }
 
+bool Machine::on_device_only(std::int32_t ref_id) {
+  const RefPlan& ref = bound_.refs[ref_id];
+  if (ref.kind != ArrayKind::temp && ref.kind != ArrayKind::local) return false;
+  Located at;
+  locate(ref, at);
+  const BlockMap::Entry* found = blocks_[ref.array].find(at.key);
+  return found && copies_->where(found->data, found->data) == DeviceCopies::Where::device;
+}
+
+void Machine::too_large_for_device(std::int64_t bytes) {
+  copies_->note_on_host_instead();
+  if (told_of_full_device_) return;
+  told_of_full_device_ = true;
+  warn(fmt::format("{}: the device has no room for the operands of this statement ({} bytes more are wanted); it runs on the host, as others may", place_name(at_), bytes));
+}
+
+void Machine::element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a, const ConstView& b) {
+  const Computing computing(*this);
+  if (on_device_) {
+    copies_->launch([&](Device& device, int stream) { device.run(stream, ElementWork{op, factor, d, a, b}); });
+  } else {
+    switch (op) {
+      case ElementOp::fill: fill_view(d, factor); break;
+      case ElementOp::add_scalar: add_to_view(d, factor); break;
+      case ElementOp::scale: scale_view(d, factor); break;
+      case ElementOp::copy: copy_view(d, a); break;
+      case ElementOp::sum: sum_views(d, a, b, factor); break;
+    }
+  }
+  env_.transport.charge_compute(static_cast<double>(view_size(d)) * seconds_per_element);
+}
+
 double* Machine::whole_static(std::int32_t array, Intent intent) {
   double* data = static_data(array);
-  if (copies_) copies_->array_on_host(array, intent);
+  if (copies_) copies_->buffer_on_host(data, bound_.arrays[array].whole.size(), intent);
   return data;
 }
 
 const double* Machine::table(std::int32_t array) {
-  if (copies_) copies_->array_on_host(array, Intent::read);
+  if (copies_ && statics_[array]) copies_->buffer_on_host(statics_[array], bound_.arrays[array].whole.size(), Intent::read);
   return statics_[array];
 }
 
-double* Machine::scratch(std::int64_t n) { return on_device_ ? copies_->device().allocate(n) : buffer(n); }
+double* Machine::scratch(std::int64_t n) { return on_device_ ? copies_->scratch(n) : buffer(n); }
 
 void Machine::release_scratch(double* p, std::int64_t n) noexcept {
-  if (on_device_) copies_->device().release(p, n);
+  if (on_device_) copies_->release_scratch(p);
   else release(p, n);
 }
 
 void Machine::add_device_stats(Stats& stats) const {
   const DeviceStats& s = copies_->stats();
   stats[Counter::device_operations] += static_cast<double>(s.operations);
+  stats[Counter::device_evictions] += static_cast<double>(s.evictions);
+  stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead);
+  const TransferRow total = s.total();
   const auto add = [&](Counter transfers, Counter bytes, const TransferCount& count) {
     stats[transfers] += static_cast<double>(count.transfers);
     stats[bytes] += static_cast<double>(count.bytes);
   };
-  add(Counter::device_in_as_written, Counter::device_bytes_in_as_written, s.in_as_written);
-  add(Counter::device_out_as_written, Counter::device_bytes_out_as_written, s.out_as_written);
-  add(Counter::device_in, Counter::device_bytes_in, s.in_by_intent);
-  add(Counter::device_out, Counter::device_bytes_out, s.out_by_intent);
-  add(Counter::device_in_least, Counter::device_bytes_in_least, s.in_least);
-  add(Counter::device_out_least, Counter::device_bytes_out_least, s.out_least);
+  add(Counter::device_in_as_written, Counter::device_bytes_in_as_written, total.in_as_written);
+  add(Counter::device_out_as_written, Counter::device_bytes_out_as_written, total.out_as_written);
+  add(Counter::device_in, Counter::device_bytes_in, total.in);
+  add(Counter::device_out, Counter::device_bytes_out, total.out);
+  add(Counter::device_in_least, Counter::device_bytes_in_least, total.in_least);
+  add(Counter::device_out_least, Counter::device_bytes_out_least, total.out_least);
+  for (const auto& [key, row] : s.rows) {
+    const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];
+    const auto count = [](const TransferCount& c) { return TransferCost::Count{c.transfers, c.bytes}; };
+    stats.transfers.push_back({m_->program, m_->files.at(p.file), m_->arrays.at(static_cast<std::size_t>(key.second)).name, p.line, count(row.in), count(row.out),
+                               count(row.in_as_written), count(row.out_as_written), count(row.in_least), count(row.out_least)});
+  }
 }
 
 }  // namespace sial

@@ -42,13 +42,14 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
   if (options_.check_slices && !module.slices.empty())
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
-  if (env_.device && env_.device->separate()) copies_ = std::make_unique<DeviceCopies>(*env_.device, module.arrays.size());
+  if (env_.device) copies_ = std::make_unique<DeviceCopies>(*env_.device, env_.store.buffers(), env_.device_direct, at_);
   loops_.reserve(64);
   temps_.reserve(256);
 }
 
 Machine::~Machine() {
   drop_retired();
+  copies_.reset();  // waits for copies from and to what is released
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
     for (const Region& r : regions_[a]) release(r.data, r.shape.size());
@@ -223,7 +224,7 @@ void Machine::trace_instruction(const Instruction& in, double begin, double end)
 void Machine::finish_program() {
   if (copies_)
     for (std::size_t a = 0; a < statics_.size(); ++a)
-      if (statics_[a]) copies_->array_on_host(static_cast<std::int32_t>(a), Intent::read);  // the job's results
+      if (statics_[a]) copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results
   save_marked();
   free_temps(0);
   env_.store.end_program(place());

@@ -34,6 +34,8 @@ namespace sial {
 class Checkpoints;
 class Device;
 class DeviceCopies;
+enum class ElementOp;
+struct HostBlock;
 class RecordReader;
 class RecordWriter;
 class SliceCheck;
@@ -76,6 +78,7 @@ struct Environment {
   Checkpoints* checkpoints = nullptr;  // null: barriers never save anything
   Trace* trace = nullptr;              // null: no timeline is kept
   Device* device = nullptr;            // for block operations; null: the host
+  bool device_direct = true;           // copies go straight from and to the host's blocks, see DeviceOptions
 };
 
 class Machine {
@@ -190,8 +193,14 @@ class Machine {
   void release(double* p, std::int64_t n) noexcept { env_.store.buffers().deallocate(p, n); }
 
   // --- device_views.cpp
-  class OnDevice;
-  std::uint64_t version_of(const RefPlan& ref, const Located& at);
+  template <class F>
+  void block_operation(F&& operation);
+  void too_large_for_device(std::int64_t bytes);
+  /// Whether the device alone has the present value of a block.
+  bool on_device_only(std::int32_t ref);
+  /// Element-wise work, where the operands are.
+  void element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a = {}, const ConstView& b = {});
+  HostBlock host_block(const RefPlan& ref, const Located& at, const MutableView& view) const;
   void place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view);
   /// A static array that the host is going to use as a whole.
   double* whole_static(std::int32_t array, Intent intent);
@@ -304,6 +313,7 @@ class Machine {
   std::int32_t allocating_ = -1;            // array
   std::unique_ptr<DeviceCopies> copies_;    // with a device of its own memory
   bool on_device_ = false;                  // the present operation runs there
+  bool told_of_full_device_ = false;
   struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0, flops = 0; };
   std::vector<PcCost> pc_costs_;
   double light_seconds_ = 0;                // of instructions too short to be timed one by one

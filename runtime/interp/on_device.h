@@ -1,25 +1,38 @@
 #pragma once
-// The scope of a block operation that runs on the rank's device, if it has one of its own: views made in it are of the device's
-// copies, and scratch comes from the device's memory. Everything outside of such scopes runs on the host. On the stack.
+// A block operation that runs on the rank's device, if it has one, else on the host: views made in it are of the device's copies,
+// and scratch comes from the device's memory. Everything outside of such operations runs on the host.
 
 #include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 
 namespace sial {
 
-class Machine::OnDevice {
- public:
-  explicit OnDevice(Machine& machine) : machine_(machine) {
-    if (!machine.copies_) return;
-    machine.on_device_ = true;
-    machine.copies_->begin_operation();
+/// `operation` names its operands and computes. It is begun anew, on the host, when the device has no room for it, and must not have
+/// changed anything by then but which copies are valid.
+template <class F>
+void Machine::block_operation(F&& operation) {
+  ++block_operations_;
+  if (copies_) {
+    struct Scope {
+      explicit Scope(Machine& m) : machine(m) {
+        machine.on_device_ = true;
+        machine.copies_->begin_operation();
+      }
+      ~Scope() {
+        machine.on_device_ = false;
+        machine.copies_->end_operation();
+      }
+      Machine& machine;
+    };
+    try {
+      const Scope scope(*this);
+      operation();
+      return;
+    } catch (const DeviceFull& full) {
+      too_large_for_device(full.bytes);
+    }
   }
-  ~OnDevice() { machine_.on_device_ = false; }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-
- private:
-  Machine& machine_;
-};
+  operation();
+}
 
 }  // namespace sial

@@ -35,14 +35,14 @@ void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_
   size = view_size(operand);
   scratch = this->scratch(size);
   const MutableView copy = dense_like(scratch, operand);
-  copy_view(copy, operand);
+  if (on_device_) copies_->launch([&](Device& device, int stream) { device.run(stream, ElementWork{ElementOp::copy, 0.0, copy, operand, {}}); });
+  else copy_view(copy, operand);
   operand = as_const(copy);
 }
 
 void Machine::run_kernel(double alpha, double beta) {
   op_.alpha = alpha;
   op_.beta = beta;
-  ++block_operations_;
   double flops = 0, begin = 0;
   {
     const Computing computing(*this);
@@ -52,7 +52,8 @@ void Machine::run_kernel(double alpha, double beta) {
     std::int64_t size_a = 0, size_b = 0;
     pack_if_touching(op_.a, scratch_a, size_a);
     if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
-    env_.kernels.run(op_);
+    if (on_device_) copies_->launch([&](Device& device, int stream) { device.run(stream, op_); });
+    else env_.kernels.run(op_);
     if (scratch_a) release_scratch(scratch_a, size_a);
     if (scratch_b) release_scratch(scratch_b, size_b);
     const auto elements = static_cast<double>(view_size(op_.d));
@@ -72,8 +73,9 @@ void Machine::run_kernel(double alpha, double beta) {
 void Machine::note_operation(double flops, double seconds) {
   std::int64_t elements = view_size(op_.d) * (op_.beta != 0.0 ? 2 : 1) + view_size(op_.a);
   if (op_.has_b) elements += view_size(op_.b);
-  const char* way = op_.has_b ? env_.kernels.last_choice().way : "copy";
-  if (std::string* why = note_kernel(way, flops, 8.0 * static_cast<double>(elements), seconds)) *why = env_.kernels.explain(op_);
+  const char* way = on_device_ ? "device" : op_.has_b ? env_.kernels.last_choice().way : "copy";
+  if (std::string* why = note_kernel(way, flops, 8.0 * static_cast<double>(elements), seconds))
+    *why = on_device_ ? "put into a stream of the device; the time is the rank's" : env_.kernels.explain(op_);
 }
 
 void Machine::check_same_shape(const MutableView& d, const ConstView& a) const {
@@ -83,22 +85,23 @@ void Machine::check_same_shape(const MutableView& d, const ConstView& a) const {
 }
 
 void Machine::copy_like(std::int32_t target, std::int32_t source, double alpha, double beta, Access access) {
-  const OnDevice device(*this);
-  op_.has_b = false;
-  read_view(source, op_.a);
-  write_view(target, access, op_.d);
-  switch (copy_mode(bound_.refs[target], bound_.refs[source])) {
-    case CopyMode::by_label: break;
-    case CopyMode::leading:  // the dimensions beyond the common ones are simple: extent 1
-      op_.a.rank = op_.d.rank = std::min(op_.a.rank, op_.d.rank);
-      [[fallthrough]];
-    case CopyMode::positional:
-      check_same_shape(op_.d, op_.a);
-      number_labels(op_.d);
-      number_labels(op_.a);
-      break;
-  }
-  run_kernel(alpha, beta);
+  block_operation([&] {
+    op_.has_b = false;
+    read_view(source, op_.a);
+    write_view(target, access, op_.d);
+    switch (copy_mode(bound_.refs[target], bound_.refs[source])) {
+      case CopyMode::by_label: break;
+      case CopyMode::leading:  // the dimensions beyond the common ones are simple: extent 1
+        op_.a.rank = op_.d.rank = std::min(op_.a.rank, op_.d.rank);
+        [[fallthrough]];
+      case CopyMode::positional:
+        check_same_shape(op_.d, op_.a);
+        number_labels(op_.d);
+        number_labels(op_.a);
+        break;
+    }
+    run_kernel(alpha, beta);
+  });
 }
 
 void Machine::op_real_element(const Instruction& in) {
@@ -107,50 +110,52 @@ void Machine::op_real_element(const Instruction& in) {
 }
 
 void Machine::op_real_contract(const Instruction& in) {
-  ++block_operations_;
-  read_view(in.b, op_.a);
-  read_view(in.c, op_.b);
-  const auto elements = static_cast<double>(view_size(op_.a));
+  // On the device when that has an operand that the host has not, or both.
+  const bool there = copies_ && (on_device_only(in.b) || on_device_only(in.c));
   double begin = 0;
-  {
+  const auto product = [&] {
+    read_view(in.b, op_.a);
+    read_view(in.c, op_.b);
     const Computing computing(*this);
     begin = computing.begin();
-    scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
+    scalars_[in.a] = on_device_ ? copies_->dot(op_.a, op_.b) : env_.kernels.dot(op_.a, op_.b);
+    const auto elements = static_cast<double>(view_size(op_.a));
     flops_ += 2.0 * elements;
     env_.transport.charge_compute(elements * seconds_per_element);
+  };
+  if (there) {
+    block_operation(product);
+  } else {
+    ++block_operations_;
+    product();
   }
   if (!options_.profile) return;
-  if (std::string* why = note_kernel("inner product", 2.0 * elements, 16.0 * elements, clock_ - begin)) {
+  const auto elements = static_cast<double>(view_size(op_.a));
+  if (std::string* why = note_kernel(there ? "device" : "inner product", 2.0 * elements, 16.0 * elements, clock_ - begin)) {
     const bool alike = std::equal(op_.a.label.begin(), op_.a.label.begin() + op_.a.rank, op_.b.label.begin(), op_.b.label.begin() + op_.b.rank);
     *why = fmt::format("{} products summed to a scalar, the operands in {}", view_size(op_.a), alike ? "the same order" : "different orders");
   }
 }
 
 void Machine::op_block_fill(const Instruction& in) {
-  const OnDevice device(*this);
-  ++block_operations_;
-  write_view(in.a, Access::create, op_.d);
-  const Computing computing(*this);
-  fill_view(op_.d, scalars_[in.b]);
-  env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+  block_operation([&] {
+    write_view(in.a, Access::create, op_.d);
+    element_work(ElementOp::fill, scalars_[in.b], op_.d);
+  });
 }
 
 void Machine::op_block_add_scalar(const Instruction& in) {
-  const OnDevice device(*this);
-  ++block_operations_;
-  write_view(in.a, Access::existing, op_.d);
-  const Computing computing(*this);
-  add_to_view(op_.d, scalars_[in.b]);
-  env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+  block_operation([&] {
+    write_view(in.a, Access::existing, op_.d);
+    element_work(ElementOp::add_scalar, scalars_[in.b], op_.d);
+  });
 }
 
 void Machine::op_block_scale(const Instruction& in) {
-  const OnDevice device(*this);
-  ++block_operations_;
-  write_view(in.a, Access::existing, op_.d);
-  const Computing computing(*this);
-  scale_view(op_.d, scalars_[in.b]);
-  env_.transport.charge_compute(static_cast<double>(view_size(op_.d)) * seconds_per_element);
+  block_operation([&] {
+    write_view(in.a, Access::existing, op_.d);
+    element_work(ElementOp::scale, scalars_[in.b], op_.d);
+  });
 }
 
 void Machine::op_block_copy(const Instruction& in) {
@@ -166,12 +171,13 @@ void Machine::op_block_scaled_accumulate(const Instruction& in) {
 }
 
 void Machine::op_block_sum(const Instruction& in) {
-  const OnDevice device(*this);
-  ConstView a, b;
-  read_view(in.b, a);
-  read_view(in.c, b);
-  write_view(in.a, Access::create, op_.d);
-  add_blocks(op_.d, a, b, sign_of(in.d));
+  block_operation([&] {
+    ConstView a, b;
+    read_view(in.b, a);
+    read_view(in.c, b);
+    write_view(in.a, Access::create, op_.d);
+    add_blocks(op_.d, a, b, sign_of(in.d));
+  });
 }
 
 void Machine::add_blocks(const MutableView& to, const ConstView& a, const ConstView& b, double sign) {
@@ -181,10 +187,7 @@ void Machine::add_blocks(const MutableView& to, const ConstView& a, const ConstV
   };
   if (same_labels(target, a) && same_labels(target, b)) {
     // Equal names mean equal positions: blocks that touch are the same block, which an element-wise sum may overwrite.
-    ++block_operations_;
-    const Computing computing(*this);
-    sum_views(target, a, b, sign);
-    env_.transport.charge_compute(static_cast<double>(view_size(target)) * seconds_per_element);
+    element_work(ElementOp::sum, sign, target, a, b);
     return;
   }
   // Permuted operands: through a scratch block in the target's order, since the target may be one of the operands.
@@ -199,18 +202,19 @@ void Machine::add_blocks(const MutableView& to, const ConstView& a, const ConstV
   run_kernel(1.0, 0.0);
   op_.a = b;
   run_kernel(sign, 1.0);
-  copy_view(target, as_const(op_.d));
+  element_work(ElementOp::copy, 0.0, target, as_const(op_.d));
   release_scratch(scratch, size);
   clock_ = 0;  // more came after what was timed
 }
 
 void Machine::contract(const Instruction& in, bool assign, double alpha) {
-  const OnDevice device(*this);
-  op_.has_b = true;
-  read_view(in.b, op_.a);
-  read_view(in.c, op_.b);
-  write_view(in.a, assign ? Access::create : Access::existing, op_.d);
-  run_kernel(alpha, assign ? 0.0 : 1.0);
+  block_operation([&] {
+    op_.has_b = true;
+    read_view(in.b, op_.a);
+    read_view(in.c, op_.b);
+    write_view(in.a, assign ? Access::create : Access::existing, op_.d);
+    run_kernel(alpha, assign ? 0.0 : 1.0);
+  });
 }
 
 void Machine::op_block_contract(const Instruction& in) { contract(in, static_cast<SetOp>(in.d) == SetOp::assign, sign_of(in.d)); }
@@ -227,6 +231,7 @@ void Machine::op_contract_add_scaled(const Instruction& in) {
 }
 
 void Machine::op_region_put(const Instruction& in) {
+  ++block_operations_;
   op_.has_b = false;
   read_view(in.b, op_.a);
   region_view(m_->regions[in.a], op_.d);
@@ -236,6 +241,7 @@ void Machine::op_region_put(const Instruction& in) {
 }
 
 void Machine::op_region_get(const Instruction& in) {
+  ++block_operations_;
   op_.has_b = false;
   MutableView region;
   region_view(m_->regions[in.b], region);

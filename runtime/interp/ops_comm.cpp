@@ -109,16 +109,13 @@ void Machine::op_put_scalar(const Instruction& in) {
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
   drop_retired();
+  if (copies_) copies_->settle_all();
   if (look_ahead_) look_ahead_->barrier();
   const bool attention = env_.store.barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
   cyclic_counter_ = 0;
-  if (copies_) {
-    for (std::size_t a = 0; a < m_->arrays.size(); ++a)
-      if (is_remote(m_->arrays[a].kind)) copies_->forget_array(static_cast<std::int32_t>(a));  // fetched and private copies end here
-    if (attention && env_.checkpoints) copies_->all_on_host();
-  }
+  if (copies_ && attention && env_.checkpoints) copies_->all_on_host();
   if (attention && env_.checkpoints)
     env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_), [this](RecordWriter& writer) { write_state(writer); });
 }

@@ -64,7 +64,7 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
                            regions_[row.id].size()),
                "name the region: `array[lo:hi, ...]`");
         const Region& region = regions_[row.id].front();
-        if (copies_) copies_->array_on_host(row.id, letter == 'r' ? Intent::read : Intent::update);
+        if (copies_) copies_->buffer_on_host(region.data, region.shape.size(), letter == 'r' ? Intent::read : Intent::update);
         arg.data = region.data;
         arg.shape = region.shape;
         for (int d = 0; d < array.rank; ++d) arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], region.lo[d]);

@@ -36,8 +36,9 @@ void Machine::for_each_selected(const RefPlan& ref, F&& f) {
 void Machine::op_allocate(const Instruction& in) {
   const RefPlan& ref = bound_.refs[in.a];
   for_each_selected(ref, [&](const Located& at) {
-    if (copies_) copies_->forget(ref.array, at.key);
-    std::fill_n(own_block(ref, at, Access::create, Use::overwrite), at.size, 0.0);
+    double* data = own_block(ref, at, Access::create, Use::overwrite);
+    if (copies_) copies_->on_host(data, data, Intent::write);
+    std::fill_n(data, at.size, 0.0);
   });
 }
 
@@ -48,7 +49,7 @@ void Machine::op_deallocate(const Instruction& in) {
       fail(fmt::format("`{}` cannot be deallocated: the block does not exist", block_name(array_of(ref), at.block)),
            "deallocate exactly the blocks that were allocated or written");
     const BlockMap::Entry e = blocks_[ref.array].remove(at.key);
-    if (copies_) copies_->forget(ref.array, at.key);
+    if (copies_) copies_->forget(e.data, e.size);
     release(e.data, e.size);
   });
 }

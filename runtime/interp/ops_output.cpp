@@ -49,7 +49,8 @@ void Machine::op_print_array(const Instruction& in) {
   if (array.kind == ArrayKind::contiguous_local) {
     if (regions_[in.a].empty())
       fail(fmt::format("contiguous local array `{}` has no allocated region to print", array.name), "allocate one with `allocate contiguous`");
-    if (copies_) copies_->array_on_host(in.a, Intent::read);
+    if (copies_)
+      for (const Region& region : regions_[in.a]) copies_->buffer_on_host(region.data, region.shape.size(), Intent::read);
     if (!prints()) return;
     for (const Region& region : regions_[in.a]) {
       MutableView view;

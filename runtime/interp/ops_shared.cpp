@@ -16,7 +16,7 @@ void Machine::op_block_alias(const Instruction& in) {
   const double* data = is_remote(source.kind) ? env_.store.read(source.array, from.block, from.size, place())
                                                : own_block(source, from, Access::existing, Use::read);
   locate(target, to);
-  if (copies_) copies_->on_host(source.array, from.key, Intent::read, version_of(source, from));  // what is shared is valid there
+  if (copies_) copies_->on_host(data, data, Intent::read);  // what is shared is valid there
   if (to.size != from.size || !env_.store.buffers().share(data)) {
     op_block_copy(in);  // or its error
     return;
@@ -25,8 +25,8 @@ void Machine::op_block_alias(const Instruction& in) {
   count(elided_, target.array, to.size);
   // Nothing is written through the pointer while there are others.
   double* shared = const_cast<double*>(data);
-  if (copies_) copies_->forget(target.array, to.key);
   if (BlockMap::Entry* found = blocks_[target.array].find(to.key)) {
+    if (copies_ && found->data != shared && env_.store.buffers().sole(found->data)) copies_->forget(found->data, found->size);
     release(found->data, found->size);
     found->data = shared;
     return;
@@ -51,7 +51,7 @@ void Machine::op_free_block(const Instruction& in) {
   locate(ref, at);
   if (!blocks_[ref.array].find(at.key)) return;
   const BlockMap::Entry e = blocks_[ref.array].remove(at.key);
-  if (copies_) copies_->forget(ref.array, at.key);
+  if (copies_) copies_->forget(e.data, e.size);
   release(e.data, e.size);
   for (std::size_t t = temps_.size(); t-- > 0;) {
     if (temps_[t].array != ref.array || temps_[t].key != at.key) continue;

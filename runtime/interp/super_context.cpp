@@ -72,9 +72,9 @@ SuperArg MachineContext::array_by_name(std::string_view name) {
       arg.data = machine_.whole_static(static_cast<std::int32_t>(a), Intent::update);
       arg.shape = array.whole;
     } else if (array.kind == ArrayKind::contiguous_local && machine_.regions_[a].size() == 1) {
-      if (machine_.copies_) machine_.copies_->array_on_host(static_cast<std::int32_t>(a), Intent::update);
       arg.data = machine_.regions_[a].front().data;
       arg.shape = machine_.regions_[a].front().shape;
+      if (machine_.copies_) machine_.copies_->buffer_on_host(arg.data, arg.shape.size(), Intent::update);
     }
     arg.whole_array = true;
     for (int d = 0; d < array.rank; ++d) {

@@ -92,7 +92,7 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
     if (c->bytes - bytes >= smallest_chunk) {
       Chunk* remainder = chunk(offset(c) + bytes);
       remainder->bytes = c->bytes - bytes;
-      remainder->arena = static_cast<std::uint32_t>(index);
+      remainder->arena = static_cast<std::uint16_t>(index);
       c->bytes = bytes;
       push(a, remainder);
     }
@@ -116,7 +116,7 @@ void NodeHeap::count(Chunk* c, int owner, Use use) {
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(owner);
   Arena& node = arena(0);
-  c->use = static_cast<std::uint32_t>(use);
+  c->use = static_cast<std::uint8_t>(use);
   c->owner = owner;
   if (use == Use::spare) {
     node.spare_in_use.fetch_add(bytes, std::memory_order_relaxed);
@@ -128,11 +128,11 @@ void NodeHeap::count(Chunk* c, int owner, Use use) {
 }
 
 std::int64_t NodeHeap::leave_own(Chunk* c) {
-  if (c->use == static_cast<std::uint32_t>(Use::node)) return 0;
+  if (c->use == static_cast<std::uint8_t>(Use::node)) return 0;
   const auto bytes = static_cast<std::int64_t>(c->bytes);
-  auto& counted = c->use == static_cast<std::uint32_t>(Use::spare) ? arena(0).spare_in_use : arena(c->owner).own_in_use;
+  auto& counted = c->use == static_cast<std::uint8_t>(Use::spare) ? arena(0).spare_in_use : arena(c->owner).own_in_use;
   counted.fetch_sub(bytes, std::memory_order_relaxed);
-  c->use = static_cast<std::uint32_t>(Use::node);
+  c->use = static_cast<std::uint8_t>(Use::node);
   return bytes;
 }
 
@@ -174,7 +174,7 @@ Chunk* NodeHeap::take_fresh(Arena& a, int index, std::uint64_t bytes, std::strin
   Chunk* c = chunk(start_of(index) + a.top);
   a.top += bytes;
   c->bytes = bytes;
-  c->arena = static_cast<std::uint32_t>(index);
+  c->arena = static_cast<std::uint16_t>(index);
   return c;
 }
 
@@ -240,6 +240,7 @@ Chunk* NodeHeap::in_use(Chunk* c, std::int64_t doubles, int owner, Use use) {
   c->references.store(1, std::memory_order_relaxed);
   c->doubles = doubles;
   c->next = 0;
+  number(c, owner);
   count(c, owner, use);
   return c;
 }
@@ -295,8 +296,8 @@ void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
   Arena& a = arena(index);
   a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
   Arena& node = arena(0);
-  auto& counted = c->use == static_cast<std::uint32_t>(Use::node)    ? node.shared_in_use
-                  : c->use == static_cast<std::uint32_t>(Use::spare) ? node.spare_in_use
+  auto& counted = c->use == static_cast<std::uint8_t>(Use::node)    ? node.shared_in_use
+                  : c->use == static_cast<std::uint8_t>(Use::spare) ? node.spare_in_use
                                                                      : arena(c->owner).own_in_use;
   counted.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
   if (index == own && a.lock.try_lock()) {

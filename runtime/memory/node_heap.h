@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/base/plants.h"
 #include "runtime/memory/resource.h"
 #include "runtime/memory/spin_lock.h"
 
@@ -23,13 +24,14 @@ struct alignas(64) Chunk {
   std::uint64_t next;   // offset of the next chunk in a list
   std::int64_t doubles;
   std::atomic<std::uint32_t> references;
-  std::uint32_t free;  // 1 while in a free list of its arena
-  std::uint32_t arena;
-  std::uint32_t use;  // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, or as spare
+  std::uint8_t free;  // 1 while in a free list of its arena
+  std::uint8_t use;   // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, or as spare
+  std::uint16_t arena;
   std::int32_t owner;
   std::int32_t rank;
   std::uint64_t sequence;
   double scalar;
+  std::atomic<std::uint64_t> content;  // number of what it holds, see NodeHeap::changed()
 
   double* data() { return reinterpret_cast<double*>(this + 1); }
   const double* data() const { return reinterpret_cast<const double*>(this + 1); }
@@ -49,7 +51,7 @@ struct HeapHooks {
 
 class NodeHeap {
  public:
-  enum class Use : std::uint32_t { own = 0, node = 1, spare = 2 };
+  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2 };
 
   /// Bytes that a chunk for `doubles` doubles takes.
   static std::uint64_t chunk_bytes(std::int64_t doubles);
@@ -81,6 +83,10 @@ class NodeHeap {
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
+  /// What a chunk holds was changed in place: it gets another number, as it does whenever it is allocated. Numbers are those of the node.
+  void changed(Chunk* c) {
+    if (!planted(Plant::device_content)) number(c, c->arena);
+  }
   bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
   /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never waits.
   void drop_reference(Chunk* c, int arena) noexcept;
@@ -113,6 +119,7 @@ class NodeHeap {
   static constexpr int n_classes = 16 + 8 * 38;
   struct alignas(64) Arena {
     std::atomic<std::uint64_t> returned;  // freed by other ranks; their only access to the arena
+    std::atomic<std::uint64_t> contents;  // numbers given
     alignas(64) SpinLock lock;            // guards the rest
     std::uint64_t freed_since_merge;      // bytes
     std::uint64_t top, committed;         // bytes from the arena's start
@@ -135,6 +142,10 @@ class NodeHeap {
   Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
   Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
   void count(Chunk* c, int owner, Use use);
+  void number(Chunk* c, int a) {
+    const std::uint64_t n = arena(a).contents.fetch_add(1, std::memory_order_relaxed) + 1;
+    c->content.store(n << 16 | static_cast<std::uint64_t>(a), std::memory_order_relaxed);
+  }
   Chunk* in_use(Chunk* c, std::int64_t doubles, int owner, Use use);
   Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);

@@ -102,6 +102,14 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   for (const CopyCost& c : stats.total.copies)
     j["block_copies"].push_back({{"program", c.program}, {"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied},
                                  {"bytes_copied", c.bytes_copied}, {"elided", c.elided}, {"bytes_elided", c.bytes_elided}});
+  j["device_transfers"] = nlohmann::ordered_json::array();
+  for (const TransferCost& t : stats.total.transfers)
+    j["device_transfers"].push_back({{"program", t.program}, {"file", t.file}, {"line", t.line}, {"array", t.array},
+                                     {"in", t.in.transfers}, {"bytes_in", t.in.bytes}, {"out", t.out.transfers}, {"bytes_out", t.out.bytes},
+                                     {"in_as_written", t.in_as_written.transfers}, {"bytes_in_as_written", t.in_as_written.bytes},
+                                     {"out_as_written", t.out_as_written.transfers}, {"bytes_out_as_written", t.out_as_written.bytes},
+                                     {"in_least", t.in_least.transfers}, {"bytes_in_least", t.in_least.bytes},
+                                     {"out_least", t.out_least.transfers}, {"bytes_out_least", t.out_least.bytes}});
   const CodeCost& code = stats.total.code;
   j["kernels"]["code"] = {{"state", code.state}, {"asked", code.asked}, {"compiled", code.compiled}, {"from_disk", code.from_disk}, {"failed", code.failed},
                           {"compile_seconds", code.compile_seconds}};
@@ -155,6 +163,14 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   if (copies.size() > 15) copies.resize(15);
   if (!copies.empty()) out << "  block copies\n         bytes       copies\n";
   for (const CopyCost& c : copies) out << fmt::format("  {:>12} {:>12}  {} at {}:{}\n", c.bytes_copied, c.copied, c.array, c.file, c.line);
+  std::vector<TransferCost> transfers = stats.total.transfers;
+  const auto moved = [](const TransferCost& t) { return t.in.bytes + t.out.bytes; };
+  std::erase_if(transfers, [&](const TransferCost& t) { return moved(t) == 0; });
+  std::stable_sort(transfers.begin(), transfers.end(), [&](const TransferCost& a, const TransferCost& b) { return moved(a) > moved(b); });
+  if (transfers.size() > 15) transfers.resize(15);
+  if (!transfers.empty()) out << "  device transfers\n      bytes in    bytes out     as written\n";
+  for (const TransferCost& t : transfers)
+    out << fmt::format("  {:>12} {:>12} {:>14}  {} at {}:{}\n", t.in.bytes, t.out.bytes, t.in_as_written.bytes + t.out_as_written.bytes, t.array, t.file, t.line);
   std::vector<AccessCost> waits = stats.total.accesses;
   std::sort(waits.begin(), waits.end(), [](const AccessCost& a, const AccessCost& b) { return a.wait_seconds > b.wait_seconds; });
   if (waits.size() > 15) waits.resize(15);

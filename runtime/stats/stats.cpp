@@ -137,6 +137,18 @@ void code_fields(Codec& c, Code& code) {
   c.value(code.engine);
 }
 
+template <class Codec, class Transfer>
+void transfer_fields(Codec& c, Transfer& t) {
+  c.text(t.program);
+  c.text(t.file);
+  c.text(t.array);
+  c.value(t.line);
+  for (auto* count : {&t.in, &t.out, &t.in_as_written, &t.out_as_written, &t.in_least, &t.out_least}) {
+    c.value(count->transfers);
+    c.value(count->bytes);
+  }
+}
+
 template <class Row, class Fields>
 void pack_rows(Packer& p, const std::vector<Row>& rows, Fields fields) {
   p.value(static_cast<std::uint64_t>(rows.size()));
@@ -164,6 +176,7 @@ std::vector<std::byte> pack_stats(const Stats& stats) {
   pack_rows(p, stats.copies, [](auto& c, auto& row) { copy_fields(c, row); });
   pack_rows(p, stats.kernels, [](auto& c, auto& row) { kernel_fields(c, row); });
   code_fields(p, stats.code);
+  pack_rows(p, stats.transfers, [](auto& c, auto& row) { transfer_fields(c, row); });
   return p.take();
 }
 
@@ -177,6 +190,8 @@ Stats unpack_stats(std::span<const std::byte> bytes) {
   if (u.done()) return stats;  // of a checkpoint from before kernels were counted
   unpack_rows(u, stats.kernels, [](auto& c, auto& row) { kernel_fields(c, row); });
   code_fields(u, stats.code);
+  if (u.done()) return stats;  // ... before transfers were
+  unpack_rows(u, stats.transfers, [](auto& c, auto& row) { transfer_fields(c, row); });
   return stats;
 }
 
@@ -186,6 +201,8 @@ using LineMap = std::map<std::tuple<std::string, std::string, std::int32_t>, Lin
 using AccessMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, AccessCost>;
 using CopyMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, CopyCost>;
 using KernelMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, KernelCost>;
+
+using TransferMap = std::map<std::tuple<std::string, std::string, std::int32_t, std::string>, TransferCost>;
 
 LineCost& row_of(LineMap& lines, const LineCost& l) {
   LineCost& row = lines[{l.program, l.file, l.line}];
@@ -239,6 +256,16 @@ void add(KernelMap& kernels, const KernelCost& k) {
   if (k.largest > row.largest) row.largest = k.largest, row.why = k.why;
 }
 
+void add(TransferMap& transfers, TransferCost& t) {
+  const auto [at, is_new] = transfers.try_emplace({t.program, t.file, t.line, t.array}, t);
+  if (is_new) return;
+  const auto to = at->second.counts(), from = t.counts();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i]->transfers += from[i]->transfers;
+    to[i]->bytes += from[i]->bytes;
+  }
+}
+
 }  // namespace
 
 void add_code(CodeCost& to, const CodeCost& code) {
@@ -265,6 +292,7 @@ JobStats reduce_stats(std::vector<Stats> ranks) {
   AccessMap accesses;
   CopyMap copies;
   KernelMap kernels;
+  TransferMap transfers;
   std::map<std::uint64_t, CodeCost> engines;
   for (Stats& rank : ranks) {
     for (int i = 0; i < counter_count; ++i) {
@@ -281,17 +309,20 @@ JobStats reduce_stats(std::vector<Stats> ranks) {
     for (const AccessCost& a : rank.accesses) add(accesses, a);
     for (const CopyCost& c : rank.copies) add(copies, c);
     for (const KernelCost& k : rank.kernels) add(kernels, k);
+    for (TransferCost& t : rank.transfers) add(transfers, t);
     const auto [engine, is_new] = engines.try_emplace(rank.code.engine, rank.code);
     if (!is_new) rank.code.engine == 0 ? add_code(engine->second, rank.code) : raise_code(engine->second, rank.code);
     rank.kernels.clear();
     rank.lines.clear();
     rank.copies.clear();
+    rank.transfers.clear();
     rank.accesses.clear();
   }
   for (auto& [key, line] : lines) job.total.lines.push_back(std::move(line));
   for (auto& [key, access] : accesses) job.total.accesses.push_back(std::move(access));
   for (auto& [key, copy] : copies) job.total.copies.push_back(std::move(copy));
   for (auto& [key, kernel] : kernels) job.total.kernels.push_back(std::move(kernel));
+  for (auto& [key, transfer] : transfers) job.total.transfers.push_back(std::move(transfer));
   if (!ranks.empty()) job.total.code.state = ranks.front().code.state;
   for (const auto& [id, code] : engines) add_code(job.total.code, code);
   job.per_rank = std::move(ranks);

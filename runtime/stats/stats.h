@@ -60,6 +60,16 @@ struct CopyCost {
   std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
 };
 
+/// Transfers of one array's blocks that a statement caused, to a device and back: those made, those of a program whose operations copy all
+/// operands in and out, and the fewest (simulated devices only). The sums over all are the counters device_in ...
+struct TransferCost {
+  struct Count { std::int64_t transfers = 0, bytes = 0; };
+  std::string program, file, array;
+  std::int32_t line = 0;
+  Count in, out, in_as_written, out_as_written, in_least, out_least;
+  std::array<Count*, 6> counts() { return {&in, &out, &in_as_written, &out_as_written, &in_least, &out_least}; }
+};
+
 /// Block operations of one statement that went one way (as Kernels::last_choice names it), with the reasons at the largest of them.
 struct KernelCost {
   std::string program, file, way, why;
@@ -114,6 +124,7 @@ struct Stats {
   std::vector<AccessCost> accesses;
   std::vector<CopyCost> copies;
   std::vector<KernelCost> kernels;    // only when profiling
+  std::vector<TransferCost> transfers;
   CodeCost code;
 
   double& operator[](Counter c) { return value[static_cast<int>(c)]; }

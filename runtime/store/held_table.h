@@ -25,7 +25,6 @@ struct HeldBlock {
   Place get_place;
   Chunk* value = nullptr;      // lease or fetched copy, one reference
   bool copied = false;         // `value` is a copy
-  std::uint64_t version = 0;   // of what this rank sees, see BlockStore::version
   std::uint64_t touched = 0;   // store's clock at the last get or read
   bool kept = false;           // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
   bool unsure = false;         // kept, but others may have changed the block since; `fetch` asks for it, and brings the new value if so

@@ -151,7 +151,10 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
     return nullptr;
   }
   ++e.version;
-  if (old && (heap_.sole_reference(old) || planted(Plant::store_add_in_leased_block))) return old;
+  if (old && (heap_.sole_reference(old) || planted(Plant::store_add_in_leased_block))) {
+    heap_.changed(old);
+    return old;
+  }
   Chunk* fresh = allocate(key, size);
   transport_.yield_point();
   if (old) {
@@ -211,6 +214,7 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
     replace(e, target);
   }
   ++e.version;
+  heap_.changed(target);
   std::fill_n(target->data(), size, number);
   return outcome;
 }

@@ -84,9 +84,8 @@ class BlockStore {
   virtual const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
   /// Whether read() would find something without an error about a missing get.
   virtual bool held(std::int32_t array, const BlockIndex& block) const = 0;
-  /// Number of the value that this rank holds of a block: another one whenever it was fetched anew, in the life of the store. A rank's own
-  /// writes to its private copy do not count. 0: it holds none.
-  virtual std::uint64_t version(std::int32_t array, const BlockIndex& block) const = 0;
+  /// The private copy that this rank made of a block in this phase; null: none.
+  virtual const double* own_copy(std::int32_t array, const BlockIndex& block) const = 0;
   /// This rank's private writable copy (never put, dropped at the barrier). `keep`: starts with the fetched value, which
   /// must be held; otherwise starts undefined and counts as held from now on.
   virtual double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) = 0;

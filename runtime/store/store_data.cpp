@@ -170,7 +170,6 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
   if (h.sum && !planted(Plant::store_sum_before_get)) send_sum(h);
   if (h.puts_under_way > 0) outbox_->complete(h.array, h.block);
   h.fetched = true;
-  h.version = ++versions_;
   h.get_place = place;
   const int node = home(array(h.array).placement, h.block);
   if (node == transport_.node()) {
@@ -217,9 +216,7 @@ void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const A
 // The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
 void StoreImpl::fetch_again(HeldBlock& h, std::int64_t size) {
   h.evicted = false;
-  const std::uint64_t version = h.version;
   start_fetch(h, size, h.get_place);
-  h.version = version;
 }
 
 /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
@@ -231,6 +228,8 @@ void StoreImpl::finish_fetch(HeldBlock& h) {
   if (reply.unchanged) {
     ++stats_.kept_copies;
     stats_.bytes_elided += h.value->doubles * 8;
+  } else if (h.value) {
+    heap_->changed(h.value);  // a kept copy may have been overwritten by a newer one
   }
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   access_log_.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
@@ -290,9 +289,9 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
   return c->data();
 }
 
-std::uint64_t StoreImpl::version(std::int32_t id, const BlockIndex& block) const {
+const double* StoreImpl::own_copy(std::int32_t id, const BlockIndex& block) const {
   const HeldBlock* h = held_.find(id, block);
-  return h ? h->version : 0;
+  return h && h->own ? h->own->data() : nullptr;
 }
 
 bool StoreImpl::held(std::int32_t id, const BlockIndex& block) const {
@@ -315,7 +314,6 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
   }
   SIAL_CHECK(!h.own, "block {} with {} and {} elements", block_name(name(id), block), h.own->doubles, size);
   if (h.ahead) abandon(h);
-  if (!h.fetched) h.version = ++versions_;
   if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
   h.own = new_chunk(id, block, size);
   if (keep) {

@@ -146,7 +146,6 @@ bool StoreImpl::compare(HeldBlock& h, Priority priority) {
   if (!heap_->sole_reference(h.value)) return false;
   Access how = access(h.get_place);
   how.ahead = priority == Priority::prefetch;
-  h.version = ++versions_;
   request_block(h, home(array(h.array).placement, h.block), h.value->doubles, how, priority, h.home_version);
   return true;
 }
@@ -179,7 +178,6 @@ void StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   heap_->add_reference(payload);
   h.value = payload;
   h.copied = h.own_put = holds_kept_ = true;
-  h.version = ++versions_;
   h.touched = ++clock_;
   copied_bytes_ += bytes;
   if (!h.listed) copies_.push_back(&h);

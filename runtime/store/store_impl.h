@@ -34,7 +34,7 @@ class StoreImpl final : public BlockStore {
   void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   bool held(std::int32_t array, const BlockIndex& block) const override;
-  std::uint64_t version(std::int32_t array, const BlockIndex& block) const override;
+  const double* own_copy(std::int32_t array, const BlockIndex& block) const override;
   double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
   Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) override;
   Prefetch note_too_large(std::int32_t array, std::int64_t size, Place get);
@@ -216,7 +216,6 @@ class StoreImpl final : public BlockStore {
   std::uint64_t deletions_ = 0;            // hash of the generations this rank has left
   HeldTable held_;
   std::deque<HeldBlock*> copies_;          // fetched copies, roughly by age
-  std::uint64_t versions_ = 0;
   std::uint64_t clock_ = 0, copied_bytes_ = 0;
   std::deque<HeldBlock*> sums_;            // with a sum to be sent, by age
   std::uint64_t sum_bytes_ = 0, sum_budget_ = 0;

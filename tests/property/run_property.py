@@ -37,8 +37,11 @@ def configurations(seed, long):
         Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *small, *ahead()]),
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
     ]
+    room = ["--device", "simulated", "--device-copies", r.choice(["direct", "staged"]), *r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"], ["--device-memory", "3KiB"]])]
     if seed % 4 == 0 or long:
-        result.append(Configuration("optimised, simulated device, 3 simulated ranks", ["--device", "simulated", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
+        result.append(Configuration("optimised, simulated device, 3 simulated ranks", [*room, "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
+    if seed % 4 == 2 or long:
+        result.append(Configuration("optimised, simulated device, one rank", room))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
                    Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *small, *ahead()])]

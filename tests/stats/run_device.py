@@ -23,7 +23,12 @@ def run(binary, *flags, plant=""):
                               env=dict(os.environ, SIALX_PLANT=plant) if plant else None)
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {flags} {plant}: exit code {done.returncode}\n{done.stderr}")
-        return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]
+        statistics = json.loads((pathlib.Path(out) / "run.json").read_text())
+        for key in ("in", "bytes_in", "out", "bytes_out", "in_as_written", "bytes_out_as_written", "in_least", "bytes_out_least"):
+            counter = "device_" + key
+            by_line = sum(row[key] for row in statistics["device_transfers"])
+            expect(by_line == statistics["total"][counter], f"{flags}: {key} by line and array add up to {by_line}, {counter} is {statistics['total'][counter]}")
+        return done.stdout, statistics["total"]
 
 
 def expect(condition, text):
@@ -44,17 +49,15 @@ def main():
     check(total, "without a device", {"device_operations": 0, "device_in": 0, "device_bytes_in_as_written": 0})
     output, total = run(binary, "--device", "simulated")
     expect(output == plain, f"on a device: {output}\non the host: {plain}")
-    operands = 1 + 2 + 1 + 2 + 2 + 1 + 2  # t=, u=a, u*=, u+=a, v=u, v+=, s=v
+    operands = 1 + 2 + 1 + 2 + 2 + 1 + 2 + 2  # t=, u=a, u*=, u+=a, v=u, v+=, s=v, x=u*v
     check(total, "one rank", {
-        "device_operations": 7 * BLOCKS,
+        "device_operations": 8 * BLOCKS,
         "device_in_as_written": operands * BLOCKS, "device_bytes_in_as_written": operands * BYTES,
         "device_out_as_written": operands * BLOCKS, "device_bytes_out_as_written": operands * BYTES,
         "device_in": BLOCKS, "device_bytes_in": BYTES,           # a, once
-        "device_out": 4 * BLOCKS, "device_bytes_out": 4 * BYTES,  # t to put it; u and v for the scalar; s to print it
-        "device_in_least": BLOCKS, "device_bytes_in_least": BYTES,
-        "device_out_least": 4 * BLOCKS, "device_bytes_out_least": 4 * BYTES,
+        "device_out": 2 * BLOCKS, "device_bytes_out": 2 * BYTES,  # t to put it; s to print it
     })
-    for flags in (["--simulate", "ranks=3,seed=2"], ["--simulate", "ranks=4,seed=5,ranks-per-node=2"], ["--store", "copy"], ["--memory", "1MB", "--deterministic"]):
+    for flags in (["--device-memory", "1KiB"], ["--device-copies", "staged"], ["--simulate", "ranks=3,seed=2"], ["--simulate", "ranks=4,seed=5,ranks-per-node=2"], ["--store", "copy"], ["--memory", "1MB", "--deterministic"]):
         again, total = run(binary, "--device", "simulated", *flags)
         expect(again == plain, f"{flags}: {again}\non the host: {plain}")
         expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")

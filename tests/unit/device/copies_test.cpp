@@ -1,37 +1,103 @@
-// Validity of copies and the transfers that follow, by the intents of operations.
+// Validity of copies and the transfers that follow, by the intents of operations; eviction; host memory that copies need.
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <random>
 #include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/device/copies.h"
+#include "runtime/memory/arena_pool.h"
 
 using namespace sial;
 
 namespace {
 
-/// A block of the host and what happens to it. `stride` 2: every other element of a larger array.
-struct Block {
-  explicit Block(std::int64_t n, std::int64_t stride = 1) : memory(static_cast<std::size_t>(n * stride), 1.0) {
-    host.data = memory.data();
-    host.rank = 1;
-    host.extent[0] = n;
-    host.stride[0] = stride;
-  }
-  std::vector<double> memory;
-  HostBlock host;
+constexpr std::size_t heap_bytes = std::size_t{4} << 20;
+
+/// Host memory as a rank has it.
+struct Host {
+  Host() : memory(std::calloc(NodeHeap::bytes_needed(1, heap_bytes) + 64, 1), std::free), heap(aligned(), 0, 1, heap_bytes, {[](std::size_t, std::size_t) {}, [] {}}) {}
+  std::byte* aligned() const { return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.get()) + 63) / 64 * 64); }
+  std::unique_ptr<void, void (*)(void*)> memory;
+  NodeHeap heap;
+  ArenaPool pool{heap, 0};
 };
 
 struct Fixture {
-  std::unique_ptr<Device> device = make_simulated_device();
-  DeviceCopies copies{*device, 2};
-  double* on_device(Block& b, Intent intent, std::uint64_t version = 1) { return copies.on_device(0, 5, b.host, intent, version); }
-  void on_host(Intent intent, std::uint64_t version = 1) { copies.on_host(0, 5, intent, version); }
+  explicit Fixture(DeviceOptions options = {}) : device(make_simulated_device(*kernels, options)), copies(std::make_unique<DeviceCopies>(*device, host.pool, options.direct, place)) {}
+
+  /// A block of `n` elements; `stride` 2: every other element of its buffer.
+  HostBlock block(std::int64_t n, double value, std::int64_t stride = 1) {
+    HostBlock b;
+    b.buffer_size = n * stride;
+    b.data = host.pool.allocate(b.buffer_size);
+    b.buffer = b.data;
+    b.rank = 1;
+    b.extent[0] = n;
+    b.stride[0] = stride;
+    std::fill_n(b.data, b.buffer_size, value);
+    return b;
+  }
+  void free(const HostBlock& b) {
+    copies->forget(b.buffer, b.buffer_size);
+    host.pool.deallocate(b.data, b.buffer_size);
+  }
+  static MutableView view(double* data, std::int64_t n) {
+    MutableView v;
+    v.data = data;
+    v.rank = 1;
+    v.extent[0] = n;
+    v.stride[0] = 1;
+    v.label[0] = 0;
+    return v;
+  }
+  static ConstView constant(double* data, std::int64_t n) {
+    ConstView c;
+    const MutableView v = view(data, n);
+    c.data = v.data, c.rank = v.rank, c.extent = v.extent, c.stride = v.stride, c.label = v.label;
+    return c;
+  }
+  void work(ElementOp op, double factor, const HostBlock& b, Intent intent) {
+    copies->begin_operation();
+    double* d = copies->on_device(b, intent);
+    copies->launch([&](Device& dev, int stream) { dev.run(stream, ElementWork{op, factor, view(d, b.size()), {}, {}}); });
+    copies->end_operation();
+  }
+  /// to = a + factor * b, all on the device.
+  void sum(const HostBlock& to, const HostBlock& a, const HostBlock& b, double factor, Intent intent = Intent::write) {
+    copies->begin_operation();
+    double* pa = copies->on_device(a, Intent::read);
+    double* pb = copies->on_device(b, Intent::read);
+    double* pd = copies->on_device(to, intent);
+    const std::int64_t n = a.size();
+    copies->launch([&](Device& dev, int stream) { dev.run(stream, ElementWork{ElementOp::sum, factor, view(pd, n), constant(pa, n), constant(pb, n)}); });
+    copies->end_operation();
+  }
+  void read(const HostBlock& b) {
+    copies->begin_operation();
+    copies->on_device(b, Intent::read);
+    copies->end_operation();
+  }
+  void on_host(const HostBlock& b, Intent intent) { copies->on_host(b.buffer, b.data, intent); }
+  double value(const HostBlock& b, std::int64_t i = 0) {
+    on_host(b, Intent::read);
+    return b.data[i * b.stride[0]];
+  }
   /// Transfers made, in and out; and the least.
   std::vector<std::int64_t> made() const {
-    const DeviceStats& s = copies.stats();
-    return {s.in_by_intent.transfers, s.out_by_intent.transfers, s.in_least.transfers, s.out_least.transfers};
+    const TransferRow s = copies->stats().total();
+    return {s.in.transfers, s.out.transfers, s.in_least.transfers, s.out_least.transfers};
   }
+
+  std::int32_t place = 3;
+  Host host;
+  std::unique_ptr<Kernels> kernels = make_kernels("reference", host.pool);
+  std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceCopies> copies;
+
 };
 
 using Counts = std::vector<std::int64_t>;
@@ -40,103 +106,243 @@ using Counts = std::vector<std::int64_t>;
 
 TEST_CASE("a block that is read is copied in once") {
   Fixture f;
-  Block b(4);
-  double* d = f.on_device(b, Intent::read);
-  CHECK(d[3] == 1.0);
-  CHECK(f.on_device(b, Intent::read) == d);
-  f.on_host(Intent::read);
+  const HostBlock b = f.block(4, 1.0);
+  f.read(b);
+  f.read(b);
+  CHECK(f.value(b) == 1.0);
   CHECK(f.made() == Counts{1, 0, 1, 0});
-  CHECK(f.copies.stats().in_as_written.transfers == 2);
-  CHECK(f.copies.stats().out_as_written.transfers == 2);
-  CHECK(f.copies.stats().in_as_written.bytes == 64);
+  CHECK(f.copies->stats().total().in_as_written.transfers == 2);
+  CHECK(f.copies->stats().total().out_as_written.transfers == 2);
+  CHECK(f.copies->stats().total().in_as_written.bytes == 64);
 }
 
 TEST_CASE("a block that is replaced is not copied in, and copied out only when the host wants it") {
   Fixture f;
-  Block b(4);
-  double* d = f.on_device(b, Intent::write);
-  CHECK(std::isnan(d[0]));  // nothing was copied
-  d[0] = d[1] = d[2] = d[3] = 2.0;
-  CHECK(std::isnan(b.memory[0]));  // the host's copy is stale
+  const HostBlock b = f.block(4, 1.0);
+  f.work(ElementOp::fill, 2.0, b, Intent::write);
+  f.work(ElementOp::scale, 3.0, b, Intent::update);
   CHECK(f.made() == Counts{0, 0, 0, 0});
-  f.on_device(b, Intent::read);
-  CHECK(f.made() == Counts{0, 0, 0, 0});
-  f.on_host(Intent::read);
-  CHECK(b.memory == std::vector<double>{2, 2, 2, 2});
-  f.on_host(Intent::read);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::device);
+  CHECK(f.value(b) == 6.0);
+  CHECK(f.value(b, 3) == 6.0);
   CHECK(f.made() == Counts{0, 1, 0, 1});
-  f.on_device(b, Intent::read);  // still valid there
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::both);
+  f.read(b);  // still valid there
   CHECK(f.made() == Counts{0, 1, 0, 1});
+}
+
+TEST_CASE("what is stale, and what was never given a value, is NaN") {
+  Fixture f;
+  const HostBlock b = f.block(4, 1.0), c = f.block(4, 1.0);
+  f.work(ElementOp::fill, 2.0, b, Intent::write);
+  f.copies->settle_all();
+  CHECK(std::isnan(b.data[0]));                     // the host's copy is stale
+  f.work(ElementOp::scale, 1.0, c, Intent::write);  // claims to replace, and reads
+  CHECK(std::isnan(f.value(c)));
 }
 
 TEST_CASE("a block that is updated is copied in, and either side's write makes the other's copy stale") {
   Fixture f;
-  Block b(2);
-  double* d = f.on_device(b, Intent::update);
-  d[0] += 1.0;
-  d[1] += 2.0;
-  f.on_host(Intent::update);
-  CHECK(b.memory == std::vector<double>{2, 3});
-  CHECK(std::isnan(d[0]));
-  b.memory[0] = 9.0;
-  CHECK(f.on_device(b, Intent::read)[0] == 9.0);
-  CHECK(f.made() == Counts{2, 1, 2, 1});
-  f.on_host(Intent::write);  // the host replaces it: nothing to copy out
-  b.memory = {7, 7};
-  f.on_device(b, Intent::write);
-  f.on_host(Intent::write);
-  b.memory = {4, 4};
-  CHECK(f.on_device(b, Intent::read)[1] == 4.0);
-  CHECK(f.made() == Counts{3, 1, 3, 1});
+  const HostBlock b = f.block(2, 1.0);
+  f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
+  f.on_host(b, Intent::update);
+  CHECK(b.data[0] == 2.0);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::host);
+  b.data[0] = 9.0;
+  f.work(ElementOp::scale, 2.0, b, Intent::update);
+  CHECK(f.value(b) == 18.0);
+  CHECK(f.made() == Counts{2, 2, 2, 2});
+  f.work(ElementOp::fill, 5.0, b, Intent::write);
+  f.on_host(b, Intent::write);  // the host replaces it: nothing to copy out
+  b.data[0] = 7.0;
+  CHECK(f.made() == Counts{2, 2, 2, 2});
+  f.work(ElementOp::scale, 1.0, b, Intent::update);
+  CHECK(f.value(b) == 7.0);
 }
 
 TEST_CASE("a block in a larger array travels without its surroundings") {
   Fixture f;
-  Block b(3, 2);
-  b.memory = {1, -1, 2, -2, 3, -3};
-  double* d = f.on_device(b, Intent::update);
-  CHECK(std::vector<double>(d, d + 3) == std::vector<double>{1, 2, 3});
-  CHECK(std::isnan(b.memory[2]));
-  CHECK(b.memory[3] == -2);
-  d[1] = 20;
-  f.copies.array_on_host(0, Intent::read);
-  CHECK(b.memory == std::vector<double>{1, -1, 20, -2, 3, -3});
-  CHECK(f.copies.stats().out_by_intent.bytes == 24);
+  const HostBlock b = f.block(3, 1.0, 2);
+  b.data[1] = b.data[3] = -2.0;
+  f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
+  f.copies->buffer_on_host(b.buffer, b.buffer_size, Intent::read);
+  CHECK(b.data[0] == 2.0);
+  CHECK(b.data[4] == 2.0);
+  CHECK(b.data[1] == -2.0);
+  CHECK(b.data[3] == -2.0);
+  CHECK(f.copies->stats().total().out.bytes == 24);
 }
 
-TEST_CASE("another version is another block, even at the same address") {
+TEST_CASE("memory that holds something else by now is another block, even at the same address") {
   Fixture f;
-  Block b(2);
-  f.on_device(b, Intent::update)[0] = 5.0;
-  b.memory = {8, 8};  // dead: what the device wrote is wanted by nobody
-  CHECK(f.on_device(b, Intent::read, 2)[0] == 8.0);
-  f.on_device(b, Intent::update, 2)[0] = 6.0;
-  b.memory = {3, 3};
-  f.on_host(Intent::read, 3);
-  CHECK(b.memory[0] == 3.0);
-  CHECK(f.made() == Counts{2, 0, 2, 0});
+  const HostBlock b = f.block(2, 1.0);
+  f.work(ElementOp::fill, 5.0, b, Intent::write);
+  f.copies->settle_all();
+  f.host.pool.deallocate(b.data, 2);  // ends without a word
+  const HostBlock again = f.block(2, 8.0);
+  REQUIRE(again.data == b.data);
+  f.work(ElementOp::add_scalar, 1.0, again, Intent::update);
+  CHECK(f.value(again) == 9.0);
+  f.read(again);
+  again.data[0] = 4.0;  // by somebody else, who says so
+  f.host.heap.changed(Chunk::of(again.data));
+  f.work(ElementOp::add_scalar, 1.0, again, Intent::update);
+  CHECK(f.value(again) == 5.0);
+}
+
+TEST_CASE("blocks that share memory share the device's copy") {
+  Fixture f;
+  const HostBlock b = f.block(2, 1.0);
+  f.read(b);
+  REQUIRE(f.host.pool.share(b.data));  // as a put without a copy does
+  const HostBlock lease = b;
+  f.read(lease);
+  CHECK(f.made() == Counts{1, 0, 1, 0});
+  f.host.pool.deallocate(b.data, 2);
 }
 
 TEST_CASE("a block that ends is not copied out") {
   Fixture f;
-  Block b(2);
-  f.on_device(b, Intent::write)[0] = 5.0;
-  f.copies.forget(0, 5);
-  f.copies.all_on_host();
+  const HostBlock b = f.block(2, 1.0);
+  f.work(ElementOp::fill, 5.0, b, Intent::write);
+  f.free(b);
+  f.copies->all_on_host();
   CHECK(f.made() == Counts{0, 0, 0, 0});
 }
 
-TEST_CASE("the least counts each version once, however often it is fetched anew") {
+TEST_CASE("the least counts what the host made once, and nothing that only went through a put and a get") {
   Fixture f;
-  Block b(2);
-  for (std::uint64_t version = 1; version <= 3; ++version) f.on_device(b, Intent::read, version);
-  CHECK(f.made() == Counts{3, 0, 1, 0});
-  f.on_host(Intent::update, 3);
-  b.memory[0] = 2.0;
-  f.on_device(b, Intent::read, 3);
-  CHECK(f.made() == Counts{4, 0, 2, 0});
-  f.on_host(Intent::update, 3);
-  b.memory[0] = 1.0;  // what it was: a device that forgets nothing has it
-  f.on_device(b, Intent::read, 3);
-  CHECK(f.made() == Counts{5, 0, 2, 0});
+  HostBlock b = f.block(2, 1.0), c = f.block(2, 1.0);
+  c.fetched = true;
+  f.read(b);
+  f.read(c);  // the same values
+  CHECK(f.made() == Counts{2, 0, 1, 0});
+  f.on_host(b, Intent::update);  // makes what it was before
+  f.read(b);
+  CHECK(f.made() == Counts{3, 0, 2, 0});
+  f.work(ElementOp::fill, 1.0, c, Intent::write);
+  CHECK(f.value(c) == 1.0);  // the host has had these
+  CHECK(f.made() == Counts{3, 1, 2, 0});
+}
+
+TEST_CASE("a device without room writes back what was not used for the longest time, and takes no operand of the operation") {
+  DeviceOptions options;
+  options.memory = 3 * 1024;
+  for (const bool direct : {true, false}) {
+    CAPTURE(direct);
+    options.direct = direct;
+    Fixture f(options);
+    std::vector<HostBlock> blocks;
+    for (int i = 0; i < 6; ++i) blocks.push_back(f.block(100, i));
+    for (const HostBlock& b : blocks) f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
+    CHECK(f.copies->stats().evictions == 3);
+    CHECK(f.copies->stats().total().out.transfers == 3);
+    for (int i = 0; i < 6; ++i) CHECK(f.value(blocks[i], 99) == i + 1);
+    CHECK(f.copies->stats().total().out.transfers == 6);
+    f.sum(blocks[0], blocks[1], blocks[2], 10.0);
+    CHECK(f.value(blocks[0]) == 2.0 + 10.0 * 3.0);
+    const HostBlock large = f.block(300, 1.0);
+    f.copies->begin_operation();
+    f.copies->on_device(blocks[0], Intent::read);
+    CHECK_THROWS_AS(f.copies->on_device(large, Intent::read), DeviceFull);
+    f.copies->end_operation();
+    f.work(ElementOp::add_scalar, 2.0, large, Intent::update);  // alone it fits
+    CHECK(f.value(large, 299) == 3.0);
+    CHECK(f.value(blocks[0]) == 32.0);
+  }
+}
+
+TEST_CASE("host memory is not used again before the copies from and to it are done") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    DeviceOptions options;
+    options.seed = seed;
+    Fixture f(options);
+    const HostBlock target = f.block(64, 0.0);
+    for (int i = 1; i <= 10; ++i) {
+      const HostBlock b = f.block(64, i);
+      f.sum(target, b, target, 1.0, Intent::update);
+      f.free(b);  // the next block would lie there
+    }
+    CHECK(f.value(target, 63) == 55.0);
+  }
+}
+
+TEST_CASE("random work on a device gives what the host gives, whatever the order of streams and however little room there is") {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (const std::int64_t memory : {0, 16 * 256, 5 * 256}) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      CAPTURE(memory, seed);
+      DeviceOptions options;
+      options.memory = memory;
+      options.seed = seed;
+      options.streams = 1 + static_cast<int>(seed % 4);
+      options.direct = seed % 3 != 0;
+      Fixture f(options);
+      constexpr int n = 12;
+      std::vector<HostBlock> blocks;
+      std::vector<double> expected;
+      for (int i = 0; i < n; ++i) {
+        blocks.push_back(f.block(20, i, 1 + i % 2));
+        expected.push_back(i);
+      }
+      for (int step = 0; step < 400; ++step) {
+        const int d = below(n), a = below(n), b = below(n);
+        switch (below(8)) {
+          case 0:
+          case 1:
+          case 2:
+            if (d == a || d == b) break;
+            f.sum(blocks[d], blocks[a], blocks[b], -0.5);
+            expected[d] = expected[a] - 0.5 * expected[b];
+            break;
+          case 3:
+            f.work(ElementOp::scale, 0.5, blocks[d], Intent::update);
+            expected[d] *= 0.5;
+            break;
+          case 4:
+            f.work(ElementOp::fill, step, blocks[d], Intent::write);
+            expected[d] = step;
+            break;
+          case 5:
+            f.on_host(blocks[d], Intent::update);
+            for (std::int64_t i = 0; i < 20; ++i) blocks[d].data[i * blocks[d].stride[0]] += 1.0;
+            expected[d] += 1.0;
+            break;
+          case 6:
+            f.free(blocks[d]);
+            blocks[d] = f.block(20, step, 1 + below(2));
+            expected[d] = step;
+            break;
+          default: REQUIRE(f.value(blocks[d], 19) == expected[d]);
+        }
+      }
+      for (int i = 0; i < n; ++i) REQUIRE(f.value(blocks[i], 7) == expected[i]);
+    }
+  }
+}
+
+TEST_CASE("device memory is carved from few pieces, and what is free joins again") {
+  Fixture f;
+  DevicePool pool(*f.device);
+  std::vector<double*> blocks;
+  Frontier after;
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 1; i <= 40; ++i) {
+      blocks.push_back(pool.allocate(i * 37, after));
+      REQUIRE(blocks.back() != nullptr);
+      REQUIRE(reinterpret_cast<std::uintptr_t>(blocks.back()) % 256 == 0);
+    }
+    for (std::size_t i = 0; i < blocks.size(); i += 2) pool.release(blocks[i], {});
+    for (std::size_t i = 1; i < blocks.size(); i += 2) pool.release(blocks[i], {});
+    blocks.clear();
+  }
+  CHECK(pool.pieces() == 1);
+  CHECK(pool.stats().bytes_in_use == 0);
+  CHECK(pool.stats().requests == 2000);
+  CHECK(pool.stats().cache_hits == 1999);
+  double* all = pool.allocate(f.device->piece(), after);  // in one
+  CHECK(all != nullptr);
+  CHECK(pool.pieces() == 1);
+  pool.release(all, {});
 }

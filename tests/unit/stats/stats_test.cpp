@@ -22,6 +22,7 @@ sial::Stats sample(double accesses, double blocked, double wall) {
   s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 64, 32, 1, 0.25, 0.0625 * wall});
   s.kernels.push_back({"p", "p.sialx", "tiles", "because of " + std::to_string(static_cast<int>(wall)), 7, 3, 4e9, 800, wall, 100 * wall});
   s.kernels.push_back({"p", "p.sialx", "copy", "in order", 8, 1, 0, 5e8, 0.5, 5e8});
+  s.transfers.push_back({"p", "p.sialx", "t", 7, {1, 80}, {2, 160}, {3, 240}, {4, 320}, {5, 400}, {6, 480}});
   s.code = {"on", 5, 2, 3, 1, 0.25, static_cast<std::uint64_t>(10 * wall)};
   return s;
 }
@@ -53,6 +54,15 @@ TEST_CASE("statistics survive the journey as bytes") {
   CHECK(t.copies[0].bytes_copied == 96);
   CHECK(t.copies[0].elided == 2);
   CHECK(t.copies[0].bytes_elided == 64);
+  REQUIRE(t.transfers.size() == 1);
+  CHECK(t.transfers[0].array == "t");
+  CHECK(t.transfers[0].line == 7);
+  CHECK(t.transfers[0].in.transfers == 1);
+  CHECK(t.transfers[0].out.bytes == 160);
+  CHECK(t.transfers[0].in_as_written.transfers == 3);
+  CHECK(t.transfers[0].out_as_written.bytes == 320);
+  CHECK(t.transfers[0].in_least.bytes == 400);
+  CHECK(t.transfers[0].out_least.transfers == 6);
   REQUIRE(t.kernels.size() == 2);
   CHECK(t.kernels[0].way == "tiles");
   CHECK(t.kernels[0].why == "because of 1");
@@ -129,11 +139,14 @@ TEST_CASE("kernels of a line that went one way are one row, with the reason at t
   CHECK(sial::kernel_speed(sial::KernelCost{}) == "-");
 }
 
-TEST_CASE("statistics from before kernels were counted are read") {
+TEST_CASE("statistics from before kernels, or transfers, were counted are read") {
   sial::Stats s = sample(10, 2, 1.5);
   s.kernels.clear();
   s.code = {};
+  s.transfers.clear();
   std::vector<std::byte> bytes = sial::pack_stats(s);
+  bytes.resize(bytes.size() - sizeof(std::uint64_t));
+  CHECK(sial::unpack_stats(bytes).transfers.empty());
   // Without the number of rows, the length of the state, four counts, the seconds and the engine.
   bytes.resize(bytes.size() - 8 * sizeof(std::uint64_t));
   const sial::Stats t = sial::unpack_stats(bytes);
@@ -171,6 +184,9 @@ TEST_CASE("run.json and the summary show the same numbers") {
   CHECK(j["lines"][0]["slowest_rank_seconds"] == 0.5);
   CHECK(j["block_copies"][0]["bytes_copied"] == 192);
   CHECK(j["block_copies"][0]["array"] == "t");
+  CHECK(j["device_transfers"][0] == nlohmann::json::parse(R"({"program": "p", "file": "p.sialx", "line": 7, "array": "t", "in": 2, "bytes_in": 160,
+      "out": 4, "bytes_out": 320, "in_as_written": 6, "bytes_in_as_written": 480, "out_as_written": 8, "bytes_out_as_written": 640,
+      "in_least": 10, "bytes_in_least": 800, "out_least": 12, "bytes_out_least": 960})"));
   CHECK(j["kernels"]["code"] == nlohmann::json::parse(R"({"state": "on", "asked": 10, "compiled": 4, "from_disk": 6, "failed": 2, "compile_seconds": 0.5})"));
   REQUIRE(j["kernels"]["choices"].size() == 2);
   CHECK(j["kernels"]["choices"][0] == nlohmann::json::parse(R"({"program": "p", "file": "p.sialx", "line": 7, "way": "tiles", "why": "because of 1",

@@ -1,0 +1,49 @@
+#pragma once
+// Device memory in blocks, carved from few large pieces, so that in steady state no driver is called. Memory that is given back
+// may still be used by work in streams: whoever gets it next begins behind that work. Owned by one rank.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "runtime/device/order.h"
+#include "runtime/memory/resource.h"
+
+namespace sial {
+
+class DevicePool {
+ public:
+  explicit DevicePool(Device& device) : device_(device) {}
+  ~DevicePool();
+  DevicePool(const DevicePool&) = delete;
+  DevicePool& operator=(const DevicePool&) = delete;
+
+  /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is no room.
+  double* allocate(std::int64_t n, Frontier& free_after);
+  void release(double* p, const Frontier& used_until);
+  /// A block of so many doubles could be had if all were given back.
+  bool could_hold(std::int64_t n) const;
+  ResourceStats stats() const { return stats_; }
+  std::int64_t pieces() const { return static_cast<std::int64_t>(pieces_.size()); }
+
+ private:
+  struct Part {
+    std::int64_t size = 0;  // doubles
+    bool free = true;
+    double* piece = nullptr;
+    Frontier used_until;  // of free parts
+  };
+  using Parts = std::map<double*, Part>;
+  bool reserve(std::int64_t n);
+  void list(Parts::iterator part) { free_.insert({part->second.size, part->first}); }
+  void unlist(Parts::iterator part) { free_.erase({part->second.size, part->first}); }
+
+  Device& device_;
+  std::vector<std::pair<double*, std::int64_t>> pieces_;
+  Parts parts_;                                       // by address
+  std::set<std::pair<std::int64_t, double*>> free_;   // by size
+  ResourceStats stats_;
+};
+
+}  // namespace sial

@@ -1,0 +1,55 @@
+#pragma once
+// The order of a device's work. Each piece of work has a number in its stream; a frontier says up to where streams must have come.
+// Events are recorded only where one stream, or the host, has to wait for another, so that work on one stream costs nothing.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "runtime/device/device.h"
+
+namespace sial {
+
+/// Number of the last piece of work per stream; 0: none.
+struct Frontier {
+  std::array<std::uint64_t, most_device_streams> at{};
+
+  void include(int stream, std::uint64_t number) {
+    if (at[stream] < number) at[stream] = number;
+  }
+  void include(const Frontier& other) {
+    for (int s = 0; s < most_device_streams; ++s) include(s, other.at[s]);
+  }
+};
+
+class DeviceOrder {
+ public:
+  explicit DeviceOrder(Device& device) : device_(device) {}
+  ~DeviceOrder();
+  DeviceOrder(const DeviceOrder&) = delete;
+  DeviceOrder& operator=(const DeviceOrder&) = delete;
+
+  /// What is put into the stream from now on begins behind the frontier.
+  void before(int stream, const Frontier& frontier);
+  /// A piece of work was put into the stream: its number.
+  std::uint64_t submitted(int stream) { return ++submitted_[stream]; }
+  /// Whether all that is before the frontier is done. Does not wait.
+  bool done(const Frontier& frontier);
+  /// The host waits.
+  void finish(const Frontier& frontier);
+  /// A compute stream for work behind the frontier: one that comes before it in any case, or the next one.
+  int compute_stream(const Frontier& frontier);
+
+ private:
+  struct Mark { std::uint64_t number; Device::Event event; };
+  const Mark& mark(int stream, std::uint64_t number);
+  void note_done(int stream);
+
+  Device& device_;
+  std::array<std::uint64_t, most_device_streams> submitted_{}, done_{};
+  std::array<std::array<std::uint64_t, most_device_streams>, most_device_streams> waited_{};  // [stream][for]
+  std::array<std::deque<Mark>, most_device_streams> marks_;  // events not known to be done, in order
+  int next_ = 0;
+};
+
+}  // namespace sial
