@@ -106,6 +106,7 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
   Chunk* old = value(e);
   if (old && old->doubles == size && heap_.sole_reference(old)) {
     copy_doubles(old->data(), data, size);
+    heap_.changed(old);
     ++e.version;
   } else {
     Chunk* fresh = allocate(key, size);

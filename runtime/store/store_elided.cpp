@@ -156,6 +156,7 @@ void StoreImpl::end_comparison(HeldBlock& h) {
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   h.fetch.reset();
   h.home_version = reply.outcome.version;
+  if (!reply.unchanged) heap_->changed(h.value);
   if (reply.outcome.status == BlockStatus::ok) return;
   drop_value(h);
   h.kept = false;
