@@ -98,9 +98,79 @@ DeviceCopies::Unit* DeviceCopies::find(const double* buffer, const double* first
 
 void DeviceCopies::drop(ByAddress::iterator at) {
   const Units::iterator u = at->second;
-  if (u->device) pool_.release(u->device, u->used);
+  let_go_of_block(*u);
   by_address_.erase(at);
   units_.erase(u);
+}
+
+void DeviceCopies::let_go_of_block(Unit& u) {
+  if (u.block.use_count() == 1) pool_.release(u.block->data, u.block->used);
+  u.block.reset();
+  u.device_valid = false;
+}
+
+/// Device memory without a value. Throws DeviceFull.
+void DeviceCopies::give_block(Unit& u) {
+  auto block = std::make_shared<DeviceBlock>();
+  block->data = allocate(u.size, block->used);
+  block->written = block->used;
+  u.block = std::move(block);
+  u.device_valid = false;
+  if (!device_.spoils()) return;
+  order_.before(copy_in_stream, u.block->used);
+  device_.spoil(copy_in_stream, u.block->data, u.size);
+  u.block->written.include(copy_in_stream, order_.submitted(copy_in_stream));
+  u.block->used.include(u.block->written);
+}
+
+/// The unit is going to be written on the device: others that share its values keep them.
+void DeviceCopies::own_block(Unit& u, bool keep) {
+  if (u.block.use_count() == 1) return;
+  const std::shared_ptr<DeviceBlock> shared = u.block;
+  const bool valid = u.device_valid;
+  give_block(u);
+  if (!keep || !valid) return;
+  MutableView to;
+  to.rank = 1;
+  to.extent[0] = u.size;
+  to.stride[0] = 1;
+  to.data = u.block->data;
+  ConstView from;
+  from.rank = 1;
+  from.extent = to.extent;
+  from.stride = to.stride;
+  from.data = shared->data;
+  Frontier needed = u.block->used;
+  needed.include(shared->written);
+  const int stream = order_.compute_stream(needed);
+  order_.before(stream, needed);
+  device_.run(stream, ElementWork{ElementOp::copy, 0.0, to, from, {}});
+  const std::uint64_t number = order_.submitted(stream);
+  shared->used.include(stream, number);
+  u.block->written.include(stream, number);
+  u.block->used.include(stream, number);
+  u.device_valid = true;
+}
+
+void DeviceCopies::same_values(const double* buffer, const double* first, const double* copy, std::uint64_t content) {
+  const Unit* u = find(buffer, first);
+  if (!u || !u->device_valid || !u->host_valid || copy == first) return;
+  if (const auto old = by_address_.find(copy); old != by_address_.end()) drop(old);
+  Unit twin;
+  twin.host = u->host;
+  twin.host.buffer = twin.host.data = const_cast<double*>(copy);
+  twin.host.buffer_size = twin.size = u->size;
+  std::int64_t stride = 1;
+  for (int d = 0; d < twin.host.rank; ++d) {
+    twin.host.stride[d] = stride;
+    stride *= twin.host.extent[d];
+  }
+  twin.content = content;
+  twin.values = u->values;
+  twin.block = u->block;
+  twin.device_valid = true;
+  units_.push_back(std::move(twin));
+  by_address_[copy] = std::prev(units_.end());
 }
 
 DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* first) {
@@ -125,7 +195,7 @@ double* DeviceCopies::allocate(std::int64_t n, Frontier& free_after) {
 /// Makes room by what was not used for the longest time, and is not an operand of the present operation.
 bool DeviceCopies::evict_one() {
   for (auto u = units_.begin(); u != units_.end(); ++u) {
-    if (!u->device || u->last_operation == operation_) continue;
+    if (!u->block || u->last_operation == operation_) continue;
     const bool current = u->content == host_.content(u->host.buffer);
     ++stats_.evictions;
     if (current && !u->host_valid) {
@@ -134,9 +204,7 @@ bool DeviceCopies::evict_one() {
     }
     if (!current || u->host_valid) {
       // All that is known of it is on the host by now.
-      pool_.release(u->device, u->used);
-      u->device = nullptr;
-      u->device_valid = false;
+      let_go_of_block(*u);
       if (!current) {
         by_address_.erase(u->host.data);
         units_.erase(u);
@@ -212,12 +280,12 @@ void DeviceCopies::copy_in(Unit& u) {
     for_each_element(u.host, [&](const double& x, std::int64_t i) { stage[i] = x; });
     from = stage.data();
   }
-  order_.before(copy_in_stream, u.used);
-  device_.copy_in(u.device, from, u.size);
+  order_.before(copy_in_stream, u.block->used);
+  device_.copy_in(u.block->data, from, u.size);
   Frontier done;
   done.include(copy_in_stream, order_.submitted(copy_in_stream));
-  u.written = done;
-  u.used.include(done);
+  u.block->written = done;
+  u.block->used.include(done);
   if (stage.empty()) u.host_busy.include(done);
   hold(u.host, done, std::move(stage));
   u.device_valid = true;
@@ -226,7 +294,6 @@ void DeviceCopies::copy_in(Unit& u) {
   if (u.written_back) u.made_by_host = false;
   u.values = hash(u.host);
   if (u.written_back) seen_by_device_.insert(u.values);
-  seen_by_host_.insert(u.values);
   if (seen_by_device_.insert(u.values).second || u.made_by_host) row(u).in_least.add(u.size);
   u.made_by_host = false;
 }
@@ -234,15 +301,15 @@ void DeviceCopies::copy_in(Unit& u) {
 /// Does not wait where the block is dense and its buffer can be held.
 void DeviceCopies::copy_out(Unit& u) {
   row(u).out.add(u.size);
-  order_.before(copy_out_stream, u.written);
+  order_.before(copy_out_stream, u.block->written);
   order_.before(copy_out_stream, u.host_busy);
   const bool straight = direct_ && u.host.dense() && host_.share(u.host.buffer);
   std::vector<double> stage;
   if (!straight) stage = staging(u.size);
-  device_.copy_out(straight ? u.host.data : stage.data(), u.device, u.size);
+  device_.copy_out(straight ? u.host.data : stage.data(), u.block->data, u.size);
   Frontier done;
   done.include(copy_out_stream, order_.submitted(copy_out_stream));
-  u.used.include(done);
+  u.block->used.include(done);
   if (straight) {
     u.host_busy.include(done);
     hold(u.host, done, {});
@@ -260,7 +327,7 @@ void DeviceCopies::note_copied_out(Unit& u) {
   u.written_back = false;
   u.values = hash(u.host);
   seen_by_device_.insert(u.values);
-  if (seen_by_host_.insert(u.values).second) row(u).out_least.add(u.size);
+  row(u).out_least.add(u.size);
 }
 
 // --- operations
@@ -298,17 +365,8 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
   }
   u->last_operation = operation_;
   u->host = host;
-  if (!u->device) {
-    Frontier free_after;
-    u->device = allocate(size, free_after);
-    u->written = u->used = free_after;
-    if (device_.spoils()) {
-      order_.before(copy_in_stream, u->used);
-      device_.spoil(copy_in_stream, u->device, size);
-      u->written.include(copy_in_stream, order_.submitted(copy_in_stream));
-      u->used.include(u->written);
-    }
-  }
+  if (!u->block) give_block(*u);
+  if (intent != Intent::read) own_block(*u, intent == Intent::update);
   row(*u).in_as_written.add(size);
   row(*u).out_as_written.add(size);
   if (intent != Intent::write && !u->device_valid) {
@@ -319,11 +377,11 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
   if (intent == Intent::read) {
     if (u->host_valid && u->values != 0 && order_.done(u->host_busy))
       SIAL_CHECK(u->values == hash(u->host), "the device's copy of a block of {} elements is taken for the host's, which has changed", size);
-    before_.include(u->written);
+    before_.include(u->block->written);
     read_.push_back(u);
-    return u->device;
+    return u->block->data;
   }
-  before_.include(u->used);
+  before_.include(u->block->used);
   written_.push_back(u);
   u->device_valid = true;
   u->written_back = false;
@@ -338,7 +396,7 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
     else order_.finish(done);
   }
   u->host_valid = false;
-  return u->device;
+  return u->block->data;
 }
 
 double* DeviceCopies::scratch(std::int64_t n) {
@@ -359,10 +417,10 @@ int DeviceCopies::begin_work() {
 void DeviceCopies::end_work(int stream) {
   const std::uint64_t number = order_.submitted(stream);
   before_.include(stream, number);
-  for (Unit* u : read_) u->used.include(stream, number);
+  for (Unit* u : read_) u->block->used.include(stream, number);
   for (Unit* u : written_) {
-    u->written.include(stream, number);
-    u->used.include(stream, number);
+    u->block->written.include(stream, number);
+    u->block->used.include(stream, number);
   }
 }
 
@@ -395,11 +453,13 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
   u.made_by_host = true;
   u.host_valid = true;
   u.values = 0;
-  if (u.device_valid && device_.spoils()) {
-    order_.before(copy_in_stream, u.used);
-    device_.spoil(copy_in_stream, u.device, u.size);
-    u.written.include(copy_in_stream, order_.submitted(copy_in_stream));
-    u.used.include(u.written);
+  if (u.block.use_count() > 1) {
+    let_go_of_block(u);
+  } else if (u.device_valid && device_.spoils()) {
+    order_.before(copy_in_stream, u.block->used);
+    device_.spoil(copy_in_stream, u.block->data, u.size);
+    u.block->written.include(copy_in_stream, order_.submitted(copy_in_stream));
+    u.block->used.include(u.block->written);
   }
   u.device_valid = false;
 }

@@ -12,6 +12,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <memory>
 #include <unordered_set>
 #include <vector>
 
@@ -41,8 +42,8 @@ struct TransferRow {
 };
 
 /// Transfers by three rules. As written: each operand of an operation goes to the device before it and comes back after it. By
-/// intent: those that were made. Least: whatever the host makes of a block crosses once, and nothing that the device has had under any
-/// name crosses again for having been put and fetched, whatever memory that takes (counted by simulated devices only).
+/// intent: those that were made. Least: what one side makes of a block crosses once if the other wants it, and nothing that the device
+/// has had under any name crosses again for having been put and fetched, whatever memory that takes (counted by simulated devices only).
 struct DeviceStats {
   std::int64_t operations = 0, evictions = 0, on_host_instead = 0;
   std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
@@ -89,6 +90,8 @@ class DeviceCopies {
   void all_on_host();
   /// What the buffer holds is no longer wanted.
   void forget(const double* buffer, std::int64_t n);
+  /// The host has copied the block to a buffer of its own, as a put does; what that holds has the number `content`.
+  void same_values(const double* buffer, const double* first, const double* copy, std::uint64_t content);
   /// Whether the device has the block, and whether only the device has it.
   enum class Where { host, both, device };
   Where where(const double* buffer, const double* first);
@@ -101,17 +104,21 @@ class DeviceCopies {
   ResourceStats device_memory() const { return pool_.stats(); }
 
  private:
+  /// Device memory with values that one unit has, or several.
+  struct DeviceBlock {
+    double* data = nullptr;
+    Frontier written, used;  // last write; all work
+  };
   struct Unit {
     HostBlock host;
     std::uint64_t content = 0;  // of the buffer
     std::uint64_t values = 0;   // hash of what both sides have, where that is checked; 0: not known
-    double* device = nullptr;
+    std::shared_ptr<DeviceBlock> block;
     std::int64_t size = 0;
     std::uint64_t last_operation = 0;
     bool host_valid = true, device_valid = false;
     bool made_by_host = false;             // since the device last had it
     bool written_back = false;             // what the host has came from the device, which had no room for it
-    Frontier written, used;                // of the device's memory: last write; all work
     Frontier host_busy;                    // copies from and to the host's
   };
   using Units = std::list<Unit>;           // least recently used first
@@ -121,6 +128,9 @@ class DeviceCopies {
 
   Unit* find(const double* buffer, const double* first);
   void drop(ByAddress::iterator at);
+  void let_go_of_block(Unit& u);
+  void give_block(Unit& u);
+  void own_block(Unit& u, bool keep);
   void copy_in(Unit& u);
   void copy_out(Unit& u);
   void note_copied_out(Unit& u);
@@ -150,7 +160,7 @@ class DeviceCopies {
   std::uint64_t operation_ = 0;
   std::vector<Unit*> read_, written_;  // operands of the present operation
   Frontier before_;                    // what its next piece must wait for
-  std::unordered_set<std::uint64_t> seen_by_device_, seen_by_host_;  // contents
+  std::unordered_set<std::uint64_t> seen_by_device_;  // contents
   DeviceStats stats_;
 };
 

@@ -288,8 +288,7 @@ void Machine::free_temps(std::size_t mark) {
     temps_.pop_back();
     if (t.array < 0) continue;  // freed before
     const BlockMap::Entry e = blocks_[t.array].remove(t.key);
-    if (copies_) copies_->forget(e.data, e.size);
-    release(e.data, e.size);
+    release_block(e);
   }
 }
 

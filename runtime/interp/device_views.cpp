@@ -52,6 +52,12 @@ void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, M
   }
 }
 
+/// What a device has of a block goes with it, unless the memory goes on as another one.
+void Machine::release_block(const BlockMap::Entry& e) noexcept {
+  if (copies_ && env_.store.buffers().sole(e.data)) copies_->forget(e.data, e.size);
+  release(e.data, e.size);
+}
+
 bool Machine::on_device_only(std::int32_t ref_id) {
   const RefPlan& ref = bound_.refs[ref_id];
   if (ref.kind != ArrayKind::temp && ref.kind != ArrayKind::local) return false;
@@ -107,6 +113,10 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_operations] += static_cast<double>(s.operations);
   stats[Counter::device_evictions] += static_cast<double>(s.evictions);
   stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead);
+  const ResourceStats memory = copies_->device_memory();
+  stats[Counter::device_memory_high_water] = std::max(stats[Counter::device_memory_high_water], static_cast<double>(memory.bytes_high_water));
+  stats[Counter::device_allocations] += static_cast<double>(memory.requests);
+  stats[Counter::device_allocation_hits] += static_cast<double>(memory.cache_hits);
   const TransferRow total = s.total();
   const auto add = [&](Counter transfers, Counter bytes, const TransferCount& count) {
     stats[transfers] += static_cast<double>(count.transfers);

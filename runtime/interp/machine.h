@@ -180,6 +180,7 @@ class Machine {
   void fill_region_view(std::int32_t array, const Region& region, const std::array<std::int32_t, max_rank>& lo,
                         const std::array<std::int32_t, max_rank>& hi, MutableView& view) const;
   void free_temps(std::size_t mark);
+  void release_block(const BlockMap::Entry& e) noexcept;
   void free_region(std::int32_t array, std::size_t i);
   /// Says for which array the block is, should it not fit.
   double* array_buffer(std::int32_t array, std::int64_t n) {

@@ -75,6 +75,7 @@ void Machine::put_block_as(const Instruction& in, PutAs how) {
   double* scratch = nullptr;
   std::int64_t scratch_size = 0;
   const double* data = packed(source, scratch, scratch_size);
+  const bool whole = data == source.data;
   switch (how) {
     case PutAs::added: env_.store.accumulate(ref.array, at.block, at.size, data, place()); break;
     case PutAs::combined: env_.store.accumulate_later(ref.array, at.block, at.size, data, place()); break;
@@ -84,6 +85,8 @@ void Machine::put_block_as(const Instruction& in, PutAs how) {
       break;
   }
   if (scratch) release(scratch, scratch_size);
+  if (!copies_ || !whole) return;
+  if (const BlockStore::Stored stored = env_.store.stored(); stored.data) copies_->same_values(data, data, stored.data, stored.content);
 }
 
 void Machine::op_put_block(const Instruction& in) { put_block_as(in, static_cast<SetOp>(in.c) == SetOp::add ? PutAs::added : PutAs::stored); }

@@ -49,8 +49,7 @@ void Machine::op_deallocate(const Instruction& in) {
       fail(fmt::format("`{}` cannot be deallocated: the block does not exist", block_name(array_of(ref), at.block)),
            "deallocate exactly the blocks that were allocated or written");
     const BlockMap::Entry e = blocks_[ref.array].remove(at.key);
-    if (copies_) copies_->forget(e.data, e.size);
-    release(e.data, e.size);
+    release_block(e);
   });
 }
 

@@ -26,8 +26,7 @@ void Machine::op_block_alias(const Instruction& in) {
   // Nothing is written through the pointer while there are others.
   double* shared = const_cast<double*>(data);
   if (BlockMap::Entry* found = blocks_[target.array].find(to.key)) {
-    if (copies_ && found->data != shared && env_.store.buffers().sole(found->data)) copies_->forget(found->data, found->size);
-    release(found->data, found->size);
+    release_block(*found);
     found->data = shared;
     return;
   }
@@ -51,8 +50,7 @@ void Machine::op_free_block(const Instruction& in) {
   locate(ref, at);
   if (!blocks_[ref.array].find(at.key)) return;
   const BlockMap::Entry e = blocks_[ref.array].remove(at.key);
-  if (copies_) copies_->forget(e.data, e.size);
-  release(e.data, e.size);
+  release_block(e);
   for (std::size_t t = temps_.size(); t-- > 0;) {
     if (temps_[t].array != ref.array || temps_[t].key != at.key) continue;
     temps_[t].array = -1;

@@ -98,6 +98,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
 
 Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* data, const Access& access) {
   Outcome outcome;
+  note_stored(nullptr);
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
@@ -108,11 +109,13 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
     copy_doubles(old->data(), data, size);
     heap_.changed(old);
     ++e.version;
+    note_stored(old);
   } else {
     Chunk* fresh = allocate(key, size);
     transport_.yield_point();
     copy_doubles(fresh->data(), data, size);
     replace(e, fresh);
+    note_stored(fresh);
   }
   count_copy(size);
   return outcome;
@@ -178,6 +181,7 @@ Outcome NodeBlocks::accumulate(const BlockKey& key, std::int64_t size, const dou
 bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access, Outcome& outcome) {
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
+  note_stored(nullptr);
   if (!e.lock.try_lock()) return false;
   const BlockLock lock(e, AlreadyLocked{});
   outcome = accumulate_locked(e, key, size, data, nullptr, access);
@@ -186,6 +190,7 @@ bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const do
 
 Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
   Outcome outcome;
+  note_stored(nullptr);
   if (enter(e, BlockUse::accumulate, access, outcome)) {
     if (config_.deterministic) {
       if (!arrived) {
@@ -196,7 +201,16 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
       add_contribution(e, arrived, access);
       return outcome;
     }
-    if (Chunk* target = writable(e, key, size, true, outcome)) add_doubles(target->data(), data, size);
+    if (!value(e)) {
+      // Added to zeros.
+      Chunk* fresh = allocate(key, size);
+      transport_.yield_point();
+      copy_doubles(fresh->data(), data, size);
+      replace(e, fresh);
+      note_stored(fresh);
+    } else if (Chunk* target = writable(e, key, size, true, outcome)) {
+      add_doubles(target->data(), data, size);
+    }
   }
   if (arrived) heap_.drop_reference(arrived, config_.arena);
   return outcome;

@@ -67,6 +67,11 @@ class NodeBlocks {
   Outcome increment(const BlockKey& key, std::int64_t size, double value, const Access& access);
   Outcome scale(const BlockKey& key, std::int64_t size, double value, const Access& access);
 
+  /// The chunk that the last put, accumulate or try_accumulate has left with just the values it was given, and the number of that content at the
+  /// time; null: none has. Others may have replaced it since.
+  const Chunk* stored() const { return stored_; }
+  std::uint64_t stored_content() const { return stored_content_; }
+
   /// Applies all pending contributions of the node; several ranks may do it at once, none may access blocks.
   void apply_contributions();
 
@@ -84,6 +89,10 @@ class NodeBlocks {
   void count_copy(std::int64_t doubles) { counters_.bytes_copied += doubles * 8; }
 
  private:
+  void note_stored(const Chunk* c) {
+    stored_ = c;
+    stored_content_ = c ? c->content.load(std::memory_order_relaxed) : 0;
+  }
   class BlockLock;
   Chunk* value(const Entry& e) const { return e.value == 0 ? nullptr : heap_.chunk(e.value); }
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
@@ -102,6 +111,8 @@ class NodeBlocks {
   Config config_;
   Namer namer_;
   NodeCounters counters_;
+  const Chunk* stored_ = nullptr;
+  std::uint64_t stored_content_ = 0;
 };
 
 }  // namespace sial

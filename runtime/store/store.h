@@ -109,6 +109,11 @@ class BlockStore {
   virtual void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   virtual void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;  // absent: SialError
 
+  /// Where on this node the block lies that this rank's last put, accumulate or accumulate_later has left with just the values it was given,
+  /// and the number of that content (BufferResource::content); data null: nowhere, or not known.
+  struct Stored { const double* data = nullptr; std::uint64_t content = 0; };
+  virtual Stored stored() const = 0;
+
   // --- what a plan may use in place of the above, with the same results but for rounding (store_elided.cpp)
   /// As accumulate, but what goes to another node, or to a block that somebody else has under its lock, is added up here first
   /// and sent once: before this rank does anything else with the block, at a delete, at the barrier, when there is too much of it.

@@ -344,6 +344,7 @@ HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, s
 
 void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place,
                        bool shared) {
+  stored_ = {};
   if (options_.check) {
     if (data) check_finite(id, block, size, data, place);
     else if (size > 0) check_finite(id, block, 1, &value, place);
@@ -373,6 +374,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
     case RequestKind::increment: outcome = node_->increment(request.key, size, value, request.access); break;
     default: outcome = node_->scale(request.key, size, value, request.access); break;
   }
+  if (data && !shared) note_stored();
   report(outcome, kind, id, block, size, place);
 }
 
@@ -388,7 +390,7 @@ void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& reque
     std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
     stats_.bytes_copied += request.size * 8;
   }
-  if (payload && request.kind == RequestKind::put) retain_put(h, payload);
+  if (payload && request.kind == RequestKind::put && retain_put(h, payload)) stored_ = {payload->data(), payload->content.load(std::memory_order_relaxed)};
   send_change(h, node, request, payload);
 }
 

@@ -22,6 +22,7 @@ void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::
     accumulate(id, block, size, data, place);
     return;
   }
+  stored_ = {};
   ++stats_.accumulates;
   const bool elsewhere = home(array(id).placement, block) != transport_.node();
   HeldBlock* h = before_own_put(id, block, size);
@@ -41,6 +42,7 @@ void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::
                            : (outcome = node_->accumulate(key(id, block), size, data, nullptr, access(place)), true);
     report(outcome, RequestKind::accumulate, id, block, size, place);
     if (done) {
+      note_stored();
       access_log_.at(place, id).moved += size * 8;
       return;
     }
@@ -172,10 +174,10 @@ void StoreImpl::give_up_kept() {
 }
 
 // Only where nothing this rank may still read has to make room: a block got before shows its old value up to the next get.
-void StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
+bool StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
-  if (!array(h.array).retain_puts || h.fetched || h.own || h.value) return;
-  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 || 4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return;
+  if (!array(h.array).retain_puts || h.fetched || h.own || h.value) return false;
+  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 || 4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return false;
   heap_->add_reference(payload);
   h.value = payload;
   h.copied = h.own_put = holds_kept_ = true;
@@ -183,6 +185,7 @@ void StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   copied_bytes_ += bytes;
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
+  return true;
 }
 
 // The program's plan vouches that the phase that ends has not changed these arrays on any rank, so a copy is the block's value

@@ -35,6 +35,7 @@ class StoreImpl final : public BlockStore {
   const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   bool held(std::int32_t array, const BlockIndex& block) const override;
   const double* own_copy(std::int32_t array, const BlockIndex& block) const override;
+  Stored stored() const override { return stored_; }
   double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
   Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) override;
   Prefetch note_too_large(std::int32_t array, std::int64_t size, Place get);
@@ -143,7 +144,10 @@ class StoreImpl final : public BlockStore {
   /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
   void give_up_kept();
   /// Holds on to what this rank has put, for the phases to come.
-  void retain_put(HeldBlock& h, Chunk* payload);
+  void note_stored() {
+    stored_ = node_->stored() ? Stored{node_->stored()->data(), node_->stored_content()} : Stored{};
+  }
+  bool retain_put(HeldBlock& h, Chunk* payload);
   // --- look-ahead (store_prefetch.cpp)
   struct Ahead { HeldBlock* block = nullptr; std::uint64_t number = 0; };
   struct Abandoned { std::unique_ptr<PendingRequest> request; Chunk* buffer = nullptr; };
@@ -236,6 +240,7 @@ class StoreImpl final : public BlockStore {
   std::vector<PhasePeak> phase_peaks_;
   AccessLog access_log_;
   Trace* trace_ = nullptr;
+  Stored stored_;
 };
 
 }  // namespace sial

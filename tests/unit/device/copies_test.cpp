@@ -201,6 +201,34 @@ TEST_CASE("blocks that share memory share the device's copy") {
   f.host.pool.deallocate(b.data, 2);
 }
 
+TEST_CASE("a copy that the host made of a block has the device's values, until either is written") {
+  for (int who = 0; who < 4; ++who) {
+    CAPTURE(who);
+    Fixture f;
+    const HostBlock b = f.block(8, 1.0), c = f.block(8, 0.0), d = f.block(8, 0.0);
+    f.work(ElementOp::fill, 3.0, b, Intent::write);
+    CHECK(f.value(b) == 3.0);
+    std::copy_n(b.data, 8, c.data);  // a put
+    f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
+    f.sum(d, c, c, 1.0);
+    CHECK(f.made() == Counts{0, 1, 0, 1});
+    double of_b = 3.0, of_c = 3.0;
+    switch (who) {
+      case 0: f.work(ElementOp::scale, 2.0, b, Intent::update), of_b = 6.0; break;
+      case 1: f.work(ElementOp::fill, 5.0, c, Intent::write), of_c = 5.0; break;
+      case 2: f.on_host(b, Intent::write), std::fill_n(b.data, 8, of_b = 7.0); break;
+      default: f.free(b); break;
+    }
+    f.sum(d, c, d, 0.0, Intent::update);
+    CHECK(f.value(d, 7) == of_c);
+    CHECK(f.value(c, 7) == of_c);
+    if (who == 3) continue;
+    f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
+    CHECK(f.value(b, 7) == of_b + 1.0);
+    CHECK(f.value(c, 7) == of_c);
+  }
+}
+
 TEST_CASE("a block that ends is not copied out") {
   Fixture f;
   const HostBlock b = f.block(2, 1.0);
@@ -221,8 +249,8 @@ TEST_CASE("the least counts what the host made once, and nothing that only went 
   f.read(b);
   CHECK(f.made() == Counts{3, 0, 2, 0});
   f.work(ElementOp::fill, 1.0, c, Intent::write);
-  CHECK(f.value(c) == 1.0);  // the host has had these
-  CHECK(f.made() == Counts{3, 1, 2, 0});
+  CHECK(f.value(c) == 1.0);
+  CHECK(f.made() == Counts{3, 1, 2, 1});
 }
 
 TEST_CASE("a device without room writes back what was not used for the longest time, and takes no operand of the operation") {
@@ -288,7 +316,7 @@ TEST_CASE("random work on a device gives what the host gives, whatever the order
       }
       for (int step = 0; step < 400; ++step) {
         const int d = below(n), a = below(n), b = below(n);
-        switch (below(8)) {
+        switch (below(9)) {
           case 0:
           case 1:
           case 2:
@@ -314,6 +342,17 @@ TEST_CASE("random work on a device gives what the host gives, whatever the order
             blocks[d] = f.block(20, step, 1 + below(2));
             expected[d] = step;
             break;
+          case 7: {
+            if (a == d || blocks[d].stride[0] != 1) break;
+            const double x = f.value(blocks[a], 3);
+            f.on_host(blocks[d], Intent::write);
+            f.copies->forget(blocks[d].buffer, blocks[d].buffer_size);
+            std::fill_n(blocks[d].data, 20, x);
+            f.host.heap.changed(Chunk::of(blocks[d].data));
+            f.copies->same_values(blocks[a].buffer, blocks[a].data, blocks[d].data, f.host.pool.content(blocks[d].data));
+            expected[d] = x;
+            break;
+          }
           default: REQUIRE(f.value(blocks[d], 19) == expected[d]);
         }
       }
