@@ -216,6 +216,22 @@ void derive_from_molecule(Job& job) {
   job.data.arrays.try_emplace("charge", std::move(charge));
 }
 
+/// Whether programs keep two-electron integrals over basis functions (1) or compute them each time (0), where the user says neither:
+/// keeps them where the quartets of segments that symmetry leaves take a quarter of the job's memory at most.
+void set_keep_quartets(Job& job) {
+  auto it = job.data.segments.find(IndexKind::ao);
+  double pairs = 0, squares = 0;  // elements of pairs of segments
+  if (it != job.data.segments.end())
+    for (std::size_t i = 0; i < it->second.size(); ++i)
+      for (std::size_t j = i; j < it->second.size(); ++j) {
+        const double pair = static_cast<double>(it->second[i]) * it->second[j];
+        pairs += pair;
+        squares += pair * pair;
+      }
+  const double bytes = sizeof(double) * (pairs * pairs + squares) / 2;
+  set_int(job, "keep_quartets", pairs > 0 && bytes <= static_cast<double>(job.memory_per_rank) * job.ranks / 4 ? 1 : 0);
+}
+
 }  // namespace
 
 Sizes equal_segments(std::int32_t n, std::int32_t target) { return equal_pieces(n, target); }
@@ -238,6 +254,7 @@ void derive_job_data(Job& job) {
   set_int(job, "iecp_on", job.data.molecule.ecps.empty() ? 0 : 1);  // data files have potentials as arrays, and say so
   if (job.legacy) {
     recut_segments(job.data, job.segment_requests);  // everything else is in the file
+    set_keep_quartets(job);
     return;
   }
   for (auto [key, kind] : {std::pair{"ao", IndexKind::ao}, {"mo", IndexKind::mo}, {"moa", IndexKind::moa}, {"mob", IndexKind::mob}, {"la", IndexKind::la}})
@@ -247,6 +264,7 @@ void derive_job_data(Job& job) {
   } else if (auto it = job.data.segments.find(IndexKind::ao); it != job.data.segments.end()) {
     set_int(job, "norb", static_cast<std::int32_t>(it->second.size()));
   }
+  set_keep_quartets(job);
 }
 
 }  // namespace sial

@@ -111,6 +111,25 @@ TEST_CASE("room for the vectors of excited states follows from their number") {
   CHECK(f.read("programs = [\"p.sialx\"]\n").data.ints.at("eom_subspc") == 0);
 }
 
+TEST_CASE("integrals are kept where they take a quarter of the memory") {
+  JobFolder f;
+  Job job = f.read(f.molecule("basis = \"cc-pvdz\"\n[segments]\nao = [9, 15]\n"));
+  // Pairs of segments: 81, 135 and 225 elements; quartets: (441^2 + 81^2 + 135^2 + 225^2)/2 elements.
+  const std::size_t needed = 8 * (441 * 441 + 81 * 81 + 135 * 135 + 225 * 225) / 2;
+  const auto kept = [&](std::size_t memory, int ranks) {
+    job.memory_per_rank = memory;
+    job.ranks = ranks;
+    derive_job_data(job);
+    return job.data.ints.at("keep_quartets");
+  };
+  CHECK(kept(4 * needed, 1) == 1);
+  CHECK(kept(4 * needed - 1, 1) == 0);
+  CHECK(kept(2 * needed, 2) == 1);
+  apply_set(job, "keep_quartets=0");
+  CHECK(kept(4 * needed, 1) == 0);
+  CHECK(f.read("programs = [\"p.sialx\"]\n").data.ints.at("keep_quartets") == 0);  // nothing is known of the basis
+}
+
 TEST_CASE("segments of orbitals as lists") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [2, 3, 8]\n"));
