@@ -13,7 +13,10 @@ struct AutoTarget {
   const char* why = "";   // what decided
 };
 
+/// What ranges divide: occupied orbitals are few, and programs hold blocks with three of them beside three virtual ones.
+enum class AutoRange { functions, virtual_orbitals, occupied_orbitals };
+
 /// For a range of `n` functions or orbitals.
-AutoTarget automatic_target(std::int32_t n, int ranks, std::size_t memory_per_rank);
+AutoTarget automatic_target(std::int32_t n, int ranks, std::size_t memory_per_rank, AutoRange range = AutoRange::functions);
 
 }  // namespace sial

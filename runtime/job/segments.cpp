@@ -53,11 +53,11 @@ const SegmentRequest* request(const Job& job, const std::string& key) {
 
 /// Pieces of the size asked for, or of the size that suits the job, which is then said. `pieces` cuts for a size.
 template <class Pieces>
-Sizes cut(Job& job, const std::string& key, std::int32_t n, std::string_view what, Pieces pieces) {
+Sizes cut(Job& job, const std::string& key, std::int32_t n, AutoRange range, std::string_view what, Pieces pieces) {
   const SegmentRequest* r = request(job, key);
   if (r && r->target > 0) return pieces(r->target);
   if (n == 0) return {};
-  const AutoTarget automatic = automatic_target(n, job.ranks, job.memory_per_rank);
+  const AutoTarget automatic = automatic_target(n, job.ranks, job.memory_per_rank, range);
   Sizes sizes = pieces(automatic.size);
   const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
   const std::int64_t largest = *most;
@@ -67,8 +67,8 @@ Sizes cut(Job& job, const std::string& key, std::int32_t n, std::string_view wha
   return sizes;
 }
 
-Sizes orbital_pieces(Job& job, const std::string& key, std::int32_t n, std::string_view what) {
-  return cut(job, key, n, what, [n](std::int32_t target) { return equal_pieces(n, target); });
+Sizes orbital_pieces(Job& job, const std::string& key, std::int32_t n, AutoRange range, std::string_view what) {
+  return cut(job, key, n, range, what, [n](std::int32_t target) { return equal_pieces(n, target); });
 }
 
 void check_total(const Sizes& sizes, std::int32_t n, std::string_view key, std::string_view what) {
@@ -125,13 +125,13 @@ OrbitalSegments orbital_segments(Job& job, const std::string& kind_key, const st
     result.n_core = segments_until(occ->sizes, frozen, occ_key, "frozen and correlated", frozen_first);
     add(occ->sizes);
   } else {
-    add(orbital_pieces(job, occ_key, frozen, "frozen orbitals"));
+    add(orbital_pieces(job, occ_key, frozen, AutoRange::occupied_orbitals, "frozen orbitals"));
     result.n_core = static_cast<std::int32_t>(result.sizes.size());
-    add(occ && !occ->sizes.empty() ? occ->sizes : orbital_pieces(job, occ_key, active, frozen > 0 ? "correlated occupied orbitals" : "occupied orbitals"));
+    add(occ && !occ->sizes.empty() ? occ->sizes : orbital_pieces(job, occ_key, active, AutoRange::occupied_orbitals, frozen > 0 ? "correlated occupied orbitals" : "occupied orbitals"));
   }
   result.n_occupied = static_cast<std::int32_t>(result.sizes.size());
   if (virt && !virt->sizes.empty()) check_total(virt->sizes, n - occupied, virt_key, "virtual orbitals of this spin");
-  add(virt && !virt->sizes.empty() ? virt->sizes : orbital_pieces(job, virt_key, n - occupied, "virtual orbitals"));
+  add(virt && !virt->sizes.empty() ? virt->sizes : orbital_pieces(job, virt_key, n - occupied, AutoRange::virtual_orbitals, "virtual orbitals"));
   return result;
 }
 
@@ -161,7 +161,7 @@ void derive_from_molecule(Job& job) {
   const Molecule& m = job.data.molecule;
   std::int32_t n = m.n_basis();
   const SegmentRequest* ao = request(job, "ao");
-  Sizes ao_sizes = ao && !ao->sizes.empty() ? ao->sizes : cut(job, "ao", n, "basis functions", [&](std::int32_t target) { return shell_pieces(m, target); });
+  Sizes ao_sizes = ao && !ao->sizes.empty() ? ao->sizes : cut(job, "ao", n, AutoRange::functions, "basis functions", [&](std::int32_t target) { return shell_pieces(m, target); });
   check_total(ao_sizes, n, "ao", "basis functions");
   check_shells(ao_sizes, m);
   job.data.segments[IndexKind::ao] = ao_sizes;
@@ -217,7 +217,7 @@ void derive_from_molecule(Job& job) {
 }
 
 /// Whether programs keep two-electron integrals over basis functions (1) or compute them each time (0), where the user says neither:
-/// keeps them where the quartets of segments that symmetry leaves take a quarter of the job's memory at most.
+/// keeps them, as sums and as differences over pairs of pairs of segments, where they take a quarter of the job's memory at most.
 void set_keep_quartets(Job& job) {
   auto it = job.data.segments.find(IndexKind::ao);
   double pairs = 0, squares = 0;  // elements of pairs of segments
@@ -228,7 +228,7 @@ void set_keep_quartets(Job& job) {
         pairs += pair;
         squares += pair * pair;
       }
-  const double bytes = sizeof(double) * (pairs * pairs + squares) / 2;
+  const double bytes = sizeof(double) * (pairs * pairs + squares);
   set_int(job, "keep_quartets", pairs > 0 && bytes <= static_cast<double>(job.memory_per_rank) * job.ranks / 4 ? 1 : 0);
 }
 

@@ -36,15 +36,43 @@ EnergyDifferences energy_differences(const SuperArg& t, const SuperArg& alpha, c
   return e;
 }
 
+/// `pairs`: half the rank. What dimensions behind the first two add is found once per line; the order of the sum stays.
+template <int pairs>
+void apply_lines(SuperArg& t, const EnergyDifferences& e) {
+  const std::int64_t length = t.shape.extent[0], lines = length == 0 ? 0 : t.shape.size() / length;
+  std::array<std::int64_t, max_rank> at{};
+  std::array<double, pairs> added{};
+  double* x = t.data;
+  for (std::int64_t line = 0; line < lines; ++line, x += length) {
+    const double* const first = e.energy[0].data();
+    const double second = e.energy[1][at[1]], shift = e.shift;
+    for (int q = 1; q < pairs; ++q) added[q] = e.energy[2 * q + 1][at[2 * q + 1]] - e.energy[2 * q][at[2 * q]];
+    const auto difference = [&](std::int64_t i) {
+      double sum = shift + (second - first[i]);
+      for (int q = 1; q < pairs; ++q) sum += added[q];
+      return sum;
+    };
+    bool zero = false;
+    for (std::int64_t i = 0; i < length; ++i) zero |= difference(i) == 0.0;
+    if (!e.divide)
+      for (std::int64_t i = 0; i < length; ++i) x[i] *= difference(i);
+    else if (!zero)
+      for (std::int64_t i = 0; i < length; ++i) x[i] /= difference(i);
+    else
+      for (std::int64_t i = 0; i < length; ++i) {
+        if (const double d = difference(i); d != 0.0) x[i] /= d;
+        else if (x[i] != 0.0) throw zero_difference(t);
+      }
+    for (int d = 1; d < e.rank && ++at[d] == t.shape.extent[d]; ++d) at[d] = 0;
+  }
+}
+
 void apply(SuperArg& t, const EnergyDifferences& e) {
-  for_each_element(t.shape, [&](const auto& at, std::int64_t i) {
-    double difference = e.shift;
-    for (int d = 0; d < e.rank; d += 2) difference += e.energy[d + 1][at[d + 1]] - e.energy[d][at[d]];
-    double& x = t.data[i];
-    if (!e.divide) x *= difference;
-    else if (difference != 0.0) x /= difference;
-    else if (x != 0.0) throw zero_difference(t);
-  });
+  switch (e.rank) {
+    case 2: return apply_lines<1>(t, e);
+    case 4: return apply_lines<2>(t, e);
+    default: return apply_lines<3>(t, e);
+  }
 }
 
 }  // namespace

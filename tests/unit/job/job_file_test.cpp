@@ -114,8 +114,8 @@ TEST_CASE("room for the vectors of excited states follows from their number") {
 TEST_CASE("integrals are kept where they take a quarter of the memory") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"cc-pvdz\"\n[segments]\nao = [9, 15]\n"));
-  // Pairs of segments: 81, 135 and 225 elements; quartets: (441^2 + 81^2 + 135^2 + 225^2)/2 elements.
-  const std::size_t needed = 8 * (441 * 441 + 81 * 81 + 135 * 135 + 225 * 225) / 2;
+  // Pairs of segments: 81, 135 and 225 elements; pairs of those, twice.
+  const std::size_t needed = 8 * (441 * 441 + 81 * 81 + 135 * 135 + 225 * 225);
   const auto kept = [&](std::size_t memory, int ranks) {
     job.memory_per_rank = memory;
     job.ranks = ranks;
@@ -267,6 +267,9 @@ TEST_CASE("automatic segments follow the elements, the ranks and the memory") {
   CHECK(shared * 12 >= 100);                             // 12 pieces make 78 pairs: more than four for each rank
   CHECK(shared < 10);
   CHECK(automatic_target(5, 64, much).size == 4);        // but no crumbs
+  CHECK(automatic_target(21, 1, much, AutoRange::virtual_orbitals).size == 27);
+  CHECK(automatic_target(21, 1, much, AutoRange::occupied_orbitals).size == 5);    // blocks with three of them
+  CHECK(automatic_target(400, 1, much, AutoRange::occupied_orbitals).size == 10);  // 40 pieces
   const std::int32_t small = automatic_target(500, 1, std::size_t{40} << 20).size;
   CHECK(8.0 * 12 * small * small * small * small <= 10.0 * (1 << 20));
   CHECK(small > 15);
