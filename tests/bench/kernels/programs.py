@@ -27,9 +27,9 @@ PROGRAMS = ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_
 MOLECULES = {
     "water": ("water", "cc-pvdz", (12, 5, 10), None, False),
     "dimer": ("water-dimer", "cc-pvdz", (24, 4, 20), (0.04, 0.22), False),
-    "dimer-aug": ("water-dimer", "aug-cc-pvdz", (28, 4, 24), (0.33, 1.95), True),
+    "dimer-aug": ("water-dimer", "aug-cc-pvdz", (14, 5, 24), (0.33, 1.95), True),
     "benzene-631gs": ("benzene", "6-31gs", (26, 5, 20), (1.25, 21.9), True),
-    "benzene": ("benzene", "cc-pvdz", (29, 5, 24), (1.97, 42.4), True),
+    "benzene": ("benzene", "cc-pvdz", (15, 5, 24), (1.97, 42.4), True),
 }
 BASIS_NAMES = {"6-31gs": "6-31g*"}
 

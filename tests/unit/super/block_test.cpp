@@ -271,6 +271,14 @@ TEST_CASE("energy denominators") {
   Array zero_fock({5, 5}), ones({1, 1}, {1});
   ones.at(0, 3, 2);
   CHECK_THAT(execution_error(c, "energy_denominator_rhf", {ones, zero_fock}), Contains("is zero"));
+  // Elements that are zero may have a difference of zero; their neighbours in the line are divided.
+  Array levels({4}, {1, -1, 1, 5});
+  levels.whole();
+  Array line({2, 2}, {0, 6, 8, 12});  // a = 1, -1; i = 1, 5
+  line.at(0, 1, 0).at(1, 2, 2);
+  execute(c, "energy_denominator_rhf", {line, levels});
+  CHECK(line.data == Values{0, 3, 2, 2});
+  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {Array({2, 1}, {1, 1}).at(0, 1, 0).at(1, 2, 2), levels}), Contains("is zero"));
 }
 
 TEST_CASE("energy denominators of two spins") {
