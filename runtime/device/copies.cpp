@@ -269,6 +269,14 @@ void DeviceCopies::settle_all() {
   while (!held_.empty()) let_go(held_.begin());
 }
 
+void DeviceCopies::sweep() {
+  for (auto at = by_address_.begin(); at != by_address_.end();) {
+    const auto next = std::next(at);
+    if (at->second->content != host_.content(at->second->host.buffer)) drop(at);
+    at = next;
+  }
+}
+
 // --- transfers
 
 void DeviceCopies::copy_in(Unit& u) {

@@ -99,6 +99,8 @@ class DeviceCopies {
   void settle(const double* buffer);
   /// The same for all buffers: others may change what they hold.
   void settle_all();
+  /// Gives back device memory of blocks that ended elsewhere: fetched ones, private copies.
+  void sweep();
 
   const DeviceStats& stats() const { return stats_; }
   ResourceStats device_memory() const { return pool_.stats(); }

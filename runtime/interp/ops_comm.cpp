@@ -118,6 +118,7 @@ void Machine::barrier_here() {
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
   cyclic_counter_ = 0;
+  if (copies_) copies_->sweep();
   if (copies_ && attention && env_.checkpoints) copies_->all_on_host();
   if (attention && env_.checkpoints)
     env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_), [this](RecordWriter& writer) { write_state(writer); });

@@ -190,6 +190,22 @@ TEST_CASE("memory that holds something else by now is another block, even at the
   CHECK(f.value(again) == 5.0);
 }
 
+TEST_CASE("device memory of blocks that ended without a word is swept up, that of others stays") {
+  Fixture f;
+  const HostBlock b = f.block(2, 1.0), c = f.block(2, 2.0);
+  f.read(b);
+  f.read(c);
+  f.copies->settle_all();
+  const std::int64_t two = f.copies->device_memory().bytes_in_use;
+  f.host.pool.deallocate(b.data, 2);
+  const HostBlock again = f.block(2, 3.0);
+  REQUIRE(again.data == b.data);
+  f.copies->sweep();
+  CHECK(f.copies->device_memory().bytes_in_use == two / 2);
+  f.read(c);
+  CHECK(f.made() == Counts{2, 0, 2, 0});
+}
+
 TEST_CASE("blocks that share memory share the device's copy") {
   Fixture f;
   const HostBlock b = f.block(2, 1.0);
