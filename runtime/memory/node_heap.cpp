@@ -292,6 +292,7 @@ Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std
 
 void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
   if (c->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  c->content.store(0, std::memory_order_relaxed);
   const int index = static_cast<int>(c->arena);
   Arena& a = arena(index);
   a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);

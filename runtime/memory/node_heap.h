@@ -31,7 +31,7 @@ struct alignas(64) Chunk {
   std::int32_t rank;
   std::uint64_t sequence;
   double scalar;
-  std::atomic<std::uint64_t> content;  // number of what it holds, see NodeHeap::changed()
+  std::atomic<std::uint64_t> content;  // number of what it holds, see NodeHeap::changed(); 0 while it is free
 
   double* data() { return reinterpret_cast<double*>(this + 1); }
   const double* data() const { return reinterpret_cast<const double*>(this + 1); }

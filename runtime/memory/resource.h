@@ -24,7 +24,7 @@ class BufferResource {
   virtual bool share(const double* /*p*/) { return false; }
   virtual bool sole(const double* /*p*/) const { return true; }
   /// Number of what a buffer holds: another one whenever memory is handed out anew, or was changed where its holder could not know. 0: not
-  /// counted. Of buffers that were given back: anything.
+  /// counted. Of a buffer that was given back: another number than while it was in use.
   virtual std::uint64_t content(const double* /*p*/) const { return 0; }
   virtual ResourceStats stats() const = 0;
 };

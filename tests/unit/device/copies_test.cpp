@@ -206,6 +206,18 @@ TEST_CASE("device memory of blocks that ended without a word is swept up, that o
   CHECK(f.made() == Counts{2, 0, 2, 0});
 }
 
+TEST_CASE("what the device wrote of a block that ended without a word is not written back when room is made") {
+  DeviceOptions options;
+  options.memory = 1024;
+  Fixture f(options);
+  const HostBlock b = f.block(100, 1.0), c = f.block(100, 3.0);
+  f.work(ElementOp::fill, 5.0, b, Intent::write);
+  f.copies->settle_all();
+  f.host.pool.deallocate(b.data, 100);
+  f.read(c);
+  CHECK(f.copies->stats().total().out.transfers == 0);
+}
+
 TEST_CASE("blocks that share memory share the device's copy") {
   Fixture f;
   const HostBlock b = f.block(2, 1.0);
