@@ -17,12 +17,15 @@ namespace sial::kernels {
 enum class Strategy : std::int32_t {
   tiles,    // register tiles, see below
   blas,     // matrices for the BLAS, copies where an operand is none
+  outer,    // k = 1: one pass over D in its own order
+  vector,   // n = 1: one pass over the operand of the rows in its own order
 };
 
 struct ContractionPlan {
   Strategy strategy = Strategy::tiles;
   bool swapped = false;      // rows are b's: D's consecutive elements lie along b
   std::vector<LoopDim> rows, columns, summed;  // .a is the stride in the operand of the rows, .b in that of the columns
+  std::vector<LoopDim> nest;                   // of an outer product: loops around runs, in D's order
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t run = 1;      // rows that are consecutive in D (and in the operand of the rows, where that is not packed)
   bool crossing = false;     // tiles span several runs; those are computed aside and scattered
@@ -79,5 +82,18 @@ struct ContractionWork {
   std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 void run_tiles(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables);
+
+/// The same, all rows and columns, where the plan is that of an outer or of a matrix-vector product: the bits of tiles.
+void run_thin(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables);
+inline bool is_thin(const ContractionPlan& plan) {
+  return plan.strategy == Strategy::outer || plan.strategy == Strategy::vector;
+}
+
+/// Runs of rows that a matrix-vector product sums at once.
+std::int64_t vector_runs_at_once(const ContractionPlan& plan);
+
+/// Offsets of `count` positions from `first` on, first dimension fastest, by two strides.
+void list_offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::*one,
+                  std::vector<std::int64_t>& to, std::int64_t LoopDim::*two, std::vector<std::int64_t>& to_two);
 
 }  // namespace sial::kernels

@@ -25,15 +25,17 @@ std::int64_t cut(std::int64_t n, std::int64_t most) {
   return (n + pieces - 1) / pieces;
 }
 
-/// Without dimensions of one position, by the first stride, neighbours that are contiguous in both operands made one.
-Dims fused(Dims dims, Stride first, Stride second) {
+/// Without dimensions of one position, by the first stride, neighbours that are contiguous by all strides made one.
+template <class... Strides>
+Dims fused(Dims dims, Stride first, Strides... others) {
   std::erase_if(dims, [](const LoopDim& dim) { return dim.extent == 1; });
   std::stable_sort(dims.begin(), dims.end(), [=](const LoopDim& p, const LoopDim& q) { return p.*first < q.*first; });
   Dims result;
   for (const LoopDim& dim : dims) {
     if (!result.empty()) {
       LoopDim& last = result.back();
-      if (dim.*first == last.*first * last.extent && dim.*second == last.*second * last.extent) {
+      const auto goes_on = [&](Stride s) { return dim.*s == last.*s * last.extent; };
+      if (goes_on(first) && (goes_on(others) && ...)) {
         last.extent *= dim.extent;
         continue;
       }
@@ -67,7 +69,7 @@ class Planner {
   Planner(const LoopSpace& space, const TileShape& shape, bool fast) : space_(space), shape_(shape), fast_(fast) {}
 
   std::vector<ContractionChoice> choices() {
-    base_.swapped = !has_unit(space_.rows, &LoopDim::d) && has_unit(space_.columns, &LoopDim::d);
+    base_.swapped = !has_unit(space_.rows, &LoopDim::d) && (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1);
     Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns, summed = space_.summed;
     if (base_.swapped)
       for (Dims* dims : {&rows, &columns, &summed})
@@ -79,7 +81,7 @@ class Planner {
     // Columns in the order of D, and of their operand where its lines would else be fetched again and again.
     base_.columns = (base_.k > 64 || base_.n * base_.k > 65536) && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d)
                                                                                                   : fused(columns, &LoopDim::d, &LoopDim::b);
-    base_.summed = has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
+    base_.summed = base_.n > 1 && has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
     base_.sum_block = base_.k <= longest_sum ? base_.k : cut(base_.k, usual_sum);
     base_.row_block = std::min(base_.m, std::max<std::int64_t>(4 * shape_.rows(), row_block_elements / base_.sum_block));
     base_.column_block = std::min(base_.n, std::max<std::int64_t>(16 * shape_.most_columns, column_block_elements / base_.sum_block));
@@ -97,6 +99,8 @@ class Planner {
       if (base_.m > run_d && run_d % shape_.rows() != 0) add("crossing", run_d, true, true, pack_columns);
       if (unit && base_.rows[0].a == 1) add("rows in place", consecutive_run(base_.rows, &LoopDim::d, &LoopDim::a), false, false, pack_columns);
     }
+    if (base_.k == 1) add_outer();
+    if (base_.n == 1) add_vector(rows);
     add_blas();
     std::stable_sort(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.cycles < q.plan.cycles; });
     return std::move(result_);
@@ -184,6 +188,44 @@ class Planner {
     result_.push_back({full_name, std::move(plan)});
   }
 
+  /// One pass over D: the operand of the rows is near, and consecutive where D is (or a copy of it is).
+  void add_outer() {
+    if (base_.rows.empty() || base_.rows[0].d != 1) return;
+    ContractionPlan plan = base_;
+    plan.strategy = Strategy::outer;
+    plan.run = plan.rows[0].extent;
+    plan.pack_rows = plan.rows[0].a != 1;
+    plan.pack_columns = false;
+    std::int64_t dense = 1;
+    for (const LoopDim& dim : plan.rows) {
+      plan.nest.push_back({dim.extent, dim.d, plan.pack_rows ? dense : dim.a, 0});
+      dense *= dim.extent;
+    }
+    plan.nest.erase(plan.nest.begin());
+    plan.nest.insert(plan.nest.end(), plan.columns.begin(), plan.columns.end());
+    plan.nest = fused(plan.nest, &LoopDim::d, &LoopDim::a, &LoopDim::b);
+    const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), run = static_cast<double>(plan.run);
+    plan.cycles = m / run * n * (std::ceil(run / 4) * 1.1 + 2) + (plan.pack_rows ? 2 * m + 200 : 0.0) + 300;
+    plan.why =
+        fmt::format("outer product: {}x{} in runs of {}, about {:.3g} cycles", plan.m, plan.n, plan.run, plan.cycles);
+    result_.push_back({"outer", std::move(plan)});
+  }
+
+  /// One pass over the operand of the rows; sums of all rows, or of a part of them, stay near.
+  void add_vector(const Dims& rows) {
+    ContractionPlan plan = base_;
+    plan.strategy = Strategy::vector;
+    plan.rows = fused(rows, &LoopDim::a, &LoopDim::d);
+    if (plan.rows.empty() || plan.rows[0].a != 1 || plan.rows[0].extent < 4) return;
+    plan.run = plan.rows[0].extent;
+    plan.pack_columns = plan.summed.size() > 1 || (!plan.summed.empty() && plan.summed[0].b != 1);
+    const auto m = static_cast<double>(plan.m), k = static_cast<double>(plan.k), run = static_cast<double>(plan.run);
+    plan.cycles = m / run * (k * std::ceil(run / 4) * 0.65 + 10) + 0.5 * m + 2 * k + 300;
+    plan.why = fmt::format("matrix-vector: {} sums of {} in runs of {}, about {:.3g} cycles", plan.m, plan.k, plan.run,
+                           plan.cycles);
+    result_.push_back({"vector", std::move(plan)});
+  }
+
   void add_blas() {
     ContractionPlan plan = base_;
     plan.strategy = Strategy::blas;
@@ -213,7 +255,9 @@ std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const
 }
 
 std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared) {
+  if (plan.strategy == Strategy::vector) return vector_runs_at_once(plan) * ((plan.run + 3) / 4 * 4);
   if (plan.strategy == Strategy::blas || !plan.pack_rows) return 0;
+  if (plan.strategy == Strategy::outer) return plan.m;
   const auto filled = [&](std::int64_t rows) { return (rows + shape.width - 1) / shape.width * shape.width; };
   const std::int64_t run = plan.crossing ? plan.m : plan.run;
   // Every run is filled up to whole vectors.

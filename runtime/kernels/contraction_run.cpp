@@ -6,11 +6,9 @@
 #include "runtime/kernels/contraction.h"
 
 namespace sial::kernels {
-namespace {
 
-/// Offsets of `count` positions from `first` on, first dimension fastest; `second` may be null.
-void offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::* one, std::vector<std::int64_t>& to,
-             std::int64_t LoopDim::* two, std::vector<std::int64_t>& to_two) {
+void list_offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::* one, std::vector<std::int64_t>& to,
+                  std::int64_t LoopDim::* two, std::vector<std::int64_t>& to_two) {
   to.resize(static_cast<std::size_t>(count));
   to_two.resize(static_cast<std::size_t>(count));
   std::array<std::int64_t, 2 * max_rank> at{};
@@ -45,6 +43,8 @@ void offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t 
   }
 }
 
+namespace {
+
 // Elements of the columns that tiles of rows go through at once: a quarter of a second-level cache.
 constexpr std::int64_t columns_near = 16384;
 
@@ -68,7 +68,7 @@ class TileLoops {
         count_ = std::min(plan_.sum_block, plan_.k - k0);
         beta_ = k0 == 0 ? work_.beta : 1.0;
         if (!ready_) {
-          offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
+          list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
           panel_tables();
         }
         if (plan_.pack_columns) pack_columns();
@@ -79,7 +79,7 @@ class TileLoops {
 
  private:
   void column_tables(std::int64_t n0) {
-    offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
+    list_offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
     t_.column_zero.resize(static_cast<std::size_t>(columns_ + shape_.most_columns));
     for (std::size_t j = 0; j < t_.column_zero.size(); ++j) t_.column_zero[j] = static_cast<std::int64_t>(j) % shape_.most_columns;
   }
@@ -144,7 +144,7 @@ class TileLoops {
 
   std::int64_t row_block(std::int64_t m0) {
     const std::int64_t end = ready_ ? plan_.m : cut_rows(m0);
-    if (!ready_) offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+    if (!ready_) list_offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
     if (plan_.pack_rows) {
       PackWork w;
       w.from = work_.x;

@@ -9,6 +9,7 @@
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/scratch.h"
+#include "runtime/kernels/strided.h"
 #include "runtime/kernels/team.h"
 #include "runtime/kernels/tile_source.h"
 
@@ -82,10 +83,11 @@ class PlannedKernels final : public Kernels {
       return blas_->run(op);
     }
     const Planned& planned = plan_of(op);
-    last_ = {way_name(planned.way), &planned.plan.why};
+    last_ = {way_name(planned), &planned.plan.why};
     switch (planned.way) {
       case Way::nothing: return;
       case Way::plain: return run_plain(op, resolve(op));
+      case Way::inner: return run_inner(op, planned.pairs);
       case Way::blas: return blas_->run(op);
       case Way::tiles: break;
     }
@@ -107,6 +109,7 @@ class PlannedKernels final : public Kernels {
     if (parts == 1) {
       ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
+      if (is_thin(plan)) return run_thin(plan, kit, work, tables);
       run_tiles(plan, kit, work, tables);
       if (planned.notes < most_notes && tiles_.uses_generated()) ++planned.notes, note_tiles(plan, kit.shape, tables);
       return;
@@ -145,8 +148,9 @@ class PlannedKernels final : public Kernels {
     switch (planned.way) {
       case Way::nothing: return "nothing to do";
       case Way::plain: return "plain loops: an empty sum";
+      case Way::inner:
       case Way::blas: return planned.plan.why;
-      case Way::tiles: return "register tiles, " + planned.plan.why;
+      case Way::tiles: return (is_thin(planned.plan) ? "" : "register tiles, ") + planned.plan.why;
     }
     return {};
   }
@@ -157,25 +161,34 @@ class PlannedKernels final : public Kernels {
   CodeEngine* code_engine() override { return engine_.get(); }
 
  private:
-  enum class Way { nothing, plain, blas, tiles };
-  static const char* way_name(Way way) {
-    switch (way) {
-      case Way::nothing: break;
-      case Way::plain: return "plain loops";
-      case Way::blas: return "blas";
-      case Way::tiles: return "tiles";
-    }
-    return "nothing";
-  }
+  enum class Way { nothing, plain, inner, blas, tiles };
 
   struct Planned {
     Way way = Way::nothing;
+    std::vector<PairDim> pairs;   // of an inner product, fused
     ContractionPlan plan, other;  // for built-in and for generated tiles
     int width = 0;                // of the built-in ones
     double flops = 0;
     mutable int notes = 0;        // how often tiles of exact length were asked for
     std::unique_ptr<ContractionTables> tables;  // of small operations, which would take longer to make them than to run
   };
+
+  static const char* way_name(const Planned& planned) {
+    switch (planned.way) {
+      case Way::nothing: break;
+      case Way::plain: return "plain loops";
+      case Way::inner: return "inner product";
+      case Way::blas: return "blas";
+      case Way::tiles: return planned.plan.strategy == Strategy::outer ? "outer product" : planned.plan.strategy == Strategy::vector ? "matrix-vector" : "tiles";
+    }
+    return "nothing";
+  }
+
+  static void run_inner(const BlockOp& op, const std::vector<PairDim>& pairs) {
+    const double sum = pairs.empty() ? 0.0 + *op.a.data * *op.b.data : inner_product(op.a.data, op.b.data, pairs);
+    const double value = op.alpha * sum;
+    *op.d.data = op.beta == 0.0 ? value : value + op.beta * *op.d.data;
+  }
 
   /// Which tiles the operation that just ran was made of.
   void note_tiles(const ContractionPlan& plan, const TileShape& shape, const ContractionTables& tables) {
@@ -187,7 +200,10 @@ class PlannedKernels final : public Kernels {
         if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, columns, tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * shape.width);
   }
 
-  int parts_of(const Planned& planned) const { return team_ && planned.flops >= worth_sharing ? team_->size() : 1; }
+  int parts_of(const Planned& planned) const {
+    return team_ && planned.flops >= worth_sharing && !is_thin(planned.plan) && !is_thin(planned.other) ? team_->size()
+                                                                                                        : 1;
+  }
 
   const Planned& plan_of(const BlockOp& op) const {
     // Programs have few descriptors; a stream of ever new ones must not fill the memory.
@@ -204,8 +220,12 @@ class PlannedKernels final : public Kernels {
     const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
     Planned planned;
     if (m == 0 || n == 0) return planned;
-    planned.way = k == 0 ? Way::plain : m == 1 && n == 1 ? Way::blas : Way::tiles;
-    if (planned.way == Way::blas) planned.plan.why = "inner product";
+    planned.way = k == 0 ? Way::plain : m == 1 && n == 1 ? Way::inner : Way::tiles;
+    if (planned.way == Way::inner) {
+      planned.plan.why = "inner product";
+      for (const LoopDim& dim : space.summed) planned.pairs.push_back({dim.extent, dim.a, dim.b});
+      fuse(planned.pairs);
+    }
     if (planned.way != Way::tiles) return planned;
     const bool fast = tiles_.fast();
     const auto shapes = tiles_.shapes();

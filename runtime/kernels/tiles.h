@@ -43,7 +43,8 @@ struct PackWork {
 using PackCode = void (*)(const PackWork& work);
 using PanelPackCode = void (*)(const PackWork* work);
 
-/// A tile computed aside (sum[j * width + i]) on its way to rows that are not consecutive: d[d_row[i] + d_column[j]].
+/// A tile computed aside (sum[j * width + i]) on its way to rows that are not consecutive: d[d_row[i] + d_column[j]];
+/// to consecutive rows where d_row is null.
 struct ScatterWork {
   double* d = nullptr;
   const std::int64_t* d_row = nullptr;
@@ -53,6 +54,36 @@ struct ScatterWork {
   double alpha = 1.0, beta = 0.0;
 };
 using ScatterCode = void (*)(const ScatterWork& work);
+
+/// Outer products, bound by what they write: d[i] (+)= alpha * (x[i] * y[0]) + beta * d[i], i < rows, at every position
+/// of two loops around it.
+struct OuterWork {
+  struct Loop {
+    std::int64_t count = 1, d = 0, x = 0, y = 0;  // steps in the operands
+  };
+  double* d = nullptr;
+  const double* x = nullptr;
+  const double* y = nullptr;
+  std::int64_t rows = 0;
+  Loop inner, outer;
+  double alpha = 1.0, beta = 0.0;
+};
+using OuterCode = void (*)(const OuterWork& work);
+
+/// A part of a matrix-vector product, bound by what it reads: sums go on by x * y at count positions in order, from 0
+/// when fresh. rows > 0: sum[i] by x[at[p] + i] * y[p], i < rows, consecutive ones; the sums have room for whole fours.
+/// rows = 0: four rows from each of the offsets row_at on, sum[4 * v + i] by x[row_at[v] + at[p] + i] * y[p], v <
+/// fours.
+struct VectorWork {
+  double* sum = nullptr;
+  const double* x = nullptr;
+  const std::int64_t* row_at = nullptr;
+  const std::int64_t* at = nullptr;
+  const double* y = nullptr;
+  std::int64_t rows = 0, fours = 0, count = 0;
+  bool fresh = false;
+};
+using VectorCode = void (*)(const VectorWork& work);
 
 struct TileShape {
   int width = 1;         // doubles in a vector
@@ -70,6 +101,8 @@ struct TileKit {
   std::array<TileCode, most_vectors * most_columns * 2> codes{};
   PackCode pack = nullptr;  // any panel
   ScatterCode scatter = nullptr;
+  OuterCode outer = nullptr;
+  VectorCode vector = nullptr;
   std::array<PanelPackCode, most_vectors * 2> panel_packs{};  // of whole panels of v vectors: rows consecutive, or not; null: pack()
 
   TileCode& tile(int vectors, int columns, bool masked) {

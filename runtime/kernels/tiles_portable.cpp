@@ -1,5 +1,7 @@
 #include "runtime/kernels/tiles_portable.h"
 
+#include <algorithm>
+
 namespace sial::kernels {
 namespace {
 
@@ -43,10 +45,45 @@ void pack_all(const PackWork& w) {
 void scatter(const ScatterWork& w) {
   for (std::int64_t j = 0; j < w.columns; ++j)
     for (std::int64_t i = 0; i < w.rows; ++i) {
-      double& d = w.d[w.d_row[i] + w.d_column[j]];
+      double& d = w.d[(w.d_row ? w.d_row[i] : i) + w.d_column[j]];
       const double value = w.alpha * w.sum[j * w.width + i];
       d = w.beta == 0.0 ? value : value + w.beta * d;
     }
+}
+
+void outer(const OuterWork& w) {
+  for (std::int64_t k = 0; k < w.outer.count; ++k)
+    for (std::int64_t j = 0; j < w.inner.count; ++j) {
+      double* __restrict d = w.d + k * w.outer.d + j * w.inner.d;
+      const double* __restrict x = w.x + k * w.outer.x + j * w.inner.x;
+      const double factor = w.y[k * w.outer.y + j * w.inner.y];
+      if (w.beta == 0.0)
+        for (std::int64_t i = 0; i < w.rows; ++i) d[i] = w.alpha * (0.0 + x[i] * factor);
+      else
+        for (std::int64_t i = 0; i < w.rows; ++i) d[i] = w.alpha * (0.0 + x[i] * factor) + w.beta * d[i];
+    }
+}
+
+void vector(const VectorWork& w) {
+  if (w.rows > 0) {
+    double* __restrict sum = w.sum;
+    if (w.fresh) std::fill_n(sum, w.rows, 0.0);
+    for (std::int64_t p = 0; p < w.count; ++p) {
+      const double* __restrict x = w.x + w.at[p];
+      const double factor = w.y[p];
+      for (std::int64_t i = 0; i < w.rows; ++i) sum[i] += x[i] * factor;
+    }
+    return;
+  }
+  for (std::int64_t v = 0; v < w.fours; ++v) {
+    double sum[4] = {};
+    if (!w.fresh)
+      for (int i = 0; i < 4; ++i) sum[i] = w.sum[4 * v + i];
+    const double* const rows = w.x + w.row_at[v];
+    for (std::int64_t p = 0; p < w.count; ++p)
+      for (int i = 0; i < 4; ++i) sum[i] += rows[w.at[p] + i] * w.y[p];
+    for (int i = 0; i < 4; ++i) w.sum[4 * v + i] = sum[i];
+  }
 }
 
 template <int V, int C>
@@ -67,7 +104,7 @@ void pack_portable(const PackWork& w, std::int64_t first_row, std::int64_t last_
 }
 
 TileKit portable_tiles() {
-  TileKit kit{{width, 2, 4}, false, {}, pack_all, scatter};
+  TileKit kit{{width, 2, 4}, false, {}, pack_all, scatter, outer, vector};
   add_tile<1, 1>(kit), add_tile<1, 2>(kit), add_tile<1, 3>(kit), add_tile<1, 4>(kit);
   add_tile<2, 1>(kit), add_tile<2, 2>(kit), add_tile<2, 3>(kit), add_tile<2, 4>(kit);
   return kit;
