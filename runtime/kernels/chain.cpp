@@ -1,6 +1,7 @@
 #include "runtime/kernels/chain.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -12,6 +13,11 @@ constexpr std::int64_t box_elements = 8192;
 // Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather some.
 constexpr std::int64_t line = 8, some_lines = 64;
 
+bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
+
+// From so many elements on a block is far, and sources of another order are turned box by box.
+constexpr std::int64_t usual_turned_volume = 2'000'000;
+
 int sources_of(const ChainStep& step) {
   switch (step.op) {
     case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate: return 1;
@@ -22,6 +28,9 @@ int sources_of(const ChainStep& step) {
 }
 
 }  // namespace
+
+ChainRunner::ChainRunner(CodeEngine* engine, std::int64_t turned_volume)
+    : engine_(engine), permuter_(engine), turned_volume_(turned_volume > 0 ? turned_volume : usual_turned_volume) {}
 
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result) {
   if (target.rank != source.rank) return false;
@@ -105,10 +114,14 @@ void ChainRunner::join_dimensions(const MutableView& target) {
 }
 
 /// Steps go together as long as their sources are contiguous along the target's fastest dimension, or all others along one second one.
+/// Where a cache does not hold the block, those others are turned box by box, so that they are like the first.
 void ChainRunner::make_groups() {
   groups_.clear();
+  std::int64_t volume = 1;
+  for (int d = 0; d < dims_; ++d) volume *= extent_[d];
+  const bool turn = dims_ > 1 && volume >= turned_volume_;
   const auto across = [&](const Source& s) {
-    if (s.self || s.stride[0] == 0 || s.stride[0] == 1) return -1;
+    if (s.self || s.turned || s.stride[0] == 0 || s.stride[0] == 1) return -1;
     for (int d = 1; d < dims_; ++d)
       if (s.stride[d] == 1) return d;
     return -1;
@@ -116,21 +129,20 @@ void ChainRunner::make_groups() {
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     int wanted = -1;
     bool alone = false;
-    for (int q = 0; q < steps_[k].n_sources; ++q)
-      if (const int d = across(steps_[k].source[q]); d > 0) {
+    for (int q = 0; q < steps_[k].n_sources; ++q) {
+      Source& source = steps_[k].source[q];
+      source.turned = turn && !source.self && !is_table(steps_[k].op) && source.stride[0] > 1;
+      if (const int d = across(source); d > 0) {
         alone = wanted > 0 && wanted != d;
         wanted = d;
       }
-    const bool fits = !groups_.empty() && !alone && k - groups_.back().first < ChainTile::most_steps && (wanted < 0 || groups_.back().second < 0 || wanted == groups_.back().second);
-    if (!fits) groups_.push_back({k, k, -1, -1, nullptr});
+    }
+    const bool fits = !groups_.empty() && !alone && k - groups_.back().first < ChainTile::most_steps && (wanted < 0 || groups_.back().across < 0 || wanted == groups_.back().across);
+    if (!fits) groups_.push_back({k, k, -1, -1, -1, nullptr});
     groups_.back().last = k + 1;
-    if (wanted > 0) groups_.back().second = wanted;
+    if (wanted > 0) groups_.back().across = wanted;
   }
-  for (Group& g : groups_) {
-    if (g.second < 0 && dims_ > 1) g.second = 1;
-    if (dims_ > 2) g.third = g.second == 1 ? 2 : 1;
-    g.code = code_of(g);
-  }
+  for (Group& g : groups_) g.code = code_of(g);
 }
 
 ChainCode ChainRunner::code_of(const Group& group) {
@@ -141,11 +153,11 @@ ChainCode ChainRunner::code_of(const Group& group) {
     to.op = steps_[k].op;
     for (int q = 0; q < steps_[k].n_sources; ++q) {
       const Source& s = steps_[k].source[q];
-      to.form[q] = s.self                                                       ? SourceForm::self
-                   : s.stride[0] == 1                                           ? SourceForm::along
-                   : s.stride[0] == 0                                           ? SourceForm::same
-                   : group.second > 0 && s.stride[group.second] == 1            ? SourceForm::across
-                                                                                : SourceForm::spread;
+      to.form[q] = s.self                                            ? SourceForm::self
+                   : s.turned || s.stride[0] == 1                    ? SourceForm::along
+                   : s.stride[0] == 0                                ? SourceForm::same
+                   : group.across > 0 && s.stride[group.across] == 1 ? SourceForm::across
+                                                                     : SourceForm::spread;
     }
   }
   const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first));
@@ -184,7 +196,7 @@ void ChainRunner::choose_box() {
   };
   const auto of_sources = [&](int n, std::int64_t most) {
     for (const Step& s : steps_)
-      for (int q = 0; q < s.n_sources && s.op != ChainOp::divide && s.op != ChainOp::multiply; ++q)
+      for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
         if (!s.source[q].self) widen(nth(s.source[q], n), most);
   };
   widen(0, line);
@@ -195,6 +207,34 @@ void ChainRunner::choose_box() {
   if (dims_ > 1) widen(1, line);
   of_sources(1, line);
   for (int d = 1; d < dims_; ++d) widen(d, extent_[d]);
+  // Inner loops follow the target's memory.
+  for (Group& g : groups_) {
+    g.second = g.across;
+    for (int d = 1; d < dims_; ++d)
+      if (tile_[d] > 1 && d != g.second && g.third < 0) (g.second < 0 ? g.second : g.third) = d;
+  }
+  std::size_t size = 0;
+  for (int d = 0; d < dims_; ++d) box_[d] = d == 0 ? 1 : box_[d - 1] * tile_[d - 1];
+  for (Step& s : steps_)
+    for (int q = 0; q < s.n_sources; ++q)
+      if (s.source[q].turned) s.source[q].copy = std::exchange(size, size + static_cast<std::size_t>(volume));
+  if (copies_.size() < size) copies_.resize(size);
+}
+
+/// What the box at hand takes of the turned sources, in the order of the target.
+void ChainRunner::turn_sources(const Extents& first, const Extents& extent) {
+  for (const Step& s : steps_)
+    for (int q = 0; q < s.n_sources; ++q) {
+      const Source& source = s.source[q];
+      if (!source.turned) continue;
+      std::vector<PairDim> dims;
+      const double* from = source.data;
+      for (int d = 0; d < dims_; ++d) {
+        dims.push_back({extent[d], box_[d], source.stride[d]});
+        from += first[d] * source.stride[d];
+      }
+      permuter_.run(copies_.data() + source.copy, from, std::move(dims), 1.0, 0.0);
+    }
 }
 
 /// A group of steps on a box. The first of its steps that was to divide by zero, or none.
@@ -208,7 +248,8 @@ std::ptrdiff_t ChainRunner::run_group(const Group& group, double* target, const 
     work_.value[s - group.first] = steps_[s].value;
     for (int q = 0; q < steps_[s].n_sources; ++q)
       for (int k = 0; k < 3; ++k)
-        work_.source[ChainTile::sources_per_step * (s - group.first) + q].stride[k] = dims[k] < 0 ? 0 : steps_[s].source[q].stride[dims[k]];
+        work_.source[ChainTile::sources_per_step * (s - group.first) + q].stride[k] =
+            dims[k] < 0 ? 0 : steps_[s].source[q].turned ? box_[dims[k]] : steps_[s].source[q].stride[dims[k]];
   }
   std::ptrdiff_t failed = none;
   Extents at = first;
@@ -219,9 +260,9 @@ std::ptrdiff_t ChainRunner::run_group(const Group& group, double* target, const 
     for (std::size_t s = group.first; s < group.last; ++s)
       for (int q = 0; q < steps_[s].n_sources; ++q) {
         const Source& source = steps_[s].source[q];
-        std::int64_t o = 0;
-        for (int d = 0; d < dims_; ++d) o += at[d] * source.stride[d];
-        work_.source[ChainTile::sources_per_step * (s - group.first) + q].data = source.data + o;
+        const double* data = source.turned ? copies_.data() + source.copy : source.data;
+        for (int d = 0; d < dims_; ++d) data += source.turned ? (at[d] - first[d]) * box_[d] : at[d] * source.stride[d];
+        work_.source[ChainTile::sources_per_step * (s - group.first) + q].data = data;
       }
     if (group.code) {
       const std::int64_t zeros = group.code(&work_);
@@ -260,6 +301,7 @@ std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<Cha
   std::ptrdiff_t failed = none;
   for (;;) {
     for (int d = 0; d < dims_; ++d) extent[d] = std::min(tile_[d], extent_[d] - first[d]);
+    turn_sources(first, extent);
     // A step that fails in one box fails the whole; of several the first in the program's order is the one to report.
     for (const Group& g : groups_) {
       if (failed != none && static_cast<std::ptrdiff_t>(g.first) >= failed) break;

@@ -14,6 +14,7 @@
 #include "runtime/base/energy_differences.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/chain_tile.h"
+#include "runtime/kernels/permute.h"
 
 namespace sial::kernels {
 
@@ -37,7 +38,8 @@ class ChainRunner {
  public:
   static constexpr std::ptrdiff_t none = -1;
   /// `engine`: makes code for chains while they run; may be null, and outlives the runner.
-  explicit ChainRunner(CodeEngine* engine = nullptr) : engine_(engine) {}
+  /// `turned_volume`: of blocks of so many elements sources of another order are turned box by box, 0: where it pays.
+  explicit ChainRunner(CodeEngine* engine = nullptr, std::int64_t turned_volume = 0);
   /// The first step that met an element other than zero to be divided by a difference of zero; `none` when all went well. The target is
   /// then undefined.
   std::ptrdiff_t run(const MutableView& target, const std::vector<ChainStep>& steps);
@@ -49,6 +51,8 @@ class ChainRunner {
     const double* data = nullptr;
     std::array<std::int64_t, max_rank> stride{};
     bool self = false;  // the target, element by element
+    bool turned = false;  // not contiguous where the target is: each box of it is first copied into the target's order
+    std::size_t copy = 0;  // where, in copies_
   };
   struct Step {
     ChainOp op = ChainOp::fill;
@@ -59,6 +63,7 @@ class ChainRunner {
   /// Steps that are taken together on a tile; its second and third dimension.
   struct Group {
     std::size_t first = 0, last = 0;  // last: one behind
+    int across = -1;  // the second dimension, where sources are contiguous along it; -1: none are
     int second = -1, third = -1;
     ChainCode code = nullptr;
   };
@@ -69,12 +74,17 @@ class ChainRunner {
   void make_groups();
   ChainCode code_of(const Group& group);
   void choose_box();
+  void turn_sources(const Extents& first, const Extents& extent);
   std::ptrdiff_t run_group(const Group& group, double* target, const Extents& first, const Extents& extent);
 
   CodeEngine* engine_;
   std::map<CodeKey, ChainCode> ready_;
+  Permuter permuter_;
+  std::int64_t turned_volume_;
   int dims_ = 0;
   Extents extent_{}, target_{}, tile_{};
+  Extents box_{};  // strides of a box in the target's order
+  std::vector<double> copies_;
   std::vector<Step> steps_, before_;  // in joined dimensions; in the target's
   std::vector<Tables> tables_;  // by step
   std::vector<Group> groups_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -75,6 +76,10 @@ void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double
   if (!fuse(dims)) return;
   std::int64_t volume = 1;
   for (const PairDim& dim : dims) volume *= dim.extent;
+  if (dims.size() == 1 && dims.front().x == 1 && dims.front().y == 1 && alpha == 1.0 && beta == 0.0) {
+    std::memcpy(x, y, static_cast<std::size_t>(volume) * sizeof(double));
+    return;
+  }
   if (volume < limits_.plain_volume || dims.empty()) return combine(x, y, std::move(dims), alpha, beta);
   const auto fast = std::min_element(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
   // Without unit strides there are no lines to speak of.
@@ -84,7 +89,10 @@ void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double
   for (const PairDim& dim : dims) dims_.push_back({dim});
   loops_.clear();
   code_ = &kit(volume);
-  if (code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes)
+  // Lines that all want the same few places in the caches leave them early.
+  const Dim& other = dims_[static_cast<std::size_t>(fast_y_ != 0 || dims_.size() == 1 ? fast_y_ : 1)];
+  const bool chased = dims_.size() > 1 && (other.x % page == 0 || (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0);
+  if (code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 4 : 1))
     by_bricks(x, y, alpha, beta);
   else
     by_panels(x, y, alpha, beta);

@@ -140,7 +140,12 @@ __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
   const Factors f{w.alpha, w.beta};
   double* x = w.x;
   const double* y = w.y;
+  // What fours leave over is a vector that ends with the line, over part of the one before: its result is formed before that one is stored.
+  const std::int64_t end = w.length - 4;
+  const bool over = w.length > 4 && w.length % 4 != 0;
   for (std::int64_t j = 0; j < w.count; ++j, x += w.x_step, y += w.y_step) {
+    __m256d last = _mm256_setzero_pd();
+    if (over) last = blended<blend>(x + end, _mm256_loadu_pd(y + end), f);
     std::int64_t i = 0;
     for (; i + 8 <= w.length; i += 8) {
       const __m256d low = _mm256_loadu_pd(y + i), high = _mm256_loadu_pd(y + i + 4);
@@ -151,7 +156,9 @@ __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
       put<blend>(x + i, _mm256_loadu_pd(y + i), f);
       i += 4;
     }
-    for (; i < w.length; ++i) put<blend>(x + i, y[i], f);
+    if (over) _mm256_storeu_pd(x + end, last);
+    else
+      for (; i < w.length; ++i) put<blend>(x + i, y[i], f);
   }
 }
 

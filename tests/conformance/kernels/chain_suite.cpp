@@ -191,8 +191,8 @@ void run_case(std::uint32_t seed, ChainRunner& runner) {
 }  // namespace
 
 TEST_CASE("random chains have the bits of their steps one after the other") {
-  ChainRunner runner;
-  for (std::uint32_t seed = 0; seed < 12000; ++seed) run_case(7 * seed, runner);
+  ChainRunner runner, turning(nullptr, 1);
+  for (std::uint32_t seed = 0; seed < 12000; ++seed) run_case(7 * seed, seed % 2 == 0 ? runner : turning);
 }
 
 TEST_CASE("generated code for random chains has the same bits, for every kind of processor") {
@@ -204,8 +204,9 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
     } catch (const SialError&) {
       continue;  // a processor that this one cannot stand in for
     }
-    ChainRunner runner(engine.get());
+    ChainRunner runner(engine.get()), turning(engine.get(), 1);
     for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, runner);
+    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(13 * seed, turning);
     if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
   }
 }

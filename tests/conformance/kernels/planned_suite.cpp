@@ -54,9 +54,12 @@ struct Case {
   double alpha = 1, beta = 0;
 };
 
-Case make_case(std::uint64_t seed, bool reals) {
+enum class Thin { no, outer, vector };
+
+Case make_case(std::uint64_t seed, bool reals, Thin thin = Thin::no) {
   Generator g(seed);
-  const int n_summed = static_cast<int>(g.below(3)) + (g.chance(90) ? 1 : 0), n_rows = static_cast<int>(g.below(4)), n_columns = static_cast<int>(g.below(std::min(4, 7 - n_rows)));
+  const int n_summed = thin == Thin::outer ? 0 : static_cast<int>(g.below(3)) + (g.chance(90) ? 1 : 0), n_rows = static_cast<int>(g.below(4));
+  const int n_columns = thin == Thin::vector ? 0 : static_cast<int>(g.below(std::min(4, 7 - n_rows)));
   const int limit = n_summed > 2 ? 2 : n_summed;
   std::map<int, std::int64_t> extents;
   std::vector<int> rows, columns, summed;
@@ -127,7 +130,8 @@ bool equal_values(const std::vector<double>& x, const std::vector<double>& y) {
   return x.size() == y.size();
 }
 
-const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas"};
+const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas",
+                                          "outer",    "vector"};
 
 std::int64_t rounds() { return std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 500; }
 
@@ -188,6 +192,68 @@ TEST_CASE("tiles of any make and number of threads round alike") {
       }
     }
   }
+}
+
+TEST_CASE("outer and matrix-vector products have the bits of tiles") {
+  CountingResource workspace;
+  for (const std::string cpu : {"", "x86-64-v2"}) {
+    if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
+    KernelOptions options;
+    options.jit = false;
+    options.jit_cpu = cpu;
+    options.strategy = "packed";
+    auto tiles = make_kernels("auto", workspace, options);
+    for (const std::string strategy : {"outer", "vector"}) {
+      options.strategy = strategy;
+      options.threads = 3;
+      auto thin = make_kernels("auto", workspace, options);
+      int met = 0;
+      for (std::uint64_t i = 0; i < 1500; ++i) {
+        const std::uint64_t seed = base_seed() + 400000 + i;
+        Case c = make_case(seed, true, strategy == "outer" ? Thin::outer : Thin::vector);
+        const BlockOp op = operation(c);
+        if (!thin->explain(op).starts_with(strategy == "outer" ? "outer" : "matrix-vector") || !tiles->explain(op).starts_with("register")) continue;
+        ++met;
+        INFO("processor `" << cpu << "`, seed " << seed << ", " << strategy << ": " << thin->explain(op));
+        REQUIRE(same_bits(outcome(*tiles, c, true), outcome(*thin, c, i % 2 == 0)));
+      }
+      CHECK(met > 100);
+    }
+  }
+}
+
+TEST_CASE("the shapes that memory decides take the way made for them, others do not") {
+  CountingResource workspace;
+  auto kernels = make_kernels("auto", workspace);
+  const auto explained = [&](const std::string& d, const std::string& a, const std::string& b) {
+    BlockOp op;
+    op.has_b = true;
+    double none = 0.0;
+    const auto view = [&](const std::string& text) {
+      Shape shape;
+      std::array<std::int32_t, max_rank> labels{};
+      shape.rank = static_cast<std::int32_t>(text.size());
+      for (std::size_t i = 0; i < text.size(); ++i) shape.extent[i] = 20, labels[i] = text[i];
+      return dense_view(&none, shape, labels);
+    };
+    op.d = view(d);
+    const auto constant = [](const MutableView& v) {
+      ConstView c;
+      c.data = v.data, c.rank = v.rank, c.extent = v.extent, c.stride = v.stride, c.label = v.label;
+      return c;
+    };
+    op.a = constant(view(a));
+    op.b = constant(view(b));
+    return kernels->explain(op);
+  };
+  CHECK(explained("aibj", "ai", "bj").starts_with("outer product"));
+  CHECK(explained("abij", "ai", "bj").starts_with("outer product"));
+  CHECK(explained("ab", "b", "a").starts_with("outer product"));
+  CHECK(explained("pq", "pqrs", "rs").starts_with("matrix-vector"));
+  CHECK(explained("pr", "qs", "pqrs").starts_with("matrix-vector"));
+  CHECK(explained("", "pqrs", "rpqs") == "inner product");
+  CHECK_FALSE(explained("pq", "rspq", "rs").starts_with("matrix-vector"));  // nothing that is consecutive is a row
+  CHECK_FALSE(explained("aibj", "aidk", "dkbj").starts_with("matrix-vector"));
 }
 
 TEST_CASE("real numbers agree with the reference to rounding") {
