@@ -1,6 +1,7 @@
 #pragma once
 // Element loops over block views that need no labels: fill, add, scale, element-wise sum, packing. Views may be strided
-// (parts of static arrays, regions, sub-boxes). Plain functions; the caller owns everything.
+// (parts of static arrays, regions, sub-boxes) and are walked in the order in which they lie in memory. Plain functions; the caller owns
+// everything.
 
 #include <algorithm>
 #include <cstdint>
@@ -42,31 +43,6 @@ bool may_overlap(const BlockView<A>& a, const BlockView<B>& b) {
   const double* pa = a.data;
   const double* pb = b.data;
   return pa <= pb + last_b && pb <= pa + last_a;
-}
-
-/// Calls f(offset of the first element, count, stride) for every run along the first dimension. Offsets are those of `v`.
-template <class T, class F>
-void for_each_run(const BlockView<T>& v, F&& f) {
-  if (is_dense(v)) {
-    const std::int64_t n = view_size(v);
-    if (n > 0) f(std::int64_t{0}, n, std::int64_t{1});
-    return;
-  }
-  const std::int64_t n = v.rank ? v.extent[0] : 1, s = v.rank ? v.stride[0] : 1;
-  if (view_size(v) == 0) return;
-  std::array<std::int64_t, max_rank> at{};
-  std::int64_t offset = 0;
-  for (;;) {
-    f(offset, n, s);
-    int d = 1;
-    for (; d < v.rank; ++d) {
-      offset += v.stride[d];
-      if (++at[d] < v.extent[d]) break;
-      offset -= v.stride[d] * v.extent[d];
-      at[d] = 0;
-    }
-    if (d >= v.rank) return;
-  }
 }
 
 void fill_view(const MutableView& v, double value);
