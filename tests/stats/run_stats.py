@@ -112,7 +112,7 @@ KERNELS = {
     "x += c[i,k] * c[i,k]": (PAIRS**2, 2 * N**2 * PAIRS, 16 * N**2 * PAIRS),
     "x += o[i,j,k,l] * o[i,j,k,l]": (PAIRS**2, 2 * N**4, 16 * N**4),
 }
-WAYS = {"c[i,k]": {"tiles", "blas", "plain loops"}, "o[i,j": {"tiles", "blas", "plain loops"}, "x +=": {"inner product"}, "b[": {"copy"}, "p[": {"copy"}}
+WAYS = {"c[i,k]": {"tiles", "blas", "plain loops"}, "o[i,j": {"tiles", "outer product", "blas", "plain loops"}, "x +=": {"inner product"}, "b[": {"copy"}, "p[": {"copy"}}
 
 
 def check_kernel_rows(kernels, name):
