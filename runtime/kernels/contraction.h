@@ -89,8 +89,8 @@ inline bool is_thin(const ContractionPlan& plan) {
   return plan.strategy == Strategy::outer || plan.strategy == Strategy::vector;
 }
 
-/// Runs of rows that a matrix-vector product sums at once.
-std::int64_t vector_runs_at_once(const ContractionPlan& plan);
+/// Elements of workspace for the sums of a matrix-vector product.
+std::int64_t vector_sums(const ContractionPlan& plan);
 
 /// Offsets of `count` positions from `first` on, first dimension fastest, by two strides.
 void list_offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::*one,

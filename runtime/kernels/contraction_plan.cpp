@@ -255,7 +255,7 @@ std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const
 }
 
 std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared) {
-  if (plan.strategy == Strategy::vector) return vector_runs_at_once(plan) * ((plan.run + 3) / 4 * 4);
+  if (plan.strategy == Strategy::vector) return vector_sums(plan);
   if (plan.strategy == Strategy::blas || !plan.pack_rows) return 0;
   if (plan.strategy == Strategy::outer) return plan.m;
   const auto filled = [&](std::int64_t rows) { return (rows + shape.width - 1) / shape.width * shape.width; };

@@ -55,101 +55,136 @@ void run_outer(const ContractionPlan& plan, const TileKit& kit, const Contractio
   }
 }
 
-/// The rows of a run, and where they are.
+/// The rows of a run; a long one is summed in pieces.
 struct Runs {
-  std::int64_t length, count, padded;
+  std::int64_t length, count, piece, padded;
   bool together;  // fours of all runs in one call: the last one of each run ends with it, over part of the one before
   explicit Runs(const ContractionPlan& plan)
-      : length(plan.run), count(plan.m / plan.run), padded((plan.run + 3) / 4 * 4), together(plan.run < short_run) {}
+      : length(plan.run),
+        count(plan.m / plan.run),
+        piece(std::min(length, rows_at_once)),
+        padded((piece + 3) / 4 * 4),
+        together(plan.run < short_run) {}
 };
+
+std::int64_t runs_at_once(const ContractionPlan& plan) {
+  return std::clamp<std::int64_t>(rows_at_once / plan.run, 1, plan.m / plan.run);
+}
 
 /// Positions that are gone through before the next run: those that follow in memory, a cache's worth of them.
 std::int64_t group_of(const ContractionPlan& plan, std::int64_t count) {
   std::int64_t follow = 1;
   for (const LoopDim& dim : plan.summed)
     if (dim.a == plan.run * follow) follow *= dim.extent;
-  const std::int64_t most = std::max<std::int64_t>(8, elements_at_once / plan.run / 8 * 8);
+  const std::int64_t most = std::max<std::int64_t>(8, elements_at_once / std::min(plan.run, rows_at_once) / 8 * 8);
   return std::min(count, follow >= 8 ? std::min(follow, most) : most);
 }
 
-void run_vector(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& t) {
-  const Runs runs(plan);
-  const std::int64_t runs_at_once = vector_runs_at_once(plan), step = plan.rows[0].d;
-  const bool one_block = plan.sum_block >= plan.k && runs.count <= runs_at_once, ready = one_block && t.of == &plan;
-  t.of = one_block ? &plan : nullptr;
-  if (!ready) {
-    t.column_y.resize(static_cast<std::size_t>(runs.length));
-    for (std::int64_t i = 0; i < runs.length; ++i) t.column_y[static_cast<std::size_t>(i)] = i * step;
-  }
-  for (std::int64_t first = 0; first < runs.count; first += runs_at_once) {
-    const std::int64_t here = std::min(runs_at_once, runs.count - first);
-    if (!ready) {
-      list_offsets({plan.rows.begin() + 1, plan.rows.end()}, first, here, &LoopDim::d, t.row_d, &LoopDim::a, t.row_x);
-      t.panel_x.clear();
-      for (std::int64_t r = 0; r < here && runs.together; ++r)
-        for (std::int64_t i = 0; i < runs.length; i += 4)
-          t.panel_x.push_back(t.row_x[static_cast<std::size_t>(r)] + std::min(i, runs.length - 4));
+/// Matrix-vector products: some runs, or a piece of one, over blocks of summed positions.
+class VectorLoops {
+ public:
+  VectorLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
+      : plan_(plan), kit_(kit), work_(work), t_(tables), runs_(plan), step_(plan.rows[0].d) {}
+
+  void run() {
+    const std::int64_t at_once = runs_at_once(plan_);
+    const bool one_block = plan_.sum_block >= plan_.k && runs_.count <= at_once;
+    ready_ = one_block && t_.of == &plan_;
+    t_.of = one_block ? &plan_ : nullptr;
+    if (!ready_) {
+      t_.column_y.resize(static_cast<std::size_t>(runs_.piece));
+      for (std::int64_t i = 0; i < runs_.piece; ++i) t_.column_y[static_cast<std::size_t>(i)] = i * step_;
     }
-    for (std::int64_t k0 = 0; k0 < plan.k; k0 += plan.sum_block) {
-      const std::int64_t count = std::min(plan.sum_block, plan.k - k0);
-      if (!ready) list_offsets(plan.summed, k0, count, &LoopDim::a, t.sum_x, &LoopDim::b, t.sum_y);
-      const double* y = work.y + k0;
-      if (plan.pack_columns) {
-        for (std::int64_t p = 0; p < count; ++p) work.column_panels[p] = work.y[t.sum_y[static_cast<std::size_t>(p)]];
-        y = work.column_panels;
-      }
-      const std::int64_t group = group_of(plan, count);
-      for (std::int64_t p = 0; p < count; p += group) {
-        VectorWork w;
-        w.sum = work.row_panels;
-        w.x = work.x;
-        w.at = t.sum_x.data() + p;
-        w.y = y + p;
-        w.count = std::min(group, count - p);
-        w.fresh = p == 0;
-        if (runs.together) {
-          w.row_at = t.panel_x.data();
-          w.fours = here * runs.padded / 4;
-          kit.vector(w);
-          continue;
+    for (std::int64_t first = 0; first < runs_.count; first += at_once) {
+      here_ = std::min(at_once, runs_.count - first);
+      if (!ready_) row_tables(first);
+      for (begin_ = 0; begin_ < runs_.length; begin_ += runs_.piece) {
+        rows_ = std::min(runs_.piece, runs_.length - begin_);
+        for (std::int64_t k0 = 0; k0 < plan_.k; k0 += plan_.sum_block) {
+          sum(k0, std::min(plan_.sum_block, plan_.k - k0));
+          finish(k0 == 0 ? work_.beta : 1.0);
         }
-        w.rows = runs.length;
-        for (std::int64_t r = 0; r < here; ++r, w.sum += runs.padded) {
-          w.x = work.x + t.row_x[static_cast<std::size_t>(r)];
-          kit.vector(w);
-        }
-      }
-      ScatterWork s;
-      const std::int64_t origin = 0, rest = runs.together ? runs.length % 4 : 0;
-      s.d_row = step == 1 ? nullptr : t.column_y.data();
-      s.d_column = &origin;
-      s.columns = 1;
-      s.alpha = work.alpha;
-      s.beta = k0 == 0 ? work.beta : 1.0;
-      for (std::int64_t r = 0; r < here; ++r) {
-        s.d = work.d + t.row_d[static_cast<std::size_t>(r)];
-        s.sum = work.row_panels + r * runs.padded;
-        s.rows = s.width = runs.length - rest;
-        kit.scatter(s);
-        if (rest == 0) continue;
-        s.d += s.rows * step;
-        s.sum += runs.padded - rest;
-        s.rows = s.width = rest;
-        kit.scatter(s);
       }
     }
   }
-}
+
+ private:
+  void row_tables(std::int64_t first) {
+    list_offsets({plan_.rows.begin() + 1, plan_.rows.end()}, first, here_, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+    t_.panel_x.clear();
+    for (std::int64_t r = 0; r < here_ && runs_.together; ++r)
+      for (std::int64_t i = 0; i < runs_.length; i += 4)
+        t_.panel_x.push_back(t_.row_x[static_cast<std::size_t>(r)] + std::min(i, runs_.length - 4));
+  }
+
+  void sum(std::int64_t k0, std::int64_t count) {
+    if (!ready_) list_offsets(plan_.summed, k0, count, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
+    const double* y = work_.y + k0;
+    if (plan_.pack_columns) {
+      for (std::int64_t p = 0; p < count; ++p) work_.column_panels[p] = work_.y[t_.sum_y[static_cast<std::size_t>(p)]];
+      y = work_.column_panels;
+    }
+    const std::int64_t group = group_of(plan_, count);
+    for (std::int64_t p = 0; p < count; p += group) {
+      VectorWork w;
+      w.sum = work_.row_panels;
+      w.x = work_.x;
+      w.at = t_.sum_x.data() + p;
+      w.y = y + p;
+      w.count = std::min(group, count - p);
+      w.fresh = p == 0;
+      if (runs_.together) {
+        w.row_at = t_.panel_x.data();
+        w.fours = here_ * runs_.padded / 4;
+        kit_.vector(w);
+        continue;
+      }
+      w.rows = rows_;
+      for (std::int64_t r = 0; r < here_; ++r, w.sum += runs_.padded) {
+        w.x = work_.x + t_.row_x[static_cast<std::size_t>(r)] + begin_;
+        kit_.vector(w);
+      }
+    }
+  }
+
+  void finish(double beta) {
+    ScatterWork s;
+    const std::int64_t origin = 0, rest = runs_.together ? rows_ % 4 : 0;
+    s.d_row = step_ == 1 ? nullptr : t_.column_y.data();
+    s.d_column = &origin;
+    s.columns = 1;
+    s.alpha = work_.alpha;
+    s.beta = beta;
+    for (std::int64_t r = 0; r < here_; ++r) {
+      s.d = work_.d + t_.row_d[static_cast<std::size_t>(r)] + begin_ * step_;
+      s.sum = work_.row_panels + r * runs_.padded;
+      s.rows = s.width = rows_ - rest;
+      kit_.scatter(s);
+      if (rest == 0) continue;
+      s.d += s.rows * step_;
+      s.sum += runs_.padded - rest;
+      s.rows = s.width = rest;
+      kit_.scatter(s);
+    }
+  }
+
+  const ContractionPlan& plan_;
+  const TileKit& kit_;
+  const ContractionWork& work_;
+  ContractionTables& t_;
+  const Runs runs_;
+  const std::int64_t step_;
+  std::int64_t here_ = 0, begin_ = 0, rows_ = 0;  // runs at hand; the piece of them
+  bool ready_ = false;                            // the tables are those of the operation before
+};
 
 }  // namespace
 
-std::int64_t vector_runs_at_once(const ContractionPlan& plan) {
-  return std::clamp<std::int64_t>(rows_at_once / plan.run, 1, plan.m / plan.run);
-}
+std::int64_t vector_sums(const ContractionPlan& plan) { return runs_at_once(plan) * Runs(plan).padded; }
 
 void run_thin(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
   if (plan.strategy == Strategy::outer) return run_outer(plan, kit, work);
-  run_vector(plan, kit, work, tables);
+  VectorLoops(plan, kit, work, tables).run();
 }
 
 }  // namespace sial::kernels

@@ -66,7 +66,7 @@ Case make_case(std::uint64_t seed, bool reals, Thin thin = Thin::no) {
   double volume = 1;
   const auto extent = [&] {
     static constexpr std::int64_t usual[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 24, 25, 31, 40, 64};
-    std::int64_t e = g.chance(2) ? 0 : usual[g.below(18)];
+    std::int64_t e = g.chance(2) ? 0 : thin == Thin::vector && g.chance(3) ? 5003 : usual[g.below(18)];
     while (volume * static_cast<double>(e) > 4e5) e = e / 2;
     volume *= static_cast<double>(std::max<std::int64_t>(e, 1));
     return e;
