@@ -205,8 +205,7 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
       continue;  // a processor that this one cannot stand in for
     }
     ChainRunner runner(engine.get()), turning(engine.get(), 1);
-    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, runner);
-    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(13 * seed, turning);
+    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, seed % 3 == 2 ? turning : runner);
     if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
   }
 }

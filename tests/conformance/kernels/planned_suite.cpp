@@ -208,7 +208,7 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
       options.threads = 3;
       auto thin = make_kernels("auto", workspace, options);
       int met = 0;
-      for (std::uint64_t i = 0; i < 1500; ++i) {
+      for (std::uint64_t i = 0; i < 600; ++i) {
         const std::uint64_t seed = base_seed() + 400000 + i;
         Case c = make_case(seed, true, strategy == "outer" ? Thin::outer : Thin::vector);
         const BlockOp op = operation(c);
@@ -217,7 +217,7 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
         INFO("processor `" << cpu << "`, seed " << seed << ", " << strategy << ": " << thin->explain(op));
         REQUIRE(same_bits(outcome(*tiles, c, true), outcome(*thin, c, i % 2 == 0)));
       }
-      CHECK(met > 100);
+      CHECK(met > 40);
     }
   }
 }
