@@ -13,6 +13,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 EXTENTS = (3, 2)
 BLOCKS = len(EXTENTS) ** 2
+GRAIN = 256  # bytes that the smallest block takes on a device
 BYTES = 8 * sum(EXTENTS) ** 2  # of all blocks of an array
 
 
@@ -54,16 +55,27 @@ def main():
         "device_operations": 8 * BLOCKS,
         "device_in_as_written": operands * BLOCKS, "device_bytes_in_as_written": operands * BYTES,
         "device_out_as_written": operands * BLOCKS, "device_bytes_out_as_written": operands * BYTES,
-        "device_in": BLOCKS, "device_bytes_in": BYTES,           # a, once
+        "device_in": 0, "device_bytes_in": 0,                     # a is what was put, and that is there
+        "device_in_least": 0, "device_bytes_in_least": 0,
         "device_out": 2 * BLOCKS, "device_bytes_out": 2 * BYTES,  # t to put it; s to print it
+        "device_out_least": 2 * BLOCKS, "device_bytes_out_least": 2 * BYTES,
+        "device_evictions": 0, "device_on_host_instead": 0,
+        "device_memory_high_water": (2 * BLOCKS + 2) * GRAIN,     # a, s; u and v of an iteration
+        "device_allocations": 4 * BLOCKS, "device_allocation_hits": 4 * BLOCKS - 1,  # t, u, v, s; one piece holds all
     })
+    again, total = run(binary, "--device", "simulated", "--device-memory", str(4 * GRAIN))
+    expect(again == plain, f"with room for four blocks: {again}")
+    expect(total["device_evictions"] > 0 and total["device_on_host_instead"] == 0 and total["device_memory_high_water"] == 4 * GRAIN, "room for four blocks is not what was used")
+    again, total = run(binary, "--device", "simulated", "--device-memory", str(GRAIN))
+    expect(again == plain, f"with room for one block: {again}")
+    expect(total["device_on_host_instead"] == 4 * BLOCKS, f"{total['device_on_host_instead']} operations did not fit, by hand {4 * BLOCKS}: u=a, u+=a, v=u, x=u*v")
     for flags in (["--device-memory", "1KiB"], ["--device-copies", "staged"], ["--simulate", "ranks=3,seed=2"], ["--simulate", "ranks=4,seed=5,ranks-per-node=2"], ["--store", "copy"], ["--memory", "1MB", "--deterministic"]):
         again, total = run(binary, "--device", "simulated", *flags)
         expect(again == plain, f"{flags}: {again}\non the host: {plain}")
         expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
         expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
     for plant in ("device_copy_in", "device_copy_out"):
-        wrong, _ = run(binary, "--device", "simulated", plant=plant)
+        wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
         expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")
     print("transfers are as counted by hand")
 
