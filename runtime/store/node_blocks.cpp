@@ -1,6 +1,7 @@
 #include "runtime/store/node_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "runtime/base/check.h"
@@ -19,6 +20,16 @@ struct AlreadyLocked {};
 
 void add_doubles(double* __restrict to, const double* __restrict from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+/// False where a sum differs from what was added: minus zero becomes zero.
+bool add_to_zeros(double* __restrict to, const double* __restrict from, std::int64_t n) {
+  std::uint64_t minus_zeros = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    minus_zeros |= static_cast<std::uint64_t>(std::bit_cast<std::uint64_t>(from[i]) == std::uint64_t{1} << 63);
+    to[i] = from[i] + 0.0;
+  }
+  return minus_zeros == 0;
 }
 
 }  // namespace
@@ -202,12 +213,11 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
       return outcome;
     }
     if (!value(e)) {
-      // Added to zeros.
       Chunk* fresh = allocate(key, size);
       transport_.yield_point();
-      copy_doubles(fresh->data(), data, size);
+      const bool same = add_to_zeros(fresh->data(), data, size);
       replace(e, fresh);
-      note_stored(fresh);
+      if (same) note_stored(fresh);
     } else if (Chunk* target = writable(e, key, size, true, outcome)) {
       add_doubles(target->data(), data, size);
     }
