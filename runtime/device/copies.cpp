@@ -104,9 +104,15 @@ void DeviceCopies::drop(ByAddress::iterator at) {
 }
 
 void DeviceCopies::let_go_of_block(Unit& u) {
-  if (u.block.use_count() == 1) pool_.release(u.block->data, u.block->used);
-  u.block.reset();
   u.device_valid = false;
+  if (!u.block) return;
+  --u.block->units;
+  give_back(std::move(u.block));
+}
+
+/// The last one who has it, as a unit or an operand, gives the memory back.
+void DeviceCopies::give_back(std::shared_ptr<DeviceBlock> block) {
+  if (block.use_count() == 1) pool_.release(block->data, block->used);
 }
 
 /// Device memory without a value. Throws DeviceFull.
@@ -125,11 +131,12 @@ void DeviceCopies::give_block(Unit& u) {
 
 /// The unit is going to be written on the device: others that share its values keep them.
 void DeviceCopies::own_block(Unit& u, bool keep) {
-  if (u.block.use_count() == 1) return;
-  const std::shared_ptr<DeviceBlock> shared = u.block;
+  if (u.block->units == 1) return;
+  std::shared_ptr<DeviceBlock> shared = u.block;
   const bool valid = u.device_valid;
   give_block(u);
-  if (!keep || !valid) return;
+  --shared->units;
+  if (!keep || !valid) return give_back(std::move(shared));
   MutableView to;
   to.rank = 1;
   to.extent[0] = u.size;
@@ -150,6 +157,7 @@ void DeviceCopies::own_block(Unit& u, bool keep) {
   u.block->written.include(stream, number);
   u.block->used.include(stream, number);
   u.device_valid = true;
+  give_back(std::move(shared));  // making room may have left it to us alone
 }
 
 void DeviceCopies::same_values(const double* buffer, const double* first, const double* copy, std::uint64_t content) {
@@ -168,6 +176,7 @@ void DeviceCopies::same_values(const double* buffer, const double* first, const 
   twin.content = content;
   twin.values = u->values;
   twin.block = u->block;
+  ++twin.block->units;
   twin.device_valid = true;
   units_.push_back(std::move(twin));
   by_address_[copy] = std::prev(units_.end());
@@ -343,15 +352,14 @@ void DeviceCopies::note_copied_out(Unit& u) {
 void DeviceCopies::begin_operation() {
   ++stats_.operations;
   ++operation_;
-  read_.clear();
-  written_.clear();
   before_ = {};
   let_go_of_what_is_done();
 }
 
 void DeviceCopies::end_operation() {
-  read_.clear();
-  written_.clear();
+  for (std::shared_ptr<DeviceBlock>& block : operands_) give_back(std::move(block));
+  operands_.clear();
+  targets_ = 0;
 }
 
 double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
@@ -386,11 +394,12 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
     if (u->host_valid && u->values != 0 && order_.done(u->host_busy))
       SIAL_CHECK(u->values == hash(u->host), "the device's copy of a block of {} elements is taken for the host's, which has changed", size);
     before_.include(u->block->written);
-    read_.push_back(u);
+    operands_.push_back(u->block);
     return u->block->data;
   }
   before_.include(u->block->used);
-  written_.push_back(u);
+  operands_.push_back(u->block);
+  std::swap(operands_.back(), operands_[targets_++]);
   u->device_valid = true;
   u->written_back = false;
   u->values = 0;
@@ -425,11 +434,8 @@ int DeviceCopies::begin_work() {
 void DeviceCopies::end_work(int stream) {
   const std::uint64_t number = order_.submitted(stream);
   before_.include(stream, number);
-  for (Unit* u : read_) u->block->used.include(stream, number);
-  for (Unit* u : written_) {
-    u->block->written.include(stream, number);
-    u->block->used.include(stream, number);
-  }
+  for (const std::shared_ptr<DeviceBlock>& block : operands_) block->used.include(stream, number);
+  for (std::size_t i = 0; i < targets_; ++i) operands_[i]->written.include(stream, number);
 }
 
 double DeviceCopies::dot(const ConstView& a, const ConstView& b) {
@@ -461,7 +467,7 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
   u.made_by_host = true;
   u.host_valid = true;
   u.values = 0;
-  if (u.block.use_count() > 1) {
+  if (u.block && u.block->units > 1) {
     let_go_of_block(u);
   } else if (u.device_valid && device_.spoils()) {
     order_.before(copy_in_stream, u.block->used);

@@ -109,6 +109,7 @@ class DeviceCopies {
   /// Device memory with values that one unit has, or several.
   struct DeviceBlock {
     double* data = nullptr;
+    int units = 1;
     Frontier written, used;  // last write; all work
   };
   struct Unit {
@@ -131,6 +132,7 @@ class DeviceCopies {
   Unit* find(const double* buffer, const double* first);
   void drop(ByAddress::iterator at);
   void let_go_of_block(Unit& u);
+  void give_back(std::shared_ptr<DeviceBlock> block);
   void give_block(Unit& u);
   void own_block(Unit& u, bool keep);
   void copy_in(Unit& u);
@@ -160,7 +162,8 @@ class DeviceCopies {
   std::int64_t held_bytes_ = 0;
   std::vector<std::vector<double>> unused_staging_;
   std::uint64_t operation_ = 0;
-  std::vector<Unit*> read_, written_;  // operands of the present operation
+  std::vector<std::shared_ptr<DeviceBlock>> operands_;  // of the present operation: first those that are written
+  std::size_t targets_ = 0;
   Frontier before_;                    // what its next piece must wait for
   std::unordered_set<std::uint64_t> seen_by_device_;  // contents
   DeviceStats stats_;

@@ -6,6 +6,13 @@
 
 namespace sial {
 
+namespace {
+
+/// Per stream, before those that are done are looked for.
+constexpr std::size_t most_events = 32;
+
+}  // namespace
+
 DeviceOrder::~DeviceOrder() {
   for (auto& list : marks_)
     for (const Mark& m : list) {
@@ -19,6 +26,7 @@ const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   auto& list = marks_[stream];
   const auto found = std::lower_bound(list.begin(), list.end(), number, [](const Mark& m, std::uint64_t n) { return m.number < n; });
   if (found != list.end()) return *found;
+  if (list.size() >= most_events) note_done(stream);  // nobody may ask about this stream itself
   list.push_back({submitted_[stream], device_.record(stream)});
   return list.back();
 }

@@ -39,6 +39,12 @@ class DeviceOrder {
   void finish(const Frontier& frontier);
   /// A compute stream for work behind the frontier: one that comes before it in any case, or the next one.
   int compute_stream(const Frontier& frontier);
+  /// Events that are kept at present.
+  std::size_t events() const {
+    std::size_t n = 0;
+    for (const auto& list : marks_) n += list.size();
+    return n;
+  }
 
  private:
   struct Mark { std::uint64_t number; Device::Event event; };

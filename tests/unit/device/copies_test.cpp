@@ -389,6 +389,70 @@ TEST_CASE("random work on a device gives what the host gives, whatever the order
   }
 }
 
+TEST_CASE("values that are shared are given back when the last one lets go of them, also to make room for a copy") {
+  DeviceOptions options;
+  options.memory = 2 * 256;
+  Fixture f(options);
+  const HostBlock b = f.block(8, 1.0), c = f.block(8, 1.0), d = f.block(8, 4.0);
+  f.read(b);
+  f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
+  f.read(d);
+  f.work(ElementOp::add_scalar, 1.0, b, Intent::update);  // needs memory of its own: d or c leaves
+  CHECK(f.value(b, 7) == 2.0);
+  CHECK(f.value(c, 7) == 1.0);
+  for (const HostBlock& x : {b, c, d}) f.free(x);
+  CHECK(f.copies->device_memory().bytes_in_use == 0);
+}
+
+TEST_CASE("shared values that an operation reads, and leaves, are not written before it has read them") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    DeviceOptions options;
+    options.seed = seed;
+    Fixture f(options);
+    const HostBlock b = f.block(8, 1.0), c = f.block(8, 1.0), d = f.block(8, 4.0);
+    f.read(b);
+    f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
+    f.sum(b, b, d, 2.0);
+    f.work(ElementOp::fill, 100.0, c, Intent::write);
+    CHECK(f.value(b, 3) == 9.0);
+    CHECK(f.value(c, 3) == 100.0);
+    // The other one has ended: the memory may be handed out again.
+    const HostBlock e = f.block(8, 1.0), g = f.block(8, 1.0);
+    f.read(e);
+    f.copies->same_values(e.buffer, e.data, g.data, f.host.pool.content(g.data));
+    f.copies->begin_operation();
+    double* source = f.copies->on_device(e, Intent::read);
+    double* target = f.copies->on_device(e, Intent::write);
+    f.free(g);
+    double* scratch = f.copies->scratch(8);
+    f.copies->launch([&](Device& dev, int stream) {
+      dev.run(stream, ElementWork{ElementOp::fill, 50.0, Fixture::view(scratch, 8), {}, {}});
+      dev.run(stream, ElementWork{ElementOp::sum, 1.0, Fixture::view(target, 8), Fixture::constant(source, 8), Fixture::constant(source, 8)});
+    });
+    f.copies->release_scratch(scratch);
+    f.copies->end_operation();
+    CHECK(f.value(e, 5) == 2.0);
+  }
+}
+
+TEST_CASE("events are given back, whoever asks") {
+  Fixture f;
+  DeviceOrder order(*f.device);
+  double* p = f.device->reserve(32);
+  Frontier last;
+  for (int i = 0; i < 5000; ++i) {
+    f.device->run(first_compute_stream, ElementWork{ElementOp::fill, 1.0, Fixture::view(p, 1), {}, {}});
+    Frontier computed;
+    computed.include(first_compute_stream, order.submitted(first_compute_stream));
+    order.before(copy_out_stream, computed);
+    last.include(copy_out_stream, order.submitted(copy_out_stream));
+  }
+  order.finish(last);
+  CHECK(order.events() < 400);
+  f.device->give_back(p, 32);
+}
+
 TEST_CASE("device memory is carved from few pieces, and what is free joins again") {
   Fixture f;
   DevicePool pool(*f.device);
