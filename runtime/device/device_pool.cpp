@@ -38,14 +38,14 @@ bool DevicePool::reserve(std::int64_t n) {
 
 double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
   const std::int64_t n = rounded(doubles);
-  ++stats_.requests;
   auto found = free_.lower_bound({n, nullptr});
-  if (found == free_.end()) {
+  const bool fresh = found == free_.end();
+  if (fresh) {
     if (!reserve(n)) return nullptr;
     found = free_.lower_bound({n, nullptr});
-  } else {
-    ++stats_.cache_hits;
   }
+  ++stats_.requests;
+  stats_.cache_hits += fresh ? 0 : 1;
   const auto part = parts_.find(found->second);
   unlist(part);
   if (part->second.size > n) {
