@@ -270,7 +270,13 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
   } catch (const SialError& error) {
     // An error usually meets all ranks, and the first to say so ends the job. Rank 0, which prints, gets a moment to arrive with what
     // the program said before: `println "reason"` and `stop`.
-    if (others && transport.rank() != 0) transport.linger(0.3);
+    if (others && transport.rank() != 0) {
+      try {
+        transport.linger(0.3);
+      } catch (const SialError&) {
+        // This rank's helper has failed as well. The error that ends the job is the first.
+      }
+    }
     if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
