@@ -122,6 +122,11 @@ void DeviceCopies::give_block(Unit& u) {
   block->written = block->used;
   u.block = std::move(block);
   u.device_valid = false;
+  spoil(u);
+}
+
+/// What the device's memory holds counts no more.
+void DeviceCopies::spoil(Unit& u) {
   if (!device_.spoils()) return;
   order_.before(copy_in_stream, u.block->used);
   device_.spoil(copy_in_stream, u.block->data, u.size);
@@ -299,8 +304,7 @@ void DeviceCopies::copy_in(Unit& u) {
   }
   order_.before(copy_in_stream, u.block->used);
   device_.copy_in(u.block->data, from, u.size);
-  Frontier done;
-  done.include(copy_in_stream, order_.submitted(copy_in_stream));
+  const Frontier done = order_.behind_submitted(copy_in_stream);
   u.block->written = done;
   u.block->used.include(done);
   if (stage.empty()) u.host_busy.include(done);
@@ -324,8 +328,7 @@ void DeviceCopies::copy_out(Unit& u) {
   std::vector<double> stage;
   if (!straight) stage = staging(u.size);
   device_.copy_out(straight ? u.host.data : stage.data(), u.block->data, u.size);
-  Frontier done;
-  done.include(copy_out_stream, order_.submitted(copy_out_stream));
+  const Frontier done = order_.behind_submitted(copy_out_stream);
   u.block->used.include(done);
   if (straight) {
     u.host_busy.include(done);
@@ -406,8 +409,7 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
   if (u->host_valid && device_.spoils()) {
     order_.before(copy_in_stream, u->host_busy);
     device_.spoil_host(u->host.view());
-    Frontier done;
-    done.include(copy_in_stream, order_.submitted(copy_in_stream));
+    const Frontier done = order_.behind_submitted(copy_in_stream);
     u->host_busy.include(done);
     if (host_.share(u->host.buffer)) hold(u->host, done, {});
     else order_.finish(done);
@@ -469,11 +471,8 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
   u.values = 0;
   if (u.block && u.block->units > 1) {
     let_go_of_block(u);
-  } else if (u.device_valid && device_.spoils()) {
-    order_.before(copy_in_stream, u.block->used);
-    device_.spoil(copy_in_stream, u.block->data, u.size);
-    u.block->written.include(copy_in_stream, order_.submitted(copy_in_stream));
-    u.block->used.include(u.block->written);
+  } else if (u.device_valid) {
+    spoil(u);
   }
   u.device_valid = false;
 }

@@ -135,6 +135,7 @@ class DeviceCopies {
   void give_back(std::shared_ptr<DeviceBlock> block);
   void give_block(Unit& u);
   void own_block(Unit& u, bool keep);
+  void spoil(Unit& u);
   void copy_in(Unit& u);
   void copy_out(Unit& u);
   void note_copied_out(Unit& u);

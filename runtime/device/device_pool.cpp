@@ -18,8 +18,6 @@ DevicePool::~DevicePool() {
   for (const auto& [p, n] : pieces_) device_.give_back(p, n);
 }
 
-bool DevicePool::could_hold(std::int64_t n) const { return rounded(n) * 8 <= device_.memory(); }
-
 bool DevicePool::reserve(std::int64_t n) {
   std::int64_t size = std::max(n, rounded(device_.piece()));
   double* p = device_.reserve(size);

@@ -22,8 +22,6 @@ class DevicePool {
   /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is no room.
   double* allocate(std::int64_t n, Frontier& free_after);
   void release(double* p, const Frontier& used_until);
-  /// A block of so many doubles could be had if all were given back.
-  bool could_hold(std::int64_t n) const;
   ResourceStats stats() const { return stats_; }
   std::int64_t pieces() const { return static_cast<std::int64_t>(pieces_.size()); }
 

@@ -33,6 +33,12 @@ class DeviceOrder {
   void before(int stream, const Frontier& frontier);
   /// A piece of work was put into the stream: its number.
   std::uint64_t submitted(int stream) { return ++submitted_[stream]; }
+  /// The same as a frontier.
+  Frontier behind_submitted(int stream) {
+    Frontier f;
+    f.include(stream, submitted(stream));
+    return f;
+  }
   /// Whether all that is before the frontier is done. Does not wait.
   bool done(const Frontier& frontier);
   /// The host waits.
