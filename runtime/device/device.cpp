@@ -7,6 +7,13 @@
 
 namespace sial {
 
+void Device::run(int stream, const ElementWork& work) {
+  using kernels::ChainOp;
+  constexpr ChainOp ops[] = {ChainOp::fill, ChainOp::add_scalar, ChainOp::scale, ChainOp::copy, ChainOp::sum};
+  const kernels::ChainStep step{ops[static_cast<std::size_t>(work.op)], work.factor, {work.a.data, work.a.stride}, {work.b.data, work.b.stride}, nullptr};
+  run(stream, work.d, std::span(&step, 1));
+}
+
 const std::vector<std::string>& device_names() {
   static const std::vector<std::string> names{"host", "simulated"};
   return names;

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/kernels/block_op.h"
+#include "runtime/kernels/chain.h"
 
 namespace sial {
 
@@ -22,7 +24,7 @@ struct TransferCount {
   }
 };
 
-/// Element-wise work without labels: dimensions correspond by position, views have equal extents.
+/// One step of element-wise work without labels: dimensions correspond by position, views have equal extents.
 /// fill: d = factor; add_scalar: d += factor; scale: d *= factor; copy: d = a; sum: d = a + factor * b.
 enum class ElementOp { fill, add_scalar, scale, copy, sum };
 struct ElementWork {
@@ -66,8 +68,10 @@ class Device {
   virtual void copy_out(double* host, const double* device, std::int64_t n) = 0;  // in copy_out_stream
   /// Addresses in views are the device's. The target does not overlap a source.
   virtual void run(int stream, const BlockOp& op) = 0;
-  /// In element-wise work the target may be one of the sources.
-  virtual void run(int stream, const ElementWork& work) = 0;
+  /// Element-wise work, each element through all steps. Steps and the energies that they point to are copied. A source that shares memory
+  /// with the target is the target, element by element. No step divides by a difference of zero.
+  virtual void run(int stream, const MutableView& target, std::span<const kernels::ChainStep> steps) = 0;
+  void run(int stream, const ElementWork& work);
   /// *result, in the host's memory, becomes the sum over all positions of a * b, labels matched by name.
   virtual void dot(int stream, const ConstView& a, const ConstView& b, double* result) = 0;
 

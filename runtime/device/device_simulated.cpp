@@ -11,6 +11,8 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,33 +25,52 @@ namespace sial {
 
 namespace {
 
-/// f(offset in x, offset in y, offset in z) for all elements of views of equal extents.
+using kernels::ChainOp;
+using kernels::ChainStep;
+
+/// f(offset in the view, position) for all its elements.
 template <class F>
-void for_each_position(const MutableView& x, const ConstView& y, const ConstView& z, F&& f) {
+void for_each_position(const MutableView& v, F&& f) {
   std::array<std::int64_t, max_rank> at{};
-  std::int64_t n = 1, i = 0, j = 0, k = 0;
-  for (int d = 0; d < x.rank; ++d) n *= x.extent[d];
+  std::int64_t n = 1, offset = 0;
+  for (int d = 0; d < v.rank; ++d) n *= v.extent[d];
   for (; n > 0; --n) {
-    f(i, j, k);
-    for (int d = 0; d < x.rank; ++d) {
-      i += x.stride[d], j += y.stride[d], k += z.stride[d];
-      if (++at[d] < x.extent[d]) break;
-      i -= x.stride[d] * x.extent[d], j -= y.stride[d] * x.extent[d], k -= z.stride[d] * x.extent[d];
+    f(offset, at);
+    for (int d = 0; d < v.rank; ++d) {
+      offset += v.stride[d];
+      if (++at[d] < v.extent[d]) break;
+      offset -= v.stride[d] * v.extent[d];
       at[d] = 0;
     }
   }
 }
 
-void carry_out(const ElementWork& w) {
-  double* d = w.d.data;
-  const double *a = w.a.data, *b = w.b.data;
-  switch (w.op) {
-    case ElementOp::fill: return for_each_position(w.d, w.a, w.b, [&](auto i, auto, auto) { d[i] = w.factor; });
-    case ElementOp::add_scalar: return for_each_position(w.d, w.a, w.b, [&](auto i, auto, auto) { d[i] += w.factor; });
-    case ElementOp::scale: return for_each_position(w.d, w.a, w.b, [&](auto i, auto, auto) { d[i] *= w.factor; });
-    case ElementOp::copy: return for_each_position(w.d, w.a, w.b, [&](auto i, auto j, auto) { d[i] = a[j]; });
-    case ElementOp::sum: return for_each_position(w.d, w.a, w.b, [&](auto i, auto j, auto k) { d[i] = a[j] + w.factor * b[k]; });
-  }
+double difference(const EnergyDifferences& e, const std::array<std::int64_t, max_rank>& at) {
+  double sum = e.shift;
+  for (int d = 0; d < e.rank; d += 2) sum += e.energy[d + 1][static_cast<std::size_t>(at[d + 1])] - e.energy[d][static_cast<std::size_t>(at[d])];
+  return sum;
+}
+
+void carry_out(const MutableView& target, const ChainStep& step) {
+  for_each_position(target, [&](std::int64_t offset, const std::array<std::int64_t, max_rank>& at) {
+    const auto of = [&](const kernels::ChainSource& s) {
+      std::int64_t place = 0;
+      for (int d = 0; d < target.rank; ++d) place += at[d] * s.stride[d];
+      return s.data[place];
+    };
+    double& t = target.data[offset];
+    switch (step.op) {
+      case ChainOp::fill: t = step.value; break;
+      case ChainOp::add_scalar: t += step.value; break;
+      case ChainOp::scale: t *= step.value; break;
+      case ChainOp::copy: t = of(step.a); break;
+      case ChainOp::scaled_copy: t = step.value * of(step.a); break;
+      case ChainOp::accumulate: t = step.value * of(step.a) + t; break;
+      case ChainOp::sum: t = of(step.a) + step.value * of(step.b); break;
+      case ChainOp::divide: t /= difference(*step.energies, at); break;
+      case ChainOp::multiply: t *= difference(*step.energies, at); break;
+    }
+  });
 }
 
 class SimulatedDevice final : public Device {
@@ -102,9 +123,23 @@ class SimulatedDevice final : public Device {
     if (op.has_b) check_view(op.b);
     post(stream, [this, op] { kernels_.run(op); });
   }
-  void run(int stream, const ElementWork& work) override {
-    check_view(work.d);
-    post(stream, [work] { carry_out(work); });
+  void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
+    check_view(target);
+    std::vector<std::shared_ptr<const EnergyDifferences>> energies;
+    std::vector<ChainStep> own(steps.begin(), steps.end());
+    for (ChainStep& s : own) {
+      for (const kernels::ChainSource* source : {&s.a, &s.b}) {
+        if (!source->data) continue;
+        MutableView read = target;
+        read.stride = source->stride;
+        read.data = const_cast<double*>(source->data);
+        check_view(read);
+      }
+      if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
+    }
+    post(stream, [target, own = std::move(own), energies = std::move(energies)] {
+      for (const ChainStep& s : own) carry_out(target, s);
+    });
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     check_view(a);
@@ -138,7 +173,7 @@ class SimulatedDevice final : public Device {
   }
   void spoil_host(const MutableView& host) override {
     post(copy_in_stream, [host] {
-      carry_out({ElementOp::fill, std::numeric_limits<double>::quiet_NaN(), host, {}, {}});
+      carry_out(host, {ChainOp::fill, std::numeric_limits<double>::quiet_NaN(), {}, {}, nullptr});
     });
   }
   TransferCount moved_in() const override { return in_; }
