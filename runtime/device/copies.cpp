@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "runtime/base/check.h"
 #include "runtime/base/plants.h"
@@ -12,6 +13,7 @@ namespace {
 
 /// Host memory held for copies under way, at most: beyond it the oldest are waited for.
 constexpr std::int64_t most_held_bytes = std::int64_t{64} << 20;
+constexpr std::size_t most_uses_kept = 2'000'000;
 
 /// f(element of the host's block, number in dense order)
 template <class F>
@@ -74,7 +76,9 @@ TransferRow DeviceStats::total() const {
 }
 
 DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place)
-    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device) {}
+    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device) {
+  if (device.spoils() && device.memory() < std::numeric_limits<std::int64_t>::max()) hindsight_ = std::make_unique<Hindsight>();
+}
 
 DeviceCopies::~DeviceCopies() { settle_all(); }
 
@@ -88,24 +92,50 @@ std::uint64_t DeviceCopies::hash(const HostBlock& host) const {
 
 /// Null when the device knows nothing of what the host's memory holds now.
 DeviceCopies::Unit* DeviceCopies::find(const double* buffer, const double* first) {
-  const auto found = by_address_.find(first);
-  if (found == by_address_.end()) return nullptr;
-  Unit& u = *found->second;
+  const auto found = units_.find(first);
+  if (found == units_.end()) return nullptr;
+  Unit& u = found->second;
   if (u.host.buffer == buffer && u.content == host_.content(buffer)) return &u;
   drop(found);
   return nullptr;
 }
 
-void DeviceCopies::drop(ByAddress::iterator at) {
-  const Units::iterator u = at->second;
-  let_go_of_block(*u);
-  by_address_.erase(at);
-  units_.erase(u);
+void DeviceCopies::drop(Units::iterator at) {
+  ended(at->second);
+  if (hindsight_) hindsight_->ended({at->first, at->second.content});
+  let_go_of_block(at->second);
+  units_.erase(at);
+}
+
+// --- when blocks are expected to be used again
+
+void DeviceCopies::list(const Unit& u) {
+  if (u.block) due_.insert({u.due, u.host.data});
+}
+
+void DeviceCopies::unlist(const Unit& u) {
+  if (u.block) due_.erase({u.due, u.host.data});
+}
+
+/// The present operation uses it.
+void DeviceCopies::expect(Unit& u) {
+  unlist(u);
+  u.last_operation = operation_;
+  u.last_place = place_;
+  u.due = static_cast<double>(operation_) + next_use_.expect(place_, u.host.array, u.host.data);
+  list(u);
+}
+
+/// What it holds is not used any more.
+void DeviceCopies::ended(Unit& u) {
+  if (u.last_operation != 0) next_use_.not_used_again(u.last_place, u.host.array, u.host.data);
+  u.last_operation = 0;
 }
 
 void DeviceCopies::let_go_of_block(Unit& u) {
   u.device_valid = false;
   if (!u.block) return;
+  unlist(u);
   --u.block->units;
   give_back(std::move(u.block));
 }
@@ -121,6 +151,7 @@ void DeviceCopies::give_block(Unit& u) {
   block->data = allocate(u.size, block->used);
   block->written = block->used;
   u.block = std::move(block);
+  list(u);
   u.device_valid = false;
   spoil(u);
 }
@@ -168,7 +199,7 @@ void DeviceCopies::own_block(Unit& u, bool keep) {
 void DeviceCopies::same_values(const double* buffer, const double* first, const double* copy, std::uint64_t content) {
   const Unit* u = find(buffer, first);
   if (!u || !u->device_valid || !u->host_valid || copy == first) return;
-  if (const auto old = by_address_.find(copy); old != by_address_.end()) drop(old);
+  if (const auto old = units_.find(copy); old != units_.end()) drop(old);
   Unit twin;
   twin.host = u->host;
   twin.host.buffer = twin.host.data = const_cast<double*>(copy);
@@ -183,8 +214,11 @@ void DeviceCopies::same_values(const double* buffer, const double* first, const 
   twin.block = u->block;
   ++twin.block->units;
   twin.device_valid = true;
-  units_.push_back(std::move(twin));
-  by_address_[copy] = std::prev(units_.end());
+  twin.last_operation = u->last_operation;
+  twin.last_place = u->last_place;
+  twin.due = u->due;
+  if (hindsight_) hindsight_->shared({first, u->content}, {copy, content});
+  list(units_[copy] = std::move(twin));
 }
 
 DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* first) {
@@ -194,7 +228,7 @@ DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* firs
 }
 
 void DeviceCopies::forget(const double* buffer, std::int64_t n) {
-  for (auto at = by_address_.lower_bound(buffer); at != by_address_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) drop(at++);
+  for (auto at = units_.lower_bound(buffer); at != units_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) drop(at++);
 }
 
 // --- memory
@@ -206,27 +240,32 @@ double* DeviceCopies::allocate(std::int64_t n, Frontier& free_after) {
   }
 }
 
-/// Makes room by what was not used for the longest time, and is not an operand of the present operation.
+/// What is due last, or overdue for so long that it may not come back, and is not an operand of the present operation.
+DeviceCopies::Unit* DeviceCopies::least_wanted() {
+  const auto now = static_cast<double>(operation_);
+  const auto free = [&](const auto& entry) { return units_.at(entry.second).last_operation != operation_; };
+  const auto last = std::find_if(due_.rbegin(), due_.rend(), free);
+  if (last == due_.rend()) return nullptr;
+  const auto first = std::find_if(due_.begin(), due_.end(), free);
+  Unit& overdue = units_.at(first->second);
+  if (first->first < now && now + 2.0 * (now - static_cast<double>(overdue.last_operation)) > last->first) return &overdue;
+  return &units_.at(last->second);
+}
+
 bool DeviceCopies::evict_one() {
-  for (auto u = units_.begin(); u != units_.end(); ++u) {
-    if (!u->block || u->last_operation == operation_) continue;
-    const bool current = u->content == host_.content(u->host.buffer);
-    ++stats_.evictions;
-    if (current && !u->host_valid) {
-      copy_out(*u);
-      u->written_back = true;
-    }
-    if (!current || u->host_valid) {
-      // All that is known of it is on the host by now.
-      let_go_of_block(*u);
-      if (!current) {
-        by_address_.erase(u->host.data);
-        units_.erase(u);
-      }
-    }
+  Unit* u = least_wanted();
+  if (!u) return false;
+  ++stats_.evictions;
+  if (u->content != host_.content(u->host.buffer)) {
+    drop(units_.find(u->host.data));
     return true;
   }
-  return false;
+  if (!u->host_valid) {
+    copy_out(*u);
+    u->written_back = true;
+  }
+  let_go_of_block(*u);  // all that is known of it is on the host by now
+  return true;
 }
 
 std::vector<double> DeviceCopies::staging(std::int64_t n) {
@@ -284,9 +323,9 @@ void DeviceCopies::settle_all() {
 }
 
 void DeviceCopies::sweep() {
-  for (auto at = by_address_.begin(); at != by_address_.end();) {
+  for (auto at = units_.begin(); at != units_.end();) {
     const auto next = std::next(at);
-    if (at->second->content != host_.content(at->second->host.buffer)) drop(at);
+    if (at->second.content != host_.content(at->second.host.buffer)) drop(at);
     at = next;
   }
 }
@@ -356,6 +395,7 @@ void DeviceCopies::begin_operation() {
   ++stats_.operations;
   ++operation_;
   before_ = {};
+  if (hindsight_ && hindsight_->size() > most_uses_kept) hindsight_.reset();
   let_go_of_what_is_done();
 }
 
@@ -373,17 +413,18 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
     u = nullptr;
   }
   if (!u) {
-    units_.emplace_back();
-    by_address_[host.data] = std::prev(units_.end());
-    u = &units_.back();
+    u = &units_[host.data];
     u->content = host_.content(host.buffer);
     u->made_by_host = !host.fetched;
     u->size = size;
-  } else {
-    units_.splice(units_.end(), units_, by_address_.at(host.data));
+  } else if (intent == Intent::write) {
+    ended(*u);
+  } else if (u->last_operation != 0 && u->last_operation != operation_) {
+    next_use_.used_again(u->last_place, u->host.array, host.data, static_cast<double>(operation_ - u->last_operation));
   }
-  u->last_operation = operation_;
   u->host = host;
+  expect(*u);
+  if (hindsight_) hindsight_->on_device({host.data, u->content}, size, operation_, intent);
   if (!u->block) give_block(*u);
   if (intent != Intent::read) own_block(*u, intent == Intent::update);
   row(*u).in_as_written.add(size);
@@ -463,6 +504,7 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
     }
     return;
   }
+  ended(u);
   order_.finish(u.host_busy);
   if (intent == Intent::update && u.written_back && device_.spoils()) note_copied_out(u);
   u.written_back = false;
@@ -478,20 +520,25 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
 }
 
 void DeviceCopies::on_host(const double* buffer, const double* first, Intent intent) {
-  if (Unit* u = find(buffer, first)) use_on_host(*u, intent);
+  Unit* u = find(buffer, first);
+  if (!u) return;
+  if (hindsight_) hindsight_->on_host({first, u->content}, intent);
+  use_on_host(*u, intent);
 }
 
+Hindsight::Moved DeviceCopies::hindsight() const { return hindsight_ ? hindsight_->replay(device_.memory()) : Hindsight::Moved{}; }
+
 void DeviceCopies::buffer_on_host(const double* buffer, std::int64_t n, Intent intent) {
-  for (auto at = by_address_.lower_bound(buffer); at != by_address_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) {
+  for (auto at = units_.lower_bound(buffer); at != units_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) {
     const double* first = (at++)->first;
     on_host(buffer, first, intent);
   }
 }
 
 void DeviceCopies::all_on_host() {
-  for (auto at = by_address_.begin(); at != by_address_.end();) {
+  for (auto at = units_.begin(); at != units_.end();) {
     const double* first = at->first;
-    const double* buffer = (at++)->second->host.buffer;
+    const double* buffer = (at++)->second.host.buffer;
     on_host(buffer, first, Intent::read);
   }
 }

@@ -10,15 +10,17 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_set>
 #include <vector>
 
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/module.h"
 #include "runtime/device/device_pool.h"
+#include "runtime/device/hindsight.h"
+#include "runtime/device/next_use.h"
 
 namespace sial {
 
@@ -104,6 +106,9 @@ class DeviceCopies {
 
   const DeviceStats& stats() const { return stats_; }
   ResourceStats device_memory() const { return pool_.stats(); }
+  /// What the uses until now would have moved, see Hindsight; nothing where they were not kept: on devices that are not simulated, or have
+  /// all memory, or were used very often.
+  Hindsight::Moved hindsight() const;
 
  private:
   /// Device memory with values that one unit has, or several.
@@ -118,19 +123,24 @@ class DeviceCopies {
     std::uint64_t values = 0;   // hash of what both sides have, where that is checked; 0: not known
     std::shared_ptr<DeviceBlock> block;
     std::int64_t size = 0;
-    std::uint64_t last_operation = 0;
+    std::uint64_t last_operation = 0;  // on the device, 0: none that tells when the next will be
+    std::int32_t last_place = 0;       // its statement
+    double due = 0.0;                  // operation that is expected to use it next
     bool host_valid = true, device_valid = false;
     bool made_by_host = false;             // since the device last had it
     bool written_back = false;             // what the host has came from the device, which had no room for it
     Frontier host_busy;                    // copies from and to the host's
   };
-  using Units = std::list<Unit>;           // least recently used first
-  using ByAddress = std::map<const double*, Units::iterator>;
+  using Units = std::map<const double*, Unit>;  // by the block's first element on the host
   /// Host memory that copies under way need.
   struct Held { Frontier until; const double* buffer = nullptr; std::int64_t size = 0; std::vector<double> staging; };
 
   Unit* find(const double* buffer, const double* first);
-  void drop(ByAddress::iterator at);
+  void drop(Units::iterator at);
+  void expect(Unit& u);
+  void ended(Unit& u);
+  void list(const Unit& u);
+  void unlist(const Unit& u);
   void let_go_of_block(Unit& u);
   void give_back(std::shared_ptr<DeviceBlock> block);
   void give_block(Unit& u);
@@ -141,6 +151,7 @@ class DeviceCopies {
   void note_copied_out(Unit& u);
   void use_on_host(Unit& u, Intent intent);
   double* allocate(std::int64_t n, Frontier& free_after);
+  Unit* least_wanted();
   bool evict_one();
   int begin_work();
   void end_work(int stream);
@@ -158,7 +169,9 @@ class DeviceCopies {
   DeviceOrder order_;
   DevicePool pool_;
   Units units_;
-  ByAddress by_address_;  // of the block's first element on the host
+  std::set<std::pair<double, const double*>> due_;  // those on the device, by when they are
+  NextUse next_use_;
+  std::unique_ptr<Hindsight> hindsight_;  // null: not kept
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::vector<std::vector<double>> unused_staging_;

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
 
-std::int64_t rounded(std::int64_t n) { return std::max(grain, (n + grain - 1) / grain * grain); }
-
 }  // namespace
+
+std::int64_t DevicePool::rounded(std::int64_t n) { return std::max(grain, (n + grain - 1) / grain * grain); }
 
 DevicePool::~DevicePool() {
   for (const auto& [p, n] : pieces_) device_.give_back(p, n);

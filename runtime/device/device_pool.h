@@ -19,6 +19,8 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
+  /// What a block of `n` doubles takes.
+  static std::int64_t rounded(std::int64_t n);
   /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is no room.
   double* allocate(std::int64_t n, Frontier& free_after);
   void release(double* p, const Frontier& used_until);

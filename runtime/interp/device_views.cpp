@@ -128,6 +128,9 @@ void Machine::add_device_stats(Stats& stats) const {
   add(Counter::device_out, Counter::device_bytes_out, total.out);
   add(Counter::device_in_least, Counter::device_bytes_in_least, total.in_least);
   add(Counter::device_out_least, Counter::device_bytes_out_least, total.out_least);
+  const Hindsight::Moved hindsight = copies_->hindsight();
+  stats[Counter::device_bytes_in_hindsight] += static_cast<double>(hindsight.in.bytes);
+  stats[Counter::device_bytes_out_hindsight] += static_cast<double>(hindsight.out.bytes);
   for (const auto& [key, row] : s.rows) {
     const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];
     const auto count = [](const TransferCount& c) { return TransferCost::Count{c.transfers, c.bytes}; };

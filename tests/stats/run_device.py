@@ -65,6 +65,8 @@ def main():
     })
     again, total = run(binary, "--device", "simulated", "--device-memory", str(4 * GRAIN))
     expect(again == plain, f"with room for four blocks: {again}")
+    hindsight = total["device_bytes_in_hindsight"] + total["device_bytes_out_hindsight"]
+    expect(2 * BYTES <= hindsight <= total["device_bytes_in"] + total["device_bytes_out"], f"hindsight says {hindsight} bytes")
     expect(total["device_evictions"] > 0 and total["device_on_host_instead"] == 0 and total["device_memory_high_water"] == 4 * GRAIN, "room for four blocks is not what was used")
     again, total = run(binary, "--device", "simulated", "--device-memory", str(GRAIN))
     expect(again == plain, f"with room for one block: {again}")
