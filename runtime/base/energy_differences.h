@@ -14,6 +14,8 @@ struct EnergyDifferences {
   int rank = 0;
   std::array<std::vector<double>, max_rank> energy;  // per dimension: of its orbitals
   double shift = 0.0;
+  /// Whether a difference may be zero: the smallest and the largest of each dimension, added up in the same order, say no.
+  bool may_vanish() const;
   bool divide = true;  // what the super instruction does with the difference; false: multiply
 };
 

@@ -67,6 +67,18 @@ bool Machine::on_device_only(std::int32_t ref_id) {
   return found && copies_->where(found->data, found->data) == DeviceCopies::Where::device;
 }
 
+void Machine::enter_device() {
+  if (!copies_) return;
+  copies_->begin_operation();
+  on_device_ = true;
+}
+
+void Machine::leave_device() noexcept {
+  if (!on_device_) return;
+  on_device_ = false;
+  copies_->end_operation();
+}
+
 void Machine::too_large_for_device(std::int64_t bytes) {
   copies_->note_on_host_instead();
   if (told_of_full_device_) return;

@@ -196,6 +196,9 @@ class Machine {
   // --- device_views.cpp
   template <class F>
   void block_operation(F&& operation);
+  struct DeviceScope;
+  void enter_device();  // where there is one
+  void leave_device() noexcept;
   void too_large_for_device(std::int64_t bytes);
   /// Whether the device alone has the present value of a block.
   bool on_device_only(std::int32_t ref);
@@ -229,7 +232,14 @@ class Machine {
 
   // --- ops_chain.cpp
   struct Chain;
+  void run_chain(Chain& chain, std::int32_t end);
   void chain_step(const Instruction& in, Chain& chain);
+  void chain_step_on_device(const Instruction& in, Chain& chain);
+  template <class F>
+  void beside_chain(Chain& chain, F&& statement);
+  /// A statement that changes a block element by element, where the device has the block.
+  bool element_form_on_device(const Instruction& in);
+  bool energies_of(const Instruction& in, Chain& chain, SuperArg& target);
   void chain_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access);
   void chain_sum(const Instruction& in, Chain& chain);
   void chain_execute(const Instruction& in, Chain& chain);
@@ -273,6 +283,8 @@ class Machine {
 
   // --- ops_execute.cpp
   struct ArgCopyBack { double* scratch = nullptr; std::int64_t size = 0; MutableView target; bool copy_back = false; };
+  void describe_block(const ArgRow& row, char letter, SuperArg& arg) const;
+  void execute_body(const Instruction& in);
   void prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopyBack& back, double& literal);
   void describe_dims(SuperArg& arg, const BoundArray& array, const Located& at, const RefPlan& ref) const;
 

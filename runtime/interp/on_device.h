@@ -7,28 +7,27 @@
 
 namespace sial {
 
+/// An operation of the device begins with it and ends with it, or before.
+struct Machine::DeviceScope {
+  explicit DeviceScope(Machine& m) : machine(m) { machine.enter_device(); }
+  ~DeviceScope() { machine.leave_device(); }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  Machine& machine;
+};
+
 /// `operation` names its operands and computes. It is begun anew, on the host, when the device has no room for it, and must not have
 /// changed anything by then but which copies are valid.
 template <class F>
 void Machine::block_operation(F&& operation) {
   ++block_operations_;
   if (copies_) {
-    struct Scope {
-      explicit Scope(Machine& m) : machine(m) {
-        machine.on_device_ = true;
-        machine.copies_->begin_operation();
-      }
-      ~Scope() {
-        machine.on_device_ = false;
-        machine.copies_->end_operation();
-      }
-      Machine& machine;
-    };
+    const DeviceScope scope(*this);
     try {
-      const Scope scope(*this);
       operation();
       return;
     } catch (const DeviceFull& full) {
+      leave_device();
       too_large_for_device(full.bytes);
     }
   }

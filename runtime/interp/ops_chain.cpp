@@ -1,7 +1,7 @@
 // fused: the element-wise statements behind it are looked at one after the other, as if each ran, and what they would do to their block
 // waits until the last one, or one that does not fit, and is then done in one pass. Whatever is unusual about a statement makes it run
 // alone, behind what waits. An error ends the run where it would have ended it otherwise: what waits is done first, and may fail
-// itself. On a device of its own memory statements run one by one.
+// itself. On a device the run is one operation of it, but for statements that the device cannot do, or has no room for beside the others.
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,10 @@
 #include "runtime/base/check.h"
 #include "runtime/base/plants.h"
 #include "runtime/bytecode/layout.h"
+#include "runtime/device/copies.h"
 #include "runtime/interp/chain.h"
 #include "runtime/interp/computing.h"
+#include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -42,15 +44,20 @@ bool apart(const MutableView& target, const ConstView& source, const kernels::Ch
 
 void Machine::op_fused(const Instruction& in) {
   if (!chain_) chain_ = std::make_unique<Chain>(env_.kernels.code_engine());
-  Chain& chain = *chain_;
-  chain.begin();
-  if (copies_) return;
-  const std::int32_t end = pc_ + in.a;
+  chain_->begin();
+  run_chain(*chain_, pc_ + in.a);
+  instructions_ += in.a;
+}
+
+/// The statements up to `end`.
+void Machine::run_chain(Chain& chain, std::int32_t end) {
+  const DeviceScope scope(*this);
   try {
     while (pc_ < end) {
       at_ = pc_++;
       chain.members.push_back({at_, 0.0, 0.0});
-      chain_step(m_->code[at_], chain);
+      if (on_device_) chain_step_on_device(m_->code[at_], chain);
+      else chain_step(m_->code[at_], chain);
     }
   } catch (...) {
     const std::int32_t failed = at_;
@@ -59,7 +66,34 @@ void Machine::op_fused(const Instruction& in) {
     throw;
   }
   carry_out(chain);
-  instructions_ += in.a;
+}
+
+/// Where the device has no room for a statement beside those that wait, they are done first, and where it has none at all, it runs on the
+/// host.
+void Machine::chain_step_on_device(const Instruction& in, Chain& chain) {
+  for (const bool again : {false, true}) {
+    try {
+      return chain_step(in, chain);
+    } catch (const DeviceFull& full) {
+      carry_out(chain);
+      leave_device();
+      if (again) too_large_for_device(full.bytes);
+      else enter_device();
+    }
+  }
+  chain_step(in, chain);
+  carry_out(chain);
+  enter_device();
+}
+
+/// What waits is done, and then a statement that looks after itself.
+template <class F>
+void Machine::beside_chain(Chain& chain, F&& statement) {
+  carry_out(chain);
+  const bool there = on_device_;
+  leave_device();
+  statement();
+  if (there) enter_device();
 }
 
 void Machine::chain_step(const Instruction& in, Chain& chain) {
@@ -124,8 +158,7 @@ void Machine::chain_read(std::int32_t source, Chain& chain, ConstView& view) {
 
 void Machine::chain_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access) {
   if (copy_mode(bound_.refs[in.a], bound_.refs[in.b]) != CopyMode::by_label) {
-    carry_out(chain);
-    copy_like(in.a, in.b, alpha, beta, access);
+    beside_chain(chain, [&] { copy_like(in.a, in.b, alpha, beta, access); });
     chain.target = op_.d;
     chain.members.back().weight = 1.0;
     return;
@@ -162,49 +195,76 @@ void Machine::chain_sum(const Instruction& in, Chain& chain) {
 /// A super instruction on the target. Its arguments are made as for its body; where the body would get a copy of the target it runs.
 void Machine::chain_execute(const Instruction& in, Chain& chain) {
   chain.members.back().weight = 1.0;
-  const SpecialRow& special = m_->specials[in.a];
-  const ElementForm form = find_element_form(special.name);
-  const ArgRow& first = m_->args[in.b];
-  const bool usual = form != nullptr && in.c > 0 && in.c <= max_rank && first.kind == ArgKind::block && special.signature.find_first_not_of('r', 1) == std::string::npos &&
-                     special.signature[0] == 'u';
-  if (!usual) {
-    carry_out(chain);
-    return op_execute(in);
-  }
-  std::array<SuperArg, max_rank> args;
-  std::array<ArgCopyBack, max_rank> backs;
-  std::array<double, max_rank> literals{};
-  const auto release_copies = [&] {
-    for (std::int32_t k = 0; k < in.c; ++k)
-      if (backs[k].scratch) release(backs[k].scratch, backs[k].size);
-  };
-  for (std::int32_t k = 0; k < in.c; ++k)
-    if (m_->args[in.b + k].kind == ArgKind::block) look_at_remote(m_->args[in.b + k].id, chain);
-  bool dense = true;
-  try {
-    for (std::int32_t k = 0; k < in.c; ++k) prepare_arg(m_->args[in.b + k], special.signature[k], args[k], backs[k], literals[k]);
-    dense = backs[0].scratch == nullptr;
-    if (dense) chain.energies.push_back(form(std::span(args.data(), static_cast<std::size_t>(in.c))));
-  } catch (...) {
-    release_copies();
-    throw;
-  }
-  release_copies();
-  if (!dense) {
-    carry_out(chain);
-    return op_execute(in);
+  SuperArg target;
+  if (!energies_of(in, chain, target)) return beside_chain(chain, [&] { execute_body(in); });
+  const std::int32_t ref = m_->args[in.b].id;
+  MutableView view;
+  if (on_device_) {
+    if (bound_.refs[ref].has_box || chain.energies.back().may_vanish()) {
+      chain.energies.pop_back();
+      return beside_chain(chain, [&] { execute_body(in); });
+    }
+    write_view(ref, Access::existing, view);
+  } else {
+    view = dense_view(target.data, target.shape, bound_.refs[ref].label);
   }
   ++super_instructions_;
-  const MutableView view = dense_view(args[0].data, args[0].shape, bound_.refs[first.id].label);
   if (!chain.steps.empty() && !same_memory(view, chain.target)) {
     EnergyDifferences mine = std::move(chain.energies.back());
     carry_out(chain);
     chain.energies.push_back(std::move(mine));
   }
   chain.target = view;
-  chain.blocks.push_back(args[0]);
+  chain.blocks.push_back(target);
   const EnergyDifferences& energies = chain.energies.back();
   chain.add({energies.divide ? kernels::ChainOp::divide : kernels::ChainOp::multiply, 0.0, {}, {}, &energies});
+}
+
+bool Machine::element_form_on_device(const Instruction& in) {
+  if (!copies_ || in.c == 0) return false;
+  const ArgRow& first = m_->args[in.b];
+  if (first.kind != ArgKind::block || !find_element_form(m_->specials[in.a].name) || !on_device_only(first.id)) return false;
+  if (!chain_) chain_ = std::make_unique<Chain>(env_.kernels.code_engine());
+  chain_->begin();
+  pc_ = at_;
+  run_chain(*chain_, at_ + 1);
+  return true;
+}
+
+/// Adds the differences that a super instruction works with, if it is of that kind and gets its target itself. On a device the target is
+/// described, and not looked at.
+bool Machine::energies_of(const Instruction& in, Chain& chain, SuperArg& target) {
+  const SpecialRow& special = m_->specials[in.a];
+  const ElementForm form = find_element_form(special.name);
+  const ArgRow& first = m_->args[in.b];
+  const bool usual = form != nullptr && in.c > 0 && in.c <= max_rank && first.kind == ArgKind::block && special.signature.find_first_not_of('r', 1) == std::string::npos &&
+                     special.signature[0] == 'u';
+  if (!usual) return false;
+  std::array<SuperArg, max_rank> args;
+  std::array<ArgCopyBack, max_rank> backs;
+  std::array<double, max_rank> literals{};
+  for (std::int32_t k = 0; k < in.c; ++k)
+    if (m_->args[in.b + k].kind == ArgKind::block) look_at_remote(m_->args[in.b + k].id, chain);
+  const bool there = on_device_;
+  on_device_ = false;  // the other arguments are the host's
+  const auto settle = [&] {
+    on_device_ = there;
+    for (std::int32_t k = 0; k < in.c; ++k)
+      if (backs[k].scratch) release(backs[k].scratch, backs[k].size);
+  };
+  bool dense = true;
+  try {
+    for (std::int32_t k = there ? 1 : 0; k < in.c; ++k) prepare_arg(m_->args[in.b + k], special.signature[k], args[k], backs[k], literals[k]);
+    if (there) describe_block(first, special.signature[0], args[0]);
+    dense = backs[0].scratch == nullptr;
+    if (dense) chain.energies.push_back(form(std::span(args.data(), static_cast<std::size_t>(in.c))));
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
+  target = args[0];
+  return dense;
 }
 
 void Machine::carry_out(Chain& chain) {
@@ -220,7 +280,9 @@ void Machine::carry_out(Chain& chain) {
   {
     const Computing computing(*this);
     begin = computing.begin();
-    const std::ptrdiff_t failed = chain.runner.run(chain.target, chain.steps);
+    std::ptrdiff_t failed = kernels::ChainRunner::none;
+    if (on_device_) copies_->launch([&](Device& device, int stream) { device.run(stream, chain.target, chain.steps); });
+    else failed = chain.runner.run(chain.target, chain.steps);
     if (failed != kernels::ChainRunner::none) {
       const auto number = std::count_if(chain.steps.begin(), chain.steps.begin() + failed, [](const kernels::ChainStep& s) { return s.energies != nullptr; });
       error = zero_difference(chain.blocks[static_cast<std::size_t>(number)]);
@@ -232,7 +294,8 @@ void Machine::carry_out(Chain& chain) {
   }
   if (options_.profile) {
     const auto bytes = 8.0 * static_cast<double>(view_size(chain.target) * (reads + 1));
-    if (std::string* why = note_kernel("chain", 0.0, bytes, clock_ - begin)) *why = fmt::format("{} element-wise step{} in one pass", steps, steps == 1 ? "" : "s");
+    if (std::string* why = note_kernel(on_device_ ? "device" : "chain", 0.0, bytes, clock_ - begin))
+      *why = fmt::format("{} element-wise step{} in one pass{}", steps, steps == 1 ? "" : "s", on_device_ ? " of the device; the time is the rank's" : "");
   }
   at_ = at;
   if (error) throw SialError(*error);

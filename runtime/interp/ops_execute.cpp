@@ -30,6 +30,17 @@ void Machine::describe_dims(SuperArg& arg, const BoundArray& array, const Locate
   }
 }
 
+/// All of a block argument but its data.
+void Machine::describe_block(const ArgRow& row, char letter, SuperArg& arg) const {
+  const RefPlan& ref = bound_.refs[row.id];
+  Located at;
+  locate(ref, at);
+  arg = SuperArg{};
+  arg.letter = letter;
+  arg.name = array_of(ref).name;
+  describe_dims(arg, array_of(ref), at, ref);
+}
+
 void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopyBack& back, double& literal) {
   arg = SuperArg{};
   arg.letter = letter;
@@ -74,13 +85,8 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
       if (letter == 'w') std::fill_n(arg.data, arg.shape.size(), 0.0);
       return;
     }
-    case ArgKind::block: {
-      const RefPlan& ref = bound_.refs[row.id];
-      const BoundArray& array = array_of(ref);
-      Located at;
-      locate(ref, at);
-      describe_dims(arg, array, at, ref);
-      arg.name = array.name;
+    case ArgKind::block:
+      describe_block(row, letter, arg);
       if (letter == 'r') {
         ConstView source;
         read_view(row.id, source);
@@ -94,7 +100,6 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
         write_view(row.id, letter == 'w' ? Access::create : Access::existing, view);
       }
       break;
-    }
     case ArgKind::region: {
       const RegionRow& region = m_->regions[row.id];
       const BoundArray& array = bound_.arrays[region.array];
@@ -128,6 +133,10 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
 }
 
 void Machine::op_execute(const Instruction& in) {
+  if (!element_form_on_device(in)) execute_body(in);
+}
+
+void Machine::execute_body(const Instruction& in) {
   const SpecialRow& special = m_->specials[in.a];
   const auto& body = bodies_[in.a];
   if (!body) {

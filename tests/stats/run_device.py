@@ -17,9 +17,9 @@ GRAIN = 256  # bytes that the smallest block takes on a device
 BYTES = 8 * sum(EXTENTS) ** 2  # of all blocks of an array
 
 
-def run(binary, *flags, plant=""):
+def run(binary, *flags, plant="", program="device.sialx", level="-O0"):
     with tempfile.TemporaryDirectory() as out:
-        done = subprocess.run([binary, HERE / "device.sialx", "-O0", "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)), "--print-format", "plain",
+        done = subprocess.run([binary, HERE / program, level, "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)), "--print-format", "plain",
                                "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], capture_output=True, text=True, timeout=60,
                               env=dict(os.environ, SIALX_PLANT=plant) if plant else None)
         if done.returncode != 0:
@@ -40,6 +40,27 @@ def expect(condition, text):
 def check(total, name, expected):
     for counter, value in expected.items():
         expect(total[counter] == value, f"{name}: {counter} is {total[counter]}, by hand {value}")
+
+
+def check_chains(binary):
+    """Orbital energies of 1, 5, 9 and 3001, 3004: differences of the two segments are far from zero, those within one are -8 ... 8 and
+    -3 ... 3, and the shift decides whether that may be zero."""
+    for omega, on_host in ((100.0, 0), (0.5, len(EXTENTS))):
+        chain = {"program": "device_chain.sialx", "level": "-O2"}
+        flags = ["--set", f"omega={omega}"]
+        plain, _ = run(binary, *flags, **chain)
+        output, total = run(binary, *flags, "--device", "simulated", **chain)
+        expect(output == plain, f"chain on a device, shift {omega}: {output}\non the host: {plain}")
+        size = 8 * sum(n * n for n in EXTENTS) if on_host else 0
+        check(total, f"chain, shift {omega}", {
+            "device_operations": 2 * BLOCKS + on_host,  # the chain and s; what comes behind the statement that the host does begins anew
+            "device_out": BLOCKS + on_host, "device_bytes_out": BYTES + size,  # s is printed; t, for the host's division
+            "device_in": on_host, "device_bytes_in": size,
+        })
+        for memory in (3 * GRAIN, GRAIN):
+            again, total = run(binary, *flags, "--device", "simulated", "--device-memory", str(memory), **chain)
+            expect(again == plain, f"chain with {memory} bytes: {again}")
+            expect((total["device_on_host_instead"] > 0) == (memory == GRAIN), f"chain with {memory} bytes: {total['device_on_host_instead']} operations did not fit")
 
 
 def main():
@@ -76,6 +97,7 @@ def main():
         expect(again == plain, f"{flags}: {again}\non the host: {plain}")
         expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
         expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
+    check_chains(binary)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
         expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")
