@@ -409,6 +409,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
   if (arguments.session.device != "host") {
     options.emplace_back("device", arguments.session.device);
     if (!arguments.device_memory.empty()) options.emplace_back("device_memory", arguments.device_memory);
+    if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
   }
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
@@ -521,6 +522,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", arguments.session.device, "where block operations run: host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(device_names()));
   app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
+  app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
   app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);

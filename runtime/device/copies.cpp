@@ -75,9 +75,10 @@ TransferRow DeviceStats::total() const {
   return sum;
 }
 
-DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place)
+DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place, int self_check)
     : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device) {
   if (device.spoils() && device.memory() < std::numeric_limits<std::int64_t>::max()) hindsight_ = std::make_unique<Hindsight>();
+  if (self_check > 0) self_check_ = std::make_unique<SelfCheck>(self_check, [this](const double* p, std::int64_t n) { return fetch(p, n); });
 }
 
 DeviceCopies::~DeviceCopies() { settle_all(); }
@@ -481,11 +482,38 @@ void DeviceCopies::end_work(int stream) {
   for (std::size_t i = 0; i < targets_; ++i) operands_[i]->written.include(stream, number);
 }
 
+void DeviceCopies::run(const BlockOp& op) {
+  const auto compute = [&] { launch([&](Device& device, int stream) { device.run(stream, op); }); };
+  if (self_check_ && self_check_->due()) self_check_->compare(op, compute);
+  else compute();
+}
+
+void DeviceCopies::run(const MutableView& target, std::span<const kernels::ChainStep> steps) {
+  const auto compute = [&] { launch([&](Device& device, int stream) { device.run(stream, target, steps); }); };
+  if (self_check_ && self_check_->due()) self_check_->compare(target, steps, compute);
+  else compute();
+}
+
+void DeviceCopies::run(const ElementWork& work) {
+  const kernels::ChainStep step = step_of(work);
+  run(work.d, std::span(&step, 1));
+}
+
 double DeviceCopies::dot(const ConstView& a, const ConstView& b) {
   double result = 0.0;
   launch([&](Device& device, int stream) { device.dot(stream, a, b, &result); });
   order_.finish(before_);
+  if (self_check_ && self_check_->due()) self_check_->compare(a, b, result);
   return result;
+}
+
+/// What operands of the present operation hold behind all work on them. Waits.
+std::vector<double> DeviceCopies::fetch(const double* device, std::int64_t n) {
+  std::vector<double> values(static_cast<std::size_t>(n));
+  order_.before(copy_out_stream, before_);
+  device_.copy_out(values.data(), device, n);
+  order_.finish(order_.behind_submitted(copy_out_stream));
+  return values;
 }
 
 // --- the host's side

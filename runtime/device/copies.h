@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "runtime/device/device_pool.h"
 #include "runtime/device/hindsight.h"
 #include "runtime/device/next_use.h"
+#include "runtime/device/self_check.h"
 
 namespace sial {
 
@@ -59,8 +61,9 @@ struct DeviceFull {
 
 class DeviceCopies {
  public:
-  /// `host`: where the buffers of blocks come from. `place`: of the present statement, whose transfers are counted.
-  DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place);
+  /// `host`: where the buffers of blocks come from. `place`: of the present statement, whose transfers are counted. `self_check`: of so
+  /// many operations one is compared with the host's reference kernels; 0: none is.
+  DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place, int self_check = 0);
   ~DeviceCopies();
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
@@ -71,13 +74,10 @@ class DeviceCopies {
   double* on_device(const HostBlock& host, Intent intent);
   double* scratch(std::int64_t n);  // throws DeviceFull
   void release_scratch(double* p) noexcept;
-  /// f(device, stream): puts work on the operands named by now into the stream.
-  template <class F>
-  void launch(F&& f) {
-    const int stream = begin_work();
-    f(device_, stream);
-    end_work(stream);
-  }
+  // Work on the operands named by now. Throws WrongResult where a self-check finds it so.
+  void run(const BlockOp& op);
+  void run(const MutableView& target, std::span<const kernels::ChainStep> steps);
+  void run(const ElementWork& work);
   /// Sum over all positions of a * b, both operands on the device. Waits.
   double dot(const ConstView& a, const ConstView& b);
   void end_operation();
@@ -105,6 +105,7 @@ class DeviceCopies {
   void sweep();
 
   const DeviceStats& stats() const { return stats_; }
+  std::int64_t self_checks() const { return self_check_ ? self_check_->compared() : 0; }
   ResourceStats device_memory() const { return pool_.stats(); }
   /// What the uses until now would have moved, see Hindsight; nothing where they were not kept: on devices that are not simulated, or have
   /// all memory, or were used very often.
@@ -153,6 +154,13 @@ class DeviceCopies {
   double* allocate(std::int64_t n, Frontier& free_after);
   Unit* least_wanted();
   bool evict_one();
+  template <class F>
+  void launch(F&& f) {
+    const int stream = begin_work();
+    f(device_, stream);
+    end_work(stream);
+  }
+  std::vector<double> fetch(const double* device, std::int64_t n);
   int begin_work();
   void end_work(int stream);
   void hold(const HostBlock& host, const Frontier& until, std::vector<double> staging);
@@ -172,6 +180,7 @@ class DeviceCopies {
   std::set<std::pair<double, const double*>> due_;  // those on the device, by when they are
   NextUse next_use_;
   std::unique_ptr<Hindsight> hindsight_;  // null: not kept
+  std::unique_ptr<SelfCheck> self_check_;
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::vector<std::vector<double>> unused_staging_;

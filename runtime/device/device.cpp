@@ -7,10 +7,14 @@
 
 namespace sial {
 
-void Device::run(int stream, const ElementWork& work) {
+kernels::ChainStep step_of(const ElementWork& work) {
   using kernels::ChainOp;
   constexpr ChainOp ops[] = {ChainOp::fill, ChainOp::add_scalar, ChainOp::scale, ChainOp::copy, ChainOp::sum};
-  const kernels::ChainStep step{ops[static_cast<std::size_t>(work.op)], work.factor, {work.a.data, work.a.stride}, {work.b.data, work.b.stride}, nullptr};
+  return {ops[static_cast<std::size_t>(work.op)], work.factor, {work.a.data, work.a.stride}, {work.b.data, work.b.stride}, nullptr};
+}
+
+void Device::run(int stream, const ElementWork& work) {
+  const kernels::ChainStep step = step_of(work);
   run(stream, work.d, std::span(&step, 1));
 }
 

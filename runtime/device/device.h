@@ -34,6 +34,8 @@ struct ElementWork {
   ConstView a, b;
 };
 
+kernels::ChainStep step_of(const ElementWork& work);
+
 struct DeviceOptions {
   std::int64_t memory = 0;  // bytes that one rank may use; 0: what there is
   int streams = 2;          // of computation, at most most_compute_streams

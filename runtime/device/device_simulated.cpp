@@ -19,7 +19,9 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/plants.h"
 #include "runtime/device/device.h"
+#include "runtime/device/plain_steps.h"
 
 namespace sial {
 
@@ -27,51 +29,6 @@ namespace {
 
 using kernels::ChainOp;
 using kernels::ChainStep;
-
-/// f(offset in the view, position) for all its elements.
-template <class F>
-void for_each_position(const MutableView& v, F&& f) {
-  std::array<std::int64_t, max_rank> at{};
-  std::int64_t n = 1, offset = 0;
-  for (int d = 0; d < v.rank; ++d) n *= v.extent[d];
-  for (; n > 0; --n) {
-    f(offset, at);
-    for (int d = 0; d < v.rank; ++d) {
-      offset += v.stride[d];
-      if (++at[d] < v.extent[d]) break;
-      offset -= v.stride[d] * v.extent[d];
-      at[d] = 0;
-    }
-  }
-}
-
-double difference(const EnergyDifferences& e, const std::array<std::int64_t, max_rank>& at) {
-  double sum = e.shift;
-  for (int d = 0; d < e.rank; d += 2) sum += e.energy[d + 1][static_cast<std::size_t>(at[d + 1])] - e.energy[d][static_cast<std::size_t>(at[d])];
-  return sum;
-}
-
-void carry_out(const MutableView& target, const ChainStep& step) {
-  for_each_position(target, [&](std::int64_t offset, const std::array<std::int64_t, max_rank>& at) {
-    const auto of = [&](const kernels::ChainSource& s) {
-      std::int64_t place = 0;
-      for (int d = 0; d < target.rank; ++d) place += at[d] * s.stride[d];
-      return s.data[place];
-    };
-    double& t = target.data[offset];
-    switch (step.op) {
-      case ChainOp::fill: t = step.value; break;
-      case ChainOp::add_scalar: t += step.value; break;
-      case ChainOp::scale: t *= step.value; break;
-      case ChainOp::copy: t = of(step.a); break;
-      case ChainOp::scaled_copy: t = step.value * of(step.a); break;
-      case ChainOp::accumulate: t = step.value * of(step.a) + t; break;
-      case ChainOp::sum: t = of(step.a) + step.value * of(step.b); break;
-      case ChainOp::divide: t /= difference(*step.energies, at); break;
-      case ChainOp::multiply: t *= difference(*step.energies, at); break;
-    }
-  });
-}
 
 class SimulatedDevice final : public Device {
  public:
@@ -121,7 +78,10 @@ class SimulatedDevice final : public Device {
     check_view(op.d);
     check_view(op.a);
     if (op.has_b) check_view(op.b);
-    post(stream, [this, op] { kernels_.run(op); });
+    post(stream, [this, op] {
+      kernels_.run(op);
+      spoil_result(op.d);
+    });
   }
   void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
     check_view(target);
@@ -137,14 +97,18 @@ class SimulatedDevice final : public Device {
       }
       if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
     }
-    post(stream, [target, own = std::move(own), energies = std::move(energies)] {
+    post(stream, [this, target, own = std::move(own), energies = std::move(energies)] {
       for (const ChainStep& s : own) carry_out(target, s);
+      spoil_result(target);
     });
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     check_view(a);
     check_view(b);
-    post(stream, [this, a, b, result] { *result = kernels_.dot(a, b); });
+    post(stream, [this, a, b, result] {
+      *result = kernels_.dot(a, b);
+      if (planted(Plant::device_result)) *result += 1.0;
+    });
   }
 
   Event record(int stream) override {
@@ -185,6 +149,13 @@ class SimulatedDevice final : public Device {
     Event event = -1;  // to wait for instead
   };
 
+  /// One element of one result in five.
+  void spoil_result(const MutableView& d) {
+    if (!planted(Plant::device_result) || random() % 5 != 0) return;
+    for (int k = 0; k < d.rank; ++k)
+      if (d.extent[k] == 0) return;
+    d.data[0] += 1.0;
+  }
   static void poison(double* p, std::int64_t n) { std::fill_n(p, n, std::numeric_limits<double>::quiet_NaN()); }
   static void copy(double* to, const double* from, std::int64_t n) {
     if (n > 0) std::memcpy(to, from, static_cast<std::size_t>(n) * 8);

@@ -250,7 +250,9 @@ void Machine::write_view(std::int32_t ref_id, Access access, MutableView& view) 
   Located at;
   locate(ref, at);
   host_view_to_write(ref, at, access, view);
-  if (copies_) place_view(ref, at, access == Access::create ? Intent::write : Intent::update, view);
+  if (!copies_) return;
+  written_ = {ref.array, at.block};
+  place_view(ref, at, access == Access::create ? Intent::write : Intent::update, view);
 }
 
 void Machine::host_view_to_write(const RefPlan& ref, const Located& at, Access access, MutableView& view) {

@@ -21,6 +21,7 @@ struct Machine::Chain {
 
   kernels::ChainRunner runner;
   MutableView target;
+  Written written;                       // the block, with a device
   std::vector<kernels::ChainStep> steps;
   std::vector<std::int32_t> pcs;         // by step
   std::deque<EnergyDifferences> energies;  // of steps of super instructions

@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/device/copies.h"
 #include "runtime/interp/computing.h"
-#include "runtime/interp/machine.h"
+#include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -89,7 +88,7 @@ void Machine::too_large_for_device(std::int64_t bytes) {
 void Machine::element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a, const ConstView& b) {
   const Computing computing(*this);
   if (on_device_) {
-    copies_->launch([&](Device& device, int stream) { device.run(stream, ElementWork{op, factor, d, a, b}); });
+    compute_on_device(written_, [&](DeviceCopies& copies) { copies.run(ElementWork{op, factor, d, a, b}); });
   } else {
     switch (op) {
       case ElementOp::fill: fill_view(d, factor); break;
@@ -124,6 +123,7 @@ void Machine::add_device_stats(Stats& stats) const {
   const DeviceStats& s = copies_->stats();
   stats[Counter::device_operations] += static_cast<double>(s.operations);
   stats[Counter::device_evictions] += static_cast<double>(s.evictions);
+  stats[Counter::device_self_checks] += static_cast<double>(copies_->self_checks());
   stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead);
   const ResourceStats memory = copies_->device_memory();
   stats[Counter::device_memory_high_water] = std::max(stats[Counter::device_memory_high_water], static_cast<double>(memory.bytes_high_water));

@@ -49,6 +49,7 @@ struct MachineOptions {
   bool profile = false;        // time per line; implied by a trace
   bool check_slices = false;   // carry access slices out beside the program and compare
   LookAheadDepth look_ahead;
+  int self_check = 0;          // of so many operations of a device one is compared with the host; 0: none is
   ProgressMode progress = ProgressMode::off;
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
@@ -197,6 +198,11 @@ class Machine {
   template <class F>
   void block_operation(F&& operation);
   struct DeviceScope;
+  /// The block that a reference means at present.
+  struct Written { std::int32_t array = -1; BlockIndex block; };
+  /// Puts work into a stream of the device; `target`: what it writes.
+  template <class F>
+  void compute_on_device(const Written& target, F&& work);
   void enter_device();  // where there is one
   void leave_device() noexcept;
   void too_large_for_device(std::int64_t bytes);
@@ -327,6 +333,7 @@ class Machine {
   std::unique_ptr<DeviceCopies> copies_;    // with a device of its own memory
   bool on_device_ = false;                  // the present operation runs there
   bool told_of_full_device_ = false;
+  Written written_;                         // what was last looked at to be written, with a device
   struct PcCost { std::int64_t executions = 0; double seconds = 0, compute = 0, flops = 0; };
   std::vector<PcCost> pc_costs_;
   double light_seconds_ = 0;                // of instructions too short to be timed one by one

@@ -2,6 +2,8 @@
 // A block operation that runs on the rank's device, if it has one, else on the host: views made in it are of the device's copies,
 // and scratch comes from the device's memory. Everything outside of such operations runs on the host.
 
+#include <fmt/format.h>
+
 #include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
 
@@ -15,6 +17,17 @@ struct Machine::DeviceScope {
   DeviceScope& operator=(const DeviceScope&) = delete;
   Machine& machine;
 };
+
+template <class F>
+void Machine::compute_on_device(const Written& target, F&& work) {
+  try {
+    work(*copies_);
+  } catch (const WrongResult& wrong) {
+    const std::string block = target.array < 0 ? "" : fmt::format("block {}, ", block_name(bound_.arrays[target.array], target.block));
+    throw WorldError(fmt::format("--self-check, rank {}: {}{}", worker(), block, wrong.text),
+                     "results of this device cannot be trusted: check the GPU (memory errors, clocks, driver), or run with `--device host`");
+  }
+}
 
 /// `operation` names its operands and computes. It is begun anew, on the host, when the device has no room for it, and must not have
 /// changed anything by then but which copies are valid.

@@ -12,7 +12,6 @@
 #include "runtime/base/check.h"
 #include "runtime/base/plants.h"
 #include "runtime/bytecode/layout.h"
-#include "runtime/device/copies.h"
 #include "runtime/interp/chain.h"
 #include "runtime/interp/computing.h"
 #include "runtime/interp/on_device.h"
@@ -137,6 +136,7 @@ void Machine::chain_own(std::int32_t target, Chain& chain, Access access) {
   write_view(target, access, view);
   if (!chain.steps.empty() && !same_memory(view, chain.target)) carry_out(chain);
   chain.target = view;
+  chain.written = written_;
   chain.members.back().weight = 1.0;
   ++block_operations_;
 }
@@ -215,6 +215,7 @@ void Machine::chain_execute(const Instruction& in, Chain& chain) {
     chain.energies.push_back(std::move(mine));
   }
   chain.target = view;
+  chain.written = written_;
   chain.blocks.push_back(target);
   const EnergyDifferences& energies = chain.energies.back();
   chain.add({energies.divide ? kernels::ChainOp::divide : kernels::ChainOp::multiply, 0.0, {}, {}, &energies});
@@ -281,7 +282,7 @@ void Machine::carry_out(Chain& chain) {
     const Computing computing(*this);
     begin = computing.begin();
     std::ptrdiff_t failed = kernels::ChainRunner::none;
-    if (on_device_) copies_->launch([&](Device& device, int stream) { device.run(stream, chain.target, chain.steps); });
+    if (on_device_) compute_on_device(chain.written, [&](DeviceCopies& copies) { copies.run(chain.target, chain.steps); });
     else failed = chain.runner.run(chain.target, chain.steps);
     if (failed != kernels::ChainRunner::none) {
       const auto number = std::count_if(chain.steps.begin(), chain.steps.begin() + failed, [](const kernels::ChainStep& s) { return s.energies != nullptr; });

@@ -17,11 +17,14 @@ GRAIN = 256  # bytes that the smallest block takes on a device
 BYTES = 8 * sum(EXTENTS) ** 2  # of all blocks of an array
 
 
-def run(binary, *flags, plant="", program="device.sialx", level="-O0"):
+def run(binary, *flags, plant="", program="device.sialx", level="-O0", failure=False):
     with tempfile.TemporaryDirectory() as out:
         done = subprocess.run([binary, HERE / program, level, "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)), "--print-format", "plain",
                                "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], capture_output=True, text=True, timeout=60,
                               env=dict(os.environ, SIALX_PLANT=plant) if plant else None)
+        if failure:
+            expect(done.returncode != 0, f"{flags} {plant}: the run went well")
+            return done.stdout, done.stderr
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {flags} {plant}: exit code {done.returncode}\n{done.stderr}")
         statistics = json.loads((pathlib.Path(out) / "run.json").read_text())
@@ -63,6 +66,23 @@ def check_chains(binary):
             expect((total["device_on_host_instead"] > 0) == (memory == GRAIN), f"chain with {memory} bytes: {total['device_on_host_instead']} operations did not fit")
 
 
+def check_self_check(binary, plain):
+    """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
+    for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
+        flags = ["--device", "simulated", *(["--set", "omega=100"] if level == "-O2" else [])]
+        for every in (1, 3):
+            output, total = run(binary, *flags, "--self-check", str(every), program=program, level=level)
+            expect(total["device_self_checks"] >= 2 * BLOCKS // every and (every > 1 or total["device_self_checks"] >= total["device_operations"]),
+                   f"{program}: {total['device_self_checks']} of {total['device_operations']} operations were compared")
+            expect(level == "-O2" or output == plain, f"compared every {every}: {output}")
+        _, errors = run(binary, *flags, "--self-check", "1", plant="device_result", program=program, level=level, failure=True)
+        first = next(line for line in errors.splitlines() if line.startswith("error:"))
+        expect(f"{program}:" in first and "--self-check, rank 0: block " in first and "the device computed" in first, f"{program}: {errors}")
+        expect("hint: results of this device cannot be trusted" in errors, f"{program}: {errors}")
+        expect("the device computed" in run(binary, *flags, "--self-check", "2", "--simulate", "ranks=3,seed=1", plant="device_result", program=program, level=level, failure=True)[1],
+               f"{program}: not noticed on three ranks")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -98,6 +118,7 @@ def main():
         expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
         expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
     check_chains(binary)
+    check_self_check(binary, plain)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
         expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")

@@ -63,7 +63,7 @@ struct Fixture {
   void work(ElementOp op, double factor, const HostBlock& b, Intent intent) {
     copies->begin_operation();
     double* d = copies->on_device(b, intent);
-    copies->launch([&](Device& dev, int stream) { dev.run(stream, ElementWork{op, factor, view(d, b.size()), {}, {}}); });
+    copies->run(ElementWork{op, factor, view(d, b.size()), {}, {}});
     copies->end_operation();
   }
   /// to = a + factor * b, all on the device.
@@ -73,7 +73,7 @@ struct Fixture {
     double* pb = copies->on_device(b, Intent::read);
     double* pd = copies->on_device(to, intent);
     const std::int64_t n = a.size();
-    copies->launch([&](Device& dev, int stream) { dev.run(stream, ElementWork{ElementOp::sum, factor, view(pd, n), constant(pa, n), constant(pb, n)}); });
+    copies->run(ElementWork{ElementOp::sum, factor, view(pd, n), constant(pa, n), constant(pb, n)});
     copies->end_operation();
   }
   void read(const HostBlock& b) {
@@ -442,10 +442,8 @@ TEST_CASE("shared values that an operation reads, and leaves, are not written be
     double* target = f.copies->on_device(e, Intent::write);
     f.free(g);
     double* scratch = f.copies->scratch(8);
-    f.copies->launch([&](Device& dev, int stream) {
-      dev.run(stream, ElementWork{ElementOp::fill, 50.0, Fixture::view(scratch, 8), {}, {}});
-      dev.run(stream, ElementWork{ElementOp::sum, 1.0, Fixture::view(target, 8), Fixture::constant(source, 8), Fixture::constant(source, 8)});
-    });
+    f.copies->run(ElementWork{ElementOp::fill, 50.0, Fixture::view(scratch, 8), {}, {}});
+    f.copies->run(ElementWork{ElementOp::sum, 1.0, Fixture::view(target, 8), Fixture::constant(source, 8), Fixture::constant(source, 8)});
     f.copies->release_scratch(scratch);
     f.copies->end_operation();
     CHECK(f.value(e, 5) == 2.0);

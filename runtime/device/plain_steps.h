@@ -1,0 +1,39 @@
+#pragma once
+// Element-wise steps by plain loops, one step over the whole view after the other: what a simulated device computes with, and what the
+// results of a device are compared with.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/kernels/chain.h"
+
+namespace sial {
+
+using Position = std::array<std::int64_t, max_rank>;
+
+/// f(offset in the view, position) for all its elements.
+template <class T, class F>
+void for_each_position(const BlockView<T>& v, F&& f) {
+  Position at{};
+  std::int64_t n = 1, offset = 0;
+  for (int d = 0; d < v.rank; ++d) n *= v.extent[d];
+  for (; n > 0; --n) {
+    f(offset, at);
+    for (int d = 0; d < v.rank; ++d) {
+      offset += v.stride[d];
+      if (++at[d] < v.extent[d]) break;
+      offset -= v.stride[d] * v.extent[d];
+      at[d] = 0;
+    }
+  }
+}
+
+double difference_at(const EnergyDifferences& energies, const Position& at);
+
+/// What a step makes of an element `t` and of its sources' elements; `difference` of multiply and divide.
+double after_step(const kernels::ChainStep& step, double t, double a, double b, double difference);
+
+void carry_out(const MutableView& target, const kernels::ChainStep& step);
+
+}  // namespace sial
