@@ -72,6 +72,20 @@ Json run_json(const Run& run) {
              return Json{{"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied}, {"bytes_copied", c.bytes_copied}, {"elided", c.elided},
                          {"bytes_elided", c.bytes_elided}};
            })},
+          {"device_transfers", list(run.transfers, [](const TransferLine& t) {
+             Json row{{"file", t.file}, {"line", t.line}, {"array", t.array}};
+             const auto count = [&](const std::string& name, const TransferLine::Count& c) {
+               row[name] = c.transfers;
+               row["bytes_" + name] = c.bytes;
+             };
+             count("in", t.in);
+             count("out", t.out);
+             count("in_as_written", t.in_as_written);
+             count("out_as_written", t.out_as_written);
+             count("in_least", t.in_least);
+             count("out_least", t.out_least);
+             return row;
+           })},
           {"kernels", list(run.kernels, [](const KernelLine& k) {
              return Json{{"file", k.file}, {"line", k.line}, {"way", k.way}, {"calls", k.calls}, {"seconds", k.seconds}, {"flops", k.flops}, {"bytes", k.bytes},
                          {"gflop_per_second", k.flops > 0 && k.seconds > 0 ? Json(k.flops / k.seconds * 1e-9) : Json()}, {"why", k.why}, {"slow", k.slow},

@@ -87,6 +87,15 @@ struct CopyLine {
   int line = 0;
   std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
 };
+/// Blocks of an array that travelled to a device and back for the statements of a line: as the program is written, with each operand
+/// copied in and out, made, and at least (simulated devices only).
+struct TransferLine {
+  struct Count { std::int64_t transfers = 0, bytes = 0; };
+  std::string file, array;
+  int line = 0;
+  Count in, out, in_as_written, out_as_written, in_least, out_least;
+  std::int64_t bytes() const { return in.bytes + out.bytes; }
+};
 /// Block operations of a line that went one way. `slow`: a contraction below half of the speed of the program's fastest one.
 struct KernelLine {
   std::string file, way, why;
@@ -124,6 +133,7 @@ struct Run {
   std::vector<CostLine> lines;                        // of this program, most expensive first
   std::vector<AccessLine> accesses;                   // of this program, longest waits first
   std::vector<CopyLine> copies;                       // of this program, most bytes copied first
+  std::vector<TransferLine> transfers;                // of this program, most bytes first
   std::vector<KernelLine> kernels;                    // of this program, longest first
   std::optional<GeneratedCode> code;                  // of the job
   double counter(const std::string& name, double otherwise = 0) const;

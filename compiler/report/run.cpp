@@ -62,11 +62,19 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
   if (j.contains("block_copies"))  // runs of older versions have none
     for (const Json& c : j.at("block_copies"))
       if (wanted(c)) run.copies.push_back({c.at("file"), c.at("array"), c.at("line"), c.at("copied"), c.at("bytes_copied"), c.at("elided"), c.at("bytes_elided")});
+  if (j.contains("device_transfers"))  // likewise
+    for (const Json& t : j.at("device_transfers")) {
+      const auto count = [&](const std::string& name) { return TransferLine::Count{t.at(name), t.at("bytes_" + name)}; };
+      if (wanted(t))
+        run.transfers.push_back({t.at("file"), t.at("array"), t.at("line"), count("in"), count("out"), count("in_as_written"), count("out_as_written"), count("in_least"),
+                                 count("out_least")});
+    }
   if (j.contains("kernels"))  // likewise
     for (const Json& k : j.at("kernels").at("choices"))
       if (wanted(k)) run.kernels.push_back({k.at("file"), k.at("way"), k.at("why"), k.at("line"), k.at("calls"), k.at("flops"), k.at("bytes"), k.at("seconds"), false, {}});
   std::stable_sort(run.kernels.begin(), run.kernels.end(), [](const KernelLine& a, const KernelLine& b) { return a.seconds > b.seconds; });
   std::stable_sort(run.copies.begin(), run.copies.end(), [](const CopyLine& a, const CopyLine& b) { return a.bytes_copied > b.bytes_copied; });
+  std::stable_sort(run.transfers.begin(), run.transfers.end(), [](const TransferLine& a, const TransferLine& b) { return a.bytes() > b.bytes(); });
   std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
   std::stable_sort(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
 }

@@ -221,6 +221,7 @@ class Text : Writer {
     traffic(run);
     copies(run);
     kernels(run);
+    device(run);
     waits(run);
     prefetch(run);
     line("\ncounters of the whole job, all programs and ranks");
@@ -301,6 +302,29 @@ class Text : Writer {
       const std::string speed = k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
       line("  {:>10.4f} {:>10} {:>16}  {:<24} {}: {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line), k.way, k.why);
       if (k.slow) line("  {:>38}  below half of the fastest contraction; {}", "", k.advice);
+    }
+  }
+
+  /// What crossed between host and device, and what the device's memory had to do with it.
+  void device(const Run& run) {
+    if (run.counter("device_operations") == 0) return;
+    const auto sum = [&](const std::string& way) { return run.counter("device_bytes_in" + way) + run.counter("device_bytes_out" + way); };
+    line("\ndevice: {} of it, blocks moved in the whole job: as written {}, made {}{}", plural(run.counter("device_operations"), "operation"), bytes_number(sum("_as_written")),
+         bytes_number(sum("")), sum("_least") > 0 ? fmt::format(", at least {}", bytes_number(sum("_least"))) : "");
+    if (const double hindsight = sum("_hindsight"); hindsight > 0) line("  with its memory, had it been known what comes: {}", bytes_number(hindsight));
+    const double requests = run.counter("device_allocations");
+    line("  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room", bytes_number(run.counter("device_memory_high_water")),
+         count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));
+    if (const double instead = run.counter("device_on_host_instead"); instead > 0)
+      line("  {} ran on the host, because their operands did not fit: more memory (--device-memory), or smaller segments", plural(instead, "operation"));
+    if (const double checks = run.counter("device_self_checks"); checks > 0) line("  {} compared with the host's reference kernels (--self-check), all agree", plural(checks, "result"));
+    if (run.transfers.empty()) return;
+    line("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  {}", "to device", "bytes", "back", "bytes", "as written", "least", "array");
+    for (std::size_t i = 0; i < std::min(longest_list, run.transfers.size()); ++i) {
+      const TransferLine& t = run.transfers[i];
+      const auto bytes = [](std::int64_t n) { return bytes_number(static_cast<double>(n)); };
+      line("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  {} at {}:{}", t.in.transfers, bytes(t.in.bytes), t.out.transfers, bytes(t.out.bytes),
+           bytes(t.in_as_written.bytes + t.out_as_written.bytes), bytes(t.in_least.bytes + t.out_least.bytes), t.array, t.file, t.line);
     }
   }
 

@@ -171,6 +171,39 @@ TEST_CASE("block copies of a run stand beside the remarks that explain them") {
   CHECK_THAT(to_text(r), !Contains("block copies of this program"));
 }
 
+TEST_CASE("transfers to and from a device, most bytes first, and what its memory had to do with them") {
+  const auto row = [](const std::string& program, int line, const std::string& array, int in, int out) {
+    return fmt::format(R"({{"program": "{}", "file": "data.sialx", "line": {}, "array": "{}", "in": {}, "bytes_in": {}, "out": {}, "bytes_out": {}, "in_as_written": 70,
+      "bytes_in_as_written": 5600, "out_as_written": 70, "bytes_out_as_written": 5600, "in_least": 1, "bytes_in_least": 80, "out_least": 0, "bytes_out_least": 0}})",
+                       program, line, array, in, 80 * in, out, 80 * out);
+  };
+  const std::string rows = "\"device_transfers\": [" + row("data", 3, "d", 2, 1) + "," + row("data", 9, "t", 0, 5) + "," + row("other", 1, "x", 9, 9) + "], \"block_copies\"";
+  std::string text = statistics("\"block_copies\"", rows);
+  const std::string total = "\"total\": {";
+  text.replace(text.find(total), total.size(),
+               total + R"("device_operations": 30, "device_bytes_in": 160, "device_bytes_out": 480, "device_bytes_in_as_written": 11200, "device_bytes_out_as_written": 11200,
+               "device_bytes_in_least": 160, "device_bytes_in_hindsight": 400, "device_allocations": 200, "device_allocation_hits": 199, "device_memory_high_water": 2560,
+               "device_evictions": 4, "device_on_host_instead": 3, "device_self_checks": 6, )");
+  const File good(text);
+  report::Report r = report_of("data.sialx");
+  report::bind(r, report::read_run(good.path, r.program));
+  REQUIRE(r.run->transfers.size() == 2);  // not those of other programs
+  CHECK(r.run->transfers[0].array == "t");
+  const auto bytes = [](double n) { return report::bytes_number(n); };
+  const std::string out = to_text(r);
+  CHECK_THAT(out, Contains("device: 30 operations of it, blocks moved in the whole job: as written " + bytes(22400) + ", made " + bytes(640) + ", at least " + bytes(160)));
+  CHECK_THAT(out, Contains("had it been known what comes: " + bytes(400)) && Contains(bytes(2560) + " in use at most; 200 requests, 99.50 % of them"));
+  CHECK_THAT(out, Contains("4 blocks left for want of room") && Contains("3 operations ran on the host") && Contains("6 results compared"));
+  CHECK_THAT(out, Contains(fmt::format("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  t at data.sialx:9\n", 0, bytes(0), 5, bytes(400), bytes(11200), bytes(80))));
+  const auto j = nlohmann::json::parse(to_json(r));
+  REQUIRE(j["run"]["device_transfers"].size() == 2);
+  CHECK(j["run"]["device_transfers"][1]["bytes_in"] == 160);
+  const File without(statistics());  // no device
+  report::bind(r, report::read_run(without.path, r.program));
+  CHECK_THAT(to_text(r), !Contains("device:"));
+  CHECK(nlohmann::json::parse(to_json(r))["run"]["device_transfers"].empty());
+}
+
 TEST_CASE("kernels of a run: contractions below half of the fastest are marked, with what to change") {
   const std::string source = SIALX_SOURCE_DIR "/tests/lang/analysis/kernels.sialx";
   SourceManager sources;
