@@ -6,6 +6,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/plants.h"
+#include "runtime/device/plain_steps.h"
 
 namespace sial {
 
@@ -401,6 +402,7 @@ void DeviceCopies::begin_operation() {
 }
 
 void DeviceCopies::end_operation() {
+  while (!scratches_.empty()) release_scratch(scratches_.back());  // of one that was given up
   for (std::shared_ptr<DeviceBlock>& block : operands_) give_back(std::move(block));
   operands_.clear();
   targets_ = 0;
@@ -464,10 +466,14 @@ double* DeviceCopies::scratch(std::int64_t n) {
   Frontier free_after;
   double* p = allocate(n, free_after);
   before_.include(free_after);
+  scratches_.push_back(p);
   return p;
 }
 
-void DeviceCopies::release_scratch(double* p) noexcept { pool_.release(p, before_); }
+void DeviceCopies::release_scratch(double* p) noexcept {
+  std::erase(scratches_, p);
+  pool_.release(p, before_);
+}
 
 int DeviceCopies::begin_work() {
   const int stream = order_.compute_stream(before_);
@@ -489,7 +495,13 @@ void DeviceCopies::run(const BlockOp& op) {
 }
 
 void DeviceCopies::run(const MutableView& target, std::span<const kernels::ChainStep> steps) {
-  const auto compute = [&] { launch([&](Device& device, int stream) { device.run(stream, target, steps); }); };
+  const auto compute = [&] {
+    try {
+      launch([&](Device& device, int stream) { device.run(stream, target, steps); });
+    } catch (const DeviceFull&) {
+      run_by_host(target, steps);
+    }
+  };
   if (self_check_ && self_check_->due()) self_check_->compare(target, steps, compute);
   else compute();
 }
@@ -497,6 +509,30 @@ void DeviceCopies::run(const MutableView& target, std::span<const kernels::Chain
 void DeviceCopies::run(const ElementWork& work) {
   const kernels::ChainStep step = step_of(work);
   run(work.d, std::span(&step, 1));
+}
+
+void DeviceCopies::run_by_host(const MutableView& target, std::span<const kernels::ChainStep> steps) {
+  ++stats_.on_host_instead;
+  std::vector<double> values = fetch(target.data, span_of(target));
+  std::vector<std::vector<double>> sources;
+  MutableView mine = target;
+  mine.data = values.data();
+  for (kernels::ChainStep step : steps) {
+    for (kernels::ChainSource* s : {&step.a, &step.b}) {
+      if (!s->data) continue;
+      MutableView read = target;
+      read.stride = s->stride;
+      s->data = s->data == target.data ? mine.data : sources.emplace_back(fetch(s->data, span_of(read))).data();
+    }
+    carry_out(mine, step);
+  }
+  order_.before(copy_in_stream, before_);
+  device_.copy_in(target.data, values.data(), static_cast<std::int64_t>(values.size()));
+  const Frontier done = order_.behind_submitted(copy_in_stream);
+  order_.finish(done);
+  before_.include(done);
+  for (const std::shared_ptr<DeviceBlock>& block : operands_) block->used.include(done);
+  for (std::size_t i = 0; i < targets_; ++i) operands_[i]->written.include(done);
 }
 
 double DeviceCopies::dot(const ConstView& a, const ConstView& b) {

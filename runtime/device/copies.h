@@ -74,7 +74,8 @@ class DeviceCopies {
   double* on_device(const HostBlock& host, Intent intent);
   double* scratch(std::int64_t n);  // throws DeviceFull
   void release_scratch(double* p) noexcept;
-  // Work on the operands named by now. Throws WrongResult where a self-check finds it so.
+  // Work on the operands named by now. Throws WrongResult where a self-check finds it so. Products throw DeviceFull where the device has no
+  // workspace, with nothing done; element-wise work is then done by the host, on the device's values.
   void run(const BlockOp& op);
   void run(const MutableView& target, std::span<const kernels::ChainStep> steps);
   void run(const ElementWork& work);
@@ -161,6 +162,7 @@ class DeviceCopies {
     end_work(stream);
   }
   std::vector<double> fetch(const double* device, std::int64_t n);
+  void run_by_host(const MutableView& target, std::span<const kernels::ChainStep> steps);
   int begin_work();
   void end_work(int stream);
   void hold(const HostBlock& host, const Frontier& until, std::vector<double> staging);
@@ -187,6 +189,7 @@ class DeviceCopies {
   std::uint64_t operation_ = 0;
   std::vector<std::shared_ptr<DeviceBlock>> operands_;  // of the present operation: first those that are written
   std::size_t targets_ = 0;
+  std::vector<double*> scratches_;     // of the present operation
   Frontier before_;                    // what its next piece must wait for
   std::unordered_set<std::uint64_t> seen_by_device_;  // contents
   DeviceStats stats_;

@@ -29,6 +29,17 @@ void for_each_position(const BlockView<T>& v, F&& f) {
   }
 }
 
+/// Doubles from the first element of a view to its last.
+template <class T>
+std::int64_t span_of(const BlockView<T>& v) {
+  std::int64_t last = 0;
+  for (int d = 0; d < v.rank; ++d) {
+    if (v.extent[d] == 0) return 0;
+    last += (v.extent[d] - 1) * v.stride[d];
+  }
+  return last + 1;
+}
+
 double difference_at(const EnergyDifferences& energies, const Position& at);
 
 /// What a step makes of an element `t` and of its sources' elements; `difference` of multiply and divide.

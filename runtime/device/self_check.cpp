@@ -16,17 +16,6 @@ namespace {
 
 constexpr double eps = std::numeric_limits<double>::epsilon();
 
-/// Doubles from the first element of a view to its last.
-template <class T>
-std::int64_t span_of(const BlockView<T>& v) {
-  std::int64_t last = 0;
-  for (int d = 0; d < v.rank; ++d) {
-    if (v.extent[d] == 0) return 0;
-    last += (v.extent[d] - 1) * v.stride[d];
-  }
-  return last + 1;
-}
-
 std::vector<double> magnitudes(std::vector<double> values) {
   for (double& x : values) x = std::fabs(x);
   return values;

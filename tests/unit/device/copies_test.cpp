@@ -102,6 +102,36 @@ struct Fixture {
 
 using Counts = std::vector<std::int64_t>;
 
+/// A device that has no room for what element-wise work needs beside its operands.
+class Crowded final : public Device {
+ public:
+  explicit Crowded(Kernels& kernels) : inner_(make_simulated_device(kernels, {})) {}
+  std::string_view name() const override { return "crowded"; }
+  int compute_streams() const override { return inner_->compute_streams(); }
+  std::int64_t memory() const override { return inner_->memory(); }
+  std::int64_t piece() const override { return inner_->piece(); }
+  double* reserve(std::int64_t n) override { return inner_->reserve(n); }
+  void give_back(double* p, std::int64_t n) noexcept override { inner_->give_back(p, n); }
+  void copy_in(double* device, const double* host, std::int64_t n) override { inner_->copy_in(device, host, n); }
+  void copy_out(double* host, const double* device, std::int64_t n) override { inner_->copy_out(host, device, n); }
+  void run(int stream, const BlockOp& op) override { inner_->run(stream, op); }
+  void run(int /*stream*/, const MutableView& /*target*/, std::span<const kernels::ChainStep> /*steps*/) override { throw DeviceFull{8}; }
+  void dot(int stream, const ConstView& a, const ConstView& b, double* result) override { inner_->dot(stream, a, b, result); }
+  Event record(int stream) override { return inner_->record(stream); }
+  void wait(int stream, Event event) override { inner_->wait(stream, event); }
+  bool done(Event event) override { return inner_->done(event); }
+  void finish(Event event) override { inner_->finish(event); }
+  void release(Event event) override { inner_->release(event); }
+  bool spoils() const override { return true; }
+  void spoil(int stream, double* device, std::int64_t n) override { inner_->spoil(stream, device, n); }
+  void spoil_host(const MutableView& host) override { inner_->spoil_host(host); }
+  TransferCount moved_in() const override { return inner_->moved_in(); }
+  TransferCount moved_out() const override { return inner_->moved_out(); }
+
+ private:
+  std::unique_ptr<Device> inner_;
+};
+
 }  // namespace
 
 TEST_CASE("a block that is read is copied in once") {
@@ -448,6 +478,35 @@ TEST_CASE("shared values that an operation reads, and leaves, are not written be
     f.copies->end_operation();
     CHECK(f.value(e, 5) == 2.0);
   }
+}
+
+TEST_CASE("element-wise work that a device has no room for is done by the host on the device's values") {
+  Fixture f;
+  f.copies.reset();
+  f.device = std::make_unique<Crowded>(*f.kernels);
+  f.copies = std::make_unique<DeviceCopies>(*f.device, f.host.pool, true, f.place);
+  const HostBlock b = f.block(8, 1.0), c = f.block(8, 3.0), d = f.block(8, 0.0);
+  f.work(ElementOp::add_scalar, 2.0, b, Intent::update);
+  f.sum(d, b, c, 10.0);
+  f.sum(d, d, b, 1.0, Intent::update);
+  CHECK(f.copies->stats().on_host_instead == 3);
+  CHECK(f.made() == Counts{2, 0, 2, 0});
+  CHECK(f.value(b, 7) == 3.0);
+  CHECK(f.value(d, 7) == 36.0);
+}
+
+TEST_CASE("scratch of an operation that is given up is not lost") {
+  DeviceOptions options;
+  options.memory = 4 * 1024;
+  Fixture f(options);
+  const HostBlock b = f.block(100, 1.0);
+  for (int i = 0; i < 20; ++i) {
+    f.copies->begin_operation();
+    f.copies->on_device(b, Intent::read);
+    f.copies->scratch(200);
+    f.copies->end_operation();
+  }
+  CHECK(f.copies->device_memory().bytes_in_use == 1024);
 }
 
 TEST_CASE("events are given back, whoever asks") {
