@@ -17,6 +17,7 @@ class ArenaPool final : public BufferResource {
   }
   bool sole(const double* p) const override { return heap_.sole_reference(Chunk::of(p)); }
   std::uint64_t content(const double* p) const override { return Chunk::of(p)->content.load(std::memory_order_relaxed); }
+  std::span<const std::byte> lasting(const double* p) const override { return heap_.committed(Chunk::of(p)); }
   ResourceStats stats() const override { return heap_.stats(arena_); }
 
  private:

@@ -331,6 +331,13 @@ ResourceStats NodeHeap::stats(int index) const {
   return s;
 }
 
+std::span<const std::byte> NodeHeap::committed(const Chunk* c) const {
+  const auto index = static_cast<int>((offset(c) - data_at_) / bytes_per_arena_);
+  Arena& a = arena(index);
+  const SpinGuard guard(a.lock, hooks_.pause);
+  return {base_ + start_of(index), a.committed};
+}
+
 double NodeHeap::fragmentation(int index) const {
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "runtime/base/plants.h"
@@ -95,6 +96,8 @@ class NodeHeap {
   Chunk* chunk(std::uint64_t offset) const { return reinterpret_cast<Chunk*>(base_ + offset); }
 
   ResourceStats stats(int arena) const;
+  /// The committed memory of the arena that the chunk lies in: it only grows, at its end.
+  std::span<const std::byte> committed(const Chunk* c) const;
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
   std::int64_t bytes_in_use() const;  // all arenas

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sial {
 
@@ -26,6 +27,8 @@ class BufferResource {
   /// Number of what a buffer holds: another one whenever memory is handed out anew, or was changed where its holder could not know. 0: not
   /// counted. Of a buffer that was given back: another number than while it was in use.
   virtual std::uint64_t content(const double* /*p*/) const { return 0; }
+  /// The memory around a buffer that stays what it is while this lives, for whoever wants to make it known as a whole; empty: none does.
+  virtual std::span<const std::byte> lasting(const double* /*p*/) const { return {}; }
   virtual ResourceStats stats() const = 0;
 };
 

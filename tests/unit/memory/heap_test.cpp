@@ -85,6 +85,21 @@ TEST_CASE("memory is committed in steps") {
   CHECK(h.committed < 8 * mib);
 }
 
+TEST_CASE("the committed memory around a chunk is its arena's, and only grows at its end") {
+  Heap h(2, 16 * mib);
+  const Chunk* first = h.heap.try_allocate(0, 1000);
+  const Chunk* other = h.heap.try_allocate(1, 1000);
+  const auto range = h.heap.committed(first);
+  CHECK(range.data() <= reinterpret_cast<const std::byte*>(first));
+  CHECK(reinterpret_cast<const std::byte*>(first->data() + 1000) <= range.data() + range.size());
+  CHECK(h.heap.committed(other).data() >= range.data() + range.size());
+  const Chunk* large = h.heap.try_allocate(0, 8 * mib / 8);
+  const auto grown = h.heap.committed(large);
+  CHECK(grown.data() == range.data());
+  CHECK(grown.size() >= 8 * mib);
+  CHECK(grown.data() + grown.size() <= h.heap.committed(other).data());
+}
+
 TEST_CASE("a full arena borrows from its siblings, and what it borrowed returns to them") {
   Heap h(3, mib);
   std::vector<Chunk*> chunks;
