@@ -10,12 +10,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sial::kernels {
 
 /// The numbers are part of the names in the disk cache.
-enum class CodeKind : std::int32_t { tile = 1, transpose = 2, chain = 3, pack = 4 };
+enum class CodeKind : std::int32_t { tile = 1, transpose = 2, chain = 3, pack = 4, device_chain = 5, device_dot = 6, device_sum = 7 };
 
 struct CodeKey {
   CodeKind kind = CodeKind::tile;
@@ -25,6 +26,8 @@ struct CodeKey {
 
 /// "tile_3_4_0": the symbol and the file name of a specialisation.
 std::string code_name(const CodeKey& key);
+/// The key that has this name; false when none has.
+bool code_key_of(std::string_view name, CodeKey& key);
 
 /// What generated code may use.
 struct CpuFacts {
