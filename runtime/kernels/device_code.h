@@ -61,12 +61,11 @@ std::unique_ptr<DeviceCodeSource> make_device_code_source(int major, int minor, 
 /// Empty when PTX can be made in this build, else why not, in a few words. Opens the code generator.
 std::string why_no_device_code();
 
-/// Is told of every access of a twin to the memory that a kernel shares with others, for tests of how accesses fall together. `site`
-/// numbers the places in the code; threads of a warp are 32 consecutive ones.
-class DeviceTrace {
- public:
-  virtual ~DeviceTrace() = default;
-  virtual void access(std::uint32_t block, std::uint32_t thread, std::uint32_t site, const void* address, std::uint32_t bytes, bool store, bool shared) = 0;
+/// What a twin calls at every access to memory that threads share, for tests of how accesses fall together; whoever makes one extends it.
+/// `site` numbers the places in the code. Threads of a warp are 32 consecutive ones.
+struct DeviceTrace {
+  enum : std::uint32_t { stores = 1, in_shared = 2 };  // bits of `what`
+  void (*access)(DeviceTrace* self, std::uint32_t block, std::uint32_t thread, std::uint32_t site, const void* address, std::uint32_t bytes, std::uint32_t what) = nullptr;
 };
 
 /// The whole launch on the host; `shared`: shared_bytes bytes, 16-byte aligned, of any content. `trace` may be null. Found with the CodeEngine:
