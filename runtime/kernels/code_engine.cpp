@@ -4,94 +4,23 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <tuple>
 
 #include "runtime/base/error.h"
-#include "runtime/base/sha256.h"
+#include "runtime/kernels/code_library.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/jit.h"
 
 namespace sial::kernels {
 namespace {
-
-/// Of the builders and of what they share with their callers.
-constexpr std::string_view code_state = SIALX_CODE_STATE;
-
-std::filesystem::path compiler_library() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? std::filesystem::path("libsialx_jit.so") : self.parent_path() / "libsialx_jit.so";
-}
-
-std::string digest_of(std::span<const char> bytes) {
-  Sha256 hash;
-  hash.update(std::string_view(bytes.data(), bytes.size()));
-  return hash.hex();
-}
-
-/// A file of the cache: header line, SHA-256 of the object in hexadecimal, the object.
-class DiskCache {
- public:
-  DiskCache(const std::string& folder, const std::string& identity) : head_(fmt::format("sialx code {} {}\n", code_state.substr(0, 16), identity)) {
-    if (folder.empty()) return;
-    folder_ = std::filesystem::path(folder) / digest_of(head_).substr(0, 16);
-  }
-
-  /// Empty when there is none, and when it is damaged or someone else's.
-  std::vector<char> read(const CodeKey& key) const {
-    if (folder_.empty()) return {};
-    std::ifstream in(file(key), std::ios::binary);
-    std::vector<char> all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    const std::string head = head_ + code_name(key) + "\n";
-    constexpr std::size_t digest = 64;
-    if (!in.is_open() || in.bad() || all.size() < head.size() + digest || std::memcmp(all.data(), head.data(), head.size()) != 0) return {};
-    std::vector<char> object(all.begin() + static_cast<std::ptrdiff_t>(head.size() + digest), all.end());
-    if (std::string_view(all.data() + head.size(), digest) != digest_of(object)) return {};
-    return object;
-  }
-
-  /// A cache that cannot be written is no cache; nothing depends on it.
-  void write(const CodeKey& key, std::span<const char> object) const {
-    if (folder_.empty()) return;
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error) return;
-    const std::filesystem::path target = file(key);
-    const std::filesystem::path partial = target.string() + fmt::format(".{}", getpid());
-    {
-      std::ofstream out(partial, std::ios::binary);
-      out << head_ << code_name(key) << '\n' << digest_of(object);
-      out.write(object.data(), static_cast<std::streamsize>(object.size()));
-      out.close();
-      if (!out) {
-        std::filesystem::remove(partial, error);
-        return;
-      }
-    }
-    std::filesystem::rename(partial, target, error);
-    if (error) std::filesystem::remove(partial, error);
-  }
-
- private:
-  std::filesystem::path file(const CodeKey& key) const { return folder_ / (code_name(key) + ".o"); }
-
-  std::string head_;
-  std::filesystem::path folder_;
-};
 
 class NoCode final : public CodeEngine {
  public:
@@ -173,7 +102,7 @@ class Engine final : public CodeEngine {
       done_.notify_all();
       return;
     }
-    const DiskCache cache(options_.cache_folder, compiler->identity());
+    const DiskCache cache(options_.cache_folder, compiler->identity(), ".o");
     for (;;) {
       wake_.wait(lock, [&] { return leaving_ || !queue_.empty(); });
       if (leaving_) break;
@@ -205,17 +134,8 @@ class Engine final : public CodeEngine {
 
   std::unique_ptr<CodeCompiler> open_compiler(std::string& trouble) const {
     using Make = CodeCompiler*(const char* cpu, int vector_bits, bool fma);
-    // Never closed: libraries like LLVM do not survive it.
-    void* library = dlopen(compiler_library().c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      trouble = "this build has no code generator";
-      return nullptr;
-    }
-    auto* state = reinterpret_cast<const char* (*)()>(dlsym(library, "sialx_code_state"));
-    if (!state || state() != code_state) {
-      trouble = "the code generator beside the program is of another build";
-      return nullptr;
-    }
+    void* library = open_code_library(trouble);
+    if (!library) return nullptr;
     auto* make = reinterpret_cast<Make*>(dlsym(library, "sialx_make_code_compiler"));
     if (make) {
       std::unique_ptr<CodeCompiler> compiler(make(options_.cpu.c_str(), facts_.vector_bits, facts_.fma));

@@ -38,7 +38,8 @@ inline constexpr std::size_t most_argument_bytes = 4096;
 std::vector<DeviceLaunch> plan_device_chain(const MutableView& target, std::span<const ChainStep> steps);
 
 /// The sum over all positions of a * b, labels matched by name, into partial[0]; the device has device_dot_scratch(a, b) doubles
-/// there. In which order things are added depends on a's extents alone. Views without elements have the sum 0, which a launch writes.
+/// there. In which order things are added
+/// depends on a's extents alone, below 2^31 elements. Views without elements have the sum 0, which a launch writes.
 std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, double* partial);
 std::int64_t device_dot_scratch(const ConstView& a, const ConstView& b);
 

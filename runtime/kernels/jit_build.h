@@ -2,11 +2,18 @@
 // The builders of generated code, one per kind of key: each defines a function called code_name(key) in the module. LLVM's
 // types are only named here.
 
+#include <span>
+#include <string>
+
+#include "runtime/kernels/chain_tile.h"
 #include "runtime/kernels/jit.h"
 
 namespace llvm {
+class IRBuilderBase;
 class Module;
-}
+class TargetMachine;
+class Value;
+}  // namespace llvm
 
 namespace sial::kernels {
 
@@ -21,5 +28,20 @@ void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& f
 
 /// See chain_key in chain_tile.h.
 void build_chain(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
+
+/// What a step leaves of `x`, elements or vectors of them; of divisions and multiplications the one source is the difference.
+llvm::Value* build_step(llvm::IRBuilderBase& b, ChainOp op, llvm::Value* x, llvm::Value* value, std::span<llvm::Value* const> sources);
+/// The addends from the left.
+llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* const> addends);
+/// Whether a step does not look at what the target was.
+bool replaces_target(ChainOp op);
+
+/// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for `twin`s, which go through a whole launch on the host.
+bool build_device(llvm::Module& module, const CodeKey& key, bool twin);
+
+/// Once per process, whoever needs LLVM first.
+void initialise_targets();
+/// The optimiser without its vectorisers: builders write vectors.
+void optimise_module(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace sial::kernels

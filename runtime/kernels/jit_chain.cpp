@@ -172,13 +172,11 @@ class ChainBuilder {
             b_.CreateShuffleVector(even01, even23, {2, 3, 6, 7}), b_.CreateShuffleVector(odd01, odd23, {2, 3, 6, 7})};
   }
 
-  static bool replaces(ChainOp op) { return op == ChainOp::fill || op == ChainOp::copy || op == ChainOp::scaled_copy || op == ChainOp::sum; }
-
   /// All steps on elements i .. i + width - 1 of each of the columns.
   void elements(int width, Value* i, const std::vector<Value*>& columns, bool square) {
     std::vector<Value*> at, x;
     const auto& first = steps_.front().code;
-    const bool fresh = replaces(first.op) && std::find(first.form.begin(), first.form.end(), SourceForm::self) == first.form.end();
+    const bool fresh = replaces_target(first.op) && std::find(first.form.begin(), first.form.end(), SourceForm::self) == first.form.end();
     for (Value* j : columns) {
       at.push_back(element(element(plane_, b_.CreateMul(j, target_stride_[1])), i));
       x.push_back(fresh ? nullptr : load(width, at.back()));
@@ -196,28 +194,19 @@ class ChainBuilder {
   }
 
   Value* after(const Step& s, std::size_t number, int width, Value* x, const std::array<std::vector<Value*>, ChainTile::sources_per_step>& sources, std::size_t c) {
-    const auto source = [&](std::size_t q) { return sources[q][c]; };
-    Value* v = splat(width, s.value);
-    switch (s.code.op) {
-      case ChainOp::fill: return v;
-      case ChainOp::add_scalar: return b_.CreateFAdd(x, v);
-      case ChainOp::scale: return b_.CreateFMul(x, v);
-      case ChainOp::copy: return source(0);
-      case ChainOp::scaled_copy: return b_.CreateFMul(v, source(0));
-      case ChainOp::accumulate: return b_.CreateFAdd(b_.CreateFMul(v, source(0)), x);
-      case ChainOp::sum: return b_.CreateFAdd(source(0), b_.CreateFMul(v, source(1)));
-      case ChainOp::divide:
-      case ChainOp::multiply: break;
-    }
-    Value* d = source(0);
-    for (std::size_t q = 1; q < sources.size() && !sources[q].empty(); ++q) d = b_.CreateFAdd(d, source(q));
-    if (s.code.op == ChainOp::multiply) return b_.CreateFMul(x, d);
+    std::vector<Value*> of;
+    for (const auto& q : sources)
+      if (!q.empty()) of.push_back(q[c]);
+    const bool table = s.code.op == ChainOp::divide || s.code.op == ChainOp::multiply;
+    if (table) of = {build_difference(b_, of)};
+    Value* result = build_step(b_, s.code.op, x, splat(width, s.value), of);
+    if (s.code.op != ChainOp::divide) return result;
     Value* zero = llvm::ConstantAggregateZero::get(vector(width));
-    Value* none = b_.CreateFCmpOEQ(d, zero);
+    Value* none = b_.CreateFCmpOEQ(of.front(), zero);
     Value* wrong = b_.CreateOrReduce(b_.CreateAnd(none, b_.CreateFCmpUNE(x, zero)));
     Value* bit = b_.CreateShl(b_.CreateZExt(wrong, b_.getInt64Ty()), b_.getInt64(number));
     b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt64Ty(), zeros_), bit), zeros_);
-    return b_.CreateSelect(none, x, b_.CreateFDiv(x, d));
+    return b_.CreateSelect(none, x, result);
   }
 
   llvm::IRBuilder<> b_;

@@ -14,6 +14,8 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <mutex>
+
 #include "runtime/kernels/chain_tile.h"
 #include "runtime/kernels/jit_build.h"
 
@@ -33,8 +35,7 @@ std::string host_features() {
 class LlvmCompiler final : public CodeCompiler {
  public:
   LlvmCompiler(std::string cpu, const CpuFacts& facts) : facts_(facts) {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    initialise_targets();
     triple_ = llvm::sys::getProcessTriple();
     if (cpu.empty()) {
       cpu_ = llvm::sys::getHostCPUName().str();
@@ -73,9 +74,14 @@ class LlvmCompiler final : public CodeCompiler {
         if (!is_chain_key(key)) return {};
         build_chain(module, key, facts_);
         break;
+      case CodeKind::device_chain:
+      case CodeKind::device_dot:
+      case CodeKind::device_sum:
+        if (!build_device(module, key, true)) return {};
+        break;
     }
     if (llvm::verifyModule(module)) return {};
-    optimise(module);
+    optimise_module(module, *machine_);
     llvm::SmallVector<char, 0> object;
     llvm::raw_svector_ostream out(object);
     llvm::legacy::PassManager passes;
@@ -105,22 +111,6 @@ class LlvmCompiler final : public CodeCompiler {
   }
 
  private:
-  void optimise(llvm::Module& module) {
-    llvm::PipelineTuningOptions tuning;
-    tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopUnrolling = false;
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager graph;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(machine_.get(), tuning);
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(graph);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, graph, modules);
-    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-  }
-
   const CpuFacts facts_;
   std::string triple_, cpu_, features_;
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -129,6 +119,35 @@ class LlvmCompiler final : public CodeCompiler {
 };
 
 }  // namespace
+
+void initialise_targets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+void optimise_module(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopUnrolling = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
 }  // namespace sial::kernels
 
 extern "C" const char* sialx_code_state() { return SIALX_CODE_STATE; }

@@ -1,0 +1,34 @@
+// The arithmetic of a chain's step, the same for the host and for GPUs.
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "runtime/kernels/jit_build.h"
+
+namespace sial::kernels {
+
+using llvm::Value;
+
+Value* build_difference(llvm::IRBuilderBase& b, std::span<Value* const> addends) {
+  Value* d = addends.front();
+  for (Value* next : addends.subspan(1)) d = b.CreateFAdd(d, next);
+  return d;
+}
+
+Value* build_step(llvm::IRBuilderBase& b, ChainOp op, Value* x, Value* value, std::span<Value* const> sources) {
+  switch (op) {
+    case ChainOp::fill: return value;
+    case ChainOp::add_scalar: return b.CreateFAdd(x, value);
+    case ChainOp::scale: return b.CreateFMul(x, value);
+    case ChainOp::copy: return sources[0];
+    case ChainOp::scaled_copy: return b.CreateFMul(value, sources[0]);
+    case ChainOp::accumulate: return b.CreateFAdd(b.CreateFMul(value, sources[0]), x);
+    case ChainOp::sum: return b.CreateFAdd(sources[0], b.CreateFMul(value, sources[1]));
+    case ChainOp::divide: return b.CreateFDiv(x, sources[0]);
+    case ChainOp::multiply: return b.CreateFMul(x, sources[0]);
+  }
+  return x;
+}
+
+bool replaces_target(ChainOp op) { return op == ChainOp::fill || op == ChainOp::copy || op == ChainOp::scaled_copy || op == ChainOp::sum; }
+
+}  // namespace sial::kernels

@@ -1,0 +1,103 @@
+#pragma once
+// Shared by the suites of generated GPU kernels: blocks with margins, random numbers, and launches carried out by twins on the host.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "runtime/kernels/device_code.h"
+#include "runtime/kernels/device_layout.h"
+
+namespace sial::kernels {
+
+using Extents6 = std::array<std::int64_t, max_rank>;
+
+class Numbers {
+ public:
+  explicit Numbers(std::uint32_t seed, bool special = false) : random_(seed), special_(special) {}
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  double operator()() {
+    static constexpr double odd[] = {0.0, -0.0, std::numeric_limits<double>::infinity(), 1.0, -1.0, 4.9e-324, 1e308};
+    if (special_ && below(8) == 0) return odd[below(std::size(odd))];
+    return std::uniform_real_distribution<double>(-2.0, 2.0)(random_);
+  }
+
+ private:
+  std::mt19937 random_;
+  bool special_;
+};
+
+/// A block whose k-th dimension is named order[k], dense or a part of a larger array; the memory around its elements is NaN.
+struct DeviceOperand {
+  std::vector<double> memory;
+  MutableView view;
+
+  DeviceOperand(Numbers& numbers, int rank, const Extents6& extent, const std::array<int, max_rank>& order, const Extents6& margin, std::int64_t first = 32) {
+    view.rank = rank;
+    std::int64_t stride = 1;
+    for (int d = 0; d < rank; ++d) {
+      view.label[d] = order[d];
+      view.extent[d] = extent[order[d]];
+      view.stride[d] = stride;
+      stride *= view.extent[d] + margin[d];
+    }
+    memory.assign(static_cast<std::size_t>(stride + first) + 32, std::numeric_limits<double>::quiet_NaN());
+    view.data = memory.data() + first;
+    for (int d = 0; d < rank; ++d)
+      if (view.extent[d] == 0) return;
+    Extents6 at{};
+    for (;;) {
+      std::int64_t o = 0;
+      for (int d = 0; d < rank; ++d) o += at[d] * view.stride[d];
+      view.data[o] = numbers();
+      int d = 0;
+      for (; d < rank && ++at[d] == view.extent[d]; ++d) at[d] = 0;
+      if (d == rank) return;
+    }
+  }
+  ConstView read() const {
+    ConstView c;
+    c.data = view.data, c.rank = view.rank, c.extent = view.extent, c.stride = view.stride, c.label = view.label;
+    return c;
+  }
+};
+
+inline bool same_bits(double x, double y) { return std::memcmp(&x, &y, sizeof(double)) == 0 || (std::isnan(x) && std::isnan(y)); }
+
+/// Twins of one engine.
+class Twins {
+ public:
+  Twins() : engine_(make_code_engine({true, true, "", ""})) {}
+  bool available() const { return engine_->wait({CodeKind::device_sum, {}}) != nullptr; }
+  void run(std::vector<DeviceLaunch> launches, DeviceTrace* trace = nullptr) {
+    for (DeviceLaunch& l : launches) {
+      REQUIRE(l.shared_bytes <= most_shared_bytes);
+      REQUIRE(l.arguments.size() <= most_argument_bytes);
+      REQUIRE(l.blocks > 0);
+      REQUIRE(l.threads > 0);
+      REQUIRE(l.threads <= 256);
+      keys.insert(l.key);
+      const double* table = l.table.data();
+      if (!l.table.empty()) std::memcpy(l.arguments.data() + l.table_at, &table, sizeof table);
+      shared_.assign(l.shared_bytes / 8 + 2, std::numeric_limits<double>::quiet_NaN());
+      void* shared = shared_.data() + (reinterpret_cast<std::uintptr_t>(shared_.data()) % 16 == 0 ? 0 : 1);
+      const auto twin = reinterpret_cast<DeviceTwin>(engine_->wait(l.key));
+      if (twin == nullptr) FAIL("no twin of " << code_name(l.key));
+      twin(l.arguments.data(), l.blocks, l.threads, shared, trace);
+    }
+  }
+  std::set<CodeKey> keys;
+
+ private:
+  std::shared_ptr<CodeEngine> engine_;
+  std::vector<double> shared_;
+};
+
+inline constexpr std::array<int, max_rank> as_is{0, 1, 2, 3, 4, 5};
+
+}  // namespace sial::kernels

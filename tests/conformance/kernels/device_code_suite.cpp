@@ -1,0 +1,379 @@
+// Generated GPU kernels, carried out by their twins on the host: chains leave the bits of ChainRunner, sums of products are right and the
+// same every time, keys say what they were made of.
+
+#include <sys/mman.h>
+
+#include "tests/conformance/kernels/device_cases.h"
+
+using namespace sial;
+using namespace sial::kernels;
+
+namespace {
+
+struct Setting {
+  int rank = 0;
+  Extents6 extent{1, 1, 1, 1, 1, 1};
+  std::int64_t volume = 1;
+};
+
+Setting random_setting(Numbers& choose, std::int64_t most) {
+  static constexpr std::int64_t few[] = {0, 1, 1, 2, 3, 4, 5, 7, 8, 10, 11, 13, 16, 17, 29, 30, 31, 32};
+  Setting s;
+  s.rank = static_cast<int>(choose.below(7));
+  for (int d = 0; d < s.rank; ++d) {
+    std::int64_t n = few[choose.below(std::size(few))];
+    if (n == 0 && choose.below(10) > 0) n = 6;
+    if (s.rank < 4 && choose.below(4) == 0) n = 33 + choose.below(100);
+    if (s.volume * n > most) n = 1 + choose.below(2);
+    s.volume *= std::max<std::int64_t>(1, n);
+    s.extent[d] = n;
+  }
+  return s;
+}
+
+std::array<int, max_rank> random_order(Numbers& choose, int rank) {
+  std::array<int, max_rank> order = as_is;
+  for (int d = rank - 1; d > 0; --d) std::swap(order[d], order[choose.below(d + 1)]);
+  return order;
+}
+
+Extents6 random_margin(Numbers& choose, bool even = false) {
+  Extents6 margin{};
+  for (std::int64_t& m : margin) m = even ? 2 * choose.below(2) : choose.below(3);
+  return margin;
+}
+
+EnergyDifferences energies_of(Numbers& numbers, const Setting& s) {
+  EnergyDifferences e;
+  e.rank = s.rank;
+  e.shift = numbers.below(2) == 0 ? 0.0 : 0.25 * numbers();
+  for (int d = 0; d < s.rank; ++d)
+    for (std::int64_t p = 0; p < s.extent[d]; ++p) e.energy[d].push_back(numbers() + (d % 2 == 1 ? 20.0 : -20.0));  // no difference is zero
+  return e;
+}
+
+/// What a case consists of: operations with the sources that they take, 0 ... 3, 4: the target. Few, so that kernels meet many cases.
+struct Form {
+  std::vector<std::array<int, 3>> steps;  // operation, a, b
+};
+const std::vector<Form>& forms() {
+  constexpr int fill = 0, add = 1, scale = 2, copy = 3, scaled = 4, accumulate = 5, sum = 6, divide = 7, multiply = 8;
+  static const std::vector<Form> all = {{{{copy, 0, 0}}},
+                                        {{{accumulate, 0, 0}}},
+                                        {{{sum, 0, 1}}},
+                                        {{{scaled, 0, 0}, {divide, 0, 0}}},
+                                        {{{fill, 0, 0}, {accumulate, 0, 0}, {add, 0, 0}}},
+                                        {{{scale, 0, 0}}},
+                                        {{{sum, 4, 0}, {scale, 0, 0}}},
+                                        {{{copy, 0, 0}, {accumulate, 1, 0}, {accumulate, 2, 0}, {multiply, 0, 0}}},
+                                        {{{accumulate, 4, 0}, {sum, 0, 4}}},
+                                        {{{divide, 0, 0}, {accumulate, 0, 0}, {divide, 1, 0}}}};
+  return all;
+}
+
+void run_case(std::uint32_t seed, const Form* form, std::int64_t most, ChainRunner& runner, Twins& twins) {
+  CAPTURE(seed);
+  Numbers choose(seed);
+  const Setting setting = random_setting(choose, most);
+  Numbers numbers(seed + 1, choose.below(2) == 0);
+  const bool even = choose.below(2) == 0;
+  DeviceOperand target(numbers, setting.rank, setting.extent, as_is, choose.below(3) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
+  std::vector<DeviceOperand> sources;
+  for (int k = 0; k < 4; ++k)
+    sources.emplace_back(numbers, setting.rank, setting.extent, choose.below(3) > 0 ? random_order(choose, setting.rank) : as_is,
+                         choose.below(4) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
+  const std::vector<EnergyDifferences> energies = {energies_of(choose, setting), energies_of(choose, setting), energies_of(choose, setting), energies_of(choose, setting)};
+  Form random;
+  if (form == nullptr) {
+    for (std::int64_t n = 1 + choose.below(12); n > 0; --n) random.steps.push_back({static_cast<int>(choose.below(9)), static_cast<int>(choose.below(5)), static_cast<int>(choose.below(5))});
+    form = &random;
+  }
+  std::vector<ChainStep> steps;
+  for (const auto& [op, a, b] : form->steps) {
+    ChainStep s;
+    s.op = static_cast<ChainOp>(op);
+    s.value = choose.below(3) == 0 ? (choose.below(2) == 0 ? 1.0 : -1.0) : numbers();
+    const auto source = [&](int which, ChainSource& to) {
+      REQUIRE(chain_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(), to));
+    };
+    switch (s.op) {
+      case ChainOp::sum:
+        s.value = choose.below(2) == 0 ? 1.0 : -1.0;
+        source(b, s.b);
+        [[fallthrough]];
+      case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate: source(a, s.a); break;
+      case ChainOp::divide: case ChainOp::multiply:
+        if (setting.rank == 0 || setting.rank % 2 != 0) continue;
+        s.energies = &energies[static_cast<std::size_t>(a % 4)];
+        break;
+      default: break;
+    }
+    steps.push_back(s);
+  }
+  const std::vector<double> before = target.memory;
+  REQUIRE(runner.run(target.view, steps) == ChainRunner::none);
+  const std::vector<double> expected = target.memory;
+  target.memory = before;  // the same memory, so that steps on the target itself mean the same
+  twins.run(plan_device_chain(target.view, steps));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!same_bits(expected[i], target.memory[i])) FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
+}
+
+double plain_dot(const ConstView& a, const ConstView& b) {
+  for (int d = 0; d < a.rank; ++d)
+    if (a.extent[d] == 0) return 0.0;
+  Extents6 at{};
+  long double sum = 0.0;
+  for (;;) {
+    std::int64_t i = 0, j = 0;
+    for (int d = 0; d < a.rank; ++d) {
+      i += at[d] * a.stride[d];
+      for (int s = 0; s < b.rank; ++s)
+        if (b.label[s] == a.label[d]) j += at[d] * b.stride[s];
+    }
+    sum += static_cast<long double>(a.data[i]) * b.data[j];
+    int d = 0;
+    for (; d < a.rank && ++at[d] == a.extent[d]; ++d) at[d] = 0;
+    if (d == a.rank) return static_cast<double>(sum);
+  }
+}
+
+#define NEEDS_TWINS(twins)                                    \
+  if (!(twins).available()) {                                 \
+    WARN("no code generator in this build: skipped");         \
+    return;                                                   \
+  }
+
+}  // namespace
+
+TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random blocks") {
+  Twins twins;
+  NEEDS_TWINS(twins);
+  ChainRunner runner;
+  for (std::uint32_t seed = 0; seed < 20000; ++seed) run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, twins);
+  CHECK(twins.keys.size() > 200);
+  WARN(twins.keys.size());
+}
+
+TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
+  Twins twins;
+  NEEDS_TWINS(twins);
+  ChainRunner runner;
+  for (std::uint32_t seed = 0; seed < 250; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
+}
+
+TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
+  Twins twins;
+  NEEDS_TWINS(twins);
+  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    Numbers choose(17 * seed);
+    const Setting s = random_setting(choose, seed % 20 == 0 ? 60000 : 3000);
+    DeviceOperand a(choose, s.rank, s.extent, as_is, {});
+    DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
+    std::vector<double> partial(static_cast<std::size_t>(device_dot_scratch(a.read(), b.read())) + 1, std::numeric_limits<double>::quiet_NaN());
+    twins.run(plan_device_dot(a.read(), b.read(), partial.data()));
+    CHECK(partial[0] == Approx(plain_dot(a.read(), b.read())).epsilon(1e-12).margin(1e-11));
+    REQUIRE(std::isnan(partial.back()));
+    // The same values elsewhere.
+    Numbers other(3);
+    DeviceOperand a2(other, s.rank, s.extent, as_is, random_margin(choose, true)), b2(other, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
+    ChainRunner runner;
+    for (const auto& [to, from] : {std::pair(&a2, &a), std::pair(&b2, &b)}) {
+      ChainStep copy{ChainOp::copy, 0.0, {}, {}, nullptr};
+      REQUIRE(chain_source(to->view, from->read(), copy.a));
+      runner.run(to->view, {copy});
+    }
+    const double first = partial[0];
+    twins.run(plan_device_dot(a2.read(), b2.read(), partial.data()));
+    CHECK(same_bits(first, partial[0]));
+  }
+}
+
+TEST_CASE("large energies lie in a table, and large arguments make several launches") {
+  Twins twins;
+  NEEDS_TWINS(twins);
+  Numbers numbers(5);
+  ChainRunner runner;
+  for (const std::int64_t n : {100, 700}) {
+    const Setting s{2, {n, 300, 1, 1, 1, 1}, n * 300};
+    DeviceOperand target(numbers, 2, s.extent, as_is, {}), source(numbers, 2, s.extent, {1, 0}, {});
+    std::vector<EnergyDifferences> energies;
+    for (int k = 0; k < 5; ++k) energies.push_back(energies_of(numbers, s));
+    std::vector<ChainStep> steps(1);
+    steps[0].op = ChainOp::accumulate;
+    steps[0].value = 0.5;
+    REQUIRE(chain_source(target.view, source.read(), steps[0].a));
+    for (const EnergyDifferences& e : energies) steps.push_back({ChainOp::divide, 0.0, {}, {}, &e});
+    const std::vector<double> before = target.memory;
+    runner.run(target.view, steps);
+    const std::vector<double> expected = target.memory;
+    target.memory = before;
+    const auto launches = plan_device_chain(target.view, steps);
+    CHECK(launches.size() == 2);  // most_sets
+    CHECK(launches[0].table.size() == static_cast<std::size_t>(3 * (n + 300)));
+    twins.run(launches);
+    for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(same_bits(expected[i], target.memory[i]));
+  }
+}
+
+TEST_CASE("blocks without elements, chains without steps and single elements") {
+  MutableView t;
+  double x = 2.0;
+  t.data = &x;
+  CHECK(plan_device_chain(t, {}).empty());
+  const std::vector<ChainStep> scale = {{ChainOp::scale, 3.0, {}, {}, nullptr}};
+  CHECK(plan_device_chain(t, scale).size() == 1);
+  t.rank = 2;
+  t.extent = {5, 0, 1, 1, 1, 1};
+  t.stride = {1, 5, 0, 0, 0, 0};
+  CHECK(plan_device_chain(t, scale).empty());
+  ConstView c;
+  c.data = &x, c.rank = t.rank, c.extent = t.extent, c.stride = t.stride, c.label = {1, 2};
+  CHECK(device_dot_scratch(c, c) == 1);
+  double partial = 7.0;
+  const auto launches = plan_device_dot(c, c, &partial);
+  REQUIRE(launches.size() == 1);
+  Twins twins;
+  NEEDS_TWINS(twins);
+  twins.run(launches);
+  CHECK(partial == 0.0);
+  twins.run(plan_device_chain(MutableView{&x, 0, {}, {}, {}}, scale));
+  CHECK(x == 6.0);
+}
+
+TEST_CASE("more than 2^31 elements make several launches that cover them, and far operands are addressed with 64 bits") {
+  double* const base = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
+  for (const bool turned : {false, true}) {
+    MutableView t;
+    t.data = base;
+    t.rank = 3;
+    t.extent = {70000, 70000, 3, 1, 1, 1};
+    t.stride = {1, 70000, 4'900'000'000, 0, 0, 0};
+    ChainStep copy{ChainOp::copy, 0.0, {base + (std::int64_t{1} << 36), {1, 70000, 4'900'000'000}}, {}, nullptr};
+    if (turned) std::swap(copy.a.stride[0], copy.a.stride[1]);
+    std::int64_t elements = 0;
+    std::set<const double*> begins;
+    for (const DeviceLaunch& l : plan_device_chain(t, std::span(&copy, 1))) {
+      DeviceChainCode code;
+      REQUIRE(read_device_chain_key(l.key, code));
+      CHECK(code.wide);
+      CHECK((code.box_dims > 0) == turned);
+      DeviceHead head;
+      std::memcpy(&head, l.arguments.data(), sizeof head);
+      begins.insert(head.target);
+      std::int64_t n = code.pairs ? 2 : 1;
+      for (int d = 0; d < code.dims; ++d) {
+        DeviceDim dim;
+        std::memcpy(&dim, l.arguments.data() + DeviceChainLayout(code).dims + sizeof dim * static_cast<std::size_t>(d), sizeof dim);
+        n *= dim.extent;
+      }
+      elements += n;
+    }
+    CHECK(elements == std::int64_t{70000} * 70000 * 3);
+    CHECK(begins.size() >= 7);
+  }
+}
+
+TEST_CASE("operands further away than 32 bits reach are met") {
+  Twins twins;
+  NEEDS_TWINS(twins);
+  // A matrix whose columns lie 2^31 elements apart, in memory of which only what is touched exists.
+  const std::int64_t apart = (std::int64_t{1} << 31) + 7, rows = 40, columns = 20;
+  const std::size_t bytes = static_cast<std::size_t>(apart * columns) * 8;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    WARN("no " << bytes << " bytes of addresses here: skipped");
+    return;
+  }
+  double* far = static_cast<double*>(memory);
+  Numbers numbers(4);
+  const Setting s{2, {rows, columns, 1, 1, 1, 1}, rows * columns};
+  DeviceOperand near(numbers, 2, s.extent, {1, 0}, {});
+  MutableView t;
+  t.data = far, t.rank = 2, t.extent = {rows, columns, 1, 1, 1, 1}, t.stride = {1, apart, 0, 0, 0, 0}, t.label = {0, 1};
+  std::vector<ChainStep> step(1);
+  step[0].op = ChainOp::copy;
+  REQUIRE(chain_source(t, near.read(), step[0].a));
+  twins.run(plan_device_chain(t, step));  // into far memory
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t i = 0; i < rows; ++i) REQUIRE(far[i + j * apart] == near.view.data[j + i * columns]);
+  ConstView c;
+  c.data = far, c.rank = 2, c.extent = t.extent, c.stride = t.stride, c.label = t.label;
+  const std::vector<double> before = near.memory;
+  for (double& x : near.memory) x = 0.0;
+  REQUIRE(chain_source(near.view, c, step[0].a));
+  twins.run(plan_device_chain(near.view, step));  // and from there
+  for (std::int64_t k = 0; k < rows * columns; ++k) REQUIRE(near.view.data[k] == before[static_cast<std::size_t>(k) + 32]);
+  double partial = 0.0;
+  twins.run(plan_device_dot(c, near.read(), &partial));
+  CHECK(partial == Approx(plain_dot(c, near.read())).epsilon(1e-13));
+  bool wide = false;
+  for (const CodeKey& key : twins.keys) wide |= key.kind == CodeKind::device_dot && key.p[1] == 1;
+  CHECK(wide);
+  munmap(memory, bytes);
+}
+
+TEST_CASE("divisors divide all that they may be asked to") {
+  Numbers numbers(9);
+  const auto check = [](std::uint32_t n, std::uint32_t d) {
+    const DeviceDivisor by = device_divisor(d);
+    const std::uint32_t quotient = d < 2 ? n : static_cast<std::uint32_t>((std::uint64_t{n} * by.magic) >> 32) >> by.shift;
+    if (quotient != n / d) FAIL(n << " / " << d << " became " << quotient);
+  };
+  constexpr std::uint32_t most = 0x7fffffff;
+  for (std::uint32_t d = 1; d < 3000; ++d)
+    for (const std::uint32_t n : {0u, 1u, d - 1, d, d + 1, most, most - 1, most / d * d, most / d * d - 1}) check(n, d);
+  for (int k = 0; k < 200000; ++k) {
+    const auto d = 1 + static_cast<std::uint32_t>(numbers.below(most)) >> numbers.below(31);
+    check(static_cast<std::uint32_t>(numbers.below(most)), std::max(1u, d));
+  }
+}
+
+TEST_CASE("keys of GPU kernels and their names say what they were made of, and others are refused") {
+  Numbers choose(2);
+  for (int k = 0; k < 20000; ++k) {
+    DeviceChainCode code;
+    code.dims = 1 + static_cast<int>(choose.below(6));
+    code.wide = choose.below(2) == 0;
+    code.unrolled = choose.below(2) == 0;
+    int turned = 0;
+    for (std::int64_t n = 1 + choose.below(8); n > 0; --n) {
+      DeviceStep s;
+      s.op = static_cast<ChainOp>(choose.below(9));
+      const auto form = [&] {
+        const auto f = static_cast<DeviceForm>(1 + choose.below(3));
+        return f == DeviceForm::turned && ++turned > 2 ? DeviceForm::direct : f;
+      };
+      if (s.op == ChainOp::copy || s.op == ChainOp::scaled_copy || s.op == ChainOp::accumulate || s.op == ChainOp::sum) s.a = form();
+      if (s.op == ChainOp::sum) s.b = form();
+      if (s.op == ChainOp::divide || s.op == ChainOp::multiply) s.a = DeviceForm::energies, s.set = static_cast<int>(choose.below(3)), code.rank = 4;
+      code.steps.push_back(s);
+    }
+    if (code.turned() > 0) code.box_dims = 1 + static_cast<int>(choose.below(code.dims));
+    else code.pairs = choose.below(2) == 0;
+    if (code.rank > 0) {
+      code.energy_units = static_cast<int>(choose.below(9));
+      code.dim_of.fill(-1);
+      for (std::size_t d = 0; d < 4; ++d) code.dim_of[d] = static_cast<std::int8_t>(choose.below(code.dims + 1) - 1);
+    }
+    const CodeKey key = device_chain_key(code);
+    DeviceChainCode back;
+    REQUIRE(read_device_chain_key(key, back));
+    REQUIRE(back == code);
+    CodeKey named;
+    REQUIRE(code_key_of(code_name(key), named));
+    REQUIRE(named == key);
+    CodeKey other = key;
+    other.p[static_cast<std::size_t>(choose.below(10))] = choose.below(2) == 0 ? -1 : 0x7fffffff;
+    CHECK_FALSE(read_device_chain_key(other, back));
+  }
+  CodeKey key;
+  for (const char* name : {"", "gpuchain", "gpuchain_1", "nothing_0_0_0_0_0_0_0_0_0_0", "tile_0_0_0_0_0_0_0_0_0_0_0", "tile_0_0_0_0_0_0_0_0_0_x", "tile_00_0_0_0_0_0_0_0_0_0",
+                           "tile_m0_0_0_0_0_0_0_0_0_0", "tile_99999999999_0_0_0_0_0_0_0_0_0", "tile_2147483648_0_0_0_0_0_0_0_0_0"})
+    CHECK_FALSE(code_key_of(name, key));
+  for (const CodeKey& k : {CodeKey{CodeKind::tile, {3, -4}}, CodeKey{CodeKind::transpose, {1}}, CodeKey{CodeKind::pack, {-2147483647 - 1}}, CodeKey{CodeKind::device_dot, {2, 1}}, CodeKey{CodeKind::device_sum, {}}}) {
+    REQUIRE(code_key_of(code_name(k), key));
+    CHECK(key == k);
+  }
+}
