@@ -20,11 +20,11 @@ constexpr std::int64_t most_narrow_offset = std::int64_t{1} << 30;   // boxes at
 constexpr std::int64_t full_line = 16;        // doubles: runs as long as this are read where they lie
 constexpr std::int64_t smallest_turned = 512; // elements: below, a few caches hold it all
 constexpr std::int64_t run_of_box = 32;       // doubles that a box should take in a row, of the target and of turned sources
-constexpr std::int64_t usual_box = 1024;
+constexpr std::int64_t usual_box = 1024, small_box = 256;  // of large blocks; where larger ones would leave multiprocessors idle
+constexpr std::int64_t thread_blocks = 264;  // two for every multiprocessor of a large GPU
 // Of all turned sources together; odd pitches can double it, and energies lie beside it.
 constexpr std::int64_t largest_box = 2800;
 constexpr std::uint32_t most_threads = 256;
-constexpr std::int64_t filled_gpu = 264 * 1024;  // elements for every multiprocessor of a large GPU to have two full blocks of unrolled work
 
 struct Operand {
   const double* data = nullptr;
@@ -103,7 +103,8 @@ class BoxChooser {
       box_.least = run;
       if (box_.volume <= most_) break;
     }
-    while (box_.volume < usual_box && grow()) continue;
+    const std::int64_t wanted = std::clamp(volume_of(work_.extent, work_.dims) / thread_blocks, small_box, usual_box);
+    while (box_.volume < wanted && grow()) continue;
     return box_;
   }
 
@@ -320,7 +321,7 @@ class Planner {
     }
     DeviceHead head;
     const std::int64_t count = volume_of(work.extent, work.dims) / (code.pairs ? 2 : 1);
-    code.unrolled = count >= filled_gpu;
+    code.unrolled = count >= thread_blocks * most_threads * 4;
     head.count = static_cast<std::uint32_t>(count);
     DeviceLaunch launch;
     launch.threads = static_cast<std::uint32_t>(std::min<std::int64_t>(most_threads, (count + 31) / 32 * 32));

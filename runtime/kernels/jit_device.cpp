@@ -24,11 +24,11 @@ constexpr unsigned global_memory = 1, shared_memory = 3;  // address spaces of N
 
 class DeviceBuilder {
  public:
-  DeviceBuilder(llvm::Module& module, const CodeKey& key) : b_(module.getContext()), module_(module), name_(code_name(key)) {}
+  DeviceBuilder(llvm::Module& module, const CodeKey& key, bool twin) : b_(module.getContext()), module_(module), name_(code_name(key)), twin_(twin) {}
 
   /// Around the phases, which have been built by now.
-  void finish(bool twin, std::size_t argument_bytes, int most_threads) {
-    if (twin) finish_twin();
+  void finish(std::size_t argument_bytes, int most_threads) {
+    if (twin_) finish_twin();
     else finish_kernel(argument_bytes, most_threads);
   }
 
@@ -72,11 +72,14 @@ class DeviceBuilder {
   Divided divide(Value* n, std::size_t divisor, bool may_be_one) {
     Value* d = argument32(divisor + offsetof(DeviceDivisor, divisor));
     Value* magic = argument32(divisor + offsetof(DeviceDivisor, magic));
-    Value* product = b_.CreateMul(b_.CreateZExt(n, b_.getInt64Ty()), b_.CreateZExt(magic, b_.getInt64Ty()));
-    Value* high = b_.CreateTrunc(b_.CreateLShr(product, 32), i32());
-    Value* quotient = b_.CreateLShr(high, argument32(divisor + offsetof(DeviceDivisor, shift)));
+    Value* quotient = b_.CreateLShr(high_product(n, magic), argument32(divisor + offsetof(DeviceDivisor, shift)));
     if (may_be_one) quotient = b_.CreateSelect(b_.CreateICmpULT(d, number(2)), n, quotient);
     return {quotient, b_.CreateSub(n, b_.CreateMul(quotient, d))};
+  }
+  /// Of 64 bits; the GPU has an instruction for it, which LLVM loses sight of in loops.
+  Value* high_product(Value* x, Value* y) {
+    if (!twin_) return b_.CreateIntrinsic(i32(), llvm::Intrinsic::nvvm_mulhi_ui, {x, y});
+    return b_.CreateTrunc(b_.CreateLShr(b_.CreateMul(b_.CreateZExt(x, b_.getInt64Ty()), b_.CreateZExt(y, b_.getInt64Ty())), 32), i32());
   }
   /// The coordinates of number n where the k-th dimension is divided by divisors[k].
   Values coordinates(Value* n, const std::vector<std::size_t>& divisors, bool may_be_one) {
@@ -168,6 +171,7 @@ class DeviceBuilder {
   llvm::IRBuilder<> b_;
   llvm::Module& module_;
   const std::string name_;
+  const bool twin_;
   llvm::Function* function_ = nullptr;
   Value *arguments_ = nullptr, *group_ = nullptr, *thread_ = nullptr, *threads_ = nullptr, *shared_ = nullptr, *trace_ = nullptr;
   bool wide_ = false;
@@ -229,8 +233,8 @@ class DeviceBuilder {
 
 class DeviceChainBuilder final : public DeviceBuilder {
  public:
-  DeviceChainBuilder(llvm::Module& module, const CodeKey& key, const DeviceChainCode& code)
-      : DeviceBuilder(module, key), code_(code), layout_(code), box_(code.box_dims > 0), parts_(code.unrolled ? 4 : 1) {
+  DeviceChainBuilder(llvm::Module& module, const CodeKey& key, const DeviceChainCode& code, bool twin)
+      : DeviceBuilder(module, key, twin), code_(code), layout_(code), box_(code.box_dims > 0), parts_(code.unrolled ? 4 : 1) {
     wide_ = code.wide;
     for (int d = 0; d < code.dims; ++d) {
       const std::size_t dim = layout_.dims + sizeof(DeviceDim) * static_cast<std::size_t>(d);
@@ -308,20 +312,19 @@ class DeviceChainBuilder final : public DeviceBuilder {
     Value* count = argument32(offsetof(DeviceHead, count));
     const auto site = static_cast<std::uint32_t>(10 + s.number);
     loop(thread_, count, b_.CreateMul(threads_, number(parts_)), [&](Value* k) {
-      Values value, address, valid;
+      Values value, address;
       for (int u = 0; u < parts_; ++u) {
+        // Threads without an element of their own bring the first one once more.
         Value* e = b_.CreateAdd(k, b_.CreateMul(threads_, number(u)));
-        Value* inside = b_.CreateICmpULT(e, count);
-        const Values c = coordinates(b_.CreateSelect(inside, e, number(0)), inner, false);
+        const Values c = coordinates(b_.CreateSelect(b_.CreateICmpULT(e, count), e, number(0)), inner, false);
         Value* from = index(c, strides, origin);
         from = b_.CreateSelect(b_.CreateICmpULT(from, last), from, last);
         value.push_back(load_unchanging(f64(), at(data, from), site));
         Value* place = to;
         for (std::size_t d = 0; d < c.size(); ++d) place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(pitches[d])));
         address.push_back(in_shared(place));
-        valid.push_back(inside);
       }
-      for (std::size_t u = 0; u < value.size(); ++u) when(valid[u], [&] { store(value[u], address[u], site); });
+      for (std::size_t u = 0; u < value.size(); ++u) store(value[u], address[u], site);
     });
   }
 
@@ -454,7 +457,7 @@ class DeviceChainBuilder final : public DeviceBuilder {
 
 class DeviceDotBuilder final : public DeviceBuilder {
  public:
-  DeviceDotBuilder(llvm::Module& module, const CodeKey& key) : DeviceBuilder(module, key), dims_(key.p[0]) { wide_ = key.p[1] == 1; }
+  DeviceDotBuilder(llvm::Module& module, const CodeKey& key, bool twin) : DeviceBuilder(module, key, twin), dims_(key.p[0]) { wide_ = key.p[1] == 1; }
 
   void build() {
     begin_phase();
@@ -523,19 +526,19 @@ bool build_device(llvm::Module& module, const CodeKey& key, bool twin) {
   if (key.kind == CodeKind::device_chain) {
     DeviceChainCode code;
     if (!read_device_chain_key(key, code)) return false;
-    DeviceChainBuilder builder(module, key, code);
+    DeviceChainBuilder builder(module, key, code, twin);
     builder.build();
-    builder.finish(twin, builder.argument_bytes(), threads);
+    builder.finish(builder.argument_bytes(), threads);
   } else if (key.kind == CodeKind::device_dot) {
     if (!is_device_dot_key(key)) return false;
-    DeviceDotBuilder builder(module, key);
+    DeviceDotBuilder builder(module, key, twin);
     builder.build();
-    builder.finish(twin, sizeof(DeviceDot), threads);
+    builder.finish(sizeof(DeviceDot), threads);
   } else {
     if (!is_device_sum_key(key)) return false;
-    DeviceSumBuilder builder(module, key);
+    DeviceSumBuilder builder(module, key, twin);
     builder.build();
-    builder.finish(twin, sizeof(DeviceSum), threads);
+    builder.finish(sizeof(DeviceSum), threads);
   }
   return true;
 }

@@ -92,6 +92,7 @@ class Twins {
     }
   }
   std::set<CodeKey> keys;
+  CodeStats stats() const { return engine_->stats(); }
 
  private:
   std::shared_ptr<CodeEngine> engine_;

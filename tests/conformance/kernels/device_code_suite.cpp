@@ -160,6 +160,7 @@ TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
   NEEDS_TWINS(twins);
   ChainRunner runner;
   for (std::uint32_t seed = 0; seed < 250; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
+  WARN(twins.stats().compiled << " " << twins.stats().compile_seconds);
 }
 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
