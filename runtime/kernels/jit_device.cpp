@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/kernels/device_code.h"
@@ -178,17 +179,36 @@ class DeviceBuilder {
   std::vector<llvm::Function*> phases_;
 
  private:
-  /// Nothing on a GPU, where trace is a null that the optimiser sees.
+  llvm::Function* noting_ = nullptr;
+
+  /// Nothing on a GPU.
   void note(Value* address, llvm::Type* type, std::uint32_t site, bool stores) {
+    if (!twin_) return;
     const bool shared = address->getType()->getPointerAddressSpace() == shared_memory;
-    when(b_.CreateIsNotNull(trace_), [&] {
-      llvm::Type* types[] = {b_.getPtrTy(), i32(), i32(), i32(), b_.getPtrTy(), i32(), i32()};
-      static_assert(offsetof(DeviceTrace, access) == 0);
-      const std::uint32_t what = (stores ? DeviceTrace::stores : 0u) | (shared ? DeviceTrace::in_shared : 0u);
-      const auto bytes = static_cast<std::uint32_t>(module_.getDataLayout().getTypeStoreSize(type).getFixedValue());
-      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), types, false), b_.CreateLoad(b_.getPtrTy(), trace_),
-                    {trace_, group_, thread_, number(site), b_.CreateAddrSpaceCast(address, b_.getPtrTy()), number(bytes), number(what)});
+    const std::uint32_t what = (stores ? DeviceTrace::stores : 0u) | (shared ? DeviceTrace::in_shared : 0u);
+    const auto bytes = static_cast<std::uint32_t>(module_.getDataLayout().getTypeStoreSize(type).getFixedValue());
+    b_.CreateCall(noting(), {trace_, group_, thread_, number(site), b_.CreateAddrSpaceCast(address, b_.getPtrTy()), number(bytes), number(what)});
+  }
+
+  /// Passes an access on where somebody wants to know; a function of its own, so that twins are compiled quickly.
+  llvm::Function* noting() {
+    if (noting_) return noting_;
+    static_assert(offsetof(DeviceTrace, access) == 0);
+    llvm::Type* types[] = {b_.getPtrTy(), i32(), i32(), i32(), b_.getPtrTy(), i32(), i32()};
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
+    noting_ = llvm::Function::Create(type, llvm::Function::InternalLinkage, "note", module_);
+    noting_->addFnAttr(llvm::Attribute::NoInline);
+    const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    auto* caller = std::exchange(function_, noting_);
+    b_.SetInsertPoint(block("entry"));
+    when(b_.CreateIsNotNull(noting_->getArg(0)), [&] {
+      Values passed;
+      for (llvm::Argument& a : noting_->args()) passed.push_back(&a);
+      b_.CreateCall(type, b_.CreateLoad(b_.getPtrTy(), passed[0]), passed);
     });
+    b_.CreateRetVoid();
+    function_ = caller;
+    return noting_;
   }
 
   void finish_twin() {

@@ -61,13 +61,8 @@ const std::vector<Form>& forms() {
   static const std::vector<Form> all = {{{{copy, 0, 0}}},
                                         {{{accumulate, 0, 0}}},
                                         {{{sum, 0, 1}}},
-                                        {{{scaled, 0, 0}, {divide, 0, 0}}},
-                                        {{{fill, 0, 0}, {accumulate, 0, 0}, {add, 0, 0}}},
-                                        {{{scale, 0, 0}}},
-                                        {{{sum, 4, 0}, {scale, 0, 0}}},
-                                        {{{copy, 0, 0}, {accumulate, 1, 0}, {accumulate, 2, 0}, {multiply, 0, 0}}},
-                                        {{{accumulate, 4, 0}, {sum, 0, 4}}},
-                                        {{{divide, 0, 0}, {accumulate, 0, 0}, {divide, 1, 0}}}};
+                                        {{{fill, 0, 0}, {scaled, 0, 0}, {add, 0, 0}, {sum, 4, 0}, {scale, 0, 0}}},
+                                        {{{divide, 0, 0}, {accumulate, 4, 0}, {multiply, 1, 0}}}};
   return all;
 }
 
@@ -150,17 +145,15 @@ TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random 
   Twins twins;
   NEEDS_TWINS(twins);
   ChainRunner runner;
-  for (std::uint32_t seed = 0; seed < 20000; ++seed) run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, twins);
+  for (std::uint32_t seed = 0; seed < 12000; ++seed) run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, twins);
   CHECK(twins.keys.size() > 200);
-  WARN(twins.keys.size());
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
   Twins twins;
   NEEDS_TWINS(twins);
   ChainRunner runner;
-  for (std::uint32_t seed = 0; seed < 250; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
-  WARN(twins.stats().compiled << " " << twins.stats().compile_seconds);
+  for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
 }
 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
