@@ -40,13 +40,14 @@ struct DeviceChainCode {
   int box_dims = 0;          // 0: a plain kernel
   bool wide = false;         // offsets take 64 bits
   bool pairs = false;        // two elements at a time: plain kernels only
-  bool unrolled = false;     // four at a time
+  bool unrolled = false;     // a thread has several elements at a time, so that many loads are under way
   int rank = 0;              // of the differences, 0: none
   int energy_units = 0;      // of energy_unit doubles, behind the other arguments; 0: energies are in a table
   std::array<std::int8_t, device_dims> dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
   std::vector<DeviceStep> steps;
 
   int sources() const;  // direct and turned
+  int parts() const { return !unrolled ? 1 : pairs ? 2 : 4; }  // elements (pairs) that a thread works on at once
   int turned() const;
   int sets() const;
   bool operator==(const DeviceChainCode&) const = default;

@@ -321,11 +321,12 @@ class Planner {
     }
     DeviceHead head;
     const std::int64_t count = volume_of(work.extent, work.dims) / (code.pairs ? 2 : 1);
-    code.unrolled = count >= thread_blocks * most_threads * 4;
+    code.unrolled = true;
+    code.unrolled = count >= thread_blocks * most_threads * code.parts();
     head.count = static_cast<std::uint32_t>(count);
     DeviceLaunch launch;
     launch.threads = static_cast<std::uint32_t>(std::min<std::int64_t>(most_threads, (count + 31) / 32 * 32));
-    head.span = launch.threads * (code.unrolled ? 4 : 1);
+    head.span = launch.threads * static_cast<std::uint32_t>(code.parts());
     launch.blocks = static_cast<std::uint32_t>((count + head.span - 1) / head.span);
     finish(work, code, head, dims, {}, launch);
   }

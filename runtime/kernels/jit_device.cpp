@@ -254,7 +254,7 @@ class DeviceBuilder {
 class DeviceChainBuilder final : public DeviceBuilder {
  public:
   DeviceChainBuilder(llvm::Module& module, const CodeKey& key, const DeviceChainCode& code, bool twin)
-      : DeviceBuilder(module, key, twin), code_(code), layout_(code), box_(code.box_dims > 0), parts_(code.unrolled ? 4 : 1) {
+      : DeviceBuilder(module, key, twin), code_(code), layout_(code), box_(code.box_dims > 0), parts_(code.parts()) {
     wide_ = code.wide;
     for (int d = 0; d < code.dims; ++d) {
       const std::size_t dim = layout_.dims + sizeof(DeviceDim) * static_cast<std::size_t>(d);
@@ -468,7 +468,7 @@ class DeviceChainBuilder final : public DeviceBuilder {
   const DeviceChainCode code_;
   const DeviceChainLayout layout_;
   const bool box_;
-  const int parts_;  // elements (pairs) that a thread works on at once, so that many loads are under way
+  const int parts_;
   std::vector<std::size_t> dims_, boxes_, inner_, target_strides_;
   std::vector<std::array<Source, 2>> sources_;
   Value *target_ = nullptr, *target_origin_ = nullptr;
