@@ -66,10 +66,10 @@ const std::vector<Form>& forms() {
   return all;
 }
 
-void run_case(std::uint32_t seed, const Form* form, std::int64_t most, ChainRunner& runner, Twins& twins) {
+void run_case(std::uint32_t seed, const Form* form, std::int64_t most, ChainRunner& runner, Twins& twins, const Setting* given = nullptr) {
   CAPTURE(seed);
   Numbers choose(seed);
-  const Setting setting = random_setting(choose, most);
+  const Setting setting = given ? *given : random_setting(choose, most);
   Numbers numbers(seed + 1, choose.below(2) == 0);
   const bool even = choose.below(2) == 0;
   DeviceOperand target(numbers, setting.rank, setting.extent, as_is, choose.below(3) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
@@ -154,6 +154,26 @@ TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
   NEEDS_TWINS(twins);
   ChainRunner runner;
   for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
+}
+
+TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU") {
+  Twins twins;
+  NEEDS_TWINS(twins);
+  ChainRunner runner;
+  const Setting large[] = {{4, {30, 30, 30, 30, 1, 1}, 810000}, {4, {31, 30, 29, 28, 1, 1}, 755160}, {2, {1000, 701, 1, 1, 1, 1}, 701000}, {6, {8, 10, 8, 10, 8, 12}, 614400}};
+  std::uint32_t seed = 0;
+  for (const Setting& setting : large)
+    for (const Form& form : forms())
+      for (int k = 0; k < 2; ++k) run_case(++seed, &form, 0, runner, twins, &setting);
+  int unrolled = 0, pairs = 0;
+  for (const CodeKey& key : twins.keys) {
+    DeviceChainCode code;
+    if (!read_device_chain_key(key, code)) continue;
+    unrolled += code.unrolled && code.box_dims == 0 ? 1 : 0;
+    pairs += code.unrolled && code.pairs ? 1 : 0;
+  }
+  CHECK(unrolled >= 2);
+  CHECK(pairs >= 1);
 }
 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
