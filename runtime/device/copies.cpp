@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/base/check.h"
+#include "runtime/base/error.h"
 #include "runtime/base/plants.h"
 #include "runtime/device/plain_steps.h"
 
@@ -80,7 +81,13 @@ DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, co
   if (self_check > 0) self_check_ = std::make_unique<SelfCheck>(self_check, [this](const double* p, std::int64_t n) { return fetch(p, n); });
 }
 
-DeviceCopies::~DeviceCopies() { settle_all(); }
+DeviceCopies::~DeviceCopies() {
+  try {
+    settle_all();
+  } catch (const WorldError&) {
+    // The device is lost. Host memory that copies needed stays held: they may be under way still.
+  }
+}
 
 std::uint64_t DeviceCopies::hash(const HostBlock& host) const {
   std::uint64_t h = mix_hash(0x51a1, static_cast<std::uint64_t>(host.size()));

@@ -54,11 +54,6 @@ struct DeviceStats {
   TransferRow total() const;
 };
 
-/// The operands of an operation do not fit into the device's memory: the host has to do it.
-struct DeviceFull {
-  std::int64_t bytes = 0;
-};
-
 class DeviceCopies {
  public:
   /// `host`: where the buffers of blocks come from. `place`: of the present statement, whose transfers are counted. `self_check`: of so

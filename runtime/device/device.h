@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,16 @@ struct TransferCount {
     ++transfers;
     bytes += doubles * 8;
   }
+};
+
+/// Host memory that the device copies from and to without detours, at present; and how often it was refused.
+struct PinnedCount {
+  std::int64_t regions = 0, bytes = 0, refused = 0;
+};
+
+/// The operands of an operation do not fit into the device's memory: the host has to do it.
+struct DeviceFull {
+  std::int64_t bytes = 0;
 };
 
 /// One step of element-wise work without labels: dimensions correspond by position, views have equal extents.
@@ -41,6 +52,11 @@ struct DeviceOptions {
   int streams = 2;          // of computation, at most most_compute_streams
   bool direct = true;       // whether copies may go straight from and to the host's blocks
   std::uint64_t seed = 1;   // simulated: of the order in which streams go on
+  // cuda: which GPUs the ranks of a machine take in turn, empty: all; and who this rank is among them.
+  std::vector<int> gpus;
+  int rank_here = 0, ranks_here = 1;
+  std::string code_cache;           // folder of generated code; empty: none is kept
+  std::int64_t staged_from = -1;    // bytes from which copies in from memory that is not pinned are staged; less than 0: measured
 };
 
 inline constexpr int most_compute_streams = 4;
@@ -65,10 +81,18 @@ class Device {
   virtual double* reserve(std::int64_t n) = 0;
   virtual void give_back(double* p, std::int64_t n) noexcept = 0;
 
+  // --- host memory that stays for long and is copied from and to: known to the device, copies are faster and leave the host alone
+  /// False when it is refused: copies then take a detour. Regions do not overlap.
+  virtual bool pin(const void* /*p*/, std::size_t /*bytes*/) { return false; }
+  /// Before the memory is freed; waits for copies. Of regions that were refused: nothing.
+  virtual void unpin(const void* /*p*/) noexcept {}
+  virtual PinnedCount pinned() const { return {}; }
+
   // --- work
   virtual void copy_in(double* device, const double* host, std::int64_t n) = 0;   // in copy_in_stream
   virtual void copy_out(double* host, const double* device, std::int64_t n) = 0;  // in copy_out_stream
-  /// Addresses in views are the device's. The target does not overlap a source.
+  /// Addresses in views are the device's. The target does not overlap a source. Throws DeviceFull, with nothing done, when there is no
+  /// room for workspace, as the others below do.
   virtual void run(int stream, const BlockOp& op) = 0;
   /// Element-wise work, each element through all steps. Steps and the energies that they point to are copied. A source that shares memory
   /// with the target is the target, element by element. No step divides by a difference of zero.
@@ -98,8 +122,21 @@ class Device {
 /// `kernels`, which outlive the device, stand in for its own.
 std::unique_ptr<Device> make_simulated_device(Kernels& kernels, const DeviceOptions& options = {});
 
-/// Null for "host", which needs no copies. Throws SialError naming the known ones.
+/// A GPU through CUDA. Throws WorldError where there is no driver, no GPU or no code generator.
+std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options = {});
+/// Why there is no use in trying that here.
+struct NoCuda {
+  std::string trouble, remedy;
+};
+std::optional<NoCuda> why_no_cuda();
+/// What was found, in one line for --version --verbose.
+std::string describe_cuda();
+
+/// Null for "host", which needs no copies. "auto" is "cuda" where that can be tried, else "host". Throws SialError naming the known ones.
 std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options = {});
+/// Those that can be tried here: all but "auto", and "cuda" where it has no chance.
 const std::vector<std::string>& device_names();
+/// All names that make_device() knows.
+const std::vector<std::string>& known_device_names();
 
 }  // namespace sial

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/error.h"
 #include "runtime/base/plants.h"
 
 namespace sial {
@@ -16,7 +17,11 @@ constexpr std::size_t most_events = 32;
 DeviceOrder::~DeviceOrder() {
   for (auto& list : marks_)
     for (const Mark& m : list) {
-      device_.finish(m.event);
+      try {
+        device_.finish(m.event);
+      } catch (const WorldError&) {
+        // The device is lost, and nobody needs what it did: whoever did was told.
+      }
       device_.release(m.event);
     }
 }
