@@ -75,9 +75,25 @@ Session::Session(Transport& transport, const SessionOptions& options, const Comp
     kernel_options.threads = share;
   }
   kernels_ = make_kernels(options.kernels, store_->buffers(), kernel_options);
-  DeviceOptions device_options = options.device_options;
-  device_options.seed += static_cast<std::uint64_t>(transport.rank());
-  device_ = make_device(options.device, *kernels_, device_options);
+  make_device_of_rank();
+}
+
+/// Where nobody asked for a device, one that does not start is no reason to stop.
+void Session::make_device_of_rank() {
+  DeviceOptions device_options = options_.device_options;
+  device_options.seed += static_cast<std::uint64_t>(transport_.rank());
+  device_options.code_cache = options_.kernel_options.jit_cache;
+  const std::vector<int>& here = transport_.ranks_of_node(transport_.node());
+  device_options.ranks_here = static_cast<int>(here.size());
+  device_options.rank_here = static_cast<int>(std::find(here.begin(), here.end(), transport_.rank()) - here.begin());
+  try {
+    device_ = make_device(options_.device, *kernels_, device_options);
+  } catch (const WorldError& error) {
+    if (options_.device != "auto") throw;
+    err_ << fmt::format("warning: {}{}; block operations run on the host\n  hint: {}\n", error.what(), transport_.size() > 1 ? fmt::format(" (on rank {} of {})", transport_.rank(), transport_.size()) : "", error.hint())
+         << std::flush;
+  }
+  if (device_) options_.facts.emplace_back("device", std::string(device_->name()));
 }
 
 int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {

@@ -21,7 +21,7 @@ struct SessionOptions {
   MachineOptions machine;       // print_format is the job's
   std::string kernels = "auto";
   KernelOptions kernel_options;
-  std::string device = "host";  // where block operations run
+  std::string device = "host";  // where block operations run; "auto": a GPU where there is one
   DeviceOptions device_options;
   bool text_stats = false;      // the summary of --stats, to the error stream
   bool explain_kernels = false; // the table of --explain-kernels, likewise
@@ -52,6 +52,7 @@ class Session {
   int run(const Job& job);
 
  private:
+  void make_device_of_rank();
   int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);

@@ -406,8 +406,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"threads", std::to_string(arguments.session.kernel_options.threads)},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
-  if (arguments.session.device != "host") {
-    options.emplace_back("device", arguments.session.device);
+  if (arguments.session.device != "host") {  // which one it became the session adds
     if (!arguments.device_memory.empty()) options.emplace_back("device_memory", arguments.device_memory);
     if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
@@ -506,6 +505,7 @@ std::vector<std::string> command_line(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
+  arguments.session.device = "auto";
   std::string restart;
   CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4");
   add_job_options(app, arguments.job);
@@ -519,7 +519,8 @@ int main(int argc, char** argv) {
   app.add_option("--jit-cpu", arguments.session.kernel_options.jit_cpu, "generate for x86-64-v2, x86-64-v3 or x86-64-v4 instead of this processor");
   app.add_option("--threads", arguments.session.kernel_options.threads, "threads per rank for large block operations (default 1)")->check(CLI::Range(1, 1024));
   app.add_flag("--explain-kernels", arguments.session.explain_kernels, "print at the end which way the block operations of each line went, how fast, and why; with --dry-run: would go");
-  app.add_option("--device", arguments.session.device, "where block operations run: host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(device_names()));
+  app.add_option("--device", arguments.session.device, "where block operations run: auto (a GPU where there is one, else the host; default), cuda, host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(known_device_names()));
+  app.add_option("--devices", arguments.session.device_options.gpus, "GPUs that the ranks of a machine take in turn, for example 0,2 (default: all)")->delimiter(',')->check(CLI::NonNegativeNumber);
   app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
@@ -565,7 +566,7 @@ int main(int argc, char** argv) {
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
-      if (arguments.verbose) std::cout << blas << '\n' << describe_kernels(arguments.session.kernel_options) << '\n';
+      if (arguments.verbose) std::cout << blas << '\n' << describe_kernels(arguments.session.kernel_options) << '\n' << describe_cuda() << '\n';
       return exit_ok;
     }
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong
