@@ -38,8 +38,9 @@ def without_warnings(err):
 
 
 class Configuration:
-    def __init__(self, name, flags, ranks=0, optimisation="", reals=True, stride=1):
-        """`stride`: only every so many jobs are run, for slow ones."""
+    def __init__(self, name, flags, ranks=0, optimisation="", reals=True, stride=1, env=None):
+        """`stride`: only every so many jobs are run, for slow ones. `env`: more of the environment."""
+        self.env = env or {}
         self.name, self.flags, self.ranks, self.optimisation, self.reals, self.stride = name, flags, ranks, optimisation, reals, stride
 
     def command(self, bin_dir, launcher):
@@ -124,7 +125,7 @@ class Runner:
         listing.write_text("".join(f"{' '.join(p.name + suffix for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name}\n" for j in jobs))
         command = [*configuration.command(self.bin, self.launcher), "--batch", listing.name]
         try:
-            p = subprocess.run(command, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+            p = subprocess.run(command, cwd=self.work, env={**self.env, **configuration.env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
             out, err = p.stdout, p.stderr
         except subprocess.TimeoutExpired as e:
             out, err = (x.decode() if isinstance(x, bytes) else x or "" for x in (e.stdout, e.stderr))

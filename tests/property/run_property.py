@@ -24,8 +24,9 @@ COUNT = 600
 SHRINK = 3  # more failures mostly repeat the cause
 
 
-def configurations(seed, long):
-    """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk."""
+def configurations(seed, long, fake_cuda=None):
+    """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk. `fake_cuda`: the folder of a stand-in for a
+    driver, where it was built."""
     r = random.Random(seed)
     memory = r.choice(["", "", "3MB", "1MB", "400KiB"])
     small = ["--memory", memory] if memory else []
@@ -42,6 +43,10 @@ def configurations(seed, long):
         result.append(Configuration("optimised, simulated device, 3 simulated ranks", [*room, "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
     if seed % 4 == 2 or long:
         result.append(Configuration("optimised, simulated device, one rank", room))
+    if fake_cuda and (seed % 4 == 1 or long):
+        memory = r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]])
+        result.append(Configuration("optimised, cuda on a stand-in, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *memory, "--simulate", f"ranks=2,seed={seed}", *ahead()],
+                                    env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
                    Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *small, *ahead()])]
@@ -64,7 +69,8 @@ def run_chunk(number, seeds, reals, options):
         start = time.monotonic()
         jobs, passed_over = make_jobs(runner, seeds, reals)
         counts["made and evaluated"] = (len(jobs), passed_over, time.monotonic() - start)
-        for configuration in configurations(number, options.long):
+        fake_cuda = options.bin.resolve() / "fake-cuda"
+        for configuration in configurations(number, options.long, fake_cuda if (fake_cuda / "libcublas.so.13").exists() else None):
             if options.config not in configuration.name:
                 continue
             start = time.monotonic()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""sialrun --device cuda as a user meets it, on the stand-in of the driver: where there is a GPU, where there is none, and where it fails.
+
+    run_cuda.py --bin DIR
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "tests" / "stats" / "device.sialx"
+MPI = dict(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
+def expect(condition, text):
+    if not condition:
+        raise SystemExit("FAILED: " + text)
+
+
+class Runs:
+    def __init__(self, binary):
+        self.binary = binary
+        self.fake = binary / "fake-cuda"
+
+    def run(self, *flags, fake="seed=1", libraries=None, ranks=0):
+        """What sialrun printed, its errors, exit code, and run.json where there is one."""
+        env = dict(os.environ, **MPI, SIALX_CUDA_LIBRARIES=str(libraries or self.fake), SIALX_FAKE_CUDA=fake)
+        with tempfile.TemporaryDirectory() as out:
+            start = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks else []
+            done = subprocess.run([*start, self.binary / "sialrun", PROGRAM, "--set", "norb=2", "--segments", "ao=3,2", "--print-format", "plain", "--results", "none", "--run-json", "run.json",
+                                   "--output-dir", out, *flags], capture_output=True, text=True, timeout=120, env=env)
+            report = pathlib.Path(out) / "run.json"
+            return done.stdout, done.stderr, done.returncode, json.loads(report.read_text()) if report.exists() else {}
+
+    def fails(self, code, parts, *flags, **how):
+        out, err, got, _ = self.run(*flags, **how)
+        expect(got == code, f"{flags} {how}: exit code {got} instead of {code}\n{out}{err}")
+        for part in parts:
+            expect(part in err, f"{flags} {how}: `{part}` is not in\n{err}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    runs = Runs(parser.parse_args().bin.resolve())
+    plain, nothing, code, report = runs.run("--device", "host")  # the compiler may have something to say
+    expect(code == 0, f"on the host: {nothing}")
+
+    def same(*flags, device="cuda", said="", **how):
+        out, err, code, report = runs.run(*flags, **how)
+        expect(code == 0, f"{flags} {how}: exit code {code}\n{err}")
+        expect(out == plain, f"{flags} {how}: {out}\non the host: {plain}")
+        expect((said in err) if said else err == nothing, f"{flags} {how}: said\n{err}")
+        found = report["options"].get("device", "host")
+        expect(found == device, f"{flags} {how}: ran on {found}")
+        expect((report["total"]["device_operations"] > 0) == (device != "host"), f"{flags} {how}: {report['total']['device_operations']} operations on the device")
+
+    # Where there is a driver it is used, on all GPUs in turn.
+    for seed in range(1, 6):
+        same("--device", "cuda", fake=f"seed={seed}")
+    same()
+    same("--device", "auto", "--devices", "1,0", "--simulate", "ranks=3,seed=2", fake="gpus=2,seed=3")
+    same("--device", "cuda", fake="gpus=2", ranks=2)
+    # Staging, refused pinned memory, and a device without room, to the host without a difference.
+    same("--device", "cuda", "--device-copies", "staged", fake="host=1")
+    same("--device", "cuda", "--device-memory", "1KiB")
+    same("--device", "cuda", said="the device has no room", fake="alloc=2,seed=4")
+    # Where there is none, `auto` is the host without a word, and `cuda` an error with a remedy.
+    same(device="host", libraries="/nonexistent")
+    same(device="host", fake="gpus=0")
+    runs.fails(3, ["there is no CUDA driver (libcuda.so.1 in /nonexistent)", "hint: set SIALX_CUDA_LIBRARIES"], "--device", "cuda", libraries="/nonexistent")
+    runs.fails(3, ["the CUDA driver sees no GPU", "CUDA_VISIBLE_DEVICES", "--device host"], "--device", "cuda", fake="gpus=0")
+    runs.fails(3, ["there is no GPU 2: the driver sees 1, counted from 0", "--devices"], "--device", "cuda", "--devices", "2")
+    runs.fails(2, ["auto,", "cuda", "--help"], "--device", "cdua")
+    # A GPU that does not start: a warning and the host, but not where it was asked for.
+    same(device="host", fake="context=1", said="warning: GPU 0 (Fake GPU): making a context failed: CUDA_ERROR_OUT_OF_MEMORY")
+    same(device="host", fake="blas=1", said="block operations run on the host")
+    runs.fails(3, ["making a context failed", "hint:"], "--device", "cuda", fake="context=1")
+    runs.fails(3, ["does not take the generated kernel", "refused, as a test wishes", "device.sialx:"], fake="module=1")
+    # One that is lost while the job runs ends it, wherever that is, with a message and never with a wrong result.
+    lost = 0
+    for when in [*range(20, 60, 3), *range(61, 400, 34)]:
+        out, err, code, _ = runs.run("--device", "cuda", fake=f"lose={when},seed={when}")
+        if code == 0:
+            expect(out == plain, f"lost at {when}: {out}\non the host: {plain}")
+            continue
+        lost += 1
+        expect(code == 3 and "failed: CUDA_ERROR_LAUNCH_FAILED" in err and "--restart" in err, f"lost at {when}: exit code {code}\n{err}")
+        expect(plain.startswith(out), f"lost at {when}: printed {out}")
+    expect(lost > 10, f"the device was lost in {lost} runs")
+    runs.fails(3, ["failed: CUDA_ERROR_LAUNCH_FAILED", "of 2"], "--device", "cuda", fake="lose=60", ranks=2)
+    # What was found is said by --version --verbose.
+    for libraries, text in [(runs.fake, "cuda: 1 GPU, driver for CUDA 13.0"), ("/nonexistent", "cuda: not used, there is no CUDA driver")]:
+        said = subprocess.run([runs.binary / "sialrun", "--version", "--verbose"], capture_output=True, text=True, timeout=60, env=dict(os.environ, SIALX_CUDA_LIBRARIES=str(libraries))).stdout
+        expect(text in said, f"--version --verbose: {said}")
+    print("OK")
+
+
+if __name__ == "__main__":
+    main()
