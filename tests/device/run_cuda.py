@@ -78,6 +78,8 @@ def main():
     # A GPU that does not start: a warning and the host, but not where it was asked for.
     same(device="host", fake="context=1", said="warning: GPU 0 (Fake GPU): making a context failed: CUDA_ERROR_OUT_OF_MEMORY")
     same(device="host", fake="blas=1", said="block operations run on the host")
+    same(device="host", fake="compute=70", said="block operations run on the host")
+    runs.fails(3, ["GPU 0 (Fake GPU): ", "7.0", "hint:"], "--device", "cuda", fake="compute=70")
     runs.fails(3, ["making a context failed", "hint:"], "--device", "cuda", fake="context=1")
     runs.fails(3, ["does not take the generated kernel", "refused, as a test wishes", "device.sialx:"], fake="module=1")
     # One that is lost while the job runs ends it, wherever that is, with a message and never with a wrong result.
@@ -93,7 +95,7 @@ def main():
     expect(lost > 10, f"the device was lost in {lost} runs")
     runs.fails(3, ["failed: CUDA_ERROR_LAUNCH_FAILED", "of 2"], "--device", "cuda", fake="lose=60", ranks=2)
     # What was found is said by --version --verbose.
-    for libraries, text in [(runs.fake, "cuda: 1 GPU, driver for CUDA 13.0"), ("/nonexistent", "cuda: not used, there is no CUDA driver")]:
+    for libraries, text in [(runs.fake, "cuda: 1 GPU (Fake GPU), driver for CUDA 13.0"), ("/nonexistent", "cuda: not used, there is no CUDA driver")]:
         said = subprocess.run([runs.binary / "sialrun", "--version", "--verbose"], capture_output=True, text=True, timeout=60, env=dict(os.environ, SIALX_CUDA_LIBRARIES=str(libraries))).stdout
         expect(text in said, f"--version --verbose: {said}")
     print("OK")

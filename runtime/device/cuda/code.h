@@ -15,7 +15,7 @@ namespace sial::cuda {
 
 class DeviceCode {
  public:
-  /// Throws SialError for a GPU that no code can be generated for.
+  /// Throws WorldError for a GPU that no code can be generated for.
   DeviceCode(GpuDevice& gpu, const std::string& cache_folder);
   ~DeviceCode();
   DeviceCode(const DeviceCode&) = delete;

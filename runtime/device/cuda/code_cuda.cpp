@@ -17,10 +17,17 @@ constexpr std::size_t most_table_bytes = std::size_t{16} << 20;
 /// The driver's errors about code itself: not an image, a version of PTX that it does not know, an unsupported compiler ...
 constexpr int first_of_code = 200, last_of_code = 230;
 
+std::unique_ptr<kernels::DeviceCodeSource> source_for(const GpuDevice& gpu, const std::string& cache_folder) {
+  try {
+    return kernels::make_device_code_source(gpu.capability_major(), gpu.capability_minor(), cache_folder);
+  } catch (const SialError& error) {
+    throw WorldError(fmt::format("{}: {}", gpu.name(), error.what()), error.hint().empty() ? "choose another GPU with `--devices`, or run with `--device host`" : error.hint());
+  }
+}
+
 }  // namespace
 
-DeviceCode::DeviceCode(GpuDevice& gpu, const std::string& cache_folder)
-    : gpu_(gpu), source_(kernels::make_device_code_source(gpu.capability_major(), gpu.capability_minor(), cache_folder)), uploads_(gpu.make_stream()) {}
+DeviceCode::DeviceCode(GpuDevice& gpu, const std::string& cache_folder) : gpu_(gpu), source_(source_for(gpu, cache_folder)), uploads_(gpu.make_stream()) {}
 
 DeviceCode::~DeviceCode() {
   for (const auto& [values, p] : tables_) gpu_.free(p);

@@ -332,8 +332,7 @@ std::optional<NoCuda> why_no_cuda() {
 
 std::string describe_cuda() {
   if (const auto no = why_no_cuda()) return fmt::format("cuda: not used, {}", no->trouble);
-  const Libraries& l = libraries();
-  return fmt::format("cuda: {} GPU{}, {}", l.gpus, l.gpus == 1 ? "" : "s", l.found);
+  return "cuda: " + libraries().found;
 }
 
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {

@@ -69,7 +69,9 @@ bool open_driver(Libraries& l, const std::string& folder) {
     l.remedy = "install a driver for CUDA 12 or later, or run with `--device host`";
     return false;
   }
-  l.found = fmt::format("driver for CUDA {}.{}", version / 1000, version % 1000 / 10);
+  char name[128] = "";
+  if (Gpu first = 0; l.driver.cuDeviceGet(&first, 0) == Status::success) l.driver.cuDeviceGetName(name, sizeof name - 1, first);
+  l.found = fmt::format("{} GPU{} ({}{}), driver for CUDA {}.{}", l.gpus, l.gpus == 1 ? "" : "s", l.gpus == 1 ? "" : "the first: ", name, version / 1000, version % 1000 / 10);
   return true;
 }
 

@@ -4,10 +4,10 @@
 // stream waits; every call lets some pieces of work go on, of streams chosen by a seeded generator, so that what is ordered by chance
 // only gets into the wrong order sooner or later. A misuse of the interface that a GPU might pass over ends the process.
 //
-// SIALX_FAKE_CUDA holds settings, read when the first context is made: gpus=N, memory=BYTES of each, seed=S; and what goes wrong:
-// alloc=N (the N-th allocation of device memory and all later ones), context=1, host=1 (pinned memory), pin=1 (registration of host
-// memory), module=1 (loading of code), lose=N (the device, at the N-th piece of work, for good), blas=1 (making of
-// handles), product=1 (products, for lack of room).
+// SIALX_FAKE_CUDA holds settings, read when the first context is made: gpus=N, memory=BYTES of each, seed=S, compute=90 (the
+// capability); and what goes wrong: alloc=N (the N-th allocation of device memory and all later ones), context=1, host=1 (pinned memory),
+// pin=1 (registration of host memory), module=1 (loading of code), lose=N (the device, at the N-th piece of work, for good), blas=1
+// (making of handles), product=1 (products, for lack of room).
 
 #include <cstddef>
 #include <functional>

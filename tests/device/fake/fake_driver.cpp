@@ -264,7 +264,7 @@ FAKE_CUDA_SHOWN Status cuDeviceGetName(char* name, int length, Gpu) {
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuDeviceGetAttribute(int* value, Attribute attribute, Gpu) {
-  *value = attribute == Attribute::multiprocessors ? 4 : attribute == Attribute::compute_major ? 9 : 0;
+  *value = attribute == Attribute::multiprocessors ? 4 : attribute == Attribute::compute_major ? static_cast<int>(setting("compute", 90) / 10) : static_cast<int>(setting("compute", 90) % 10);
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuDeviceTotalMem_v2(std::size_t* bytes, Gpu) {
