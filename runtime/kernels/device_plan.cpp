@@ -13,7 +13,25 @@ namespace sial::kernels {
 namespace {
 
 using Extents = std::array<std::int64_t, device_dims>;
-using Order = std::vector<std::size_t>;
+
+/// Some dimensions in some order; plans are made for every launch, so without a heap.
+class Order {
+ public:
+  void push_back(std::size_t d) { dims_[size_++] = d; }
+  const std::size_t* begin() const { return dims_.data(); }
+  const std::size_t* end() const { return dims_.data() + size_; }
+  std::size_t size() const { return size_; }
+  std::size_t operator[](std::size_t k) const { return dims_[k]; }
+  void insert(std::size_t at, std::size_t d) {
+    std::copy_backward(dims_.begin() + static_cast<std::ptrdiff_t>(at), dims_.begin() + static_cast<std::ptrdiff_t>(size_), dims_.begin() + static_cast<std::ptrdiff_t>(size_) + 1);
+    dims_[at] = d;
+    ++size_;
+  }
+
+ private:
+  std::array<std::size_t, device_dims> dims_{};
+  std::size_t size_ = 0;
+};
 
 constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1;  // of a launch: what device_divisor divides
 constexpr std::int64_t most_narrow_offset = std::int64_t{1} << 30;   // boxes at the border reach beyond the last element
@@ -45,9 +63,12 @@ std::int64_t volume_of(const Extents& extent, std::size_t dims) { return std::ac
 /// Dimensions of more than one element in the order of memory.
 Order order_of(const Extents& extent, const Extents& stride, std::size_t dims) {
   Order order;
-  for (std::size_t d = 0; d < dims; ++d)
-    if (extent[d] > 1) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t p, std::size_t q) { return stride[p] < stride[q]; });
+  for (std::size_t d = 0; d < dims; ++d) {
+    if (extent[d] == 1) continue;
+    std::size_t at = order.size();
+    while (at > 0 && stride[order[at - 1]] > stride[d]) --at;
+    order.insert(at, d);
+  }
   return order;
 }
 
@@ -338,11 +359,8 @@ class Planner {
     for (const bool inside : {true, false})
       for (std::size_t d = 0; d < work.dims; ++d)
         if ((box.extent[d] > 1) == inside) order.push_back(d);
-    const Work before = work;
-    std::array<std::int8_t, device_dims> place{};
-    for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = static_cast<std::int8_t>(k);
     for (std::int8_t& d : work.dim_of)
-      if (d >= 0) d = place[static_cast<std::size_t>(d)];
+      if (d >= 0) d = static_cast<std::int8_t>(std::find(order.begin(), order.end(), static_cast<std::size_t>(d)) - order.begin());
     const auto reorder = [&](Extents& numbers) {
       const Extents old = numbers;
       for (std::size_t k = 0; k < order.size(); ++k) numbers[k] = old[order[k]];
