@@ -13,6 +13,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/chain.h"
+#include "tests/conformance/kernels/case_count.h"
 
 using namespace sial;
 using namespace sial::kernels;
@@ -192,7 +193,7 @@ void run_case(std::uint32_t seed, ChainRunner& runner) {
 
 TEST_CASE("random chains have the bits of their steps one after the other") {
   ChainRunner runner, turning(nullptr, 1);
-  for (std::uint32_t seed = 0; seed < 12000; ++seed) run_case(7 * seed, seed % 2 == 0 ? runner : turning);
+  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed) run_case(7 * seed, seed % 2 == 0 ? runner : turning);
 }
 
 TEST_CASE("generated code for random chains has the same bits, for every kind of processor") {

@@ -2,7 +2,6 @@
 // place and assembled by bricks, built-in, portable and generated code. Memory around the operands holds canaries.
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "runtime/kernels/permute.h"
+#include "tests/conformance/kernels/case_count.h"
 
 using namespace sial::kernels;
 
@@ -122,11 +122,6 @@ void check_case(Permuter& permuter, Pair p, Generator& random) {
   REQUIRE(same_bits(p.x, expected));
 }
 
-int cases(int n) {
-  const char* wanted = std::getenv("SIALX_KERNEL_CASES");
-  return wanted ? std::atoi(wanted) : n;
-}
-
 PermuteLimits limits(std::int64_t assembled_bytes, bool generated = false) {
   PermuteLimits l;
   l.assembled_bytes = assembled_bytes;
@@ -139,19 +134,19 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 void check_many(Permuter& permuter, std::uint64_t seed, int n) {
   Generator random(seed);
-  for (int i = 0; i < n; ++i) check_case(permuter, random.pair(i % 10 == 0 ? 60000 : 3000), random);
+  for (int i = 0; i < sial::kernel_cases::case_count(n); ++i) check_case(permuter, random.pair(i % 10 == 0 ? 60000 : 3000), random);
 }
 
 }  // namespace
 
 TEST_CASE("permutations of panels equal plain loops", "[permute]") {
   Permuter permuter(nullptr, limits(never));
-  check_many(permuter, 11, cases(3000));
+  check_many(permuter, 11, 3000);
 }
 
 TEST_CASE("permutations by bricks equal plain loops", "[permute]") {
   Permuter permuter(nullptr, limits(1));
-  check_many(permuter, 12, cases(3000));
+  check_many(permuter, 12, 3000);
 }
 
 TEST_CASE("every order of four dimensions", "[permute]") {
@@ -207,7 +202,7 @@ TEST_CASE("portable code permutes like any other", "[permute]") {
     return;  // another architecture: portable code is what the cases above ran
   }
   Permuter permuter(engine.get(), limits(1));
-  check_many(permuter, 15, cases(1000));
+  check_many(permuter, 15, 1000);
 }
 
 TEST_CASE("generated code permutes like any other", "[permute]") {
@@ -223,8 +218,8 @@ TEST_CASE("generated code permutes like any other", "[permute]") {
     }
     // Without a code generator the built-in code runs once more.
     Permuter panels(engine.get(), limits(never, true)), bricks(engine.get(), limits(1, true));
-    check_many(panels, 16, cases(1000));
-    check_many(bricks, 17, cases(1000));
+    check_many(panels, 16, 1000);
+    check_many(bricks, 17, 1000);
     const CodeStats stats = engine->stats();
     INFO("processor " << cpu << ": " << stats.state);
     if (stats.state == "on") {

@@ -16,6 +16,7 @@
 #include "runtime/kernels/contraction.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/tiles.h"
+#include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;
@@ -133,7 +134,7 @@ bool equal_values(const std::vector<double>& x, const std::vector<double>& y) {
 const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas",
                                           "outer",    "vector"};
 
-std::int64_t rounds() { return std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 500; }
+std::int64_t rounds() { return case_count(std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 500); }
 
 }  // namespace
 
@@ -207,9 +208,9 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
       options.strategy = strategy;
       options.threads = 3;
       auto thin = make_kernels("auto", workspace, options);
-      int met = 0;
-      for (std::uint64_t i = 0; i < 600; ++i) {
-        const std::uint64_t seed = base_seed() + 400000 + i;
+      std::int64_t met = 0;
+      for (std::int64_t i = 0; i < case_count(600); ++i) {
+        const std::uint64_t seed = base_seed() + 400000 + static_cast<std::uint64_t>(i);
         Case c = make_case(seed, true, strategy == "outer" ? Thin::outer : Thin::vector);
         const BlockOp op = operation(c);
         if (!thin->explain(op).starts_with(strategy == "outer" ? "outer" : "matrix-vector") || !tiles->explain(op).starts_with("register")) continue;
@@ -217,7 +218,7 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
         INFO("processor `" << cpu << "`, seed " << seed << ", " << strategy << ": " << thin->explain(op));
         REQUIRE(same_bits(outcome(*tiles, c, true), outcome(*thin, c, i % 2 == 0)));
       }
-      CHECK(met > 40);
+      CHECK(met > case_count(40));
     }
   }
 }
@@ -285,8 +286,8 @@ TEST_CASE("workspace is what was announced") {
     options.jit = false;
     options.threads = threads;
     auto kernels = make_kernels("auto", workspace, options);
-    for (std::uint64_t i = 0; i < 400; ++i) {
-      Case c = make_case(base_seed() + 300000 + i, false);
+    for (std::int64_t i = 0; i < case_count(400); ++i) {
+      Case c = make_case(base_seed() + 300000 + static_cast<std::uint64_t>(i), false);
       c.alpha = 1.0;  // the BLAS way takes none when it is 0
       const BlockOp op = operation(c);
       std::int64_t announced = 0, taken = 0;
