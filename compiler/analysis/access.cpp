@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
+#include "compiler/analysis/work.h"
 #include "runtime/base/shape.h"
 
 namespace sial::analysis {
 namespace {
-
-const IndexRow& row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
-
-Cost segments(const ir::Program& p, std::int32_t index) {
-  const IndexRow& r = row(p, index);
-  return r.kind == IndexKind::sub ? Cost::count(r.parent) * static_cast<double>(subsegments_per_segment) : Cost::count(index);
-}
 
 bool contains(const std::vector<std::int32_t>& list, std::int32_t x) { return std::find(list.begin(), list.end(), x) != list.end(); }
 
@@ -30,7 +24,7 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
   a.block = &block;
   for (const RefEntry& e : block.entries) {
     if (e.index < 0) continue;
-    for (const std::int32_t i : {e.index, row(program, e.index).parent})
+    for (const std::int32_t i : {e.index, index_row(program, e.index).parent})
       if (i >= 0 && !contains(a.indices, i)) a.indices.push_back(i);
   }
   std::vector<std::int32_t> bound;
@@ -50,7 +44,7 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
   for (const std::int32_t i : a.indices)
     if (!contains(bound, i)) a.from_callers.push_back(i);
   a.distinct = Cost::constant(1.0);
-  for (const std::int32_t i : a.indices) a.distinct = a.distinct * (row(program, i).kind == IndexKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+  for (const std::int32_t i : a.indices) a.distinct = a.distinct * (index_row(program, i).kind == IndexKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
   if (a.changes_at < 0) return a;
   // Of a pardo the first index listed moves first.
   const ir::Loop& mover = std::get<ir::Loop>(a.loops[static_cast<std::size_t>(a.changes_at)]->value);
@@ -59,12 +53,12 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
   Cost step = Cost::constant(1.0);
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    if (e.index >= 0 && (e.index == *fastest || row(program, e.index).parent == *fastest)) {
-      const bool by_parent = e.index != *fastest && row(program, array.dims[d]).kind == IndexKind::sub;
+    if (e.index >= 0 && (e.index == *fastest || index_row(program, e.index).parent == *fastest)) {
+      const bool by_parent = e.index != *fastest && index_row(program, array.dims[d]).kind == IndexKind::sub;
       if (a.dimension < 0) a.dimension = static_cast<int>(d);
       a.stride += step * (by_parent ? static_cast<double>(subsegments_per_segment) : 1.0);  // a[i,i] moves along both
     }
-    step = step * segments(program, array.dims[d]);
+    step = step * segments_of(program, array.dims[d]);
   }
   return a;
 }

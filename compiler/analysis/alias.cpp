@@ -8,11 +8,9 @@
 namespace sial::analysis {
 namespace {
 
-const IndexRow& row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
-
 /// The index whose value an entry's segment number is: a box is addressed by its parent.
 std::int32_t segment_index(const ir::Program& p, const RefEntry& e) {
-  return row(p, e.index).kind == IndexKind::sub ? row(p, e.index).parent : e.index;
+  return index_row(p, e.index).kind == IndexKind::sub ? index_row(p, e.index).parent : e.index;
 }
 
 std::pair<std::int32_t, std::int32_t> ordered(std::int32_t i, std::int32_t j) { return {std::min(i, j), std::max(i, j)}; }
@@ -37,7 +35,7 @@ Alias same_segment(const ir::Program& p, const RefEntry& a, const RefEntry& b, c
 /// Whether two entries on a dimension of equal segment numbers give the same part of it: everything, or one of the subsegments.
 Alias same_part(const ir::Program& p, const RefEntry& a, const RefEntry& b, const AliasContext& c) {
   if (a.index < 0 || b.index < 0) return Alias::may;
-  const bool sub_a = row(p, a.index).kind == IndexKind::sub, sub_b = row(p, b.index).kind == IndexKind::sub;
+  const bool sub_a = index_row(p, a.index).kind == IndexKind::sub, sub_b = index_row(p, b.index).kind == IndexKind::sub;
   if (!sub_a && !sub_b) return Alias::must;
   if (a.index != b.index || is_changed(p, a, c) || is_changed(p, b, c)) return Alias::may;
   return Alias::must;
@@ -124,7 +122,7 @@ Distinct distinct_indices(const Path& path, const ir::Node* inner) {
 }
 
 bool disjoint_ranges(const ir::Program& program, std::int32_t a, std::int32_t b) {
-  const IndexRow &x = row(program, a), &y = row(program, b);
+  const IndexRow &x = index_row(program, a), &y = index_row(program, b);
   if (a == b || x.kind == IndexKind::sub || y.kind == IndexKind::sub) return false;
   const auto before = [](const Bound& hi, const Bound& lo) { return !hi.symbolic && !lo.symbolic && hi.value < lo.value; };
   return before(x.hi, y.lo) || before(y.hi, x.lo);
@@ -137,7 +135,7 @@ Alias same_block(const ir::Program& program, const ir::Block& a, const ir::Block
   for (std::size_t d = 0; d < a.entries.size(); ++d) {
     result = both(result, same_segment(program, a.entries[d], b.entries[d], context));
     // Of a dimension declared over a subindex each subsegment is a block of its own.
-    if (row(program, array.dims[d]).kind == IndexKind::sub) result = both(result, same_part(program, a.entries[d], b.entries[d], context));
+    if (index_row(program, array.dims[d]).kind == IndexKind::sub) result = both(result, same_part(program, a.entries[d], b.entries[d], context));
     if (result == Alias::never) break;
   }
   return result;

@@ -12,6 +12,8 @@
 
 namespace sial::analysis {
 
+inline const IndexRow& index_row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
+
 enum class OpClass : std::uint8_t {
   control,  // call, ret, exit_loop, stop; loops and ifs are structure, not instructions
   int_, scalar,

@@ -8,8 +8,6 @@
 namespace sial::analysis {
 namespace {
 
-const IndexRow& row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
-
 /// `cost` with one factor #index less in every term; false when a term has none.
 bool divide(Cost& cost, std::int32_t index) {
   Cost result;
@@ -76,7 +74,7 @@ Executions narrowed_pair(const Executions& from, std::int32_t b, Relop op) {
 
 /// A free index with a number.
 Executions narrowed_number(const ir::Program& p, const Executions& from, std::int32_t index, Relop op, std::int64_t number) {
-  const IndexRow& i = row(p, index);
+  const IndexRow& i = index_row(p, index);
   Executions r = from;
   Cost one = from.most;
   if (!divide(one, index)) return half(from);
@@ -161,7 +159,7 @@ Executions narrowed(const ir::Program& program, const Executions& from, const Co
     r = narrowed_number(program, from, left.index, op, right.number);
   } else {
     if (right.index < 0 || left.index == right.index || has(from.constrained, right.index)) return half(from);
-    if (same_range(row(program, left.index), row(program, right.index))) r = narrowed_pair(from, right.index, op);
+    if (same_range(index_row(program, left.index), index_row(program, right.index))) r = narrowed_pair(from, right.index, op);
     else r = half(from);
     insert(r.constrained, right.index);
   }

@@ -7,24 +7,22 @@
 namespace sial::analysis {
 namespace {
 
-const IndexRow& row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
-
 /// Elements of one segment of an index.
 Cost extent(const ir::Program& p, std::int32_t index) {
-  const IndexRow& r = row(p, index);
+  const IndexRow& r = index_row(p, index);
   if (r.kind == IndexKind::simple) return Cost::constant(1.0);
-  if (r.kind == IndexKind::sub) return extent(p, r.parent) * (row(p, r.parent).kind == IndexKind::simple ? 1.0 : 1.0 / subsegments_per_segment);
+  if (r.kind == IndexKind::sub) return extent(p, r.parent) * (index_row(p, r.parent).kind == IndexKind::simple ? 1.0 : 1.0 / subsegments_per_segment);
   return Cost::extent(index);
-}
-
-Cost segments(const ir::Program& p, std::int32_t index) {
-  const IndexRow& r = row(p, index);
-  return r.kind == IndexKind::sub ? segments(p, r.parent) * static_cast<double>(subsegments_per_segment) : Cost::count(index);
 }
 
 constexpr double bytes_per_element = sizeof(double);
 
 }  // namespace
+
+Cost segments_of(const ir::Program& p, std::int32_t index) {
+  const IndexRow& r = index_row(p, index);
+  return r.kind == IndexKind::sub ? segments_of(p, r.parent) * static_cast<double>(subsegments_per_segment) : Cost::count(index);
+}
 
 Cost extent_of(const ir::Program& program, const RefEntry& entry) {
   return entry.as_simple || entry.index < 0 ? Cost::constant(1.0) : extent(program, entry.index);
@@ -35,7 +33,7 @@ Cost elements_of(const ir::Program& program, const ir::Block& block) {
   const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    n = n * (e.index >= 0 ? extent_of(program, e) : extent(program, array.dims[d]) * segments(program, array.dims[d]));
+    n = n * (e.index >= 0 ? extent_of(program, e) : extent(program, array.dims[d]) * segments_of(program, array.dims[d]));
   }
   return n;
 }
@@ -44,7 +42,7 @@ Cost bytes_of(const ir::Program& program, const ir::Block& block) { return eleme
 
 Cost bytes_of_array(const ir::Program& program, std::int32_t array) {
   Cost n = Cost::constant(bytes_per_element);
-  for (const std::int32_t d : program.arrays[static_cast<std::size_t>(array)].dims) n = n * extent(program, d) * segments(program, d);
+  for (const std::int32_t d : program.arrays[static_cast<std::size_t>(array)].dims) n = n * extent(program, d) * segments_of(program, d);
   return n;
 }
 

@@ -17,6 +17,8 @@ struct Work {
 
 Work work_of(const ir::Program& program, const ir::Instr& instr);
 
+/// Segments of an index; of a subindex, those of all its parent's.
+Cost segments_of(const ir::Program& program, std::int32_t index);
 /// Elements along one entry of a reference; 1 for simple indices and casts.
 Cost extent_of(const ir::Program& program, const RefEntry& entry);
 Cost elements_of(const ir::Program& program, const ir::Block& block);

@@ -12,7 +12,7 @@
 namespace sial::report {
 namespace {
 
-constexpr std::size_t longest_list = 25;
+constexpr std::size_t rows_listed = 25;
 
 /// A number that both runs have, or one of them (the other is 0).
 struct Pair {
@@ -113,7 +113,7 @@ std::string ratio(const Pair& p) {
   return p.a == 0 ? "new" : p.b == 0 ? "gone" : fmt::format("{:.2f}", p.b / p.a);
 }
 
-class Text : Writer {
+class ComparisonText : Writer {
  public:
   std::string text(const Run& a, const Run& b, const Comparison& c) {
     line("a: {}\nb: {}", a.path, b.path);
@@ -124,9 +124,9 @@ class Text : Writer {
     table("time, mean of the ranks", c.times, seconds_number, c.times.size());
     const auto number = [](double v) { return fmt::format("{:.6g}", v); };
     table("counters that differ, all ranks", c.counters, number, c.counters.size());
-    table("lines whose time changed most, all ranks", c.lines, seconds_number, longest_list);
-    table("waiting by array, all ranks", c.waits, seconds_number, longest_list);
-    table("bytes moved by array, all ranks", c.traffic, bytes_number, longest_list);
+    table("lines whose time changed most, all ranks", c.lines, seconds_number, rows_listed);
+    table("waiting by array, all ranks", c.waits, seconds_number, rows_listed);
+    table("bytes moved by array, all ranks", c.traffic, bytes_number, rows_listed);
     return take();
   }
 
@@ -142,7 +142,7 @@ class Text : Writer {
 
 }  // namespace
 
-std::string compare_text(const Run& a, const Run& b) { return Text().text(a, b, compare(a, b)); }
+std::string compare_text(const Run& a, const Run& b) { return ComparisonText().text(a, b, compare(a, b)); }
 
 std::string compare_json(const Run& a, const Run& b) {
   using Json = nlohmann::ordered_json;

@@ -10,7 +10,7 @@
 namespace sial::report {
 namespace {
 
-constexpr std::size_t longest_list = 12;
+constexpr std::size_t parts_listed = 12;
 
 /// Of the prediction, as a fraction of what was measured; nothing measured: none.
 std::optional<double> error_of(double predicted, double measured) {
@@ -24,7 +24,7 @@ std::string percent(std::optional<double> error) { return error ? fmt::format("{
 struct Row { const char* name; double Times::*part; };
 constexpr Row rows[] = {{"work", &Times::work}, {"fetch wait", &Times::wait}, {"meeting", &Times::meeting}};
 
-class Text : Writer {
+class PredictionText : Writer {
  public:
   std::string text(const Prediction& p, const Run& run, const std::optional<Run>& real) {
     const Target& t = p.target;
@@ -71,7 +71,7 @@ class Text : Writer {
   void parts(const Prediction& p) {
     line("\ndearest parts, time of a mean rank\n  {:<34}{:>10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>9}", "", "instances", "iterations", "work", "fetch wait", "idle", p.measured ? "measured" : "",
          p.measured ? "error" : "");
-    for (std::size_t i = 0; i < std::min(p.parts.size(), longest_list); ++i) {
+    for (std::size_t i = 0; i < std::min(p.parts.size(), parts_listed); ++i) {
       const PredictedPart& part = p.parts[i];
       std::string name = part.place.empty() ? "outside of these" : part.place.substr(part.place.find_last_of('/') + 1) + " " + part.kind + " " + part.indices;
       if (name.size() > 33) name = name.substr(0, 30) + "...";
@@ -80,7 +80,7 @@ class Text : Writer {
            seconds_number(part.wait), seconds_number(part.meeting), part.measured ? seconds_number(*part.measured) : "",
            part.measured ? percent(error_of(part.work + part.wait, *part.measured)) : "");
     }
-    if (p.parts.size() > longest_list) line("  ... and {} more", p.parts.size() - longest_list);
+    if (p.parts.size() > parts_listed) line("  ... and {} more", p.parts.size() - parts_listed);
     if (p.measured) line("  measured and error: without idling, which lines do not tell apart");
   }
 };
@@ -93,7 +93,7 @@ Json times_json(const Times& t) { return {{"work", t.work}, {"fetch_wait", t.wai
 
 }  // namespace
 
-std::string predict_text(const Prediction& prediction, const Run& run, const std::optional<Run>& real) { return Text().text(prediction, run, real); }
+std::string predict_text(const Prediction& prediction, const Run& run, const std::optional<Run>& real) { return PredictionText().text(prediction, run, real); }
 
 std::string predict_json(const Prediction& p, const Run& run, const std::optional<Run>& real) {
   const Target& t = p.target;

@@ -49,6 +49,8 @@ bool is_all_simple(const Module& module, const RefRow& ref);
 
 std::string_view relop_text(Relop op);
 std::string_view setop_text(SetOp op);
+/// Of what an assignment adds; `setop` as the instruction carries it.
+inline double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
 std::string_view intent_text(Intent intent);
 std::string_view index_kind_text(IndexKind kind);
 std::string_view array_kind_text(ArrayKind kind);

@@ -9,21 +9,6 @@
 namespace sial {
 namespace {
 
-/// New numbers in order of first use.
-class Slots {
- public:
-  explicit Slots(std::vector<std::int32_t>& rows) : rows_(rows) {}
-  std::int32_t of(std::int32_t row) {
-    const auto [it, inserted] = slots_.try_emplace(row, static_cast<std::int32_t>(rows_.size()));
-    if (inserted) rows_.push_back(row);
-    return it->second;
-  }
-
- private:
-  std::vector<std::int32_t>& rows_;
-  std::map<std::int32_t, std::int32_t> slots_;
-};
-
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
@@ -47,6 +32,21 @@ class SliceBinder {
   }
 
  private:
+  /// New numbers in order of first use.
+  class Slots {
+   public:
+    explicit Slots(std::vector<std::int32_t>& rows) : rows_(rows) {}
+    std::int32_t of(std::int32_t row) {
+      const auto [it, inserted] = slots_.try_emplace(row, static_cast<std::int32_t>(rows_.size()));
+      if (inserted) rows_.push_back(row);
+      return it->second;
+    }
+
+   private:
+    std::vector<std::int32_t>& rows_;
+    std::map<std::int32_t, std::int32_t> slots_;
+  };
+
   static bool is_begin(Opcode op) { return op == Opcode::do_begin || op == Opcode::sub_begin; }
   static bool is_next(Opcode op) { return op == Opcode::do_next || op == Opcode::sub_next || op == Opcode::pardo_next; }
 

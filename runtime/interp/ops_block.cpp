@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/plants.h"
+#include "runtime/bytecode/layout.h"
 #include "runtime/interp/computing.h"
 #include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
@@ -25,8 +26,6 @@ template <class T>
 void number_labels(BlockView<T>& view) {
   for (int d = 0; d < view.rank; ++d) view.label[d] = d;
 }
-
-double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
 
 }  // namespace
 

@@ -23,8 +23,6 @@ namespace {
 /// Copies of remote blocks that were looked at this long ago may be given up (store: operands_in_use).
 constexpr int most_remote = 12;
 
-double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
-
 bool same_memory(const MutableView& a, const MutableView& b) {
   return a.data == b.data && a.rank == b.rank && std::equal(a.extent.begin(), a.extent.begin() + a.rank, b.extent.begin()) &&
          std::equal(a.stride.begin(), a.stride.begin() + a.rank, b.stride.begin());

@@ -15,6 +15,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/molecule.h"
+#include "runtime/job/names.h"
 
 namespace sial {
 namespace {
@@ -22,11 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view angular_letters = "SPDFGHI";
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::vector<fs::path> basis_folders() {
   std::vector<fs::path> folders;
@@ -55,9 +51,9 @@ void normalise(Shell& s) {
 }
 
 /// Reads one file, line by line, remembering where it is.
-class Reader {
+class BasisReader {
  public:
-  explicit Reader(const std::string& path) : path_(path), in_(path) {
+  explicit BasisReader(const std::string& path) : path_(path), in_(path) {
     std::error_code ignored;
     if (!in_ || fs::is_directory(path, ignored)) throw SialError(fmt::format("cannot read the basis file `{}`", path));
   }
@@ -81,7 +77,7 @@ class Reader {
       if (element == 0 || zero != "0" || fields >> rest) fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
       any = true;
       next_or_fail(element);
-      if (std::string head = line_.substr(0, line_.find_first_of(" \t")); lower(head).ends_with("-ecp")) {
+      if (std::string head = line_.substr(0, line_.find_first_of(" \t")); lower_case(head).ends_with("-ecp")) {
         Ecp ecp = element_ecp(element);
         if (wanted.count(element)) found.ecps[element] = std::move(ecp);
         continue;
@@ -203,13 +199,13 @@ class Reader {
 }  // namespace
 
 std::string find_basis(const std::string& name, const std::string& relative_to) {
-  bool is_path = name.find('/') != std::string::npos || lower(name).ends_with(".g94") || lower(name).ends_with(".gbs");
+  bool is_path = name.find('/') != std::string::npos || lower_case(name).ends_with(".g94") || lower_case(name).ends_with(".gbs");
   if (is_path) {
     fs::path path = fs::path(name).is_absolute() ? fs::path(name) : fs::path(relative_to) / name;
     if (!fs::exists(path)) throw SialError(fmt::format("there is no basis file `{}`", path.string()), "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
     return path.string();
   }
-  std::string file = lower(name);
+  std::string file = lower_case(name);
   for (std::size_t at = 0; (at = file.find('*', at)) != std::string::npos;) file[at] = 's';
   std::vector<std::string> searched, known;
   for (const fs::path& folder : basis_folders()) {
@@ -236,7 +232,7 @@ std::set<std::int32_t> elements(const std::vector<Atom>& atoms) {
 }  // namespace
 
 std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& atoms) {
-  std::map<std::int32_t, Ecp> found = Reader(path).read(elements(atoms)).ecps;
+  std::map<std::int32_t, Ecp> found = BasisReader(path).read(elements(atoms)).ecps;
   std::vector<Ecp> ecps;
   for (std::size_t a = 0; a < atoms.size(); ++a)
     if (auto it = found.find(atoms[a].charge + atoms[a].core_electrons); it != found.end()) {
@@ -248,7 +244,7 @@ std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& ato
 
 std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure) {
   const std::set<std::int32_t> wanted = elements(atoms);
-  std::map<std::int32_t, std::vector<Shell>> found = Reader(path).read(wanted).shells;
+  std::map<std::int32_t, std::vector<Shell>> found = BasisReader(path).read(wanted).shells;
   std::vector<std::string> missing;
   for (std::int32_t element : wanted)
     if (!found.count(element)) missing.push_back(element_symbol(element));

@@ -23,12 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Keys = std::vector<std::string_view>;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 bool is_name(std::string_view text) {
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
@@ -159,7 +153,7 @@ class JobReader {
 
   void values(const toml::table& t) {
     for (auto&& [key, node] : t) {
-      std::string name = lower(key.str());
+      std::string name = lower_case(key.str());
       if (!is_name(name)) fail(node, fmt::format("`{}` is not a name", key.str()));
       if (node.is_integer()) job_.data.ints[name] = integer(node, name);
       else if (node.is_floating_point()) job_.data.scalars[name] = node.value<double>().value();
@@ -237,7 +231,7 @@ class JobReader {
 
   void arrays(const toml::table& t) {
     for (auto&& [key, node] : t) {
-      std::string name = lower(key.str());
+      std::string name = lower_case(key.str());
       if (node.is_array()) {
         inline_array(name, *node.as_array());
         continue;
@@ -341,7 +335,7 @@ Job read_job_file(const std::string& path) { return JobReader(path).read(); }
 
 void apply_set(Job& job, std::string_view text) {
   std::size_t equals = text.find('=');
-  std::string name = lower(text.substr(0, equals));
+  std::string name = lower_case(text.substr(0, equals));
   if (equals == std::string_view::npos || !is_name(name))
     throw SialError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
   std::string value(text.substr(equals + 1));
@@ -363,7 +357,7 @@ void apply_set(Job& job, std::string_view text) {
 
 void apply_segments(Job& job, std::string_view text) {
   std::size_t equals = text.find('=');
-  std::string key = lower(text.substr(0, equals));
+  std::string key = lower_case(text.substr(0, equals));
   Keys known = all_segment_keys();
   if (key == "auto" && equals == std::string_view::npos) {
     job.segment_requests.clear();
@@ -402,7 +396,7 @@ std::size_t parse_memory(std::string_view text) {
   std::string copy(text);
   char* end = nullptr;
   double amount = std::strtod(copy.c_str(), &end);
-  std::string unit = lower(end);
+  std::string unit = lower_case(end);
   unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size() : unit.find_first_not_of(' '));
   double factor = 0.0;
   for (auto [name, f] : {std::pair{"", 1.0}, {"b", 1.0}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30}, {"tib", 0x1p40}})

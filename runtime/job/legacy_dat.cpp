@@ -37,9 +37,9 @@ std::string looks_like(std::span<const std::byte> bytes) {
   return {};
 }
 
-class Reader {
+class DatReader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+  DatReader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
 
   LegacyDat read(ByteOrder* order) {
     header(order);
@@ -289,7 +289,7 @@ class Writer {
 
 }  // namespace
 
-LegacyDat parse_legacy_dat(std::span<const std::byte> bytes, const std::string& file, ByteOrder* order) { return Reader(bytes, file).read(order); }
+LegacyDat parse_legacy_dat(std::span<const std::byte> bytes, const std::string& file, ByteOrder* order) { return DatReader(bytes, file).read(order); }
 
 std::vector<std::byte> format_legacy_dat(const LegacyDat& dat, ByteOrder order) { return Writer(order).write(dat); }
 

@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/molecule.h"
+#include "runtime/job/names.h"
 #include "runtime/job/segments.h"
 
 namespace sial {
@@ -21,11 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t most_functions = 10'000'000;
 constexpr double same_place = 1e-5;  // bohr; files carry coordinates with a dozen digits
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 /// Builds the molecule from the arrays, checking every number that is used as a count or a position.
 class MoleculeBuilder {
@@ -58,9 +54,9 @@ class MoleculeBuilder {
   [[noreturn]] void fail(const std::string& name, const std::string& message) const {
     std::int64_t at = -1;
     for (const auto& a : dat_.arrays)
-      if (lower(a.name) == name) at = a.offset;
+      if (lower_case(a.name) == name) at = a.offset;
     for (const auto& a : dat_.int_arrays)
-      if (lower(a.name) == name) at = a.offset;
+      if (lower_case(a.name) == name) at = a.offset;
     throw SialError(fmt::format("array `{}`: {}", name, message), "the molecule and basis of the data file do not fit together",
                     at < 0 ? file_ : fmt::format("{}: byte {}", file_, at));
   }
@@ -228,7 +224,7 @@ template <class Array, class Out>
 void take_arrays(const std::vector<Array>& from, const std::string& file, Out& out) {
   for (const Array& a : from) {
     std::vector<std::int64_t> extents(a.dims.begin(), a.dims.end());
-    if (!out.try_emplace(lower(a.name), typename Out::mapped_type{std::move(extents), a.data, file}).second)
+    if (!out.try_emplace(lower_case(a.name), typename Out::mapped_type{std::move(extents), a.data, file}).second)
       throw SialError(fmt::format("array `{}` appears twice, in capital and small letters", a.name), {}, file);
   }
 }
@@ -238,8 +234,8 @@ void take_arrays(const std::vector<Array>& from, const std::string& file, Out& o
 Job legacy_job(LegacyDat dat, const std::string& file) {
   Job job;
   job.file = file;
-  for (const auto& [name, value] : dat.ints) job.data.ints[lower(name)] = value, job.given_values.insert(lower(name));
-  for (const auto& [name, value] : dat.scalars) job.data.scalars[lower(name)] = value, job.given_values.insert(lower(name));
+  for (const auto& [name, value] : dat.ints) job.data.ints[lower_case(name)] = value, job.given_values.insert(lower_case(name));
+  for (const auto& [name, value] : dat.scalars) job.data.scalars[lower_case(name)] = value, job.given_values.insert(lower_case(name));
   for (const auto& [kind, sizes] : dat.segments)
     if (!sizes.empty()) job.data.segments[kind] = sizes;
   take_arrays(dat.arrays, file, job.data.arrays);

@@ -29,9 +29,9 @@ constexpr std::string_view integer_names[] = {
     "jcostr",        "jrs",    "jstrt",  "kfirst", "klast",   "llmax",   "ncfps",  "mo_seg_ranges", "moa_seg_ranges", "mob_seg_ranges", "nelecp",
     "nlp",           "npfps",  "nrcstr", "nucstr", "fragao",  "int_array_data"};
 
-class Reader {
+class JsonReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit JsonReader(const std::string& file) : file_(file) {}
 
   LegacyDat read(std::string_view text) {
     Json root;
@@ -199,7 +199,7 @@ Json arrays_json(const std::vector<LegacyArray<T>>& arrays) {
 
 }  // namespace
 
-LegacyDat parse_legacy_json(std::string_view text, const std::string& file) { return Reader(file).read(text); }
+LegacyDat parse_legacy_json(std::string_view text, const std::string& file) { return JsonReader(file).read(text); }
 
 std::string format_legacy_json(const LegacyDat& dat) {
   Json root = Json::object();

@@ -9,23 +9,19 @@
 #include "runtime/base/error.h"
 #include "runtime/job/ecp.h"
 #include "runtime/job/legacy_job.h"
+#include "runtime/job/names.h"
 
 namespace sial {
 namespace {
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 /// Replaces values of names the file has, appends those the user gave beside it.
 template <class T>
 void update_values(std::vector<std::pair<std::string, T>>& values, const std::map<std::string, T>& now, const std::set<std::string>& given) {
   std::set<std::string> seen;
   for (auto& [name, value] : values) {
-    const auto found = now.find(lower(name));
+    const auto found = now.find(lower_case(name));
     if (found != now.end()) value = found->second;
-    seen.insert(lower(name));
+    seen.insert(lower_case(name));
   }
   for (const auto& [name, value] : now)
     if (given.count(name) && !seen.count(name)) values.emplace_back(name, value);
@@ -34,7 +30,7 @@ void update_values(std::vector<std::pair<std::string, T>>& values, const std::ma
 template <class T, class Arrays>
 void update_arrays(std::vector<LegacyArray<T>>& arrays, const Arrays& now) {
   for (LegacyArray<T>& a : arrays) {
-    const auto& present = now.at(lower(a.name));
+    const auto& present = now.at(lower_case(a.name));
     a.dims.assign(present.extents.begin(), present.extents.end());
     a.data = present.data;
   }

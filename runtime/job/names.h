@@ -1,13 +1,21 @@
 #pragma once
-// "Did you mean": the known name closest to a misspelt one, for messages.
+// Names as programs and files give them: letter case does not matter, and a misspelt one is answered with the closest known ("did you
+// mean").
 
 #include <algorithm>
+#include <cctype>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sial {
+
+inline std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 inline int edit_distance(std::string_view a, std::string_view b) {

@@ -19,8 +19,6 @@ using Sizes = std::vector<std::int32_t>;
 
 constexpr std::int32_t most_segments = 1'000'000;
 
-std::int32_t total(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 0); }
-
 /// Orbital spaces of one kind: positions where segments must end, and the active occupied and virtual orbitals between them.
 struct Spaces {
   std::set<std::int32_t> cuts;
@@ -87,9 +85,9 @@ class Recutter {
     const std::optional<Sizes> before = sizes_of(IndexKind::ao);
     if (!before) throw SialError("the data file has no AO segments to cut", "leave `ao` out");
     Sizes sizes = r.sizes;
-    if (sizes.empty()) sizes = data_.has_molecule ? ao_segments(data_.molecule, r.target) : pieces(total(*before), r.target);
-    if (total(sizes) != total(*before))
-      throw SialError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions", total(sizes), total(*before)), "make them add up, or give a target with --resegment ao=N");
+    if (sizes.empty()) sizes = data_.has_molecule ? ao_segments(data_.molecule, r.target) : pieces(all_elements(*before), r.target);
+    if (all_elements(sizes) != all_elements(*before))
+      throw SialError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions", all_elements(sizes), all_elements(*before)), "make them add up, or give a target with --resegment ao=N");
     if (data_.has_molecule) check_ao_segments(sizes, data_.molecule);
     data_.segments[IndexKind::ao] = sizes;
     data_.ints["norb"] = static_cast<std::int32_t>(sizes.size());
@@ -110,7 +108,7 @@ class Recutter {
 
   Spaces spaces(const std::string& letter, const Sizes& sizes) const {
     Spaces s;
-    const std::int32_t n = total(sizes);
+    const std::int32_t n = all_elements(sizes);
     s.occ_begin = position(range_name(true, letter, "occ"), true, sizes).value_or(0);
     s.occ_end = position(range_name(false, letter, "occ"), false, sizes).value_or(s.occ_begin);
     s.virt_begin = position(range_name(true, letter, "virt"), true, sizes).value_or(s.occ_end);
@@ -134,8 +132,8 @@ class Recutter {
     if (to <= from) return {};
     if (!r) return between(before, from, to);
     if (r->sizes.empty()) return pieces(to - from, r->target);
-    if (total(r->sizes) != to - from)
-      throw SialError(fmt::format("segments of the {} add up to {}, but there are {}", what, total(r->sizes), to - from), "frozen orbitals keep their own segments and are not counted");
+    if (all_elements(r->sizes) != to - from)
+      throw SialError(fmt::format("segments of the {} add up to {}, but there are {}", what, all_elements(r->sizes), to - from), "frozen orbitals keep their own segments and are not counted");
     return r->sizes;
   }
 
@@ -150,7 +148,7 @@ class Recutter {
       std::int32_t end = 0;
       for (const std::int32_t size : after) ends.insert(end += size);
       for (const std::int32_t position : s.cuts)
-        if (end != total(*before) || !ends.count(position))
+        if (end != all_elements(*before) || !ends.count(position))
           throw SialError(fmt::format("segments `{}` ({}) do not end at orbital {}", key, fmt::join(after, ", "), position),
                           "frozen, occupied and virtual orbitals have segments of their own, together all orbitals");
     } else if (occ || virt) {
@@ -159,7 +157,7 @@ class Recutter {
       add(cut(*before, s.occ_begin, s.occ_end, occ, "occupied orbitals"));
       add(between(*before, s.occ_end, s.virt_begin));
       add(cut(*before, s.virt_begin, s.virt_end, virt, "virtual orbitals"));
-      add(between(*before, s.virt_end, total(*before)));
+      add(between(*before, s.virt_end, all_elements(*before)));
     } else {
       return;
     }

@@ -1,7 +1,6 @@
 #include "runtime/job/segments.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,8 +15,6 @@ namespace sial {
 namespace {
 
 using Sizes = std::vector<std::int32_t>;
-
-std::int32_t total(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 0); }
 
 Sizes equal_pieces(std::int32_t n, std::int32_t target) {
   if (n == 0) return {};
@@ -72,8 +69,8 @@ Sizes orbital_pieces(Job& job, const std::string& key, std::int32_t n, AutoRange
 }
 
 void check_total(const Sizes& sizes, std::int32_t n, std::string_view key, std::string_view what) {
-  if (total(sizes) == n) return;
-  throw SialError(fmt::format("segments `{}` add up to {}, but the molecule has {} {}", key, total(sizes), n, what),
+  if (all_elements(sizes) == n) return;
+  throw SialError(fmt::format("segments `{}` add up to {}, but the molecule has {} {}", key, all_elements(sizes), n, what),
                   fmt::format("make the sizes {} add up to {}, or write \"auto\"", fmt::join(sizes, ", "), n));
 }
 
@@ -120,7 +117,7 @@ OrbitalSegments orbital_segments(Job& job, const std::string& kind_key, const st
   auto add = [&](const Sizes& sizes) { result.sizes.insert(result.sizes.end(), sizes.begin(), sizes.end()); };
   const SegmentRequest *occ = request(job, occ_key), *virt = request(job, virt_key);
   const std::int32_t active = occupied - frozen;
-  if (occ && !occ->sizes.empty() && (frozen == 0 || total(occ->sizes) != active)) {
+  if (occ && !occ->sizes.empty() && (frozen == 0 || all_elements(occ->sizes) != active)) {
     check_total(occ->sizes, occupied, occ_key, "occupied orbitals of this spin");
     result.n_core = segments_until(occ->sizes, frozen, occ_key, "frozen and correlated", frozen_first);
     add(occ->sizes);

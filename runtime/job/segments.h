@@ -2,6 +2,7 @@
 // From a molecule and the user's segment requests to segment tables and predefined values. Invariants: AO segments never
 // split a shell; MO segments are the occupied ones followed by the virtual ones; what the user gave is never overwritten.
 
+#include <numeric>
 #include <string_view>
 
 #include "runtime/job/job_file.h"
@@ -10,6 +11,9 @@ namespace sial {
 
 /// The keys of [segments], for reading and for messages.
 inline constexpr std::string_view segment_keys[] = {"ao", "mo", "moa", "mob", "la", "occ", "virt", "beta_occ", "beta_virt"};
+
+/// Elements of all segments together.
+inline std::int32_t all_elements(const std::vector<std::int32_t>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 0); }
 
 /// Pieces of about `target`: as equal as can be, of any `n` elements, or of whole shells.
 std::vector<std::int32_t> equal_segments(std::int32_t n, std::int32_t target);

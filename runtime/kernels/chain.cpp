@@ -10,8 +10,8 @@ namespace {
 
 // A box of so many doubles and as much of some sources fit a second-level cache together.
 constexpr std::int64_t box_elements = 8192;
-// Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather some.
-constexpr std::int64_t line = 8, some_lines = 64;
+// Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather so many doubles.
+constexpr std::int64_t some_lines = 64;
 
 bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
 
@@ -199,13 +199,13 @@ void ChainRunner::choose_box() {
       for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
         if (!s.source[q].self) widen(nth(s.source[q], n), most);
   };
-  widen(0, line);
-  of_sources(0, line);
+  widen(0, cache_line);
+  of_sources(0, cache_line);
   widen(0, some_lines);
   of_sources(0, some_lines);
   widen(0, extent_[0]);
-  if (dims_ > 1) widen(1, line);
-  of_sources(1, line);
+  if (dims_ > 1) widen(1, cache_line);
+  of_sources(1, cache_line);
   for (int d = 1; d < dims_; ++d) widen(d, extent_[d]);
   // Inner loops follow the target's memory.
   for (Group& g : groups_) {

@@ -13,7 +13,6 @@
 namespace sial::kernels {
 namespace {
 
-constexpr std::int64_t line = 8;  // doubles
 
 // Panels of this many elements keep the lines of both sides in the first-level cache.
 constexpr std::int64_t page = 512, sets = 8;
@@ -21,12 +20,12 @@ constexpr std::int64_t panel_length = 64, panel_count = 32, panel_of_lines = 409
 // Bricks reach about as far as this in the fastest dimensions of either side: a kilobyte, long enough for memory to be at its best.
 // Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
 constexpr std::int64_t brick_reach = 128, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
-constexpr std::int64_t rows_at_once = 8;
+constexpr std::int64_t near_rows_at_once = 8;
 // Buffers keep this distance from lines of equal address modulo a page.
 constexpr std::int64_t shortest_padded_piece = 64;
 
 // Programs that move less than this never load a code generator.
-constexpr std::int64_t worth_generating = 50'000'000;
+constexpr std::int64_t elements_worth_generating = 50'000'000;
 
 Blend blend_of(double alpha, double beta) {
   if (beta == 0.0) return alpha == 1.0 ? Blend::copy : Blend::scale;
@@ -59,7 +58,7 @@ const PermuteKit& Permuter::kit(std::int64_t volume) {
   if (!engine_) return kit_;
   moved_ += volume;
   // The engine is asked now and then; its lock and its table are not for every small block.
-  if (!limits_.prefer_generated && (moved_ < worth_generating || (calls_++ & 63) != 0)) return kit_;
+  if (!limits_.prefer_generated && (moved_ < elements_worth_generating || (calls_++ & 63) != 0)) return kit_;
   bool all = true;
   for (const Blend blend : {Blend::copy, Blend::scale, Blend::add, Blend::update}) {
     const std::size_t k = number(blend);
@@ -197,7 +196,7 @@ std::int64_t Permuter::cut_bricks(std::int64_t length) {
       const std::int64_t wanted = std::max<std::int64_t>(1, (length + row / 2) / row);
       const std::int64_t pieces = (dim.extent + wanted - 1) / wanted;
       std::int64_t block = (dim.extent + pieces - 1) / pieces;
-      if (k == 0 || k == fast_y_) block = std::min(dim.extent, (block + line - 1) / line * line);
+      if (k == 0 || k == fast_y_) block = std::min(dim.extent, (block + cache_line - 1) / cache_line * cache_line);
       dim.block = std::max(dim.block, block);
       break;
     }
@@ -226,7 +225,7 @@ std::int64_t Permuter::lay_out_buffer() {
   outside_.clear();
   for (int k = contiguous_; k < static_cast<int>(dims_.size()); ++k) outside_.push_back(k);
   sort_by_y(outside_);
-  if (size >= shortest_padded_piece && !outside_.empty()) size = ((size + line - 1) / line | 1) * line;
+  if (size >= shortest_padded_piece && !outside_.empty()) size = ((size + cache_line - 1) / cache_line | 1) * cache_line;
   for (const int k : outside_) {
     Dim& dim = dims_[static_cast<std::size_t>(k)];
     dim.buffer = size;
@@ -291,7 +290,7 @@ void Permuter::within_brick(const std::vector<int>& listed, F&& f) const {
 template <class F>
 void Permuter::panels_of_brick(F&& f) const {
   const std::int64_t length = here_[0];
-  const std::int64_t rows = near_third_ ? std::min(length, rows_at_once) : length;
+  const std::int64_t rows = near_third_ ? std::min(length, near_rows_at_once) : length;
   const std::int64_t panels = third_ < 0 ? 1 : here_[static_cast<std::size_t>(third_)];
   std::int64_t count = 1;
   for (const int k : second_) count *= here_[static_cast<std::size_t>(k)];
@@ -315,12 +314,12 @@ void Permuter::list_lines() {
     const auto add = [&](std::int64_t at) { lines_.push_back(static_cast<std::int32_t>(y + at)); };
     if (!turned) {
       for (std::int64_t j = 0; j < count; ++j)
-        for (std::int64_t i = 0; i < length; i += line) add(i + j * step);
+        for (std::int64_t i = 0; i < length; i += cache_line) add(i + j * step);
       return;
     }
-    for (std::int64_t i0 = 0; i0 < length; i0 += line)
-      for (std::int64_t j = 0; j < count; j += line)
-        for (std::int64_t i = i0; i < std::min(i0 + line, length); ++i) add(j + i * step);
+    for (std::int64_t i0 = 0; i0 < length; i0 += cache_line)
+      for (std::int64_t j = 0; j < count; j += cache_line)
+        for (std::int64_t i = i0; i < std::min(i0 + cache_line, length); ++i) add(j + i * step);
   };
   const std::int64_t next = third_ < 0 ? 0 : dims_[static_cast<std::size_t>(third_)].y;
   panels_of_brick([&](std::int64_t y, std::int64_t, std::int64_t length, std::int64_t count, std::int64_t panels) {
@@ -331,7 +330,7 @@ void Permuter::list_lines() {
 /// The lines of x that pieces of the brick at hand begin or end within: they are written through the cache, and a store that waits
 /// for its line keeps all later ones waiting.
 void Permuter::fetch_edges(double* x, std::int64_t count) {
-  const auto within_line = [](const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (line * sizeof(double)) != 0; };
+  const auto within_line = [](const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) != 0; };
   within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
     double* begin = x + to;
     double* end = begin + count;
@@ -369,9 +368,9 @@ void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) 
   const std::int64_t size = lay_out_buffer();
   SIAL_CHECK(size <= buffer_size, "a brick of {} elements", size);
   if (!memory_) {
-    memory_ = std::make_unique<double[]>(static_cast<std::size_t>(buffer_size + line));
+    memory_ = std::make_unique<double[]>(static_cast<std::size_t>(buffer_size + cache_line));
     buffer_ = memory_.get();
-    while (reinterpret_cast<std::uintptr_t>(buffer_) % (line * sizeof(double)) != 0) ++buffer_;
+    while (reinterpret_cast<std::uintptr_t>(buffer_) % (cache_line * sizeof(double)) != 0) ++buffer_;
   }
   for (std::size_t k = 0; k < dims_.size(); ++k) add_loop(static_cast<int>(k), dims_[k].block);
   order_loops();

@@ -8,8 +8,8 @@
 namespace sial::kernels {
 namespace {
 
-// A tile of 32 x 32 doubles is 8 KiB on either side: both fit a first-level cache together.
-constexpr std::int64_t tile = 32;
+// A square of 32 x 32 doubles is 8 KiB on either side: both fit a first-level cache together.
+constexpr std::int64_t square = 32;
 
 /// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position once.
 template <class Run>
@@ -32,9 +32,9 @@ void traverse(std::vector<PairDim> dims, Run&& run) {
     if (!tiled) {
       run(x, y, inner.extent, inner.x, inner.y);
     } else {
-      for (std::int64_t j0 = 0; j0 < second.extent; j0 += tile)
-        for (std::int64_t i0 = 0; i0 < inner.extent; i0 += tile) {
-          const std::int64_t n = std::min(tile, inner.extent - i0), j1 = std::min(j0 + tile, second.extent);
+      for (std::int64_t j0 = 0; j0 < second.extent; j0 += square)
+        for (std::int64_t i0 = 0; i0 < inner.extent; i0 += square) {
+          const std::int64_t n = std::min(square, inner.extent - i0), j1 = std::min(j0 + square, second.extent);
           for (std::int64_t j = j0; j < j1; ++j)
             run(x + i0 * inner.x + j * second.x, y + i0 * inner.y + j * second.y, n, inner.x, inner.y);
         }

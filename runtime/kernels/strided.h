@@ -9,6 +9,9 @@
 
 namespace sial::kernels {
 
+/// Doubles in a cache line.
+inline constexpr std::int64_t cache_line = 8;
+
 /// One dimension of the pair: x is the operand written (or the first factor), y the one read.
 struct PairDim {
   std::int64_t extent = 1;

@@ -4,7 +4,7 @@ namespace sial::kernels {
 namespace {
 
 // Programs that compute less than this never load a code generator.
-constexpr double worth_generating = 5e8;
+constexpr double flops_worth_generating = 5e8;
 // Summed positions up to which a tile is generated without a loop over them.
 constexpr std::int64_t longest_exact = 32;
 
@@ -73,7 +73,7 @@ const TileKit& TileSource::kit(double flops, std::int64_t count) {
   if (!complete_) {
     flops_ += flops;
     // The engine is asked now and then; its lock and its table are not for every small block.
-    if (!given_up_ && flops_ >= worth_generating && (calls_++ & 63) == 0) ask(false);
+    if (!given_up_ && flops_ >= flops_worth_generating && (calls_++ & 63) == 0) ask(false);
   }
   if (!complete_) return builtin_;
   if (count > longest_exact) return generated_;

@@ -13,27 +13,21 @@ namespace sial {
 namespace {
 
 // The table names the bodies: a row without one fails the link, and no body needs to register itself.
-constexpr SuperRow table[] = {
+constexpr SuperRow super_table[] = {
 #define SUPER(id, name, signatures, meaning) {id, #name, signatures, meaning, super_##name},
 #include "runtime/super/super_instructions.def"
 #undef SUPER
 };
-static_assert(std::is_sorted(std::begin(table), std::end(table), [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
+static_assert(std::is_sorted(std::begin(super_table), std::end(super_table), [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
 
 }  // namespace
 
-std::span<const SuperRow> super_rows() { return table; }
+std::span<const SuperRow> super_rows() { return super_table; }
 
 const SuperRow* find_super(std::string_view name) {
-  std::string wanted = lower(name);
-  auto row = std::find_if(std::begin(table), std::end(table), [&](const SuperRow& r) { return wanted == r.name; });
-  return row == std::end(table) ? nullptr : row;
+  std::string wanted = lower_case(name);
+  auto row = std::find_if(std::begin(super_table), std::end(super_table), [&](const SuperRow& r) { return wanted == r.name; });
+  return row == std::end(super_table) ? nullptr : row;
 }
 
 ElementForm find_element_form(std::string_view name) {
@@ -43,14 +37,14 @@ ElementForm find_element_form(std::string_view name) {
 #include "runtime/super/element_forms.def"
 #undef ELEMENT_FORM
   };
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   const auto row = std::find_if(std::begin(forms), std::end(forms), [&](const Row& r) { return wanted == r.name; });
   return row == std::end(forms) ? nullptr : row->form;
 }
 
 std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more) {
-  for (const SuperRow& r : table) more.emplace_back(r.name);
-  return close_names(lower(name), more);
+  for (const SuperRow& r : super_table) more.emplace_back(r.name);
+  return close_names(lower_case(name), more);
 }
 
 const Molecule& require_molecule(SuperContext& context) {

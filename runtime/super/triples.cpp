@@ -12,7 +12,7 @@
 namespace sial {
 namespace {
 
-struct Piece { std::int32_t segment; std::int64_t first, last; };  // segment from 1; orbitals numbered over all segments, from 1
+struct OrbitalPiece { std::int32_t segment; std::int64_t first, last; };  // segment from 1; orbitals numbered over all segments, from 1
 
 std::int32_t required_int(SuperContext& context, const char* name) {
   auto it = context.job().ints.find(name);
@@ -21,7 +21,7 @@ std::int32_t required_int(SuperContext& context, const char* name) {
 }
 
 /// The active occupied segments, each cut into pieces of at most about five orbitals.
-std::vector<Piece> occupied_pieces(SuperContext& context, std::int32_t& n_segments) {
+std::vector<OrbitalPiece> occupied_pieces(SuperContext& context, std::int32_t& n_segments) {
   const std::int32_t begin = required_int(context, "baocc"), end = required_int(context, "eaocc");
   auto table = context.job().segments.find(IndexKind::moa);
   if (table == context.job().segments.end() || begin < 1 || end > std::ssize(table->second))
@@ -32,7 +32,7 @@ std::vector<Piece> occupied_pieces(SuperContext& context, std::int32_t& n_segmen
     if (sizes[s - 1] <= most) most = std::max<std::int64_t>(1, most - 1);
   std::int64_t orbital = 0;
   for (std::int32_t s = 1; s < begin; ++s) orbital += sizes[s - 1];
-  std::vector<Piece> pieces;
+  std::vector<OrbitalPiece> pieces;
   for (std::int32_t s = begin; s <= end; ++s) {
     const std::int64_t size = sizes[s - 1], count = (size + most - 1) / most;
     for (std::int64_t p = 0; p < count; ++p) {
@@ -50,7 +50,7 @@ void work_list(SuperContext& context, std::span<SuperArg> args, bool ordered_k) 
   SuperArg& x = args[0];
   if (x.shape.extent[1] < 7) throw SialError(fmt::format("{} must have seven columns, it has {}", describe(x, 0), x.shape.extent[1]));
   std::int32_t n_segments = 0;
-  const std::vector<Piece> pieces = occupied_pieces(context, n_segments);
+  const std::vector<OrbitalPiece> pieces = occupied_pieces(context, n_segments);
   const std::int64_t rows = x.shape.extent[0];
   std::int64_t row = 0;
   auto add = [&](const std::array<double, 7>& values) {
@@ -58,8 +58,8 @@ void work_list(SuperContext& context, std::span<SuperArg> args, bool ordered_k) 
       for (int c = 0; c < 7; ++c) x.data[row + c * rows] = values[c];
     ++row;
   };
-  for (const Piece& i : pieces)
-    for (const Piece& j : pieces) {
+  for (const OrbitalPiece& i : pieces)
+    for (const OrbitalPiece& j : pieces) {
       if (i.segment > j.segment) continue;
       for (std::int32_t k = ordered_k ? j.segment : 1; k <= n_segments; ++k)
         add({double(i.segment), double(i.first), double(i.last), double(j.segment), double(j.first), double(j.last), double(k)});

@@ -8,6 +8,19 @@
 
 namespace sial {
 
+constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones need a second message
+
+/// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
+/// slot is a demand without header, and is not answered.
+struct RequestEnvelope {
+  std::int64_t payload_bytes = 0, reply_capacity = 0;
+  std::int32_t slot = 0, raises = 0;
+};
+struct ReplyEnvelope {
+  std::int64_t header_bytes = 0, payload_bytes = 0;
+  std::byte header[inline_bytes];
+};
+
 namespace {
 
 constexpr int slots_per_rank = 4096;     // tags stay below 32767, the least upper bound MPI grants
@@ -17,18 +30,6 @@ constexpr std::size_t prefetches_on_wire = 2, prefetch_bytes_on_wire = 256 << 10
 constexpr std::chrono::microseconds longest_on_wire(500);
 constexpr double slowest_wire = 0.5e9;   // bytes per second
 constexpr std::size_t most_prefetches = 256;  // all of them are looked at whenever something is
-constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones need a second message
-
-/// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
-/// slot is a demand without header, and is not answered.
-struct Envelope {
-  std::int64_t payload_bytes = 0, reply_capacity = 0;
-  std::int32_t slot = 0, raises = 0;
-};
-struct ReplyEnvelope {
-  std::int64_t header_bytes = 0, payload_bytes = 0;
-  std::byte header[inline_bytes];
-};
 
 int payload_tag(int slot) { return MpiWorld::first_data_tag + 3 * slot; }
 int reply_tag(int slot) { return payload_tag(slot) + 1; }
@@ -66,7 +67,7 @@ void send(MpiWorld& w, std::span<const std::byte> data, int to, int tag, std::ve
 
 struct RequestServer::Job {
   int from = 0;
-  Envelope envelope;
+  RequestEnvelope envelope;
   std::vector<std::byte> header;
   std::span<std::byte> payload;
   Reply reply;
@@ -253,7 +254,7 @@ struct RequestClient::Flight {
   std::vector<std::byte> reply_header;
   std::vector<MPI_Request> requests;
   bool header_complete = false, landed = false, prefetch = false;
-  Envelope raising;
+  RequestEnvelope raising;
   std::size_t bytes_out = 0;
   std::chrono::steady_clock::time_point issued;
 };
@@ -376,7 +377,7 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   f.prefetch = priority == Priority::prefetch;
   f.bytes_out = header.size() + payload.size();
   f.issued = std::chrono::steady_clock::now();
-  Envelope envelope;
+  RequestEnvelope envelope;
   envelope.payload_bytes = static_cast<std::int64_t>(payload.size());
   envelope.reply_capacity = static_cast<std::int64_t>(reply_buffer.size());
   envelope.slot = f.slot;

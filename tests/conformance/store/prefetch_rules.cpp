@@ -6,16 +6,16 @@ namespace sial::suite {
 
 namespace {
 
-constexpr int n_blocks = 24;
-BlockIndex at(int i) { return {2, {i, 7}}; }
-Values of(double x) { return Values(50, x); }
+constexpr int n_ahead = 24;
+BlockIndex ahead_at(int i) { return {2, {i, 7}}; }
+Values fifty(double x) { return Values(50, x); }
 
 void put_all(Job& j, double plus) {
-  for (int i = j.rank; i < n_blocks; i += j.ranks) j.put(0, at(i), of(i + plus));
+  for (int i = j.rank; i < n_ahead; i += j.ranks) j.put(0, ahead_at(i), fifty(i + plus));
   j.barrier();
 }
 
-Prefetch ahead(Job& j, int i) { return j.store->prefetch(0, at(i), 50, {0, 30}); }
+Prefetch ahead(Job& j, int i) { return j.store->prefetch(0, ahead_at(i), 50, {0, 30}); }
 
 /// Every prefetch since `before` is accounted for.
 void expect_balance(Job& j, const StoreStats& before) {
@@ -30,23 +30,23 @@ void prefetched_blocks_are_those_of_the_gets(Job& j) {
   put_all(j, 0.5);
   const StoreStats before = j.store->stats();
   std::int64_t remote = 0;
-  for (int i = 0; i < n_blocks; ++i) {
+  for (int i = 0; i < n_ahead; ++i) {
     const Prefetch p = ahead(j, i);
     EXPECT(p == Prefetch::started || p == Prefetch::here);
     EXPECT(ahead(j, i) == (p == Prefetch::here ? p : Prefetch::held));
-    EXPECT(!j.store->held(0, at(i)));  // nothing has happened, as far as the program can tell
+    EXPECT(!j.store->held(0, ahead_at(i)));  // nothing has happened, as far as the program can tell
     remote += p == Prefetch::started ? 1 : 0;
   }
   EXPECT(remote == 0 || j.transport.node_count() > 1);
   EXPECT(j.store->stats().prefetches - before.prefetches == remote);
-  for (int i = 0; i < n_blocks; ++i) {
-    j.get(0, at(i), 50);
+  for (int i = 0; i < n_ahead; ++i) {
+    j.get(0, ahead_at(i), 50);
     EXPECT(ahead(j, i) != Prefetch::started);
-    EXPECT(j.read(0, at(i), 50) == of(i + 0.5));
+    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 0.5));
   }
   const StoreStats after = j.store->stats();
   EXPECT(after.prefetches_useful + after.prefetches_late - before.prefetches_useful - before.prefetches_late == remote);
-  EXPECT(after.accesses - before.accesses == n_blocks);
+  EXPECT(after.accesses - before.accesses == n_ahead);
   expect_balance(j, before);
 }
 
@@ -54,28 +54,28 @@ void unused_prefetches_go_at_the_barrier(Job& j) {
   put_all(j, 0);
   const StoreStats before = j.store->stats();
   std::int64_t started = 0;
-  for (int i = 0; i < n_blocks; ++i) started += ahead(j, i) == Prefetch::started ? 1 : 0;
+  for (int i = 0; i < n_ahead; ++i) started += ahead(j, i) == Prefetch::started ? 1 : 0;
   j.barrier();
   EXPECT(j.store->stats().prefetches_useless - before.prefetches_useless == started);
   expect_balance(j, before);
   put_all(j, 100);
-  for (int i = 0; i < n_blocks; ++i) {
-    j.get(0, at(i), 50);
-    EXPECT(j.read(0, at(i), 50) == of(i + 100));
+  for (int i = 0; i < n_ahead; ++i) {
+    j.get(0, ahead_at(i), 50);
+    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 100));
   }
 }
 
 void own_puts_make_prefetches_stale(Job& j) {
   put_all(j, 0);
   const StoreStats before = j.store->stats();
-  for (int i = 0; i < n_blocks; ++i) ahead(j, i);
-  for (int i = j.rank; i < n_blocks; i += j.ranks) {
-    if (i % 3 == 0) j.put(0, at(i), of(-i));
-    else if (i % 3 == 1) j.accumulate(0, at(i), of(1));
-    else j.store->scale(0, at(i), 50, 2, j.next());
+  for (int i = 0; i < n_ahead; ++i) ahead(j, i);
+  for (int i = j.rank; i < n_ahead; i += j.ranks) {
+    if (i % 3 == 0) j.put(0, ahead_at(i), fifty(-i));
+    else if (i % 3 == 1) j.accumulate(0, ahead_at(i), fifty(1));
+    else j.store->scale(0, ahead_at(i), 50, 2, j.next());
     EXPECT(ahead(j, i) != Prefetch::started);
-    j.get(0, at(i), 50);
-    EXPECT(j.read(0, at(i), 50) == of(i % 3 == 0 ? -i : i % 3 == 1 ? i + 1 : 2 * i));
+    j.get(0, ahead_at(i), 50);
+    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i % 3 == 0 ? -i : i % 3 == 1 ? i + 1 : 2 * i));
   }
   j.barrier();
   expect_balance(j, before);
@@ -89,13 +89,13 @@ void absent_answers_are_forgotten(Job& j) {
   ahead(j, mine);
   ahead(j, 2000);
   j.meet();
-  j.put(0, at(mine), of(3));
-  j.get(0, at(mine), 50);
-  EXPECT(j.read(0, at(mine), 50) == of(3));
-  j.get(0, at(2000), 50);
+  j.put(0, ahead_at(mine), fifty(3));
+  j.get(0, ahead_at(mine), 50);
+  EXPECT(j.read(0, ahead_at(mine), 50) == fifty(3));
+  j.get(0, ahead_at(2000), 50);
   bool refused = false;
   try {
-    j.read(0, at(2000), 50);
+    j.read(0, ahead_at(2000), 50);
   } catch (const WorldError&) {
     throw;
   } catch (const SialError& e) {
@@ -108,39 +108,39 @@ void absent_answers_are_forgotten(Job& j) {
 
 void private_copies_come_before_prefetches(Job& j) {
   put_all(j, 0);
-  for (int i = 0; i < n_blocks; ++i) {
+  for (int i = 0; i < n_ahead; ++i) {
     ahead(j, i);
-    double* p = j.store->private_copy(0, at(i), 50, false, j.next());
+    double* p = j.store->private_copy(0, ahead_at(i), 50, false, j.next());
     std::fill_n(p, 50, 9.0);
     EXPECT(ahead(j, i) != Prefetch::started);
-    EXPECT(j.read(0, at(i), 50) == of(9));
+    EXPECT(j.read(0, ahead_at(i), 50) == fifty(9));
   }
 }
 
 void deleted_arrays_take_their_prefetches_along(Job& j) {
   put_all(j, 0);
-  for (int i = 0; i < n_blocks; ++i) ahead(j, i);
+  for (int i = 0; i < n_ahead; ++i) ahead(j, i);
   j.store->erase(0, j.next());
-  for (int i = 0; i < n_blocks; ++i) EXPECT(ahead(j, i) != Prefetch::held);
+  for (int i = 0; i < n_ahead; ++i) EXPECT(ahead(j, i) != Prefetch::held);
   j.barrier();
   EXPECT(j.everything_freed());
   j.meet();
   put_all(j, 7);
-  j.get(0, at(0), 50);
-  EXPECT(j.read(0, at(0), 50) == of(7));
+  j.get(0, ahead_at(0), 50);
+  EXPECT(j.read(0, ahead_at(0), 50) == fifty(7));
 }
 
 // One rank looks at what another one changes: no business of the phase rule, whatever the option.
 void prefetches_break_no_rule(Job& j) {
   put_all(j, 0);
   if (j.rank == 0)
-    for (int i = 0; i < n_blocks; ++i) ahead(j, i);
+    for (int i = 0; i < n_ahead; ++i) ahead(j, i);
   j.meet();
   if (j.rank == j.ranks - 1)
-    for (int i = 0; i < n_blocks; ++i) j.put(0, at(i), of(5));
+    for (int i = 0; i < n_ahead; ++i) j.put(0, ahead_at(i), fifty(5));
   j.barrier();
-  j.get(0, at(3), 50);
-  EXPECT(j.read(0, at(3), 50) == of(5));
+  j.get(0, ahead_at(3), 50);
+  EXPECT(j.read(0, ahead_at(3), 50) == fifty(5));
 }
 
 }  // namespace

@@ -7,14 +7,14 @@ using namespace sial::analysis;
 
 namespace {
 
-const std::string declarations =
+const std::string alias_declarations =
     "predefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\naoindex low = 1:2\naoindex high = 3:norb\naoindex top = 3:4\nsubindex ii of i\n"
     "subindex jj of j\nindex k = 1:9\nindex q = 1:9\nscalar x\nint n\nlocal a[i,j]\nlocal b[i,j]\nlocal sub[ii,j]\nstatic v[k]\nstatic w[i,j]\n"
     "contiguous local c[i,j]\nspecial f ru\nspecial g rr\n";
 
 /// The relation of the two array operands of the first `f` or `g` in the program.
 Alias of(const std::string& before, const std::string& first, const std::string& second, const std::string& after, bool distinct = false) {
-  const ir::Program p = test::lower(declarations, before + "\nexecute f " + first + " " + second + "\n" + after);
+  const ir::Program p = test::lower(alias_declarations, before + "\nexecute f " + first + " " + second + "\n" + after);
   Alias result = Alias::may;
   bool found = false;
   visit(p, [&](const ir::Node& n, const Path& path) {
@@ -59,7 +59,7 @@ TEST_CASE("subindex boxes lie in the block of their parent") {
   CHECK(boxes("sub[ii,j]", "sub[jj,j]") == Alias::may);
   CHECK(boxes("sub[ii,j]", "sub[ii,i]") == Alias::may);
   // Boxes of a larger block stand in slices and inserts only.
-  const ir::Program p = test::lower(declarations, "do i\ndo j\ndo ii in i\nsub[ii,j] = a[ii,j]\na[i,j] += b[i,j]\nenddo ii in i\nenddo j\nenddo i");
+  const ir::Program p = test::lower(alias_declarations, "do i\ndo j\ndo ii in i\nsub[ii,j] = a[ii,j]\na[i,j] += b[i,j]\nenddo ii in i\nenddo j\nenddo i");
   std::vector<ArrayUse> a;
   std::vector<ir::Instr> kept;
   for_each_instr(p.main, [&](const ir::Instr& i, const ir::Node&) { kept.push_back(i); });
@@ -105,7 +105,7 @@ TEST_CASE("where clauses and ifs keep indices apart") {
 }
 
 TEST_CASE("indices that moved on may be anything again") {
-  const ir::Program p = test::lower(declarations, "do i\ndo j\na[i,j] = 1.0\nenddo j\nenddo i");
+  const ir::Program p = test::lower(alias_declarations, "do i\ndo j\na[i,j] = 1.0\nenddo j\nenddo i");
   const ir::Block block{0, Intent::read, {{0, false}, {1, false}}};
   const std::vector<std::int32_t> changed{1};
   AliasContext context;

@@ -7,13 +7,13 @@ using namespace sial::analysis;
 
 namespace {
 
-const std::string declarations =
+const std::string lifetime_declarations =
     "predefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\naoindex l = 1:norb\nsubindex ii of i\nint n\nscalar x\ntemp t[i,j]\ntemp u[i,j]\n"
     "temp small[ii,j]\nlocal a[i,j]\nstatic s[i,j]\nstatic kept[i,j]\ndistributed d[i,j]\nspecial f r\nspecial return_ovl w\n";
 
 /// For each use of `array`, in program order with what is read first: the line, then `dead` and `init` where they hold.
 std::vector<std::string> facts(const std::string& array, const std::string& procs, const std::string& statements) {
-  const ir::Program p = test::lower(declarations + procs, statements);
+  const ir::Program p = test::lower(lifetime_declarations + procs, statements);
   const Lifetimes lifetimes(p);
   std::vector<std::string> list;
   visit(p, [&](const ir::Node& n, const Path&) {

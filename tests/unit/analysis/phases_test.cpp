@@ -7,14 +7,14 @@ using namespace sial::analysis;
 
 namespace {
 
-const std::string declarations =
+const std::string phases_declarations =
     "index k = 1:3\nindex m = 1:3\nint n\nscalar x\ntemp t[k]\ndistributed d[k]\nserved e[k]\n";
 
 struct Facts {
   ir::Program p;
   Phases phases;
   std::vector<ir::NodeId> marks;  // print_string statements: main's, after those of procedures
-  explicit Facts(const std::string& procs, const std::string& statements) : p(test::lower(declarations + procs, statements)), phases(p) {
+  explicit Facts(const std::string& procs, const std::string& statements) : p(test::lower(phases_declarations + procs, statements)), phases(p) {
     visit(p, [&](const ir::Node& n, const Path&) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i != nullptr && i->op == Opcode::print_string) marks.push_back(n.id);

@@ -94,3 +94,16 @@ inline std::string execution_error(FakeContext& context, const char* name, std::
   }
   return {};
 }
+
+/// A whole matrix over basis functions, zero.
+inline Array ao_matrix(std::int64_t n) {
+  Array a({n, n}, {}, sial::IndexKind::ao);
+  a.whole();
+  return a;
+}
+
+inline double trace_product(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}

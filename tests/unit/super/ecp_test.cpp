@@ -174,12 +174,6 @@ void set_hydrogen_chloride(FakeContext& c) {
   c.data.has_molecule = true;
 }
 
-double trace_product(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 }  // namespace
 
 TEST_CASE("potentials act in the SCF of an atom") {

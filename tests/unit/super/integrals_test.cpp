@@ -41,12 +41,6 @@ Array ao_block(std::vector<std::pair<std::int64_t, std::int64_t>> ranges) {
   return a;
 }
 
-Array ao_matrix(std::int64_t n) {
-  Array a = ao_block({{0, n}, {0, n}});
-  a.whole();
-  return a;
-}
-
 /// Boys function F0.
 double f0(double t) { return t < 1e-12 ? 1.0 : 0.5 * std::sqrt(pi / t) * std::erf(std::sqrt(t)); }
 

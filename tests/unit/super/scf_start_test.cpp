@@ -23,18 +23,6 @@ void set_molecule(FakeContext& c, const std::string& basis, std::vector<Atom> at
   c.data.molecule.shells = read_basis(find_basis(basis, "."), atoms, true);
 }
 
-Array ao_matrix(std::int64_t n) {
-  Array a({n, n}, {}, IndexKind::ao);
-  a.whole();
-  return a;
-}
-
-double trace_product(const Values& a, const Values& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 }  // namespace
 
 TEST_CASE("unrestricted SCF of atoms against another program") {

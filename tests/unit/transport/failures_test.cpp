@@ -6,13 +6,12 @@
 #include "runtime/base/error.h"
 #include "runtime/transport/simulated.h"
 #include "runtime/transport/threads.h"
+#include "tests/unit/transport/tag.h"
 
 using namespace sial;
 using Catch::Contains;
 
 namespace {
-
-CollectiveTag tag(CollectiveKind kind, int pc) { return {kind, Place{0, pc}}; }
 
 void named(Transport& t) {
   t.set_place_namer([](Place p) { return "p.sialx:" + std::to_string(p.pc); });

@@ -6,12 +6,11 @@
 
 #include "runtime/base/error.h"
 #include "runtime/transport/simulated.h"
+#include "tests/unit/transport/tag.h"
 
 using namespace sial;
 
 namespace {
-
-CollectiveTag tag(CollectiveKind kind, int pc) { return {kind, Place{0, pc}}; }
 
 class Echo final : public Service {
  public:
