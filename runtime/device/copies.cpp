@@ -224,6 +224,7 @@ void DeviceCopies::copy_in(Unit& u) {
     for_each_element(u.host, [&](const double& x, std::int64_t i) { stage[i] = x; });
     from = stage.data();
   }
+  if (stage.empty()) pin_around(u.host.buffer);
   order_.before(copy_in_stream, u.block->used);
   device_.copy_in(u.block->data, from, u.size);
   const Frontier done = order_.behind_submitted(copy_in_stream);
@@ -248,7 +249,8 @@ void DeviceCopies::copy_out(Unit& u) {
   order_.before(copy_out_stream, u.host_busy);
   const bool straight = direct_ && u.host.dense() && host_.share(u.host.buffer);
   std::vector<double> stage;
-  if (!straight) stage = staging(u.size);
+  if (straight) pin_around(u.host.buffer);
+  else stage = staging(u.size);
   device_.copy_out(straight ? u.host.data : stage.data(), u.block->data, u.size);
   const Frontier done = order_.behind_submitted(copy_out_stream);
   u.block->used.include(done);

@@ -164,6 +164,7 @@ class DeviceCopies {
   void let_go(std::deque<Held>::iterator held);
   void let_go_of_what_is_done();
   std::vector<double> staging(std::int64_t n);
+  void pin_around(const double* buffer);
   TransferRow& row(const Unit& u) { return stats_.rows[{place_, u.host.array}]; }
   std::uint64_t hash(const HostBlock& host) const;
 
@@ -178,6 +179,7 @@ class DeviceCopies {
   NextUse next_use_;
   std::unique_ptr<Hindsight> hindsight_;  // null: not kept
   std::unique_ptr<SelfCheck> self_check_;
+  std::unordered_set<const std::byte*> slabs_;  // of the host's memory, that the device was told of
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::vector<std::vector<double>> unused_staging_;

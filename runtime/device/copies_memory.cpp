@@ -1,7 +1,9 @@
 // The device's memory: which blocks leave it when there is no room, and what copies under way hold of the host's.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,9 @@ namespace {
 
 /// Host memory held for copies under way, at most: beyond it the oldest are waited for.
 constexpr std::int64_t most_held_bytes = std::int64_t{64} << 20;
+
+/// Registered at once: large enough to be few, small enough not to fix much more than is used.
+constexpr std::size_t slab_bytes = std::size_t{8} << 20;
 
 }  // namespace
 
@@ -87,6 +92,15 @@ std::vector<double> DeviceCopies::staging(std::int64_t n) {
   }
   s.resize(static_cast<std::size_t>(std::max<std::int64_t>(n, 1)));
   return s;
+}
+
+/// Host memory that copies go straight from and to is made known to the device in slabs, each when it is first used.
+void DeviceCopies::pin_around(const double* buffer) {
+  if (!device_.pins()) return;
+  const std::span<const std::byte> memory = host_.lasting(buffer);
+  if (memory.empty()) return;
+  const auto slab = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(buffer) - memory.data()) / slab_bytes * slab_bytes;
+  if (memory.size() >= slab + slab_bytes && slabs_.insert(memory.data() + slab).second) device_.pin(memory.data() + slab, slab_bytes);
 }
 
 /// Keeps the buffer, or what stands in for it, until the work is done.

@@ -82,7 +82,8 @@ class Device {
   virtual void give_back(double* p, std::int64_t n) noexcept = 0;
 
   // --- host memory that stays for long and is copied from and to: known to the device, copies are faster and leave the host alone
-  /// False when it is refused: copies then take a detour. Regions do not overlap.
+  /// False when it is refused: copies then take a detour. Regions do not overlap, but for those that are known already.
+  virtual bool pins() const { return false; }  // whether it is worth asking
   virtual bool pin(const void* /*p*/, std::size_t /*bytes*/) { return false; }
   /// Before the memory is freed; waits for copies. Of regions that were refused: nothing.
   virtual void unpin(const void* /*p*/) noexcept {}

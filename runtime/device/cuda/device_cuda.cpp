@@ -121,6 +121,7 @@ class CudaDevice final : public Device {
     pieces_.erase(found);
   }
 
+  bool pins() const override { return true; }
   bool pin(const void* p, std::size_t bytes) override {
     gpu_.enter();
     return staging_->pin(p, bytes);

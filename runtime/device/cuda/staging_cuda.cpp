@@ -190,6 +190,7 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
 
 bool Staging::pin(const void* p, std::size_t bytes) {
   if (bytes == 0) return false;
+  if (kind_of(p, bytes) == Memory::pinned) return true;
   settle(p, bytes);
   if (kind_of(p, bytes) != Memory::pageable || gpu_.driver().cuMemHostRegister_v2(const_cast<void*>(p), bytes, host_register_portable) != Status::success) {
     ++pinned_.refused;
