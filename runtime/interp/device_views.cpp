@@ -129,6 +129,9 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_memory_high_water] = std::max(stats[Counter::device_memory_high_water], static_cast<double>(memory.bytes_high_water));
   stats[Counter::device_allocations] += static_cast<double>(memory.requests);
   stats[Counter::device_allocation_hits] += static_cast<double>(memory.cache_hits);
+  const PinnedCount pinned = env_.device->pinned();
+  stats[Counter::device_pinned_bytes] = std::max(stats[Counter::device_pinned_bytes], static_cast<double>(pinned.bytes));
+  stats[Counter::device_pins_refused] = std::max(stats[Counter::device_pins_refused], static_cast<double>(pinned.refused));
   const TransferRow total = s.total();
   const auto add = [&](Counter transfers, Counter bytes, const TransferCount& count) {
     stats[transfers] += static_cast<double>(count.transfers);

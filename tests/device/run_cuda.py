@@ -25,12 +25,12 @@ class Runs:
         self.binary = binary
         self.fake = binary / "fake-cuda"
 
-    def run(self, *flags, fake="seed=1", libraries=None, ranks=0):
-        """What sialrun printed, its errors, exit code, and run.json where there is one."""
+    def run(self, *flags, fake="seed=1", libraries=None, ranks=0, segments="3,2"):
+        """What sialrun printed, its errors, exit code, and run.json where there is one. The last --segments counts."""
         env = dict(os.environ, **MPI, SIALX_CUDA_LIBRARIES=str(libraries or self.fake), SIALX_FAKE_CUDA=fake)
         with tempfile.TemporaryDirectory() as out:
             start = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks else []
-            done = subprocess.run([*start, self.binary / "sialrun", PROGRAM, "--set", "norb=2", "--segments", "ao=3,2", "--print-format", "plain", "--results", "none", "--run-json", "run.json",
+            done = subprocess.run([*start, self.binary / "sialrun", PROGRAM, "--set", "norb=2", "--segments", "ao=" + segments, "--print-format", "plain", "--results", "none", "--run-json", "run.json",
                                    "--output-dir", out, *flags], capture_output=True, text=True, timeout=120, env=env)
             report = pathlib.Path(out) / "run.json"
             return done.stdout, done.stderr, done.returncode, json.loads(report.read_text()) if report.exists() else {}
@@ -68,6 +68,15 @@ def main():
     same("--device", "cuda", "--device-copies", "staged", fake="host=1")
     same("--device", "cuda", "--device-memory", "1KiB")
     same("--device", "cuda", said="the device has no room", fake="alloc=2,seed=4")
+    # Slabs of the node heap are registered with the driver, where blocks fill some, unless it refuses or copies are staged.
+    large = {"segments": "1500,1500"}
+    reference = runs.run("--device", "host", **large)[0]
+    for fake, flags, pinned, refused in (("seed=2", [], True, False), ("pin=1", [], False, True), ("seed=3", ["--device-copies", "staged"], False, False)):
+        out, err, code, report = runs.run("--device", "cuda", "--memory", "1GB", *flags, fake=fake + ",memory=1000000000", **large)
+        expect(code == 0 and out == reference, f"large blocks, {fake}: exit code {code}, {out}{err}")
+        total = report["total"]
+        expect((total["device_pinned_bytes"] >= 8 << 20) == pinned and (total["device_pins_refused"] > 0) == refused,
+               f"large blocks, {fake}: {total['device_pinned_bytes']} bytes pinned, {total['device_pins_refused']} times refused")
     # Where there is none, `auto` is the host without a word, and `cuda` an error with a remedy.
     same(device="host", libraries="/nonexistent")
     same(device="host", fake="gpus=0")
