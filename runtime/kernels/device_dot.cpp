@@ -10,8 +10,6 @@
 namespace sial::kernels {
 namespace {
 
-constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1, most_narrow_offset = std::int64_t{1} << 30;
-
 /// The operands in dimensions of more than one element, in a's order.
 struct Pair {
   std::size_t dims = 0;

@@ -17,6 +17,8 @@
 namespace sial::kernels {
 
 inline constexpr int device_dims = 6;
+inline constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1;  // of a launch: what device_divisor divides
+inline constexpr std::int64_t most_narrow_offset = std::int64_t{1} << 30;   // boxes at the border reach beyond the last element
 
 /// Where a step's operand comes from. Numbers are part of keys.
 enum class DeviceForm : std::int32_t {

@@ -33,8 +33,6 @@ class Order {
   std::size_t size_ = 0;
 };
 
-constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1;  // of a launch: what device_divisor divides
-constexpr std::int64_t most_narrow_offset = std::int64_t{1} << 30;   // boxes at the border reach beyond the last element
 constexpr std::int64_t full_line = 16;        // doubles: runs as long as this are read where they lie
 constexpr std::int64_t smallest_turned = 512; // elements: below, a few caches hold it all
 constexpr std::int64_t run_of_box = 32;       // doubles that a box should take in a row, of the target and of turned sources
@@ -165,9 +163,9 @@ class BoxChooser {
   Box box_;
 };
 
-class Planner {
+class LaunchPlanner {
  public:
-  explicit Planner(const MutableView& target) : target_(target) {}
+  explicit LaunchPlanner(const MutableView& target) : target_(target) {}
 
   std::vector<DeviceLaunch> plan(std::span<const ChainStep> steps) {
     for (const ChainStep& s : steps) steps_.push_back(step(s));
@@ -487,7 +485,7 @@ class Planner {
 std::vector<DeviceLaunch> plan_device_chain(const MutableView& target, std::span<const ChainStep> steps) {
   for (int d = 0; d < target.rank; ++d)
     if (target.extent[static_cast<std::size_t>(d)] == 0) return {};
-  return Planner(target).plan(steps);
+  return LaunchPlanner(target).plan(steps);
 }
 
 }  // namespace sial::kernels

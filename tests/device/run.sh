@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Runs the device tests and example jobs of a bundle (bundle.sh) on this machine's GPU, and prints a table: energies on the host and on
+# the device, how far they are apart, and how long each took. Exits 1 when a test fails or energies differ by more than 1e-9.
+# Usage: bash run.sh [FILE.tar.xz] [--stand-in] [--seconds N]
+#   FILE        the bundle, unpacked beside it; without one, this script is the one of an unpacked bundle
+#   --stand-in  on the stand-in of the CUDA driver: for machines without a GPU
+#   --seconds   at most, for all (default 480)
+set -euo pipefail
+bundle="" stand_in=0 limit=480
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --stand-in) stand_in=1 ;;
+    --seconds) limit=$2; shift ;;
+    -*) echo "usage: run.sh [FILE.tar.xz] [--stand-in] [--seconds N]" >&2; exit 2 ;;
+    *) bundle=$1 ;;
+  esac
+  shift
+done
+if [ -n "$bundle" ]; then
+  here=$(cd "$(dirname "$bundle")" && pwd)/sialx-device
+  rm -rf "$here"
+  tar -C "$(dirname "$here")" -xJf "$bundle"
+else
+  here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+fi
+[ -x "$here/bin/sialrun" ] || { echo "run.sh: $here is no unpacked bundle; give the file that bundle.sh made" >&2; exit 2; }
+cd "$here"
+
+# Programs find the loader and the C library that they were built with here, once.
+loader=$here/lib/ld-linux-x86-64.so.2
+if [ "$(cat .placed 2>/dev/null)" != "$here" ]; then
+  for p in bin/sialc bin/sialrun bin/sialreport bin/conformance_device bin/conformance_device_code bin/device_cuda; do
+    "$loader" --library-path "$here/lib" bin/patchelf --set-interpreter "$loader" --set-rpath "$here/lib" "$p"
+  done
+  echo "$here" >.placed
+fi
+ours() { env LD_LIBRARY_PATH="$here/lib" XDG_CACHE_HOME="$here/cache" "$@"; }
+[ $stand_in -eq 1 ] && export SIALX_CUDA_LIBRARIES=$here/bin/fake-cuda SIALX_FAKE_CUDA=memory=4000000000
+ours bin/sialrun --version --verbose
+found=$(ours bin/sialrun --version --verbose | grep '^cuda: ')
+case "$found" in
+  "cuda: not used"*) echo "run.sh: no GPU to run on ($found); --stand-in runs without one" >&2; exit 1 ;;
+esac
+
+failed=0
+left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
+suite() {  # suite NAME COMMAND...
+  local name=$1 status=0
+  shift
+  ours timeout "$(left)" "$@" >"$name.log" 2>&1 || status=$?
+  if [ $status -eq 0 ]; then printf '%-28s passed: %s\n' "$name" "$(grep -E 'assertions|All tests' "$name.log" | tail -1)"
+  else printf '%-28s FAILED (exit code %s), see %s\n' "$name" "$status" "$here/$name.log"; tail -20 "$name.log"; failed=1; fi
+}
+suite conformance_device bin/conformance_device
+[ $stand_in -eq 0 ] || suite device_cuda bin/device_cuda
+
+# job, what of its results is compared
+printf '\n%-26s %22s %22s %10s %8s %8s  %s\n' job host device difference "host s" "dev. s" "moved to device, back, operations"
+job() {
+  local job=$1 value=$2 where seconds energy=() spent=()
+  for where in host cuda; do
+    mkdir -p "out/$where"
+    seconds=$(date +%s.%N)
+    if ! ours timeout "$(left)" bin/sialrun "examples/$job" --device $where --output-dir "out/$where" --results none --run-json run.json "${@:3}" >"out/$where/log" 2>&1; then
+      printf '%-26s FAILED on %s:\n' "$job" "$where"
+      tail -5 "out/$where/log"
+      failed=1
+      return
+    fi
+    spent+=("$(awk -v a="$seconds" -v b="$(date +%s.%N)" 'BEGIN {printf "%.2f", b - a}')")
+    energy+=("$(awk -v n="$value" '$2 == n && $3 == "=" {e = $4} END {print e}' "out/$where/log")")
+  done
+  local total
+  total=$(awk '/"total": \{/ {on = 1} on && /"device_(bytes_in|bytes_out|operations)":/ {gsub(/[",:]/, ""); v[$1] = $2} /"per_rank"/ {exit}
+               END {printf "%.1f MB %.1f MB %d", v["device_bytes_in"] / 1e6, v["device_bytes_out"] / 1e6, v["device_operations"]}' out/cuda/run.json)
+  if ! awk -v job="$job" -v a="${energy[0]}" -v b="${energy[1]}" -v s="${spent[0]}" -v t="${spent[1]}" -v moved="$total" 'BEGIN {
+      d = a - b; if (d < 0) d = -d
+      good = a != "" && b != "" && d <= 1e-9
+      printf "%-26s %22.14f %22.14f %10.1e %8.2f %8.2f  %s%s\n", job, a, b, d, s, t, moved, good ? "" : "  DIFFERENT"
+      exit !good}'; then failed=1; fi
+}
+job 04_rhf/job.toml scf_energy
+job 05_mp2/job.toml total_energy
+job 09_ccsd/job.toml ccsd_energy
+job 09_ccsd/job.toml ccsd_energy --self-check 20
+job 11_ccsd_t/job.toml total_energy
+[ $SECONDS -gt $((limit / 2)) ] || [ $stand_in -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
+echo
+if [ $failed -eq 0 ]; then echo "all passed in $SECONDS s"; else echo "FAILED"; fi
+exit $failed
