@@ -46,7 +46,7 @@ Target machine(int ranks, int servers) {
 
 constexpr double ask = 2e-4 + 1e-6;  // another node for iterations
 
-Module compiled(const std::string& path) {
+Module compiled_at(const std::string& path) {
   SourceManager sources;
   Emitter emitter;
   const CompileResult result = compile_file(path, {}, sources, emitter);
@@ -180,7 +180,7 @@ TEST_CASE("an owner answers one after the other") {
 }
 
 TEST_CASE("parts and meetings of a program") {
-  const Module m = compiled(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
+  const Module m = compiled_at(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
   const Parts parts(m);
   using What = Parts::What;
   std::vector<std::pair<What, Parts::Turn>> found;
@@ -192,7 +192,7 @@ TEST_CASE("parts and meetings of a program") {
 }
 
 TEST_CASE("a program is predicted from its run") {
-  const Module m = compiled(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
+  const Module m = compiled_at(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
   const Run run = stream_run(m);
   Target t = machine(2, 1);
   t.look_ahead = 0;
@@ -217,7 +217,7 @@ TEST_CASE("a program is predicted from its run") {
 }
 
 TEST_CASE("a second run is set beside the prediction") {
-  const Module m = compiled(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
+  const Module m = compiled_at(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
   const Run run = stream_run(m);
   Run real = run;
   const Prediction p = predict(m, run, machine(1, 0), real);
