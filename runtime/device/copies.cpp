@@ -403,9 +403,7 @@ void DeviceCopies::run_by_host(const MutableView& target, std::span<const kernel
   for (kernels::ChainStep step : steps) {
     for (kernels::ChainSource* s : {&step.a, &step.b}) {
       if (!s->data) continue;
-      MutableView read = target;
-      read.stride = s->stride;
-      s->data = s->data == target.data ? mine.data : sources.emplace_back(fetch(s->data, span_of(read))).data();
+      s->data = s->data == target.data ? mine.data : sources.emplace_back(fetch(s->data, span_of(source_view(target, *s)))).data();
     }
     carry_out(mine, step);
   }

@@ -88,13 +88,8 @@ class SimulatedDevice final : public Device {
     std::vector<std::shared_ptr<const EnergyDifferences>> energies;
     std::vector<ChainStep> own(steps.begin(), steps.end());
     for (ChainStep& s : own) {
-      for (const kernels::ChainSource* source : {&s.a, &s.b}) {
-        if (!source->data) continue;
-        MutableView read = target;
-        read.stride = source->stride;
-        read.data = const_cast<double*>(source->data);
-        check_view(read);
-      }
+      for (const kernels::ChainSource* source : {&s.a, &s.b})
+        if (source->data) check_view(source_view(target, *source));
       if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
     }
     post(stream, [this, target, own = std::move(own), energies = std::move(energies)] {
@@ -152,9 +147,7 @@ class SimulatedDevice final : public Device {
   /// One element of one result in five.
   void spoil_result(const MutableView& d) {
     if (!planted(Plant::device_result) || random() % 5 != 0) return;
-    for (int k = 0; k < d.rank; ++k)
-      if (d.extent[k] == 0) return;
-    d.data[0] += 1.0;
+    if (span_of(d) > 0) d.data[0] += 1.0;
   }
   static void poison(double* p, std::int64_t n) { std::fill_n(p, n, std::numeric_limits<double>::quiet_NaN()); }
   static void copy(double* to, const double* from, std::int64_t n) {
@@ -166,12 +159,7 @@ class SimulatedDevice final : public Device {
   }
   template <class T>
   void check_view(const BlockView<T>& v) const {
-    std::int64_t last = 0;
-    for (int d = 0; d < v.rank; ++d) {
-      if (v.extent[d] == 0) return;
-      last += (v.extent[d] - 1) * v.stride[d];
-    }
-    check_own(v.data, last + 1);
+    if (const std::int64_t n = span_of(v); n > 0) check_own(v.data, n);
   }
   std::uint64_t random() {
     random_ ^= random_ << 13;

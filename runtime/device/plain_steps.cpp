@@ -4,6 +4,15 @@ namespace sial {
 
 using kernels::ChainOp;
 
+ConstView source_view(const MutableView& target, const kernels::ChainSource& source) {
+  ConstView v;
+  v.data = source.data;
+  v.rank = target.rank;
+  v.extent = target.extent;
+  v.stride = source.stride;
+  return v;
+}
+
 double difference_at(const EnergyDifferences& e, const Position& at) {
   double sum = e.shift;
   for (int d = 0; d < e.rank; d += 2) sum += e.energy[d + 1][static_cast<std::size_t>(at[d + 1])] - e.energy[d][static_cast<std::size_t>(at[d])];

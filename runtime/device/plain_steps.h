@@ -40,6 +40,9 @@ std::int64_t span_of(const BlockView<T>& v) {
   return last + 1;
 }
 
+/// A step's source as a view of its own, without labels.
+ConstView source_view(const MutableView& target, const kernels::ChainSource& source);
+
 double difference_at(const EnergyDifferences& energies, const Position& at);
 
 /// What a step makes of an element `t` and of its sources' elements; `difference` of multiply and divide.

@@ -84,12 +84,7 @@ void SelfCheck::compare(const MutableView& target, std::span<const kernels::Chai
   for (kernels::ChainStep& s : mine)
     for (kernels::ChainSource* q : {&s.a, &s.b}) {
       if (!q->data || q->data == target.data) continue;  // the target itself has what the steps before have left
-      ConstView read;
-      read.rank = target.rank;
-      read.extent = target.extent;
-      read.stride = q->stride;
-      read.data = q->data;
-      q->data = sources.emplace_back(take(read).values).data();
+      q->data = sources.emplace_back(take(source_view(target, *q)).values).data();
     }
   compute();
   const Taken<double> found = take(target);

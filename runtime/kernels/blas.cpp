@@ -30,21 +30,6 @@ struct Matrix {
   std::int64_t ld = 1;
 };
 
-/// Common stride of a group in the order given, if its dimensions follow each other without gaps; 0 if they do not. A group
-/// of one position has no stride of its own and gets 1.
-std::int64_t group_stride(const Dims& group, Stride s) {
-  std::int64_t first = 1, next = -1;
-  for (const LoopDim& dim : group) {
-    if (dim.extent == 1) continue;
-    if (next < 0)
-      first = dim.*s;
-    else if (dim.*s != next)
-      return 0;
-    next = dim.*s * dim.extent;
-  }
-  return first;
-}
-
 Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   const std::int64_t m = volume(rows), n = volume(columns);
   const std::int64_t row = group_stride(rows, s), column = group_stride(columns, s);
@@ -52,12 +37,6 @@ Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   if ((m == 1 || row == 1) && (n == 1 || column >= m)) return {true, false, n == 1 ? std::max<std::int64_t>(1, m) : column};
   if ((n == 1 || column == 1) && (m == 1 || row >= n)) return {true, true, m == 1 ? std::max<std::int64_t>(1, n) : row};
   return {};
-}
-
-/// The group in the order of increasing stride of one operand.
-Dims ordered(Dims group, Stride s) {
-  std::stable_sort(group.begin(), group.end(), [s](const LoopDim& p, const LoopDim& q) { return p.*s < q.*s; });
-  return group;
 }
 
 /// One way to see the operation as D(m,n) = A(m,k) B(k,n).

@@ -1,5 +1,7 @@
 #include "runtime/kernels/plain.h"
 
+#include <algorithm>
+
 #include "runtime/base/check.h"
 
 namespace sial::kernels {
@@ -102,6 +104,24 @@ std::int64_t volume(const std::vector<LoopDim>& dims) {
   std::int64_t n = 1;
   for (const LoopDim& dim : dims) n *= dim.extent;
   return n;
+}
+
+std::int64_t group_stride(const std::vector<LoopDim>& group, std::int64_t LoopDim::*s) {
+  std::int64_t first = 1, next = -1;
+  for (const LoopDim& dim : group) {
+    if (dim.extent == 1) continue;
+    if (next < 0)
+      first = dim.*s;
+    else if (dim.*s != next)
+      return 0;
+    next = dim.*s * dim.extent;
+  }
+  return first;
+}
+
+std::vector<LoopDim> ordered(std::vector<LoopDim> group, std::int64_t LoopDim::*s) {
+  std::stable_sort(group.begin(), group.end(), [s](const LoopDim& p, const LoopDim& q) { return p.*s < q.*s; });
+  return group;
 }
 
 void run_plain(const BlockOp& op, const LoopSpace& space) {

@@ -8,8 +8,10 @@
 namespace sial::cuda {
 namespace {
 
+using kernels::group_stride;
 using kernels::LoopDim;
 using kernels::LoopSpace;
+using kernels::ordered;
 using kernels::volume;
 using Dims = std::vector<LoopDim>;
 using Stride = std::int64_t LoopDim::*;
@@ -26,18 +28,6 @@ struct Matrix {
   std::int64_t ld = 1;
 };
 
-/// Common stride of a group in the order given; 0 if it has none. A group of one position has any, and gets 1.
-std::int64_t group_stride(const Dims& group, Stride s) {
-  std::int64_t first = 1, next = -1;
-  for (const LoopDim& dim : group) {
-    if (dim.extent == 1) continue;
-    if (next < 0) first = dim.*s;
-    else if (dim.*s != next) return 0;
-    next = dim.*s * dim.extent;
-  }
-  return first;
-}
-
 Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   const std::int64_t m = volume(rows), n = volume(columns);
   const std::int64_t row = group_stride(rows, s), column = group_stride(columns, s);
@@ -45,11 +35,6 @@ Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   if ((m == 1 || row == 1) && (n == 1 || (column >= m && column <= most_int))) return {true, false, n == 1 ? m : column};
   if ((n == 1 || column == 1) && (m == 1 || (row >= n && row <= most_int))) return {true, true, m == 1 ? n : row};
   return {};
-}
-
-Dims ordered(Dims group, Stride s) {
-  std::stable_sort(group.begin(), group.end(), [s](const LoopDim& p, const LoopDim& q) { return p.*s < q.*s; });
-  return group;
 }
 
 std::int64_t smallest_stride(const Dims& group, Stride s) {
