@@ -16,7 +16,7 @@ namespace {
 
 // Panels of this many elements keep the lines of both sides in the first-level cache.
 constexpr std::int64_t page = 512, sets = 8;
-constexpr std::int64_t panel_length = 64, panel_count = 32, panel_of_lines = 4096;
+constexpr std::int64_t panel_length = 64, panel_count = 32, panel_volume = panel_length * panel_count, panel_of_lines = 4096;
 // Bricks reach about as far as this in the fastest dimensions of either side: a kilobyte, long enough for memory to be at its best.
 // Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
 constexpr std::int64_t brick_reach = 128, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
@@ -30,6 +30,13 @@ constexpr std::int64_t elements_worth_generating = 50'000'000;
 Blend blend_of(double alpha, double beta) {
   if (beta == 0.0) return alpha == 1.0 ? Blend::copy : Blend::scale;
   return beta == 1.0 ? Blend::add : Blend::update;
+}
+
+/// Extent of the parts that a dimension is cut into: at most `most`, all about the same, whole lines.
+std::int64_t part_of(std::int64_t extent, std::int64_t most) {
+  if (extent <= most) return extent;
+  const std::int64_t parts = (extent + most - 1) / most, even = (extent + parts - 1) / parts;
+  return std::min(most, (even + cache_line - 1) / cache_line * cache_line);
 }
 
 std::size_t number(Blend blend) { return static_cast<std::size_t>(blend); }
@@ -136,10 +143,10 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   const int other = turned ? fast_y_ : 1;
   const Dim& fast = dims_[0];
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
-  const std::int64_t length = turned ? std::min(fast.extent, panel_length) : fast.extent;
-  const std::int64_t most = turned ? std::max(panel_count / 2, std::min(panel_count, sets * page / std::gcd(second.x, page)))
+  const std::int64_t length = turned ? part_of(fast.extent, panel_length) : fast.extent;
+  const std::int64_t most = turned ? std::max(panel_count / 2, std::min(panel_volume / std::min(length, panel_length), sets * page / std::gcd(second.x, page)))
                                    : std::max<std::int64_t>(1, panel_of_lines / length);
-  const std::int64_t count = std::min(second.extent, most);
+  const std::int64_t count = turned ? part_of(second.extent, most) : std::min(second.extent, most);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
     if (k != other) add_loop(k, 1);
   add_loop(0, length);
@@ -161,8 +168,9 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   w.count = count;
   w.alpha = alpha;
   w.beta = beta;
-  // Columns of x that are a multiple of half a page apart share few places in the cache: their lines have to be done one by one.
-  const bool along_x = turned && w.x_step >= w.y_step && w.x_step % 256 == 0;
+  // Columns of x that are a multiple of half a page apart share few places in the cache: their lines have to be done one by one. So
+  // do columns that begin within lines: the next vector completes what this one began.
+  const bool along_x = turned && ((w.x_step >= w.y_step && w.x_step % 256 == 0) || w.x_step % cache_line != 0);
   const Blend blend = blend_of(alpha, beta);
   const PanelCode code = turned ? code_->turned[number(blend)][along_x ? 1 : 0] : code_->lines[number(blend)];
   std::int64_t ox = 0, oy = 0;

@@ -59,21 +59,75 @@ __attribute__((always_inline)) inline Four turn(const double* y, std::int64_t st
            _mm256_permute2f128_pd(ab1, cd1, 0x31)}};
 }
 
-/// Eight rows of y, four elements each, become whole cache lines of x.
-template <Blend blend>
-__attribute__((always_inline)) inline void turn_8x4(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, Factors f) {
-  const Four near = turn(y, y_step), far = turn(y + 4 * y_step, y_step);
+/// Eight rows of y, four elements each, become the last `columns` of four lines of x: rows i..i+3 and i+second..i+second+3, which
+/// may be partly the same. All of x that is read is read before any of it is written.
+template <Blend blend, int columns>
+__attribute__((always_inline)) inline void turn_eight(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, std::int64_t second, Factors f) {
+  Four near = turn(y, y_step), far = turn(y + second * y_step, y_step);
 #pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    put<blend>(x + j * x_step, near.v[j], f);
-    put<blend>(x + j * x_step + 4, far.v[j], f);
+  for (int j = 4 - columns; j < 4; ++j) {
+    double* to = x + j * x_step;
+    const __m256d low = blended<blend>(to, near.v[j], f), high = blended<blend>(to + second, far.v[j], f);
+    _mm256_storeu_pd(to, low);
+    _mm256_storeu_pd(to + second, high);
   }
 }
 
+template <Blend blend, int columns>
+__attribute__((always_inline)) inline void turn_four(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, Factors f) {
+  const Four t = turn(y, y_step);
+#pragma GCC unroll 4
+  for (int j = 4 - columns; j < 4; ++j) put<blend>(x + j * x_step, t.v[j], f);
+}
+
+/// Rows of a panel in eights, then four, then four to seven in two fours that overlap.
+struct Rows {
+  std::int64_t eights = 0;
+  bool four = false;
+  std::int64_t over = 0;  // rows beyond the first four of the last part; 0: no such part
+  explicit Rows(std::int64_t length) : eights(length / 8) {
+    std::int64_t rest = length % 8;
+    if (rest > 0 && rest < 4) {
+      --eights;
+      rest += 8;
+    }
+    four = rest == 4 || rest > 8;
+    over = rest == 4 ? 0 : rest % 4;
+  }
+};
+
+/// Four lines of x, or the last `columns` of them.
+template <Blend blend, int columns>
+__attribute__((always_inline)) inline void turn_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, Factors f) {
+  for (std::int64_t n = rows.eights; n > 0; --n, x += 8, y += 8 * y_step) turn_eight<blend, columns>(x, x_step, y, y_step, 4, f);
+  if (rows.four) {
+    turn_four<blend, columns>(x, x_step, y, y_step, f);
+    x += 4, y += 4 * y_step;
+  }
+  if (rows.over) turn_eight<blend, columns>(x, x_step, y, y_step, rows.over, f);
+}
+
+/// Eight lines of x: whole lines of y are used up in passing.
 template <Blend blend>
-__attribute__((always_inline)) inline void turn_8x8(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, Factors f) {
-  turn_8x4<blend>(x, x_step, y, y_step, f);
-  turn_8x4<blend>(x + 4 * x_step, x_step, y + 4, y_step, f);
+__attribute__((always_inline)) inline void turn_wide_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, Factors f) {
+  const auto both = [&](std::int64_t second) __attribute__((always_inline)) {
+    turn_eight<blend, 4>(x, x_step, y, y_step, second, f);
+    turn_eight<blend, 4>(x + 4 * x_step, x_step, y + 4, y_step, second, f);
+  };
+  for (std::int64_t n = rows.eights; n > 0; --n, x += 8, y += 8 * y_step) both(4);
+  if (rows.four) {
+    turn_four<blend, 4>(x, x_step, y, y_step, f);
+    turn_four<blend, 4>(x + 4 * x_step, x_step, y + 4, y_step, f);
+    x += 4, y += 4 * y_step;
+  }
+  if (rows.over) both(rows.over);
+}
+
+template <Blend blend>
+__attribute__((always_inline)) inline void turn_last_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, std::int64_t columns, Factors f) {
+  if (columns == 3) turn_strip<blend, 3>(x, x_step, y, y_step, rows, f);
+  if (columns == 2) turn_strip<blend, 2>(x, x_step, y, y_step, rows, f);
+  if (columns == 1) turn_strip<blend, 1>(x, x_step, y, y_step, rows, f);
 }
 
 template <Blend blend>
@@ -83,56 +137,56 @@ __attribute__((always_inline)) inline void turn_2x2(double* x, std::int64_t x_st
   put<blend>(x + x_step, _mm_unpackhi_pd(a, b), f);
 }
 
-/// What eights leave over: fours, twos, single elements.
+/// Panels with fewer than four rows or columns: twos, single elements.
 template <Blend blend>
-void turn_rest(const PanelWork& w, std::int64_t i, std::int64_t i_end, std::int64_t j_begin, std::int64_t j_end, Factors f) {
-  for (; i + 4 <= i_end; i += 4) {
-    std::int64_t j = j_begin;
-    for (; j + 4 <= j_end; j += 4) {
-      const Four t = turn(w.y + j + i * w.y_step, w.y_step);
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) put<blend>(w.x + i + (j + k) * w.x_step, t.v[k], f);
-    }
-    for (; j + 2 <= j_end; j += 2)
-      for (std::int64_t k = i; k < i + 4; k += 2) turn_2x2<blend>(w.x + k + j * w.x_step, w.x_step, w.y + j + k * w.y_step, w.y_step, f);
-    for (; j < j_end; ++j)
-      for (std::int64_t k = i; k < i + 4; ++k) put<blend>(w.x + k + j * w.x_step, w.y[j + k * w.y_step], f);
-  }
-  for (; i + 2 <= i_end; i += 2) {
-    std::int64_t j = j_begin;
-    for (; j + 2 <= j_end; j += 2) turn_2x2<blend>(w.x + i + j * w.x_step, w.x_step, w.y + j + i * w.y_step, w.y_step, f);
-    for (; j < j_end; ++j)
+void turn_narrow(const PanelWork& w) {
+  const Factors f{w.alpha, w.beta};
+  std::int64_t i = 0;
+  for (; i + 2 <= w.length; i += 2) {
+    std::int64_t j = 0;
+    for (; j + 2 <= w.count; j += 2) turn_2x2<blend>(w.x + i + j * w.x_step, w.x_step, w.y + j + i * w.y_step, w.y_step, f);
+    for (; j < w.count; ++j)
       for (std::int64_t k = i; k < i + 2; ++k) put<blend>(w.x + k + j * w.x_step, w.y[j + k * w.y_step], f);
   }
-  for (; i < i_end; ++i)
-    for (std::int64_t j = j_begin; j < j_end; ++j) put<blend>(w.x + i + j * w.x_step, w.y[j + i * w.y_step], f);
+  for (; i < w.length; ++i)
+    for (std::int64_t j = 0; j < w.count; ++j) put<blend>(w.x + i + j * w.x_step, w.y[j + i * w.y_step], f);
 }
 
 template <Blend blend, bool along_x>
-__attribute__((always_inline)) inline void turn_panel(const PanelWork& w) {
-  const Factors f{w.alpha, w.beta};
-  const std::int64_t length = w.length & ~std::int64_t{7}, count = w.count & ~std::int64_t{7};
+__attribute__((always_inline)) inline void turn_panel(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, std::int64_t length, std::int64_t count, Factors f) {
+  const std::int64_t last = count % 4;
   if constexpr (along_x) {
-    for (std::int64_t j = 0; j < count; j += 8) {
-      double* x = w.x + j * w.x_step;
-      const double* y = w.y + j;
-      for (std::int64_t i = 0; i < length; i += 8, x += 8, y += 8 * w.y_step) turn_8x8<blend>(x, w.x_step, y, w.y_step, f);
-    }
+    const Rows rows(length);
+    std::int64_t fours = count / 4;
+    // Rows that share few places in the cache are used up at once.
+    if (y_step % 256 == 0)
+      for (; fours > 1; fours -= 2, x += 8 * x_step, y += 8) turn_wide_strip<blend>(x, x_step, y, y_step, rows, f);
+    for (; fours > 0; --fours, x += 4 * x_step, y += 4) turn_strip<blend, 4>(x, x_step, y, y_step, rows, f);
+    if (last) turn_last_strip<blend>(x - (4 - last) * x_step, x_step, y - (4 - last), y_step, rows, last, f);
   } else {
-    for (std::int64_t i = 0; i < length; i += 8) {
-      double* x = w.x + i;
-      const double* y = w.y + i * w.y_step;
-      for (std::int64_t j = 0; j < count; j += 8, x += 8 * w.x_step, y += 8) turn_8x8<blend>(x, w.x_step, y, w.y_step, f);
-    }
+    const Rows all(length);
+    const auto part = [&](const Rows& rows, std::int64_t i) __attribute__((always_inline)) {
+      double* to = x + i;
+      const double* from = y + i * y_step;
+      for (std::int64_t n = count / 4; n > 0; --n, to += 4 * x_step, from += 4) turn_strip<blend, 4>(to, x_step, from, y_step, rows, f);
+      if (last) turn_last_strip<blend>(to - (4 - last) * x_step, x_step, from - (4 - last), y_step, rows, last, f);
+    };
+    std::int64_t i = 0;
+    for (; i < 8 * all.eights; i += 8) part(Rows(8), i);
+    if (all.four || all.over) part(Rows(length - i), i);
   }
-  if (count < w.count) turn_rest<blend>(w, 0, length, count, w.count, f);
-  if (length < w.length) turn_rest<blend>(w, length, w.length, 0, w.count, f);
 }
 
 template <Blend blend, bool along_x>
 void turned(const PanelWork* work) {
   PanelWork w = *work;
-  for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next) turn_panel<blend, along_x>(w);
+  if (w.length < 4 || w.count < 4) {
+    for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next) turn_narrow<blend>(w);
+    return;
+  }
+  const Factors f{w.alpha, w.beta};
+  for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next)
+    turn_panel<blend, along_x>(w.x, w.x_step, w.y, w.y_step, w.length, w.count, f);
 }
 
 template <Blend blend>
