@@ -82,14 +82,14 @@ int blas_int(std::int64_t n) {
 }
 
 /// An operand ready for BLAS: where it is, how it lies.
-struct Operand {
+struct BlasOperand {
   const double* data = nullptr;
   bool transposed = false;
   std::int64_t ld = 1;
   CBLAS_TRANSPOSE flag() const { return transposed ? CblasTrans : CblasNoTrans; }
 };
 
-Operand ready(const double* data, const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, Scratch& scratch, Permuter& permuter) {
+BlasOperand ready(const double* data, const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, Scratch& scratch, Permuter& permuter) {
   if (matrix.usable) return {data, matrix.transposed, matrix.ld};
   const std::int64_t m = volume(rows);
   double* packed = scratch.allocate(m * volume(columns));
@@ -106,7 +106,7 @@ void outer_product(double* d, std::int64_t ld, std::int64_t m, std::int64_t n, c
 }
 
 /// y(n) = alpha * op(a) * x + beta * y. The overwriting form zeroes y here: libraries differ in what beta = 0 does to NaN.
-void matrix_vector(double* y, std::int64_t sy, std::int64_t m, const Operand& a, std::int64_t k, const double* x, std::int64_t sx,
+void matrix_vector(double* y, std::int64_t sy, std::int64_t m, const BlasOperand& a, std::int64_t k, const double* x, std::int64_t sx,
                    double alpha, double beta) {
   if (beta == 0.0)
     for (std::int64_t i = 0; i < m; ++i) y[i * sy] = 0.0;
@@ -116,12 +116,12 @@ void matrix_vector(double* y, std::int64_t sy, std::int64_t m, const Operand& a,
 }
 
 /// Distance between neighbouring entries of an operand that is a vector of `n` entries along its rows (or columns).
-std::int64_t vector_stride(const Operand& v, bool along_rows, std::int64_t n) {
+std::int64_t vector_stride(const BlasOperand& v, bool along_rows, std::int64_t n) {
   return n == 1 || v.transposed != along_rows ? 1 : v.ld;
 }
 
 /// D(m,n) = alpha A(m,k) B(k,n) + beta D, D stored column by column with leading dimension ld.
-void matrix_product(double* d, std::int64_t ld, const Operand& a, const Operand& b, std::int64_t m, std::int64_t n, std::int64_t k,
+void matrix_product(double* d, std::int64_t ld, const BlasOperand& a, const BlasOperand& b, std::int64_t m, std::int64_t n, std::int64_t k,
                     double alpha, double beta) {
   if (k == 1) {
     outer_product(d, ld, m, n, a.data, vector_stride(a, true, m), b.data, vector_stride(b, false, n), alpha, beta);
@@ -202,8 +202,8 @@ class BlasKernels final : public Kernels {
 
   void contract(const BlockOp& op, const Layout& layout, std::int64_t m, std::int64_t n, std::int64_t k) {
     Scratch a_space(workspace_), b_space(workspace_), d_space(workspace_);
-    const Operand a = ready(op.a.data, layout.a, layout.rows, layout.summed, &LoopDim::a, a_space, permuter_);
-    const Operand b = ready(op.b.data, layout.b, layout.summed, layout.columns, &LoopDim::b, b_space, permuter_);
+    const BlasOperand a = ready(op.a.data, layout.a, layout.rows, layout.summed, &LoopDim::a, a_space, permuter_);
+    const BlasOperand b = ready(op.b.data, layout.b, layout.summed, layout.columns, &LoopDim::b, b_space, permuter_);
     if (layout.d.usable && !layout.d.transposed) {
       matrix_product(op.d.data, layout.d.ld, a, b, m, n, k, op.alpha, op.beta);
     } else if (layout.d.usable) {

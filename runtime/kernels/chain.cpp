@@ -13,8 +13,6 @@ constexpr std::int64_t box_elements = 8192;
 // Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather so many doubles.
 constexpr std::int64_t some_lines = 64;
 
-bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
-
 // From so many elements on a block is far, and sources of another order are turned box by box.
 constexpr std::int64_t usual_turned_volume = 2'000'000;
 
@@ -55,7 +53,7 @@ void ChainRunner::prepare(const MutableView& target, const std::vector<ChainStep
     to.op = from.op;
     to.value = from.value;
     to.n_sources = sources_of(from);
-    if (from.op != ChainOp::divide && from.op != ChainOp::multiply) {
+    if (!is_table(from.op)) {
       for (int q = 0; q < to.n_sources; ++q) {
         const ChainSource& source = q == 0 ? from.a : from.b;
         to.source[q] = {source.data, source.stride, source.data == target.data};

@@ -24,6 +24,9 @@ enum class ChainOp : std::int32_t {
   multiply = 8,     // t = t * d
 };
 
+/// Whether the step takes differences of energies, from a table.
+inline bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
+
 /// How a source lies in a tile.
 enum class SourceForm : std::int32_t {
   absent = 0,

@@ -38,8 +38,6 @@ int sources_wanted(ChainOp op) {
   }
 }
 
-bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
-
 bool sound(const DeviceStep& s) {
   if (s.op > ChainOp::multiply) return false;
   if (is_table(s.op)) return s.a == DeviceForm::energies && s.b == DeviceForm::absent;

@@ -197,8 +197,7 @@ class ChainBuilder {
     std::vector<Value*> of;
     for (const auto& q : sources)
       if (!q.empty()) of.push_back(q[c]);
-    const bool table = s.code.op == ChainOp::divide || s.code.op == ChainOp::multiply;
-    if (table) of = {build_difference(b_, of)};
+    if (is_table(s.code.op)) of = {build_difference(b_, of)};
     Value* result = build_step(b_, s.code.op, x, splat(width, s.value), of);
     if (s.code.op != ChainOp::divide) return result;
     Value* zero = llvm::ConstantAggregateZero::get(vector(width));

@@ -17,11 +17,10 @@
 #include <numbers>
 
 #include "runtime/base/error.h"
+#include "runtime/super/double_factorial.h"
 
 namespace sial {
 namespace {
-
-double double_factorial(int n) { return n <= 1 ? 1.0 : n * double_factorial(n - 2); }
 
 /// A polynomial in x, y, z: coefficient by powers.
 using Polynomial = std::map<std::array<int, 3>, double>;

@@ -12,6 +12,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/super/double_factorial.h"
 
 namespace sial {
 namespace {
@@ -23,7 +24,7 @@ constexpr double primitive_precision = 1e-14;
 constexpr double pair_precision = 1e-20;
 
 /// One contraction of one of our shells.
-struct Piece {
+struct LibintShell {
   libint2::Shell shell;
   std::int64_t first = 0;              // its first basis function
   std::vector<std::int64_t> position;  // libint's function -> ours within the piece
@@ -32,10 +33,8 @@ struct Piece {
   std::int64_t size() const { return static_cast<std::int64_t>(position.size()); }
 };
 
-double double_factorial(int n) { return n <= 1 ? 1.0 : n * double_factorial(n - 2); }
-
-Piece make_piece(const Shell& s, int contraction, const Atom& atom, std::int64_t first) {
-  Piece p;
+LibintShell make_piece(const Shell& s, int contraction, const Atom& atom, std::int64_t first) {
+  LibintShell p;
   p.first = first;
   std::size_t n = s.exponents.size();
   libint2::svector<double> exponents(s.exponents.begin(), s.exponents.end());
@@ -191,7 +190,7 @@ class LibintIntegrals : public AoIntegrals {
     if (!add) std::fill_n(out, mu.count * nu.count, 0.0);
     for (std::size_t i = rows.begin; i < rows.end; ++i)
       for (std::size_t j = columns.begin; j < columns.end; ++j) {
-        const Piece &p = pieces_[i], &q = pieces_[j];
+        const LibintShell &p = pieces_[i], &q = pieces_[j];
         const double* values = engine.compute(p.shell, q.shell)[which];
         if (!values) continue;
         for (std::int64_t a = 0; a < p.size(); ++a)
@@ -203,7 +202,7 @@ class LibintIntegrals : public AoIntegrals {
   /// Writes one shell quartet into the block; index m of the quartet runs along dimension[m].
   void scatter(const double* values, const std::array<std::size_t, 4>& quartet, const std::array<int, 4>& dimension,
                const std::array<FunctionRange, 4>& ranges, const std::array<std::int64_t, 4>& stride, double* out) const {
-    std::array<const Piece*, 4> p;
+    std::array<const LibintShell*, 4> p;
     std::array<std::int64_t, 4> s;
     for (int m = 0; m < 4; ++m) {
       p[m] = &pieces_[quartet[m]];
@@ -226,7 +225,7 @@ class LibintIntegrals : public AoIntegrals {
   }
 
   /// sqrt of the largest (ij|ij).
-  static double schwarz_bound(libint2::Engine& engine, const Piece& p, const Piece& q) {
+  static double schwarz_bound(libint2::Engine& engine, const LibintShell& p, const LibintShell& q) {
     const double* values = engine.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(p.shell, q.shell, p.shell, q.shell, nullptr, nullptr)[0];
     if (!values) return 0.0;
     double largest = 0.0;
@@ -238,7 +237,7 @@ class LibintIntegrals : public AoIntegrals {
     return std::sqrt(largest);
   }
 
-  std::vector<Piece> pieces_;
+  std::vector<LibintShell> pieces_;
   FunctionGroups groups_;  // the pieces
   libint2::Engine overlap_, kinetic_, nuclear_, dipole_, repulsion_;
   std::vector<Pair> pairs_;  // j <= i
