@@ -20,7 +20,7 @@ import time
 from harness import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_warnings
 
 CHUNK = 50
-COUNT = 600
+COUNT = 450
 SHRINK = 3  # more failures mostly repeat the cause
 
 

@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--launcher", default="")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
-    count = options.count or (200 if options.long else 12)
+    count = options.count or (200 if options.long else 8)
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
