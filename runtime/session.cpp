@@ -119,6 +119,11 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   return exit_ok;
 }
 
+std::int64_t Session::least_block() const {
+  if (options_.device_from >= 0) return options_.device_from;
+  return options_.device == "auto" ? auto_device_from : 0;
+}
+
 int Session::check_outputs(const Job& job) {
   std::int64_t code = exit_ok;
   if (transport_.rank() == 0) {
@@ -183,7 +188,7 @@ int Session::run(const Job& job) {
   }
   Trace* const timeline = trace ? &*trace : nullptr;
   store_->set_trace(timeline);
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct};
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct, least_block()};
   if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
   try {

@@ -23,6 +23,7 @@ struct SessionOptions {
   KernelOptions kernel_options;
   std::string device = "host";  // where block operations run; "auto": a GPU where there is one
   DeviceOptions device_options;
+  std::int64_t device_from = -1;  // elements that a program's largest block has where the device is used; -1: what suits the device
   bool text_stats = false;      // the summary of --stats, to the error stream
   bool explain_kernels = false; // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;        // what the command line chose, for run.json
@@ -53,6 +54,7 @@ class Session {
 
  private:
   void make_device_of_rank();
+  std::int64_t least_block() const;
   int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);

@@ -408,6 +408,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
   if (arguments.session.device != "host") {  // which one it became the session adds
     if (!arguments.device_memory.empty()) options.emplace_back("device_memory", arguments.device_memory);
+    if (arguments.session.device_from >= 0) options.emplace_back("device_from", std::to_string(arguments.session.device_from));
     if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
   }
@@ -522,6 +523,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", arguments.session.device, "where block operations run: auto (a GPU where there is one, else the host; default), cuda, host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(known_device_names()));
   app.add_option("--devices", arguments.session.device_options.gpus, "GPUs that the ranks of a machine take in turn, for example 0,2 (default: all)")->delimiter(',')->check(CLI::NonNegativeNumber);
   app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
+  app.add_option("--device-from", arguments.session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));

@@ -139,5 +139,8 @@ std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, c
 const std::vector<std::string>& device_names();
 /// All names that make_device() knows.
 const std::vector<std::string>& known_device_names();
+/// Under `auto`, programs whose largest block has fewer elements run on the host: a core contracts two blocks of 8 x 8 x 8 x 8 (0.5 MFLOP)
+/// in about the 10 microseconds that it takes to start an operation on a GPU.
+inline constexpr std::int64_t auto_device_from = 4096;
 
 }  // namespace sial

@@ -271,4 +271,17 @@ BoundProgram bind_program(const Module& module, const JobData& job) {
   return bound;
 }
 
+double largest_block(const BoundProgram& program) {
+  double largest = 0;
+  for (const BoundArray& array : program.arrays) {
+    double elements = 1;
+    for (int d = 0; d < array.rank; ++d) {
+      const BoundDim& dim = array.dim[d];
+      if (!dim.unit) elements *= dim.extent.empty() ? 0.0 : static_cast<double>(*std::max_element(dim.extent.begin(), dim.extent.end()));
+    }
+    largest = std::max(largest, elements);
+  }
+  return largest;
+}
+
 }  // namespace sial

@@ -93,6 +93,9 @@ struct BoundProgram {
   std::vector<char> array_used;  // referenced by the code in any way
 };
 
+/// Elements of the largest block of any array.
+double largest_block(const BoundProgram& program);
+
 inline std::int32_t combined_segment(std::int32_t parent, std::int32_t sub) {
   return parent * subsegments_per_segment + (sub - 1);
 }

@@ -42,7 +42,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
   if (options_.check_slices && !module.slices.empty())
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
-  if (env_.device) copies_ = std::make_unique<DeviceCopies>(*env_.device, env_.store.buffers(), env_.device_direct, at_, options_.self_check);
+  if (env_.device && largest_block(bound_) >= static_cast<double>(env_.device_from)) copies_ = std::make_unique<DeviceCopies>(*env_.device, env_.store.buffers(), env_.device_direct, at_, options_.self_check);
   loops_.reserve(64);
   temps_.reserve(256);
 }

@@ -80,6 +80,7 @@ struct Environment {
   Trace* trace = nullptr;              // null: no timeline is kept
   Device* device = nullptr;            // for block operations; null: the host
   bool device_direct = true;           // copies go straight from and to the host's blocks, see DeviceOptions
+  std::int64_t device_from = 0;        // programs whose largest block has fewer elements leave the device alone
 };
 
 class Machine {

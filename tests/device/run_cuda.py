@@ -61,8 +61,8 @@ def main():
     # Where there is a driver it is used, on all GPUs in turn.
     for seed in range(1, 6):
         same("--device", "cuda", fake=f"seed={seed}")
-    same()
-    same("--device", "auto", "--devices", "1,0", "--simulate", "ranks=3,seed=2", fake="gpus=2,seed=3")
+    same("--device-from", "0")
+    same("--device", "auto", "--device-from", "0", "--devices", "1,0", "--simulate", "ranks=3,seed=2", fake="gpus=2,seed=3")
     same("--device", "cuda", fake="gpus=2", ranks=2)
     # Staging, refused pinned memory, and a device without room, to the host without a difference.
     same("--device", "cuda", "--device-copies", "staged", fake="host=1")
@@ -77,6 +77,13 @@ def main():
         total = report["total"]
         expect((total["device_pinned_bytes"] >= 8 << 20) == pinned and (total["device_pins_refused"] > 0) == refused,
                f"large blocks, {fake}: {total['device_pinned_bytes']} bytes pinned, {total['device_pins_refused']} times refused")
+    # Programs of small blocks are left to the host, but not where the GPU was asked for; `--device-from` moves the bound.
+    for flags, there, segments in (([], False, "63,62"), ([], True, "64,63"), (["--device-from", "4097"], False, "64,63"), (["--device", "cuda"], True, "3,2"),
+                                   (["--device", "cuda", "--device-from", "26"], False, "5,4"), (["--device", "cuda", "--device-from", "25"], True, "5,4")):
+        wanted = runs.run("--device", "host", segments=segments)[0]
+        out, err, code, report = runs.run(*flags, segments=segments)
+        expect(code == 0 and out == wanted, f"{flags}, segments {segments}: exit code {code}, {out}{err}")
+        expect((report["total"]["device_operations"] > 0) == there, f"{flags}, segments {segments}: {report['total']['device_operations']} operations on the device")
     # Where there is none, `auto` is the host without a word, and `cuda` an error with a remedy.
     same(device="host", libraries="/nonexistent")
     same(device="host", fake="gpus=0")
@@ -90,7 +97,7 @@ def main():
     same(device="host", fake="compute=70", said="block operations run on the host")
     runs.fails(3, ["GPU 0 (Fake GPU): ", "7.0", "hint:"], "--device", "cuda", fake="compute=70")
     runs.fails(3, ["making a context failed", "hint:"], "--device", "cuda", fake="context=1")
-    runs.fails(3, ["does not take the generated kernel", "refused, as a test wishes", "device.sialx:"], fake="module=1")
+    runs.fails(3, ["does not take the generated kernel", "refused, as a test wishes", "device.sialx:"], "--device", "cuda", fake="module=1")
     # One that is lost while the job runs ends it, wherever that is, with a message and never with a wrong result.
     lost = 0
     for when in [*range(20, 60, 3), *range(61, 400, 34)]:
