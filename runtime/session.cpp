@@ -166,6 +166,7 @@ int Session::run(const Job& job) {
   run_options.machine.look_ahead.blocks = job.look_ahead;
   run_options.machine.print_format = print_format_of(job.print_format);
   run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
+  if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results;
   std::optional<Checkpoints> checkpoints;
   std::optional<CheckpointIndex> from;

@@ -35,6 +35,12 @@ Json amount(const Amount& a) {
   return {{"symbolic", a.text}, {"value", a.value ? Json(*a.value) : Json()}};
 }
 
+Json device_times(const std::optional<DeviceSeconds>& t) {
+  if (!t) return nullptr;
+  return {{"kernel_seconds", t->kernels}, {"in_seconds", t->in}, {"out_seconds", t->out}, {"copy_seconds", t->copies}, {"overlapped_seconds", t->overlapped},
+          {"overlap", t->overlap() ? Json(*t->overlap()) : Json()}, {"waited_seconds", t->waited}};
+}
+
 Json run_json(const Run& run) {
   const Breakdown parts = breakdown_of(run);
   const Prefetches p = prefetches_of(run);
@@ -86,6 +92,7 @@ Json run_json(const Run& run) {
              count("out_least", t.out_least);
              return row;
            })},
+          {"device_times", device_times(run.device_seconds())},
           {"kernels", list(run.kernels, [](const KernelLine& k) {
              return Json{{"file", k.file}, {"line", k.line}, {"way", k.way}, {"calls", k.calls}, {"seconds", k.seconds}, {"flops", k.flops}, {"bytes", k.bytes},
                          {"gflop_per_second", k.flops > 0 && k.seconds > 0 ? Json(k.flops / k.seconds * 1e-9) : Json()}, {"why", k.why}, {"slow", k.slow},

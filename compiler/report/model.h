@@ -3,6 +3,7 @@
 // json.cpp, yaml.cpp and html.cpp print. Sizes are symbolic, since a module knows no molecule; bind() sets numbers beside
 // them when a run says how large every index was.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -115,6 +116,11 @@ struct JobValues {
   bool operator==(const JobValues&) const = default;
 };
 struct SavedArray { std::string label; std::vector<std::int32_t> first_segment; std::vector<std::vector<std::int64_t>> extents; };
+/// What a device's time went to, in seconds: at kernels, at copies to it, from it and either way; at kernels and copies; a rank waited for it.
+struct DeviceSeconds {
+  double kernels = 0.0, in = 0.0, out = 0.0, copies = 0.0, overlapped = 0.0, waited = 0.0;
+  std::optional<double> overlap() const { return copies > 0 ? std::optional(std::min(1.0, overlapped / copies)) : std::nullopt; }  // part of the copies
+};
 struct Run {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   std::string path, version, source_hash;  // hash of this program's sources as it ran; empty: the run has several versions of it
@@ -137,6 +143,8 @@ struct Run {
   std::vector<KernelLine> kernels;                    // of this program, longest first
   std::optional<GeneratedCode> code;                  // of the job
   double counter(const std::string& name, double otherwise = 0) const;
+  /// All ranks and programs; nothing where it was not measured.
+  std::optional<DeviceSeconds> device_seconds() const;
   std::string option(const std::string& name) const;
 };
 

@@ -132,6 +132,11 @@ double Run::counter(const std::string& name, double otherwise) const {
   return otherwise;
 }
 
+std::optional<DeviceSeconds> Run::device_seconds() const {
+  if (counter("device_timed") == 0) return {};
+  return DeviceSeconds{counter("device_kernel_time"), counter("device_in_time"), counter("device_out_time"), counter("device_copy_time"), counter("device_overlap_time"), counter("device_wait_time")};
+}
+
 std::string Run::option(const std::string& name) const {
   for (const auto& [key, value] : options)
     if (key == name) return value;

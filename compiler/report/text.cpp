@@ -312,6 +312,12 @@ class Text : Writer {
     line("\ndevice: {} of it, blocks moved in the whole job: as written {}, made {}{}", plural(run.counter("device_operations"), "operation"), bytes_number(sum("_as_written")),
          bytes_number(sum("")), sum("_least") > 0 ? fmt::format(", at least {}", bytes_number(sum("_least"))) : "");
     if (const double hindsight = sum("_hindsight"); hindsight > 0) line("  with its memory, had it been known what comes: {}", bytes_number(hindsight));
+    if (const std::optional<DeviceSeconds> t = run.device_seconds())
+      line("  time{}: {} at kernels, {} at copies to it, {} at copies from it{}; ranks waited {} for it", run.option("device") == "simulated" ? ", by the model of a simulated device" : "",
+           seconds_number(t->kernels), seconds_number(t->in), seconds_number(t->out), t->overlap() ? fmt::format(", {:.1f} % of copying beside kernels", 100.0 * *t->overlap()) : "",
+           seconds_number(t->waited));
+    else
+      line("  time at kernels and copies: not measured");
     const double requests = run.counter("device_allocations");
     line("  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room", bytes_number(run.counter("device_memory_high_water")),
          count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));

@@ -76,9 +76,14 @@ TransferRow DeviceStats::total() const {
 }
 
 DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place, int self_check)
-    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device) {
+    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device), times_before_(device.times()) {
   if (device.spoils() && device.memory() < std::numeric_limits<std::int64_t>::max()) hindsight_ = std::make_unique<Hindsight>();
   if (self_check > 0) self_check_ = std::make_unique<SelfCheck>(self_check, [this](const double* p, std::int64_t n) { return fetch(p, n); });
+}
+
+std::optional<DeviceTimes> DeviceCopies::times() const {
+  std::optional<DeviceTimes> now = device_.times();
+  return now && times_before_ ? now->since(*times_before_) : now;
 }
 
 DeviceCopies::~DeviceCopies() {

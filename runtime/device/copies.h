@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_set>
@@ -101,6 +102,8 @@ class DeviceCopies {
   void sweep();
 
   const DeviceStats& stats() const { return stats_; }
+  /// What the device's time went to since this was made; waits for it. Nothing where its time is not taken.
+  std::optional<DeviceTimes> times() const;
   std::int64_t self_checks() const { return self_check_ ? self_check_->compared() : 0; }
   ResourceStats device_memory() const { return pool_.stats(); }
   /// What the uses until now would have moved, see Hindsight; nothing where they were not kept: on devices that are not simulated, or have
@@ -190,6 +193,7 @@ class DeviceCopies {
   Frontier before_;                    // what its next piece must wait for
   std::unordered_set<std::uint64_t> seen_by_device_;  // contents
   DeviceStats stats_;
+  std::optional<DeviceTimes> times_before_;
 };
 
 }  // namespace sial

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/device/busy_times.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/chain.h"
 
@@ -109,6 +110,12 @@ class Device {
   virtual bool done(Event event) = 0;
   virtual void finish(Event event) = 0;  // the host waits
   virtual void release(Event event) = 0;
+
+  // --- what the time goes to
+  /// Takes the time of each piece of work that is put into a stream from now on, or no longer. It costs two events a piece.
+  virtual void take_times(bool /*on*/) {}
+  /// All that was timed since the device was made, after a wait for it. Nothing where no time was ever to be taken.
+  virtual std::optional<DeviceTimes> times() { return {}; }
 
   // --- simulated devices only: what is stale or was never given a value becomes NaN
   virtual bool spoils() const { return false; }

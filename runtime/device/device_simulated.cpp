@@ -1,10 +1,12 @@
 // A device for tests and for counting transfers. Its memory lies in the host's address space, so that the host's kernels can stand
 // in for its own; nobody else may use its addresses, and whatever has no defined value there is NaN. What is put into a stream
 // waits: each call lets a few pieces of work go on, of streams chosen by a seeded generator, so that work that is ordered by chance
-// only gets into the wrong order sooner or later.
+// only gets into the wrong order sooner or later. Times are those of a model: each piece of work takes as long as it took here, all streams go on
+// beside each other and beside the host, and wait for what they are told to.
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -67,18 +69,18 @@ class SimulatedDevice final : public Device {
   void copy_in(double* device, const double* host, std::int64_t n) override {
     in_.add(n);
     check_own(device, n);
-    post(copy_in_stream, [=] { copy(device, host, n); });
+    post(copy_in_stream, DeviceWork::in, [=] { copy(device, host, n); });
   }
   void copy_out(double* host, const double* device, std::int64_t n) override {
     out_.add(n);
     check_own(device, n);
-    post(copy_out_stream, [=] { copy(host, device, n); });
+    post(copy_out_stream, DeviceWork::out, [=] { copy(host, device, n); });
   }
   void run(int stream, const BlockOp& op) override {
     check_view(op.d);
     check_view(op.a);
     if (op.has_b) check_view(op.b);
-    post(stream, [this, op] {
+    post(stream, DeviceWork::kernel, [this, op] {
       kernels_.run(op);
       spoil_result(op.d);
     });
@@ -92,7 +94,7 @@ class SimulatedDevice final : public Device {
         if (source->data) check_view(source_view(target, *source));
       if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
     }
-    post(stream, [this, target, own = std::move(own), energies = std::move(energies)] {
+    post(stream, DeviceWork::kernel, [this, target, own = std::move(own), energies = std::move(energies)] {
       for (const ChainStep& s : own) carry_out(target, s);
       spoil_result(target);
     });
@@ -100,7 +102,7 @@ class SimulatedDevice final : public Device {
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     check_view(a);
     check_view(b);
-    post(stream, [this, a, b, result] {
+    post(stream, DeviceWork::kernel, [this, a, b, result] {
       *result = kernels_.dot(a, b);
       if (planted(Plant::device_result)) *result += 1.0;
     });
@@ -108,30 +110,47 @@ class SimulatedDevice final : public Device {
 
   Event record(int stream) override {
     const auto e = static_cast<Event>(events_.size());
-    events_.push_back(false);
-    post(stream, [this, e] { events_[e] = true; });
+    events_.push_back({});
+    post(stream, {}, [this, e, stream] { events_[e] = {true, clock_[stream]}; });
     return e;
   }
   void wait(int stream, Event event) override {
-    streams_[stream].push_back({{}, event});
+    streams_[stream].push_back({{}, {}, event, 0});
     go_on();
   }
   bool done(Event event) override {
     go_on();
-    return events_[event];
+    return events_[event].done;
   }
   void finish(Event event) override {
-    while (!events_[event]) SIAL_CHECK(step(), "the streams of the simulated device wait for each other");
+    while (!events_[event].done) SIAL_CHECK(step(), "the streams of the simulated device wait for each other");
+    if (!timed_) return;
+    const double wait = std::max(0.0, events_[event].at - host_time());
+    waited_ += wait;
+    beside_ += wait;
   }
-  void release(Event event) override { SIAL_CHECK(events_[event], "an event of the simulated device is given back before it is done"); }
+  void release(Event event) override { SIAL_CHECK(events_[event].done, "an event of the simulated device is given back before it is done"); }
+
+  void take_times(bool on) override {
+    timed_ = on;
+    ever_timed_ = ever_timed_ || on;
+  }
+  std::optional<DeviceTimes> times() override {
+    if (!ever_timed_) return {};
+    while (waiting() > 0 && step()) {  // nothing is drawn for nothing
+    }
+    DeviceTimes times = busy_.sums();
+    times.waited = waited_;
+    return times;
+  }
 
   bool spoils() const override { return true; }
   void spoil(int stream, double* device, std::int64_t n) override {
     check_own(device, n);
-    post(stream, [=] { poison(device, n); });
+    post(stream, {}, [=] { poison(device, n); });
   }
   void spoil_host(const MutableView& host) override {
-    post(copy_in_stream, [host] {
+    post(copy_in_stream, {}, [host] {
       carry_out(host, {ChainOp::fill, std::numeric_limits<double>::quiet_NaN(), {}, {}, nullptr});
     });
   }
@@ -141,8 +160,35 @@ class SimulatedDevice final : public Device {
  private:
   struct Work {
     std::function<void()> run;
-    Event event = -1;  // to wait for instead
+    std::optional<DeviceWork> kind;  // nothing: takes no time
+    Event event = -1;                // to wait for instead
+    double posted = 0;               // by the host, on its clock
   };
+  struct EventState {
+    bool done = false;
+    double at = 0;
+  };
+  static constexpr std::size_t most_pieces = 4096;
+
+  static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+  /// The host's clock, which stands still while it does the device's work, and goes on while it waits.
+  double host_time() const { return now() + beside_; }
+  void carry_out_timed(int stream, const Work& work) {
+    clock_[stream] = std::max(clock_[stream], work.posted);
+    const double begin = now();
+    work.run();
+    const double length = now() - begin;
+    beside_ -= length;
+    if (!work.kind) return;
+    busy_.add(*work.kind, clock_[stream], clock_[stream] + length);
+    clock_[stream] += length;
+    if (busy_.open() < settle_at_) return;
+    double horizon = host_time();
+    for (std::size_t s = 0; s < streams_.size(); ++s)
+      if (!streams_[s].empty()) horizon = std::min(horizon, clock_[s]);
+    busy_.settle(horizon);
+    settle_at_ = busy_.open() + most_pieces;
+  }
 
   /// One element of one result in five.
   void spoil_result(const MutableView& d) {
@@ -167,8 +213,8 @@ class SimulatedDevice final : public Device {
     random_ ^= random_ << 17;
     return random_;
   }
-  void post(int stream, std::function<void()> work) {
-    streams_[stream].push_back({std::move(work), -1});
+  void post(int stream, std::optional<DeviceWork> kind, std::function<void()> work) {
+    streams_[stream].push_back({std::move(work), kind, -1, timed_ ? host_time() : 0.0});
     go_on();
   }
   void go_on() {
@@ -184,11 +230,14 @@ class SimulatedDevice final : public Device {
   bool step() {
     const std::size_t first = random() % streams_.size();
     for (std::size_t i = 0; i < streams_.size(); ++i) {
-      auto& s = streams_[(first + i) % streams_.size()];
-      if (s.empty() || (s.front().event >= 0 && !events_[s.front().event])) continue;
+      const std::size_t stream = (first + i) % streams_.size();
+      auto& s = streams_[stream];
+      if (s.empty() || (s.front().event >= 0 && !events_[s.front().event].done)) continue;
       const Work work = std::move(s.front());
       s.pop_front();
-      if (work.run) work.run();
+      if (!work.run) clock_[stream] = std::max(clock_[stream], events_[work.event].at);
+      else if (timed_) carry_out_timed(static_cast<int>(stream), work);
+      else work.run();
       return true;
     }
     return false;
@@ -198,10 +247,15 @@ class SimulatedDevice final : public Device {
   DeviceOptions options_;
   std::uint64_t random_;
   std::array<std::deque<Work>, most_device_streams> streams_;
-  std::vector<bool> events_;  // whether done; numbers are not used again
+  std::vector<EventState> events_;  // numbers are not used again
   std::map<double*, std::int64_t> pieces_;
   std::int64_t reserved_ = 0;
   TransferCount in_, out_;
+  bool timed_ = false, ever_timed_ = false;
+  std::array<double, most_device_streams> clock_{};  // per stream
+  double beside_ = 0, waited_ = 0;                   // seconds
+  BusyTimes busy_;
+  std::size_t settle_at_ = most_pieces;
 };
 
 }  // namespace

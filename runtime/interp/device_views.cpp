@@ -132,6 +132,15 @@ void Machine::add_device_stats(Stats& stats) const {
   const PinnedCount pinned = env_.device->pinned();
   stats[Counter::device_pinned_bytes] = std::max(stats[Counter::device_pinned_bytes], static_cast<double>(pinned.bytes));
   stats[Counter::device_pins_refused] = std::max(stats[Counter::device_pins_refused], static_cast<double>(pinned.refused));
+  if (const std::optional<DeviceTimes> times = copies_->times()) {
+    stats[Counter::device_timed] += static_cast<double>(times->pieces);
+    stats[Counter::device_kernel_time] += times->kernels;
+    stats[Counter::device_in_time] += times->in;
+    stats[Counter::device_out_time] += times->out;
+    stats[Counter::device_copy_time] += times->copies;
+    stats[Counter::device_overlap_time] += times->overlapped;
+    stats[Counter::device_wait_time] += times->waited;
+  }
   const TransferRow total = s.total();
   const auto add = [&](Counter transfers, Counter bytes, const TransferCount& count) {
     stats[transfers] += static_cast<double>(count.transfers);

@@ -21,7 +21,9 @@ constexpr Counter breakdown[] = {Counter::compute_time, Counter::fetch_wait_time
 nlohmann::ordered_json counters_json(const Stats& stats) {
   nlohmann::ordered_json j;
   for (const CounterRow& row : counter_rows()) {
-    const double v = stats.value[&row - counter_rows().data()];
+    const auto index = &row - counter_rows().data();
+    const double v = stats.value[index];
+    if (!stats.has(static_cast<Counter>(index))) continue;
     if (std::string_view(row.unit) == "s")
       j[row.name] = v;
     else
@@ -143,6 +145,10 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   if (count(Counter::prefetches) > 0)
     out << fmt::format("  look-ahead: {} prefetches, {} useful, {} late, {} useless\n", count(Counter::prefetches), count(Counter::prefetches_useful),
                        count(Counter::prefetches_late), count(Counter::prefetches_useless));
+  if (const Stats& t = stats.total; t.has(Counter::device_kernel_time))
+    out << fmt::format("  device: {:.3f} s at kernels, {:.3f} s at copies to it, {:.3f} s at copies from it; of {:.3f} s of copies {:.3f} s beside kernels; ranks waited {:.3f} s for it\n",
+                       t[Counter::device_kernel_time], t[Counter::device_in_time], t[Counter::device_out_time], t[Counter::device_copy_time], t[Counter::device_overlap_time],
+                       t[Counter::device_wait_time]);
   for (const CounterRow& row : counter_rows()) {
     const double v = stats.total.value[&row - counter_rows().data()];
     if (std::string_view(row.unit) != "s" && v != 0) out << fmt::format("  {:<24} {:>16.0f} {}\n", row.name, v, row.unit);

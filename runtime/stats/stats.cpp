@@ -60,6 +60,10 @@ class Unpacker {
 
 std::span<const CounterRow> counter_rows() { return rows; }
 
+bool Stats::has(Counter c) const {
+  return c < Counter::device_kernel_time || c > Counter::device_wait_time || (*this)[Counter::device_timed] > 0;
+}
+
 double JobStats::hit_ratio() const {
   const double accesses = total[Counter::accesses];
   return accesses > 0 ? 1.0 - total[Counter::blocked_accesses] / accesses : 1.0;

@@ -129,6 +129,8 @@ struct Stats {
 
   double& operator[](Counter c) { return value[static_cast<int>(c)]; }
   double operator[](Counter c) const { return value[static_cast<int>(c)]; }
+  /// Whether the counter was counted: times of a device are not unless they are taken.
+  bool has(Counter c) const;
 };
 
 /// All ranks together. `per_rank` keeps the counters of each rank (the time breakdown is read per rank).

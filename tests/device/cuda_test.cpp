@@ -282,6 +282,62 @@ TEST_CASE("a product that cuBLAS has no room for is left to the host, and its ta
   d->give_back(p, 300);
 }
 
+TEST_CASE("times are those of the driver's events, asked for in batches") {
+  for (int seed = 1; seed <= 5; ++seed) {
+    CAPTURE(seed);
+    const auto d = make("seed=" + std::to_string(seed));
+    constexpr std::int64_t n = 100;
+    double* p = d->reserve(4 * n);
+    std::vector<double> host = ramp(2 * n, 0.0);
+    REQUIRE(d->pin(host.data(), 2 * n * 8));
+    d->take_times(true);
+    // The stand-in takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not asked for one by one.
+    for (int i = 0; i < 3000; ++i) d->run(first_compute_stream, ElementWork{ElementOp::scale, 1.0, vector_view(p, n), {}, {}});
+    finish(*d, first_compute_stream);
+    DeviceTimes t = *d->times();
+    CHECK(t.pieces == 3000);
+    CHECK(t.kernels == Approx(3000 * 8e-6).epsilon(1e-3));
+    CHECK(t.copies == 0.0);
+    // Both ways beside each other, each with the two microseconds between its event and itself; then a copy that begins behind a kernel, and one
+    // that does not.
+    d->copy_in(p + n, host.data(), n);
+    d->copy_out(host.data() + n, p + 2 * n, n);
+    finish(*d, copy_in_stream);
+    finish(*d, copy_out_stream);
+    t = d->times()->since(t);
+    CHECK(t.in == Approx(10e-6).epsilon(1e-2));
+    CHECK(t.out == Approx(10e-6).epsilon(1e-2));
+    CHECK(t.copies < 17e-6);
+    CHECK(t.copies > 11e-6);
+    CHECK(t.overlapped == 0.0);
+    DeviceTimes before = *d->times();
+    std::vector<Device::Event> events;
+    d->run(first_compute_stream, ElementWork{ElementOp::scale, 1.0, vector_view(p, n), {}, {}});
+    after(*d, copy_out_stream, first_compute_stream, events);
+    d->copy_out(host.data(), p, n);
+    finish(*d, copy_out_stream);
+    CHECK(d->times()->overlapped == before.overlapped);
+    before = *d->times();
+    d->run(first_compute_stream, ElementWork{ElementOp::scale, 1.0, vector_view(p, n), {}, {}});
+    d->copy_in(p + n, host.data(), n);
+    finish(*d, copy_in_stream);
+    finish(*d, first_compute_stream);
+    const DeviceTimes beside = d->times()->since(before);
+    CHECK(beside.overlapped > 0.0);
+    CHECK(beside.overlapped < 10e-6);
+    for (const Device::Event e : events) d->release(e);
+    d->unpin(host.data());
+    d->give_back(p, 4 * n);
+  }
+  // A device that is lost meanwhile says so, and its events are put away.
+  const auto lost = make("seed=3,lose=700");
+  double* p = lost->reserve(100);
+  lost->take_times(true);
+  CHECK(contains(message_of([&] {
+                   for (int i = 0; i < 5000; ++i) lost->run(first_compute_stream, ElementWork{ElementOp::fill, 1.0, vector_view(p, 100), {}, {}});
+                 }), "CUDA_ERROR_LAUNCH_FAILED"));
+}
+
 TEST_CASE("a device that is lost says so at the next call, and is put away without a word") {
   for (const int when : {1, 2, 3, 4, 5, 6, 8, 12}) {
     CAPTURE(when);

@@ -84,6 +84,12 @@ def main():
         out, err, code, report = runs.run(*flags, segments=segments)
         expect(code == 0 and out == wanted, f"{flags}, segments {segments}: exit code {code}, {out}{err}")
         expect((report["total"]["device_operations"] > 0) == there, f"{flags}, segments {segments}: {report['total']['device_operations']} operations on the device")
+    # Times of its work, by events, where they are taken.
+    for flags, timed in (([], True), (["--no-device-times"], False)):
+        out, err, code, report = runs.run("--device", "cuda", *flags)
+        total = report["total"]
+        expect(code == 0 and out == plain and (total["device_timed"] > 0) == timed == ("device_kernel_time" in total), f"{flags}: {total['device_timed']} pieces were timed, {err}")
+        expect(not timed or 0 <= total["device_overlap_time"] <= min(total["device_copy_time"], total["device_kernel_time"]), f"{flags}: {total}")
     # Where there is none, `auto` is the host without a word, and `cuda` an error with a remedy.
     same(device="host", libraries="/nonexistent")
     same(device="host", fake="gpus=0")

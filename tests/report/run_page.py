@@ -103,6 +103,15 @@ def check_summary(browser, ranks):
         expect(len(dom.all("rect", **{"class": "bar"})) > 3, "summary: bars")
 
 
+def check_device(tools, browser):
+    """The device's times stand among the facts, and are never zero where nobody took them."""
+    for flags, expected in ((["--device", "simulated"], "of copying beside kernels"), (["--device", "simulated", "--no-device-times"], "not measured")):
+        page = tools.work / "device.html"
+        page.write_text(tools.report(tools.module, tools.run("device.json", *flags), "--format=html"))
+        facts = Browser(browser.program, page, tools.work).dom().by_id("facts")["text"]
+        expect(expected in facts, f"summary: device {flags}: {facts}")
+
+
 def check_adjust(browser, report):
     run = report["run"]
 
@@ -210,6 +219,7 @@ def main():
         check_adjust(browser, report)
         check_data(browser, report)
         check_clicks(browser, page)
+        check_device(tools, browser)
         tools.report(tools.module, "--format=html", "-o", page)
         check_summary(browser, 0)
         expect("Remarks by pass" in browser.dom().by_id("summary")["text"], "without a run: remarks by pass")

@@ -66,6 +66,23 @@ def check_chains(binary):
             expect((total["device_on_host_instead"] > 0) == (memory == GRAIN), f"chain with {memory} bytes: {total['device_on_host_instead']} operations did not fit")
 
 
+TIMES = ("kernel", "in", "out", "copy", "overlap", "wait")
+
+
+def check_times(binary):
+    """Times of the device's work are there when they were taken, and then add up; a zero never stands for what nobody measured."""
+    for flags in ([], ["--device", "simulated", "--no-device-times"]):
+        _, total = run(binary, *flags)
+        expect(total["device_timed"] == 0 and not any(f"device_{t}_time" in total for t in TIMES), f"{flags}: times of a device that nobody took: {total}")
+    for flags in ([], ["--simulate", "ranks=3,seed=2"], ["--device-copies", "staged", "--device-memory", str(4 * GRAIN)]):
+        _, total = run(binary, "--device", "simulated", *flags)
+        kernels, to, back, copies, beside, wait = (total[f"device_{t}_time"] for t in TIMES)
+        expect(total["device_timed"] >= total["device_operations"] - total["device_on_host_instead"] + total["device_in"] + total["device_out"], f"{flags}: {total['device_timed']} pieces were timed")
+        expect(kernels > 0 and back > 0 and to >= 0 and wait >= 0, f"{flags}: {kernels} s at kernels, {to} s and {back} s at copies, waited {wait} s")
+        expect((to > 0) == (total["device_in"] > 0), f"{flags}: {to} s for {total['device_in']} transfers")
+        expect(max(to, back) <= copies <= (to + back) * (1 + 1e-9) and 0 <= beside <= min(copies, kernels), f"{flags}: copies {copies} s, beside kernels {beside} s")
+
+
 def check_self_check(binary, plain):
     """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
     for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
@@ -118,6 +135,7 @@ def main():
         expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
         expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
     check_chains(binary)
+    check_times(binary)
     check_self_check(binary, plain)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)

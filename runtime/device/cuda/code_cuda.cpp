@@ -71,7 +71,7 @@ Address DeviceCode::table(const std::vector<double>& values) {
   tables_.emplace(values, p);
   table_bytes_ += bytes;
   gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(p, values.data(), bytes, uploads_), "a copy of orbital energies to the device");
-  gpu_.check(gpu_.driver().cuStreamSynchronize(uploads_), "a copy of orbital energies to the device");
+  gpu_.finish(uploads_, "a copy of orbital energies to the device");
   return p;
 }
 

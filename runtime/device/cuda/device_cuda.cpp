@@ -16,6 +16,7 @@
 #include "runtime/device/cuda/contraction.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/cuda/staging.h"
+#include "runtime/device/cuda/timer.h"
 #include "runtime/device/device.h"
 
 namespace sial {
@@ -73,7 +74,7 @@ class CudaDevice final : public Device {
       gpu_.check(libraries().blas.cublasSetStream_v2(work_.back().blas, streams_[static_cast<std::size_t>(first_compute_stream + s)]), "giving cuBLAS a stream");
     }
     code_ = std::make_unique<DeviceCode>(gpu_, options.code_cache);
-    staging_ = std::make_unique<Staging>(gpu_, streams_[copy_in_stream], streams_[copy_out_stream], options.staged_from);
+    staging_ = std::make_unique<Staging>(gpu_, timer_, streams_[copy_in_stream], streams_[copy_out_stream], options.staged_from);
     if (options.staged_from < 0) staging_->measure();
     void* p = nullptr;
     if (gpu_.driver().cuMemHostAlloc(&p, sizeof(double), 0) == Status::success) result_ = static_cast<double*>(p);
@@ -146,6 +147,7 @@ class CudaDevice final : public Device {
   void run(int stream, const BlockOp& op) override {
     gpu_.enter();
     const kernels::LoopSpace space = kernels::resolve(op);
+    const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     if (op.has_b) return contract(stream, op, space);
     ChainSource source{op.a.data, {}};
     for (std::size_t d = 0; d < space.rows.size(); ++d) source.stride[d] = space.rows[d].extent == 1 ? 0 : space.rows[d].a;
@@ -153,18 +155,22 @@ class CudaDevice final : public Device {
   }
   void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
     gpu_.enter();
+    const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     chain(stream, target, steps);
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     gpu_.enter();
     double* partial = workspace(stream, kernels::device_dot_scratch(a, b));
     std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_dot(a, b, partial);
-    code_->launch(streams_[stream], launches);
     // Without pinned memory the copy itself waits.
     double sum = 0.0;
     double* const to = result_ ? result_ : &sum;
-    gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, address(partial), 8, streams_[stream]), "the copy of an inner product");
-    gpu_.check(gpu_.driver().cuStreamSynchronize(streams_[stream]), "waiting for an inner product");
+    {
+      const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
+      code_->launch(streams_[stream], launches);
+      gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, address(partial), 8, streams_[stream]), "the copy of an inner product");
+    }
+    gpu_.finish(streams_[stream], "waiting for an inner product");
     *result = *to;
   }
 
@@ -195,12 +201,25 @@ class CudaDevice final : public Device {
   }
   void finish(Event event) override {
     gpu_.enter();
-    if (gpu_.check(gpu_.driver().cuEventSynchronize(events_[event]), "waiting for work")) staging_->deliver();
+    if (gpu_.finish(events_[event], "waiting for work")) staging_->deliver();
   }
   void release(Event event) override {
     gpu_.give_event(events_[event]);
     events_[event] = nullptr;
     unused_events_.push_back(event);
+  }
+
+  void take_times(bool on) override {
+    gpu_.enter();
+    if (on && !timer_.taken()) waited_before_ = gpu_.waited();
+    timer_.take(on, streams_[first_compute_stream]);
+  }
+  std::optional<DeviceTimes> times() override {
+    if (!timer_.taken()) return {};
+    gpu_.enter();
+    DeviceTimes times = timer_.times();
+    times.waited = gpu_.waited() - waited_before_;
+    return times;
   }
 
   TransferCount moved_in() const override { return in_; }
@@ -226,7 +245,7 @@ class CudaDevice final : public Device {
     Work& w = work_[static_cast<std::size_t>(stream - first_compute_stream)];
     if (n <= w.size) return pointer(w.workspace);
     if (n > workspace_limit_) throw DeviceFull{n * 8};
-    gpu_.check(gpu_.driver().cuStreamSynchronize(streams_[stream]), "waiting for work");
+    gpu_.finish(streams_[stream], "waiting for work");
     gpu_.free(std::exchange(w.workspace, 0));
     const std::int64_t had = std::exchange(w.size, 0);
     for (const std::int64_t size : {std::min(workspace_limit_, std::max({n, 2 * had, mib / 8})), n}) {
@@ -308,6 +327,8 @@ class CudaDevice final : public Device {
   }
 
   GpuDevice gpu_;
+  WorkTimer timer_{gpu_};
+  double waited_before_ = 0;  // before times were taken
   std::vector<Stream> streams_;
   std::vector<Work> work_;
   std::unique_ptr<DeviceCode> code_;

@@ -39,12 +39,21 @@ class GpuDevice {
   void synchronize();
   Event take_event();
   void give_event(Event event) { unused_.push_back(event); }
+  /// Of those that know when they were reached; null where the driver has none.
+  Event take_timed_event();
+  void give_timed_event(Event event) { unused_timed_.push_back(event); }
+  // The host waits, and how long it did so is summed up. False as check().
+  bool finish(Event event, const char* operation);
+  bool finish(Stream stream, const char* operation);
+  double waited() const { return waited_; }
   /// Null when there is no room.
   Address allocate(std::size_t bytes, const char* what);
   void free(Address p) noexcept;
 
  private:
   bool fail(const std::string& what, const char* operation);
+  template <class F>
+  Status waiting(F&& wait);
 
   const Driver& driver_;
   int number_;
@@ -54,7 +63,8 @@ class GpuDevice {
   int major_ = 0, minor_ = 0;
   bool lost_ = false;
   std::vector<Stream> streams_;
-  std::vector<Event> events_, unused_;
+  std::vector<Event> events_, unused_, unused_timed_;
+  double waited_ = 0;  // seconds
 };
 
 }  // namespace sial::cuda

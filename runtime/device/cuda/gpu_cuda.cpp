@@ -1,6 +1,7 @@
 #include "runtime/device/cuda/gpu.h"
 
 #include <array>
+#include <chrono>
 #include <exception>
 
 #include <fmt/format.h>
@@ -82,8 +83,24 @@ void GpuDevice::drop_stream(Stream stream) noexcept {
   driver_.cuStreamDestroy_v2(stream);
 }
 
+template <class F>
+Status GpuDevice::waiting(F&& wait) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = wait();
+  waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return status;
+}
+
+bool GpuDevice::finish(Event event, const char* operation) {
+  return check(waiting([&] { return driver_.cuEventSynchronize(event); }), operation);
+}
+
+bool GpuDevice::finish(Stream stream, const char* operation) {
+  return check(waiting([&] { return driver_.cuStreamSynchronize(stream); }), operation);
+}
+
 void GpuDevice::synchronize() {
-  for (Stream stream : streams_) check(driver_.cuStreamSynchronize(stream), "waiting for all work");
+  for (Stream stream : streams_) finish(stream, "waiting for all work");
 }
 
 Event GpuDevice::take_event() {
@@ -95,6 +112,19 @@ Event GpuDevice::take_event() {
   Event event = nullptr;
   check(driver_.cuEventCreate(&event, event_disable_timing), "making an event");
   events_.push_back(event);
+  return event;
+}
+
+Event GpuDevice::take_timed_event() {
+  Event event = nullptr;
+  if (!unused_timed_.empty()) {
+    event = unused_timed_.back();
+    unused_timed_.pop_back();
+  } else if (driver_.cuEventCreate(&event, 0) == Status::success) {
+    events_.push_back(event);
+  } else {
+    event = nullptr;
+  }
   return event;
 }
 

@@ -3,21 +3,21 @@
 // leave the host alone. All other memory goes through rings of pinned memory in pieces, so that the host's copying and the transfer overlap:
 // on its way in at once, and on its way out when the host has learnt, by any event, that the piece has arrived. Small copies in may
 // go straight from memory that is not pinned, where a measurement at the start finds that faster. No driver is asked for memory after
-// the start. Streams and device outlive this.
+// the start. Streams, timer and device outlive this.
 
 #include <cstdint>
 #include <deque>
 #include <map>
 
 #include "runtime/device/device.h"
-#include "runtime/device/cuda/gpu.h"
+#include "runtime/device/cuda/timer.h"
 
 namespace sial::cuda {
 
 class Staging {
  public:
   /// `staged_from`: bytes from which copies in are staged.
-  Staging(GpuDevice& gpu, Stream in, Stream out, std::int64_t staged_from);
+  Staging(GpuDevice& gpu, WorkTimer& timer, Stream in, Stream out, std::int64_t staged_from);
   /// Waits, unless the device is lost.
   ~Staging();
   Staging(const Staging&) = delete;
@@ -52,8 +52,11 @@ class Staging {
   void retire_done(Ring& ring);
   void settle(const void* p, std::size_t bytes);
   void stage_in(Address device, const char* host, std::size_t bytes);
+  void put_in(Address device, const void* host, std::size_t bytes);
+  void put_out(void* host, Address device, std::size_t bytes);
 
   GpuDevice& gpu_;
+  WorkTimer& timer_;
   Stream in_, out_;
   Ring ring_in_, ring_out_;
   std::map<const char*, std::size_t> regions_;

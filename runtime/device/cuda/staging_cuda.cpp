@@ -15,7 +15,7 @@ constexpr std::size_t most_direct = std::size_t{64} << 10;
 
 }  // namespace
 
-Staging::Staging(GpuDevice& gpu, Stream in, Stream out, std::int64_t staged_from) : gpu_(gpu), in_(in), out_(out), staged_from_(staged_from) {
+Staging::Staging(GpuDevice& gpu, WorkTimer& timer, Stream in, Stream out, std::int64_t staged_from) : gpu_(gpu), timer_(timer), in_(in), out_(out), staged_from_(staged_from) {
   for (Ring* ring : {&ring_in_, &ring_out_}) {
     void* p = nullptr;
     // Without pinned memory copies are as fast as the driver makes them.
@@ -53,7 +53,7 @@ void Staging::measure() {
     for (int round = 0; round < 4; ++round) {
       const auto begin = std::chrono::steady_clock::now();
       if (staged) stage_in(p, host.data(), bytes);
-      else gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(p, host.data(), bytes, in_), "a copy to the device");
+      else put_in(p, host.data(), bytes);
       gpu_.check(gpu_.driver().cuStreamSynchronize(in_), "a copy to the device");
       best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
@@ -78,7 +78,7 @@ Staging::Memory Staging::kind_of(const void* p, std::size_t bytes) const {
 /// The oldest piece: its memory is free again, and what came out is where it belongs. `wait`: else only if it is done.
 void Staging::retire(Ring& ring, bool wait) {
   const Chunk c = ring.chunks.front();
-  const bool arrived = !wait || gpu_.check(gpu_.driver().cuEventSynchronize(c.done), "waiting for a copy");
+  const bool arrived = !wait || gpu_.finish(c.done, "waiting for a copy");
   if (c.host && arrived) std::memcpy(c.host, ring.base + c.offset, c.bytes);
   gpu_.give_event(c.done);
   ring.chunks.pop_front();
@@ -131,13 +131,23 @@ void Staging::settle(const void* p, std::size_t bytes) {
   while (std::any_of(chunks.begin(), chunks.end(), in_the_way)) retire(ring_out_, true);
 }
 
+void Staging::put_in(Address device, const void* host, std::size_t bytes) {
+  const WorkTimer::Piece timed(timer_, in_, DeviceWork::in);
+  gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(device, host, bytes, in_), "a copy to the device");
+}
+
+void Staging::put_out(void* host, Address device, std::size_t bytes) {
+  const WorkTimer::Piece timed(timer_, out_, DeviceWork::out);
+  gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(host, device, bytes, out_), "a copy to the host");
+}
+
 void Staging::stage_in(Address device, const char* host, std::size_t bytes) {
   retire_done(ring_in_);
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t n = std::min(bytes - done, piece_bytes);
     const std::size_t at = take(ring_in_, n);
     std::memcpy(ring_in_.base + at, host + done, n);
-    gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(device + done, ring_in_.base + at, n, in_), "a copy to the device");
+    put_in(device + done, ring_in_.base + at, n);
     const Event event = gpu_.take_event();
     ring_in_.chunks.push_back({at, n, event, nullptr});
     gpu_.check(gpu_.driver().cuEventRecord(event, in_), "a copy to the device");
@@ -150,20 +160,20 @@ void Staging::copy_in(Address device, const double* host, std::int64_t n) {
   if (bytes == 0) return;
   settle(host, bytes);
   const Memory kind = kind_of(host, bytes);
-  const auto straight = [&](const void* from) { gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(device, from, bytes, in_), "a copy to the device"); };
+  const auto straight = [&](const void* from) { put_in(device, from, bytes); };
   if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_))) return straight(host);
   if (ring_in_.base) return stage_in(device, reinterpret_cast<const char*>(host), bytes);
   // Partly pinned memory is refused by the driver.
   const std::vector<double> aside(host, host + n / 8);
   straight(aside.data());
-  gpu_.check(gpu_.driver().cuStreamSynchronize(in_), "a copy to the device");
+  gpu_.finish(in_, "a copy to the device");
 }
 
 void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
   const auto all = static_cast<std::size_t>(bytes);
   if (all == 0) return;
   const Memory kind = kind_of(host, all);
-  const auto straight = [&](void* to) { gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, device, all, out_), "a copy to the host"); };
+  const auto straight = [&](void* to) { put_out(to, device, all); };
   if (kind == Memory::pinned) {
     settle(host, all);
     return straight(host);
@@ -172,7 +182,7 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
     if (kind == Memory::pageable) return straight(host);
     std::vector<double> aside(static_cast<std::size_t>(bytes / 8));
     straight(aside.data());
-    gpu_.check(gpu_.driver().cuStreamSynchronize(out_), "a copy to the host");
+    gpu_.finish(out_, "a copy to the host");
     std::copy(aside.begin(), aside.end(), host);
     return;
   }
@@ -180,7 +190,7 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
   for (std::size_t done = 0; done < all;) {
     const std::size_t n = std::min(all - done, piece_bytes);
     const std::size_t at = take(ring_out_, n);
-    gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(ring_out_.base + at, device + done, n, out_), "a copy to the host");
+    put_out(ring_out_.base + at, device + done, n);
     const Event event = gpu_.take_event();
     ring_out_.chunks.push_back({at, n, event, reinterpret_cast<char*>(host) + done});
     gpu_.check(gpu_.driver().cuEventRecord(event, out_), "a copy to the host");

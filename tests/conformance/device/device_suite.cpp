@@ -242,6 +242,58 @@ TEST_CASE("work in one stream waits for an event of another") {
   });
 }
 
+TEST_CASE("the time of kernels and copies is taken where it is asked for, and only there") {
+  for_each_device([](Made& m) {
+    constexpr std::int64_t n = 20'000;
+    double* p = m.device->reserve(2 * n);
+    const int s = first_compute_stream;
+    const std::vector<double> values = ramp(n, 1.0);
+    const auto work = [&](int rounds) {  // n elements come in while the others are computed with
+      for (int i = 0; i < rounds; ++i) {
+        m.device->copy_in(p, values.data(), n);
+        m.device->run(s, ElementWork{ElementOp::fill, 2.0, view(p + n, {n}, {1}, {0}), {}, {}});
+        m.after(copy_out_stream, s);
+      }
+      std::vector<double> back(n);
+      m.device->copy_out(back.data(), p + n, n);
+      m.finish(copy_out_stream);
+      m.finish(copy_in_stream);
+    };
+    work(3);
+    CHECK_FALSE(m.device->times().has_value());
+    m.device->take_times(true);
+    REQUIRE(m.device->times().has_value());
+    CHECK(m.device->times()->pieces == 0);
+    DeviceTimes before = *m.device->times();
+    for (const int rounds : {1, 1500, 2}) {
+      work(rounds);
+      const DeviceTimes t = *m.device->times();
+      CAPTURE(rounds, t.pieces, t.kernels, t.in, t.out, t.copies, t.overlapped, t.waited);
+      CHECK(t.pieces >= before.pieces + 2 * rounds + 1);
+      CHECK(t.kernels > before.kernels);
+      CHECK(t.in > before.in);
+      CHECK(t.out > before.out);
+      CHECK(t.copies <= (t.in + t.out) * (1 + 1e-12));
+      CHECK(t.copies >= std::max(t.in, t.out));
+      CHECK(t.overlapped >= before.overlapped);
+      CHECK(t.overlapped <= std::min(t.copies, t.kernels));
+      CHECK(t.waited >= before.waited);
+      before = t;
+    }
+    CHECK(before.overlapped > 0);  // nothing kept copies in from going on beside kernels
+    double dot = 0.0;
+    m.device->dot(s, view<const double>(p, {10}, {1}, {0}), view<const double>(p, {10}, {1}, {0}), &dot);
+    m.finish(s);
+    CHECK(m.device->times()->pieces == before.pieces + 1);
+    CHECK(m.device->times()->kernels > before.kernels);
+    m.device->take_times(false);
+    work(2);
+    CHECK(m.device->times()->pieces == before.pieces + 1);
+    for (const Device::Event e : m.events) m.device->release(e);
+    m.device->give_back(p, 2 * n);
+  });
+}
+
 TEST_CASE("a simulated device goes on when it likes, and knows nothing that it was not told") {
   Made m("simulated");
   const double* fresh = m.device->reserve(50);

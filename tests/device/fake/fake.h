@@ -4,6 +4,9 @@
 // stream waits; every call lets some pieces of work go on, of streams chosen by a seeded generator, so that what is ordered by chance
 // only gets into the wrong order sooner or later. A misuse of the interface that a GPU might pass over ends the process.
 //
+// Events tell the time of a clock of its own, that of a model: each piece of work takes 8 microseconds, streams go on beside each other and beside
+// the host, which takes 2 microseconds to put something into a stream and waits where it is told to. No time of this machine is in it.
+//
 // SIALX_FAKE_CUDA holds settings, read when the first context is made: gpus=N, memory=BYTES of each, seed=S, compute=90 (the
 // capability); and what goes wrong: alloc=N (the N-th allocation of device memory and all later ones), context=1, host=1 (pinned memory),
 // pin=1 (registration of host memory), module=1 (loading of code), lose=N (the device, at the N-th piece of work, for good), blas=1

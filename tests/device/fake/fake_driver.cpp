@@ -25,11 +25,14 @@ namespace {
 
 using namespace sial::cuda;
 
+/// Of the clock, in milliseconds: what a piece of work takes, and what a call of the host takes.
+constexpr double work_takes = 0.008, call_takes = 0.002;
 constexpr std::size_t wall = 4096;
 constexpr unsigned char wall_byte = 0xa5;
 
 struct EventState {
   std::uint64_t recorded = 0, reached = 0;
+  double at = 0;  // when it was reached, in milliseconds
 };
 
 struct Piece {
@@ -42,6 +45,7 @@ struct Work {
   std::function<void()> run;
   std::shared_ptr<EventState> wait;
   std::uint64_t number = 0;
+  double put_at = 0;  // into the stream
 };
 
 }  // namespace
@@ -54,8 +58,10 @@ struct ContextObject {
 struct StreamObject {
   int gpu = 0;
   std::deque<fake_cuda::Work> queue;
+  double clock = 0;  // see the clock of fake.h
 };
 struct EventObject {
+  bool timed = false;
   std::shared_ptr<fake_cuda::EventState> state = std::make_shared<fake_cuda::EventState>();
 };
 struct FunctionObject {
@@ -82,6 +88,7 @@ struct World {
   std::uint64_t random = 1;
   long long allocations = 0, works = 0;
   bool lost = false;
+  double clock = 0;  // the host's
 };
 
 World& world() {
@@ -127,6 +134,8 @@ bool step() {
     if (queue.empty() || (queue.front().wait && queue.front().wait->reached < queue.front().number)) continue;
     const Work work = std::move(queue.front());
     queue.pop_front();
+    double& clock = order[(first + i) % order.size()]->clock;
+    clock = std::max(clock, work.wait ? work.wait->at : work.put_at);
     if (work.run) work.run();
     return true;
   }
@@ -183,12 +192,13 @@ void check_host(const void* host, std::size_t bytes) {
 Status enqueue(Stream s, std::function<void()> run) {
   World& w = world();
   if (w.lost) return Status::launch_failed;
-  s->queue.push_back({[run = std::move(run)] {
+  s->queue.push_back({[run = std::move(run), s] {
                         World& v = world();
                         if (++v.works == setting("lose", -1)) v.lost = true;
                         if (!v.lost) run();
+                        s->clock += work_takes;
                       },
-                      nullptr, 0});
+                      nullptr, 0, w.clock += call_takes});
   go_on();
   return Status::success;
 }
@@ -417,7 +427,7 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t 
 FAKE_CUDA_SHOWN Status cuStreamCreate(Stream* stream, unsigned flags) {
   GUARD;
   if (flags != stream_non_blocking) complain("a stream that waits for the default one");
-  *stream = new StreamObject{current->gpu, {}};
+  *stream = new StreamObject{current->gpu, {}, world().clock};
   world().streams.insert(*stream);
   return Status::success;
 }
@@ -432,19 +442,21 @@ FAKE_CUDA_SHOWN Status cuStreamDestroy_v2(Stream stream) {
 FAKE_CUDA_SHOWN Status cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   GUARD;
   check_stream(stream);
-  stream->queue.push_back({{}, event->state, event->state->recorded});
+  stream->queue.push_back({{}, event->state, event->state->recorded, world().clock += call_takes});
   go_on();
   return state();
 }
 FAKE_CUDA_SHOWN Status cuStreamSynchronize(Stream stream) {
   GUARD;
   check_stream(stream);
-  return drain(stream);
+  const Status status = drain(stream);
+  world().clock = std::max(world().clock, stream->clock);
+  return status;
 }
 FAKE_CUDA_SHOWN Status cuEventCreate(Event* event, unsigned flags) {
   GUARD;
-  if ((flags & event_disable_timing) == 0) complain("an event that takes the time");
   *event = new EventObject;
+  (*event)->timed = (flags & event_disable_timing) == 0;
   world().events.insert(*event);
   return Status::success;
 }
@@ -458,7 +470,11 @@ FAKE_CUDA_SHOWN Status cuEventRecord(Event event, Stream stream) {
   GUARD;
   check_stream(stream);
   const std::uint64_t number = ++event->state->recorded;
-  stream->queue.push_back({[state = event->state, number] { state->reached = std::max(state->reached, number); }, nullptr, 0});
+  const auto reach = [state = event->state, number, stream] {
+    state->reached = std::max(state->reached, number);
+    state->at = stream->clock;
+  };
+  stream->queue.push_back({reach, nullptr, 0, world().clock += call_takes});
   go_on();
   return state();
 }
@@ -470,7 +486,19 @@ FAKE_CUDA_SHOWN Status cuEventQuery(Event event) {
 }
 FAKE_CUDA_SHOWN Status cuEventSynchronize(Event event) {
   GUARD;
-  return wait_until([&] { return event->state->reached == event->state->recorded; });
+  const Status status = wait_until([&] { return event->state->reached == event->state->recorded; });
+  world().clock = std::max(world().clock, event->state->at);
+  return status;
+}
+FAKE_CUDA_SHOWN Status cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
+  GUARD;
+  for (const Event e : {begin, end}) {
+    if (world().events.count(e) == 0) complain("the time of an event that does not exist");
+    if (!e->timed || e->state->recorded == 0) complain("the time of an event that takes none, or was never recorded");
+    if (e->state->reached != e->state->recorded) return Status::not_ready;
+  }
+  *milliseconds = static_cast<float>(end->state->at - begin->state->at);
+  return Status::success;
 }
 
 FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, unsigned options, LoadOption* option, void** value) {

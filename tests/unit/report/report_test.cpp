@@ -199,6 +199,16 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
   const auto j = nlohmann::json::parse(to_json(r));
   REQUIRE(j["run"]["device_transfers"].size() == 2);
   CHECK(j["run"]["device_transfers"][1]["bytes_in"] == 160);
+  // Its time is not zero where it was not measured.
+  CHECK_THAT(out, Contains("time at kernels and copies: not measured\n"));
+  CHECK(j["run"]["device_times"].is_null());
+  text.replace(text.find(total), total.size(), total + R"("device_timed": 7, "device_kernel_time": 2.0, "device_in_time": 0.5, "device_out_time": 0.25, "device_copy_time": 0.625,
+               "device_overlap_time": 0.5, "device_wait_time": 0.125, )");
+  const File timed(text);
+  report::bind(r, report::read_run(timed.path, r.program));
+  CHECK_THAT(to_text(r), Contains("  time: 2 s at kernels, 500 ms at copies to it, 250 ms at copies from it, 80.0 % of copying beside kernels; ranks waited 125 ms for it\n") && !Contains("not measured"));
+  CHECK(nlohmann::json::parse(to_json(r))["run"]["device_times"] ==
+        nlohmann::json::parse(R"({"kernel_seconds": 2.0, "in_seconds": 0.5, "out_seconds": 0.25, "copy_seconds": 0.625, "overlapped_seconds": 0.5, "overlap": 0.8, "waited_seconds": 0.125})"));
   const File without(statistics());  // no device
   report::bind(r, report::read_run(without.path, r.program));
   CHECK_THAT(to_text(r), !Contains("device:"));

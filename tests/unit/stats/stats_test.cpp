@@ -204,3 +204,30 @@ TEST_CASE("run.json and the summary show the same numbers") {
   CHECK(text.str().find("generated code: on; 10 asked for") != std::string::npos);
   CHECK_THROWS_AS(sial::write_stats_json(job, "/no/such/folder/run.json"), sial::WorldError);
 }
+
+TEST_CASE("times of a device are printed where somebody took them") {
+  const auto printed = [](const sial::JobStats& job) {
+    const std::string path = std::tmpnam(nullptr);
+    sial::write_stats_json(job, path);
+    const auto total = nlohmann::json::parse(std::ifstream(path))["total"];
+    std::remove(path.c_str());
+    std::ostringstream text;
+    sial::print_stats(job, text);
+    return std::pair(total, text.str());
+  };
+  sial::Stats rank;
+  const auto [none, no_text] = printed(sial::reduce_stats({rank}));
+  CHECK(none["device_timed"] == 0);
+  CHECK(none["wall_time"] == 0.0);
+  for (const char* name : {"device_kernel_time", "device_in_time", "device_out_time", "device_copy_time", "device_overlap_time", "device_wait_time"}) CHECK_FALSE(none.contains(name));
+  CHECK(no_text.find("at kernels") == std::string::npos);
+  rank[sial::Counter::device_timed] = 4;
+  rank[sial::Counter::device_kernel_time] = 0.25;
+  rank[sial::Counter::device_copy_time] = 0.5;
+  const auto [some, text] = printed(sial::reduce_stats({rank, rank}));
+  CHECK(some["device_timed"] == 8);
+  CHECK(some["device_kernel_time"] == 0.5);
+  CHECK(some["device_overlap_time"] == 0.0);  // measured to be none
+  CHECK(text.find("device: 0.500 s at kernels") != std::string::npos);
+  CHECK(text.find("of 1.000 s of copies 0.000 s beside kernels") != std::string::npos);
+}
