@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the device tests and example jobs of a bundle (bundle.sh) on this machine's GPU, and prints a table: energies on the host and on
-# the device, how far they are apart, and how long each took. Exits 1 when a test fails or energies differ by more than 1e-9.
+# Runs the device tests, example jobs and benchmarks of a bundle (bundle.sh) on this machine's GPU, and prints tables: energies on the host and on
+# the device, how far they are apart, and how long each took; then what tests/bench/gpu measures, with its JSON in bench/. Exits 1 when a test
+# fails, energies differ by more than 1e-9, or a benchmark computed something wrong.
 # Usage: bash run.sh [FILE.tar.xz] [--stand-in] [--seconds N]
 #   FILE        the bundle, unpacked beside it; without one, this script is the one of an unpacked bundle
 #   --stand-in  on the stand-in of the CUDA driver: for machines without a GPU
@@ -29,7 +30,7 @@ cd "$here"
 # Programs find the loader and the C library that they were built with here, once.
 loader=$here/lib/ld-linux-x86-64.so.2
 if [ "$(cat .placed 2>/dev/null)" != "$here" ]; then
-  for p in bin/sialc bin/sialrun bin/sialreport bin/conformance_device bin/conformance_device_code bin/device_cuda; do
+  for p in bin/sialc bin/sialrun bin/sialreport bin/conformance_device bin/conformance_device_code bin/device_cuda bin/bench_gpu; do
     "$loader" --library-path "$here/lib" bin/patchelf --set-interpreter "$loader" --set-rpath "$here/lib" "$p"
   done
   echo "$here" >.placed
@@ -85,6 +86,13 @@ job 09_ccsd/job.toml ccsd_energy
 job 09_ccsd/job.toml ccsd_energy --self-check 20
 job 11_ccsd_t/job.toml total_energy
 [ $SECONDS -gt $((limit / 2)) ] || [ $stand_in -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
+
+# Benchmarks, with what time is left; on the stand-in whether they work.
+quick=()
+[ $stand_in -eq 0 ] || quick=(--quick)
+mkdir -p bench
+ours timeout "$(left)" bin/bench_gpu "${quick[@]}" --json bench/device.json | tee bench/device.txt || { echo "bench_gpu FAILED or did not fit into the time"; failed=1; }
+ours bash bench_programs.sh --bin bin --examples examples --out bench "${quick[@]}" --seconds "$(left)" | tee bench/programs.txt || failed=1
 echo
 if [ $failed -eq 0 ]; then echo "all passed in $SECONDS s"; else echo "FAILED"; fi
 exit $failed

@@ -27,4 +27,7 @@ std::vector<Case> tccg_cases(Size size);
 /// Blocks of SIAL programs at the segment sizes users choose; the group is the kind of contraction.
 std::vector<Case> sial_cases(Size size);
 
+/// The same at segments of these extents, of these groups only.
+std::vector<Case> sial_cases(const std::vector<std::int64_t>& segments, const std::vector<std::string>& groups);
+
 }  // namespace bench

@@ -61,23 +61,36 @@ std::vector<Segments> segments_of(Size size) {
           {"57/19", 57, 19}, {"7/13/23", 0, 0}, {"30/1", 30, 1}, {"1", 1, 1}};
 }
 
+Case case_of(const Shape& shape, const Segments& s, bool tiny) {
+  Case c;
+  c.group = shape.group;
+  c.name = shape.name;
+  c.setting = s.name;
+  c.d = shape.d, c.a = shape.a, c.b = shape.b;
+  c.beta = shape.beta;
+  const bool six = c.d.size() == 6;
+  for (char l : c.d + c.a + c.b)
+    // Results of six indices have short occupied segments, or no block of them would fit.
+    c.extent[l] = s.others == 0 ? uneven(l, tiny) : !is_occupied(l) ? s.others : six ? std::min<std::int64_t>(s.occupied, 6) : s.occupied;
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> sial_cases(Size size) {
   std::vector<Case> cases;
   for (const Segments& s : segments_of(size))
+    for (const Shape& shape : shapes) cases.push_back(case_of(shape, s, size == Size::tiny));
+  return cases;
+}
+
+std::vector<Case> sial_cases(const std::vector<std::int64_t>& segments, const std::vector<std::string>& groups) {
+  std::vector<Case> cases;
+  for (const std::int64_t n : segments)
     for (const Shape& shape : shapes) {
-      Case c;
-      c.group = shape.group;
-      c.name = shape.name;
-      c.setting = s.name;
-      c.d = shape.d, c.a = shape.a, c.b = shape.b;
-      c.beta = shape.beta;
-      const bool six = c.d.size() == 6;
-      for (char l : c.d + c.a + c.b)
-        // Results of six indices have short occupied segments, or no block of them would fit.
-        c.extent[l] = s.others == 0 ? uneven(l, size == Size::tiny) : !is_occupied(l) ? s.others : six ? std::min<std::int64_t>(s.occupied, 6) : s.occupied;
-      cases.push_back(c);
+      if (std::find(groups.begin(), groups.end(), shape.group) == groups.end()) continue;
+      const std::string name = std::to_string(n);
+      cases.push_back(case_of(shape, {name.c_str(), n, n}, false));
     }
   return cases;
 }

@@ -424,6 +424,16 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t 
   return put != Status::success || kind == HostMemory::pinned ? put : drain(stream);
 }
 
+FAKE_CUDA_SHOWN Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
+  GUARD;
+  check_stream(stream);
+  auto* target = reinterpret_cast<void*>(to);
+  const auto* source = reinterpret_cast<const void*>(from);
+  check_device(target, bytes, "copy on the device");
+  check_device(source, bytes, "copy on the device");
+  return enqueue(stream, [=] { std::memmove(target, source, bytes); });
+}
+
 FAKE_CUDA_SHOWN Status cuStreamCreate(Stream* stream, unsigned flags) {
   GUARD;
   if (flags != stream_non_blocking) complain("a stream that waits for the default one");

@@ -1,0 +1,80 @@
+#include "tests/bench/chains/chain_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bench {
+
+using sial::ConstView;
+using sial::kernels::ChainOp;
+using sial::kernels::ChainSource;
+using sial::kernels::ChainStep;
+
+const std::vector<ChainCase>& chain_cases() {
+  static const std::vector<ChainCase> list = {
+      {"2x - y", "aibj", {{ChainOp::scaled_copy, 2.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "y:aibj", ""}}},
+      {"2x - x[ajbi]", "aibj", {{ChainOp::scaled_copy, 2.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "y:ajbi", ""}}},
+      {"2x - x[biaj]", "aibj", {{ChainOp::scaled_copy, 2.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "y:biaj", ""}}},
+      {"(x[baji] + x) / 2", "abij", {{ChainOp::copy, 1.0, "x:baji", ""}, {ChainOp::accumulate, 1.0, "y:abij", ""}, {ChainOp::scale, 0.5, "", ""}}},
+      {"4t - x - x, 2t", "aibj",
+       {{ChainOp::scale, 4.0, "", ""}, {ChainOp::accumulate, -1.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "x:aibj", ""}, {ChainOp::scale, 0.5, "", ""}}},
+      {"doubles residual", "aibj",
+       {{ChainOp::sum, 1.0, "x:aibj", "y:aibj"}, {ChainOp::accumulate, 1.0, "y:bjai", ""}, {ChainOp::accumulate, -1.0, "z:ajbi", ""}, {ChainOp::accumulate, -1.0, "z:biaj", ""}}},
+      {"x / denominators", "aibj", {{ChainOp::copy, 1.0, "x:aibj", ""}, {ChainOp::divide, 0.0, "", ""}}},
+      {"x[iajb] / denominators", "aibj", {{ChainOp::copy, 1.0, "x:iajb", ""}, {ChainOp::divide, 0.0, "", ""}}},
+      {"triples, three orders", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::accumulate, 1.0, "x:ajbkci", ""}, {ChainOp::accumulate, 1.0, "x:akbicj", ""}}},
+      {"triples / denominators", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::divide, 0.0, "", ""}}},
+  };
+  return list;
+}
+
+ChainProblem::ChainProblem(const ChainCase& chain, std::int64_t bytes) {
+  const int rank = static_cast<int>(chain.target.size());
+  extent_ = std::max<std::int64_t>(2, std::llround(std::pow(static_cast<double>(bytes) / 8.0, 1.0 / rank)));
+  elements_ = 1;
+  for (int d = 0; d < rank; ++d) elements_ *= extent_;
+  target_.rank = rank;
+  std::int64_t stride = 1;
+  for (int d = 0; d < rank; ++d) {
+    target_.label[d] = chain.target[d];
+    target_.extent[d] = extent_;
+    target_.stride[d] = stride;
+    stride *= extent_;
+    energies_.energy[d].resize(static_cast<std::size_t>(extent_));
+    for (std::int64_t p = 0; p < extent_; ++p) energies_.energy[d][static_cast<std::size_t>(p)] = (d % 2 ? -1.0 : 1.0) + 0.01 * static_cast<double>(p);
+  }
+  energies_.rank = rank;
+  memory_ = fresh();
+  target_.data = memory_.get();
+  for (const ChainStatement& s : chain.statements) {
+    ChainStep step{s.op, s.value, {}, {}, s.op == ChainOp::divide ? &energies_ : nullptr};
+    source(s.a, step.a);
+    source(s.b, step.b);
+    steps_.push_back(step);
+  }
+  const ChainOp first = chain.statements.front().op;
+  const bool updates = first == ChainOp::scale || first == ChainOp::accumulate || first == ChainOp::add_scalar || first == ChainOp::divide;
+  streams_ = static_cast<double>(blocks_.size()) + 1.0 + (updates ? 1.0 : 0.0);
+}
+
+ChainProblem::Memory ChainProblem::fresh() const {
+  const std::size_t size = (static_cast<std::size_t>(elements_) * 8 + 4095) / 4096 * 4096;
+  Memory m(static_cast<double*>(std::aligned_alloc(4096, size)), &std::free);
+  for (std::int64_t i = 0; i < elements_; ++i) m.get()[i] = 1.0 + 1e-3 * static_cast<double>(i % 1000);
+  return m;
+}
+
+void ChainProblem::source(const std::string& text, ChainSource& to) {
+  if (text.empty()) return;
+  auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& b) { return b.first == text[0]; });
+  if (found == blocks_.end()) found = blocks_.insert(blocks_.end(), {text[0], fresh()});
+  ConstView view;
+  view.rank = target_.rank;
+  view.data = found->second.get();
+  view.extent = target_.extent;
+  view.stride = target_.stride;
+  for (int d = 0; d < view.rank; ++d) view.label[d] = text[static_cast<std::size_t>(d) + 2];
+  if (!chain_source(target_, view, to)) std::abort();
+}
+
+}  // namespace bench

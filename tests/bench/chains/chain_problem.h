@@ -1,0 +1,61 @@
+#pragma once
+// Chains of element-wise statements as the CCSD, MP2 and triples examples have them, and one made concrete: blocks of a size with numbers in them,
+// and the steps with their sources.
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernels/chain.h"
+
+namespace bench {
+
+/// One step as a program has it: `a` and `b` name blocks with their indices in the target's letters, "x:bjai".
+struct ChainStatement {
+  sial::kernels::ChainOp op;
+  double value = 0.0;
+  std::string a, b;
+};
+
+struct ChainCase {
+  std::string name, target;  // target: its indices
+  std::vector<ChainStatement> statements;
+};
+
+const std::vector<ChainCase>& chain_cases();
+
+class ChainProblem {
+ public:
+  using Memory = std::unique_ptr<double, decltype(&std::free)>;
+  /// `bytes`: of a block, about; at least two elements a side.
+  ChainProblem(const ChainCase& chain, std::int64_t bytes);
+  ChainProblem(const ChainProblem&) = delete;
+  ChainProblem& operator=(const ChainProblem&) = delete;
+
+  const sial::MutableView& target() const { return target_; }
+  const std::vector<sial::kernels::ChainStep>& steps() const { return steps_; }
+  /// The sources, each named in the chain by a letter.
+  const std::vector<std::pair<char, Memory>>& blocks() const { return blocks_; }
+  /// Blocks' worth of memory that has to be read or written.
+  double streams() const { return streams_; }
+  std::int64_t extent() const { return extent_; }
+  std::int64_t elements() const { return elements_; }
+  std::int64_t bytes() const { return elements_ * 8; }
+
+ private:
+  Memory fresh() const;
+  void source(const std::string& text, sial::kernels::ChainSource& to);
+
+  std::int64_t extent_ = 0, elements_ = 0;
+  sial::MutableView target_;
+  sial::EnergyDifferences energies_;
+  Memory memory_{nullptr, &std::free};
+  std::vector<std::pair<char, Memory>> blocks_;
+  std::vector<sial::kernels::ChainStep> steps_;
+  double streams_ = 0;
+};
+
+}  // namespace bench

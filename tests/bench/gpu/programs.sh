@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Whole programs on the GPU: requests for memory that needed no call of the driver, in the example jobs; and CCSD iterations of molecules on the GPU
+# against one and all cores of this machine, with what the GPU's time went to. Tables on the terminal, and programs.json in the folder --out. Needs
+# nothing but bash and awk. Without a GPU the memory is counted on the simulated device, and the rest is left out.
+# Usage: bash programs.sh --bin DIR --examples DIR --out DIR [--quick] [--only hits|ccsd] [--seconds N]
+#   --quick    water in 3-21G only      --seconds  for all; a run that does not fit is ended, and what is left is left out
+# Exits 1 when energies on the GPU and the host differ by more than 1e-9.
+set -euo pipefail
+bin="" examples="" out="" quick=0 limit=3600 only=""
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --bin) bin=$(cd "${2:?}" && pwd); shift ;;
+    --examples) examples=$(cd "${2:?}" && pwd); shift ;;
+    --out) mkdir -p "${2:?}"; out=$(cd "$2" && pwd); shift ;;
+    --seconds) limit=${2:?}; shift ;;
+    --only) only=${2:?}; shift ;;
+    --quick) quick=1 ;;
+    *) sed -n '2,7p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2 ;;
+  esac
+  shift
+done
+[ -n "$bin" ] && [ -n "$examples" ] && [ -n "$out" ] || { echo "programs.sh: --bin, --examples and --out are needed" >&2; exit 2; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+found=$("$bin/sialrun" --version --verbose | grep '^cuda: ' || true)
+gpu=yes
+case "$found" in "cuda: not used"* | "") gpu="" ;; esac
+left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
+
+# counter FILE NAME...: totals of a run.json, 0 where it has none
+counter() {
+  local file=$1
+  shift
+  awk -v names="$*" '/"total": \{/ {on = 1} /"per_rank"/ {on = 0} on {gsub(/[",:]/, ""); v[$1] = $2}
+    END {n = split(names, name, " "); for (i = 1; i <= n; ++i) printf "%s%s", (name[i] in v ? v[name[i]] : 0), i < n ? " " : "\n"}' "$file"
+}
+
+hits_json=""
+hits() {
+  local device=simulated job name numbers
+  [ -n "$gpu" ] && device=cuda
+  printf '\nrequests for memory that needed no call of the driver (%s device); target 0.99\n  %-16s %12s %8s %14s %8s\n' $device job "on device" hits "block buffers" hits
+  for job in scf:04_rhf transformation:03_four_index mp2:05_mp2 ccsd:09_ccsd 'ccsd(t):11_ccsd_t'; do
+    name=${job%%:*}
+    if [ $quick -eq 1 ] && [ "$name" != scf ]; then continue; fi
+    rm -f "$work/run.json"
+    if ! timeout "$(left)" "$bin/sialrun" "$examples/${job#*:}/job.toml" --device $device --output-dir "$work" --results none --run-json run.json --no-device-times >"$work/log" 2>&1; then
+      echo "  $name: left out, its run failed or took too long: $(tail -1 "$work/log")"
+      continue
+    fi
+    numbers=$(counter "$work/run.json" device_allocations device_allocation_hits buffer_requests buffer_cache_hits)
+    echo "$numbers" | awk -v n="$name" '{printf "  %-16s %12d %8.4f %14d %8.4f\n", n, $1, $1 ? $2 / $1 : 1, $3, $3 ? $4 / $3 : 1}'
+    hits_json+="${hits_json:+,}$(echo "$numbers" | awk -v n="$name" '{printf "\n  {\"job\": \"%s\", \"device_requests\": %d, \"device_hits\": %d, \"buffer_requests\": %d, \"buffer_hits\": %d}", n, $1, $2, $3, $4}')"
+  done
+}
+
+# job FOLDER MOLECULE BASIS AO OCC VIRT
+write_job() {
+  cat >"$1/job.toml" <<END
+programs = ["$examples/04_rhf/rhf.sialx", "$examples/09_ccsd/tran.sialx", "$examples/09_ccsd/ccsd.sialx"]
+[molecule]
+xyz = "$examples/molecules/$2.xyz"
+basis = "$3"
+[segments]
+ao = "auto"
+ao_target = $4
+occ = "auto"
+occ_target = $5
+virt = "auto"
+virt_target = $6
+END
+}
+
+ccsd_json=""
+# run NAME WHERE RANKS COMMAND...: a row; leaves the energy in $energy, nothing where there is none
+run_on() {
+  local name=$1 where=$2 ranks=$3 numbers
+  shift 3
+  energy=""
+  rm -f "$work/run.json"
+  if ! timeout "$(left)" "$@" "$work/job.toml" --output-dir "$work" --results none --run-json run.json --memory 8GB >"$work/log" 2>&1; then
+    echo "  $name on $where: left out, the run failed or did not fit into the time: $(grep -m1 'error' "$work/log" || tail -1 "$work/log")"
+    return
+  fi
+  energy=$(awk '$2 == "ccsd_energy" && $3 == "=" {e = $4} END {print e}' "$work/log")
+  # Seconds of the lines of CCSD, over its iterations: rows of the last table that it printed.
+  numbers="$(awk '/"lines": \[/ {on = 1} /"remote_accesses"/ {on = 0} on && /"program":/ {mine = /"ccsd"/} on && mine && /"seconds":/ {gsub(/,/, ""); s += $2} END {print s + 0}' "$work/run.json") \
+    $(awk '$1 == "iteration" && $2 == "energy" {n = 0} NF == 4 && $1 ~ /^[0-9]+$/ {n = $1} END {print n + 0}' "$work/log") \
+    $(counter "$work/run.json" wall_time device_timed device_kernel_time device_in_time device_out_time device_copy_time device_overlap_time device_wait_time)"
+  echo "$numbers" | awk -v name="$name" -v where="$where" -v ranks="$ranks" -v e="$energy" '{
+    it = $2 ? $1 / ranks / $2 : 0
+    printf "  %-26s %-18s %10.3f %9.2f", name, where, it, $3
+    if ($4 > 0) printf " %9.2f %9.2f %9.2f %9.1f %9.1f %9.2f", $5, $6, $7, $8 ? 100 * $9 / $8 : 100, 100 * ($8 - $9) / $3, $10
+    else printf " %9s %9s %9s %9s %9s %9s", "-", "-", "-", "-", "-", "-"
+    printf "  %s\n", e}'
+  ccsd_json+="${ccsd_json:+,}$(echo "$numbers" | awk -v name="$name" -v where="$where" -v ranks="$ranks" -v e="${energy:-null}" '{
+    printf "\n  {\"molecule\": \"%s\", \"where\": \"%s\", \"ranks\": %d, \"iterations\": %d, \"iteration_seconds\": %.6g, \"wall_seconds\": %.6g, \"energy\": %s, \"device\": ", name, where, ranks, $2, $2 ? $1 / ranks / $2 : 0, $3, e
+    if ($4 > 0) printf "{\"kernel_seconds\": %.6g, \"in_seconds\": %.6g, \"out_seconds\": %.6g, \"copy_seconds\": %.6g, \"overlapped_seconds\": %.6g, \"waited_seconds\": %.6g, \"not_overlapped\": %.6g}}", $5, $6, $7, $8, $9, $10, ($8 - $9) / $3
+    else printf "null}"}')"
+}
+
+molecule() {  # NAME XYZ BASIS AO OCC VIRT
+  local name=$1 cores on_gpu on_host
+  shift
+  write_job "$work" "$@"
+  cores=$(env -u OMP_NUM_THREADS nproc)
+  run_on "$name" GPU 1 "$bin/sialrun" --device cuda
+  on_gpu=$energy
+  if [ "$cores" -gt 1 ]; then
+    if command -v mpirun >/dev/null; then run_on "$name" "$cores cores, ranks" "$cores" mpirun -n "$cores" --oversubscribe "$bin/sialrun" --device host
+    else run_on "$name" "$cores cores, threads" 1 "$bin/sialrun" --device host --threads "$cores"; fi
+  fi
+  on_host=$energy
+  run_on "$name" "1 core" 1 "$bin/sialrun" --device host
+  on_host=${energy:-$on_host}
+  if [ -n "$on_gpu" ] && [ -n "$on_host" ]; then
+    awk -v a="$on_gpu" -v b="$on_host" 'BEGIN {d = a - b; exit !(d <= 1e-9 && d >= -1e-9)}' || { echo "  $name: WRONG, the energies differ: $on_gpu on the GPU, $on_host on the host"; failed=1; }
+  fi
+}
+
+[ "$only" = ccsd ] || hits
+if [ "$only" != hits ]; then
+  printf '\nCCSD: seconds an iteration and of the whole job; the GPU at kernels, copies to it, from it, percent of copying beside kernels, copying beside nothing in percent of the job, ranks waited\n'
+  if [ -z "$gpu" ]; then
+    echo "  left out: no GPU to run on (${found:-sialrun says nothing of CUDA})"
+  else
+    printf '  %-26s %-18s %10s %9s %9s %9s %9s %9s %9s %9s  %s\n' molecule where iteration job kernels in out overlap bare waited energy
+    if [ $quick -eq 1 ]; then molecule "water, 3-21G" water 3-21g 7 3 4
+    else
+      molecule "water dimer, aug-cc-pVDZ" water-dimer aug-cc-pvdz 21 10 36
+      molecule "benzene, 6-31G" benzene 6-31g 22 11 23
+    fi
+  fi
+fi
+printf '{"format": "sialx-bench-programs-gpu", "version": 1, "device": "%s", "quick": %s, "hits": [%s],\n "ccsd": [%s]}\n' \
+  "${gpu:+${found#cuda: }}" "$([ $quick -eq 1 ] && echo true || echo false)" "$hits_json" "$ccsd_json" >"$out/programs.json"
+exit $failed

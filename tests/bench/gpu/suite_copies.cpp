@@ -1,0 +1,144 @@
+// Copies between host and device of one block, each with the wait for it, and memory taken and given back.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "runtime/device/device_pool.h"
+#include "runtime/store/store.h"
+#include "runtime/transport/loopback.h"
+#include "tests/bench/gpu/bench.h"
+
+namespace bench {
+namespace {
+
+/// Doubles of blocks with equal extents, from two indices to four; up to 13 million.
+std::vector<std::int64_t> block_sizes(bool quick) {
+  if (quick) return {225, 3375, 50'625};
+  return {225, 1000, 3375, 10'000, 50'625, 160'000, 390'625, 810'000, 2'560'000, 6'250'000, 12'960'000};
+}
+
+double rate(std::int64_t n, double seconds) { return 8e-9 * static_cast<double>(n) / seconds; }
+
+}  // namespace
+
+Suite copies_suite(Bench& bench) {
+  Suite suite{"copies", "GB/s of one block, the wait for it included: pinned; not pinned, through our rings of pinned memory (staged) and as the driver does it", "", 0, false, {}, {}};
+  suite.print_title();
+  sial::DeviceOptions options;
+  options.memory = std::int64_t{256} << 20;
+  options.staged_from = 0;
+  const auto device = sial::make_cuda_device(options);
+  const auto finish = [&](int stream) {
+    const sial::Device::Event e = device->record(stream);
+    device->finish(e);
+    device->release(e);
+  };
+  std::int64_t in_from = 0, out_from = 0;  // where staging begins to pay, for good
+  for (const std::int64_t n : block_sizes(bench.quick)) {
+    const OnDevice block(*device, n);
+    std::vector<double> values(static_cast<std::size_t>(n)), pinned(values), plain(values);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.0 + static_cast<double>(i);
+    Row row{fmt::format("{} doubles", n), {}, {}, true, true, {}};
+    const bool has_pinned = device->pin(pinned.data(), pinned.size() * 8);
+    if (!has_pinned) suite.skipped.push_back(row.name + ", pinned: the driver does not register the memory");
+    // There and back, by each way; what comes back must be what went.
+    const auto there_and_back = [&](std::vector<double>& host, auto&& in, auto&& out) {
+      std::copy(values.begin(), values.end(), host.begin());
+      in(host.data());
+      std::fill(host.begin(), host.end(), 0.0);
+      out(host.data());
+      row.right = row.right && host == values;
+    };
+    const auto in = [&](const double* host) {
+      device->copy_in(block.get(), host, n);
+      finish(sial::copy_in_stream);
+    };
+    const auto out = [&](double* host) {
+      device->copy_out(host, block.get(), n);
+      finish(sial::copy_out_stream);
+    };
+    const auto raw_in = [&](const double* host) {
+      bench.raw->copy_in(block.get(), host, n);
+      bench.raw->finish();
+    };
+    const auto raw_out = [&](double* host) {
+      bench.raw->copy_out(host, block.get(), n);
+      bench.raw->finish();
+    };
+    if (has_pinned) there_and_back(pinned, in, out);
+    there_and_back(plain, in, out);
+    there_and_back(plain, raw_in, raw_out);
+    const auto nothing = [] {};
+    std::vector<Streamed> ways{{"staged in", [&] { in(plain.data()); }, nothing, 1},       {"driver in", [&] { raw_in(plain.data()); }, nothing, 1},
+                               {"staged out", [&] { out(plain.data()); }, nothing, 1},     {"driver out", [&] { raw_out(plain.data()); }, nothing, 1},
+                               {"pinned in", [&] { in(pinned.data()); }, nothing, 1},      {"pinned out", [&] { out(pinned.data()); }, nothing, 1}};
+    if (!has_pinned) ways.resize(4);
+    const std::vector<double> s = streamed_seconds(ways, bench.quick);
+    for (std::size_t i = 0; i < ways.size(); ++i) row.numbers.emplace_back(ways[i].name, rate(n, s[i]));
+    if (s[0] > s[1]) in_from = 0;
+    else if (in_from == 0) in_from = n;
+    if (s[2] > s[3]) out_from = 0;
+    else if (out_from == 0) out_from = n;
+    device->unpin(pinned.data());
+    suite.rows.push_back(std::move(row));
+    suite.print_last();
+  }
+  const auto crossover = [](std::int64_t n) { return n > 0 ? fmt::format("from {} bytes", 8 * n) : std::string("never here"); };
+  fmt::print("  staging pays on the way in {}, on the way out {}\n", crossover(in_from), crossover(out_from));
+  return suite;
+}
+
+Suite allocation_suite(Bench& bench) {
+  Suite suite{"allocation", "nanoseconds to take memory and give it back: malloc; pinned memory and device memory of the driver; registration of host memory; ours, in steady state",
+              "malloc's time, the dearer of our pinned and device pools", 1.0, true, {}, {}};
+  suite.print_title();
+  const auto transport = sial::make_loopback();
+  sial::StoreOptions options;
+  options.memory_per_rank = std::size_t{bench.quick ? 64u : 512u} << 20;
+  const auto store = sial::make_block_store(*transport, nullptr, options);
+  sial::BufferResource& heap = store->buffers();
+  sial::DevicePool pool(*bench.device);
+  std::vector<const std::byte*> slabs;
+  for (const std::int64_t n : block_sizes(bench.quick)) {
+    const std::size_t bytes = static_cast<std::size_t>(n) * 8;
+    Row row{fmt::format("{} doubles", n), {}, {}, true, true, {}};
+    double* first = heap.allocate(n);
+    const std::span<const std::byte> slab = heap.lasting(first);
+    if (!slab.empty() && std::find(slabs.begin(), slabs.end(), slab.data()) == slabs.end()) {
+      if (bench.device->pin(slab.data(), slab.size())) slabs.push_back(slab.data());
+      else suite.skipped.push_back(row.name + ": the driver does not register the slab of our heap");
+    }
+    heap.deallocate(first, n);
+    std::vector<double> plain(static_cast<std::size_t>(n), 1.0);
+    const auto from_pool = [&] {
+      sial::Frontier free_after;
+      double* p = pool.allocate(n, free_after);
+      if (p) pool.release(p, free_after);
+      else row.right = false;
+    };
+    from_pool();
+    const auto before = pool.stats();
+    const std::vector<double> s = plain_seconds({[&] {
+                                                   void* volatile p = std::malloc(bytes);  // as it is, untouched
+                                                   std::free(p);
+                                                 },
+                                                 [&] { bench.raw->pinned_memory(n * 8); }, [&] { bench.raw->device_memory(n * 8); }, [&] { bench.raw->registration(plain.data(), n * 8); },
+                                                 [&] { heap.deallocate(heap.allocate(n), n); }, from_pool},
+                                                bench.quick);
+    const auto after = pool.stats();
+    const char* columns[] = {"malloc", "driver pinned", "driver device", "register", "our pinned", "our device"};
+    for (std::size_t i = 0; i < s.size(); ++i) row.numbers.emplace_back(columns[i], 1e9 * s[i]);
+    row.numbers.emplace_back("hits", static_cast<double>(after.cache_hits - before.cache_hits) / static_cast<double>(after.requests - before.requests));
+    row.share = std::max(s[4], s[5]) / s[0];
+    suite.rows.push_back(std::move(row));
+    suite.print_last();
+  }
+  for (const std::byte* slab : slabs) bench.device->unpin(slab);
+  return suite;
+}
+
+}  // namespace bench
