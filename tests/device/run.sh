@@ -35,7 +35,10 @@ if [ "$(cat .placed 2>/dev/null)" != "$here" ]; then
   done
   echo "$here" >.placed
 fi
-ours() { env LD_LIBRARY_PATH="$here/lib" XDG_CACHE_HOME="$here/cache" "$@"; }
+export XDG_CACHE_HOME=$here/cache
+left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
+# The libraries are for our programs only: those of the system have their own.
+ours() { timeout "$(left)" env LD_LIBRARY_PATH="$here/lib" "$@"; }
 [ $stand_in -eq 1 ] && export SIALX_CUDA_LIBRARIES=$here/bin/fake-cuda SIALX_FAKE_CUDA=memory=4000000000
 ours bin/sialrun --version --verbose
 found=$(ours bin/sialrun --version --verbose | grep '^cuda: ')
@@ -44,11 +47,10 @@ case "$found" in
 esac
 
 failed=0
-left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
 suite() {  # suite NAME COMMAND...
   local name=$1 status=0
   shift
-  ours timeout "$(left)" "$@" >"$name.log" 2>&1 || status=$?
+  ours "$@" >"$name.log" 2>&1 || status=$?
   if [ $status -eq 0 ]; then printf '%-28s passed: %s\n' "$name" "$(grep -E 'assertions|All tests' "$name.log" | tail -1)"
   else printf '%-28s FAILED (exit code %s), see %s\n' "$name" "$status" "$here/$name.log"; tail -20 "$name.log"; failed=1; fi
 }
@@ -62,7 +64,7 @@ job() {
   for where in host cuda; do
     mkdir -p "out/$where"
     seconds=$(date +%s.%N)
-    if ! ours timeout "$(left)" bin/sialrun "examples/$job" --device $where --output-dir "out/$where" --results none --run-json run.json "${@:3}" >"out/$where/log" 2>&1; then
+    if ! ours bin/sialrun "examples/$job" --device $where --output-dir "out/$where" --results none --run-json run.json "${@:3}" >"out/$where/log" 2>&1; then
       printf '%-26s FAILED on %s:\n' "$job" "$where"
       tail -5 "out/$where/log"
       failed=1
@@ -91,8 +93,8 @@ job 11_ccsd_t/job.toml total_energy
 quick=()
 [ $stand_in -eq 0 ] || quick=(--quick)
 mkdir -p bench
-ours timeout "$(left)" bin/bench_gpu "${quick[@]}" --json bench/device.json | tee bench/device.txt || { echo "bench_gpu FAILED or did not fit into the time"; failed=1; }
-ours bash bench_programs.sh --bin bin --examples examples --out bench "${quick[@]}" --seconds "$(left)" | tee bench/programs.txt || failed=1
+ours bin/bench_gpu "${quick[@]}" --json bench/device.json | tee bench/device.txt || { echo "bench_gpu FAILED or did not fit into the time"; failed=1; }
+bash bench_programs.sh --bin bin --libraries "$here/lib" --examples examples --out bench "${quick[@]}" --seconds "$(left)" | tee bench/programs.txt || failed=1
 echo
 if [ $failed -eq 0 ]; then echo "all passed in $SECONDS s"; else echo "FAILED"; fi
 exit $failed

@@ -44,8 +44,8 @@ int run(bool quick, const std::string& only, const std::string& file) {
     suites.push_back(e.run(bench));
     suites.back().print_summary();
     right = right && suites.back().right();
+    if (!file.empty()) bench::write_json(file, found, quick, suites);  // whoever ends this early has what there is
   }
-  if (!file.empty()) bench::write_json(file, found, quick, suites);
   if (!right) fmt::print("\nWRONG results, see above\n");
   return right ? 0 : 1;
 }
@@ -69,6 +69,9 @@ int main(int argc, char** argv) {
   }
   try {
     return run(quick, only, file);
+  } catch (const sial::DeviceFull& full) {
+    fmt::print(stderr, "bench_gpu: the device has no room for {} bytes of workspace\n", full.bytes);
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_gpu: {}\n", error.what());
     return 1;

@@ -2,11 +2,12 @@
 # Whole programs on the GPU: requests for memory that needed no call of the driver, in the example jobs; and CCSD iterations of molecules on the GPU
 # against one and all cores of this machine, with what the GPU's time went to. Tables on the terminal, and programs.json in the folder --out. Needs
 # nothing but bash and awk. Without a GPU the memory is counted on the simulated device, and the rest is left out.
-# Usage: bash programs.sh --bin DIR --examples DIR --out DIR [--quick] [--only hits|ccsd] [--seconds N]
+# Usage: bash programs.sh --bin DIR --examples DIR --out DIR [--quick] [--only hits|ccsd] [--seconds N] [--libraries DIR]
 #   --quick    water in 3-21G only      --seconds  for all; a run that does not fit is ended, and what is left is left out
+#   --libraries  where sialrun finds those it needs, if not where the system looks
 # Exits 1 when energies on the GPU and the host differ by more than 1e-9.
 set -euo pipefail
-bin="" examples="" out="" quick=0 limit=3600 only=""
+bin="" examples="" out="" quick=0 limit=3600 only="" libraries=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --bin) bin=$(cd "${2:?}" && pwd); shift ;;
@@ -14,17 +15,20 @@ while [ $# -gt 0 ]; do
     --out) mkdir -p "${2:?}"; out=$(cd "$2" && pwd); shift ;;
     --seconds) limit=${2:?}; shift ;;
     --only) only=${2:?}; shift ;;
+    --libraries) libraries=${2:?}; shift ;;
     --quick) quick=1 ;;
-    *) sed -n '2,7p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2 ;;
+    *) sed -n '5,7p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2 ;;
   esac
   shift
 done
+sialrun=("$bin/sialrun")
+[ -z "$libraries" ] || sialrun=(env "LD_LIBRARY_PATH=$libraries" "$bin/sialrun")
 [ -n "$bin" ] && [ -n "$examples" ] && [ -n "$out" ] || { echo "programs.sh: --bin, --examples and --out are needed" >&2; exit 2; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-found=$("$bin/sialrun" --version --verbose | grep '^cuda: ' || true)
+found=$("${sialrun[@]}" --version --verbose | grep '^cuda: ' || true)
 gpu=yes
 case "$found" in "cuda: not used"* | "") gpu="" ;; esac
 left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
@@ -46,7 +50,7 @@ hits() {
     name=${job%%:*}
     if [ $quick -eq 1 ] && [ "$name" != scf ]; then continue; fi
     rm -f "$work/run.json"
-    if ! timeout "$(left)" "$bin/sialrun" "$examples/${job#*:}/job.toml" --device $device --output-dir "$work" --results none --run-json run.json --no-device-times >"$work/log" 2>&1; then
+    if ! timeout "$(left)" "${sialrun[@]}" "$examples/${job#*:}/job.toml" --device $device --output-dir "$work" --results none --run-json run.json --no-device-times >"$work/log" 2>&1; then
       echo "  $name: left out, its run failed or took too long: $(tail -1 "$work/log")"
       continue
     fi
@@ -106,14 +110,14 @@ molecule() {  # NAME XYZ BASIS AO OCC VIRT
   shift
   write_job "$work" "$@"
   cores=$(env -u OMP_NUM_THREADS nproc)
-  run_on "$name" GPU 1 "$bin/sialrun" --device cuda
+  run_on "$name" GPU 1 "${sialrun[@]}" --device cuda
   on_gpu=$energy
   if [ "$cores" -gt 1 ]; then
-    if command -v mpirun >/dev/null; then run_on "$name" "$cores cores, ranks" "$cores" mpirun -n "$cores" --oversubscribe "$bin/sialrun" --device host
-    else run_on "$name" "$cores cores, threads" 1 "$bin/sialrun" --device host --threads "$cores"; fi
+    if command -v mpirun >/dev/null; then run_on "$name" "$cores cores, ranks" "$cores" mpirun -n "$cores" --oversubscribe "${sialrun[@]}" --device host
+    else run_on "$name" "$cores cores, threads" 1 "${sialrun[@]}" --device host --threads "$cores"; fi
   fi
   on_host=$energy
-  run_on "$name" "1 core" 1 "$bin/sialrun" --device host
+  run_on "$name" "1 core" 1 "${sialrun[@]}" --device host
   on_host=${energy:-$on_host}
   if [ -n "$on_gpu" ] && [ -n "$on_host" ]; then
     awk -v a="$on_gpu" -v b="$on_host" 'BEGIN {d = a - b; exit !(d <= 1e-9 && d >= -1e-9)}' || { echo "  $name: WRONG, the energies differ: $on_gpu on the GPU, $on_host on the host"; failed=1; }

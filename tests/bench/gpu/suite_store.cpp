@@ -28,7 +28,7 @@ class Rounds {
  public:
   Rounds(Bench& bench, Transport& transport, std::int64_t n, int blocks, int rounds) : bench_(bench), transport_(transport), n_(n), blocks_(blocks), rounds_(rounds) {
     StoreOptions options;
-    options.memory_per_rank = static_cast<std::size_t>(8 * n * (blocks + 8)) * 4 + (std::size_t{64} << 20);
+    options.memory_per_rank = static_cast<std::size_t>(8 * n * (3 * blocks + 4)) + (std::size_t{64} << 20);
     store_ = make_block_store(transport, nullptr, options);
     store_->begin_program(0, {{array, "a"}}, [](Place) { return std::string("bench"); });
   }
