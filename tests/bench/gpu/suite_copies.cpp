@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "runtime/store/store.h"
 #include "runtime/transport/loopback.h"
 #include "tests/bench/gpu/bench.h"
+#include "tests/bench/kernels/problem.h"
 
 namespace bench {
 namespace {
@@ -40,18 +40,20 @@ Suite copies_suite(Bench& bench) {
   std::int64_t in_from = 0, out_from = 0;  // where staging begins to pay, for good
   for (const std::int64_t n : block_sizes(bench.quick)) {
     const OnDevice block(*device, n);
-    std::vector<double> values(static_cast<std::size_t>(n)), pinned(values), plain(values);
+    std::vector<double> values(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.0 + static_cast<double>(i);
+    Buffer pinned_memory, plain_memory;  // with pages of their own, for the driver pins whole ones
+    double *const pinned = pinned_memory.need(n), *const plain = plain_memory.need(n);
     Row row{fmt::format("{} doubles", n), {}, {}, true, true, {}};
-    const bool has_pinned = device->pin(pinned.data(), pinned.size() * 8);
+    const bool has_pinned = device->pin(pinned, values.size() * 8);
     if (!has_pinned) suite.skipped.push_back(row.name + ", pinned: the driver does not register the memory");
     // There and back, by each way; what comes back must be what went.
-    const auto there_and_back = [&](std::vector<double>& host, auto&& in, auto&& out) {
-      std::copy(values.begin(), values.end(), host.begin());
-      in(host.data());
-      std::fill(host.begin(), host.end(), 0.0);
-      out(host.data());
-      row.right = row.right && host == values;
+    const auto there_and_back = [&](double* host, auto&& in, auto&& out) {
+      std::copy(values.begin(), values.end(), host);
+      in(host);
+      std::fill_n(host, n, 0.0);
+      out(host);
+      row.right = row.right && std::equal(values.begin(), values.end(), host);
     };
     const auto in = [&](const double* host) {
       device->copy_in(block.get(), host, n);
@@ -73,9 +75,9 @@ Suite copies_suite(Bench& bench) {
     there_and_back(plain, in, out);
     there_and_back(plain, raw_in, raw_out);
     const auto nothing = [] {};
-    std::vector<Streamed> ways{{"staged in", [&] { in(plain.data()); }, nothing, 1},       {"driver in", [&] { raw_in(plain.data()); }, nothing, 1},
-                               {"staged out", [&] { out(plain.data()); }, nothing, 1},     {"driver out", [&] { raw_out(plain.data()); }, nothing, 1},
-                               {"pinned in", [&] { in(pinned.data()); }, nothing, 1},      {"pinned out", [&] { out(pinned.data()); }, nothing, 1}};
+    std::vector<Streamed> ways{{"staged in", [&] { in(plain); }, nothing, 1},       {"driver in", [&] { raw_in(plain); }, nothing, 1},
+                               {"staged out", [&] { out(plain); }, nothing, 1},     {"driver out", [&] { raw_out(plain); }, nothing, 1},
+                               {"pinned in", [&] { in(pinned); }, nothing, 1},      {"pinned out", [&] { out(pinned); }, nothing, 1}};
     if (!has_pinned) ways.resize(4);
     const std::vector<double> s = streamed_seconds(ways, bench.quick);
     for (std::size_t i = 0; i < ways.size(); ++i) row.numbers.emplace_back(ways[i].name, rate(n, s[i]));
@@ -83,7 +85,7 @@ Suite copies_suite(Bench& bench) {
     else if (in_from == 0) in_from = n;
     if (s[2] > s[3]) out_from = 0;
     else if (out_from == 0) out_from = n;
-    device->unpin(pinned.data());
+    device->unpin(pinned);
     suite.rows.push_back(std::move(row));
     suite.print_last();
   }
@@ -102,18 +104,17 @@ Suite allocation_suite(Bench& bench) {
   const auto store = sial::make_block_store(*transport, nullptr, options);
   sial::BufferResource& heap = store->buffers();
   sial::DevicePool pool(*bench.device);
-  std::vector<const std::byte*> slabs;
-  for (const std::int64_t n : block_sizes(bench.quick)) {
+  // All memory of the heap that is used below, as the driver is told of it.
+  const std::vector<std::int64_t> sizes = block_sizes(bench.quick);
+  double* largest = heap.allocate(sizes.back());
+  const std::span<const std::byte> memory = heap.lasting(largest);
+  heap.deallocate(largest, sizes.back());
+  if (memory.empty() || !bench.device->pin(memory.data(), memory.size())) suite.skipped.push_back("our heap in pinned memory: the driver does not register it");
+  Buffer plain;
+  for (const std::int64_t n : sizes) {
     const std::size_t bytes = static_cast<std::size_t>(n) * 8;
     Row row{fmt::format("{} doubles", n), {}, {}, true, true, {}};
-    double* first = heap.allocate(n);
-    const std::span<const std::byte> slab = heap.lasting(first);
-    if (!slab.empty() && std::find(slabs.begin(), slabs.end(), slab.data()) == slabs.end()) {
-      if (bench.device->pin(slab.data(), slab.size())) slabs.push_back(slab.data());
-      else suite.skipped.push_back(row.name + ": the driver does not register the slab of our heap");
-    }
-    heap.deallocate(first, n);
-    std::vector<double> plain(static_cast<std::size_t>(n), 1.0);
+    std::fill_n(plain.need(n), n, 1.0);
     const auto from_pool = [&] {
       sial::Frontier free_after;
       double* p = pool.allocate(n, free_after);
@@ -137,7 +138,7 @@ Suite allocation_suite(Bench& bench) {
     suite.rows.push_back(std::move(row));
     suite.print_last();
   }
-  for (const std::byte* slab : slabs) bench.device->unpin(slab);
+  if (!memory.empty()) bench.device->unpin(memory.data());
   return suite;
 }
 
