@@ -46,7 +46,7 @@ class Bench {
   void separate() {
     for (const ChainStep& s : problem.steps()) built_in_.run(problem.target(), {s});
   }
-  void copy() { std::memcpy(problem.target().data, problem.blocks().front().second.get(), static_cast<std::size_t>(problem.bytes())); }
+  void copy() { std::memcpy(problem.target().data, problem.blocks().front().second, static_cast<std::size_t>(problem.bytes())); }
 
   bench::ChainProblem problem;
 

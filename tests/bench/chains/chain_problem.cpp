@@ -44,8 +44,7 @@ ChainProblem::ChainProblem(const ChainCase& chain, std::int64_t bytes) {
     for (std::int64_t p = 0; p < extent_; ++p) energies_.energy[d][static_cast<std::size_t>(p)] = (d % 2 ? -1.0 : 1.0) + 0.01 * static_cast<double>(p);
   }
   energies_.rank = rank;
-  memory_ = fresh();
-  target_.data = memory_.get();
+  target_.data = fresh();
   for (const ChainStatement& s : chain.statements) {
     ChainStep step{s.op, s.value, {}, {}, s.op == ChainOp::divide ? &energies_ : nullptr};
     source(s.a, step.a);
@@ -57,11 +56,15 @@ ChainProblem::ChainProblem(const ChainCase& chain, std::int64_t bytes) {
   streams_ = static_cast<double>(blocks_.size()) + 1.0 + (updates ? 1.0 : 0.0);
 }
 
-ChainProblem::Memory ChainProblem::fresh() const {
-  const std::size_t size = (static_cast<std::size_t>(elements_) * 8 + 4095) / 4096 * 4096;
-  Memory m(static_cast<double*>(std::aligned_alloc(4096, size)), &std::free);
-  for (std::int64_t i = 0; i < elements_; ++i) m.get()[i] = 1.0 + 1e-3 * static_cast<double>(i % 1000);
-  return m;
+/// A block as it lies in a rank's memory: one behind the other, each behind a header of a cache line.
+double* ChainProblem::fresh() {
+  constexpr std::size_t most_blocks = 4, line = 64, page = 4096;
+  const std::size_t chunk = line + (static_cast<std::size_t>(elements_) * 8 + line - 1) / line * line;
+  if (!arena_) arena_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (most_blocks * chunk + page - 1) / page * page)));
+  if (!arena_ || taken_ == most_blocks) std::abort();
+  auto* block = reinterpret_cast<double*>(arena_.get() + chunk * taken_++ + line);
+  for (std::int64_t i = 0; i < elements_; ++i) block[i] = 1.0 + 1e-3 * static_cast<double>(i % 1000);
+  return block;
 }
 
 void ChainProblem::source(const std::string& text, ChainSource& to) {
@@ -70,7 +73,7 @@ void ChainProblem::source(const std::string& text, ChainSource& to) {
   if (found == blocks_.end()) found = blocks_.insert(blocks_.end(), {text[0], fresh()});
   ConstView view;
   view.rank = target_.rank;
-  view.data = found->second.get();
+  view.data = found->second;
   view.extent = target_.extent;
   view.stride = target_.stride;
   for (int d = 0; d < view.rank; ++d) view.label[d] = text[static_cast<std::size_t>(d) + 2];

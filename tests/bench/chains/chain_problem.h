@@ -2,6 +2,7 @@
 // Chains of element-wise statements as the CCSD, MP2 and triples examples have them, and one made concrete: blocks of a size with numbers in them,
 // and the steps with their sources.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -29,7 +30,6 @@ const std::vector<ChainCase>& chain_cases();
 
 class ChainProblem {
  public:
-  using Memory = std::unique_ptr<double, decltype(&std::free)>;
   /// `bytes`: of a block, about; at least two elements a side.
   ChainProblem(const ChainCase& chain, std::int64_t bytes);
   ChainProblem(const ChainProblem&) = delete;
@@ -38,7 +38,7 @@ class ChainProblem {
   const sial::MutableView& target() const { return target_; }
   const std::vector<sial::kernels::ChainStep>& steps() const { return steps_; }
   /// The sources, each named in the chain by a letter.
-  const std::vector<std::pair<char, Memory>>& blocks() const { return blocks_; }
+  const std::vector<std::pair<char, double*>>& blocks() const { return blocks_; }
   /// Blocks' worth of memory that has to be read or written.
   double streams() const { return streams_; }
   std::int64_t extent() const { return extent_; }
@@ -46,14 +46,15 @@ class ChainProblem {
   std::int64_t bytes() const { return elements_ * 8; }
 
  private:
-  Memory fresh() const;
+  double* fresh();
   void source(const std::string& text, sial::kernels::ChainSource& to);
 
   std::int64_t extent_ = 0, elements_ = 0;
   sial::MutableView target_;
   sial::EnergyDifferences energies_;
-  Memory memory_{nullptr, &std::free};
-  std::vector<std::pair<char, Memory>> blocks_;
+  std::unique_ptr<std::byte, decltype(&std::free)> arena_{nullptr, &std::free};
+  std::size_t taken_ = 0;  // blocks
+  std::vector<std::pair<char, double*>> blocks_;
   std::vector<sial::kernels::ChainStep> steps_;
   double streams_ = 0;
 };

@@ -50,7 +50,7 @@ hits() {
     name=${job%%:*}
     if [ $quick -eq 1 ] && [ "$name" != scf ]; then continue; fi
     rm -f "$work/run.json"
-    if ! timeout "$(left)" "${sialrun[@]}" "$examples/${job#*:}/job.toml" --device $device --output-dir "$work" --results none --run-json run.json --no-device-times >"$work/log" 2>&1; then
+    if ! timeout "$(left)" "${sialrun[@]}" "$examples/${job#*:}/job.toml" --device $device --output-dir "$work" --results none --run-json run.json >"$work/log" 2>&1; then
       echo "  $name: left out, its run failed or took too long: $(tail -1 "$work/log")"
       continue
     fi
@@ -118,7 +118,7 @@ molecule() {  # NAME XYZ BASIS AO OCC VIRT
     echo "  $name: left out, its orbitals failed or did not fit into the time: $(grep -m1 'error' "$work/log" || tail -1 "$work/log")"
     return
   fi
-  run_on "$name" GPU 1 "${sialrun[@]}" --device cuda
+  run_on "$name" GPU 1 "${sialrun[@]}" --device cuda --device-times
   on_gpu=$energy
   if [ "$cores" -gt 1 ]; then
     if command -v mpirun >/dev/null; then run_on "$name" "$cores cores, ranks" "$cores" mpirun -n "$cores" --oversubscribe "${sialrun[@]}" --device host

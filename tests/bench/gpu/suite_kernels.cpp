@@ -125,7 +125,7 @@ Row chain(Bench& bench, const ChainCase& c, std::int64_t bytes, bool targeted) {
   target.data = brought(problem.target().data);
   std::vector<sial::kernels::ChainStep> steps = problem.steps();
   std::vector<std::pair<const double*, double*>> known;
-  for (const auto& [name, memory] : problem.blocks()) known.emplace_back(memory.get(), brought(memory.get()));
+  for (const auto& [name, memory] : problem.blocks()) known.emplace_back(memory, brought(memory));
   for (sial::kernels::ChainStep& step : steps)
     for (sial::kernels::ChainSource* s : {&step.a, &step.b})
       for (const auto& [host, device] : known)
