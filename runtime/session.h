@@ -24,7 +24,7 @@ struct SessionOptions {
   std::string device = "host";  // where block operations run; "auto": a GPU where there is one
   DeviceOptions device_options;
   std::int64_t device_from = -1;  // elements that a program's largest block has where the device is used; -1: what suits the device
-  bool device_times = true;     // taken where statistics are kept
+  bool device_times = false;    // of each piece of work, where statistics are kept
   bool text_stats = false;      // the summary of --stats, to the error stream
   bool explain_kernels = false; // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;        // what the command line chose, for run.json

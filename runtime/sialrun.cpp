@@ -411,7 +411,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
     if (arguments.session.device_from >= 0) options.emplace_back("device_from", std::to_string(arguments.session.device_from));
     if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
-    if (!arguments.session.device_times) options.emplace_back("device_times", "off");
+    if (arguments.session.device_times) options.emplace_back("device_times", "on");
   }
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
@@ -526,7 +526,7 @@ int main(int argc, char** argv) {
   app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
   app.add_option("--device-from", arguments.session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
-  app.add_flag("--device-times,!--no-device-times", arguments.session.device_times, "where statistics are kept, take the time of each piece of work of the device, at two events each (default: on)");
+  app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
   app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");

@@ -317,7 +317,7 @@ class Text : Writer {
            seconds_number(t->kernels), seconds_number(t->in), seconds_number(t->out), t->overlap() ? fmt::format(", {:.1f} % of copying beside kernels", 100.0 * *t->overlap()) : "",
            seconds_number(t->waited));
     else
-      line("  time at kernels and copies: not measured");
+      line("  time at kernels and copies: not measured (`--device-times`)");
     const double requests = run.counter("device_allocations");
     line("  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room", bytes_number(run.counter("device_memory_high_water")),
          count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));

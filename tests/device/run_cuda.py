@@ -85,7 +85,7 @@ def main():
         expect(code == 0 and out == wanted, f"{flags}, segments {segments}: exit code {code}, {out}{err}")
         expect((report["total"]["device_operations"] > 0) == there, f"{flags}, segments {segments}: {report['total']['device_operations']} operations on the device")
     # Times of its work, by events, where they are taken.
-    for flags, timed in (([], True), (["--no-device-times"], False)):
+    for flags, timed in ((["--device-times"], True), ([], False)):
         out, err, code, report = runs.run("--device", "cuda", *flags)
         total = report["total"]
         expect(code == 0 and out == plain and (total["device_timed"] > 0) == timed == ("device_kernel_time" in total), f"{flags}: {total['device_timed']} pieces were timed, {err}")

@@ -150,7 +150,7 @@ def check_json(tools, run):
 def check_device(tools):
     """Times of a device in every face: measured, not measured, and without a device."""
     validator = jsonschema.Draft202012Validator(json.loads((ROOT / "compiler/report/report.schema.json").read_text()))
-    for flags, timed in ((["--device", "simulated"], True), (["--device", "simulated", "--no-device-times"], False), (["--device", "host"], False)):
+    for flags, timed in ((["--device", "simulated", "--device-times"], True), (["--device", "simulated"], False), (["--device", "host"], False)):
         run = tools.run("device.json", *flags)
         j = json.loads(tools.report(tools.module, run, "--format=json"))
         errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(j)]
@@ -159,7 +159,7 @@ def check_device(tools):
         expect((times is not None) == timed, f"json {flags}: {times}")
         text = tools.report(tools.module, run)
         expect(("by the model of a simulated device: " in text) == timed, f"text {flags}: {text}")
-        expect(("time at kernels and copies: not measured" in text) == (flags[1] == "simulated" and not timed), f"text {flags}: {text}")
+        expect(("time at kernels and copies: not measured (`--device-times`)" in text) == (flags[1] == "simulated" and not timed), f"text {flags}: {text}")
         if timed:
             expect(times["kernel_seconds"] > 0 and times["overlapped_seconds"] <= min(times["kernel_seconds"], times["copy_seconds"]), f"json: {times}")
 

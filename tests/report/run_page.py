@@ -105,7 +105,7 @@ def check_summary(browser, ranks):
 
 def check_device(tools, browser):
     """The device's times stand among the facts, and are never zero where nobody took them."""
-    for flags, expected in ((["--device", "simulated"], "of copying beside kernels"), (["--device", "simulated", "--no-device-times"], "not measured")):
+    for flags, expected in ((["--device", "simulated", "--device-times"], "of copying beside kernels"), (["--device", "simulated"], "not measured")):
         page = tools.work / "device.html"
         page.write_text(tools.report(tools.module, tools.run("device.json", *flags), "--format=html"))
         facts = Browser(browser.program, page, tools.work).dom().by_id("facts")["text"]

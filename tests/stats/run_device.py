@@ -71,11 +71,11 @@ TIMES = ("kernel", "in", "out", "copy", "overlap", "wait")
 
 def check_times(binary):
     """Times of the device's work are there when they were taken, and then add up; a zero never stands for what nobody measured."""
-    for flags in ([], ["--device", "simulated", "--no-device-times"]):
+    for flags in ([], ["--device", "simulated"]):
         _, total = run(binary, *flags)
         expect(total["device_timed"] == 0 and not any(f"device_{t}_time" in total for t in TIMES), f"{flags}: times of a device that nobody took: {total}")
     for flags in ([], ["--simulate", "ranks=3,seed=2"], ["--device-copies", "staged", "--device-memory", str(4 * GRAIN)]):
-        _, total = run(binary, "--device", "simulated", *flags)
+        _, total = run(binary, "--device", "simulated", "--device-times", *flags)
         kernels, to, back, copies, beside, wait = (total[f"device_{t}_time"] for t in TIMES)
         expect(total["device_timed"] >= total["device_operations"] - total["device_on_host_instead"] + total["device_in"] + total["device_out"], f"{flags}: {total['device_timed']} pieces were timed")
         expect(kernels > 0 and back > 0 and to >= 0 and wait >= 0, f"{flags}: {kernels} s at kernels, {to} s and {back} s at copies, waited {wait} s")
