@@ -112,6 +112,16 @@ DeviceCopies::Unit* DeviceCopies::find(const double* buffer, const double* first
   return nullptr;
 }
 
+/// Of which nothing is known yet.
+DeviceCopies::Unit& DeviceCopies::make(const HostBlock& host) {
+  Unit& u = units_[host.data];
+  u.host = host;
+  u.content = host_.content(host.buffer);
+  u.made_by_host = !host.fetched;
+  u.size = host.size();
+  return u;
+}
+
 void DeviceCopies::drop(Units::iterator at) {
   ended(at->second);
   if (hindsight_) hindsight_->ended({at->first, at->second.content});
@@ -271,6 +281,13 @@ void DeviceCopies::copy_out(Unit& u) {
   u.values = 0;
 }
 
+/// What the device alone has goes to the host, who has not asked for it.
+void DeviceCopies::write_back(Unit& u) {
+  if (u.host_valid) return;
+  copy_out(u);
+  u.written_back = true;
+}
+
 /// What the device wrote is in the host's memory, and the host looks at it.
 void DeviceCopies::note_copied_out(Unit& u) {
   u.written_back = false;
@@ -304,10 +321,7 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
     u = nullptr;
   }
   if (!u) {
-    u = &units_[host.data];
-    u->content = host_.content(host.buffer);
-    u->made_by_host = !host.fetched;
-    u->size = size;
+    u = &make(host);
   } else if (intent == Intent::write) {
     ended(*u);
   } else if (u->last_operation != 0 && u->last_operation != operation_) {
@@ -441,10 +455,7 @@ std::vector<double> DeviceCopies::fetch(const double* device, std::int64_t n) {
 // --- the host's side
 
 void DeviceCopies::use_on_host(Unit& u, Intent intent) {
-  if (intent != Intent::write && !u.host_valid && !planted(Plant::device_copy_out)) {
-    copy_out(u);
-    u.written_back = true;
-  }
+  if (intent != Intent::write && !planted(Plant::device_copy_out)) write_back(u);
   if (intent == Intent::read) {
     // Copies to the device may be under way: both read.
     if (u.host_valid && u.written_back) {

@@ -81,6 +81,18 @@ class DeviceCopies {
   /// An operation could not be done on the device.
   void note_on_host_instead() { ++stats_.on_host_instead; }
 
+  // --- what statements ask for by name: wishes, which change no value. Nothing is done where that needs more memory than the device has.
+  /// Its values are on their way to the device, if they are not there. Does not wait for them.
+  void bring(const HostBlock& host);
+  /// It has memory there, without values if it had none.
+  void make_room(const HostBlock& host);
+  /// There is room for a block of `n` elements that is not made yet.
+  void make_room(std::int64_t n);
+  /// What the device alone has of the blocks that begin in [first, first + n) is on its way to the host.
+  void bring_back(const double* first, std::int64_t n);
+  /// So that then nothing of them is left on the device.
+  void give_up(const double* first, std::int64_t n);
+
   // --- what the host does with its memory
   /// It is going to use the block at `first` in the buffer. `write`: to replace all of it.
   void on_host(const double* buffer, const double* first, Intent intent);
@@ -136,6 +148,10 @@ class DeviceCopies {
   struct Held { Frontier until; const double* buffer = nullptr; std::int64_t size = 0; std::vector<double> staging; };
 
   Unit* find(const double* buffer, const double* first);
+  Unit& make(const HostBlock& host);
+  Unit* with_memory(const HostBlock& host);
+  template <class F>
+  void for_each_unit(const double* first, std::int64_t n, F&& f);
   void drop(Units::iterator at);
   void expect(Unit& u);
   void ended(Unit& u);
@@ -148,6 +164,7 @@ class DeviceCopies {
   void spoil(Unit& u);
   void copy_in(Unit& u);
   void copy_out(Unit& u);
+  void write_back(Unit& u);
   void note_copied_out(Unit& u);
   void use_on_host(Unit& u, Intent intent);
   double* allocate(std::int64_t n, Frontier& free_after);

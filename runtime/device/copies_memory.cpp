@@ -76,10 +76,7 @@ bool DeviceCopies::evict_one() {
     drop(units_.find(u->host.data));
     return true;
   }
-  if (!u->host_valid) {
-    copy_out(*u);
-    u->written_back = true;
-  }
+  write_back(*u);
   let_go_of_block(*u);  // all that is known of it is on the host by now
   return true;
 }

@@ -221,6 +221,12 @@ class Machine {
   void release_scratch(double* p, std::int64_t n) noexcept;
   void add_device_stats(Stats& stats) const;
 
+  // --- ops_device.cpp
+  enum class DeviceWish { room, bring, bring_back, give_up };
+  void wish(const Instruction& in, DeviceWish what);
+  void wish_for(const RefPlan& ref, const Located& at, DeviceWish what);
+  const double* block_if_any(const RefPlan& ref, const Located& at, MutableView& view);
+
   // --- ops_block.cpp
   /// Runs op_ with d, a (and b) set, through scratch copies where d touches an operand.
   void run_kernel(double alpha, double beta);

@@ -177,12 +177,4 @@ void Machine::execute_body(const Instruction& in) {
   }
 }
 
-// Device statements are hints, and without a device they change nothing.
-void Machine::op_gpu_on(const Instruction&) {}
-void Machine::op_gpu_off(const Instruction&) {}
-void Machine::op_gpu_allocate(const Instruction&) {}
-void Machine::op_gpu_free(const Instruction&) {}
-void Machine::op_gpu_put(const Instruction&) {}
-void Machine::op_gpu_get(const Instruction&) {}
-
 }  // namespace sial

@@ -84,6 +84,8 @@ class BlockStore {
   virtual const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
   /// Whether read() would find something without an error about a missing get.
   virtual bool held(std::int32_t array, const BlockIndex& block) const = 0;
+  /// What read() would give if it is here by now; null: it is not, or there is no such block. Never waits, changes no result, counts nothing.
+  virtual const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
   /// The private copy that this rank made of a block in this phase; null: none.
   virtual const double* own_copy(std::int32_t array, const BlockIndex& block) const = 0;
   /// This rank's private writable copy (never put, dropped at the barrier). `keep`: starts with the fetched value, which

@@ -294,6 +294,17 @@ const double* StoreImpl::own_copy(std::int32_t id, const BlockIndex& block) cons
   return h && h->own ? h->own->data() : nullptr;
 }
 
+const double* StoreImpl::at_hand(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+  HeldBlock* h = held_.find(id, block);
+  if (!h || !(h->fetched || h->own)) return nullptr;
+  if (!h->own && h->fetch) {
+    if (h->kept || !h->fetch->test() || read_reply(h->fetch->reply_header()).outcome.status != BlockStatus::ok) return nullptr;
+    finish_fetch(*h);
+  }
+  const Chunk* c = h->own ? h->own : h->value;
+  return c && c->doubles == size ? c->data() : nullptr;
+}
+
 bool StoreImpl::held(std::int32_t id, const BlockIndex& block) const {
   const HeldBlock* h = held_.find(id, block);
   return h && (h->fetched || h->own);

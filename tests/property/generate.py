@@ -10,6 +10,7 @@ from control import Control
 from program import Node, Program
 from situations import Situations
 from traffic import Traffic
+from wishes import strew
 
 AO, MO, SIMPLE, TABLE = "ao", "moa", "simple", "table"
 INDICES = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"]}
@@ -120,6 +121,7 @@ class Generator:
         if self.saved and self.chance(50):
             body += self.last_changes()
         program = Program(self.name, self.seed, self.declarations(), procedures + self.phases, body, self.arguments())
+        strew(program, self.seed, self.statics + [self.table, self.vector])
         if self.saved:
             program.followers = [Generator(self.seed, self.name + "_next", self.reals, self).generate()]
         return program

@@ -28,6 +28,7 @@ def run(binary, *flags, plant="", program="device.sialx", level="-O0", failure=F
         if done.returncode != 0:
             raise SystemExit(f"FAILED: {flags} {plant}: exit code {done.returncode}\n{done.stderr}")
         statistics = json.loads((pathlib.Path(out) / "run.json").read_text())
+        statistics["total"]["lines"] = {(row["line"], row["array"]): (row["in"], row["out"]) for row in statistics["device_transfers"]}
         for key in ("in", "bytes_in", "out", "bytes_out", "in_as_written", "bytes_out_as_written", "in_least", "bytes_out_least"):
             counter = "device_" + key
             by_line = sum(row[key] for row in statistics["device_transfers"])
@@ -83,6 +84,25 @@ def check_times(binary):
         expect(max(to, back) <= copies <= (to + back) * (1 + 1e-9) and 0 <= beside <= min(copies, kernels), f"{flags}: copies {copies} s, beside kernels {beside} s")
 
 
+def check_wishes(binary):
+    """Where gpu_* statements move blocks, and that they move no others. Fetched blocks are what was put, which the device has, but for a
+    store that copies all it gets."""
+    wishes = {"program": "device_wishes.sialx"}
+    plain, _ = run(binary, **wishes)
+    for store, fetched in (("share", 0), ("copy", BLOCKS)):
+        output, total = run(binary, "--device", "simulated", "--store", store, **wishes)
+        expect(output == plain, f"with statements about the device: {output}\non the host: {plain}")
+        lines = total["lines"]
+        for line, array, moved in ((15, "t", (0, BLOCKS)), (19, "s", (BLOCKS, 0)), (24, "a", (fetched, 0)), (28, "s", (0, BLOCKS)), (29, "s", (BLOCKS, 0))):
+            expect(lines.get((line, array), (0, 0)) == moved, f"--store {store}: line {line} moved {lines.get((line, array))} of {array}, by hand {moved}")
+        check(total, f"wishes, --store {store}", {"device_in": 2 * BLOCKS + fetched, "device_out": 3 * BLOCKS, "device_evictions": 0})  # s is printed
+    for memory in (GRAIN, 3 * GRAIN):
+        again, _ = run(binary, "--device", "simulated", "--device-memory", str(memory), **wishes)
+        expect(again == plain, f"wishes with {memory} bytes: {again}")
+    wrong, _ = run(binary, "--device", "simulated", plant="device_given_up", **wishes)
+    expect("nan" in wrong.lower(), f"given up without a copy: {wrong}")
+
+
 def check_self_check(binary, plain):
     """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
     for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
@@ -136,6 +156,7 @@ def main():
         expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
     check_chains(binary)
     check_times(binary)
+    check_wishes(binary)
     check_self_check(binary, plain)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)

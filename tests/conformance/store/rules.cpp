@@ -153,6 +153,32 @@ void private_copies_stay_private(Job& j) {
   EXPECT(j.read(0, at(1), 20) == of(1));
 }
 
+void what_is_here_is_at_hand(Job& j) {
+  for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i));
+  j.barrier();
+  EXPECT(!j.store->at_hand(0, at(0), 20));  // not asked for
+  for (int i = 0; i < 12; ++i) j.get(0, at(i), 20);
+  j.get(0, at(50), 20);
+  const std::int64_t accesses = j.store->stats().accesses;
+  for (int i = 0; i < 12; ++i) {
+    const double* here = nullptr;
+    while (!(here = j.store->at_hand(0, at(i), 20))) j.transport.pause();
+    EXPECT(Values(here, here + 20) == of(i));
+    EXPECT(!j.store->at_hand(0, at(i), 19));
+  }
+  for (int n = 0; n < 20; ++n) {  // absent: no error before it is used
+    EXPECT(!j.store->at_hand(0, at(50), 20));
+    j.transport.pause();
+  }
+  EXPECT(j.store->stats().accesses == accesses);
+  EXPECT(refused([&] { j.read(0, at(50), 20); }));
+  double* mine = j.store->private_copy(0, at(1), 20, true, j.next());
+  mine[0] = -3.0;
+  EXPECT(j.store->at_hand(0, at(1), 20) == mine);
+  j.barrier();
+  EXPECT(!j.store->at_hand(0, at(1), 20));
+}
+
 void absent_blocks(Job& j) {
   j.get(0, at(1), 20);
   EXPECT(refused([&] { j.read(0, at(1), 20); }));
@@ -415,6 +441,7 @@ const std::vector<Rule>& rules() {
       {"values stay until the barrier", values_stay_until_the_barrier},
       {"one rank sees its own puts in order", one_rank_sees_its_own_puts_in_order},
       {"private copies stay private", private_copies_stay_private},
+      {"what is here is at hand", what_is_here_is_at_hand},
       {"absent blocks", absent_blocks},
       {"generations", generations},
       {"deletes do not leak", deletes_do_not_leak},

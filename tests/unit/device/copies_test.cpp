@@ -1,106 +1,15 @@
 // Validity of copies and the transfers that follow, by the intents of operations; eviction; host memory that copies need.
-#include <catch2/catch.hpp>
+#include "copies_fixture.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 #include <random>
-#include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/device/copies.h"
-#include "runtime/memory/arena_pool.h"
 
 using namespace sial;
+using namespace sial::copies_fixture;
 
 namespace {
-
-constexpr std::size_t heap_bytes = std::size_t{4} << 20;
-
-/// Host memory as a rank has it.
-struct Host {
-  Host() : memory(std::calloc(NodeHeap::bytes_needed(1, heap_bytes) + 64, 1), std::free), heap(aligned(), 0, 1, heap_bytes, {[](std::size_t, std::size_t) {}, [] {}}) {}
-  std::byte* aligned() const { return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.get()) + 63) / 64 * 64); }
-  std::unique_ptr<void, void (*)(void*)> memory;
-  NodeHeap heap;
-  ArenaPool pool{heap, 0};
-};
-
-struct Fixture {
-  explicit Fixture(DeviceOptions options = {}) : device(make_simulated_device(*kernels, options)), copies(std::make_unique<DeviceCopies>(*device, host.pool, options.direct, place)) {}
-
-  /// A block of `n` elements; `stride` 2: every other element of its buffer.
-  HostBlock block(std::int64_t n, double value, std::int64_t stride = 1) {
-    HostBlock b;
-    b.buffer_size = n * stride;
-    b.data = host.pool.allocate(b.buffer_size);
-    b.buffer = b.data;
-    b.rank = 1;
-    b.extent[0] = n;
-    b.stride[0] = stride;
-    std::fill_n(b.data, b.buffer_size, value);
-    return b;
-  }
-  void free(const HostBlock& b) {
-    copies->forget(b.buffer, b.buffer_size);
-    host.pool.deallocate(b.data, b.buffer_size);
-  }
-  static MutableView view(double* data, std::int64_t n) {
-    MutableView v;
-    v.data = data;
-    v.rank = 1;
-    v.extent[0] = n;
-    v.stride[0] = 1;
-    v.label[0] = 0;
-    return v;
-  }
-  static ConstView constant(double* data, std::int64_t n) {
-    ConstView c;
-    const MutableView v = view(data, n);
-    c.data = v.data, c.rank = v.rank, c.extent = v.extent, c.stride = v.stride, c.label = v.label;
-    return c;
-  }
-  void work(ElementOp op, double factor, const HostBlock& b, Intent intent) {
-    copies->begin_operation();
-    double* d = copies->on_device(b, intent);
-    copies->run(ElementWork{op, factor, view(d, b.size()), {}, {}});
-    copies->end_operation();
-  }
-  /// to = a + factor * b, all on the device.
-  void sum(const HostBlock& to, const HostBlock& a, const HostBlock& b, double factor, Intent intent = Intent::write) {
-    copies->begin_operation();
-    double* pa = copies->on_device(a, Intent::read);
-    double* pb = copies->on_device(b, Intent::read);
-    double* pd = copies->on_device(to, intent);
-    const std::int64_t n = a.size();
-    copies->run(ElementWork{ElementOp::sum, factor, view(pd, n), constant(pa, n), constant(pb, n)});
-    copies->end_operation();
-  }
-  void read(const HostBlock& b) {
-    copies->begin_operation();
-    copies->on_device(b, Intent::read);
-    copies->end_operation();
-  }
-  void on_host(const HostBlock& b, Intent intent) { copies->on_host(b.buffer, b.data, intent); }
-  double value(const HostBlock& b, std::int64_t i = 0) {
-    on_host(b, Intent::read);
-    return b.data[i * b.stride[0]];
-  }
-  /// Transfers made, in and out; and the least.
-  std::vector<std::int64_t> made() const {
-    const TransferRow s = copies->stats().total();
-    return {s.in.transfers, s.out.transfers, s.in_least.transfers, s.out_least.transfers};
-  }
-
-  std::int32_t place = 3;
-  Host host;
-  std::unique_ptr<Kernels> kernels = make_kernels("reference", host.pool);
-  std::unique_ptr<Device> device;
-  std::unique_ptr<DeviceCopies> copies;
-
-};
-
-using Counts = std::vector<std::int64_t>;
 
 /// A device that has no room for what element-wise work needs beside its operands.
 class Crowded final : public Device {
