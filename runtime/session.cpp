@@ -93,7 +93,19 @@ void Session::make_device_of_rank() {
     err_ << fmt::format("warning: {}{}; block operations run on the host\n  hint: {}\n", error.what(), transport_.size() > 1 ? fmt::format(" (on rank {} of {})", transport_.rank(), transport_.size()) : "", error.hint())
          << std::flush;
   }
-  if (device_) options_.facts.emplace_back("device", std::string(device_->name()));
+  if (!device_) return;
+  options_.facts.emplace_back("device", std::string(device_->name()));
+  choose_device_messages();
+}
+
+void Session::choose_device_messages() {
+  const bool can = device_->host_reads() || transport_.reads_device_memory();
+  if (options_.device_messages == DeviceMessages::direct && !can)
+    throw WorldError("`--device-messages direct`: this MPI does not report that it sends from the memory of a GPU (MPIX_Query_cuda_support)",
+                     "leave it at `auto`, say `staged`, or run with an MPI that was built for it");
+  device_messages_direct_ = can && options_.device_messages != DeviceMessages::staged;
+  if (transport_.node_count() > 1) options_.facts.emplace_back("device_messages", device_messages_direct_ ? "direct" : "staged");
+  if (device_messages_direct_ && !device_->host_reads()) transport_.prepare_helper([device = device_.get()] { device->enter(); });
 }
 
 int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
@@ -189,7 +201,8 @@ int Session::run(const Job& job) {
   }
   Trace* const timeline = trace ? &*trace : nullptr;
   store_->set_trace(timeline);
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct, least_block()};
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct,
+                                least_block(), device_messages_direct_};
   if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
   try {

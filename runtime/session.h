@@ -16,6 +16,9 @@
 
 namespace sial {
 
+/// How blocks that only a device has go to other nodes: straight from its memory, or through the host's in overlapped pieces.
+enum class DeviceMessages { automatic, direct, staged };
+
 struct SessionOptions {
   StoreOptions store;
   MachineOptions machine;       // print_format is the job's
@@ -25,6 +28,7 @@ struct SessionOptions {
   DeviceOptions device_options;
   std::int64_t device_from = -1;  // elements that a program's largest block has where the device is used; -1: what suits the device
   bool device_times = false;    // of each piece of work, where statistics are kept
+  DeviceMessages device_messages = DeviceMessages::automatic;  // straight where the transport says that it can
   bool text_stats = false;      // the summary of --stats, to the error stream
   bool explain_kernels = false; // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;        // what the command line chose, for run.json
@@ -56,6 +60,7 @@ class Session {
  private:
   void make_device_of_rank();
   std::int64_t least_block() const;
+  void choose_device_messages();
   int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
@@ -76,6 +81,7 @@ class Session {
   std::unique_ptr<BlockStore> store_;
   std::unique_ptr<Kernels> kernels_;
   std::unique_ptr<Device> device_;
+  bool device_messages_direct_ = false;
   std::unique_ptr<RankState> state_;
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far

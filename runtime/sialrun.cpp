@@ -49,7 +49,7 @@ struct Arguments {
   JobArguments job;
   SessionOptions session;
   int optimisation = default_optimisation;
-  std::string jit = "on", device_memory, device_copies = "direct", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
+  std::string jit = "on", device_memory, device_copies = "direct", device_messages = "auto", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
@@ -527,6 +527,8 @@ int main(int argc, char** argv) {
   app.add_option("--device-from", arguments.session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
+  app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes; direct: straight from its memory; staged: through the host in overlapped pieces; auto (default): direct if MPI reports that it can")
+      ->check(CLI::IsMember({"auto", "direct", "staged"}));
   app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
@@ -564,6 +566,7 @@ int main(int argc, char** argv) {
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
     arguments.session.device_options.direct = arguments.device_copies == "direct";
+    if (arguments.device_messages != "auto") arguments.session.device_messages = arguments.device_messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;
     if (!arguments.device_memory.empty()) arguments.session.device_options.memory = static_cast<std::int64_t>(parse_memory(arguments.device_memory));
     block_kernels.jit_cache = kernels::default_cache_folder();
     check_kernel_options(block_kernels);

@@ -88,6 +88,7 @@ std::optional<DeviceTimes> DeviceCopies::times() const {
 
 DeviceCopies::~DeviceCopies() {
   try {
+    leave_outgoing();
     settle_all();
   } catch (const WorldError&) {
     // The device is lost. Host memory that copies needed stays held: they may be under way still.
@@ -293,7 +294,7 @@ void DeviceCopies::note_copied_out(Unit& u) {
   u.written_back = false;
   u.values = hash(u.host);
   seen_by_device_.insert(u.values);
-  row(u).out_least.add(u.size);
+  if (!u.out_counted) row(u).out_least.add(u.size);
 }
 
 // --- operations
@@ -350,7 +351,7 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
   operands_.push_back(u->block);
   std::swap(operands_.back(), operands_[targets_++]);
   u->device_valid = true;
-  u->written_back = false;
+  u->written_back = u->sent = u->out_counted = false;
   u->values = 0;
   if (u->host_valid && device_.spoils()) {
     order_.before(copy_in_stream, u->host_busy);

@@ -24,6 +24,7 @@
 #include "runtime/device/hindsight.h"
 #include "runtime/device/next_use.h"
 #include "runtime/device/self_check.h"
+#include "runtime/memory/outgoing.h"
 
 namespace sial {
 
@@ -51,6 +52,7 @@ struct TransferRow {
 /// has had under any name crosses again for having been put and fetched, whatever memory that takes (counted by simulated devices only).
 struct DeviceStats {
   std::int64_t operations = 0, evictions = 0, on_host_instead = 0;
+  TransferCount sent_straight, sent_in_pieces;  // to other nodes, of blocks that only the device had
   std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
   TransferRow total() const;
 };
@@ -106,6 +108,10 @@ class DeviceCopies {
   /// Whether the device has the block, and whether only the device has it.
   enum class Where { host, both, device };
   Where where(const double* buffer, const double* first);
+  /// The block, for a message to another node, if only the device has it; null: it goes by the host. `straight`: who sends it reads the
+  /// device's memory. Must be gone before this is, or its values are lost; changes of the block and its end do not matter to it.
+  std::unique_ptr<OutgoingBlock> send(const double* buffer, const double* first, bool straight);
+  bool sends() const { return !outgoing_.empty(); }
   /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
   void settle(const double* buffer);
   /// The same for all buffers: others may change what they hold.
@@ -140,6 +146,7 @@ class DeviceCopies {
     double due = 0.0;                  // operation that is expected to use it next
     bool host_valid = true, device_valid = false;
     bool made_by_host = false;             // since the device last had it
+    bool sent = false, out_counted = false;  // since the device wrote it: to another node; among the least transfers
     bool written_back = false;             // what the host has came from the device, which had no room for it
     Frontier host_busy;                    // copies from and to the host's
   };
@@ -147,6 +154,7 @@ class DeviceCopies {
   /// Host memory that copies under way need.
   struct Held { Frontier until; const double* buffer = nullptr; std::int64_t size = 0; std::vector<double> staging; };
 
+  class Outgoing;
   Unit* find(const double* buffer, const double* first);
   Unit& make(const HostBlock& host);
   Unit* with_memory(const HostBlock& host);
@@ -183,6 +191,7 @@ class DeviceCopies {
   void hold(const HostBlock& host, const Frontier& until, std::vector<double> staging);
   void let_go(std::deque<Held>::iterator held);
   void let_go_of_what_is_done();
+  void leave_outgoing();
   std::vector<double> staging(std::int64_t n);
   void pin_around(const double* buffer);
   TransferRow& row(const Unit& u) { return stats_.rows[{place_, u.host.array}]; }
@@ -200,6 +209,8 @@ class DeviceCopies {
   std::unique_ptr<Hindsight> hindsight_;  // null: not kept
   std::unique_ptr<SelfCheck> self_check_;
   std::unordered_set<const std::byte*> slabs_;  // of the host's memory, that the device was told of
+  std::unordered_set<Outgoing*> outgoing_;
+  std::int64_t straight_bytes_ = 0;  // of those in whose place the device's memory is held
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::vector<std::vector<double>> unused_staging_;

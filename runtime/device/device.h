@@ -117,6 +117,14 @@ class Device {
   /// All that was timed since the device was made, after a wait for it. Nothing where no time was ever to be taken.
   virtual std::optional<DeviceTimes> times() { return {}; }
 
+  // --- messages to other nodes, straight from its memory or as it comes to the host
+  /// Whether the host can read the device's memory by its addresses.
+  virtual bool host_reads() const { return false; }
+  /// The calling thread may be handed addresses of the device's memory, by libraries that need to know it.
+  virtual void enter() {}
+  /// Of a block of `n`, elements that come to the host at a time while those before them are sent: enough to be fast, few beside a large block.
+  virtual std::int64_t message_piece(std::int64_t /*n*/) const { return std::int64_t{1} << 16; }
+
   // --- simulated devices only: what is stale or was never given a value becomes NaN
   virtual bool spoils() const { return false; }
   virtual void spoil(int /*stream*/, double* /*device*/, std::int64_t /*n*/) {}

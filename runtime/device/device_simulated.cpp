@@ -144,6 +144,8 @@ class SimulatedDevice final : public Device {
     return times;
   }
 
+  bool host_reads() const override { return true; }
+  std::int64_t message_piece(std::int64_t n) const override { return std::max<std::int64_t>(5, n / 6); }  // small blocks come in pieces, too
   bool spoils() const override { return true; }
   void spoil(int stream, double* device, std::int64_t n) override {
     check_own(device, n);

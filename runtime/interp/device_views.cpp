@@ -146,6 +146,8 @@ void Machine::add_device_stats(Stats& stats) const {
     stats[transfers] += static_cast<double>(count.transfers);
     stats[bytes] += static_cast<double>(count.bytes);
   };
+  add(Counter::device_sent_straight, Counter::device_bytes_sent_straight, s.sent_straight);
+  add(Counter::device_sent_in_pieces, Counter::device_bytes_sent_in_pieces, s.sent_in_pieces);
   add(Counter::device_in_as_written, Counter::device_bytes_in_as_written, total.in_as_written);
   add(Counter::device_out_as_written, Counter::device_bytes_out_as_written, total.out_as_written);
   add(Counter::device_in, Counter::device_bytes_in, total.in);

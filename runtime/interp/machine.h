@@ -81,6 +81,7 @@ struct Environment {
   Device* device = nullptr;            // for block operations; null: the host
   bool device_direct = true;           // copies go straight from and to the host's blocks, see DeviceOptions
   std::int64_t device_from = 0;        // programs whose largest block has fewer elements leave the device alone
+  bool device_messages_direct = true;  // the transport reads the device's memory
 };
 
 class Machine {
@@ -225,6 +226,8 @@ class Machine {
   enum class DeviceWish { room, bring, bring_back, give_up };
   void wish(const Instruction& in, DeviceWish what);
   void wish_for(const RefPlan& ref, const Located& at, DeviceWish what);
+  /// A put of a block that only the device has, to another node. False: nothing is done, the host has to do it.
+  bool put_from_device(const Instruction& in, bool add);
   const double* block_if_any(const RefPlan& ref, const Located& at, MutableView& view);
 
   // --- ops_block.cpp

@@ -89,7 +89,10 @@ void Machine::put_block_as(const Instruction& in, PutAs how) {
   if (const BlockStore::Stored stored = env_.store.stored(); stored.data) copies_->same_values(data, data, stored.data, stored.content);
 }
 
-void Machine::op_put_block(const Instruction& in) { put_block_as(in, static_cast<SetOp>(in.c) == SetOp::add ? PutAs::added : PutAs::stored); }
+void Machine::op_put_block(const Instruction& in) {
+  const bool add = static_cast<SetOp>(in.c) == SetOp::add;
+  if (!put_from_device(in, add)) put_block_as(in, add ? PutAs::added : PutAs::stored);
+}
 void Machine::op_put_combined(const Instruction& in) { put_block_as(in, PutAs::combined); }
 void Machine::op_put_shared(const Instruction& in) { put_block_as(in, PutAs::shared); }
 void Machine::op_relieve_sums(const Instruction&) { env_.store.relieve_sums(); }

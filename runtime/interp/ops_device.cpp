@@ -3,8 +3,11 @@
 // others are carried out where there is a device with memory of its own, and cannot change what a program computes: a block that does not
 // exist, or is still on its way from another node, is left alone, as is a name without a block under it, which is an error only when used.
 
+#include <algorithm>
+
 #include "runtime/device/copies.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/slice_check.h"
 
 namespace sial {
 
@@ -73,6 +76,28 @@ void Machine::wish(const Instruction& in, DeviceWish what) {
     hi[d] = array.dim[d].hi;
   }
   walk_blocks(array, lo, hi, at, [&](const Located& block) { wish_for(each, block, what); });
+}
+
+bool Machine::put_from_device(const Instruction& in, bool add) {
+  if (!copies_ || env_.transport.node_count() < 2) return false;
+  const RefPlan& ref = bound_.refs[in.a];
+  const RefPlan& source = bound_.refs[in.b];
+  if (is_remote(source.kind) || source.has_box) return false;
+  Located at, from;
+  locate(ref, at);
+  locate(source, from);
+  MutableView view;
+  if (!env_.store.leaves_node(ref.array, at.block) || !block_if_any(source, from, view)) return false;
+  const int common = std::min(at.shape.rank, view.rank);
+  if (at.size != from.size || !std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, view.extent.begin())) return false;  // an error
+  const HostBlock host = host_block(source, from, view);
+  std::unique_ptr<OutgoingBlock> values = copies_->send(host.buffer, host.data, env_.device_messages_direct);
+  if (!values) return false;
+  if (slice_check_) slice_check_->put(ref.array, at.block);
+  ++block_operations_;
+  count(elided_, ref.array, at.size);
+  env_.store.put_from(std::move(values), add, ref.array, at.block, at.size, place());
+  return true;
 }
 
 void Machine::op_gpu_on(const Instruction&) {}

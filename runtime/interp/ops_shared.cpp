@@ -35,6 +35,7 @@ void Machine::op_block_alias(const Instruction& in) {
 }
 
 void Machine::op_put_share(const Instruction& in) {
+  if (put_from_device(in, false)) return;
   const RefPlan& ref = bound_.refs[in.a];
   ++block_operations_;
   Located at;

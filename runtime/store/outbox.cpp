@@ -7,15 +7,13 @@ void Outbox::finish(std::deque<Item>::iterator at) {
   const Item item = std::move(*at);
   items_.erase(at);
   const ReplyHeader reply = read_reply(item.request->reply_header());
-  if (item.payload) {
-    bytes_ -= item.payload->bytes;
-    heap_.drop_reference(item.payload, arena_);
-  }
+  bytes_ -= item.bytes;
+  if (item.payload) heap_.drop_reference(item.payload, arena_);
   settle_(item, reply.outcome);
 }
 
 void Outbox::post(Item item) {
-  if (item.payload) bytes_ += item.payload->bytes;
+  bytes_ += item.bytes;
   items_.push_back(std::move(item));
   while (!items_.empty() && items_.front().request->test()) finish(items_.begin());
   while (items_.size() > most_items || (bytes_ > most_bytes && items_.size() > 1)) finish(items_.begin());
@@ -39,6 +37,10 @@ void Outbox::complete(std::int32_t array) {
 
 void Outbox::complete_all() {
   complete_if([](const Item&) { return true; });
+}
+
+void Outbox::drop_outgoing() noexcept {
+  std::erase_if(items_, [](const Item& item) { return item.outgoing != nullptr; });
 }
 
 }  // namespace sial

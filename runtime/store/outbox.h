@@ -14,8 +14,10 @@ namespace sial {
 class Outbox {
  public:
   struct Item {
+    std::unique_ptr<OutgoingBlock> outgoing;   // whose values are sent, where they are not those of a buffer from the start; outlives the request
     std::unique_ptr<PendingRequest> request;
     Chunk* payload = nullptr;  // one reference, may be null
+    std::uint64_t bytes = 0;   // of memory that it keeps
     std::int32_t array = -1;
     RequestHeader header;
   };
@@ -28,6 +30,8 @@ class Outbox {
   void complete(std::int32_t array, const BlockIndex& block);
   void complete(std::int32_t array);
   void complete_all();
+  /// Lets go of what is sent from memory that is about to go, without looking at answers: an error ends the job.
+  void drop_outgoing() noexcept;
 
  private:
   void finish(std::deque<Item>::iterator at);

@@ -107,6 +107,12 @@ class BlockStore {
   /// nobody writes unless buffers().sole() says so.
   virtual void put_shared(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
   virtual void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
+  /// Whether a put to the block goes to another node as it is given, so that put_from() may stand for it.
+  virtual bool leaves_node(std::int32_t array, const BlockIndex& block) = 0;
+  /// put, or with `add` accumulate, of a block of this size whose values are not in the host's memory.
+  virtual void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
+  /// Where what put_from() was given must go before its time: an error is ending the job.
+  virtual void drop_outgoing() noexcept = 0;
   virtual void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   virtual void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   virtual void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;  // absent: SialError

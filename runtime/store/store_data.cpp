@@ -405,16 +405,20 @@ void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& reque
   send_change(h, node, request, payload);
 }
 
-void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data) {
+void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data, std::unique_ptr<OutgoingBlock> outgoing,
+                            const double* in_place) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
   if (h.puts_under_way > 0 && !(orderless && h.orderless) && !planted(Plant::store_order_of_puts)) outbox_->complete(h.array, h.block);
   Outbox::Item item;
   item.array = h.array;
   item.header = request;
   item.payload = data;
-  std::span<const std::byte> payload;
-  if (data && request.size > 0) {
-    payload = std::as_bytes(std::span(data->data(), static_cast<std::size_t>(request.size)));
+  item.outgoing = std::move(outgoing);
+  if (data) item.bytes = data->bytes;
+  else if (in_place) item.bytes = static_cast<std::uint64_t>(request.size) * 8;
+  Payload payload;
+  if ((data || in_place) && request.size > 0) {
+    payload = {std::as_bytes(std::span(in_place ? in_place : data->data(), static_cast<std::size_t>(request.size))), item.outgoing.get()};
     stats_.bytes_sent += request.size * 8;
   }
   h.stale = true;
@@ -423,6 +427,33 @@ void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request
   ++stats_.messages_sent;
   item.request = transport_.request(server_of(node, h.block), to_bytes(request), payload, {}, Priority::demand);
   outbox_->post(std::move(item));
+}
+
+bool StoreImpl::leaves_node(std::int32_t id, const BlockIndex& block) {
+  return !options_.check && !options_.copy && home(array(id).placement, block) != transport_.node();
+}
+
+// A put whose values the plan wants kept for a later get goes through the host, where they are kept.
+void StoreImpl::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+  ++(add ? stats_.accumulates : stats_.puts);
+  stored_ = {};
+  RequestHeader request;
+  request.kind = add ? RequestKind::accumulate : RequestKind::put;
+  request.key = key(id, block);
+  request.size = size;
+  request.access = access(place);
+  HeldBlock* held = before_own_put(id, block, size);
+  if (held && held->sum && !planted(Plant::store_sum_before_put)) send_sum(*held);
+  access_log_.at(place, id).moved += size * 8;
+  HeldBlock& h = held ? *held : held_.find_or_create(id, block);
+  const int node = home(array(id).placement, block);
+  if (add || !array(id).retain_puts) {
+    if (const double* there = values->in_place()) return send_change(h, node, request, nullptr, std::move(values), there);
+  }
+  Chunk* payload = new_chunk(id, block, size);
+  values->copy_to(payload->data());
+  if (!add) retain_put(h, payload);
+  send_change(h, node, request, payload, std::move(values));
 }
 
 void StoreImpl::put(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {

@@ -45,6 +45,9 @@ class StoreImpl final : public BlockStore {
   void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void put_shared(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  bool leaves_node(std::int32_t array, const BlockIndex& block) override;
+  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
+  void drop_outgoing() noexcept override { outbox_ ? outbox_->drop_outgoing() : void(); }
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
@@ -121,8 +124,9 @@ class StoreImpl final : public BlockStore {
   void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place,
               bool shared = false);
   void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared);
-  /// Takes the reference to `data`, which may be null.
-  void send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data);
+  /// Takes the reference to `data`, which may be null. `outgoing`: whose values are sent, from there or as they come to `data`.
+  void send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data, std::unique_ptr<OutgoingBlock> outgoing = nullptr,
+                   const double* in_place = nullptr);
   /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
   HeldBlock* before_own_put(std::int32_t array, const BlockIndex& block, std::int64_t size);
   void report(const Outcome& outcome, RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place);

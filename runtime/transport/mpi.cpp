@@ -44,11 +44,15 @@ class MpiTransport final : public ExchangeTransport {
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override { return world_.map(world_.node, bytes, purpose); }
 
   void set_service(Service* service) override { server_.set_service(service); }
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                          std::span<std::byte> reply_buffer, Priority priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+                                          Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < world_.layout->total(), "request to rank {}", to);
     return client_.request(to, header, payload, reply_buffer, priority);
+  }
+  bool reads_device_memory() const override { return reports_device_memory(); }
+  void prepare_helper(std::function<void()> f) override {
+    if (helper_.joinable()) server_.prepare(std::move(f));
   }
   void serve_forever() override {
     SIAL_CHECK(is_server(), "rank {} is no server", rank());

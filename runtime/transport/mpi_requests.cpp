@@ -13,7 +13,7 @@ constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones n
 /// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
 /// slot is a demand without header, and is not answered.
 struct RequestEnvelope {
-  std::int64_t payload_bytes = 0, reply_capacity = 0;
+  std::int64_t payload_bytes = 0, payload_piece = 0, reply_capacity = 0;
   std::int32_t slot = 0, raises = 0;
 };
 struct ReplyEnvelope {
@@ -47,15 +47,15 @@ bool all_done(std::vector<MPI_Request>& requests) {
   return done != 0;
 }
 
-void receive(MpiWorld& w, std::span<std::byte> into, int from, int tag, std::vector<MPI_Request>& requests) {
-  for_pieces(into.data(), into.size(), w.options.message_bytes, [&](std::byte* p, int n) {
+void receive(MpiWorld& w, std::span<std::byte> into, std::size_t piece, int from, int tag, std::vector<MPI_Request>& requests) {
+  for_pieces(into.data(), into.size(), piece, [&](std::byte* p, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Irecv(p, n, MPI_BYTE, from, tag, w.requests, &requests.back()), "receiving a block");
   });
 }
 
-void send(MpiWorld& w, std::span<const std::byte> data, int to, int tag, std::vector<MPI_Request>& requests) {
-  for_pieces(data.data(), data.size(), w.options.message_bytes, [&](const std::byte* p, int n) {
+void send(MpiWorld& w, std::span<const std::byte> data, std::size_t piece, int to, int tag, std::vector<MPI_Request>& requests) {
+  for_pieces(data.data(), data.size(), piece, [&](const std::byte* p, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Isend(p, n, MPI_BYTE, to, tag, w.requests, &requests.back()), "sending a block");
   });
@@ -85,12 +85,26 @@ void RequestServer::set_service(Service* service) {
   service_ = service;
 }
 
+void RequestServer::prepare(std::function<void()> f) {
+  preparation_ = std::move(f);
+  prepare_.store(true, std::memory_order_release);
+  Backoff backoff;
+  while (prepare_.load(std::memory_order_acquire)) {
+    world_.look_for_end();
+    backoff.idle();
+  }
+}
+
 void RequestServer::run(const std::atomic<StopServing>& stop) {
   // A helper takes its core from a rank that computes, a server has one to itself.
   const bool server = world_.rank >= world_.layout->workers;
   Backoff backoff(std::chrono::microseconds(server ? 2000 : 25), std::chrono::microseconds(30), std::chrono::microseconds(150));
   while (stop != StopServing::now) {
     if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty()) return;
+    if (prepare_.load(std::memory_order_acquire)) {
+      preparation_();
+      prepare_.store(false, std::memory_order_release);
+    }
     bool busy = false;
     for (auto job = jobs_.begin(); job != jobs_.end();) {
       if (advance(*job)) {
@@ -196,7 +210,7 @@ void RequestServer::begin(std::list<Job>::iterator at) {
     }
     SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
     job.payload = job.payload.first(size);
-    receive(world_, job.payload, job.from, payload_tag(job.envelope.slot), job.requests);
+    receive(world_, job.payload, static_cast<std::size_t>(job.envelope.payload_piece), job.from, payload_tag(job.envelope.slot), job.requests);
   }
   if (advance(job)) jobs_.erase(at);
 }
@@ -230,8 +244,8 @@ void RequestServer::start_serving(Job& job) {
   job.reply_envelope.header_bytes = static_cast<std::int64_t>(reply.header.size());
   job.reply_envelope.payload_bytes = static_cast<std::int64_t>(reply.payload.size());
   std::memcpy(job.reply_envelope.header, reply.header.data(), std::min(inline_bytes, reply.header.size()));
-  send(world_, std::as_bytes(std::span(&job.reply_envelope, 1)), job.from, reply_tag(job.envelope.slot), job.requests);
-  if (reply.header.size() > inline_bytes) send(world_, std::span(reply.header).subspan(inline_bytes), job.from, reply_tag(job.envelope.slot), job.requests);
+  send(world_, std::as_bytes(std::span(&job.reply_envelope, 1)), world_.options.message_bytes, job.from, reply_tag(job.envelope.slot), job.requests);
+  if (reply.header.size() > inline_bytes) send(world_, std::span(reply.header).subspan(inline_bytes), world_.options.message_bytes, job.from, reply_tag(job.envelope.slot), job.requests);
   // As many pieces as the requester has posted receives for, the last ones perhaps short or empty.
   std::size_t at = 0;
   for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity), world_.options.message_bytes,
@@ -256,6 +270,8 @@ struct RequestClient::Flight {
   bool header_complete = false, landed = false, prefetch = false;
   RequestEnvelope raising;
   std::size_t bytes_out = 0;
+  Payload payload;
+  std::size_t piece = 0, sent = 0;  // of the payload
   std::chrono::steady_clock::time_point issued;
 };
 
@@ -268,6 +284,7 @@ class MpiPendingRequest final : public PendingRequest {
       try {
         if (test()) break;
       } catch (...) {  // the job is ending with an error: MPI may still write to this flight's buffers, so it is left to the process
+        client_.growing_.remove(flight_.get());
         flight_.release();
         return;
       }
@@ -294,7 +311,7 @@ class MpiPendingRequest final : public PendingRequest {
 /// Moves the flight on; true when everything has arrived. Gives its slot back then.
 bool MpiPendingRequest::land(RequestClient& client, RequestClient::Flight& f) {
   if (f.landed) return true;
-  if (!all_done(f.requests)) return false;
+  if (f.sent < f.payload.bytes.size() || !all_done(f.requests)) return false;
   if (!f.header_complete) {
     f.header_complete = true;
     f.requests.clear();
@@ -302,7 +319,7 @@ bool MpiPendingRequest::land(RequestClient& client, RequestClient::Flight& f) {
     f.reply_header.resize(size);
     std::memcpy(f.reply_header.data(), f.reply_envelope.header, std::min(size, inline_bytes));
     if (size > inline_bytes) {
-      receive(client.world_, std::span(f.reply_header).subspan(inline_bytes), f.to, reply_tag(f.slot), f.requests);
+      receive(client.world_, std::span(f.reply_header).subspan(inline_bytes), client.world_.options.message_bytes, f.to, reply_tag(f.slot), f.requests);
       if (!all_done(f.requests)) return false;
     }
   }
@@ -314,6 +331,7 @@ bool MpiPendingRequest::land(RequestClient& client, RequestClient::Flight& f) {
 
 bool MpiPendingRequest::test() {
   client_.world_.look_for_end();
+  client_.send_more();
   if (!land(client_, *flight_)) return false;
   const auto& network = client_.world_.options.network;
   if (!network) return true;
@@ -343,6 +361,7 @@ void RequestClient::progress() {
   if (flights_.empty()) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;
+  send_more();
   bool any = false;
   for (auto at = flights_.begin(); at != flights_.end();) {
     Flight* f = *at++;  // landing takes it out
@@ -354,10 +373,29 @@ void RequestClient::progress() {
   next_look_ = now + look_after_;
 }
 
+void RequestClient::send_more() {
+  for (auto at = growing_.begin(); at != growing_.end();) at = send_more(**at) ? growing_.erase(at) : std::next(at);
+}
+
+/// True when all of it is on its way.
+bool RequestClient::send_more(Flight& f) {
+  const std::size_t all = f.payload.bytes.size();
+  if (f.sent == all) return true;
+  const std::size_t there = f.payload.growing->ready();
+  while (f.sent < all) {
+    const std::size_t n = std::min(f.piece, all - f.sent);
+    if (f.sent + n > there) return false;
+    send(world_, f.payload.bytes.subspan(f.sent, n), f.piece, f.to, payload_tag(f.slot), f.requests);
+    f.sent += n;
+  }
+  return true;
+}
+
 int RequestClient::take_slot() {
   Backoff backoff;
   while (free_slots_.empty()) {
     world_.look_for_end();
+    send_more();
     const auto all = flights_;
     for (Flight* f : all) MpiPendingRequest::land(*this, *f);
     backoff.idle();
@@ -367,18 +405,21 @@ int RequestClient::take_slot() {
   return slot;
 }
 
-std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                                       std::span<std::byte> reply_buffer, Priority priority) {
+std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+                                                       Priority priority) {
   world_.look_for_end();
   auto flight = std::make_unique<Flight>();
   Flight& f = *flight;
   f.to = to;
   f.slot = take_slot();
   f.prefetch = priority == Priority::prefetch;
-  f.bytes_out = header.size() + payload.size();
+  f.bytes_out = header.size() + payload.bytes.size();
   f.issued = std::chrono::steady_clock::now();
+  f.payload = payload;
+  f.piece = payload.growing ? std::min(payload.growing->piece(), world_.options.message_bytes) : world_.options.message_bytes;
   RequestEnvelope envelope;
-  envelope.payload_bytes = static_cast<std::int64_t>(payload.size());
+  envelope.payload_bytes = static_cast<std::int64_t>(payload.bytes.size());
+  envelope.payload_piece = static_cast<std::int64_t>(f.piece);
   envelope.reply_capacity = static_cast<std::int64_t>(reply_buffer.size());
   envelope.slot = f.slot;
   f.envelope.resize(sizeof envelope + header.size());
@@ -387,14 +428,21 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   f.requests.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Irecv(&f.reply_envelope, sizeof f.reply_envelope, MPI_BYTE, to, reply_tag(f.slot), world_.requests, &f.requests.back()),
             "preparing for a reply");
-  receive(world_, reply_buffer, to, reply_payload_tag(f.slot), f.requests);
+  receive(world_, reply_buffer, world_.options.message_bytes, to, reply_payload_tag(f.slot), f.requests);
   f.requests.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Isend(f.envelope.data(), static_cast<int>(f.envelope.size()), MPI_BYTE, to,
                       priority == Priority::demand ? MpiWorld::tag_demand : MpiWorld::tag_prefetch, world_.requests, &f.requests.back()),
             "sending a request");
-  send(world_, payload, to, payload_tag(f.slot), f.requests);
   flights_.push_back(&f);
-  return std::make_unique<MpiPendingRequest>(*this, std::move(flight));
+  auto pending = std::make_unique<MpiPendingRequest>(*this, std::move(flight));
+  if (payload.growing) {
+    growing_.push_back(&f);
+    send_more();
+  } else {
+    send(world_, payload.bytes, f.piece, to, payload_tag(f.slot), f.requests);
+    f.sent = payload.bytes.size();
+  }
+  return pending;
 }
 
 void RequestClient::send_end() {

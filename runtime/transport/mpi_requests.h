@@ -6,6 +6,7 @@
 // server rank itself. The client belongs to the rank's own thread.
 
 #include <deque>
+#include <functional>
 #include <list>
 
 #include "runtime/transport/mpi_support.h"
@@ -20,6 +21,8 @@ class RequestServer {
   explicit RequestServer(MpiWorld& world);
   ~RequestServer();
   void set_service(Service* service);
+  /// Has run(), which is another thread, call it before it goes on; waits until it has.
+  void prepare(std::function<void()> f);
   /// Serves until told to stop or, on a server rank, until the workers have finished.
   void run(const std::atomic<StopServing>& stop);
 
@@ -38,13 +41,15 @@ class RequestServer {
   std::list<Job> jobs_;
   std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
   bool end_seen_ = false;
+  std::function<void()> preparation_;
+  std::atomic<bool> prepare_{false};  // preparation_ is to be called
 };
 
 class RequestClient {
  public:
   explicit RequestClient(MpiWorld& world);
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                          std::span<std::byte> reply_buffer, Priority priority);
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+                                          Priority priority);
   /// Receives what has arrived, if it was not looked for just now.
   void progress();
   /// Tells the server ranks that the workers have finished.
@@ -54,10 +59,14 @@ class RequestClient {
   friend class MpiPendingRequest;
   struct Flight;
   int take_slot();
+  /// Sends what has come of payloads that grow.
+  void send_more();
+  bool send_more(Flight& flight);
 
   MpiWorld& world_;
   std::deque<int> free_slots_;
   std::list<Flight*> flights_;  // in the air; owned by their MpiPendingRequest
+  std::list<Flight*> growing_;  // those of them whose payloads have not left altogether
   static constexpr std::chrono::microseconds soonest_look{20}, latest_look{320};
   std::chrono::steady_clock::time_point next_look_;
   std::chrono::microseconds look_after_ = soonest_look;

@@ -40,6 +40,12 @@ bool let_looks_yield(bool yield) {
   return set && set(yield);
 }
 
+bool reports_device_memory() {
+  using Query = int (*)();
+  const auto query = reinterpret_cast<Query>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  return query && query() == 1;
+}
+
 namespace {
 
 int environment_number(const char* name) {

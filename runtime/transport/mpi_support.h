@@ -46,6 +46,9 @@ void take_short_naps();
 /// and at each look of a rank that computes. Its blocking calls, at the beginning and the end, need it. Returns what was set; does nothing elsewhere.
 bool let_looks_yield(bool yield);
 
+/// Whether this MPI says that it takes the addresses of a GPU's memory, which is asked of those that know the question.
+bool reports_device_memory();
+
 class MpiWorld {
  public:
   MpiWorld(int* argc, char*** argv, const MpiOptions& options);

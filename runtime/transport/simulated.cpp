@@ -178,8 +178,8 @@ class SimulatedTransport final : public ExchangeTransport {
 
   void set_service(Service* service) override { sim_.set_service(rank_, service); }
 
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                          std::span<std::byte> reply_buffer, Priority priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+                                          Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < sim_.layout_.total(), "request to rank {}", to);
     auto m = std::make_shared<Message>();
@@ -187,7 +187,8 @@ class SimulatedTransport final : public ExchangeTransport {
     m->to = to;
     m->priority = priority;
     m->header.assign(header.begin(), header.end());
-    m->payload = payload;
+    if (payload.growing) payload.growing->complete();
+    m->payload = payload.bytes;
     m->reply_buffer = reply_buffer;
     sim_.post(m);
     return std::make_unique<SimulatedRequest>(sim_, std::move(m));

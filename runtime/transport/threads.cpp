@@ -178,15 +178,16 @@ class ThreadTransport final : public ExchangeTransport {
     if (!service) box.changed.wait(lock, [&] { return !box.serving; });
   }
 
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                          std::span<std::byte> reply_buffer, Priority priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+                                          Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < job_.layout.total(), "request to rank {}", to);
     job_.leave_if_ending();
     auto m = std::make_shared<ThreadMessage>();
     m->from = rank_;
     m->header.assign(header.begin(), header.end());
-    m->payload = payload;
+    if (payload.growing) payload.growing->complete();
+    m->payload = payload.bytes;
     m->reply_buffer = reply_buffer;
     Mailbox& box = *job_.mailboxes[static_cast<std::size_t>(to)];
     {

@@ -4,6 +4,7 @@
 // rank), simulated (N ranks in one process, one running at a time, seeded switching at seam calls, virtual clock), mpi.
 // Data on one's own node does not travel through here: ranks of a node share NodeMemory and the store works in it directly.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/shape.h"
+#include "runtime/memory/outgoing.h"
 
 namespace sial {
 
@@ -62,6 +64,17 @@ class Service {
   virtual ~Service() = default;
   virtual std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) = 0;
   virtual Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) = 0;
+};
+
+/// What a request sends. `growing`, which may be null, says how much of it is there: the rest is sent as it comes, in calls of the requester.
+struct Payload {
+  Payload() = default;
+  Payload(std::span<const std::byte> all, Growing* grows) : bytes(all), growing(grows) {}
+  template <class T>
+    requires std::convertible_to<T, std::span<const std::byte>>
+  Payload(T&& all) : bytes(std::forward<T>(all)) {}  // NOLINT: any bytes will do
+  std::span<const std::byte> bytes;
+  Growing* growing = nullptr;
 };
 
 /// A request under way. Owned by the requester; payload and reply buffers must stay put until done. Destruction waits.
@@ -116,8 +129,12 @@ class Transport {
   /// destructor, so that errors unwind cleanly): that waits until no call is running.
   virtual void set_service(Service* service) = 0;
   /// Only with several nodes. Sends header (copied) and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
-  virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                                  std::span<std::byte> reply_buffer, Priority priority) = 0;
+  virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+                                                  Priority priority) = 0;
+  /// Whether payloads may lie in the memory of a GPU.
+  virtual bool reads_device_memory() const { return false; }
+  /// Where messages move on in a thread of their own: has it call `f`, once, before it does anything else.
+  virtual void prepare_helper(std::function<void()> /*f*/) {}
 
   /// Between computations: lets what is under way move on where messages only do when the rank looks. Cheap when there is nothing.
   virtual void progress() {}

@@ -25,12 +25,15 @@ class Runs:
         self.binary = binary
         self.fake = binary / "fake-cuda"
 
-    def run(self, *flags, fake="seed=1", libraries=None, ranks=0, segments="3,2"):
-        """What sialrun printed, its errors, exit code, and run.json where there is one. The last --segments counts."""
+    def run(self, *flags, fake="seed=1", libraries=None, ranks=0, segments="3,2", program=PROGRAM, aware=False):
+        """What sialrun printed, its errors, exit code, and run.json where there is one. The last --segments counts. `aware`: the MPI says
+        that it sends from the memory of a GPU."""
         env = dict(os.environ, **MPI, SIALX_CUDA_LIBRARIES=str(libraries or self.fake), SIALX_FAKE_CUDA=fake)
         with tempfile.TemporaryDirectory() as out:
             start = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks else []
-            done = subprocess.run([*start, self.binary / "sialrun", PROGRAM, "--set", "norb=2", "--segments", "ao=" + segments, "--print-format", "plain", "--results", "none", "--run-json", "run.json",
+            if aware:
+                start += ["-x", f"LD_PRELOAD={self.fake / 'libfake_aware_mpi.so'}"]
+            done = subprocess.run([*start, self.binary / "sialrun", program, "--set", "norb=2", "--segments", "ao=" + segments, "--print-format", "plain", "--results", "none", "--run-json", "run.json",
                                    "--output-dir", out, *flags], capture_output=True, text=True, timeout=120, env=env)
             report = pathlib.Path(out) / "run.json"
             return done.stdout, done.stderr, done.returncode, json.loads(report.read_text()) if report.exists() else {}
@@ -40,6 +43,31 @@ class Runs:
         expect(got == code, f"{flags} {how}: exit code {got} instead of {code}\n{out}{err}")
         for part in parts:
             expect(part in err, f"{flags} {how}: `{part}` is not in\n{err}")
+
+
+def check_messages(runs):
+    """Blocks that go from a GPU to other nodes: straight where MPI says that it can, else through the host, and as it is told."""
+    messages = {"program": ROOT / "tests" / "stats" / "device_messages.sialx", "segments": "30,41", "ranks": 2}
+    plain = runs.run("--device", "host", **messages)[0]
+    nodes = ["--device", "cuda", "--ranks-per-node", "1"]
+    for aware, way, straight in ((False, "auto", False), (False, "staged", False), (True, "auto", True), (True, "direct", True), (True, "staged", False)):
+        for level in ("-O0", "-O2"):
+            for memory in ([], ["--device-memory", "60KB"]):
+                out, err, code, report = runs.run(level, *nodes, *memory, "--device-messages", way, fake="seed=5", aware=aware, **messages)
+                expect(code == 0 and out == plain, f"{level} {memory}, --device-messages {way}, aware {aware}: exit code {code}, {out}{err}")
+                expect(report["options"]["device_messages"] == ("direct" if straight else "staged"), f"aware {aware}, {way}: {report['options']['device_messages']}")
+                total = report["total"]
+                expect(level != "-O0" or memory or (total["device_sent_straight"] > 0) == straight and (total["device_sent_in_pieces"] > 0) != straight,
+                       f"aware {aware}, {way}: {total['device_sent_straight']} straight, {total['device_sent_in_pieces']} in pieces")
+    runs.fails(3, ["`--device-messages direct`", "MPIX_Query_cuda_support", "hint: leave it at `auto`"], *nodes, "--device-messages", "direct", **messages)
+    runs.fails(3, ["`--device-messages direct`", "MPIX_Query_cuda_support"], "--device", "cuda", "--device-messages", "direct")
+    runs.fails(2, ["auto", "direct", "staged"], "--device", "cuda", "--device-messages", "straight")
+    lost = 0
+    for when in range(10, 58, 6):  # while messages are under way, at times
+        out, err, code, _ = runs.run("-O0", *nodes, fake=f"lose={when},seed={when}", aware=when % 4 == 0, **messages)
+        expect(code == 3 and "failed: CUDA_ERROR_LAUNCH_FAILED" in err or code == 0 and out == plain, f"lost at {when}: exit code {code}\n{out}{err}")
+        lost += code != 0
+    expect(lost > 2, f"the device was lost in {lost} runs")
 
 
 def main():
@@ -120,6 +148,7 @@ def main():
     for libraries, text in [(runs.fake, "cuda: 1 GPU (Fake GPU), driver for CUDA 13.0"), ("/nonexistent", "cuda: not used, there is no CUDA driver")]:
         said = subprocess.run([runs.binary / "sialrun", "--version", "--verbose"], capture_output=True, text=True, timeout=60, env=dict(os.environ, SIALX_CUDA_LIBRARIES=str(libraries))).stdout
         expect(text in said, f"--version --verbose: {said}")
+    check_messages(runs)
     print("OK")
 
 

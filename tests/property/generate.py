@@ -121,7 +121,7 @@ class Generator:
         if self.saved and self.chance(50):
             body += self.last_changes()
         program = Program(self.name, self.seed, self.declarations(), procedures + self.phases, body, self.arguments())
-        strew(program, self.seed, self.statics + [self.table, self.vector])
+        strew(program, self.seed, self.statics + [self.table, self.vector], {*self.of_kind("temp"), *self.of_kind("local")})
         if self.saved:
             program.followers = [Generator(self.seed, self.name + "_next", self.reals, self).generate()]
         return program

@@ -103,6 +103,34 @@ def check_wishes(binary):
     expect("nan" in wrong.lower(), f"given up without a copy: {wrong}")
 
 
+def check_messages(binary):
+    """Each of three puts per block is sent by the way that is forced or, where the target is on the rank's own node, by the host; a block
+    sent straight is a transfer to the host less. Static: the same puts go to other nodes in all runs."""
+    messages = {"program": "device_messages.sialx"}
+    plain, _ = run(binary, **messages)
+    flags = ["--device", "simulated", "--schedule", "static", "--simulate", "ranks=3,seed=2", "--ranks-per-node", "1"]
+    totals = {}
+    for way in ("direct", "staged", "auto"):
+        output, total = run(binary, *flags, "--device-messages", way, **messages)
+        expect(output == plain, f"--device-messages {way}: {output}\non the host: {plain}")
+        straight, pieces = total["device_sent_straight"], total["device_sent_in_pieces"]
+        sent = straight + pieces
+        expect((straight == 0) == (way == "staged") and (pieces == 0) == (way != "staged"), f"--device-messages {way}: {straight} straight, {pieces} in pieces")
+        check(total, f"--device-messages {way}", {"device_out": 3 * BLOCKS - straight, "device_in": 0})
+        totals[way] = sent, total["device_bytes_sent_straight"] + total["device_bytes_sent_in_pieces"]
+        expect(sent * 8 * min(EXTENTS) ** 2 <= totals[way][1] <= sent * 8 * max(EXTENTS) ** 2, f"--device-messages {way}: {totals[way][1]} bytes of {sent} blocks")
+    expect(totals["direct"] == totals["staged"] == totals["auto"], f"sent: {totals}")
+    for level in ("-O0", "-O2"):
+        for more in (["--device-memory", str(4 * GRAIN)], ["--deterministic"], ["--check"], ["--store", "copy"], ["--device-copies", "staged"], ["--simulate-network", "latency=50us,bandwidth=1MB/s"]):
+            for way in ("direct", "staged"):
+                again, total = run(binary, *flags, "--device-messages", way, *more, level=level, **messages)
+                expect(again == plain, f"{level} {more} --device-messages {way}: {again}")
+                if more[0] in ("--check", "--store"):
+                    check(total, f"{more}", {"device_sent_straight": 0, "device_sent_in_pieces": 0})
+    _, total = run(binary, "--device", "simulated", "--device-messages", "direct", "--simulate", "ranks=3,seed=2", **messages)
+    check(total, "one node", {"device_sent_straight": 0, "device_sent_in_pieces": 0, "device_bytes_sent_straight": 0, "device_bytes_sent_in_pieces": 0})
+
+
 def check_self_check(binary, plain):
     """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
     for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
@@ -157,6 +185,7 @@ def main():
     check_chains(binary)
     check_times(binary)
     check_wishes(binary)
+    check_messages(binary)
     check_self_check(binary, plain)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)

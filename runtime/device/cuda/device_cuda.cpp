@@ -192,6 +192,7 @@ class CudaDevice final : public Device {
     gpu_.enter();
     gpu_.check(gpu_.driver().cuStreamWaitEvent(streams_[stream], events_[event], 0), "waiting for an event");
   }
+  void enter() override { gpu_.enter(); }
   bool done(Event event) override {
     gpu_.enter();
     const Status status = gpu_.driver().cuEventQuery(events_[event]);

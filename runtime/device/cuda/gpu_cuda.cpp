@@ -111,7 +111,7 @@ Event GpuDevice::take_event() {
   }
   Event event = nullptr;
   check(driver_.cuEventCreate(&event, event_disable_timing), "making an event");
-  events_.push_back(event);
+  if (event) events_.push_back(event);  // none is made while the loss of the device unwinds
   return event;
 }
 

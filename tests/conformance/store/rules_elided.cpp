@@ -139,6 +139,114 @@ void kept_copies_give_way_to_changes(Job& j) {
   EXPECT(refused([&] { j.read(0, at(5, j.rank), 20); }));
 }
 
+/// Stands for a block of a device: values in memory of their own, which is spoilt when nobody needs it any more.
+class Elsewhere final : public OutgoingBlock {
+ public:
+  struct Count { int alive = 0, in_place = 0, copied = 0; };
+  Elsewhere(Count& count, const Values& values, bool straight) : count_(count), values_(values), straight_(straight) { ++count_.alive; }
+  ~Elsewhere() override {
+    std::fill(values_.begin(), values_.end(), -99.0);
+    --count_.alive;
+  }
+  const double* in_place() override { return straight_ ? (++count_.in_place, values_.data()) : nullptr; }
+  void copy_to(double* to) override {
+    ++count_.copied;
+    to_ = to;
+  }
+  std::size_t ready() override {
+    if (!to_) return ++asked_ > 2 ? values_.size() * 8 : 0;  // as long as it is computed
+    if (++asked_ % 2) come();
+    return there_ * 8;
+  }
+  void complete() override {
+    while (to_ && there_ < values_.size()) come();
+  }
+  std::size_t piece() const override { return to_ ? 3 * 8 : values_.size() * 8; }
+
+ private:
+  void come() {
+    for (std::size_t n = std::min<std::size_t>(3, values_.size() - there_); n > 0; --n, ++there_) to_[there_] = values_[there_];
+  }
+  Count& count_;
+  Values values_;
+  const bool straight_;
+  double* to_ = nullptr;
+  std::size_t there_ = 0;
+  int asked_ = 0;
+};
+
+// They arrive, in order with all else that this rank does to the block, and are let go by the barrier.
+void values_from_elsewhere_arrive(Job& j) {
+  Elsewhere::Count count;
+  for (const bool straight : {true, false}) {
+    const auto send = [&](bool add, int i, double x) {
+      if (!j.store->leaves_node(0, at(i, j.rank))) {
+        add ? j.accumulate(0, at(i, j.rank), of(x)) : j.put(0, at(i, j.rank), of(x));
+        return;
+      }
+      const auto before = count;
+      const std::int64_t puts = j.store->stats().puts, additions = j.store->stats().accumulates;
+      j.store->put_from(std::make_unique<Elsewhere>(count, of(x), straight), add, 0, at(i, j.rank), 20, j.next());
+      EXPECT(count.in_place == before.in_place + straight && count.copied == before.copied + !straight);
+      EXPECT(j.store->stats().puts == puts + !add && j.store->stats().accumulates == additions + add);
+    };
+    for (int i = 0; i < 10; ++i) {
+      send(false, i, 5.0 + i);
+      if (i % 3 == 0) send(false, i, 1.0 + i);                            // replaces it
+      if (i % 3 == 1) send(true, i, 2.0), send(true, i, 3.0);
+      if (i % 3 == 2) j.accumulate_later(0, at(i, j.rank), of(4.0)), send(true, i, 1.0), j.store->scale(0, at(i, j.rank), 20, 2.0, j.next());
+    }
+    send(true, 20, 7.0);                                                  // makes the block
+    j.get(0, at(4, j.rank), 20);                                          // sees what was sent before it
+    EXPECT(j.read(0, at(4, j.rank), 20) == of(14.0));
+    j.barrier();
+    EXPECT(count.alive == 0);
+    for (int r = 0; r < j.ranks; ++r) {
+      for (int i = 0; i < 10; ++i) {
+        j.get(0, at(i, r), 20);
+        EXPECT(j.read(0, at(i, r), 20) == of(i % 3 == 0 ? 1.0 + i : i % 3 == 1 ? 10.0 + i : 2.0 * (10.0 + i)));
+      }
+      j.get(0, at(20, r), 20);
+      EXPECT(j.read(0, at(20, r), 20) == of(7.0));
+    }
+    j.store->erase(0, {j.program, 60});
+    j.barrier();
+  }
+  if (j.transport.node_count() == 1) EXPECT(count.in_place + count.copied == 0);
+}
+
+// What the plan wants kept over the barrier goes by the host, and is there in the next phase without a message.
+void values_from_elsewhere_are_kept(Job& j) {
+  Elsewhere::Count count;
+  for (const int round : {1, 2}) {
+    int sent = 0;
+    for (int i = 0; i < 6; ++i) {
+      if (j.store->leaves_node(0, at(i, j.rank))) {
+        j.store->put_from(std::make_unique<Elsewhere>(count, of(round * i), true), false, 0, at(i, j.rank), 20, j.next());
+        ++sent;
+      } else {
+        j.put(0, at(i, j.rank), of(round * i));
+      }
+    }
+    EXPECT((round == 1 ? count.in_place : count.copied) == sent);  // from the first barrier on it is known that they are wanted
+    j.store->keep_copies(0, KeepCopies::used);
+    j.barrier();
+    const std::int64_t received = j.store->stats().bytes_received;
+    for (int i = 0; i < 6; ++i) {
+      j.get(0, at(i, j.rank), 20);
+      EXPECT(j.read(0, at(i, j.rank), 20) == of(round * i));
+    }
+    if (round == 2) EXPECT(j.store->stats().bytes_received == received);
+    j.barrier();
+  }
+  if (j.store->leaves_node(0, at(0, j.rank))) {
+    j.store->put_from(std::make_unique<Elsewhere>(count, of(1), true), true, 0, at(0, j.rank), 20, j.next());
+    j.store->drop_outgoing();  // as an error does; waits for the answer
+    EXPECT(count.alive == 0);
+  }
+  j.barrier();
+}
+
 // What a rank got or put itself it has in the next phase, whatever happened to other blocks of the array.
 void used_copies_outlive_changes_of_others(Job& j) {
   for (const int round : {1, 2, 3}) {
@@ -272,6 +380,8 @@ const std::vector<Rule>& rules_of_elision() {
       {"many later additions keep to their share", many_later_additions_keep_to_their_share},
       {"kept copies need a get", kept_copies_need_a_get},
       {"kept copies give way to changes", kept_copies_give_way_to_changes},
+      {"values from elsewhere arrive", values_from_elsewhere_arrive},
+      {"values from elsewhere are kept", values_from_elsewhere_are_kept},
       {"used copies outlive changes of others", used_copies_outlive_changes_of_others},
       {"what a rank changes again is not kept", what_a_rank_changes_again_is_not_kept},
       {"compared copies are sent when they have changed", compared_copies_are_sent_when_they_have_changed},

@@ -1,6 +1,7 @@
 #include "suite.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -256,6 +257,80 @@ void requests(Transport& t, std::uint64_t seed) {
   t.barrier(tag(CollectiveKind::barrier, 53));
 }
 
+/// Shows what it has piece by piece, and each only when it was asked in vain for a while.
+class Coming final : public Growing {
+ public:
+  Coming(std::vector<std::byte>& into, std::vector<std::byte> all, std::size_t piece) : into_(into), all_(std::move(all)), piece_(piece) {}
+  std::size_t ready() override {
+    if (++asked_ % 3 == 0) more();
+    return there_;
+  }
+  void complete() override {
+    while (there_ < all_.size()) more();
+  }
+  std::size_t piece() const override { return piece_; }
+
+ private:
+  void more() {
+    const std::size_t n = std::min(all_.size() - there_, piece_ + asked_ % 5);  // never fewer than a piece, seldom just one
+    std::copy_n(all_.begin() + static_cast<std::ptrdiff_t>(there_), n, into_.begin() + static_cast<std::ptrdiff_t>(there_));
+    there_ += n;
+  }
+  std::vector<std::byte>& into_;
+  const std::vector<std::byte> all_;
+  const std::size_t piece_;
+  std::size_t there_ = 0, asked_ = 0;
+};
+
+void growing_payloads(Transport& t, std::uint64_t seed) {
+  AnswerService service(t);
+  std::mt19937_64 random(seed * 3 + static_cast<std::uint64_t>(t.rank()));
+  std::vector<int> others;
+  for (int n = 0; n < t.node_count(); ++n)
+    for (int r : t.ranks_of_node(n))
+      if (r != t.rank()) others.push_back(r);
+  std::uint32_t number = static_cast<std::uint32_t>(t.rank()) * 1000;
+  for (int round = 0; round < 6; ++round) {
+    struct Sent {
+      std::vector<std::byte> header, payload, reply;
+      Question question;
+      std::uint64_t total = 0;
+      std::unique_ptr<Coming> coming;  // outlives the request
+      std::unique_ptr<PendingRequest> pending;
+    };
+    std::vector<std::unique_ptr<Sent>> sent;
+    for (int i = 0; i < 6; ++i) {
+      Sent& s = *sent.emplace_back(std::make_unique<Sent>());
+      const std::size_t size = std::array<std::size_t, 4>{0, 7, 4096, 70001}[random() % 4];
+      std::vector<std::byte> all(size);
+      for (std::size_t k = 0; k < size; ++k) s.total += static_cast<std::uint64_t>(all[k] = static_cast<std::byte>(k * 11 + number));
+      s.payload.assign(size, std::byte{0xdd});
+      s.reply.resize(100);
+      s.question = {t.rank(), others[random() % others.size()], number++, size, 100};
+      s.coming = std::make_unique<Coming>(s.payload, std::move(all), 1 + random() % 9000);
+      s.header = pack(s.question);
+      s.pending = t.request(s.question.to, s.header, Payload(s.payload, s.coming.get()), s.reply, Priority::demand);
+    }
+    if (round == 1) {  // what is under way goes on beside other waits
+      t.sum(1.0, tag(CollectiveKind::sum, 56));
+      for (int i = 0; i < 50; ++i) t.progress();
+    }
+    if (round == 2) sent.clear();  // destruction waits
+    std::shuffle(sent.begin(), sent.end(), random);
+    for (auto& s : sent) {
+      if (random() % 2) {
+        while (!s->pending->test()) t.pause();
+      } else {
+        s->pending->wait();
+      }
+      const auto answer = unpack<Answer>(s->pending->reply_header());
+      EXPECT(answer.number == s->question.number && answer.total == s->total && answer.rank == s->question.to);
+      EXPECT(s->pending->reply_bytes() == 100);
+    }
+  }
+  t.barrier(tag(CollectiveKind::barrier, 57));
+}
+
 }  // namespace
 
 void serve(Transport& transport) {
@@ -267,7 +342,7 @@ void serve(Transport& transport) {
 const std::vector<Body>& bodies() {
   static const std::vector<Body> all = {
       {"topology", false, topology}, {"node memory", false, node_memory}, {"polling", false, polling}, {"sums", false, sums},
-      {"broadcasts", false, broadcasts}, {"gathers", false, gathers}, {"requests", true, requests},
+      {"broadcasts", false, broadcasts}, {"gathers", false, gathers}, {"requests", true, requests}, {"growing payloads", true, growing_payloads},
       {"work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 4096); }},
       {"full work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 2); }},
   };
