@@ -96,31 +96,20 @@ struct Rows {
   }
 };
 
-/// Four lines of x, or the last `columns` of them.
-template <Blend blend, int columns>
+/// Four lines of x, or the last `columns` of them; with `wide` eight, so that whole lines of y are used up in passing.
+template <Blend blend, int columns, bool wide = false>
 __attribute__((always_inline)) inline void turn_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, Factors f) {
-  for (std::int64_t n = rows.eights; n > 0; --n, x += 8, y += 8 * y_step) turn_eight<blend, columns>(x, x_step, y, y_step, 4, f);
+  const auto eight = [&](std::int64_t second) __attribute__((always_inline)) {
+    turn_eight<blend, columns>(x, x_step, y, y_step, second, f);
+    if constexpr (wide) turn_eight<blend, columns>(x + 4 * x_step, x_step, y + 4, y_step, second, f);
+  };
+  for (std::int64_t n = rows.eights; n > 0; --n, x += 8, y += 8 * y_step) eight(4);
   if (rows.four) {
     turn_four<blend, columns>(x, x_step, y, y_step, f);
+    if constexpr (wide) turn_four<blend, columns>(x + 4 * x_step, x_step, y + 4, y_step, f);
     x += 4, y += 4 * y_step;
   }
-  if (rows.over) turn_eight<blend, columns>(x, x_step, y, y_step, rows.over, f);
-}
-
-/// Eight lines of x: whole lines of y are used up in passing.
-template <Blend blend>
-__attribute__((always_inline)) inline void turn_wide_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, Factors f) {
-  const auto both = [&](std::int64_t second) __attribute__((always_inline)) {
-    turn_eight<blend, 4>(x, x_step, y, y_step, second, f);
-    turn_eight<blend, 4>(x + 4 * x_step, x_step, y + 4, y_step, second, f);
-  };
-  for (std::int64_t n = rows.eights; n > 0; --n, x += 8, y += 8 * y_step) both(4);
-  if (rows.four) {
-    turn_four<blend, 4>(x, x_step, y, y_step, f);
-    turn_four<blend, 4>(x + 4 * x_step, x_step, y + 4, y_step, f);
-    x += 4, y += 4 * y_step;
-  }
-  if (rows.over) both(rows.over);
+  if (rows.over) eight(rows.over);
 }
 
 template <Blend blend>
@@ -160,7 +149,7 @@ __attribute__((always_inline)) inline void turn_panel(double* x, std::int64_t x_
     std::int64_t fours = count / 4;
     // Rows that share few places in the cache are used up at once.
     if (y_step % 256 == 0)
-      for (; fours > 1; fours -= 2, x += 8 * x_step, y += 8) turn_wide_strip<blend>(x, x_step, y, y_step, rows, f);
+      for (; fours > 1; fours -= 2, x += 8 * x_step, y += 8) turn_strip<blend, 4, true>(x, x_step, y, y_step, rows, f);
     for (; fours > 0; --fours, x += 4 * x_step, y += 4) turn_strip<blend, 4>(x, x_step, y, y_step, rows, f);
     if (last) turn_last_strip<blend>(x - (4 - last) * x_step, x_step, y - (4 - last), y_step, rows, last, f);
   } else {
