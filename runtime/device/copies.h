@@ -90,10 +90,10 @@ class DeviceCopies {
   void make_room(const HostBlock& host);
   /// There is room for a block of `n` elements that is not made yet.
   void make_room(std::int64_t n);
-  /// What the device alone has of the blocks that begin in [first, first + n) is on its way to the host.
-  void bring_back(const double* first, std::int64_t n);
-  /// So that then nothing of them is left on the device.
-  void give_up(const double* first, std::int64_t n);
+  /// What the device alone has of the block that begins there is on its way to the host.
+  void bring_back(const double* first);
+  /// So that then nothing of it is left on the device.
+  void give_up(const double* first);
 
   // --- what the host does with its memory
   /// It is going to use the block at `first` in the buffer. `write`: to replace all of it.
@@ -158,8 +158,7 @@ class DeviceCopies {
   Unit* find(const double* buffer, const double* first);
   Unit& make(const HostBlock& host);
   Unit* with_memory(const HostBlock& host);
-  template <class F>
-  void for_each_unit(const double* first, std::int64_t n, F&& f);
+  Unit* at(const double* first);
   void drop(Units::iterator at);
   void expect(Unit& u);
   void ended(Unit& u);

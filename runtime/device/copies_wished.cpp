@@ -1,8 +1,6 @@
 // Blocks that statements name: brought to the device before an operation asks for them, back before the host does, given up. The rules of
 // validity are the same as for operations, so a wish can come too early or for nothing, but changes no value.
 
-#include <algorithm>
-
 #include "runtime/base/plants.h"
 #include "runtime/device/copies.h"
 
@@ -45,25 +43,22 @@ void DeviceCopies::make_room(std::int64_t n) {
   }
 }
 
-template <class F>
-void DeviceCopies::for_each_unit(const double* first, std::int64_t n, F&& f) {
-  for (auto at = units_.lower_bound(first); at != units_.end() && at->first < first + std::max<std::int64_t>(n, 1);) {
-    const double* begin = at->first;
-    const double* buffer = (at++)->second.host.buffer;
-    if (Unit* u = find(buffer, begin)) f(*u);
-  }
+/// What is known of the block that begins there, in whatever buffer.
+DeviceCopies::Unit* DeviceCopies::at(const double* first) {
+  const auto found = units_.find(first);
+  return found == units_.end() ? nullptr : find(found->second.host.buffer, first);
 }
 
-void DeviceCopies::bring_back(const double* first, std::int64_t n) {
-  for_each_unit(first, n, [this](Unit& u) { write_back(u); });
+void DeviceCopies::bring_back(const double* first) {
+  if (Unit* u = at(first)) write_back(*u);
 }
 
-void DeviceCopies::give_up(const double* first, std::int64_t n) {
-  for_each_unit(first, n, [this](Unit& u) {
-    if (planted(Plant::device_given_up)) u.host_valid = true;
-    write_back(u);
-    let_go_of_block(u);
-  });
+void DeviceCopies::give_up(const double* first) {
+  Unit* u = at(first);
+  if (!u) return;
+  if (planted(Plant::device_given_up)) u->host_valid = true;
+  write_back(*u);
+  let_go_of_block(*u);
 }
 
 }  // namespace sial

@@ -44,8 +44,8 @@ void Machine::wish_for(const RefPlan& ref, const Located& at, DeviceWish what) {
   switch (what) {
     case DeviceWish::room: copies_->make_room(host); break;
     case DeviceWish::bring: copies_->bring(host); break;
-    case DeviceWish::bring_back: copies_->bring_back(host.data, 1); break;
-    case DeviceWish::give_up: copies_->give_up(host.data, 1); break;
+    case DeviceWish::bring_back: copies_->bring_back(host.data); break;
+    case DeviceWish::give_up: copies_->give_up(host.data); break;
   }
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("what the host has as well is sent by the host") {
   CHECK(!f.copies->send(b.buffer, b.data, true));
   CHECK(!f.copies->send(c.buffer, c.data, true));
   f.work(ElementOp::fill, 3.0, c, Intent::write);
-  f.copies->bring_back(c.data, 1);
+  f.copies->bring_back(c.data);
   CHECK(!f.copies->send(c.buffer, c.data, true));
 }
 
@@ -97,14 +97,14 @@ TEST_CASE("a message keeps the values that the block had, whatever becomes of it
         case 0: f.work(ElementOp::scale, 2.0, b, Intent::update), of_b = 6.0; break;
         case 1: f.work(ElementOp::fill, 5.0, b, Intent::write), of_b = 5.0; break;
         case 2: f.on_host(b, Intent::write), std::fill_n(b.data, 100, of_b = 7.0); break;
-        case 3: f.copies->give_up(b.data, 1); break;
+        case 3: f.copies->give_up(b.data); break;
         case 4: f.free(b); break;
         default: break;
       }
       for (int i = 0; i < 5; ++i) {  // others want its memory
         f.work(ElementOp::fill, 8.0 + i, c, Intent::write);
         f.work(ElementOp::fill, 9.0 + i, d, Intent::write);
-        f.copies->give_up(c.data, 1);
+        f.copies->give_up(c.data);
       }
       CHECK(received(*o, from, 100) == Doubles(100, 3.0));
       if (what != 4) CHECK(f.value(b, 99) == of_b);

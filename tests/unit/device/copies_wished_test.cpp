@@ -29,19 +29,19 @@ TEST_CASE("a block brought to the device is there when it is used, and is brough
 TEST_CASE("a block brought back is on its way before the host asks, and goes on on the device") {
   Fixture f;
   const HostBlock b = f.block(4, 1.0), other = f.block(4, 1.0);
-  f.copies->bring_back(b.data, 1);  // the device knows nothing of it
+  f.copies->bring_back(b.data);  // the device knows nothing of it
   f.work(ElementOp::fill, 2.0, b, Intent::write);
   f.work(ElementOp::fill, 7.0, other, Intent::write);
-  f.copies->bring_back(b.data, 1);
-  f.copies->bring_back(b.data, 1);
+  f.copies->bring_back(b.data);
+  f.copies->bring_back(b.data);
   CHECK(f.made() == Counts{0, 1, 0, 0});
   CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::both);
   CHECK(f.copies->where(other.buffer, other.data) == DeviceCopies::Where::device);
   CHECK(f.value(b, 3) == 2.0);
   CHECK(f.made() == Counts{0, 1, 0, 1});
-  f.copies->bring_back(b.data, 1);
+  f.copies->bring_back(b.data);
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
-  f.copies->bring_back(b.data, 1);
+  f.copies->bring_back(b.data);
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);  // what was brought back was for nothing
   CHECK(f.value(b) == 4.0);
   CHECK(f.made() == Counts{0, 3, 0, 2});
@@ -52,11 +52,11 @@ TEST_CASE("a block given up leaves the device with nothing lost, whoever uses it
     CAPTURE(on_host);
     Fixture f;
     const HostBlock b = f.block(4, 1.0), never = f.block(4, 1.0);
-    f.copies->give_up(never.data, 1);
+    f.copies->give_up(never.data);
     f.work(ElementOp::fill, 2.0, b, Intent::write);
     const std::int64_t one = f.copies->device_memory().bytes_in_use;
-    f.copies->give_up(b.data, 1);
-    f.copies->give_up(b.data, 1);
+    f.copies->give_up(b.data);
+    f.copies->give_up(b.data);
     f.copies->settle_all();
     CHECK(one > 0);
     CHECK(f.copies->device_memory().bytes_in_use == 0);
@@ -75,7 +75,7 @@ TEST_CASE("given up with others that have its values, a block leaves them theirs
   CHECK(f.value(b) == 3.0);
   std::copy_n(b.data, 8, c.data);
   f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
-  f.copies->give_up(b.data, 1);
+  f.copies->give_up(b.data);
   f.sum(d, c, c, 1.0);
   CHECK(f.value(d) == 6.0);
   CHECK(f.made().front() == 0);
