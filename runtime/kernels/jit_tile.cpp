@@ -17,7 +17,8 @@ using llvm::Value;
 class TileBuilder {
  public:
   TileBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
-      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), masked_(key.p[2] != 0), exact_(key.p[3]),
+      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), short_(key.p[2] != 0),
+        masked_(short_ && (vectors_ == 1 || facts.vector_bits == 512)), exact_(key.p[3]),
         width_(facts.vector_bits / 64), type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -43,7 +44,12 @@ class TileBuilder {
     Value* d_step = field(offsetof(TileWork, d_step), b_.getInt64Ty());
     Value* groups = field(offsetof(TileWork, column_groups), b_.getInt64Ty());
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
-    if (masked_) {
+    // Stores through masks are slow but where masks have registers of their own: in a short tile of several vectors the last one rather ends
+    // with the last row, over part of the one before.
+    for (int i = 0; i < vectors_; ++i) row_.push_back(b_.getInt64(static_cast<std::uint64_t>(i * width_)));
+    if (short_ && !masked_) {
+      row_.back() = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()), b_.getInt64(static_cast<std::uint64_t>(width_)));
+    } else if (masked_) {
       Value* rest = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()), b_.getInt64(static_cast<std::uint64_t>((vectors_ - 1) * width_)));
       std::vector<llvm::Constant*> lanes;
       for (int i = 0; i < width_; ++i) lanes.push_back(b_.getInt64(static_cast<std::uint64_t>(i)));
@@ -121,7 +127,7 @@ class TileBuilder {
   }
 
   Value* load_rows(Value* at, int i) {
-    Value* p = element(at, b_.getInt64(static_cast<std::uint64_t>(i * width_)));
+    Value* p = element(at, row_[static_cast<std::size_t>(i)]);
     if (masked_ && i == vectors_ - 1) return b_.CreateMaskedLoad(type_, p, llvm::Align(8), mask_, llvm::ConstantAggregateZero::get(type_));
     return b_.CreateAlignedLoad(type_, p, llvm::Align(8));
   }
@@ -173,7 +179,7 @@ class TileBuilder {
   }
 
   void store_rows(Value* value, Value* at, int i) {
-    Value* p = element(at, b_.getInt64(static_cast<std::uint64_t>(i * width_)));
+    Value* p = element(at, row_[static_cast<std::size_t>(i)]);
     if (masked_ && i == vectors_ - 1)
       b_.CreateMaskedStore(value, p, llvm::Align(8), mask_);
     else
@@ -189,9 +195,11 @@ class TileBuilder {
     auto* done = block("done");
     const auto is = [&](double value) { return b_.CreateFCmpOEQ(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), value)); };
     const auto each = [&](auto&& value) {
-      for (int j = 0; j < columns_; ++j)
-        for (int i = 0; i < vectors_; ++i)
-          store_rows(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i), target_[static_cast<std::size_t>(j)], i);
+      for (int j = 0; j < columns_; ++j) {
+        std::vector<Value*> values;  // all of a column is read before any of it is written
+        for (int i = 0; i < vectors_; ++i) values.push_back(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i));
+        for (int i = 0; i < vectors_; ++i) store_rows(values[static_cast<std::size_t>(i)], target_[static_cast<std::size_t>(j)], i);
+      }
       b_.CreateBr(done);
     };
     b_.CreateCondBr(is(0.0), overwrite, not_overwrite);
@@ -210,14 +218,14 @@ class TileBuilder {
   llvm::IRBuilder<> b_;
   const bool fused_;
   const int vectors_, columns_;
-  const bool masked_;
+  const bool short_, masked_;  // fewer rows than its vectors have; which the last vector's mask tells
   const int exact_;  // summed positions, 0: as the work says
   const int width_;
   llvm::FixedVectorType* type_;
   llvm::Function* function_ = nullptr;
   llvm::Argument* work_ = nullptr;
   Value *a_ = nullptr, *a_at_ = nullptr, *b_at_ = nullptr, *mask_ = nullptr, *alpha_ = nullptr, *beta_ = nullptr;
-  std::vector<Value*> column_, target_;
+  std::vector<Value*> column_, target_, row_;
 };
 
 }  // namespace

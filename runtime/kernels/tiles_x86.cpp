@@ -15,23 +15,28 @@ namespace {
 
 constexpr int width = 4;
 
-template <int V, bool Masked>
-__attribute__((always_inline)) inline __m256d load(const double* p, int i, __m256i mask) {
-  return Masked && i == V - 1 ? _mm256_maskload_pd(p + i * width, mask) : _mm256_loadu_pd(p + i * width);
-}
-
-template <int V, bool Masked>
-__attribute__((always_inline)) inline void store(double* p, int i, __m256i mask, __m256d value) {
-  if (Masked && i == V - 1)
-    _mm256_maskstore_pd(p + i * width, mask, value);
-  else
-    _mm256_storeu_pd(p + i * width, value);
-}
-
-template <int V, int C, bool Masked>
-void tile(const TileWork* work) {
+/// Of the rows of a tile. In a short tile of several vectors the last one ends with the last row, over part of the one before: stores
+/// through masks are slow on many processors. A single vector has a mask.
+template <int V, bool Short>
+struct Rows {
+  static constexpr bool masked = Short && V == 1;
+  std::int64_t last = (V - 1) * width;
   __m256i mask{};
-  if (Masked) mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(work->rows - (V - 1) * width), _mm256_set_epi64x(3, 2, 1, 0));
+  explicit Rows(std::int64_t rows) {
+    if (masked) mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(rows), _mm256_set_epi64x(3, 2, 1, 0));
+    else if (Short) last = rows - width;
+  }
+  __attribute__((always_inline)) std::int64_t at(int i) const { return i == V - 1 ? last : i * width; }
+  __attribute__((always_inline)) __m256d load(const double* p, int i) const { return masked ? _mm256_maskload_pd(p, mask) : _mm256_loadu_pd(p + at(i)); }
+  __attribute__((always_inline)) void store(double* p, int i, __m256d value) const {
+    if (masked) _mm256_maskstore_pd(p, mask, value);
+    else _mm256_storeu_pd(p + at(i), value);
+  }
+};
+
+template <int V, int C, bool Short>
+void tile(const TileWork* work) {
+  const Rows<V, Short> rows(work->rows);
   const __m256d alpha = _mm256_set1_pd(work->alpha), beta = _mm256_set1_pd(work->beta);
   const bool overwrite = work->beta == 0.0;
   const std::int64_t* const a_at = work->a_at;
@@ -56,7 +61,7 @@ void tile(const TileWork* work) {
         const std::int64_t at = b_at[p];
         __m256d row[V];
 #pragma GCC unroll 4
-        for (int i = 0; i < V; ++i) row[i] = load<V, Masked>(a, i, mask);
+        for (int i = 0; i < V; ++i) row[i] = rows.load(a, i);
 #pragma GCC unroll 8
         for (int j = 0; j < C; ++j) {
           const __m256d factor = _mm256_broadcast_sd(column[j] + at);
@@ -67,12 +72,12 @@ void tile(const TileWork* work) {
 #pragma GCC unroll 8
       for (int j = 0; j < C; ++j) {
         double* d = d_base + d_column[j];
+        __m256d value[V];
 #pragma GCC unroll 4
-        for (int i = 0; i < V; ++i) {
-          const __m256d value = overwrite ? _mm256_mul_pd(alpha, sum[j][i])
-                                          : _mm256_fmadd_pd(alpha, sum[j][i], _mm256_mul_pd(beta, load<V, Masked>(d, i, mask)));
-          store<V, Masked>(d, i, mask, value);
-        }
+        for (int i = 0; i < V; ++i)
+          value[i] = overwrite ? _mm256_mul_pd(alpha, sum[j][i]) : _mm256_fmadd_pd(alpha, sum[j][i], _mm256_mul_pd(beta, rows.load(d, i)));
+#pragma GCC unroll 4
+        for (int i = 0; i < V; ++i) rows.store(d, i, value[i]);
       }
     }
   }
