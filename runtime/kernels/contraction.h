@@ -54,7 +54,7 @@ std::int64_t moved_for_blas(const LoopSpace& space);
 /// Offsets that are kept from one operation to the next, so that none allocates in steady state, and operations of one plan in one
 /// block find them ready when no other came between.
 struct ContractionTables {
-  std::vector<std::int64_t> row_d, row_x, column_d, column_y, sum_x, sum_y, panel_x, panel_y, column_zero;
+  std::vector<std::int64_t> row_d, row_x, column_d, column_y, sum_x, sum_y, panel_x, panel_y, column_in_tile;
   /// Tiles one below the other.
   struct Tile {
     std::int64_t first = 0;  // row, counted from the start of the block

@@ -120,13 +120,13 @@ class Planner {
 
   /// Cycles of tiles of v vectors over all columns and summed positions.
   double columns_cycles(int v) const {
-    const std::int64_t full = base_.n / shape_.most_columns, rest = base_.n % shape_.most_columns;
+    const ColumnCut cut(base_.n, shape_.most_columns);
     const auto blocks = static_cast<double>((base_.k + base_.sum_block - 1) / base_.sum_block);
     const auto tile = [&](std::int64_t c) {
       const double per_position = std::max({static_cast<double>(v) * static_cast<double>(c) / 2, static_cast<double>(v + c) / 2, 4.0});
       return static_cast<double>(base_.k) * per_position + blocks * (16.0 + 1.5 * static_cast<double>(v) * static_cast<double>(c));
     };
-    return static_cast<double>(full) * tile(shape_.most_columns) + (rest ? tile(rest) : 0.0);
+    return static_cast<double>(cut.many) * tile(cut.large) + static_cast<double>(cut.few) * (cut.few > 0 ? tile(cut.small) : 0.0);
   }
 
   double run_cycles(std::int64_t rows) const {
@@ -233,7 +233,7 @@ class Planner {
     const auto moved = static_cast<double>(moved_for_blas(space_));
     // Measured beside the tiles: a call costs some thousand cycles, matrices that are narrow or very long run at half its speed or less.
     const double least = std::min({m, n, k}), shorter = std::min(m, n), longer = std::max(m, n);
-    const double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 32 ? 1.8 : shorter < 96 && longer > 64 * shorter ? 1.6 : least < 128 ? 1.2 : 0.98;
+    const double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 24 ? 2.1 : least < 32 ? 1.8 : shorter < 96 && longer > 64 * shorter ? 1.6 : least < 128 ? 1.2 : 0.98;
     plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / 8 * speed + 2500;
     if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
     plan.cycles += moved * 4.0;

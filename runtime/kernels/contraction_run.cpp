@@ -80,8 +80,10 @@ class TileLoops {
  private:
   void column_tables(std::int64_t n0) {
     list_offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
-    t_.column_zero.resize(static_cast<std::size_t>(columns_ + shape_.most_columns));
-    for (std::size_t j = 0; j < t_.column_zero.size(); ++j) t_.column_zero[j] = static_cast<std::int64_t>(j) % shape_.most_columns;
+    const ColumnCut cut(columns_, shape_.most_columns);
+    t_.column_in_tile.resize(static_cast<std::size_t>(columns_));
+    for (std::int64_t j = 0; j < columns_; ++j)
+      t_.column_in_tile[static_cast<std::size_t>(j)] = j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
   }
 
   /// Offsets of summed positions within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
@@ -103,8 +105,9 @@ class TileLoops {
     w.from = work_.y;
     w.sum_at = t_.sum_y.data();
     w.count = count_;
-    for (std::int64_t j = 0; j < columns_; j += shape_.most_columns) {
-      w.rows = w.width = std::min<std::int64_t>(shape_.most_columns, columns_ - j);
+    const ColumnCut cut(columns_, shape_.most_columns);
+    for (std::int64_t j = 0; j < columns_; j += w.width) {
+      w.rows = w.width = cut.width_at(j);
       w.row_at = t_.column_y.data() + j;
       w.to = work_.column_panels + j * count_;
       pack_panel(kit_, w);
@@ -162,15 +165,14 @@ class TileLoops {
         }
       }
     }
-    const std::int64_t c = shape_.most_columns, whole = columns_ / c, rest = columns_ % c;
+    const ColumnCut cut(columns_, shape_.most_columns);
     // Small columns stay in the first caches: tiles of rows then take all of them in one call.
-    const bool at_once = columns_ * count_ <= columns_near;
-    if (at_once) {
-      if (whole > 0) column_tiles(0, c, whole);
+    if (columns_ * count_ <= columns_near) {
+      if (cut.many > 0) column_tiles(0, cut.large, cut.many);
+      if (cut.few > 0) column_tiles(cut.in_large(), cut.small, cut.few);
     } else {
-      for (std::int64_t g = 0; g < whole; ++g) column_tiles(g * c, c, 1);
+      for (std::int64_t j = 0; j < columns_; j += cut.width_at(j)) column_tiles(j, cut.width_at(j), 1);
     }
-    if (rest > 0) column_tiles(whole * c, rest, 1);
     return end;
   }
 
@@ -183,7 +185,7 @@ class TileLoops {
     if (plan_.pack_columns) {
       w.b = work_.column_panels + j * count_;
       w.b_at = t_.panel_y.data() + (columns - 1) * count_;
-      w.b_column = t_.column_zero.data();
+      w.b_column = t_.column_in_tile.data() + j;
       w.b_step = columns * count_;
     } else {
       w.b = work_.y;

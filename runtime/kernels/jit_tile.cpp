@@ -188,12 +188,13 @@ class TileBuilder {
 
   void finish(const std::vector<Value*>& sums) {
     Value* alpha = b_.CreateVectorSplat(static_cast<unsigned>(width_), alpha_);
-    auto* overwrite = block("overwrite");
-    auto* not_overwrite = block("not_overwrite");
-    auto* add = block("add");
-    auto* update = block("update");
     auto* done = block("done");
-    const auto is = [&](double value) { return b_.CreateFCmpOEQ(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), value)); };
+    const auto branch = [&](Value* what, double value, const char* name) {
+      auto *yes = block(name), *no = block("otherwise");
+      b_.CreateCondBr(b_.CreateFCmpOEQ(what, llvm::ConstantFP::get(b_.getDoubleTy(), value)), yes, no);
+      b_.SetInsertPoint(yes);
+      return no;
+    };
     const auto each = [&](auto&& value) {
       for (int j = 0; j < columns_; ++j) {
         std::vector<Value*> values;  // all of a column is read before any of it is written
@@ -202,12 +203,17 @@ class TileBuilder {
       }
       b_.CreateBr(done);
     };
-    b_.CreateCondBr(is(0.0), overwrite, not_overwrite);
-    b_.SetInsertPoint(overwrite);
+    // A factor of one leaves the bits as they are, and short sums would feel the multiplication.
+    auto* not_overwrite = branch(beta_, 0.0, "overwrite");
+    auto* scaled = branch(alpha_, 1.0, "overwrite_plain");
+    each([&](Value* sum, Value*, int) { return sum; });
+    b_.SetInsertPoint(scaled);
     each([&](Value* sum, Value*, int) { return b_.CreateFMul(alpha, sum); });
     b_.SetInsertPoint(not_overwrite);
-    b_.CreateCondBr(is(1.0), add, update);
-    b_.SetInsertPoint(add);
+    auto* update = branch(beta_, 1.0, "add");
+    scaled = branch(alpha_, 1.0, "add_plain");
+    each([&](Value* sum, Value* at, int i) { return b_.CreateFAdd(sum, load_rows(at, i)); });
+    b_.SetInsertPoint(scaled);
     each([&](Value* sum, Value* at, int i) { return multiply_add(alpha, sum, load_rows(at, i)); });
     b_.SetInsertPoint(update);
     Value* factor = b_.CreateVectorSplat(static_cast<unsigned>(width_), beta_);

@@ -192,12 +192,12 @@ class PlannedKernels final : public Kernels {
 
   /// Which tiles the operation that just ran was made of.
   void note_tiles(const ContractionPlan& plan, const TileShape& shape, const ContractionTables& tables) {
-    const auto whole = static_cast<int>(std::min<std::int64_t>(plan.n, shape.most_columns)), rest = static_cast<int>(plan.n % shape.most_columns);
+    const ColumnCut cut(plan.n, shape.most_columns);
     const auto& tiles = tables.tiles;
     // The first run shows them all, the last one what is left at the end.
     for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
-      for (const int columns : {whole, rest})
-        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, columns, tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * shape.width);
+      for (const std::int64_t columns : {cut.large, cut.few > 0 ? cut.small : 0})
+        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * shape.width);
   }
 
   int parts_of(const Planned& planned) const {

@@ -96,11 +96,32 @@ void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha
     apply(x, y, std::move(dims), [=](double& to, double from) { to = alpha * from + beta * to; });
 }
 
+namespace {
+
+/// In partial sums that compilers put into vectors.
+double dense_inner_product(const double* x, const double* y, std::int64_t n) {
+  constexpr std::int64_t partial = 16;
+  std::array<double, partial> sums{};
+  std::int64_t i = 0;
+  for (; i + partial <= n; i += partial)
+    for (std::int64_t k = 0; k < partial; ++k) sums[static_cast<std::size_t>(k)] += x[i + k] * y[i + k];
+  for (std::int64_t k = 0; i < n; ++i, ++k) sums[static_cast<std::size_t>(k)] += x[i] * y[i];
+  for (std::size_t half = partial / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
+}
+
+}  // namespace
+
 double inner_product(const double* x, const double* y, std::vector<PairDim> dims) {
   double sum = 0.0;
   traverse(std::move(dims), [&](std::int64_t ox, std::int64_t oy, std::int64_t n, std::int64_t sx, std::int64_t sy) {
     const double* px = x + ox;
     const double* py = y + oy;
+    if (sx == 1 && sy == 1) {
+      sum += dense_inner_product(px, py, n);
+      return;
+    }
     // Four partial sums: the additions of one chain would otherwise wait for each other.
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     std::int64_t i = 0;

@@ -92,6 +92,23 @@ struct TileShape {
   int rows() const { return width * most_vectors; }
 };
 
+/// How columns are cut into tiles: as few as hold them, evenly, the larger ones first. One that is left over would run at a fraction of
+/// the speed: its sums are too few to hide how long arithmetic takes.
+struct ColumnCut {
+  std::int64_t large = 1, many = 0;  // columns, and of how many tiles
+  std::int64_t small = 0, few = 0;
+  ColumnCut(std::int64_t columns, int most) {
+    const std::int64_t tiles = (columns + most - 1) / most;
+    if (tiles == 0) return;
+    large = (columns + tiles - 1) / tiles;
+    many = columns - tiles * (large - 1);
+    small = large - 1;
+    few = tiles - many;
+  }
+  std::int64_t in_large() const { return large * many; }
+  std::int64_t width_at(std::int64_t column) const { return column < in_large() ? large : small; }
+};
+
 /// The tiles of one implementation. tile(v, c, masked) does c columns and v * width rows exactly, or work.rows of them when masked
 /// ((v - 1) * width < rows). Null where the implementation has none (yet).
 struct TileKit {

@@ -38,7 +38,7 @@ template <int V, int C, bool Short>
 void tile(const TileWork* work) {
   const Rows<V, Short> rows(work->rows);
   const __m256d alpha = _mm256_set1_pd(work->alpha), beta = _mm256_set1_pd(work->beta);
-  const bool overwrite = work->beta == 0.0;
+  const bool overwrite = work->beta == 0.0, plain = overwrite && work->alpha == 1.0;  // a factor of one leaves the bits as they are
   const std::int64_t* const a_at = work->a_at;
   const std::int64_t* const b_at = work->b_at;
   for (std::int64_t g = 0; g < work->column_groups; ++g) {
@@ -75,7 +75,7 @@ void tile(const TileWork* work) {
         __m256d value[V];
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i)
-          value[i] = overwrite ? _mm256_mul_pd(alpha, sum[j][i]) : _mm256_fmadd_pd(alpha, sum[j][i], _mm256_mul_pd(beta, rows.load(d, i)));
+          value[i] = plain ? sum[j][i] : overwrite ? _mm256_mul_pd(alpha, sum[j][i]) : _mm256_fmadd_pd(alpha, sum[j][i], _mm256_mul_pd(beta, rows.load(d, i)));
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i) rows.store(d, i, value[i]);
       }
@@ -199,6 +199,19 @@ void outer_few(double* d, const double* x, const double* y, std::int64_t rows, c
     }
 }
 
+/// One position only: a row of any length.
+template <bool Overwrite>
+void outer_row(double* d, const double* x, const double* y, std::int64_t rows, double alpha, double beta) {
+  const __m256d scale = _mm256_set1_pd(alpha), keep = _mm256_set1_pd(beta), factor = _mm256_broadcast_sd(y), zero = _mm256_setzero_pd();
+  const auto value = [&](std::int64_t i) {
+    const __m256d product = _mm256_fmadd_pd(_mm256_loadu_pd(x + i), factor, zero);
+    return Overwrite ? _mm256_mul_pd(scale, product) : _mm256_fmadd_pd(scale, product, _mm256_mul_pd(keep, _mm256_loadu_pd(d + i)));
+  };
+  const __m256d last = value(rows - width);  // over part of the one before, and formed before that one is stored
+  for (std::int64_t i = 0; i + width < rows; i += width) _mm256_storeu_pd(d + i, value(i));
+  _mm256_storeu_pd(d + rows - width, last);
+}
+
 constexpr std::int64_t columns_side_by_side = 8;
 
 void outer_fast(const OuterWork& work) {
@@ -220,6 +233,10 @@ void outer_fast(const OuterWork& work) {
     double* d = w.d + k * w.outer.d;
     const double* x = w.x + k * w.outer.x;
     const double* y = w.y + k * w.outer.y;
+    if (strips > 0 && w.inner.count == 1) {
+      w.beta == 0.0 ? outer_row<true>(d, x, y, w.rows, w.alpha, w.beta) : outer_row<false>(d, x, y, w.rows, w.alpha, w.beta);
+      continue;
+    }
     if (strips == 0) {
       last(d, x, y, rest, w.inner, w.alpha, w.beta);
       continue;

@@ -38,7 +38,9 @@ void measure(std::vector<Contender>& contenders, const Clock& clock, const Effor
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       const double start = clock.now();
       for (long call = 0; call < batch[i]; ++call) contenders[i].run();
-      contenders[i].seconds = std::min(contenders[i].seconds, (clock.now() - start) / static_cast<double>(batch[i]));
+      const double taken = clock.now() - start;
+      // Clocks of virtual processors stand still at times.
+      if (taken > 0.0) contenders[i].seconds = std::min(contenders[i].seconds, taken / static_cast<double>(batch[i]));
     }
 }
 

@@ -164,6 +164,22 @@ TEST_CASE("every strategy agrees with the reference, within guarded memory") {
   CHECK(workspace.stats().bytes_in_use == 0);
 }
 
+TEST_CASE("columns are shared out among as few tiles as hold them, and none is left alone") {
+  for (const int most : {4, 8})
+    for (std::int64_t n = 0; n <= 200; ++n) {
+      INFO(n << " columns, at most " << most << " in a tile");
+      const kernels::ColumnCut cut(n, most);
+      CHECK(cut.large * cut.many + cut.small * cut.few == n);
+      CHECK(cut.many + cut.few == (n + most - 1) / most);
+      CHECK(cut.large <= most);
+      CHECK((cut.few == 0 || cut.small == cut.large - 1));
+      CHECK((n <= 1 || (cut.few > 0 ? cut.small : cut.large) > 1));
+      for (std::int64_t j = 0; j < n; ++j) CHECK(cut.width_at(j) == (j < cut.in_large() ? cut.large : cut.small));
+    }
+  CHECK(kernels::ColumnCut(25, 4).many == 4);  // 4 4 4 4 3 3 3 instead of six fours and a one
+  CHECK(kernels::ColumnCut(5, 4).small == 2);
+}
+
 TEST_CASE("tiles of any make and number of threads round alike") {
   CountingResource workspace;
   for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
