@@ -7,6 +7,7 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -49,7 +50,7 @@ struct Arguments {
   JobArguments job;
   SessionOptions session;
   int optimisation = default_optimisation;
-  std::string jit = "on", device_memory, device_copies = "direct", device_messages = "auto", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
+  std::string jit = "on", device_memory, device_copies = "direct", device_messages = "auto", device_batch = "auto", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
@@ -412,6 +413,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
     if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
     if (arguments.session.device_times) options.emplace_back("device_times", "on");
+    if (arguments.device_batch != "auto") options.emplace_back("device_batch", arguments.device_batch);
   }
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
@@ -526,6 +528,8 @@ int main(int argc, char** argv) {
   app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
   app.add_option("--device-from", arguments.session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
+  app.add_option("--device-batch", arguments.device_batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")
+      ->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max())(text); });
   app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
   app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes; direct: straight from its memory; staged: through the host in overlapped pieces; auto (default): direct if MPI reports that it can")
       ->check(CLI::IsMember({"auto", "direct", "staged"}));
@@ -566,6 +570,7 @@ int main(int argc, char** argv) {
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
     arguments.session.device_options.direct = arguments.device_copies == "direct";
+    arguments.session.device_options.batch = arguments.device_batch == "auto" ? auto_device_batch : arguments.device_batch == "off" ? 0 : std::stoll(arguments.device_batch);
     if (arguments.device_messages != "auto") arguments.session.device_messages = arguments.device_messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;
     if (!arguments.device_memory.empty()) arguments.session.device_options.memory = static_cast<std::int64_t>(parse_memory(arguments.device_memory));
     block_kernels.jit_cache = kernels::default_cache_folder();

@@ -7,6 +7,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/plants.h"
+#include "runtime/device/batch_queue.h"
 #include "runtime/device/plain_steps.h"
 
 namespace sial {
@@ -76,7 +77,7 @@ TransferRow DeviceStats::total() const {
 }
 
 DeviceCopies::DeviceCopies(Device& device, BufferResource& host, bool direct, const std::int32_t& place, int self_check)
-    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device), times_before_(device.times()) {
+    : device_(device), host_(host), direct_(direct), place_(place), order_(device), pool_(device), times_before_(device.times()), batched_before_(device.batched()), starts_before_(device.starts()) {
   if (device.spoils() && device.memory() < std::numeric_limits<std::int64_t>::max()) hindsight_ = std::make_unique<Hindsight>();
   if (self_check > 0) self_check_ = std::make_unique<SelfCheck>(self_check, [this](const double* p, std::int64_t n) { return fetch(p, n); });
 }
@@ -183,9 +184,11 @@ void DeviceCopies::own_block(Unit& u, bool keep) {
   from.data = shared->data;
   Frontier needed = u.block->used;
   needed.include(shared->written);
-  const int stream = order_.compute_stream(needed);
+  const ElementWork copy{ElementOp::copy, 0.0, to, from, {}};
+  const kernels::ChainStep step = step_of(copy);
+  const int stream = order_.compute_stream(needed, is_small(to, std::span(&step, 1), device_.small()));
   order_.before(stream, needed);
-  device_.run(stream, ElementWork{ElementOp::copy, 0.0, to, from, {}});
+  device_.run(stream, copy);
   const std::uint64_t number = order_.submitted(stream);
   shared->used.include(stream, number);
   u.block->written.include(stream, number);
@@ -378,8 +381,8 @@ void DeviceCopies::release_scratch(double* p) noexcept {
   pool_.release(p, before_);
 }
 
-int DeviceCopies::begin_work() {
-  const int stream = order_.compute_stream(before_);
+int DeviceCopies::begin_work(bool small) {
+  const int stream = order_.compute_stream(before_, small);
   order_.before(stream, before_);
   return stream;
 }
@@ -392,7 +395,7 @@ void DeviceCopies::end_work(int stream) {
 }
 
 void DeviceCopies::run(const BlockOp& op) {
-  const auto compute = [&] { launch([&](Device& device, int stream) { device.run(stream, op); }); };
+  const auto compute = [&] { launch(is_small(op, device_.small()), [&](Device& device, int stream) { device.run(stream, op); }); };
   if (self_check_ && self_check_->due()) self_check_->compare(op, compute);
   else compute();
 }
@@ -400,7 +403,7 @@ void DeviceCopies::run(const BlockOp& op) {
 void DeviceCopies::run(const MutableView& target, std::span<const kernels::ChainStep> steps) {
   const auto compute = [&] {
     try {
-      launch([&](Device& device, int stream) { device.run(stream, target, steps); });
+      launch(is_small(target, steps, device_.small()), [&](Device& device, int stream) { device.run(stream, target, steps); });
     } catch (const DeviceFull&) {
       run_by_host(target, steps);
     }
@@ -438,7 +441,7 @@ void DeviceCopies::run_by_host(const MutableView& target, std::span<const kernel
 
 double DeviceCopies::dot(const ConstView& a, const ConstView& b) {
   double result = 0.0;
-  launch([&](Device& device, int stream) { device.dot(stream, a, b, &result); });
+  launch(false, [&](Device& device, int stream) { device.dot(stream, a, b, &result); });
   order_.finish(before_);
   if (self_check_ && self_check_->due()) self_check_->compare(a, b, result);
   return result;

@@ -122,6 +122,9 @@ class DeviceCopies {
   const DeviceStats& stats() const { return stats_; }
   /// What the device's time went to since this was made; waits for it. Nothing where its time is not taken.
   std::optional<DeviceTimes> times() const;
+  /// Work that was started together with its like since this was made; and all kernels and products that were started.
+  BatchCount batched() const { return device_.batched().since(batched_before_); }
+  std::int64_t starts() const { return device_.starts() - starts_before_; }
   std::int64_t self_checks() const { return self_check_ ? self_check_->compared() : 0; }
   ResourceStats device_memory() const { return pool_.stats(); }
   /// What the uses until now would have moved, see Hindsight; nothing where they were not kept: on devices that are not simulated, or have
@@ -178,14 +181,14 @@ class DeviceCopies {
   Unit* least_wanted();
   bool evict_one();
   template <class F>
-  void launch(F&& f) {
-    const int stream = begin_work();
+  void launch(bool small, F&& f) {
+    const int stream = begin_work(small);
     f(device_, stream);
     end_work(stream);
   }
   std::vector<double> fetch(const double* device, std::int64_t n);
   void run_by_host(const MutableView& target, std::span<const kernels::ChainStep> steps);
-  int begin_work();
+  int begin_work(bool small);
   void end_work(int stream);
   void hold(const HostBlock& host, const Frontier& until, std::vector<double> staging);
   void let_go(std::deque<Held>::iterator held);
@@ -221,6 +224,8 @@ class DeviceCopies {
   std::unordered_set<std::uint64_t> seen_by_device_;  // contents
   DeviceStats stats_;
   std::optional<DeviceTimes> times_before_;
+  BatchCount batched_before_;
+  std::int64_t starts_before_;
 };
 
 }  // namespace sial

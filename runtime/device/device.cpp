@@ -18,6 +18,26 @@ void Device::run(int stream, const ElementWork& work) {
   run(stream, work.d, std::span(&step, 1));
 }
 
+std::size_t Device::run_batch(int stream, std::span<const BlockOp> ops) {
+  std::size_t started = 0;
+  try {
+    for (; started < ops.size(); ++started) run(stream, ops[started]);
+  } catch (const DeviceFull&) {
+    // Whoever asked sees by the number.
+  }
+  return started;
+}
+
+std::size_t Device::run_batch(int stream, std::span<const ChainWork> chains) {
+  std::size_t started = 0;
+  try {
+    for (; started < chains.size(); ++started) run(stream, chains[started].target, chains[started].steps);
+  } catch (const DeviceFull&) {
+    // As above.
+  }
+  return started;
+}
+
 const std::vector<std::string>& known_device_names() {
   static const std::vector<std::string> names{"auto", "cuda", "host", "simulated"};
   return names;
@@ -29,11 +49,11 @@ const std::vector<std::string>& device_names() {
 }
 
 std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options) {
-  if (name == "host") return nullptr;
-  if (name == "auto") return why_no_cuda() ? nullptr : make_cuda_device(options);
-  if (name == "cuda") return make_cuda_device(options);
-  if (name == "simulated") return make_simulated_device(kernels, options);
-  throw SialError(fmt::format("there is no device `{}`", name), fmt::format("known: {}", fmt::join(known_device_names(), ", ")));
+  std::unique_ptr<Device> device;
+  if (name == "cuda" || (name == "auto" && !why_no_cuda())) device = make_cuda_device(options);
+  else if (name == "simulated") device = make_simulated_device(kernels, options);
+  else if (name != "host" && name != "auto") throw SialError(fmt::format("there is no device `{}`", name), fmt::format("known: {}", fmt::join(known_device_names(), ", ")));
+  return device && options.batch > 0 ? make_batching_device(std::move(device), options.batch) : std::move(device);
 }
 
 }  // namespace sial

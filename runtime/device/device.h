@@ -48,6 +48,20 @@ struct ElementWork {
 
 kernels::ChainStep step_of(const ElementWork& work);
 
+/// Element-wise work as run() takes it.
+struct ChainWork {
+  MutableView target;
+  std::span<const kernels::ChainStep> steps;
+};
+
+/// Of small work that waited to be started together with its like.
+struct BatchCount {
+  std::int64_t pieces = 0;            // that waited
+  std::int64_t batches = 0, batched = 0;  // starts of several pieces at once, and those pieces
+  std::int64_t on_host = 0;           // pieces that the host did, because there was no room for their workspace
+  BatchCount since(const BatchCount& start) const { return {pieces - start.pieces, batches - start.batches, batched - start.batched, on_host - start.on_host}; }
+};
+
 struct DeviceOptions {
   std::int64_t memory = 0;  // bytes that one rank may use; 0: what there is
   int streams = 2;          // of computation, at most most_compute_streams
@@ -56,6 +70,7 @@ struct DeviceOptions {
   // cuda: which GPUs the ranks of a machine take in turn, empty: all; and who this rank is among them.
   std::vector<int> gpus;
   int rank_here = 0, ranks_here = 1;
+  std::int64_t batch = 0;           // elements up to which work is small and waits to be started with its like, see make_batching_device(); 0: none does
   std::string code_cache;           // folder of generated code; empty: none is kept
   std::int64_t staged_from = -1;    // bytes from which copies in from memory that is not pinned are staged; less than 0: measured
 };
@@ -100,6 +115,11 @@ class Device {
   /// with the target is the target, element by element. No step divides by a difference of zero.
   virtual void run(int stream, const MutableView& target, std::span<const kernels::ChainStep> steps) = 0;
   void run(int stream, const ElementWork& work);
+  // Several pieces, all of one shape: views that differ in their addresses alone, the same factors, labels and steps. No target shares memory with
+  // another piece's operands: they may be done in any order, or at once. The number of those from the first on that were started: the
+  // others found no room for workspace, and nothing of them is done.
+  virtual std::size_t run_batch(int stream, std::span<const BlockOp> ops);
+  virtual std::size_t run_batch(int stream, std::span<const ChainWork> chains);
   /// *result, in the host's memory, becomes the sum over all positions of a * b, labels matched by name.
   virtual void dot(int stream, const ConstView& a, const ConstView& b, double* result) = 0;
 
@@ -110,6 +130,13 @@ class Device {
   virtual bool done(Event event) = 0;
   virtual void finish(Event event) = 0;  // the host waits
   virtual void release(Event event) = 0;
+
+  // --- small work
+  /// Elements up to which work is small and may wait in its stream to be started with its like; 0: none does.
+  virtual std::int64_t small() const { return 0; }
+  virtual BatchCount batched() const { return {}; }
+  /// Kernels and products that were started, since it was made.
+  virtual std::int64_t starts() const = 0;
 
   // --- what the time goes to
   /// Takes the time of each piece of work that is put into a stream from now on, or no longer. It costs two events a piece.
@@ -138,6 +165,10 @@ class Device {
 /// `kernels`, which outlive the device, stand in for its own.
 std::unique_ptr<Device> make_simulated_device(Kernels& kernels, const DeviceOptions& options = {});
 
+/// Has small work, of up to `small` elements, wait in its stream to be started with its like: until an event is recorded there, an inner product is asked
+/// for, or enough waits. Nobody sees a difference but in the number of starts: work in one stream is in order only where it shares memory.
+std::unique_ptr<Device> make_batching_device(std::unique_ptr<Device> device, std::int64_t small);
+
 /// A GPU through CUDA. Throws WorldError where there is no driver, no GPU or no code generator.
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options = {});
 /// Why there is no use in trying that here.
@@ -148,7 +179,7 @@ std::optional<NoCuda> why_no_cuda();
 /// What was found, in one line for --version --verbose.
 std::string describe_cuda();
 
-/// Null for "host", which needs no copies. "auto" is "cuda" where that can be tried, else "host". Throws SialError naming the known ones.
+/// Null for "host", which needs no copies. Batching where the options say so. "auto" is "cuda" where that can be tried, else "host". Throws SialError naming the known ones.
 std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options = {});
 /// Those that can be tried here: all but "auto", and "cuda" where it has no chance.
 const std::vector<std::string>& device_names();
@@ -157,5 +188,8 @@ const std::vector<std::string>& known_device_names();
 /// Under `auto`, programs whose largest block has fewer elements run on the host: a core contracts two blocks of 8 x 8 x 8 x 8 (0.5 MFLOP)
 /// in about the 10 microseconds that it takes to start an operation on a GPU.
 inline constexpr std::int64_t auto_device_from = 4096;
+/// Elements of a piece of work, all operands together, up to which it waits for its like: with three blocks of 10 x 10 x 10 x 10, or of 16 x 16 x 16 x 16,
+/// a GPU is busy for about as long as a start takes it, 5 to 10 microseconds, or less. Reasoned, not measured.
+inline constexpr std::int64_t auto_device_batch = 196'608;
 
 }  // namespace sial

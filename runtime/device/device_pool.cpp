@@ -1,6 +1,7 @@
 #include "runtime/device/device_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -9,6 +10,8 @@ namespace sial {
 namespace {
 
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
+/// Of one size, that take turns.
+constexpr std::size_t most_waiting_blocks = 64;
 
 }  // namespace
 
@@ -30,20 +33,14 @@ bool DevicePool::reserve(std::int64_t n) {
   if (!p) return false;
   pieces_.emplace_back(p, size);
   stats_.bytes_reserved += size * 8;
-  list(parts_.emplace(p, Part{size, true, p, {}}).first);
+  list(parts_.emplace(p, Part{size, true, false, p, {}}).first);
   return true;
 }
 
-double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
-  const std::int64_t n = rounded(doubles);
-  auto found = free_.lower_bound({n, nullptr});
-  const bool fresh = found == free_.end();
-  if (fresh) {
-    if (!reserve(n)) return nullptr;
-    found = free_.lower_bound({n, nullptr});
-  }
-  ++stats_.requests;
-  stats_.cache_hits += fresh ? 0 : 1;
+/// From the smallest free part that holds it; the end where none does.
+DevicePool::Parts::iterator DevicePool::carve(std::int64_t n) {
+  const auto found = free_.lower_bound({n, nullptr});
+  if (found == free_.end()) return parts_.end();
   const auto part = parts_.find(found->second);
   unlist(part);
   if (part->second.size > n) {
@@ -52,6 +49,43 @@ double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
     part->second.size = n;
     list(parts_.emplace(part->first + n, rest).first);
   }
+  return part;
+}
+
+DevicePool::Parts::iterator DevicePool::oldest_waiting(std::int64_t n, std::size_t more_than) {
+  const auto found = waiting_.find(n);
+  if (found == waiting_.end() || found->second.size() <= more_than) return parts_.end();
+  const auto part = parts_.find(found->second.front());
+  found->second.pop_front();
+  part->second.waiting = false;
+  return part;
+}
+
+/// False when none did.
+bool DevicePool::free_waiting() {
+  bool any = false;
+  for (auto& [size, blocks] : waiting_)
+    for (double* p : std::exchange(blocks, {})) {
+      any = true;
+      make_free(parts_.find(p));
+    }
+  return any;
+}
+
+double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
+  const std::int64_t n = rounded(doubles);
+  bool fresh = false;
+  auto part = oldest_waiting(n, most_waiting_blocks - 1);
+  if (part == parts_.end()) part = carve(n);
+  if (part == parts_.end()) part = oldest_waiting(n, 0);
+  if (part == parts_.end() && free_waiting()) part = carve(n);
+  if (part == parts_.end()) {
+    if (!reserve(n)) return nullptr;
+    fresh = true;
+    part = carve(n);
+  }
+  ++stats_.requests;
+  stats_.cache_hits += fresh ? 0 : 1;
   part->second.free = false;
   free_after.include(part->second.used_until);
   stats_.bytes_in_use += n * 8;
@@ -60,11 +94,18 @@ double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
 }
 
 void DevicePool::release(double* p, const Frontier& used_until) {
-  auto part = parts_.find(p);
-  SIAL_CHECK(part != parts_.end() && !part->second.free, "device memory is given back that was not handed out");
+  const auto part = parts_.find(p);
+  SIAL_CHECK(part != parts_.end() && !part->second.free && !part->second.waiting, "device memory is given back that was not handed out");
   stats_.bytes_in_use -= part->second.size * 8;
-  part->second.free = true;
   part->second.used_until = used_until;
+  if (part->second.size > small_) return make_free(part);
+  part->second.waiting = true;
+  waiting_[part->second.size].push_back(p);
+}
+
+void DevicePool::make_free(Parts::iterator part) {
+  part->second.free = true;
+  part->second.waiting = false;
   const auto join = [&](Parts::iterator left, Parts::iterator right) {
     left->second.size += right->second.size;
     left->second.used_until.include(right->second.used_until);

@@ -77,31 +77,25 @@ class SimulatedDevice final : public Device {
     post(copy_out_stream, DeviceWork::out, [=] { copy(host, device, n); });
   }
   void run(int stream, const BlockOp& op) override {
-    check_view(op.d);
-    check_view(op.a);
-    if (op.has_b) check_view(op.b);
-    post(stream, DeviceWork::kernel, [this, op] {
-      kernels_.run(op);
-      spoil_result(op.d);
-    });
+    start(stream, {work_of(op)});
   }
-  void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
-    check_view(target);
-    std::vector<std::shared_ptr<const EnergyDifferences>> energies;
-    std::vector<ChainStep> own(steps.begin(), steps.end());
-    for (ChainStep& s : own) {
-      for (const kernels::ChainSource* source : {&s.a, &s.b})
-        if (source->data) check_view(source_view(target, *source));
-      if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
-    }
-    post(stream, DeviceWork::kernel, [this, target, own = std::move(own), energies = std::move(energies)] {
-      for (const ChainStep& s : own) carry_out(target, s);
-      spoil_result(target);
-    });
+  void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override { start(stream, {work_of(target, steps)}); }
+  std::size_t run_batch(int stream, std::span<const BlockOp> ops) override {
+    std::vector<std::function<void()>> pieces;
+    for (const BlockOp& op : ops) pieces.push_back(work_of(op));
+    start(stream, std::move(pieces));
+    return ops.size();
+  }
+  std::size_t run_batch(int stream, std::span<const ChainWork> chains) override {
+    std::vector<std::function<void()>> pieces;
+    for (const ChainWork& work : chains) pieces.push_back(work_of(work.target, work.steps));
+    start(stream, std::move(pieces));
+    return chains.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     check_view(a);
     check_view(b);
+    ++starts_;
     post(stream, DeviceWork::kernel, [this, a, b, result] {
       *result = kernels_.dot(a, b);
       if (planted(Plant::device_result)) *result += 1.0;
@@ -144,6 +138,7 @@ class SimulatedDevice final : public Device {
     return times;
   }
 
+  std::int64_t starts() const override { return starts_; }
   bool host_reads() const override { return true; }
   std::int64_t message_piece(std::int64_t n) const override { return std::max<std::int64_t>(5, n / 6); }  // small blocks come in pieces, too
   bool spoils() const override { return true; }
@@ -171,6 +166,38 @@ class SimulatedDevice final : public Device {
     double at = 0;
   };
   static constexpr std::size_t most_pieces = 4096;
+
+  std::function<void()> work_of(const BlockOp& op) {
+    check_view(op.d);
+    check_view(op.a);
+    if (op.has_b) check_view(op.b);
+    return [this, op] {
+      kernels_.run(op);
+      spoil_result(op.d);
+    };
+  }
+  std::function<void()> work_of(const MutableView& target, std::span<const ChainStep> steps) {
+    check_view(target);
+    std::vector<std::shared_ptr<const EnergyDifferences>> energies;
+    std::vector<ChainStep> own(steps.begin(), steps.end());
+    for (ChainStep& s : own) {
+      for (const kernels::ChainSource* source : {&s.a, &s.b})
+        if (source->data) check_view(source_view(target, *source));
+      if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
+    }
+    return [this, target, own = std::move(own), energies = std::move(energies)] {
+      for (const ChainStep& s : own) carry_out(target, s);
+      spoil_result(target);
+    };
+  }
+  /// At once: in whatever order.
+  void start(int stream, std::vector<std::function<void()>> pieces) {
+    ++starts_;
+    for (std::size_t i = pieces.size(); i > 1; --i) std::swap(pieces[i - 1], pieces[random() % i]);
+    post(stream, DeviceWork::kernel, [pieces = std::move(pieces)] {
+      for (const std::function<void()>& piece : pieces) piece();
+    });
+  }
 
   static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
   /// The host's clock, which stands still while it does the device's work, and goes on while it waits.
@@ -251,7 +278,7 @@ class SimulatedDevice final : public Device {
   std::array<std::deque<Work>, most_device_streams> streams_;
   std::vector<EventState> events_;  // numbers are not used again
   std::map<double*, std::int64_t> pieces_;
-  std::int64_t reserved_ = 0;
+  std::int64_t reserved_ = 0, starts_ = 0;
   TransferCount in_, out_;
   bool timed_ = false, ever_timed_ = false;
   std::array<double, most_device_streams> clock_{};  // per stream

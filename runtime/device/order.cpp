@@ -74,11 +74,12 @@ void DeviceOrder::finish(const Frontier& frontier) {
   }
 }
 
-int DeviceOrder::compute_stream(const Frontier& frontier) {
+int DeviceOrder::compute_stream(const Frontier& frontier, bool small) {
   int last = -1;
   for (int s = first_compute_stream; s < first_compute_stream + device_.compute_streams(); ++s)
     if (frontier.at[s] > done_[s] && (last < 0 || frontier.at[s] == submitted_[s])) last = s;
   if (last >= 0) return last;
+  if (small) return first_compute_stream;
   next_ = (next_ + 1) % device_.compute_streams();
   return first_compute_stream + next_;
 }

@@ -43,8 +43,8 @@ class DeviceOrder {
   bool done(const Frontier& frontier);
   /// The host waits.
   void finish(const Frontier& frontier);
-  /// A compute stream for work behind the frontier: one that comes before it in any case, or the next one.
-  int compute_stream(const Frontier& frontier);
+  /// A compute stream for work behind the frontier: one that comes before it in any case, or the next one. Small work keeps together.
+  int compute_stream(const Frontier& frontier, bool small = false);
   /// Events that are kept at present.
   std::size_t events() const {
     std::size_t n = 0;

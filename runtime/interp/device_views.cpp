@@ -124,7 +124,12 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_operations] += static_cast<double>(s.operations);
   stats[Counter::device_evictions] += static_cast<double>(s.evictions);
   stats[Counter::device_self_checks] += static_cast<double>(copies_->self_checks());
-  stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead);
+  stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead + copies_->batched().on_host);
+  const BatchCount small = copies_->batched();
+  stats[Counter::device_starts] += static_cast<double>(copies_->starts());
+  stats[Counter::device_waited] += static_cast<double>(small.pieces);
+  stats[Counter::device_batches] += static_cast<double>(small.batches);
+  stats[Counter::device_batched] += static_cast<double>(small.batched);
   const ResourceStats memory = copies_->device_memory();
   stats[Counter::device_memory_high_water] = std::max(stats[Counter::device_memory_high_water], static_cast<double>(memory.bytes_high_water));
   stats[Counter::device_allocations] += static_cast<double>(memory.requests);

@@ -24,6 +24,7 @@ class DeviceCode {
   /// All of them into the stream, in order. Throws DeviceFull, and starts nothing then, when a table has no room.
   void launch(Stream stream, std::span<kernels::DeviceLaunch> launches);
   const std::string& target() const { return source_->target(); }
+  std::int64_t starts() const { return starts_; }
   std::size_t modules() const { return kernels_.size(); }
   std::size_t tables() const { return tables_.size(); }
 
@@ -42,6 +43,7 @@ class DeviceCode {
   std::map<kernels::CodeKey, Kernel> kernels_;
   std::map<std::vector<double>, Address> tables_;
   std::size_t table_bytes_ = 0;
+  std::int64_t starts_ = 0;
 };
 
 }  // namespace sial::cuda

@@ -85,6 +85,7 @@ void DeviceCode::launch(Stream stream, std::span<kernels::DeviceLaunch> launches
   }
   for (kernels::DeviceLaunch& l : launches) kernel(l.key);
   for (kernels::DeviceLaunch& l : launches) {
+    ++starts_;
     void* parameters[] = {l.arguments.data()};
     gpu_.check(gpu_.driver().cuLaunchKernel(kernel(l.key), l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, stream, parameters, nullptr), "the start of a kernel");
   }

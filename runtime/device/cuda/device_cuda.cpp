@@ -210,6 +210,8 @@ class CudaDevice final : public Device {
     unused_events_.push_back(event);
   }
 
+  std::int64_t starts() const override { return code_->starts() + products_; }
+
   void take_times(bool on) override {
     gpu_.enter();
     if (on && !timer_.taken()) waited_before_ = gpu_.waited();
@@ -321,6 +323,7 @@ class CudaDevice final : public Device {
     const GemmOperand &x = c.swapped ? c.b : c.a, &y = c.swapped ? c.a : c.b;
     const auto flag = [](const GemmOperand& o) { return o.transposed ? BlasOperation::transposed : BlasOperation::plain; };
     const auto number = [](std::int64_t n) { return static_cast<int>(n); };
+    ++products_;
     if (c.batches == 1)
       return libraries().blas.cublasDgemm_v2(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), second, number(y.ld), &beta, d, number(c.d.ld));
     return libraries().blas.cublasDgemmStridedBatched(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), x.batch, second, number(y.ld), y.batch, &beta, d,
@@ -335,7 +338,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<DeviceCode> code_;
   std::unique_ptr<Staging> staging_;
   double* result_ = nullptr;  // pinned
-  std::int64_t memory_ = 0, reserved_ = 0, workspace_limit_ = 0;
+  std::int64_t memory_ = 0, reserved_ = 0, workspace_limit_ = 0, products_ = 0;
   std::map<double*, std::int64_t> pieces_;  // bytes
   std::map<std::vector<std::int64_t>, DeviceContraction> plans_;
   std::vector<cuda::Event> events_;

@@ -31,6 +31,7 @@ class Crowded final : public Device {
   bool done(Event event) override { return inner_->done(event); }
   void finish(Event event) override { inner_->finish(event); }
   void release(Event event) override { inner_->release(event); }
+  std::int64_t starts() const override { return inner_->starts(); }
   bool spoils() const override { return true; }
   void spoil(int stream, double* device, std::int64_t n) override { inner_->spoil(stream, device, n); }
   void spoil_host(const MutableView& host) override { inner_->spoil_host(host); }
