@@ -95,6 +95,7 @@ void Session::make_device_of_rank() {
   }
   if (!device_) return;
   options_.facts.emplace_back("device", std::string(device_->name()));
+  if (device_options.batch != auto_device_batch) options_.facts.emplace_back("device_batch", device_options.batch > 0 ? std::to_string(device_options.batch) : "off");
   choose_device_messages();
 }
 

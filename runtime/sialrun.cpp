@@ -7,7 +7,6 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -413,7 +412,6 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
     if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
     if (arguments.session.device_times) options.emplace_back("device_times", "on");
-    if (arguments.device_batch != "auto") options.emplace_back("device_batch", arguments.device_batch);
   }
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
@@ -528,8 +526,7 @@ int main(int argc, char** argv) {
   app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
   app.add_option("--device-from", arguments.session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
-  app.add_option("--device-batch", arguments.device_batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")
-      ->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max())(text); });
+  app.add_option("--device-batch", arguments.device_batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
   app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
   app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes; direct: straight from its memory; staged: through the host in overlapped pieces; auto (default): direct if MPI reports that it can")
       ->check(CLI::IsMember({"auto", "direct", "staged"}));

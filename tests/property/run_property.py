@@ -39,16 +39,18 @@ def configurations(seed, long, fake_cuda=None):
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
     ]
     room = ["--device", "simulated", "--device-copies", r.choice(["direct", "staged"]), *r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"], ["--device-memory", "3KiB"]])]
+    # Small work waits for its like, or it does not, or that of a few elements does.
+    together = lambda: ["--device-batch", random.Random(f"{seed} of small work, {len(result)}").choice(["auto", "auto", "off", "16"])]
     messages = ["--device-messages", "direct" if seed % 8 in (0, 3) else "staged"]
     if seed % 4 == 0 or long:
-        result.append(Configuration("optimised, simulated device, 3 simulated ranks", [*room, *messages, "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
+        result.append(Configuration("optimised, simulated device, 3 simulated ranks", [*room, *together(), *messages, "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
     if seed % 4 == 2 or long:
-        result.append(Configuration("optimised, simulated device, one rank", room))
+        result.append(Configuration("optimised, simulated device, one rank", [*room, *together()]))
     if seed % 4 == 3 or long:
-        result.append(Configuration("optimised, simulated device, mpirun 3, each its node", [*room, *messages, "--ranks-per-node", "1"], 3))
+        result.append(Configuration("optimised, simulated device, mpirun 3, each its node", [*room, *together(), *messages, "--ranks-per-node", "1"], 3))
     if fake_cuda and (seed % 4 == 1 or long):
         memory = r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]])
-        result.append(Configuration("optimised, cuda on a stand-in, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *memory, "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
+        result.append(Configuration("optimised, cuda on a stand-in, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *memory, *together(), "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
                                     env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),

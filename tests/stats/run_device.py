@@ -76,7 +76,7 @@ def check_times(binary):
         _, total = run(binary, *flags)
         expect(total["device_timed"] == 0 and not any(f"device_{t}_time" in total for t in TIMES), f"{flags}: times of a device that nobody took: {total}")
     for flags in ([], ["--simulate", "ranks=3,seed=2"], ["--device-copies", "staged", "--device-memory", str(4 * GRAIN)]):
-        _, total = run(binary, "--device", "simulated", "--device-times", *flags)
+        _, total = run(binary, "--device", "simulated", "--device-times", *flags, "--device-batch", "off")
         kernels, to, back, copies, beside, wait = (total[f"device_{t}_time"] for t in TIMES)
         expect(total["device_timed"] >= total["device_operations"] - total["device_on_host_instead"] + total["device_in"] + total["device_out"], f"{flags}: {total['device_timed']} pieces were timed")
         expect(kernels > 0 and back > 0 and to >= 0 and wait >= 0, f"{flags}: {kernels} s at kernels, {to} s and {back} s at copies, waited {wait} s")
@@ -129,6 +129,32 @@ def check_messages(binary):
                     check(total, f"{more}", {"device_sent_straight": 0, "device_sent_in_pieces": 0})
     _, total = run(binary, "--device", "simulated", "--device-messages", "direct", "--simulate", "ranks=3,seed=2", **messages)
     check(total, "one node", {"device_sent_straight": 0, "device_sent_in_pieces": 0, "device_bytes_sent_straight": 0, "device_bytes_sent_in_pieces": 0})
+
+
+def check_small(binary):
+    """Operations of one shape that share no memory are one start, and not where that is off, or the blocks are too large for it."""
+    small = {"program": "device_small.sialx"}
+    equal = ["--segments", f"ao={EXTENTS[0]},{EXTENTS[0]}"]
+    plain, _ = run(binary, *equal, **small)
+    size = 2 * EXTENTS[0] ** 2  # elements of a copy
+    for flags, batching in (([], True), (["--device-batch", str(size)], True), (["--device-batch", "off"], False), (["--device-batch", str(EXTENTS[0] ** 2 - 1)], False)):
+        output, total = run(binary, *equal, "--device", "simulated", *flags, **small)
+        expect(output == plain, f"small work, {flags}: {output}\non the host: {plain}")
+        check(total, f"small work, {flags}", {
+            "device_operations": 3 * BLOCKS,  # inner products of statics are the host's
+            "device_waited": 3 * BLOCKS if batching else 0, "device_batches": 3 if batching else 0, "device_batched": 3 * BLOCKS if batching else 0,
+            "device_starts": 3 if batching else 3 * BLOCKS,
+        })
+    _, total = run(binary, "--device", "simulated", **small)  # blocks of 9, 6, 6, 4 elements in their order: those of 6 are 2 x 3 and 3 x 2
+    check(total, "small work, blocks of several shapes", {"device_waited": 3 * BLOCKS, "device_batches": 0, "device_starts": 3 * BLOCKS})
+    for flags in ("off", "12", "auto", "x", "0", "-1"):
+        if flags in ("x", "0", "-1"):
+            run(binary, *equal, "--device-batch", flags, failure=True, **small)
+            continue
+        for memory in (2 * GRAIN, 5 * GRAIN):
+            for way in ("direct", "staged"):
+                output, total = run(binary, *equal, "--device", "simulated", "--device-batch", flags, "--device-memory", str(memory), "--device-copies", way, "--self-check", "3", **small)
+                expect(output == plain, f"small work, --device-batch {flags}, {memory} bytes, {way}: {output}")
 
 
 def check_self_check(binary, plain):
@@ -187,6 +213,7 @@ def main():
     check_wishes(binary)
     check_messages(binary)
     check_self_check(binary, plain)
+    check_small(binary)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
         expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")

@@ -66,8 +66,13 @@ template <class F>
 void for_each_device(F&& f) {
   for (const std::string& name : device_names()) {
     CAPTURE(name);
-    Made made(name);
-    if (made.device) f(made);
+    for (const std::int64_t batch : {0, 600}) {  // by itself, and where small work waits for its like
+      CAPTURE(batch);
+      DeviceOptions options;
+      options.batch = batch;
+      Made made(name, options);
+      if (made.device) f(made);
+    }
   }
 }
 
