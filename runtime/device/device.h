@@ -48,11 +48,7 @@ struct ElementWork {
 
 kernels::ChainStep step_of(const ElementWork& work);
 
-/// Element-wise work as run() takes it.
-struct ChainWork {
-  MutableView target;
-  std::span<const kernels::ChainStep> steps;
-};
+using kernels::ChainWork;
 
 /// Of small work that waited to be started together with its like.
 struct BatchCount {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "runtime/base/energy_differences.h"
@@ -29,6 +30,12 @@ struct ChainStep {
   double value = 0.0;
   ChainSource a, b;
   const EnergyDifferences* energies = nullptr;  // of divide and multiply
+};
+
+/// Steps on a block: does not own them.
+struct ChainWork {
+  MutableView target;
+  std::span<const ChainStep> steps;
 };
 
 /// The source whose dimensions are named as those of the target; strides of 0 where the extent is 1. False when the names differ.

@@ -37,6 +37,10 @@ inline constexpr std::size_t most_argument_bytes = 4096;
 /// Strides are not negative.
 std::vector<DeviceLaunch> plan_device_chain(const MutableView& target, std::span<const ChainStep> steps);
 
+/// The same for several chains at once, all of one shape: views and steps that differ in their addresses alone, and no energies. None's target
+/// shares memory with another's operands.
+std::vector<DeviceLaunch> plan_device_chains(std::span<const ChainWork> chains);
+
 /// The sum over all positions of a * b, labels matched by name, into partial[0]; the device has device_dot_scratch(a, b) doubles
 /// there. In which order things are added
 /// depends on a's extents alone, below 2^31 elements. Views without elements have the sum 0, which a launch writes.

@@ -1,5 +1,7 @@
 #include "runtime/kernels/device_layout.h"
 
+#include "runtime/kernels/device_code.h"
+
 namespace sial::kernels {
 namespace {
 
@@ -49,13 +51,14 @@ bool sound(const DeviceChainCode& code) {
   if (code.steps.empty() || code.steps.size() > DeviceChainCode::most_steps || code.dims < 1 || code.dims > device_dims) return false;
   if (code.box_dims > code.dims || (code.box_dims > 0) != (code.turned() > 0) || code.turned() > DeviceChainCode::most_turned) return false;
   if (code.pairs && code.box_dims > 0) return false;
+  if (code.batched && DeviceChainLayout(code).chains < 2) return false;
   bool differences = false;
   for (const DeviceStep& s : code.steps) {
     if (!sound(s)) return false;
     differences |= is_table(s.op);
   }
   if (!differences) return code.rank == 0 && code.energy_units == 0;
-  if (code.rank == 0 || code.rank % 2 != 0 || code.rank > device_dims) return false;
+  if (code.batched || code.rank == 0 || code.rank % 2 != 0 || code.rank > device_dims) return false;
   for (int d = 0; d < code.rank; ++d)
     if (code.dim_of[static_cast<std::size_t>(d)] >= code.dims) return false;
   return DeviceChainLayout(code).size <= 4096;
@@ -95,6 +98,7 @@ CodeKey device_chain_key(const DeviceChainCode& code) {
   head.put(code.wide, 2);
   head.put(code.pairs, 2);
   head.put(code.unrolled, 2);
+  head.put(code.batched, 2);
   key.p[0] = head.number();
   Packer energies;
   energies.put(code.rank, 8);
@@ -125,6 +129,7 @@ bool read_device_chain_key(const CodeKey& key, DeviceChainCode& code) {
   found.wide = head.get(2) == 1;
   found.pairs = head.get(2) == 1;
   found.unrolled = head.get(2) == 1;
+  found.batched = head.get(2) == 1;
   Unpacker energies(key.p[1]);
   found.rank = energies.get(8);
   found.energy_units = energies.get(16);
@@ -167,6 +172,13 @@ DeviceChainLayout::DeviceChainLayout(const DeviceChainCode& code) {
   turned = part(sizeof(DeviceTurned) * static_cast<std::size_t>(code.turned()));
   sets = part(sizeof(DeviceEnergies) * static_cast<std::size_t>(code.sets()));
   energies = part(sizeof(double) * DeviceChainCode::energy_unit * static_cast<std::size_t>(code.energy_units));
+  batch = part(code.batched ? sizeof(DeviceBatch) : 0);
+  addresses = at;
+  if (code.batched) {
+    const std::size_t each = sizeof(double*) * static_cast<std::size_t>(code.operands());
+    chains = at < most_argument_bytes ? (most_argument_bytes - at) / each : 0;
+    part(chains * each);
+  }
   size = at;
 }
 

@@ -5,6 +5,8 @@
 // A kernel goes over a target of up to six joined dimensions. Plain kernels number all elements from the first dimension on, and each
 // thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into boxes, one thread block each;
 // sources that lie in another order are read into shared memory in their own order and taken from there in the target's.
+//
+// Kernels of a batch do so for many targets with sources of their own, whose addresses stand in a table behind the other arguments.
 
 #include <array>
 #include <cstddef>
@@ -42,6 +44,7 @@ struct DeviceChainCode {
   int box_dims = 0;          // 0: a plain kernel
   bool wide = false;         // offsets take 64 bits
   bool pairs = false;        // two elements at a time: plain kernels only
+  bool batched = false;      // addresses are in a table
   bool unrolled = false;     // a thread has several elements at a time, so that many loads are under way
   int rank = 0;              // of the differences, 0: none
   int energy_units = 0;      // of energy_unit doubles, behind the other arguments; 0: energies are in a table
@@ -49,6 +52,7 @@ struct DeviceChainCode {
   std::vector<DeviceStep> steps;
 
   int sources() const;  // direct and turned
+  int operands() const { return 1 + sources(); }  // with addresses
   int parts() const { return !unrolled ? 1 : pairs ? 2 : 4; }  // elements (pairs) that a thread works on at once
   int turned() const;
   int sets() const;
@@ -95,6 +99,12 @@ struct DeviceEnergies {
   std::array<std::uint32_t, device_dims> start{};  // where a dimension's energies begin
 };
 
+/// Of a batch: how many thread blocks each of its chains has. The addresses of its operands, target first, lie at the end of the arguments.
+struct DeviceBatch {
+  DeviceDivisor blocks;
+  std::uint32_t unused = 0;
+};
+
 struct DeviceHead {
   double* target = nullptr;
   std::uint32_t count = 0;          // elements (pairs) of a plain kernel, of a whole box
@@ -108,7 +118,8 @@ struct DeviceHead {
 /// Offsets of the parts of a chain's arguments.
 struct DeviceChainLayout {
   explicit DeviceChainLayout(const DeviceChainCode& code);
-  std::size_t dims, sources, turned, sets, energies, size;
+  std::size_t dims, sources, turned, sets, energies, batch, addresses, size;
+  std::size_t chains = 1;  // of a batch, at most
 };
 
 /// Arguments of dot kernels: a's dimensions in a's order; block k leaves its sum in partial[k].

@@ -46,6 +46,7 @@ struct Operand {
   const double* data = nullptr;
   Extents stride{};
   DeviceForm form = DeviceForm::absent;
+  int number = -1;  // of its step, twice, + 1 for b
 };
 
 struct Step {
@@ -165,10 +166,15 @@ class BoxChooser {
 
 class LaunchPlanner {
  public:
-  explicit LaunchPlanner(const MutableView& target) : target_(target) {}
+  /// Chains that differ in addresses alone.
+  explicit LaunchPlanner(std::span<const ChainWork> chains) : chains_(chains), target_(chains.front().target) {}
 
-  std::vector<DeviceLaunch> plan(std::span<const ChainStep> steps) {
-    for (const ChainStep& s : steps) steps_.push_back(step(s));
+  std::vector<DeviceLaunch> plan() {
+    for (const ChainStep& s : chains_.front().steps) {
+      steps_.push_back(step(s));
+      steps_.back().a.number = 2 * static_cast<int>(steps_.size() - 1);
+      steps_.back().b.number = steps_.back().a.number + 1;
+    }
     for (std::size_t first = 0; first < steps_.size();) {
       std::size_t last = first + 1;
       while (last < steps_.size() && fits(first, last)) ++last;
@@ -310,16 +316,27 @@ class LaunchPlanner {
     return wide;
   }
 
+  /// Where a chain's operand begins, -1 being the target; `first`: where the first chain's does, in the part of it that a launch is for.
+  const double* address(const ChainWork& chain, int operand, const double* first) const {
+    const auto begin = [operand](const ChainWork& c) -> const double* {
+      if (operand < 0) return c.target.data;
+      const ChainStep& s = c.steps[static_cast<std::size_t>(operand / 2)];
+      return operand % 2 == 0 ? s.a.data : s.b.data;
+    };
+    return begin(chain) + (first - begin(chains_.front()));
+  }
+
   /// Two elements at a time: all operands contiguous along the first dimension, and 16-byte aligned throughout.
-  static bool in_pairs(Work& work) {
-    const auto even = [&](const double* data, const Extents& stride) {
-      bool good = stride[0] == 1 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  bool in_pairs(Work& work) const {
+    const auto even = [&](const double* data, int operand, const Extents& stride) {
+      bool good = stride[0] == 1;
+      for (const ChainWork& c : chains_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
       for (std::size_t d = 1; d < work.dims; ++d) good &= stride[d] % 2 == 0;
       return good;
     };
     if (work.extent[0] % 2 != 0 || work.extent[0] < 4) return false;
-    bool good = even(work.target, work.target_stride);
-    work.each_source([&](const Operand& o) { good &= even(o.data, o.stride); });
+    bool good = even(work.target, -1, work.target_stride);
+    work.each_source([&](const Operand& o) { good &= even(o.data, o.number, o.stride); });
     return good;
   }
 
@@ -453,6 +470,7 @@ class LaunchPlanner {
       code.energy_units = static_cast<int>(units);
       if (DeviceChainLayout(code).size > most_argument_bytes) code.energy_units = 0;
     }
+    code.batched = chains_.size() > 1;
     const DeviceChainLayout layout(code);
     launch.arguments.assign(layout.size, std::byte{0});
     const auto put = [&](std::size_t at, const auto& parts) {
@@ -472,9 +490,24 @@ class LaunchPlanner {
     }
     SIAL_CHECK(layout.size <= most_argument_bytes && launch.shared_bytes <= most_shared_bytes, "{} bytes of arguments, {} of shared memory", layout.size, launch.shared_bytes);
     launch.key = device_chain_key(code);
-    launches_.push_back(std::move(launch));
+    if (!code.batched) return launches_.push_back(std::move(launch));
+    SIAL_CHECK(sets.empty(), "{} chains of a batch with energies", chains_.size());
+    put(layout.batch, std::vector<DeviceBatch>{{device_divisor(launch.blocks), 0}});
+    const std::size_t most = std::min(layout.chains, static_cast<std::size_t>(most_elements / launch.blocks));
+    for (std::size_t first = 0; first < chains_.size(); first += most) {
+      std::vector<const double*> addresses;
+      const std::size_t n = std::min(most, chains_.size() - first);
+      for (const ChainWork& c : chains_.subspan(first, n)) {
+        addresses.push_back(address(c, -1, work.target));
+        work.each_source([&](const Operand& o) { addresses.push_back(address(c, o.number, o.data)); });
+      }
+      put(layout.addresses, addresses);
+      launches_.push_back(launch);
+      launches_.back().blocks *= static_cast<std::uint32_t>(n);
+    }
   }
 
+  const std::span<const ChainWork> chains_;
   const MutableView target_;
   std::vector<Step> steps_;
   std::vector<DeviceLaunch> launches_;
@@ -482,10 +515,17 @@ class LaunchPlanner {
 
 }  // namespace
 
-std::vector<DeviceLaunch> plan_device_chain(const MutableView& target, std::span<const ChainStep> steps) {
+std::vector<DeviceLaunch> plan_device_chains(std::span<const ChainWork> chains) {
+  if (chains.empty()) return {};
+  const MutableView& target = chains.front().target;
   for (int d = 0; d < target.rank; ++d)
     if (target.extent[static_cast<std::size_t>(d)] == 0) return {};
-  return LaunchPlanner(target).plan(steps);
+  return LaunchPlanner(chains).plan();
+}
+
+std::vector<DeviceLaunch> plan_device_chain(const MutableView& target, std::span<const ChainStep> steps) {
+  const ChainWork chain{target, steps};
+  return plan_device_chains(std::span(&chain, 1));
 }
 
 }  // namespace sial::kernels

@@ -281,14 +281,14 @@ class DeviceChainBuilder final : public DeviceBuilder {
   void build() {
     const bool shared_energies = code_.rank > 0 && code_.energy_units > 0;
     if (box_ || shared_energies) {
-      begin_phase();
+      begin();
       if (shared_energies) fetch_energies();
       for (const auto& of : sources_)
         for (const Source& s : of)
           if (s.turned >= 0) fetch(s);
       end_phase();
     }
-    begin_phase();
+    begin();
     go_through();
     end_phase();
   }
@@ -300,6 +300,21 @@ class DeviceChainBuilder final : public DeviceBuilder {
     int number = 0, turned = -1;
     std::vector<std::size_t> strides;
   };
+  /// A phase. From here on the thread block's number is that within its chain.
+  void begin() {
+    begin_phase();
+    if (!code_.batched) return;
+    const Divided divided = divide(group_, layout_.batch + offsetof(DeviceBatch, blocks), true);
+    group_ = divided.rest;
+    Value* first = b_.CreateMul(divided.quotient, number(8 * code_.operands()));
+    addresses_ = b_.CreateGEP(b_.getInt8Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.addresses), b_.CreateZExt(first, b_.getInt64Ty()));
+  }
+  /// Of the target, -1, or a source; `at`: where it stands when there is only one.
+  Value* address(int source, std::size_t at) {
+    if (!code_.batched) return argument(at, global());
+    return unchanging(b_.CreateLoad(global(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), addresses_, 8 * static_cast<std::size_t>(source + 1))));
+  }
+
   /// Where the thread block's box begins, in every dimension.
   Values first_of_box() {
     Values first = coordinates(group_, boxes_, true);
@@ -325,7 +340,7 @@ class DeviceChainBuilder final : public DeviceBuilder {
       strides.push_back(dim + offsetof(DeviceTurned::Dim, stride));
       pitches.push_back(dim + offsetof(DeviceTurned::Dim, pitch));
     }
-    Value* data = argument(s.at + offsetof(DeviceSource, data), global());
+    Value* data = address(s.number, s.at + offsetof(DeviceSource, data));
     Value* origin = index(first_of_box(), s.strides);
     Value* last = argument(turned + offsetof(DeviceTurned, last), index_type());
     Value* to = argument32(turned + offsetof(DeviceTurned, shared));
@@ -350,7 +365,7 @@ class DeviceChainBuilder final : public DeviceBuilder {
 
   /// Elements in the target's order through all steps.
   void go_through() {
-    target_ = argument(offsetof(DeviceHead, target), global());
+    target_ = address(-1, offsetof(DeviceHead, target));
     Value* count = argument32(offsetof(DeviceHead, count));
     Value* span = argument32(offsetof(DeviceHead, span));
     Value* begin = box_ ? nullptr : b_.CreateMul(group_, span);
@@ -423,7 +438,7 @@ class DeviceChainBuilder final : public DeviceBuilder {
       case DeviceForm::absent: return {};
       case DeviceForm::self: return x;
       case DeviceForm::direct: {
-        Value* data = argument(source.at + offsetof(DeviceSource, data), global());
+        Value* data = address(source.number, source.at + offsetof(DeviceSource, data));
         return lanes(at(data, index(c, source.strides, box_ ? origin_[n] : nullptr)), static_cast<std::uint32_t>(40 + source.number), false);
       }
       case DeviceForm::turned: {
@@ -471,7 +486,7 @@ class DeviceChainBuilder final : public DeviceBuilder {
   const int parts_;
   std::vector<std::size_t> dims_, boxes_, inner_, target_strides_;
   std::vector<std::array<Source, 2>> sources_;
-  Value *target_ = nullptr, *target_origin_ = nullptr;
+  Value *target_ = nullptr, *target_origin_ = nullptr, *addresses_ = nullptr;
   Values first_, origin_;  // of the box; where it begins in sources, or in the shared memory of turned ones
 };
 

@@ -158,6 +158,13 @@ class CudaDevice final : public Device {
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     chain(stream, target, steps);
   }
+  std::size_t run_batch(int stream, std::span<const ChainWork> chains) override {
+    gpu_.enter();
+    const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
+    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_chains(chains);
+    code_->launch(streams_[stream], launches);
+    return chains.size();
+  }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     gpu_.enter();
     double* partial = workspace(stream, kernels::device_dot_scratch(a, b));

@@ -176,6 +176,69 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
   CHECK(pairs >= 1);
 }
 
+TEST_CASE("chains of one shape in one launch leave the bits of each by itself") {
+  Twins twins;
+  if (!twins.available()) return;
+  ChainRunner runner;
+  int boxes = 0, pairs = 0, several = 0;
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    Numbers choose(seed), numbers(seed + 1);
+    Setting setting = random_setting(choose, 3000);
+    const std::size_t chains = seed % 50 == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
+    if (chains == 300) setting = random_setting(choose, 100);
+    const bool even = choose.below(3) > 0;
+    const auto order = random_order(choose, setting.rank), other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
+    const Extents6 margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents6{};
+    const int form = static_cast<int>(choose.below(4));
+    std::vector<DeviceOperand> targets, first, second;
+    for (std::size_t c = 0; c < chains; ++c) {
+      // One that is not aligned as the others are is enough to keep all from going two elements at a time.
+      const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
+      targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
+      first.emplace_back(numbers, setting.rank, setting.extent, order, Extents6{}, at());
+      second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
+    }
+    std::vector<std::vector<ChainStep>> steps(chains);
+    std::vector<ChainWork> work;
+    std::vector<std::vector<double>> expected;
+    for (std::size_t c = 0; c < chains; ++c) {
+      ChainSource a, b;
+      REQUIRE(chain_source(targets[c].view, first[c % 5 == 4 ? 0 : c].read(), a));  // some share a source
+      REQUIRE(chain_source(targets[c].view, second[c].read(), b));
+      const ChainSource self{targets[c].view.data, targets[c].view.stride};
+      if (form == 0) steps[c] = {{ChainOp::copy, 0.0, a, {}, nullptr}};
+      if (form == 1) steps[c] = {{ChainOp::scale, 0.5, {}, {}, nullptr}, {ChainOp::accumulate, -2.0, a, {}, nullptr}};
+      if (form == 2) steps[c] = {{ChainOp::sum, 1.0, a, b, nullptr}, {ChainOp::add_scalar, 3.0, {}, {}, nullptr}, {ChainOp::sum, -1.0, b, self, nullptr}};
+      if (form == 3) steps[c] = std::vector<ChainStep>(10, {ChainOp::sum, 1.0, self, b, nullptr});  // more than a kernel takes
+      work.push_back({targets[c].view, steps[c]});
+      const std::vector<double> before = targets[c].memory;
+      REQUIRE(runner.run(targets[c].view, steps[c]) == ChainRunner::none);
+      expected.push_back(targets[c].memory);
+      targets[c].memory = before;
+    }
+    const std::vector<DeviceLaunch> together = plan_device_chains(work), alone = plan_device_chain(work[0].target, work[0].steps);
+    CHECK(together.size() >= alone.size());
+    if (chains < 14) CHECK(together.size() == alone.size());
+    several += together.size() > alone.size() ? 1 : 0;
+    for (const DeviceLaunch& l : together) {
+      DeviceChainCode code;
+      REQUIRE(read_device_chain_key(l.key, code));
+      CHECK(code.batched);
+      boxes += code.box_dims > 0 ? 1 : 0;
+      pairs += code.pairs ? 1 : 0;
+    }
+    twins.run(together);
+    for (std::size_t c = 0; c < chains; ++c)
+      for (std::size_t i = 0; i < expected[c].size(); ++i)
+        if (!same_bits(expected[c][i], targets[c].memory[i])) FAIL("chain " << c << ", element " << i << ": " << targets[c].memory[i] << " instead of " << expected[c][i]);
+  }
+  CHECK(boxes > 20);
+  CHECK(pairs > 5);
+  CHECK(several > 2);
+  CHECK(plan_device_chains({}).empty());
+}
+
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
   Twins twins;
   NEEDS_TWINS(twins);

@@ -49,6 +49,9 @@ std::vector<CodeKey> representative() {
       steps.push_back(s);
     }
     for (const DeviceLaunch& l : plan_device_chain(t, steps)) keys.push_back(l.key);
+    if (std::any_of(steps.begin(), steps.end(), [](const ChainStep& s) { return s.energies != nullptr; })) return;
+    const std::vector<ChainWork> batch(3, ChainWork{t, steps});
+    for (const DeviceLaunch& l : plan_device_chains(batch)) keys.push_back(l.key);
   };
   const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5}, turned{1, 0, 2, 3, 4, 5}, back{5, 4, 3, 2, 1, 0}, inner{0, 2, 1, 3, 4, 5};
   const Extents6 e30{30, 30, 30, 30, 1, 1}, e5{5, 6, 7, 5, 6, 5};
