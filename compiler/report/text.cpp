@@ -319,8 +319,8 @@ class Text : Writer {
     else
       line("  time at kernels and copies: not measured (`--device-times`)");
     if (const double starts = run.counter("device_starts"); starts > 0)
-      line("  {} of kernels and products; of small work {} waited, {} of them were started together, in {}", plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
-           count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "start"));
+      line("  {} of kernels and products; of small work {} waited, {} of them together with others of their shape, in {}", plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
+           count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "group"));
     const double requests = run.counter("device_allocations");
     line("  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room", bytes_number(run.counter("device_memory_high_water")),
          count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));

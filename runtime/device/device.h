@@ -53,7 +53,7 @@ using kernels::ChainWork;
 /// Of small work that waited to be started together with its like.
 struct BatchCount {
   std::int64_t pieces = 0;            // that waited
-  std::int64_t batches = 0, batched = 0;  // starts of several pieces at once, and those pieces
+  std::int64_t batches = 0, batched = 0;  // groups that the device was given to start together, and their pieces
   std::int64_t on_host = 0;           // pieces that the host did, because there was no room for their workspace
   BatchCount since(const BatchCount& start) const { return {pieces - start.pieces, batches - start.batches, batched - start.batched, on_host - start.on_host}; }
 };

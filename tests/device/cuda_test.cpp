@@ -374,3 +374,202 @@ TEST_CASE("a driver that does not take the generated code says why") {
   CHECK(contains(message, "--device host"));
   d->give_back(p, 100);
 }
+
+namespace {
+
+BlockOp matrix_product(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta, bool turned) {
+  BlockOp op;
+  op.has_b = true;
+  op.alpha = alpha;
+  op.beta = beta;
+  const auto make_square = [&](auto& v, auto* p, std::int32_t first, std::int32_t second) {
+    v.data = p;
+    v.rank = 2;
+    v.extent[0] = v.extent[1] = n;
+    v.stride[0] = 1, v.stride[1] = n;
+    v.label[0] = first, v.label[1] = second;
+  };
+  make_square(op.d, d, 0, 1);
+  make_square(op.a, a, turned ? 2 : 0, turned ? 0 : 2);
+  make_square(op.b, b, 2, 1);
+  return op;
+}
+
+/// d[i,j,k,l] += a[i,m,k,n] * b[n,j,l,m]: all three are brought into another order.
+BlockOp four_index(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta) {
+  BlockOp op;
+  op.has_b = true;
+  op.alpha = alpha;
+  op.beta = beta;
+  const auto make_block = [&](auto& v, auto* p, std::array<std::int32_t, 4> labels) {
+    v.data = p;
+    v.rank = 4;
+    for (std::size_t k = 0; k < 4; ++k) v.extent[k] = n, v.stride[k] = k == 0 ? 1 : v.stride[k - 1] * n, v.label[k] = labels[k];
+  };
+  make_block(op.d, d, {0, 1, 2, 3});
+  make_block(op.a, a, {0, 4, 2, 5});
+  make_block(op.b, b, {5, 1, 3, 4});
+  return op;
+}
+
+std::vector<double> contents(Device& d, const double* p, std::int64_t n) {
+  std::vector<double> values(static_cast<std::size_t>(n));
+  d.copy_out(values.data(), p, n);
+  finish(d, copy_out_stream);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("products of one shape are one start where they lie at equal distances, else beside copies, and not where that saves none") {
+  const auto d = make("seed=3");
+  constexpr std::int64_t room = 20'000;
+  double* p = d->reserve(room);
+  std::mt19937 random(5);
+  std::vector<double> first(room);
+  for (double& x : first) x = std::uniform_real_distribution<double>(-1.0, 1.0)(random);
+  const int s = first_compute_stream;
+  const auto starts_of = [&](const std::vector<BlockOp>& ops) {
+    std::vector<double> results[2];
+    std::int64_t starts = 0;
+    for (const bool together : {false, true}) {
+      d->copy_in(p, first.data(), room);
+      finish(*d, copy_in_stream);
+      const std::int64_t before = d->starts();
+      if (together) {
+        CHECK(d->run_batch(s, ops) == ops.size());
+      } else {
+        for (const BlockOp& op : ops) d->run(s, op);
+      }
+      starts = d->starts() - before;
+      finish(*d, s);
+      results[together] = contents(*d, p, room);
+    }
+    CHECK(results[0] == results[1]);
+    return starts;
+  };
+  std::vector<BlockOp> even, one_factor, uneven, uneven_target, few, backwards;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    const std::int64_t off = 40 * i + 2 * (i * i % 5);
+    even.push_back(matrix_product(p + 40 * i, p + 2000 + 50 * i, p + 4000 + 60 * i, 6, -2.0, 0.5, i < 0));
+    one_factor.push_back(matrix_product(p + 40 * i, p + 2000, p + 4000 + 60 * i, 6, 1.0, 1.0, true));
+    uneven.push_back(matrix_product(p + 40 * i, p + 2000 + off, p + 4000 + off, 6, -1.0, 0.0, true));
+    uneven_target.push_back(matrix_product(p + 50 * i + (i % 3), p + 2000 + off, p + 4000, 6, 1.0, 1.0, false));
+    backwards.push_back(matrix_product(p + 40 * (12 - i), p + 2000 + 50 * i, p + 4000, 6, 1.0, 1.0, false));
+  }
+  CHECK(starts_of(even) == 1);
+  CHECK(starts_of(one_factor) == 1);
+  CHECK(starts_of(uneven) == 3);
+  CHECK(starts_of(uneven_target) == 3);  // one factor for all stays where it is
+  CHECK(starts_of(backwards) == 2);
+  few = {uneven.begin(), uneven.begin() + 3};
+  CHECK(starts_of(few) == 3);  // each by itself
+  for (BlockOp& op : even) op.alpha = 0.0;  // a NaN must show
+  CHECK(starts_of(even) == 2);
+  std::vector<BlockOp> orders;
+  for (std::int64_t i = 0; i < 10; ++i) orders.push_back(four_index(p + 90 * i, p + 2000 + 81 * (i * i % 7), p + 4000, 3, 1.5, i < 0 ? 0.0 : -1.0));
+  const std::int64_t alone = static_cast<std::int64_t>(orders.size()) * [&] {
+    const std::int64_t before = d->starts();
+    d->run(s, orders.front());
+    return d->starts() - before;
+  }();
+  const std::int64_t together = starts_of(orders);
+  CAPTURE(alone, together);
+  CHECK(together <= 12);
+  CHECK(together < alone);
+  d->give_back(p, room);
+}
+
+TEST_CASE("more products than there is workspace for go in parts; without any each is tried by itself") {
+  DeviceOptions options;
+  options.memory = 4 << 20;
+  auto d = make("seed=4,memory=100000000", options);
+  const std::int64_t room = 400'000, n = 40;
+  double* p = d->reserve(room);
+  std::vector<double> first(room);
+  std::iota(first.begin(), first.end(), -1000.0);
+  std::vector<BlockOp> ops;
+  for (std::int64_t i = 0; i < 60; ++i) ops.push_back(matrix_product(p + 1600 * i + i % 2, p + 100'000 + 1600 * (i * i % 60), p + 200'000 + 1600 * (i * i * i % 61), n, 1.0, 1.0, false));
+  std::vector<double> results[2];
+  for (const bool together : {false, true}) {
+    d->copy_in(p, first.data(), room);
+    finish(*d, copy_in_stream);
+    const std::int64_t before = d->starts();
+    if (together) {
+      CHECK(d->run_batch(first_compute_stream, ops) == ops.size());
+      CHECK(d->starts() - before < 20);
+    } else {
+      for (const BlockOp& op : ops) d->run(first_compute_stream, op);
+      CHECK(d->starts() - before == 60);
+    }
+    finish(*d, first_compute_stream);
+    results[together] = contents(*d, p, room);
+  }
+  CHECK(results[0] == results[1]);
+  d->give_back(p, room);
+  d.reset();  // settings are read when the first device is made
+  for (const char* settings : {"seed=5,alloc=2", "seed=5,product=1"}) {  // no workspace; no products
+    CAPTURE(settings);
+    DeviceOptions plain;
+    plain.staged_from = 0;  // measuring needs memory, too
+    const auto bare = make(settings, plain);
+    double* q = bare->reserve(400'000);
+    REQUIRE(q != nullptr);
+    for (BlockOp& op : ops) {
+      op.d.data += q - p;
+      op.a.data += q - p;
+      op.b.data += q - p;
+    }
+    CHECK(bare->run_batch(first_compute_stream, ops) == 0);
+    finish(*bare, first_compute_stream);
+    bare->give_back(q, 400'000);
+    p = q;
+  }
+}
+
+TEST_CASE("random small work on the stand-in gives the same bits, started at once or not") {
+  std::int64_t alone = 0, together = 0;
+  for (int seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    std::vector<double> results[2];
+    for (const bool batching : {false, true}) {
+      auto d = make("seed=" + std::to_string(seed));
+      if (batching) d = make_batching_device(std::move(d), 1000);
+      constexpr std::int64_t room = 8192;
+      double* p = d->reserve(room);
+      std::vector<double> first(room);
+      for (std::size_t i = 0; i < first.size(); ++i) first[i] = 1.0 / static_cast<double>(i + 1);
+      d->copy_in(p, first.data(), room);
+      finish(*d, copy_in_stream);
+      std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+      const auto draw = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+      for (int i = 0; i < 300; ++i) {
+        double *x = p + 32 * draw(64), *y = p + 4096 + 32 * draw(64), *z = p + 4096 + 2048 + 32 * draw(64);
+        switch (draw(6)) {
+          case 0: d->run(first_compute_stream, matrix_product(x, y, z, 4, 1.0, 1.0, false)); break;
+          case 1: d->run(first_compute_stream, matrix_product(y, x, z, 4, -0.5, 0.0, true)); break;
+          case 2: d->run(first_compute_stream, four_index(x, y, z, 2, 1.0, 1.0)); break;
+          case 3: d->run(first_compute_stream, ElementWork{ElementOp::scale, 0.5, vector_view(x, 20), {}, {}}); break;
+          case 4: {
+            BlockOp copy = matrix_product(z, x, x, 5, 2.0, draw(2) == 0 ? 0.0 : 1.0, false);
+            copy.has_b = false;
+            std::swap(copy.d.label[0], copy.d.label[1]);
+            copy.a.label = {0, 1};
+            d->run(first_compute_stream, copy);
+            break;
+          }
+          default:
+            if (draw(8) == 0) finish(*d, first_compute_stream);
+            break;
+        }
+      }
+      finish(*d, first_compute_stream);
+      results[batching] = contents(*d, p, room);
+      (batching ? together : alone) += d->starts();
+      d->give_back(p, room);
+    }
+    CHECK(results[0] == results[1]);
+  }
+  CAPTURE(alone, together);
+  CHECK(together * 10 < alone * 8);
+}

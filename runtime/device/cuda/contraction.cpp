@@ -90,7 +90,7 @@ double cost_of(const Candidate& c, bool reads_target) {
 }
 
 /// All orders of the groups, with the labels taken out.
-void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop, bool reads_target, bool aside, Candidate& best) {
+void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop, bool reads_target, const MovedOperands& moved, Candidate& best) {
   const auto rest = [&](const Dims& group) {
     Dims left;
     for (const LoopDim& dim : group)
@@ -102,9 +102,9 @@ void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop,
     for (const Stride column_order : {&LoopDim::d, &LoopDim::b})
       for (const Stride sum_order : {&LoopDim::a, &LoopDim::b}) {
         Candidate c{ordered(rows, row_order), ordered(columns, column_order), ordered(space.summed, sum_order), batch, loop, {}, {}, {}, 0};
-        c.d = aside ? Matrix{} : as_matrix(c.rows, c.columns, &LoopDim::d);
-        c.a = as_matrix(c.rows, c.summed, &LoopDim::a);
-        c.b = as_matrix(c.summed, c.columns, &LoopDim::b);
+        c.d = moved.d ? Matrix{} : as_matrix(c.rows, c.columns, &LoopDim::d);
+        c.a = moved.a ? Matrix{} : as_matrix(c.rows, c.summed, &LoopDim::a);
+        c.b = moved.b ? Matrix{} : as_matrix(c.summed, c.columns, &LoopDim::b);
         c.cost = cost_of(c, reads_target);
         if (c.cost < best.cost) best = std::move(c);
       }
@@ -112,7 +112,7 @@ void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop,
 
 }  // namespace
 
-DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_target, bool product_aside) {
+DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_target, MovedOperands moved) {
   DeviceContraction plan;
   const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
   if (m == 0 || n == 0) {
@@ -124,16 +124,16 @@ DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_tar
     return plan;
   }
   Candidate best;
-  consider(space, nullptr, nullptr, reads_target, product_aside, best);
-  if (!best.a.usable || !best.b.usable || (!best.d.usable && !product_aside)) {
+  consider(space, nullptr, nullptr, reads_target, moved, best);
+  if ((!best.a.usable && !moved.a) || (!best.b.usable && !moved.b) || (!best.d.usable && !moved.d)) {
     std::vector<const LoopDim*> free;
     for (const Dims* group : {&space.rows, &space.columns})
       for (const LoopDim& dim : *group)
         if (dim.extent > 1) free.push_back(&dim);
     for (const LoopDim* batch : free) {
-      consider(space, batch, nullptr, reads_target, product_aside, best);
+      consider(space, batch, nullptr, reads_target, moved, best);
       for (const LoopDim* loop : free)
-        if (loop != batch && loop->extent <= most_loops) consider(space, batch, loop, reads_target, product_aside, best);
+        if (loop != batch && loop->extent <= most_loops) consider(space, batch, loop, reads_target, moved, best);
     }
   }
   plan.cost = best.cost;

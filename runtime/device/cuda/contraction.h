@@ -37,7 +37,15 @@ struct DeviceContraction {
   double cost = 0;       // elements that could have been moved meanwhile
 };
 
-/// `reads_target`: beta is not 0. `product_aside`: D is computed in workspace whatever it costs.
-DeviceContraction plan_device_contraction(const kernels::LoopSpace& space, bool reads_target, bool product_aside);
+/// Operands that are copied to workspace whatever it costs, D being computed there.
+struct MovedOperands {
+  bool a = false, b = false, d = false;
+};
+
+/// `reads_target`: beta is not 0.
+DeviceContraction plan_device_contraction(const kernels::LoopSpace& space, bool reads_target, MovedOperands moved);
+inline DeviceContraction plan_device_contraction(const kernels::LoopSpace& space, bool reads_target, bool product_aside) {
+  return plan_device_contraction(space, reads_target, MovedOperands{false, false, product_aside});
+}
 
 }  // namespace sial::cuda

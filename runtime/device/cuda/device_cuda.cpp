@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ using kernels::ChainStep;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t most_workspace = 2048 * mib;  // of a stream
+constexpr std::int64_t most_batch_workspace = 16 * mib / 8;  // doubles, for products started at once: some fifty of three blocks of 10 x 10 x 10 x 10
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
 
 std::int64_t rounded(std::int64_t n) { return (n + grain - 1) / grain * grain; }
@@ -62,6 +65,20 @@ std::vector<ChainStep> combining(double factor, const ChainSource& source, doubl
   }
   return steps;
 }
+
+/// Chains with the steps that they point to.
+class Chains {
+ public:
+  void add(const MutableView& target, std::vector<ChainStep> steps) {
+    steps_.push_back(std::move(steps));
+    work_.push_back({target, steps_.back()});
+  }
+  std::span<const ChainWork> work() const { return work_; }
+
+ private:
+  std::deque<std::vector<ChainStep>> steps_;
+  std::vector<ChainWork> work_;
+};
 
 class CudaDevice final : public Device {
  public:
@@ -149,9 +166,7 @@ class CudaDevice final : public Device {
     const kernels::LoopSpace space = kernels::resolve(op);
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     if (op.has_b) return contract(stream, op, space);
-    ChainSource source{op.a.data, {}};
-    for (std::size_t d = 0; d < space.rows.size(); ++d) source.stride[d] = space.rows[d].extent == 1 ? 0 : space.rows[d].a;
-    chain(stream, op.d, combining(op.alpha, source, op.beta));
+    chain(stream, op.d, combining(op.alpha, copied(op, space), op.beta));
   }
   void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
     gpu_.enter();
@@ -161,9 +176,19 @@ class CudaDevice final : public Device {
   std::size_t run_batch(int stream, std::span<const ChainWork> chains) override {
     gpu_.enter();
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
-    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_chains(chains);
-    code_->launch(streams_[stream], launches);
+    chain(stream, chains);
     return chains.size();
+  }
+  std::size_t run_batch(int stream, std::span<const BlockOp> ops) override {
+    const BlockOp& first = ops.front();
+    const kernels::LoopSpace space = kernels::resolve(first);
+    gpu_.enter();
+    if (first.has_b) return contract(stream, ops, space);
+    const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
+    Chains copies;
+    for (const BlockOp& op : ops) copies.add(op.d, combining(op.alpha, copied(op, space), op.beta));
+    chain(stream, copies.work());
+    return ops.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     gpu_.enter();
@@ -246,8 +271,18 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int number) : gpu_(number) {}
 
   void chain(int stream, const MutableView& target, std::span<const ChainStep> steps) {
-    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_chain(target, steps);
+    const ChainWork work{target, steps};
+    chain(stream, std::span(&work, 1));
+  }
+  void chain(int stream, std::span<const ChainWork> chains) {
+    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_chains(chains);
     code_->launch(streams_[stream], launches);
+  }
+  /// The source of a (permuted) copy.
+  static ChainSource copied(const BlockOp& op, const kernels::LoopSpace& space) {
+    ChainSource source{op.a.data, {}};
+    for (std::size_t d = 0; d < space.rows.size(); ++d) source.stride[d] = space.rows[d].extent == 1 ? 0 : space.rows[d].a;
+    return source;
   }
 
   /// So many doubles for the work that is put into the stream next. Grows by doubling, after a wait. Throws DeviceFull.
@@ -267,14 +302,14 @@ class CudaDevice final : public Device {
     throw DeviceFull{n * 8};
   }
 
-  const DeviceContraction& plan(const kernels::LoopSpace& space, bool reads_target, bool aside) {
-    std::vector<std::int64_t> key{reads_target ? 1 : 0, aside ? 1 : 0};
+  const DeviceContraction& plan(const kernels::LoopSpace& space, bool reads_target, const MovedOperands& moved) {
+    std::vector<std::int64_t> key{reads_target ? 1 : 0, (moved.a ? 1 : 0) + (moved.b ? 2 : 0) + (moved.d ? 4 : 0)};
     for (const auto* group : {&space.rows, &space.columns, &space.summed}) {
       key.push_back(-1);
       for (const kernels::LoopDim& dim : *group) key.insert(key.end(), {dim.extent, dim.d, dim.a, dim.b});
     }
     const auto [at, fresh] = plans_.try_emplace(std::move(key));
-    if (fresh) at->second = plan_device_contraction(space, reads_target, aside);
+    if (fresh) at->second = plan_device_contraction(space, reads_target, moved);
     return at->second;
   }
 
@@ -297,7 +332,7 @@ class CudaDevice final : public Device {
   void contract(int stream, const BlockOp& op, const kernels::LoopSpace& space) {
     // cuBLAS does not look at what is multiplied by zero, and must not hide a NaN: the product is made aside then.
     const bool aside = op.alpha == 0.0;
-    const DeviceContraction& c = plan(space, op.beta != 0.0, aside);
+    const DeviceContraction& c = plan(space, op.beta != 0.0, {false, false, aside});
     if (c.kind == DeviceContraction::Kind::nothing) return;
     if (c.kind == DeviceContraction::Kind::scale) {
       if (op.beta == 1.0) return;
@@ -324,17 +359,90 @@ class CudaDevice final : public Device {
     if (apart) chain(stream, packed_view(op.d.data, c.unpack_d, &PackedDim::operand), combining(aside ? 0.0 : 1.0, packed_source(d, c.unpack_d, &PackedDim::packed), op.beta));
   }
 
+  /// Products of one shape at once: as the products of one of them, each of these a batch over all. Operands that do not lie at equal distances
+  /// are copied to where they do, or brought back from there. As many as were started.
+  std::size_t contract(int stream, std::span<const BlockOp> ops, const kernels::LoopSpace& space) {
+    const BlockOp& first = ops.front();
+    const bool aside = first.alpha == 0.0;
+    const std::optional<std::int64_t> step_a = distance(ops, [](const BlockOp& op) { return op.a.data; }), step_b = distance(ops, [](const BlockOp& op) { return op.b.data; }),
+                                      step_d = distance(ops, [](const BlockOp& op) { return static_cast<const double*>(op.d.data); });
+    const DeviceContraction& c = plan(space, first.beta != 0.0, {!step_a, !step_b, aside || !step_d});
+    const DeviceContraction& single = plan(space, first.beta != 0.0, {false, false, aside});
+    if (c.kind != DeviceContraction::Kind::product || starts(c, c.batches) >= static_cast<std::int64_t>(ops.size()) * starts(single, 1)) return Device::run_batch(stream, ops);
+    const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
+    // An operand of all is brought once.
+    const std::int64_t room_a = rounded(c.size_a), room_b = rounded(c.size_b), room_d = rounded(c.size_d);
+    const bool one_a = step_a == 0 && room_a > 0, one_b = step_b == 0 && room_b > 0;
+    const std::int64_t each = std::max<std::int64_t>(1, room_a + room_b + room_d);
+    const std::size_t most = static_cast<std::size_t>(std::max<std::int64_t>(1, std::min(workspace_limit_, most_batch_workspace) / each));
+    std::size_t started = 0;
+    try {
+      while (started < ops.size()) {
+        const std::span<const BlockOp> part = ops.subspan(started, std::min(most, ops.size() - started));
+        const auto n = static_cast<std::int64_t>(part.size());
+        double* room = workspace(stream, each * n);
+        const auto brought = [&](const Packing& packing, std::int64_t size, bool one, auto&& data) {
+          if (packing.empty()) return data(part.front());
+          double* packed = std::exchange(room, room + (one ? 1 : n) * size);
+          Chains copies;
+          for (std::int64_t i = 0; i < (one ? 1 : n); ++i)
+            copies.add(packed_view(packed + i * size, packing, &PackedDim::packed), combining(1.0, packed_source(data(part[static_cast<std::size_t>(i)]), packing, &PackedDim::operand), 0.0));
+          chain(stream, copies.work());
+          return static_cast<const double*>(packed);
+        };
+        const double* a = brought(c.pack_a, room_a, one_a, [](const BlockOp& op) { return op.a.data; });
+        const double* b = brought(c.pack_b, room_b, one_b, [](const BlockOp& op) { return op.b.data; });
+        const bool apart = !c.unpack_d.empty();
+        double* d = apart ? room : part.front().d.data;
+        const Steps steps{one_a ? 0 : c.pack_a.empty() ? *step_a : room_a, one_b ? 0 : c.pack_b.empty() ? *step_b : room_b, apart ? room_d : *step_d};
+        const double alpha = aside ? 1.0 : first.alpha, beta = apart ? 0.0 : first.beta;
+        for (std::int64_t l = 0; l < c.loops; ++l)
+          for (std::int64_t x = 0; x < c.batches; ++x) {
+            const BlasStatus status = multiply(stream, c, alpha, a + l * c.a.loop + x * c.a.batch, b + l * c.b.loop + x * c.b.batch, beta, d + l * c.d.loop + x * c.d.batch, n, steps);
+            if (status == BlasStatus::alloc_failed && (l + x == 0 || apart)) return started;  // D is as it was
+            gpu_.check(status, "products of matrices");
+          }
+        if (apart) {
+          Chains results;
+          for (std::int64_t i = 0; i < n; ++i)
+            results.add(packed_view(part[static_cast<std::size_t>(i)].d.data, c.unpack_d, &PackedDim::operand), combining(aside ? 0.0 : 1.0, packed_source(d + i * room_d, c.unpack_d, &PackedDim::packed), first.beta));
+          chain(stream, results.work());
+        }
+        started += part.size();
+      }
+    } catch (const DeviceFull&) {
+      // The rest had no room.
+    }
+    return started;
+  }
+
+  /// From one to the next, where it is the same for all: none less than 0.
+  template <class F>
+  static std::optional<std::int64_t> distance(std::span<const BlockOp> ops, F&& data) {
+    const std::int64_t step = data(ops[1]) - data(ops[0]);
+    for (std::size_t i = 1; i < ops.size(); ++i)
+      if (data(ops[i]) - data(ops[i - 1]) != step) return {};
+    return step >= 0 ? std::optional(step) : std::nullopt;
+  }
+  /// Kernels and products of a contraction, or of several at once; `products`: for each of its loops.
+  static std::int64_t starts(const DeviceContraction& c, std::int64_t products) { return c.loops * products + (c.pack_a.empty() ? 0 : 1) + (c.pack_b.empty() ? 0 : 1) + (c.unpack_d.empty() ? 0 : 1); }
+
   BlasStatus multiply(int stream, const DeviceContraction& c, double alpha, const double* a, const double* b, double beta, double* d) {
+    return multiply(stream, c, alpha, a, b, beta, d, c.batches, {c.a.batch, c.b.batch, c.d.batch});
+  }
+  struct Steps { std::int64_t a, b, d; };
+  BlasStatus multiply(int stream, const DeviceContraction& c, double alpha, const double* a, const double* b, double beta, double* d, std::int64_t batches, const Steps& steps) {
     const BlasHandle blas = work_[static_cast<std::size_t>(stream - first_compute_stream)].blas;
     const double *first = c.swapped ? b : a, *second = c.swapped ? a : b;
     const GemmOperand &x = c.swapped ? c.b : c.a, &y = c.swapped ? c.a : c.b;
+    const std::int64_t step_x = c.swapped ? steps.b : steps.a, step_y = c.swapped ? steps.a : steps.b;
     const auto flag = [](const GemmOperand& o) { return o.transposed ? BlasOperation::transposed : BlasOperation::plain; };
     const auto number = [](std::int64_t n) { return static_cast<int>(n); };
     ++products_;
-    if (c.batches == 1)
+    if (batches == 1)
       return libraries().blas.cublasDgemm_v2(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), second, number(y.ld), &beta, d, number(c.d.ld));
-    return libraries().blas.cublasDgemmStridedBatched(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), x.batch, second, number(y.ld), y.batch, &beta, d,
-                                                      number(c.d.ld), c.d.batch, number(c.batches));
+    return libraries().blas.cublasDgemmStridedBatched(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), step_x, second, number(y.ld), step_y, &beta, d,
+                                                      number(c.d.ld), steps.d, number(batches));
   }
 
   GpuDevice gpu_;

@@ -197,7 +197,7 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
   CHECK_THAT(out, Contains("had it been known what comes: " + bytes(400)) && Contains(bytes(2560) + " in use at most; 200 requests, 99.50 % of them"));
   CHECK_THAT(out, Contains("registered with it: " + bytes(8388608) + ", refused 2 times"));
   CHECK_THAT(out, Contains("sent to other nodes: 2 blocks straight from its memory (" + bytes(1600) + "), 1 block through the host in overlapped pieces (" + bytes(800) + ")"));
-  CHECK_THAT(out, Contains("  21 starts of kernels and products; of small work 25 pieces waited, 13 of them were started together, in 4 starts\n"));
+  CHECK_THAT(out, Contains("  21 starts of kernels and products; of small work 25 pieces waited, 13 of them together with others of their shape, in 4 groups\n"));
   CHECK_THAT(out, Contains("4 blocks left for want of room") && Contains("3 operations ran on the host") && Contains("6 results compared"));
   CHECK_THAT(out, Contains(fmt::format("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  t at data.sialx:9\n", 0, bytes(0), 5, bytes(400), bytes(11200), bytes(80))));
   const auto j = nlohmann::json::parse(to_json(r));
