@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The GPU: transfers between host and device for the example jobs, by rule (counted on the simulated device, always); and where there is a GPU,
+# The GPU: transfers between host and device for the example jobs, by rule (counted on the simulated device, always), and starts of kernels; and where there is a GPU,
 # copies and memory, contractions, permutations, chains and starts of kernels against what the driver and cuBLAS reach in the same run, GET and PUT
 # from three kinds of memory, and CCSD iterations of molecules against one and all cores. Tables on the terminal and in build/bench/gpu, with JSON.
-# Usage: bash tests/bench/gpu.sh [--quick] [--parts transfers,device,programs] [--suites NAME,...] [--only JOB ...] [--ranks N]
+# Usage: bash tests/bench/gpu.sh [--quick] [--parts transfers,starts,device,programs] [--suites NAME,...] [--only JOB ...] [--ranks N]
 #   --quick   small and once                --suites  of bench_gpu: copies, allocation, contractions, permutations, chains, launches, store
 #   --only, --ranks  of the transfers       BIN=DIR   programs built elsewhere
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 usage() { sed -n '5,7p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2; }
-quick=() parts=transfers,device,programs suites=() transfers=()
+quick=() parts=transfers,starts,device,programs suites=() transfers=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) quick=(--quick) ;;
@@ -25,6 +25,7 @@ bin=${BIN:-build/release/bin}
 if [ -z "${BIN:-}" ]; then
   [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
   targets=(sialc sialrun)
+  ! wants starts || targets+=(fake_cuda fake_cublas)
   ! wants device || targets+=(bench_gpu)
   cmake --build build/release --target "${targets[@]}" -- --quiet
 fi
@@ -33,6 +34,9 @@ mkdir -p "$out"
 failed=0
 [ ${#quick[@]} -eq 0 ] || [[ " ${transfers[*]} " == *" --only "* ]] || transfers+=(--only scf)
 ! wants transfers || python3 tests/bench/gpu/transfers.py --bin "$bin" --out "$out" "${transfers[@]}" | tee "$out/transfers.txt" || failed=1
+starts=()
+[ ${#quick[@]} -eq 0 ] || starts=(--only scf)
+! wants starts || python3 tests/bench/gpu/starts.py --bin "$bin" --out "$out" "${starts[@]}" | tee "$out/starts.txt" || failed=1
 if wants device; then
   "$bin/bench_gpu" "${quick[@]}" "${suites[@]}" --json "$out/device.json" | tee "$out/device.txt" || { [ $? -eq 3 ] && rm -f "$out/device.json"; } || failed=1
 fi

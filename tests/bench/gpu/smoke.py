@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,6 +84,15 @@ def check_device(binary):
     run(binary / "bench_gpu", "--nonsense", code=2, binary=binary)
 
 
+def check_starts(binary):
+    with tempfile.TemporaryDirectory() as out:
+        text = run(sys.executable, HERE / "starts.py", "--bin", binary, "--out", out, "--only", "scf", binary=binary)
+        row, = json.loads((pathlib.Path(out) / "starts.json").read_text())["results"]
+    expect(row["alone"]["batches"] == row["alone"]["waited"] == 0 and row["alone"]["starts"] >= row["alone"]["operations"], f"starts: {row}")
+    expect(row["together"]["starts"] < row["alone"]["starts"] and row["together"]["batched"] >= 2 * row["together"]["batches"] > 0 and abs(row["difference"]) <= 1e-9, f"starts: {row}")
+    expect(str(row["together"]["starts"]) in text, f"starts: {text}")
+
+
 def check_programs(binary):
     script = HERE / "programs.sh"
     for libraries, where in ((None, {"GPU", "1 core"}), ("/nonexistent", set())):
@@ -110,6 +120,7 @@ def main():
     if options.only != "programs":
         check_device(binary)
     if options.only != "device":
+        check_starts(binary)
         check_programs(binary)
     print("results are right and the JSON is complete")
 
