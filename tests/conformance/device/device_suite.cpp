@@ -221,6 +221,51 @@ TEST_CASE("contractions, permuted copies and inner products") {
   });
 }
 
+TEST_CASE("work of one shape, started at once, is what each piece by itself would be") {
+  for_each_device([](Made& m) {
+    constexpr std::int64_t n = 4, size = n * n, pieces = 40, room = 4000;
+    double* p = m.device->reserve(room);
+    const int s = first_compute_stream;
+    std::vector<double> values = ramp(room, -1000.0);
+    m.in(p, values);
+    std::vector<BlockOp> products, copies;
+    std::vector<std::vector<kernels::ChainStep>> steps;
+    std::vector<ChainWork> chains;
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      BlockOp op;
+      op.has_b = true;
+      op.alpha = 2.0;
+      op.beta = 1.0;
+      op.d = view<double>(p + 20 * i, {n, n}, {1, n}, {0, 1});
+      op.a = view<const double>(p + 1000 + 16 * (i * i % 11), {n, n}, {1, n}, {0, 2});
+      op.b = view<const double>(p + 1500, {n, n}, {1, n}, {1, 2});
+      products.push_back(op);
+      op.has_b = false;
+      op.d = view<double>(p + 2000 + 20 * i, {n, n}, {1, n}, {0, 1});
+      op.a = view<const double>(p + 1000 + 16 * (i % 7), {n, n}, {1, n}, {1, 0});
+      copies.push_back(op);
+      steps.push_back({{kernels::ChainOp::scale, 3.0, {}, {}, nullptr}, {kernels::ChainOp::sum, -1.0, {p + 3000 + 20 * i, {1}}, {p + 1000 + i, {1}}, nullptr}});
+    }
+    for (std::int64_t i = 0; i < pieces; ++i) chains.push_back({view<double>(p + 3000 + 20 * i, {size}, {1}, {0}), steps[static_cast<std::size_t>(i)]});
+    CHECK(m.device->run_batch(s, products) == products.size());
+    CHECK(m.device->run_batch(s, copies) == copies.size());
+    CHECK(m.device->run_batch(s, chains) == chains.size());
+    m.finish(s);
+    for (const std::vector<BlockOp>* ops : {&products, &copies})
+      for (BlockOp op : *ops) {
+        const auto here = [&](auto& v) { v.data = values.data() + (v.data - p); };
+        here(op.d);
+        here(op.a);
+        if (op.has_b) here(op.b);
+        m.kernels->run(op);
+      }
+    for (std::size_t i = 0; i < pieces; ++i)
+      for (std::size_t k = 0; k < size; ++k) values[3000 + 20 * i + k] = 3.0 * values[3000 + 20 * i + k] - values[1000 + i + k];
+    CHECK(m.out(p, room) == values);  // whole numbers, and small ones
+    m.device->give_back(p, room);
+  });
+}
+
 TEST_CASE("work in one stream waits for an event of another") {
   for_each_device([](Made& m) {
     constexpr std::int64_t n = 5000;
