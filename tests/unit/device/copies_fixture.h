@@ -23,7 +23,7 @@ struct Host {
 };
 
 struct Fixture {
-  explicit Fixture(DeviceOptions options = {}) : device(make_simulated_device(*kernels, options)), copies(std::make_unique<DeviceCopies>(*device, host.pool, options.direct, place)) {}
+  explicit Fixture(DeviceOptions options = {}) : device(make_device("simulated", *kernels, options)), copies(std::make_unique<DeviceCopies>(*device, host.pool, options.direct, place)) {}
 
   /// A block of `n` elements; `stride` 2: every other element of its buffer.
   HostBlock block(std::int64_t n, double value, std::int64_t stride = 1) {

@@ -268,6 +268,7 @@ TEST_CASE("host memory is not used again before the copies from and to it are do
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     DeviceOptions options;
     options.seed = seed;
+    options.batch = seed % 2 == 0 ? 1000 : 0;
     Fixture f(options);
     const HostBlock target = f.block(64, 0.0);
     for (int i = 1; i <= 10; ++i) {
@@ -283,13 +284,14 @@ TEST_CASE("random work on a device gives what the host gives, whatever the order
   std::mt19937 random(7);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (const std::int64_t memory : {0, 16 * 256, 5 * 256}) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       CAPTURE(memory, seed);
       DeviceOptions options;
       options.memory = memory;
       options.seed = seed;
       options.streams = 1 + static_cast<int>(seed % 4);
       options.direct = seed % 3 != 0;
+      options.batch = seed > 10 ? seed % 2 == 0 ? 1000 : 40 : 0;  // small work waits for its like, or what has no two sources
       Fixture f(options);
       constexpr int n = 12;
       std::vector<HostBlock> blocks;

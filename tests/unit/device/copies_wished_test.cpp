@@ -83,6 +83,7 @@ TEST_CASE("given up with others that have its values, a block leaves them theirs
 
 TEST_CASE("room made for a block is what it gets, and takes it from what is wanted least") {
   DeviceOptions options;
+  options.batch = GENERATE(0, 1000);  // where blocks take turns, too
   options.memory = 2 * 1024;
   Fixture f(options);
   const HostBlock a = f.block(100, 1.0), b = f.block(100, 2.0), c = f.block(100, 3.0), large = f.block(1000, 1.0);
