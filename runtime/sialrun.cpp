@@ -66,7 +66,7 @@ void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("--segments", job.segments, "KIND=E1,E2,... or KIND=auto: segment extents of ao, occ, virt, mo, moa, mob or la; KIND_target=N; auto")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("-I", job.include_dirs, "folder where imports are searched")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--memory", job.memory, "block data per rank, for example 2GB");
-  app.add_option("--look-ahead", job.look_ahead, "blocks of other nodes asked for ahead of their gets: a number, off, or auto (default)");
+  app.add_option("--look-ahead", job.look_ahead, "blocks of other nodes asked for, and with a device brought there, ahead of their gets: a number, off, or auto (default)");
   app.add_option("--print-format", job.print_format, "classic, classic-test or plain");
   app.add_option("--output-dir", job.output_dir, "folder of the output files");
   app.add_option("--results", job.results, "results file, or none");

@@ -326,6 +326,8 @@ class Text : Writer {
          count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));
     if (const double pinned = run.counter("device_pinned_bytes"); pinned > 0 || run.counter("device_pins_refused") > 0)
       line("  host memory registered with it: {}, refused {}", bytes_number(pinned), plural(run.counter("device_pins_refused"), "time"));
+    if (const double ahead = run.counter("device_ahead"); ahead > 0)
+      line("  brought before their use: {} ({}), {} of them for nothing", plural(ahead, "block"), bytes_number(run.counter("device_bytes_ahead")), count_number(ahead - run.counter("device_ahead_used")));
     if (const double straight = run.counter("device_bytes_sent_straight"), pieces = run.counter("device_bytes_sent_in_pieces"); straight + pieces > 0)
       line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})", plural(run.counter("device_sent_straight"), "block"), bytes_number(straight),
            plural(run.counter("device_sent_in_pieces"), "block"), bytes_number(pieces));

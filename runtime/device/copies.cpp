@@ -104,12 +104,17 @@ std::uint64_t DeviceCopies::hash(const HostBlock& host) const {
 
 // --- blocks
 
+/// Whether the host's memory holds what it did when the unit was made.
+bool DeviceCopies::current(const Unit& u) const {
+  return u.content == host_.content(u.host.buffer) || (u.brought > 0 && planted(Plant::device_ahead_content));
+}
+
 /// Null when the device knows nothing of what the host's memory holds now.
 DeviceCopies::Unit* DeviceCopies::find(const double* buffer, const double* first) {
   const auto found = units_.find(first);
   if (found == units_.end()) return nullptr;
   Unit& u = found->second;
-  if (u.host.buffer == buffer && u.content == host_.content(buffer)) return &u;
+  if (u.host.buffer == buffer && current(u)) return &u;
   drop(found);
   return nullptr;
 }
@@ -133,6 +138,7 @@ void DeviceCopies::drop(Units::iterator at) {
 
 void DeviceCopies::let_go_of_block(Unit& u) {
   u.device_valid = false;
+  note_no_use(u);
   if (!u.block) return;
   unlist(u);
   --u.block->units;
@@ -234,7 +240,8 @@ void DeviceCopies::forget(const double* buffer, std::int64_t n) {
 
 // --- transfers
 
-void DeviceCopies::copy_in(Unit& u) {
+/// `place`: whose transfer it is.
+void DeviceCopies::copy_in(Unit& u, std::int32_t place) {
   order_.finish(u.host_busy);  // what was written back is there
   const double* from = u.host.data;
   std::vector<double> stage;
@@ -252,12 +259,12 @@ void DeviceCopies::copy_in(Unit& u) {
   if (stage.empty()) u.host_busy.include(done);
   hold(u.host, done, std::move(stage));
   u.device_valid = true;
-  row(u).in.add(u.size);
+  row(u, place).in.add(u.size);
   if (!device_.spoils()) return;
   if (u.written_back) u.made_by_host = false;
   u.values = hash(u.host);
   if (u.written_back) seen_by_device_.insert(u.values);
-  if (seen_by_device_.insert(u.values).second || u.made_by_host) row(u).in_least.add(u.size);
+  if (seen_by_device_.insert(u.values).second || u.made_by_host) row(u, place).in_least.add(u.size);
   u.made_by_host = false;
 }
 
@@ -332,6 +339,8 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
     next_use_.used_again(u->last_place, u->host.array, host.data, static_cast<double>(operation_ - u->last_operation));
   }
   u->host = host;
+  if (intent == Intent::write) note_no_use(*u);
+  else note_use(*u);
   expect(*u);
   if (hindsight_) hindsight_->on_device({host.data, u->content}, size, operation_, intent);
   if (!u->block) give_block(*u);
@@ -341,7 +350,7 @@ double* DeviceCopies::on_device(const HostBlock& host, Intent intent) {
   if (intent != Intent::write && !u->device_valid) {
     SIAL_CHECK(u->host_valid, "a block of {} elements is valid nowhere", size);
     if (planted(Plant::device_copy_in)) u->device_valid = true;
-    else copy_in(*u);
+    else copy_in(*u, place_);
   }
   if (intent == Intent::read) {
     if (u->host_valid && u->values != 0 && order_.done(u->host_busy))
@@ -479,6 +488,7 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
   if (u.block && u.block->units > 1) {
     let_go_of_block(u);
   } else if (u.device_valid) {
+    note_no_use(u);
     spoil(u);
   }
   u.device_valid = false;

@@ -53,6 +53,7 @@ struct TransferRow {
 struct DeviceStats {
   std::int64_t operations = 0, evictions = 0, on_host_instead = 0;
   TransferCount sent_straight, sent_in_pieces;  // to other nodes, of blocks that only the device had
+  TransferCount ahead, ahead_used;  // brought before an operation asked for them; of these, those that one has asked for
   std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
   TransferRow total() const;
 };
@@ -94,6 +95,17 @@ class DeviceCopies {
   void bring_back(const double* first);
   /// So that then nothing of it is left on the device.
   void give_up(const double* first);
+
+  // --- what is foreseen: transfers that come early, which no value depends on
+  enum class Ahead {
+    settled,  // the device has it, or cannot have it
+    brought,  // on its way
+    later,    // it would have to wait for something
+    no_room,  // nothing that is wanted later leaves for it, or enough is on its way
+  };
+  /// A block that has its value and may change before its use, which is expected so many operations from now. Never waits, never throws DeviceFull.
+  /// Its buffer may be given back at once: copies under way hold it. `place`: whose transfer it is.
+  Ahead bring_ahead(const HostBlock& host, double operations, std::int32_t place);
 
   // --- what the host does with its memory
   /// It is going to use the block at `first` in the buffer. `write`: to replace all of it.
@@ -152,12 +164,15 @@ class DeviceCopies {
     bool sent = false, out_counted = false;  // since the device wrote it: to another node; among the least transfers
     bool written_back = false;             // what the host has came from the device, which had no room for it
     Frontier host_busy;                    // copies from and to the host's
+    std::int64_t ahead = 0;                // bytes, if it was brought ahead and not used yet ...
+    std::uint64_t brought = 0;             // ... at this operation
   };
   using Units = std::map<const double*, Unit>;  // by the block's first element on the host
   /// Host memory that copies under way need.
   struct Held { Frontier until; const double* buffer = nullptr; std::int64_t size = 0; std::vector<double> staging; };
 
   class Outgoing;
+  bool current(const Unit& u) const;
   Unit* find(const double* buffer, const double* first);
   Unit& make(const HostBlock& host);
   Unit* with_memory(const HostBlock& host);
@@ -172,12 +187,15 @@ class DeviceCopies {
   void give_block(Unit& u);
   void own_block(Unit& u, bool keep);
   void spoil(Unit& u);
-  void copy_in(Unit& u);
+  void copy_in(Unit& u, std::int32_t place);
   void copy_out(Unit& u);
   void write_back(Unit& u);
   void note_copied_out(Unit& u);
   void use_on_host(Unit& u, Intent intent);
   double* allocate(std::int64_t n, Frontier& free_after);
+  double* allocate_ahead(std::int64_t n, double due, Frontier& free_after);
+  void note_use(Unit& u);
+  void note_no_use(Unit& u);
   Unit* least_wanted();
   bool evict_one();
   template <class F>
@@ -193,10 +211,12 @@ class DeviceCopies {
   void hold(const HostBlock& host, const Frontier& until, std::vector<double> staging);
   void let_go(std::deque<Held>::iterator held);
   void let_go_of_what_is_done();
+  bool may_hold(std::int64_t bytes) const;  // without a wait
   void leave_outgoing();
   std::vector<double> staging(std::int64_t n);
   void pin_around(const double* buffer);
-  TransferRow& row(const Unit& u) { return stats_.rows[{place_, u.host.array}]; }
+  TransferRow& row(const Unit& u) { return row(u, place_); }
+  TransferRow& row(const Unit& u, std::int32_t place) { return stats_.rows[{place, u.host.array}]; }
   std::uint64_t hash(const HostBlock& host) const;
 
   Device& device_;
@@ -212,6 +232,7 @@ class DeviceCopies {
   std::unique_ptr<SelfCheck> self_check_;
   std::unordered_set<const std::byte*> slabs_;  // of the host's memory, that the device was told of
   std::unordered_set<Outgoing*> outgoing_;
+  std::int64_t ahead_bytes_ = 0, ahead_limit_ = -1;  // brought and not used yet; what that may be, -1: not set yet
   std::int64_t straight_bytes_ = 0;  // of those in whose place the device's memory is held
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;

@@ -64,7 +64,7 @@ DeviceCopies::Unit* DeviceCopies::least_wanted() {
   if (last == due_.rend()) return nullptr;
   const auto first = std::find_if(due_.begin(), due_.end(), free);
   Unit& overdue = units_.at(first->second);
-  if (first->first < now && now + 2.0 * (now - static_cast<double>(overdue.last_operation)) > last->first) return &overdue;
+  if (first->first < now && now + 2.0 * (now - static_cast<double>(std::max(overdue.last_operation, overdue.brought))) > last->first) return &overdue;
   return &units_.at(last->second);
 }
 
@@ -72,7 +72,7 @@ bool DeviceCopies::evict_one() {
   Unit* u = least_wanted();
   if (!u) return false;
   ++stats_.evictions;
-  if (u->content != host_.content(u->host.buffer)) {
+  if (!current(*u)) {
     drop(units_.find(u->host.data));
     return true;
   }
@@ -131,6 +131,8 @@ void DeviceCopies::let_go(std::deque<Held>::iterator h) {
   held_.erase(h);
 }
 
+bool DeviceCopies::may_hold(std::int64_t bytes) const { return held_.empty() || held_bytes_ + bytes <= most_held_bytes; }
+
 void DeviceCopies::let_go_of_what_is_done() {
   while (!held_.empty() && order_.done(held_.front().until)) let_go(held_.begin());
 }
@@ -147,7 +149,7 @@ void DeviceCopies::settle_all() {
 void DeviceCopies::sweep() {
   for (auto at = units_.begin(); at != units_.end();) {
     const auto next = std::next(at);
-    if (at->second.content != host_.content(at->second.host.buffer)) drop(at);
+    if (!current(at->second)) drop(at);
     at = next;
   }
 }

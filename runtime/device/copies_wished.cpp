@@ -26,7 +26,7 @@ DeviceCopies::Unit* DeviceCopies::with_memory(const HostBlock& host) {
 }
 
 void DeviceCopies::bring(const HostBlock& host) {
-  if (Unit* u = with_memory(host); u && !u->device_valid) copy_in(*u);
+  if (Unit* u = with_memory(host); u && !u->device_valid) copy_in(*u, place_);
 }
 
 void DeviceCopies::make_room(const HostBlock& host) { with_memory(host); }

@@ -3,11 +3,27 @@
 
 #include <fmt/format.h>
 
+#include "runtime/interp/bring_ahead.h"
 #include "runtime/interp/computing.h"
 #include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
+
+HostBlock Machine::shape_of(std::int32_t array, const BlockIndex& block) const {
+  HostBlock host;
+  host.array = array;
+  host.rank = block.rank;
+  host.fetched = true;
+  std::int64_t stride = 1;
+  for (int d = 0; d < block.rank; ++d) {
+    host.extent[d] = bound_.arrays[static_cast<std::size_t>(array)].dim[d].extent_of(block.segment[d]);
+    host.stride[d] = stride;
+    stride *= host.extent[d];
+  }
+  host.buffer_size = stride;
+  return host;
+}
 
 /// `view` is of the host's memory: of the block, or of a part of it.
 HostBlock Machine::host_block(const RefPlan& ref, const Located& at, const MutableView& view) const {
@@ -38,6 +54,7 @@ HostBlock Machine::host_block(const RefPlan& ref, const Located& at, const Mutab
 void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view) {
   if (ref.has_box && intent == Intent::write) intent = Intent::update;
   const HostBlock host = host_block(ref, at, view);
+  if (bring_ahead_ && is_remote(ref.kind)) bring_ahead_->used(ref.array, at.block, on_device_);
   if (!on_device_) {
     copies_->on_host(host.buffer, host.data, intent);
     return;
@@ -151,6 +168,8 @@ void Machine::add_device_stats(Stats& stats) const {
     stats[transfers] += static_cast<double>(count.transfers);
     stats[bytes] += static_cast<double>(count.bytes);
   };
+  add(Counter::device_ahead, Counter::device_bytes_ahead, s.ahead);
+  add(Counter::device_ahead_used, Counter::device_bytes_ahead_used, s.ahead_used);
   add(Counter::device_sent_straight, Counter::device_bytes_sent_straight, s.sent_straight);
   add(Counter::device_sent_in_pieces, Counter::device_bytes_sent_in_pieces, s.sent_in_pieces);
   add(Counter::device_in_as_written, Counter::device_bytes_in_as_written, total.in_as_written);

@@ -50,6 +50,8 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
 Machine::~Machine() {
   drop_retired();
   if (copies_ && copies_->sends()) env_.store.drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
+  look_ahead_.reset();
+  bring_ahead_.reset();
   copies_.reset();  // waits for copies from and to what is released
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });

@@ -10,6 +10,7 @@ constexpr int first_depth = 8, most_depth = 128;
 constexpr std::int64_t steps_per_call = 2000;    // of the slice
 constexpr std::size_t most_coming = 512;         // gets foreseen; many of them need no prefetch
 constexpr std::size_t most_searched = 64;
+constexpr int most_on_their_way = 2;             // that are looked at before those behind them
 constexpr std::int64_t gets_between_looks = 16;  // at how it goes
 
 }  // namespace
@@ -18,9 +19,11 @@ LookAhead::LookAhead(Program program, BlockStore& store, LookAheadDepth depth)
     : p_(std::move(program)),
       store_(store),
       automatic_(depth.blocks == LookAheadDepth::automatic),
+      most_coming_(most_coming),
       depth_(automatic_ ? first_depth : depth.blocks),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
+  if (!p_.remote) most_coming_ = static_cast<std::size_t>(depth_);  // nothing else limits how far ahead of the program it goes
   for (std::size_t s = 0; s < slices_.size(); ++s) slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
 }
 
@@ -102,6 +105,7 @@ void LookAhead::forget_before(std::int64_t turn) {
 }
 
 void LookAhead::get(std::int32_t pc, std::int32_t array, const BlockIndex& block) {
+  if (p_.to_device) p_.to_device->get();
   if (loop_ < 0) return;
   const FetchRequest made{pc, array, block};
   std::int64_t steps = steps_per_call;
@@ -128,7 +132,7 @@ bool LookAhead::produce(std::int64_t& steps) {
     FetchRequest request;
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch:
-        coming_.push_back({request, parallel() ? turn_ : cursor_.iteration(), false});
+        coming_.push_back({request, parallel() ? turn_ : cursor_.iteration()});
         return true;
       case SliceOutcome::done:
       case SliceOutcome::given_up:
@@ -203,9 +207,27 @@ bool LookAhead::ask(Coming& coming) {
 void LookAhead::advance() {
   std::int64_t steps = steps_per_call;
   while (asked_ < static_cast<std::size_t>(depth_)) {
-    if (next_ == coming_.size() && (coming_.size() >= most_coming || !produce(steps))) return;
-    if (!ask(coming_[next_])) return;
+    if (next_ == coming_.size() && (coming_.size() >= most_coming_ || !produce(steps))) break;
+    if (!ask(coming_[next_])) break;
     ++next_;
+  }
+  if (p_.to_device) bring();
+}
+
+/// To the device, the nearest first.
+void LookAhead::bring() {
+  const std::size_t n = std::min(coming_.size(), static_cast<std::size_t>(depth_));
+  int on_their_way = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (coming_[i].settled) continue;
+    switch (p_.to_device->offer(coming_[i].request, static_cast<std::int64_t>(i) + 1)) {
+      case BringAhead::Outcome::settled: coming_[i].settled = true; break;
+      case BringAhead::Outcome::unwanted: break;
+      case BringAhead::Outcome::coming:
+        if (++on_their_way == most_on_their_way) return;
+        break;
+      case BringAhead::Outcome::full: return;
+    }
   }
 }
 

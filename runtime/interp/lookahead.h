@@ -1,9 +1,11 @@
 #pragma once
 // Look-ahead (design 2.3): carries the access slice of the loop that is running out ahead of the program, and asks the store for
-// the blocks whose gets are still to come, the nearest first. A hint to the store and nothing else: no result depends on it. What
+// the blocks whose gets are still to come, the nearest first. A hint to the store and to the device: no result depends on it. What
 // the slice foresees and the program then does are compared get by get; where they part (another rank took iterations of a
 // pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration. Owned by its machine, which
 // tells it where it is; sees the machine's state through Program. Work per call is bounded.
+//
+// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead.
 //
 // A program's own get always goes first: look-ahead acts behind gets, and at the beginning of iterations after the first.
 
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "runtime/bytecode/slice.h"
+#include "runtime/interp/bring_ahead.h"
 #include "runtime/store/store.h"
 #include "runtime/transport/work_queue.h"
 
@@ -54,6 +57,8 @@ class LookAhead {
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
     std::int32_t sequence;  // of the program in the job, for statistics
+    bool remote = true;     // blocks lie on other nodes, too
+    BringAhead* to_device = nullptr;  // where blocks go to a device; null: they do not
   };
   LookAhead(Program program, BlockStore& store, LookAheadDepth depth);
 
@@ -73,6 +78,7 @@ class LookAhead {
     FetchRequest request;
     std::int64_t turn = 0;  // iteration of the slice's loop
     bool asked = false;     // a prefetch is on its way, or there
+    bool settled = false;   // all is done for it on the device
   };
   struct Turn { std::int64_t number = 0, tuple = 0; };
 
@@ -84,6 +90,7 @@ class LookAhead {
   bool enter_next();
   bool next_tuple(std::int64_t& tuple);
   bool ask(Coming& coming);
+  void bring();
   void advance();
   void adapt();
   bool parallel() const { return cursor_.slice()->parallel(); }
@@ -92,6 +99,7 @@ class LookAhead {
   Program p_;
   BlockStore& store_;
   bool automatic_;
+  std::size_t most_coming_;
   int depth_;
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;

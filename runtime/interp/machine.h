@@ -31,6 +31,7 @@
 
 namespace sial {
 
+class BringAhead;
 class Checkpoints;
 class Device;
 class DeviceCopies;
@@ -212,6 +213,7 @@ class Machine {
   bool on_device_only(std::int32_t ref);
   /// Element-wise work, where the operands are.
   void element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a = {}, const ConstView& b = {});
+  HostBlock shape_of(std::int32_t array, const BlockIndex& block) const;  // of a remote array, wherever it lies
   HostBlock host_block(const RefPlan& ref, const Located& at, const MutableView& view) const;
   void place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view);
   /// A static array that the host is going to use as a whole.
@@ -328,7 +330,8 @@ class Machine {
   Pardo pardo_;
   std::vector<std::int64_t> pardo_instances_;  // per loop, since the last barrier
   std::int64_t cyclic_counter_ = 0;         // static schedule: accepted iterations since the last barrier
-  std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes, and the program has slices
+  std::unique_ptr<BringAhead> bring_ahead_; // with a device and a look-ahead
+  std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes or go to a device, and the program has slices
   BlockOp op_;
   std::unique_ptr<Chain> chain_;
   Printer printer_;

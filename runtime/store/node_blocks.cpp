@@ -107,6 +107,17 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
   return outcome;
 }
 
+Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
+  Entry* e = directory_.find(key);
+  if (!e) return nullptr;
+  locked = !e->lock.try_lock();
+  if (locked) return nullptr;
+  const BlockLock lock(*e, AlreadyLocked{});
+  Chunk* c = e->contributions == 0 ? value(*e) : nullptr;
+  if (c) heap_.add_reference(c);
+  return c;
+}
+
 Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* data, const Access& access) {
   Outcome outcome;
   note_stored(nullptr);

@@ -54,6 +54,8 @@ class NodeBlocks {
 
   /// Sets `chunk` to the present value with a reference for the caller; null when absent.
   Outcome lease(const BlockKey& key, std::int64_t size, const Access& access, Chunk*& chunk);
+  /// The present value with a reference for the caller, if all that was put is in it; else null. `locked`: somebody is at it just now.
+  Chunk* present(const BlockKey& key, bool& locked);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
   /// The same without a copy; takes the caller's reference to `value`.
   Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access);

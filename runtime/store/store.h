@@ -86,6 +86,13 @@ class BlockStore {
   virtual bool held(std::int32_t array, const BlockIndex& block) const = 0;
   /// What read() would give if it is here by now; null: it is not, or there is no such block. Never waits, changes no result, counts nothing.
   virtual const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
+  /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has come. The caller holds it in
+  /// buffers() from then on and gives it back. `coming`: it is not here yet. Never waits, changes no result, counts nothing, does not count for
+  /// the phase rule.
+  struct Foreseen { const double* data = nullptr; bool coming = false; };
+  virtual Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
+  /// The get whose block read() gives; of a private copy, or of none: an instruction less than 0.
+  virtual Place got_at(std::int32_t array, const BlockIndex& block) const = 0;
   /// The private copy that this rank made of a block in this phase; null: none.
   virtual const double* own_copy(std::int32_t array, const BlockIndex& block) const = 0;
   /// This rank's private writable copy (never put, dropped at the barrier). `keep`: starts with the fetched value, which

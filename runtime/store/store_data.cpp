@@ -289,6 +289,11 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
   return c->data();
 }
 
+Place StoreImpl::got_at(std::int32_t id, const BlockIndex& block) const {
+  const HeldBlock* h = held_.find(id, block);
+  return h && h->fetched && !h->own ? h->get_place : Place{};
+}
+
 const double* StoreImpl::own_copy(std::int32_t id, const BlockIndex& block) const {
   const HeldBlock* h = held_.find(id, block);
   return h && h->own ? h->own->data() : nullptr;

@@ -66,6 +66,31 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   return Prefetch::started;
 }
 
+BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+  if (heap_->wanted() || 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return {};  // who holds it might hold it from others
+  HeldBlock* h = held_.find(id, block);
+  Chunk* c = nullptr;
+  if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0)) return {};  // the get, or the use, is of something else
+  if (h && h->ahead) {
+    if (h->fetch && !h->fetch->test()) return {nullptr, true};
+    if (h->fetch) land(*h);
+    c = h->value;
+  } else if (h && (h->fetched || (h->kept && !h->unsure))) {
+    if (h->fetch) return {nullptr, true};
+    c = h->value;  // null: given up for want of memory, or there is none
+  } else if (const BlockKey k = key(id, block); home(array(id).placement, block) == transport_.node() && !options_.copy) {
+    bool locked = false;
+    c = node_->present(k, locked);
+    if (locked) return {nullptr, true};
+    if (!c || c->doubles == size) return {c ? c->data() : nullptr, false};
+    heap_->drop_reference(c, config_.arena);
+    return {};
+  }
+  if (!c || c->doubles != size) return {};
+  heap_->add_reference(c);
+  return {c->data(), false};
+}
+
 bool StoreImpl::spare_room(std::uint64_t bytes) {
   const std::uint64_t budget = options_.copy_budget;
   const auto too_much_under_way = [&] { return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > budget / 8; };

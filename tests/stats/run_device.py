@@ -17,9 +17,9 @@ GRAIN = 256  # bytes that the smallest block takes on a device
 BYTES = 8 * sum(EXTENTS) ** 2  # of all blocks of an array
 
 
-def run(binary, *flags, plant="", program="device.sialx", level="-O0", failure=False):
+def run(binary, *flags, plant="", program="device.sialx", level="-O0", failure=False, extents=EXTENTS):
     with tempfile.TemporaryDirectory() as out:
-        done = subprocess.run([binary, HERE / program, level, "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)), "--print-format", "plain",
+        done = subprocess.run([binary, HERE / program, level, "--set", f"norb={len(extents)}", "--segments", "ao=" + ",".join(map(str, extents)), "--print-format", "plain",
                                "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], capture_output=True, text=True, timeout=60,
                               env=dict(os.environ, SIALX_PLANT=plant) if plant else None)
         if failure:
@@ -157,6 +157,35 @@ def check_small(binary):
                 expect(output == plain, f"small work, --device-batch {flags}, {memory} bytes, {way}: {output}")
 
 
+def check_ahead(binary):
+    """The look-ahead brings what comes after the first use: all blocks of `a` but the first, twice, for they change in between; none of `b`, which
+    only the host uses. Nothing crosses that would not have, and nothing is brought where look-ahead is off, a get would copy the block, or
+    no room is to spare."""
+    ahead = {"program": "device_ahead.sialx", "level": "-O2"}
+    plain, _ = run(binary, **ahead)
+    first = 8 * EXTENTS[0] ** 2
+    made = {"device_in": 2 * BLOCKS, "device_bytes_in": 2 * BYTES, "device_out": 2 * BLOCKS}  # a; s, which is summed up by the host
+    none = {"device_ahead": 0, "device_bytes_ahead": 0, "device_ahead_used": 0, "device_bytes_ahead_used": 0}
+    fires = {"device_ahead": 2 * (BLOCKS - 1), "device_bytes_ahead": 2 * (BYTES - first), "device_ahead_used": 2 * (BLOCKS - 1), "device_bytes_ahead_used": 2 * (BYTES - first)}
+    for flags, expected in (([], fires), (["--look-ahead", "3"], fires), (["--device-memory", str(16 * GRAIN)], fires), (["--device-copies", "staged"], fires), (["--check"], fires),
+                            (["--look-ahead", "off"], none), (["--store", "copy"], none), (["--device-memory", str(2 * GRAIN)], none)):
+        output, total = run(binary, "--device", "simulated", *flags, **ahead)
+        expect(output == plain, f"ahead, {flags}: {output}\non the host: {plain}")
+        check(total, f"ahead, {flags}", expected | ({} if "--device-memory" in flags else made))
+        moved = {line: row for line, row in total["lines"].items() if line[1] in "ab" and row != (0, 0)}
+        expect(moved == ({(21, "a"): (BLOCKS - 1, 0), (22, "a"): (1, 0), (32, "a"): (BLOCKS - 1, 0), (33, "a"): (1, 0)} if expected is fires else {(22, "a"): (BLOCKS, 0), (33, "a"): (BLOCKS, 0)}),
+               f"ahead, {flags}, by line: {moved}")
+    many = {"extents": (4, 3, 2, 4, 1, 2), **ahead}
+    plain, _ = run(binary, **many)
+    for nodes in ("1", "2"):
+        network = ["--device", "simulated", "--schedule", "static", "--simulate", "ranks=3,seed=4", "--ranks-per-node", nodes]
+        off, without = run(binary, *network, "--look-ahead", "off", **many)
+        output, total = run(binary, *network, "--look-ahead", "6", **many)
+        expect(output == off == plain, f"ahead on nodes of {nodes}: {output}, {off}\non the host: {plain}")
+        expect(total["device_ahead"] == total["device_ahead_used"] > 0, f"ahead on nodes of {nodes}: {total['device_ahead']} blocks, {total['device_ahead_used']} of them used")
+        check(total, f"ahead on nodes of {nodes}", {way: without[way] for way in ("device_in", "device_bytes_in", "device_out", "device_bytes_out")})
+
+
 def check_self_check(binary, plain):
     """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
     for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
@@ -212,6 +241,7 @@ def main():
     check_times(binary)
     check_wishes(binary)
     check_messages(binary)
+    check_ahead(binary)
     check_self_check(binary, plain)
     check_small(binary)
     for plant in ("device_copy_in", "device_copy_out"):

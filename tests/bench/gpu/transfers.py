@@ -32,6 +32,7 @@ def run(binary, job, ranks, memory=None):
     moved = lambda which: {way: {"transfers": int(total[f"device_{way}{which}"]), "bytes": int(total[f"device_bytes_{way}{which}"])} for way in ("in", "out")}
     return {"as_written": moved("_as_written"), "made": moved(""), "least": moved("_least"), "high_water": int(total["device_memory_high_water"]),
             "hindsight": int(total["device_bytes_in_hindsight"] + total["device_bytes_out_hindsight"]), "evictions": int(total["device_evictions"]), "on_host_instead": int(total["device_on_host_instead"]),
+            "ahead": int(total["device_ahead"]), "ahead_used": int(total["device_ahead_used"]),
             "allocations": int(total["device_allocations"]), "allocation_hits": int(total["device_allocation_hits"])}
 
 
@@ -47,7 +48,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=1)
     options = parser.parse_args()
     results = []
-    print("job             memory   as written    made in   made out      least  hindsight  made/least  made/hindsight  evictions  on host  hits")
+    print("job             memory   as written    made in   made out      least  hindsight  made/least  made/hindsight  evictions  on host  hits  ahead   used")
     for name in options.only:
         free = run(options.bin.resolve(), JOBS[name], options.ranks)
         least = size(free["least"])
@@ -58,7 +59,7 @@ def main():
             results.append(r)
             print(f"{name:<15} {'all' if part is None else f'{part:.0%}':>6} {size(r['as_written']) / 1e6:9.1f} MB {r['made']['in']['bytes'] / 1e6:7.2f} MB "
                   f"{r['made']['out']['bytes'] / 1e6:7.2f} MB {least / 1e6:7.2f} MB {hindsight / 1e6:7.2f} MB {r['ratio']:11.3f} {r['to_hindsight']:15.3f} {r['evictions']:10} {r['on_host_instead']:8} "
-                  f"{r['allocation_hits'] / max(1, r['allocations']):5.3f}", flush=True)
+                  f"{r['allocation_hits'] / max(1, r['allocations']):5.3f} {r['ahead']:6} {r['ahead_used']:6}", flush=True)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "transfers.json").write_text(json.dumps({"ranks": options.ranks, "results": results}, indent=1) + "\n")
 

@@ -143,6 +143,76 @@ void prefetches_break_no_rule(Job& j) {
   EXPECT(j.read(0, ahead_at(3), 50) == fifty(5));
 }
 
+/// Waits for what is on its way.
+const double* foreseen(Job& j, int i, std::int64_t size = 50) {
+  for (;; j.transport.pause()) {
+    const BlockStore::Foreseen f = j.store->foreseen(0, ahead_at(i), size);
+    EXPECT(!f.data || !f.coming);
+    if (!f.coming) return f.data;
+  }
+}
+void give_back(Job& j, const double* p) { j.store->buffers().deallocate(const_cast<double*>(p), 50); }
+
+// Where the get has no copy to make it gives the very memory that was foreseen.
+void foreseen_values_are_those_of_the_gets(Job& j) {
+  put_all(j, 0.5);
+  const StoreStats before = j.store->stats();
+  std::int64_t remote = 0;
+  for (int i = 0; i < n_ahead; ++i) {
+    const bool here = ahead(j, i) == Prefetch::here;
+    remote += here ? 0 : 1;
+    EXPECT(!foreseen(j, i, 49));
+    const double* p = foreseen(j, i);
+    EXPECT(p || here);
+    EXPECT(!j.store->held(0, ahead_at(i)));
+    if (p) EXPECT(Values(p, p + 50) == fifty(i + 0.5));
+    const Place place = j.next();
+    j.store->get(0, ahead_at(i), 50, place);
+    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 0.5));
+    EXPECT(j.store->got_at(0, ahead_at(i)) == place);
+    if (!p) continue;
+    EXPECT(j.store->read(0, ahead_at(i), 50, j.next()) == p);
+    give_back(j, p);
+    const double* again = foreseen(j, i);
+    EXPECT(again == p);
+    give_back(j, again);
+  }
+  EXPECT(j.store->stats().gets - before.gets == n_ahead);
+  EXPECT(j.store->stats().prefetches_useful - before.prefetches_useful == remote);
+  expect_balance(j, before);
+  j.store->private_copy(0, ahead_at(0), 50, true, j.next());
+  EXPECT(!foreseen(j, 0));
+  EXPECT(j.store->got_at(0, ahead_at(0)).pc < 0);
+  EXPECT(!foreseen(j, 3000));
+  EXPECT(j.store->got_at(0, ahead_at(3000)).pc < 0);
+}
+
+// What a rank holds as foreseen is not changed under it; what it will get is another value then.
+void foreseen_values_stay_what_they_are(Job& j) {
+  put_all(j, 0);
+  std::vector<const double*> held;
+  for (int i = 0; i < n_ahead; ++i) held.push_back(foreseen(j, i));  // of this node
+  j.barrier();
+  for (int i = j.rank; i < n_ahead; i += j.ranks) {
+    if (i % 2 == 0) j.accumulate(0, ahead_at(i), fifty(1));
+    else j.put(0, ahead_at(i), fifty(i + 1));
+    if (const double* p = foreseen(j, i)) {
+      EXPECT(Values(p, p + 50) == fifty(i + 1));
+      EXPECT(p != held[static_cast<std::size_t>(i)]);
+      give_back(j, p);
+    }
+  }
+  j.barrier();
+  for (int i = 0; i < n_ahead; ++i) {
+    if (const double* p = held[static_cast<std::size_t>(i)]) {
+      EXPECT(Values(p, p + 50) == fifty(i));
+      give_back(j, p);
+    }
+    j.get(0, ahead_at(i), 50);
+    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 1));
+  }
+}
+
 }  // namespace
 
 const std::vector<Rule>& prefetch_rules() {
@@ -154,6 +224,8 @@ const std::vector<Rule>& prefetch_rules() {
       {"private copies come before prefetches", private_copies_come_before_prefetches},
       {"deleted arrays take their prefetches along", deleted_arrays_take_their_prefetches_along},
       {"prefetches break no rule", prefetches_break_no_rule},
+      {"foreseen values are those of the gets", foreseen_values_are_those_of_the_gets},
+      {"foreseen values stay what they are", foreseen_values_stay_what_they_are},
   };
   return all;
 }
