@@ -528,7 +528,7 @@ int main(int argc, char** argv) {
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--device-batch", arguments.device_batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
   app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
-  app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes; direct: straight from its memory; staged: through the host in overlapped pieces; auto (default): direct if MPI reports that it can")
+  app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes, and those that it wants come from there; direct: straight from and to its memory; staged: through the host, outwards in overlapped pieces; auto (default): direct if MPI reports that it can")
       ->check(CLI::IsMember({"auto", "direct", "staged"}));
   app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));

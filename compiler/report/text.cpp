@@ -331,6 +331,8 @@ class Text : Writer {
     if (const double straight = run.counter("device_bytes_sent_straight"), pieces = run.counter("device_bytes_sent_in_pieces"); straight + pieces > 0)
       line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})", plural(run.counter("device_sent_straight"), "block"), bytes_number(straight),
            plural(run.counter("device_sent_in_pieces"), "block"), bytes_number(pieces));
+    if (const double received = run.counter("device_received_straight"); received > 0)
+      line("  received from other nodes straight in its memory: {} ({})", plural(received, "block"), bytes_number(run.counter("device_bytes_received_straight")));
     if (const double instead = run.counter("device_on_host_instead"); instead > 0)
       line("  {} ran on the host, because their operands did not fit: more memory (--device-memory), or smaller segments", plural(instead, "operation"));
     if (const double checks = run.counter("device_self_checks"); checks > 0) line("  {} compared with the host's reference kernels (--self-check), all agree", plural(checks, "result"));

@@ -24,6 +24,7 @@
 #include "runtime/device/hindsight.h"
 #include "runtime/device/next_use.h"
 #include "runtime/device/self_check.h"
+#include "runtime/memory/incoming.h"
 #include "runtime/memory/outgoing.h"
 
 namespace sial {
@@ -53,6 +54,7 @@ struct TransferRow {
 struct DeviceStats {
   std::int64_t operations = 0, evictions = 0, on_host_instead = 0;
   TransferCount sent_straight, sent_in_pieces;  // to other nodes, of blocks that only the device had
+  TransferCount received_straight;  // blocks of other nodes, in its memory
   TransferCount ahead, ahead_used;  // brought before an operation asked for them; of these, those that one has asked for
   std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
   TransferRow total() const;
@@ -106,6 +108,9 @@ class DeviceCopies {
   /// A block that has its value and may change before its use, which is expected so many operations from now. Never waits, never throws DeviceFull.
   /// Its buffer may be given back at once: copies under way hold it. `place`: whose transfer it is.
   Ahead bring_ahead(const HostBlock& host, double operations, std::int32_t place);
+  /// Memory for a block that comes from another node and is expected to be used on the device; null: it has to go by the host. Never waits. Must
+  /// be gone before this is.
+  std::unique_ptr<IncomingBlock> receive(const HostBlock& host);
 
   // --- what the host does with its memory
   /// It is going to use the block at `first` in the buffer. `write`: to replace all of it.
@@ -164,7 +169,8 @@ class DeviceCopies {
     bool sent = false, out_counted = false;  // since the device wrote it: to another node; among the least transfers
     bool written_back = false;             // what the host has came from the device, which had no room for it
     Frontier host_busy;                    // copies from and to the host's
-    std::int64_t ahead = 0;                // bytes, if it was brought ahead and not used yet ...
+    bool received = false;                 // straight from another node
+    std::int64_t ahead = 0;                // bytes, if it was brought ahead, or received, and not used yet ...
     std::uint64_t brought = 0;             // ... at this operation
   };
   using Units = std::map<const double*, Unit>;  // by the block's first element on the host
@@ -172,6 +178,7 @@ class DeviceCopies {
   struct Held { Frontier until; const double* buffer = nullptr; std::int64_t size = 0; std::vector<double> staging; };
 
   class Outgoing;
+  class Incoming;
   bool current(const Unit& u) const;
   Unit* find(const double* buffer, const double* first);
   Unit& make(const HostBlock& host);
@@ -193,7 +200,9 @@ class DeviceCopies {
   void note_copied_out(Unit& u);
   void use_on_host(Unit& u, Intent intent);
   double* allocate(std::int64_t n, Frontier& free_after);
-  double* allocate_ahead(std::int64_t n, double due, Frontier& free_after);
+  double* allocate_ahead(std::int64_t n, double due, bool at_once, Frontier& free_after);
+  std::int64_t ahead_limit();
+  void take(const HostBlock& host, std::shared_ptr<DeviceBlock> block, std::int64_t bytes);
   void note_use(Unit& u);
   void note_no_use(Unit& u);
   Unit* least_wanted();

@@ -28,7 +28,6 @@ constexpr double far = 1e5;
 
 DeviceCopies::Ahead DeviceCopies::bring_ahead(const HostBlock& host, double operations, std::int32_t place) {
   const std::int64_t bytes = DevicePool::rounded(host.size()) * 8;
-  if (ahead_limit_ < 0) ahead_limit_ = device_.memory() / largest_share;
   let_go_of_what_is_done();
   Unit* u = find(host.buffer, host.data);
   const double due = static_cast<double>(operation_) + std::max(operations, 1.0);
@@ -39,11 +38,11 @@ DeviceCopies::Ahead DeviceCopies::bring_ahead(const HostBlock& host, double oper
     list(*u);
     return Ahead::settled;
   }
-  if (ahead_bytes_ + bytes > ahead_limit_) return Ahead::no_room;
+  if (ahead_bytes_ + bytes > ahead_limit()) return Ahead::no_room;
   if (!may_hold(bytes) || (u && !order_.done(u->host_busy))) return Ahead::later;
   if (!u || !u->block) {
     auto block = std::make_shared<DeviceBlock>();
-    block->data = allocate_ahead(host.size(), due, block->used);
+    block->data = allocate_ahead(host.size(), due, false, block->used);
     if (!block->data) return Ahead::no_room;
     block->written = block->used;
     if (!u) u = &make(host);
@@ -63,8 +62,13 @@ DeviceCopies::Ahead DeviceCopies::bring_ahead(const HostBlock& host, double oper
   return Ahead::brought;
 }
 
-/// From memory that is free, or that clean copies give up which are wanted later. Null where there is none.
-double* DeviceCopies::allocate_ahead(std::int64_t n, double due, Frontier& free_after) {
+std::int64_t DeviceCopies::ahead_limit() {
+  if (ahead_limit_ < 0) ahead_limit_ = device_.memory() / largest_share;
+  return ahead_limit_;
+}
+
+/// From memory that is free, or that clean copies give up which are wanted later; `at_once`: and that no work is on any more. Null where there is none.
+double* DeviceCopies::allocate_ahead(std::int64_t n, double due, bool at_once, Frontier& free_after) {
   const double bound = due + far;
   for (int leaving = 0;; ++leaving) {
     if (double* p = pool_.allocate(n, free_after)) return p;
@@ -73,7 +77,7 @@ double* DeviceCopies::allocate_ahead(std::int64_t n, double due, Frontier& free_
     auto at = due_.rbegin();
     for (int looked = 0; !victim && looked < most_looked_at && at != due_.rend() && at->first > bound; ++looked, ++at) {
       Unit& u = units_.at(at->second);
-      if (u.last_operation != operation_ && u.ahead == 0 && u.host_valid && u.block->units == 1) victim = &u;
+      if (u.last_operation != operation_ && u.ahead == 0 && u.host_valid && u.block->units == 1 && (!at_once || order_.done(u.block->used))) victim = &u;
     }
     if (!victim) return nullptr;
     ++stats_.evictions;
@@ -87,7 +91,7 @@ void DeviceCopies::note_use(Unit& u) {
   const std::int64_t most = device_.memory() / largest_share;
   if (u.ahead > 0) {
     ahead_bytes_ -= u.ahead;
-    stats_.ahead_used.add(u.size);
+    if (!u.received) stats_.ahead_used.add(u.size);
     ahead_limit_ = std::min(most, ahead_limit_ + u.ahead / used_grows);
     u.ahead = 0;
   } else if (!u.device_valid && u.host.fetched && ahead_limit_ >= 0) {
@@ -98,7 +102,7 @@ void DeviceCopies::note_use(Unit& u) {
 /// It was brought for nothing. From now on there may be half of what there was.
 void DeviceCopies::note_no_use(Unit& u) {
   if (u.ahead == 0) return;
-  ahead_limit_ = std::min(ahead_limit_, ahead_bytes_ / 2);
+  ahead_limit_ = std::min(ahead_limit(), ahead_bytes_ / 2);
   ahead_bytes_ -= u.ahead;
   u.ahead = 0;
 }

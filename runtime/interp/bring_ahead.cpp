@@ -19,6 +19,14 @@ void BringAhead::used(std::int32_t array, const BlockIndex& block, bool on_devic
   if (get >= 0) used_where_[static_cast<std::size_t>(get)] = on_device ? Where::device : Where::host;
 }
 
+std::unique_ptr<IncomingBlock> BringAhead::place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block, double* buffer) {
+  if (used_where_[static_cast<std::size_t>(pc)] != Where::device) return nullptr;
+  HostBlock host = shape_(array, block);
+  host.data = buffer;
+  host.buffer = buffer;
+  return copies_.receive(host);
+}
+
 BringAhead::Outcome BringAhead::offer(const FetchRequest& get, std::int64_t ahead) {
   if (used_where_[static_cast<std::size_t>(get.pc)] != Where::device) return Outcome::unwanted;
   HostBlock host = shape_(get.array, get.block);

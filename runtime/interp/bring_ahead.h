@@ -1,7 +1,7 @@
 #pragma once
-// Blocks that the look-ahead foresees go to the device before their use, if those that the same get statement fetched before were last used there.
-// Learns which, and how many operations lie between gets; asks the store for values that are here and the device's copies to take them. A hint:
-// nothing is waited for, no result depends on it. Owned by a machine with a device and a look-ahead.
+// Blocks that are fetched go to the device before their use, if those that the same get statement fetched before were last used there: those that the
+// look-ahead foresees once their values are here, and, where the transport can, those of other nodes straight from the network. Learns which gets
+// these are, and how many operations lie between gets. A hint: nothing is waited for, no result depends on it. Owned by a machine with a device.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace sial {
 
-class BringAhead {
+class BringAhead final : public IncomingPlaces {
  public:
   /// The block in the host's memory, all but where it lies.
   using Shape = std::function<HostBlock(std::int32_t array, const BlockIndex& block)>;
@@ -33,6 +33,9 @@ class BringAhead {
   };
   /// The block that a get will fetch, the `ahead`-th from now.
   Outcome offer(const FetchRequest& get, std::int64_t ahead);
+
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block, double* buffer) override;
+  void to_host(const double* buffer) override { copies_.on_host(buffer, buffer, Intent::read); }
 
  private:
   enum class Where : std::uint8_t { unknown, host, device };

@@ -168,6 +168,7 @@ void Machine::add_device_stats(Stats& stats) const {
     stats[transfers] += static_cast<double>(count.transfers);
     stats[bytes] += static_cast<double>(count.bytes);
   };
+  add(Counter::device_received_straight, Counter::device_bytes_received_straight, s.received_straight);
   add(Counter::device_ahead, Counter::device_bytes_ahead, s.ahead);
   add(Counter::device_ahead_used, Counter::device_bytes_ahead_used, s.ahead_used);
   add(Counter::device_sent_straight, Counter::device_bytes_sent_straight, s.sent_straight);

@@ -50,8 +50,7 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
 Machine::~Machine() {
   drop_retired();
   if (copies_ && copies_->sends()) env_.store.drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
-  look_ahead_.reset();
-  bring_ahead_.reset();
+  if (copies_) env_.store.set_incoming(nullptr);  // waits for what is received on the device, if an error unwinds
   copies_.reset();  // waits for copies from and to what is released
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
@@ -93,6 +92,10 @@ void Machine::run(RecordReader* from) {
     };
     env_.store.begin_program(sequence_, std::move(remote), names);
     load();
+    if (copies_) {
+      bring_ahead_ = std::make_unique<BringAhead>(env_.store, *copies_, m_->code.size(), [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
+      if (env_.device_messages_direct) env_.store.set_incoming(bring_ahead_.get());
+    }
     make_look_ahead();
     if (from) read_state(*from);
     if (options_.profile)

@@ -330,7 +330,7 @@ class Machine {
   Pardo pardo_;
   std::vector<std::int64_t> pardo_instances_;  // per loop, since the last barrier
   std::int64_t cyclic_counter_ = 0;         // static schedule: accepted iterations since the last barrier
-  std::unique_ptr<BringAhead> bring_ahead_; // with a device and a look-ahead
+  std::unique_ptr<BringAhead> bring_ahead_; // with copies_
   std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes or go to a device, and the program has slices
   BlockOp op_;
   std::unique_ptr<Chain> chain_;

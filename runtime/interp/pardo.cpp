@@ -148,7 +148,6 @@ PardoPosition Machine::pardo_position() const {
 /// Statics that a slice reads are not written in its loop, and stay where they are.
 void Machine::make_look_ahead() {
   if (m_->slices.empty() || options_.look_ahead.blocks == 0 || (env_.transport.node_count() == 1 && !copies_)) return;
-  if (copies_) bring_ahead_ = std::make_unique<BringAhead>(env_.store, *copies_, m_->code.size(), [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
   std::vector<IndexRange> ranges;
   for (const BoundIndex& i : bound_.indices) ranges.push_back({i.lo, i.hi, i.problem.empty()});
   const auto elements = [this](std::int32_t array, const BlockIndex& block) {

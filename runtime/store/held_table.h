@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/memory/incoming.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/store/node_blocks.h"
 #include "runtime/transport/transport.h"
@@ -38,6 +39,8 @@ struct HeldBlock {
   std::uint64_t got = 0;       // store's clock at the last get
   std::uint64_t wanted = 0;    // the look-ahead has met it: to be kept up to then if there is room
   double issued = 0;           // when `fetch` was requested
+  std::unique_ptr<IncomingBlock> incoming;  // where `fetch` goes, if not into `value`; before it, so that it outlives it
+  bool elsewhere = false;      // the values are, or were at first, where `incoming` said
   std::unique_ptr<PendingRequest> fetch;  // under way into `value`
   int puts_under_way = 0;
   bool orderless = false;      // those puts are all accumulates

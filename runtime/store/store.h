@@ -11,6 +11,7 @@
 
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/module.h"
+#include "runtime/memory/incoming.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/stats/trace.h"
 #include "runtime/transport/transport.h"
@@ -107,6 +108,10 @@ class BlockStore {
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0: unknown.
   virtual double fetch_seconds(std::int64_t bytes) const = 0;
+
+  /// Where blocks that are fetched from other nodes may come to instead of the host's memory; null: nowhere, and what is under way there is
+  /// waited for. What read(), at_hand() and foreseen() give of such a block is its name: its values are there after IncomingPlaces::to_host().
+  virtual void set_incoming(IncomingPlaces* places) noexcept = 0;
 
   // --- puts. Complete (visible to others) at the latest at the barrier.
   virtual void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;

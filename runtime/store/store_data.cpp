@@ -73,6 +73,7 @@ void StoreImpl::check_finite(std::int32_t id, const BlockIndex& block, std::int6
 
 void StoreImpl::drop_value(HeldBlock& h) {
   if (!h.value) return;
+  h.elsewhere = false;
   if (h.prefetched) count_unused(h);
   if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
   heap_->drop_reference(h.value, config_.arena);
@@ -128,12 +129,12 @@ void StoreImpl::let_go(HeldBlock& h) {
   if (h.ahead) {
     if (h.fetch) h.fetch->wait();
     leave_ahead(h);
-    h.fetch.reset();
+    end_fetch(h, false);
     h.prefetched = true;
   }
   if (h.fetch) {
     h.fetch->wait();
-    h.fetch.reset();
+    end_fetch(h, false);
   }
   drop_value(h);
   if (h.own) heap_->drop_reference(h.own, config_.arena);
@@ -196,11 +197,11 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
     return;
   }
   take_copy(h, size);
-  request_block(h, node, size, access(place), Priority::demand);
+  request_block(h, node, size, access(place), Priority::demand, place.pc);
 }
 
 /// Into `value`.
-void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::uint64_t known_version) {
+void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::int32_t get, std::uint64_t known_version) {
   RequestHeader request;
   request.kind = RequestKind::get;
   request.key = key(h.array, h.block);
@@ -208,9 +209,42 @@ void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const A
   request.known_version = known_version;
   request.access = access;
   h.issued = transport_.now();
-  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {},
-                               std::as_writable_bytes(std::span(h.value->data(), static_cast<std::size_t>(size))), priority);
+  if (incoming_ && known_version == 0 && !array(h.array).on_host_only) h.incoming = incoming_->place_for(get, h.array, h.block, h.value->data());
+  double* to = h.incoming ? h.incoming->place() : h.value->data();
+  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {}, std::as_writable_bytes(std::span(to, static_cast<std::size_t>(size))), priority);
   ++stats_.messages_sent;
+}
+
+void StoreImpl::end_fetch(HeldBlock& h, bool has_come) {
+  h.fetch.reset();
+  if (!h.incoming) return;
+  if (has_come) {
+    h.incoming->arrived();
+    h.elsewhere = true;
+  }
+  h.incoming.reset();
+}
+
+void StoreImpl::set_incoming(IncomingPlaces* places) noexcept {
+  incoming_ = places;
+  if (places) return;
+  for (HeldBlock& h : held_.all()) {
+    if (!h.incoming) continue;
+    if (h.ahead) {
+      abandon(h);
+      continue;
+    }
+    end_fetch(h, false);
+    drop_value(h);
+    h.evicted = true;  // asked for again where it is still wanted
+  }
+  std::erase_if(abandoned_, [&](Abandoned& a) {
+    if (!a.incoming) return false;
+    a.request.reset();
+    in_flight_bytes_ -= NodeHeap::chunk_bytes(a.buffer->doubles);
+    heap_->drop_reference(a.buffer, config_.arena);
+    return true;
+  });
 }
 
 // The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
@@ -233,7 +267,7 @@ void StoreImpl::finish_fetch(HeldBlock& h) {
   }
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   access_log_.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
-  h.fetch.reset();
+  end_fetch(h, h.outcome.status == BlockStatus::ok);
   if (h.outcome.status == BlockStatus::ok) return;
   const std::int64_t size = h.value->doubles;
   const bool ask_again = h.prefetched;
@@ -333,6 +367,7 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
   if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
   h.own = new_chunk(id, block, size);
   if (keep) {
+    if (h.elsewhere && from == h.value->data()) incoming_->to_host(from);
     std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
     stats_.bytes_copied += size * 8;
     access_log_.at(place, id).moved += size * 8;

@@ -145,10 +145,11 @@ bool StoreImpl::compare(HeldBlock& h, Priority priority) {
     h.fetch->raise();
     return true;
   }
-  if (!heap_->sole_reference(h.value)) return false;
+  if (h.elsewhere) array(h.array).on_host_only = true;  // from now on
+  if (h.elsewhere || !heap_->sole_reference(h.value)) return false;
   Access how = access(h.get_place);
   how.ahead = priority == Priority::prefetch;
-  request_block(h, home(array(h.array).placement, h.block), h.value->doubles, how, priority, h.home_version);
+  request_block(h, home(array(h.array).placement, h.block), h.value->doubles, how, priority, -1, h.home_version);
   return true;
 }
 

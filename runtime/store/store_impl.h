@@ -42,6 +42,7 @@ class StoreImpl final : public BlockStore {
   double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
   Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) override;
   Prefetch note_too_large(std::int32_t array, std::int64_t size, Place get);
+  void set_incoming(IncomingPlaces* places) noexcept override;
   void set_live_set_known(bool known) override { live_set_known_ = known; }
   double fetch_seconds(std::int64_t bytes) const override;
   void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
@@ -91,6 +92,7 @@ class StoreImpl final : public BlockStore {
     std::uint64_t placement = 0;
     std::string restored_from;  // label
     std::optional<KeepCopies> keep;  // over the next barrier
+    bool on_host_only = false;       // its copies are compared with the owner's
     bool retain_puts = false;        // what this rank puts may outlive the barrier: decided once for the program
   };
   /// The node's memory in the order it is laid out.
@@ -110,7 +112,9 @@ class StoreImpl final : public BlockStore {
 
   // --- data (store_data.cpp)
   void start_fetch(HeldBlock& h, std::int64_t size, Place place);
-  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::uint64_t known_version = 0);
+  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::int32_t get, std::uint64_t known_version = 0);
+  /// The answer to a fetch is here: `fetch` is over.
+  void end_fetch(HeldBlock& h, bool has_come);
   void finish_fetch(HeldBlock& h);
   void wait_for(HeldBlock& h);
   void fetch_again(HeldBlock& h, std::int64_t size);
@@ -157,7 +161,7 @@ class StoreImpl final : public BlockStore {
   bool retain_put(HeldBlock& h, Chunk* payload);
   // --- look-ahead (store_prefetch.cpp)
   struct Ahead { HeldBlock* block = nullptr; std::uint64_t number = 0; };
-  struct Abandoned { std::unique_ptr<PendingRequest> request; Chunk* buffer = nullptr; };
+  struct Abandoned { std::unique_ptr<IncomingBlock> incoming; std::unique_ptr<PendingRequest> request; Chunk* buffer = nullptr; };
   bool spare_room(std::uint64_t bytes);
   bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }
   /// The prefetched value, or what is on its way, is now that of the get.
@@ -247,6 +251,7 @@ class StoreImpl final : public BlockStore {
   std::vector<PhasePeak> phase_peaks_;
   AccessLog access_log_;
   Trace* trace_ = nullptr;
+  IncomingPlaces* incoming_ = nullptr;
   Stored stored_;
 };
 

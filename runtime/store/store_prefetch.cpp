@@ -62,7 +62,7 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   Access unseen = access({});
   unseen.checked = false;
   unseen.ahead = true;
-  request_block(*h, node, size, unseen, Priority::prefetch);
+  request_block(*h, node, size, unseen, Priority::prefetch, get.pc);
   return Prefetch::started;
 }
 
@@ -163,7 +163,7 @@ void StoreImpl::drop_unused(HeldBlock& h) {
 
 void StoreImpl::abandon(HeldBlock& h) {
   if (!h.fetch) return drop_unused(h);
-  abandoned_.push_back({std::move(h.fetch), h.value});
+  abandoned_.push_back({std::move(h.incoming), std::move(h.fetch), h.value});
   const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
   ahead_bytes_ -= bytes;  // still under way
   h.ahead = 0;
@@ -176,7 +176,7 @@ void StoreImpl::land(HeldBlock& h) {
   h.home_version = outcome.version;
   stats_.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   in_flight_bytes_ -= NodeHeap::chunk_bytes(h.value->doubles);
-  h.fetch.reset();
+  end_fetch(h, outcome.status == BlockStatus::ok);
   if (outcome.status != BlockStatus::ok) drop_unused(h);
 }
 

@@ -33,7 +33,7 @@ class Runs:
             start = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks else []
             if aware:
                 start += ["-x", f"LD_PRELOAD={self.fake / 'libfake_aware_mpi.so'}"]
-            done = subprocess.run([*start, self.binary / "sialrun", program, "--set", "norb=2", "--segments", "ao=" + segments, "--print-format", "plain", "--results", "none", "--run-json", "run.json",
+            done = subprocess.run([*start, self.binary / "sialrun", program, "--set", f"norb={segments.count(',') + 1}", "--segments", "ao=" + segments, "--print-format", "plain", "--results", "none", "--run-json", "run.json",
                                    "--output-dir", out, *flags], capture_output=True, text=True, timeout=120, env=env)
             report = pathlib.Path(out) / "run.json"
             return done.stdout, done.stderr, done.returncode, json.loads(report.read_text()) if report.exists() else {}
@@ -59,6 +59,18 @@ def check_messages(runs):
                 total = report["total"]
                 expect(level != "-O0" or memory or (total["device_sent_straight"] > 0) == straight and (total["device_sent_in_pieces"] > 0) != straight,
                        f"aware {aware}, {way}: {total['device_sent_straight']} straight, {total['device_sent_in_pieces']} in pieces")
+    gets = {**messages, "program": ROOT / "tests" / "stats" / "device_ahead.sialx", "segments": "30,21,8,41"}
+    plain_gets = runs.run("--device", "host", **gets)[0]
+    for aware, way, straight in ((False, "auto", False), (True, "auto", True), (True, "staged", False)):
+        for level in ("-O0", "-O2"):
+            for memory in ([], ["--device-memory", "200KB"]):
+                out, err, code, report = runs.run(level, *nodes, *memory, "--device-messages", way, "--schedule", "static", "--look-ahead", "1", fake="seed=6", aware=aware, **gets)
+                expect(code == 0 and out == plain_gets, f"gets, {level} {memory}, --device-messages {way}, aware {aware}: exit code {code}, {out}{err}")
+                received = report["total"]["device_received_straight"]
+                expect((received > 0) == straight or straight and memory, f"gets, {level} {memory}, aware {aware}, {way}: {received} received straight")
+    for when in range(20, 100, 20):  # while blocks are received
+        out, err, code, _ = runs.run("-O2", *nodes, fake=f"lose={when},seed={when}", aware=True, **gets)
+        expect(code == 3 and "failed: CUDA_ERROR_LAUNCH_FAILED" in err or code == 0 and out == plain_gets, f"gets, lost at {when}: exit code {code}\n{out}{err}")
     runs.fails(3, ["`--device-messages direct`", "MPIX_Query_cuda_support", "hint: leave it at `auto`"], *nodes, "--device-messages", "direct", **messages)
     runs.fails(3, ["`--device-messages direct`", "MPIX_Query_cuda_support"], "--device", "cuda", "--device-messages", "direct")
     runs.fails(2, ["auto", "direct", "staged"], "--device", "cuda", "--device-messages", "straight")

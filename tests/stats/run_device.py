@@ -178,12 +178,44 @@ def check_ahead(binary):
     many = {"extents": (4, 3, 2, 4, 1, 2), **ahead}
     plain, _ = run(binary, **many)
     for nodes in ("1", "2"):
-        network = ["--device", "simulated", "--schedule", "static", "--simulate", "ranks=3,seed=4", "--ranks-per-node", nodes]
+        network = ["--device", "simulated", "--schedule", "static", "--simulate", "ranks=3,seed=4", "--ranks-per-node", nodes, "--device-messages", "staged"]
         off, without = run(binary, *network, "--look-ahead", "off", **many)
         output, total = run(binary, *network, "--look-ahead", "6", **many)
         expect(output == off == plain, f"ahead on nodes of {nodes}: {output}, {off}\non the host: {plain}")
         expect(total["device_ahead"] == total["device_ahead_used"] > 0, f"ahead on nodes of {nodes}: {total['device_ahead']} blocks, {total['device_ahead_used']} of them used")
         check(total, f"ahead on nodes of {nodes}", {way: without[way] for way in ("device_in", "device_bytes_in", "device_out", "device_bytes_out")})
+
+
+def check_receives(binary):
+    """A block that a get from another node brings straight to the device is a transfer less, and there are none of them where the host uses what
+    the get brings, or where the way is through the host. It comes back to the host where that asks for it, or the room is wanted."""
+    receives = {"program": "device_ahead.sialx", "level": "-O2", "extents": (4, 3, 2, 4, 1, 2)}
+    plain, _ = run(binary, **receives)
+    flags = ["--device", "simulated", "--schedule", "static", "--simulate", "ranks=3,seed=4"]
+    for depth in ("off", "2", "auto"):
+        nodes = [*flags, "--ranks-per-node", "1", "--look-ahead", depth]
+        output, staged = run(binary, *nodes, "--device-messages", "staged", **receives)
+        expect(output == plain, f"received through the host, look-ahead {depth}: {output}")
+        check(staged, f"staged, look-ahead {depth}", {"device_received_straight": 0, "device_bytes_received_straight": 0})
+        for way in ("direct", "auto"):
+            output, total = run(binary, *nodes, "--device-messages", way, **receives)
+            expect(output == plain, f"received straight, look-ahead {depth}: {output}")
+            expect(total["device_received_straight"] > 0, f"--device-messages {way}, look-ahead {depth}: nothing was received straight")
+            check(total, f"--device-messages {way}, look-ahead {depth}", {"device_out": staged["device_out"], "device_in": staged["device_in"] - total["device_received_straight"],
+                                                                           "device_bytes_in": staged["device_bytes_in"] - total["device_bytes_received_straight"]})
+            expect(not any(array == "b" for _, array in total["lines"]), f"`b` is the host's: {total['lines']}")
+    for level in ("-O0", "-O2"):
+        for more in (["--device-memory", str(20 * GRAIN)], ["--device-memory", str(4 * GRAIN)], ["--deterministic"], ["--check"], ["--store", "copy"], ["--device-copies", "staged"], ["--simulate-network", "latency=50us,bandwidth=1MB/s"]):
+            output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", *more, **{**receives, "level": level})
+            expect(output == plain, f"received straight, {level} {more}: {output}")
+    _, total = run(binary, *flags, "--device-messages", "direct", **receives)
+    check(total, "one node", {"device_received_straight": 0, "device_bytes_received_straight": 0})
+    wrong = {"program": "device_received.sialx", "level": "-O0", "extents": receives["extents"]}
+    right, _ = run(binary, **wrong)
+    output, total = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", **wrong)
+    expect(output == right and total["device_received_straight"] > 0, f"used on the device, then by the host: {output}, on the host {right}; {total['device_received_straight']} received straight")
+    output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", plant="device_received_on_host", **wrong)
+    expect(output != right, f"device_received_on_host left out: {output}")
 
 
 def check_self_check(binary, plain):
@@ -242,6 +274,7 @@ def main():
     check_wishes(binary)
     check_messages(binary)
     check_ahead(binary)
+    check_receives(binary)
     check_self_check(binary, plain)
     check_small(binary)
     for plant in ("device_copy_in", "device_copy_out"):

@@ -467,6 +467,7 @@ void run_rules(Transport& transport, StoreOptions options) {
   std::vector<Rule> all = rules();
   all.insert(all.end(), rules_of_elision().begin(), rules_of_elision().end());
   all.insert(all.end(), prefetch_rules().begin(), prefetch_rules().end());
+  all.insert(all.end(), incoming_rules().begin(), incoming_rules().end());
   for (const Rule& rule : all) {
     try {
       rule.run(job);

@@ -67,6 +67,7 @@ struct Rule {
 const std::vector<Rule>& rules();
 const std::vector<Rule>& rules_of_elision();
 const std::vector<Rule>& prefetch_rules();
+const std::vector<Rule>& incoming_rules();
 /// All rules on one job; for servers too.
 void run_rules(Transport& transport, StoreOptions options = {});
 /// A server's part in any job of this suite.

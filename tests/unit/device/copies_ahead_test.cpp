@@ -24,12 +24,6 @@ struct Foreseen : Fixture {
   std::int64_t used() const { return copies->stats().ahead_used.transfers; }
 };
 
-DeviceOptions with_memory(std::int64_t bytes) {
-  DeviceOptions options;
-  options.memory = bytes;
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("a block brought ahead is there when an operation asks for it, and is counted where it was foreseen") {

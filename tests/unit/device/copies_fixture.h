@@ -96,6 +96,12 @@ struct Fixture {
 
 };
 
+inline DeviceOptions with_memory(std::int64_t bytes) {
+  DeviceOptions options;
+  options.memory = bytes;
+  return options;
+}
+
 using Counts = std::vector<std::int64_t>;
 
 }  // namespace sial::copies_fixture

@@ -184,7 +184,7 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
                total + R"("device_operations": 30, "device_bytes_in": 160, "device_bytes_out": 480, "device_bytes_in_as_written": 11200, "device_bytes_out_as_written": 11200,
                "device_bytes_in_least": 160, "device_bytes_in_hindsight": 400, "device_allocations": 200, "device_allocation_hits": 199, "device_memory_high_water": 2560,
                "device_evictions": 4, "device_pinned_bytes": 8388608, "device_pins_refused": 2, "device_on_host_instead": 3, "device_self_checks": 6,
-               "device_ahead": 5, "device_bytes_ahead": 400, "device_ahead_used": 3, "device_bytes_ahead_used": 240,
+               "device_received_straight": 7, "device_bytes_received_straight": 560, "device_ahead": 5, "device_bytes_ahead": 400, "device_ahead_used": 3, "device_bytes_ahead_used": 240,
                "device_sent_straight": 2, "device_bytes_sent_straight": 1600, "device_sent_in_pieces": 1, "device_bytes_sent_in_pieces": 800,
                "device_starts": 21, "device_waited": 25, "device_batches": 4, "device_batched": 13, )");
   const File good(text);
@@ -197,6 +197,7 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
   CHECK_THAT(out, Contains("device: 30 operations of it, blocks moved in the whole job: as written " + bytes(22400) + ", made " + bytes(640) + ", at least " + bytes(160)));
   CHECK_THAT(out, Contains("had it been known what comes: " + bytes(400)) && Contains(bytes(2560) + " in use at most; 200 requests, 99.50 % of them"));
   CHECK_THAT(out, Contains("registered with it: " + bytes(8388608) + ", refused 2 times"));
+  CHECK_THAT(out, Contains("received from other nodes straight in its memory: 7 blocks (" + bytes(560) + ")"));
   CHECK_THAT(out, Contains("brought before their use: 5 blocks (" + bytes(400) + "), 2 of them for nothing"));
   CHECK_THAT(out, Contains("sent to other nodes: 2 blocks straight from its memory (" + bytes(1600) + "), 1 block through the host in overlapped pieces (" + bytes(800) + ")"));
   CHECK_THAT(out, Contains("  21 starts of kernels and products; of small work 25 pieces waited, 13 of them together with others of their shape, in 4 groups\n"));

@@ -1,0 +1,186 @@
+// Blocks of other nodes that come elsewhere than to the host's memory, on any transport and layout. What stands in for a device is memory of its own.
+#include <map>
+#include <set>
+
+#include "suite.h"
+
+namespace sial::suite {
+
+namespace {
+
+constexpr int n_incoming = 24;
+BlockIndex incoming_at(int i) { return {2, {i, 9}}; }
+Values forty(double x) { return Values(40, x); }
+
+/// Takes blocks whose number is not a multiple of three.
+class OffHost final : public IncomingPlaces {
+ public:
+  explicit OffHost(const BufferResource& buffers) : buffers_(buffers) {}
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t, const BlockIndex& block, double* buffer) override {
+    asked.insert(pc);
+    if (block.segment[0] % 3 == 0) return nullptr;
+    return std::make_unique<Place>(*this, buffer);
+  }
+  void to_host(const double* buffer) override {
+    const Values v = values(buffer);
+    std::copy(v.begin(), v.end(), const_cast<double*>(buffer));
+    ++brought;
+  }
+  /// What the block that read() names holds, wherever.
+  Values values(const double* buffer) const {
+    const auto found = there_.find(buffer);
+    return found != there_.end() && found->second.content == buffers_.content(buffer) ? found->second.values : Values(buffer, buffer + 40);
+  }
+
+  std::set<std::int32_t> asked;  // gets
+  int open = 0, brought = 0, arrived = 0;
+
+ private:
+  struct Arrived { std::uint64_t content = 0; Values values; };
+  struct Place final : IncomingBlock {
+    Place(OffHost& all, const double* buffer) : all(all), buffer(buffer), values(40, -1.0) { ++all.open; }
+    ~Place() override {
+      --all.open;
+      std::fill(values.begin(), values.end(), -2.0);  // would show in sanitizers, were anything still received here
+    }
+    double* place() override { return values.data(); }
+    void arrived() override {
+      all.there_[buffer] = {all.buffers_.content(buffer), values};
+      ++all.arrived;
+    }
+    OffHost& all;
+    const double* buffer;
+    Values values;
+  };
+
+  const BufferResource& buffers_;
+  std::map<const double*, Arrived> there_;
+};
+
+/// Makes the rank's store ask for places; ends before they do.
+struct Receives {
+  explicit Receives(Job& j) : job(j), places(j.store->buffers()) { j.store->set_incoming(&places); }
+  ~Receives() { job.store->set_incoming(nullptr); }
+  Job& job;
+  OffHost places;
+};
+
+void put_incoming(Job& j, double plus) {
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + plus));
+  j.barrier();
+}
+
+/// Whether the block's home is another node.
+bool remote(Job& j, int i) { return j.store->prefetch(0, incoming_at(i), 40, {0, 30}) != Prefetch::here; }
+
+Values read(Job& j, const OffHost& places, int i) { return places.values(j.store->read(0, incoming_at(i), 40, j.next())); }
+
+void blocks_come_where_they_are_told_to(Job& j) {
+  put_incoming(j, 0.5);
+  const Receives with(j);
+  int straight = 0;
+  for (int i = 0; i < n_incoming; ++i) {
+    if (i % 2 == 0) straight += remote(j, i) && i % 3 != 0 ? 1 : 0;  // asks ahead
+    j.store->get(0, incoming_at(i), 40, {0, 31});
+    if (i % 2 != 0) straight += remote(j, i) && i % 3 != 0 ? 1 : 0;  // held by now
+  }
+  for (int i = 0; i < n_incoming; ++i) EXPECT(read(j, with.places, i) == forty(i + 0.5));
+  EXPECT(with.places.arrived == straight);
+  EXPECT(with.places.open == 0);
+  for (const std::int32_t pc : with.places.asked) EXPECT(pc == 30 || pc == 31);
+  // The store itself wants them on the host where it copies them.
+  for (int i = 0; i < n_incoming; ++i) {
+    const double* own = j.store->private_copy(0, incoming_at(i), 40, true, j.next());
+    EXPECT(Values(own, own + 40) == forty(i + 0.5));
+  }
+  EXPECT(with.places.brought == straight);
+  j.barrier();
+}
+
+void places_are_given_back(Job& j) {
+  put_incoming(j, 0);
+  const Receives with(j);
+  for (int i = 0; i < n_incoming; ++i) remote(j, i);
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(-i));  // what was fetched ahead of it is void
+  j.barrier();
+  EXPECT(with.places.open == 0);
+  for (int i = 0; i < n_incoming; ++i) remote(j, i);
+  for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
+  j.barrier();  // nobody has read them
+  EXPECT(with.places.open == 0);
+  const int arrived = with.places.arrived;
+  for (int i = 500; i < 512; ++i) {
+    if (i % 2 == 0) remote(j, i);
+    j.get(0, incoming_at(i), 40);
+    EXPECT(refused([&] { j.read(0, incoming_at(i), 40); }));  // no such block
+  }
+  EXPECT(with.places.open == 0);
+  EXPECT(with.places.arrived == arrived);
+  for (int i = 0; i < n_incoming; ++i) {
+    j.get(0, incoming_at(i), 40);
+    EXPECT(read(j, with.places, i) == forty(-i));
+  }
+  j.barrier();
+}
+
+void places_may_end_with_blocks_under_way(Job& j) {
+  put_incoming(j, 0.25);
+  {
+    const Receives with(j);
+    for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
+    for (int i = 1; i < n_incoming; i += 2) remote(j, i);
+    j.store->set_incoming(nullptr);
+    EXPECT(with.places.open == 0 && with.places.arrived == 0);
+  }
+  for (int i = 0; i < n_incoming; ++i) {
+    j.get(0, incoming_at(i), 40);
+    EXPECT(j.read(0, incoming_at(i), 40) == forty(i + 0.25));
+  }
+  j.barrier();
+}
+
+// A copy whose values are elsewhere outlives a barrier like any other; one that is to be compared with the owner's block is fetched anew, to the
+// host from then on, since the answer goes into the copy itself.
+void kept_copies_stay_where_they_are(Job& j) {
+  put_incoming(j, 0);
+  const Receives with(j);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);
+    for (int i = 0; i < n_incoming; ++i) EXPECT(read(j, with.places, i) == forty(i));
+    j.store->keep_copies(0, KeepCopies::unchanged);
+    j.barrier();
+  }
+  const int first = with.places.arrived;
+  for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
+  j.store->keep_copies(0, KeepCopies::compared);
+  j.barrier();  // half of them were passed by
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + 100));
+  j.barrier();
+  for (int round = 1; round < 4; ++round) {
+    for (int i = 0; i < n_incoming; ++i) {
+      j.get(0, incoming_at(i), 40);
+      EXPECT(read(j, with.places, i) == forty(i + 100 * round));
+    }
+    j.store->keep_copies(0, KeepCopies::compared);
+    j.barrier();
+    for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + 100 * (round + 1)));
+    j.store->keep_copies(0, KeepCopies::compared);
+    j.barrier();
+  }
+  EXPECT(with.places.open == 0);
+  EXPECT(with.places.arrived >= first);
+}
+
+}  // namespace
+
+const std::vector<Rule>& incoming_rules() {
+  static const std::vector<Rule> all = {
+      {"blocks come where they are told to", blocks_come_where_they_are_told_to},
+      {"places are given back", places_are_given_back},
+      {"places may end with blocks under way", places_may_end_with_blocks_under_way},
+      {"kept copies stay where they are", kept_copies_stay_where_they_are},
+  };
+  return all;
+}
+
+}  // namespace sial::suite
