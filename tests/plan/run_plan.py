@@ -111,7 +111,8 @@ def run(binary, arguments, ranks=1):
 
 
 def compare(binary, job, more, layout, drawn=False, lab=False):
-    """Predicted is measured to 10 %. `drawn`: or as much more as a rank may draw. `lab`: on the laboratory's ranks."""
+    """Predicted is measured to 10 %. `drawn`: or as much more as a rank may draw, or less where all draw slowly and let go of blocks meanwhile. `lab`: on
+    the laboratory's ranks."""
     ranks, per_node, servers = re.fullmatch(r"(\d+)(?:x(\d+))?(?:\+(\d+))?", layout).groups(0)
     arguments = [str(EXAMPLES / job), *more, "--ranks-per-node", str(per_node), "--servers", str(servers)]
     predicted, most = peaks(dry_run(binary, [*arguments, "--ranks", ranks])[3])
@@ -126,7 +127,7 @@ def compare(binary, job, more, layout, drawn=False, lab=False):
         code, measured, errors = run(binary, command, processes)
         if code != 0:
             raise Failure(f"{what}: exit code {code}\n{errors}")
-        if measured / 1.1 <= (most if drawn else predicted) and predicted <= 1.1 * measured:
+        if measured / 1.1 <= (most if drawn else predicted) and predicted <= (1.25 if drawn else 1.1) * measured:
             break
     else:
         raise Failure(f"{what}: predicted {predicted:.0f} bytes per rank, at most {most:.0f}, measured {measured}")
