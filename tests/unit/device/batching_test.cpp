@@ -8,11 +8,12 @@
 #include <random>
 #include <vector>
 
-#include "copies_fixture.h"
 #include "runtime/base/error.h"
 #include "runtime/device/batch_queue.h"
 #include "runtime/device/device_pool.h"
 #include "runtime/memory/host_pool.h"
+#include "tests/unit/device/altered_device.h"
+#include "tests/unit/device/copies_fixture.h"
 
 using namespace sial;
 using kernels::ChainOp;
@@ -355,40 +356,22 @@ TEST_CASE("random work gives the same bits, started at once or not") {
 namespace {
 
 /// Has room for the workspace of a few pieces, and then for none.
-class Narrow final : public Device {
+class Narrow final : public AlteredDevice {
  public:
-  Narrow(Kernels& kernels, int room) : inner_(make_simulated_device(kernels)), room_(room) {}
-  std::string_view name() const override { return "narrow"; }
-  int compute_streams() const override { return inner_->compute_streams(); }
-  std::int64_t memory() const override { return inner_->memory(); }
-  std::int64_t piece() const override { return inner_->piece(); }
-  double* reserve(std::int64_t n) override { return inner_->reserve(n); }
-  void give_back(double* p, std::int64_t n) noexcept override { inner_->give_back(p, n); }
-  void copy_in(double* device, const double* host, std::int64_t n) override { inner_->copy_in(device, host, n); }
-  void copy_out(double* host, const double* device, std::int64_t n) override { inner_->copy_out(host, device, n); }
+  Narrow(Kernels& kernels, int room) : AlteredDevice(kernels), room_(room) {}
   void run(int s, const BlockOp& op) override {
     take_room();
-    inner_->run(s, op);
+    AlteredDevice::run(s, op);
   }
   void run(int s, const MutableView& target, std::span<const ChainStep> steps) override {
     take_room();
-    inner_->run(s, target, steps);
+    AlteredDevice::run(s, target, steps);
   }
-  void dot(int s, const ConstView& a, const ConstView& b, double* result) override { inner_->dot(s, a, b, result); }
-  Event record(int s) override { return inner_->record(s); }
-  void wait(int s, Event event) override { inner_->wait(s, event); }
-  bool done(Event event) override { return inner_->done(event); }
-  void finish(Event event) override { inner_->finish(event); }
-  void release(Event event) override { inner_->release(event); }
-  std::int64_t starts() const override { return inner_->starts(); }
-  TransferCount moved_in() const override { return inner_->moved_in(); }
-  TransferCount moved_out() const override { return inner_->moved_out(); }
 
  private:
   void take_room() {
     if (room_-- <= 0) throw DeviceFull{8};
   }
-  std::unique_ptr<Device> inner_;
   int room_;
 };
 

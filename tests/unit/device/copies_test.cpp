@@ -1,10 +1,11 @@
 // Validity of copies and the transfers that follow, by the intents of operations; eviction; host memory that copies need.
-#include "copies_fixture.h"
 
 #include <cmath>
 #include <random>
 
 #include "runtime/base/error.h"
+#include "tests/unit/device/altered_device.h"
+#include "tests/unit/device/copies_fixture.h"
 
 using namespace sial;
 using namespace sial::copies_fixture;
@@ -12,34 +13,11 @@ using namespace sial::copies_fixture;
 namespace {
 
 /// A device that has no room for what element-wise work needs beside its operands.
-class Crowded final : public Device {
+class Crowded final : public AlteredDevice {
  public:
-  explicit Crowded(Kernels& kernels) : inner_(make_simulated_device(kernels, {})) {}
-  std::string_view name() const override { return "crowded"; }
-  int compute_streams() const override { return inner_->compute_streams(); }
-  std::int64_t memory() const override { return inner_->memory(); }
-  std::int64_t piece() const override { return inner_->piece(); }
-  double* reserve(std::int64_t n) override { return inner_->reserve(n); }
-  void give_back(double* p, std::int64_t n) noexcept override { inner_->give_back(p, n); }
-  void copy_in(double* device, const double* host, std::int64_t n) override { inner_->copy_in(device, host, n); }
-  void copy_out(double* host, const double* device, std::int64_t n) override { inner_->copy_out(host, device, n); }
-  void run(int stream, const BlockOp& op) override { inner_->run(stream, op); }
+  using AlteredDevice::AlteredDevice;
+  using AlteredDevice::run;
   void run(int /*stream*/, const MutableView& /*target*/, std::span<const kernels::ChainStep> /*steps*/) override { throw DeviceFull{8}; }
-  void dot(int stream, const ConstView& a, const ConstView& b, double* result) override { inner_->dot(stream, a, b, result); }
-  Event record(int stream) override { return inner_->record(stream); }
-  void wait(int stream, Event event) override { inner_->wait(stream, event); }
-  bool done(Event event) override { return inner_->done(event); }
-  void finish(Event event) override { inner_->finish(event); }
-  void release(Event event) override { inner_->release(event); }
-  std::int64_t starts() const override { return inner_->starts(); }
-  bool spoils() const override { return true; }
-  void spoil(int stream, double* device, std::int64_t n) override { inner_->spoil(stream, device, n); }
-  void spoil_host(const MutableView& host) override { inner_->spoil_host(host); }
-  TransferCount moved_in() const override { return inner_->moved_in(); }
-  TransferCount moved_out() const override { return inner_->moved_out(); }
-
- private:
-  std::unique_ptr<Device> inner_;
 };
 
 }  // namespace
