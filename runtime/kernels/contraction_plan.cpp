@@ -120,7 +120,7 @@ class Planner {
 
   /// Cycles of tiles of v vectors over all columns and summed positions.
   double columns_cycles(int v) const {
-    const ColumnCut cut(base_.n, shape_.most_columns);
+    const EvenCut cut(base_.n, shape_.most_columns);
     const auto blocks = static_cast<double>((base_.k + base_.sum_block - 1) / base_.sum_block);
     const auto tile = [&](std::int64_t c) {
       const double per_position = std::max({static_cast<double>(v) * static_cast<double>(c) / 2, static_cast<double>(v + c) / 2, 4.0});
@@ -132,8 +132,7 @@ class Planner {
   double run_cycles(std::int64_t rows) const {
     double sum = 0;
     while (rows > 0) {
-      const std::int64_t vectors = (rows + shape_.width - 1) / shape_.width, tiles = (vectors + shape_.most_vectors - 1) / shape_.most_vectors;
-      const std::int64_t v = (vectors + tiles - 1) / tiles;
+      const std::int64_t v = EvenCut((rows + shape_.width - 1) / shape_.width, shape_.most_vectors).large;
       sum += columns_cycles(static_cast<int>(v));
       rows -= v * shape_.width;
     }

@@ -80,7 +80,7 @@ class TileLoops {
  private:
   void column_tables(std::int64_t n0) {
     list_offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
-    const ColumnCut cut(columns_, shape_.most_columns);
+    const EvenCut cut(columns_, shape_.most_columns);
     t_.column_in_tile.resize(static_cast<std::size_t>(columns_));
     for (std::int64_t j = 0; j < columns_; ++j)
       t_.column_in_tile[static_cast<std::size_t>(j)] = j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
@@ -105,7 +105,7 @@ class TileLoops {
     w.from = work_.y;
     w.sum_at = t_.sum_y.data();
     w.count = count_;
-    const ColumnCut cut(columns_, shape_.most_columns);
+    const EvenCut cut(columns_, shape_.most_columns);
     for (std::int64_t j = 0; j < columns_; j += w.width) {
       w.rows = w.width = cut.width_at(j);
       w.row_at = t_.column_y.data() + j;
@@ -136,9 +136,8 @@ class TileLoops {
       }
       // The vectors of a run are shared out evenly, the larger tiles first; only its last one may be masked.
       const std::int64_t end = std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
-      const std::int64_t vectors = (end - m + shape_.width - 1) / shape_.width, tiles = (vectors + shape_.most_vectors - 1) / shape_.most_vectors;
-      const std::int64_t large = vectors % tiles == 0 ? tiles : vectors % tiles, rows = (vectors + tiles - 1) / tiles * shape_.width;
-      const std::int64_t whole = std::min({large, (end - m) / rows, (last - m + rows - 1) / rows});
+      const EvenCut cut((end - m + shape_.width - 1) / shape_.width, shape_.most_vectors);
+      const std::int64_t rows = cut.large * shape_.width, whole = std::min({cut.many, (end - m) / rows, (last - m + rows - 1) / rows});
       if (whole > 0) add(rows, whole);
       else add(std::min(rows, end - m), 1);
     }
@@ -165,7 +164,7 @@ class TileLoops {
         }
       }
     }
-    const ColumnCut cut(columns_, shape_.most_columns);
+    const EvenCut cut(columns_, shape_.most_columns);
     // Small columns stay in the first caches: tiles of rows then take all of them in one call.
     if (columns_ * count_ <= columns_near) {
       if (cut.many > 0) column_tiles(0, cut.large, cut.many);

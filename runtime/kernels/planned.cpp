@@ -192,7 +192,7 @@ class PlannedKernels final : public Kernels {
 
   /// Which tiles the operation that just ran was made of.
   void note_tiles(const ContractionPlan& plan, const TileShape& shape, const ContractionTables& tables) {
-    const ColumnCut cut(plan.n, shape.most_columns);
+    const EvenCut cut(plan.n, shape.most_columns);
     const auto& tiles = tables.tiles;
     // The first run shows them all, the last one what is left at the end.
     for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)

@@ -92,12 +92,12 @@ struct TileShape {
   int rows() const { return width * most_vectors; }
 };
 
-/// How columns are cut into tiles: as few as hold them, evenly, the larger ones first. One that is left over would run at a fraction of
-/// the speed: its sums are too few to hide how long arithmetic takes.
-struct ColumnCut {
-  std::int64_t large = 1, many = 0;  // columns, and of how many tiles
+/// How columns, and vectors of rows, are cut into tiles: as few as hold them, evenly, the larger ones first. One that is left over would run at a
+/// fraction of the speed: its sums are too few to hide how long arithmetic takes.
+struct EvenCut {
+  std::int64_t large = 1, many = 0;  // columns (vectors), and of how many tiles
   std::int64_t small = 0, few = 0;
-  ColumnCut(std::int64_t columns, int most) {
+  EvenCut(std::int64_t columns, int most) {
     const std::int64_t tiles = (columns + most - 1) / most;
     if (tiles == 0) return;
     large = (columns + tiles - 1) / tiles;

@@ -168,7 +168,7 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
   for (const int most : {4, 8})
     for (std::int64_t n = 0; n <= 200; ++n) {
       INFO(n << " columns, at most " << most << " in a tile");
-      const kernels::ColumnCut cut(n, most);
+      const kernels::EvenCut cut(n, most);
       CHECK(cut.large * cut.many + cut.small * cut.few == n);
       CHECK(cut.many + cut.few == (n + most - 1) / most);
       CHECK(cut.large <= most);
@@ -176,8 +176,8 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
       CHECK((n <= 1 || (cut.few > 0 ? cut.small : cut.large) > 1));
       for (std::int64_t j = 0; j < n; ++j) CHECK(cut.width_at(j) == (j < cut.in_large() ? cut.large : cut.small));
     }
-  CHECK(kernels::ColumnCut(25, 4).many == 4);  // 4 4 4 4 3 3 3 instead of six fours and a one
-  CHECK(kernels::ColumnCut(5, 4).small == 2);
+  CHECK(kernels::EvenCut(25, 4).many == 4);  // 4 4 4 4 3 3 3 instead of six fours and a one
+  CHECK(kernels::EvenCut(5, 4).small == 2);
 }
 
 TEST_CASE("tiles of any make and number of threads round alike") {
