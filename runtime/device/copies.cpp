@@ -428,17 +428,7 @@ void DeviceCopies::run(const ElementWork& work) {
 
 void DeviceCopies::run_by_host(const MutableView& target, std::span<const kernels::ChainStep> steps) {
   ++stats_.on_host_instead;
-  std::vector<double> values = fetch(target.data, span_of(target));
-  std::vector<std::vector<double>> sources;
-  MutableView mine = target;
-  mine.data = values.data();
-  for (kernels::ChainStep step : steps) {
-    for (kernels::ChainSource* s : {&step.a, &step.b}) {
-      if (!s->data) continue;
-      s->data = s->data == target.data ? mine.data : sources.emplace_back(fetch(s->data, span_of(source_view(target, *s)))).data();
-    }
-    carry_out(mine, step);
-  }
+  const std::vector<double> values = carry_out_on_copies(target, steps, [this](const double* p, std::int64_t n) { return fetch(p, n); });
   order_.before(copy_in_stream, before_);
   device_.copy_in(target.data, values.data(), static_cast<std::int64_t>(values.size()));
   const Frontier done = order_.behind_submitted(copy_in_stream);

@@ -15,7 +15,6 @@
 namespace sial {
 namespace {
 
-using kernels::ChainSource;
 using kernels::ChainStep;
 
 /// In a stream: enough to make starts rare beside the work, few enough to compare each piece with.
@@ -157,13 +156,16 @@ class BatchingDevice final : public Device {
     device_->finish(e);
     device_->release(e);
   }
-  template <class T>
-  std::vector<double> fetch(int stream, const BlockView<T>& view) {
-    std::vector<double> values(static_cast<std::size_t>(span_of(view)));
+  std::vector<double> fetch(int stream, const double* data, std::int64_t n) {
+    std::vector<double> values(static_cast<std::size_t>(n));
     after(copy_out_stream, stream);
-    device_->copy_out(values.data(), view.data, span_of(view));
+    device_->copy_out(values.data(), data, n);
     after(stream, copy_out_stream);
     return values;
+  }
+  template <class T>
+  std::vector<double> fetch(int stream, const BlockView<T>& view) {
+    return fetch(stream, view.data, span_of(view));
   }
   void bring(int stream, const MutableView& view, const std::vector<double>& values) {
     device_->copy_in(view.data, values.data(), static_cast<std::int64_t>(values.size()));
@@ -180,20 +182,7 @@ class BatchingDevice final : public Device {
     bring(stream, op.d, d);
   }
   void run_by_host(int stream, const ChainWork& work) {
-    std::vector<double> values = fetch(stream, work.target);
-    MutableView mine = work.target;
-    mine.data = values.data();
-    for (ChainStep step : work.steps) {
-      std::array<std::vector<double>, 2> sources;
-      for (std::size_t q = 0; q < 2; ++q) {
-        ChainSource& s = q == 0 ? step.a : step.b;
-        if (!s.data) continue;
-        if (s.data != work.target.data) sources[q] = fetch(stream, source_view(work.target, s));
-        s.data = s.data == work.target.data ? mine.data : sources[q].data();
-      }
-      carry_out(mine, step);
-    }
-    bring(stream, work.target, values);
+    bring(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) { return fetch(stream, p, n); }));
   }
 
   const std::unique_ptr<Device> device_;

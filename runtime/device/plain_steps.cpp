@@ -45,4 +45,22 @@ void carry_out(const MutableView& target, const kernels::ChainStep& step) {
   });
 }
 
+std::vector<double> carry_out_on_copies(const MutableView& target, std::span<const kernels::ChainStep> steps, const FetchDoubles& fetch) {
+  std::vector<double> values = fetch(target.data, span_of(target));
+  MutableView mine = target;
+  mine.data = values.data();
+  for (kernels::ChainStep step : steps) {
+    std::array<std::vector<double>, 2> copies;
+    for (std::size_t q = 0; q < copies.size(); ++q) {
+      kernels::ChainSource& s = q == 0 ? step.a : step.b;
+      if (!s.data) continue;
+      const bool self = s.data == target.data;
+      if (!self) copies[q] = fetch(s.data, span_of(source_view(target, s)));
+      s.data = self ? mine.data : copies[q].data();
+    }
+    carry_out(mine, step);
+  }
+  return values;
+}
+
 }  // namespace sial

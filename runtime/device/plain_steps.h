@@ -5,6 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "runtime/kernels/chain.h"
 
@@ -49,5 +52,10 @@ double difference_at(const EnergyDifferences& energies, const Position& at);
 double after_step(const kernels::ChainStep& step, double t, double a, double b, double difference);
 
 void carry_out(const MutableView& target, const kernels::ChainStep& step);
+
+/// So many doubles from an address on, from where the host can read them.
+using FetchDoubles = std::function<std::vector<double>(const double* data, std::int64_t n)>;
+/// What lies in the target's span after the steps, which are carried out on copies.
+std::vector<double> carry_out_on_copies(const MutableView& target, std::span<const kernels::ChainStep> steps, const FetchDoubles& fetch);
 
 }  // namespace sial
