@@ -1,20 +1,12 @@
 #include "runtime/kernels/chain.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
 namespace {
-
-// A box of so many doubles and as much of some sources fit a second-level cache together.
-constexpr std::int64_t box_elements = 8192;
-// Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather so many doubles.
-constexpr std::int64_t some_lines = 64;
-
-// From so many elements on a block is far, and sources of another order are turned box by box.
-constexpr std::int64_t usual_turned_volume = 2'000'000;
 
 int sources_of(const ChainStep& step) {
   switch (step.op) {
@@ -27,8 +19,9 @@ int sources_of(const ChainStep& step) {
 
 }  // namespace
 
-ChainRunner::ChainRunner(CodeEngine* engine, std::int64_t turned_volume)
-    : engine_(engine), permuter_(engine), turned_volume_(turned_volume > 0 ? turned_volume : usual_turned_volume) {}
+ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), limits_(limits) {
+  if (limits_.assembled_bytes == 0) limits_.assembled_bytes = last_level_cache_bytes();
+}
 
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result) {
   if (target.rank != source.rank) return false;
@@ -112,12 +105,9 @@ void ChainRunner::join_dimensions(const MutableView& target) {
 }
 
 /// Steps go together as long as their sources are contiguous along the target's fastest dimension, or all others along one second one.
-/// Where a cache does not hold the block, those others are turned box by box, so that they are like the first.
+/// Where boxes are assembled, those others are turned box by box, so that they are like the first.
 void ChainRunner::make_groups() {
   groups_.clear();
-  std::int64_t volume = 1;
-  for (int d = 0; d < dims_; ++d) volume *= extent_[d];
-  const bool turn = dims_ > 1 && volume >= turned_volume_;
   const auto across = [&](const Source& s) {
     if (s.self || s.turned || s.stride[0] == 0 || s.stride[0] == 1) return -1;
     for (int d = 1; d < dims_; ++d)
@@ -129,7 +119,7 @@ void ChainRunner::make_groups() {
     bool alone = false;
     for (int q = 0; q < steps_[k].n_sources; ++q) {
       Source& source = steps_[k].source[q];
-      source.turned = turn && !source.self && !is_table(steps_[k].op) && source.stride[0] > 1;
+      source.turned = assembled_ && !source.self && !is_table(steps_[k].op) && source.stride[0] > 1;
       if (const int d = across(source); d > 0) {
         alone = wanted > 0 && wanted != d;
         wanted = d;
@@ -166,156 +156,38 @@ ChainCode ChainRunner::code_of(const Group& group) {
   return code;
 }
 
-/// How much of each dimension a box takes: all where operands go on together; else lines of each operand's fastest dimension, long
-/// rows of the target, then of what comes next in the operands.
-void ChainRunner::choose_box() {
-  tile_.fill(1);
-  if (dims_ == 1 && groups_.size() == 1 && groups_.front().code) {
-    tile_[0] = extent_[0];
-    return;
-  }
-  std::int64_t volume = 1;
-  const auto widen = [&](int d, std::int64_t most) {
-    volume /= tile_[d];
-    tile_[d] = std::clamp(std::min(most, box_elements / volume), tile_[d], extent_[d]);
-    volume *= tile_[d];
-  };
-  // The n-th dimension in a source's own memory.
-  const auto nth = [&](const Source& s, int n) {
-    std::array<int, max_rank> order{};
-    int kept = 0;
-    for (int d = 0; d < dims_; ++d) {
-      if (s.stride[d] == 0) continue;
-      int at = kept++;
-      for (; at > 0 && s.stride[order[at - 1]] > s.stride[d]; --at) order[at] = order[at - 1];
-      order[at] = d;
-    }
-    return n < kept ? order[n] : 0;
-  };
-  const auto of_sources = [&](int n, std::int64_t most) {
-    for (const Step& s : steps_)
-      for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
-        if (!s.source[q].self) widen(nth(s.source[q], n), most);
-  };
-  widen(0, cache_line);
-  of_sources(0, cache_line);
-  widen(0, some_lines);
-  of_sources(0, some_lines);
-  widen(0, extent_[0]);
-  if (dims_ > 1) widen(1, cache_line);
-  of_sources(1, cache_line);
-  for (int d = 1; d < dims_; ++d) widen(d, extent_[d]);
-  // Inner loops follow the target's memory.
-  for (Group& g : groups_) {
-    g.second = g.across;
-    for (int d = 1; d < dims_; ++d)
-      if (tile_[d] > 1 && d != g.second && g.third < 0) (g.second < 0 ? g.second : g.third) = d;
-  }
-  std::size_t size = 0;
-  for (int d = 0; d < dims_; ++d) box_[d] = d == 0 ? 1 : box_[d - 1] * tile_[d - 1];
-  for (Step& s : steps_)
-    for (int q = 0; q < s.n_sources; ++q)
-      if (s.source[q].turned) s.source[q].copy = std::exchange(size, size + static_cast<std::size_t>(volume));
-  if (copies_.size() < size) copies_.resize(size);
-}
-
-/// What the box at hand takes of the turned sources, in the order of the target.
-void ChainRunner::turn_sources(const Extents& first, const Extents& extent) {
-  for (const Step& s : steps_)
-    for (int q = 0; q < s.n_sources; ++q) {
-      const Source& source = s.source[q];
-      if (!source.turned) continue;
-      std::vector<PairDim> dims;
-      const double* from = source.data;
-      for (int d = 0; d < dims_; ++d) {
-        dims.push_back({extent[d], box_[d], source.stride[d]});
-        from += first[d] * source.stride[d];
-      }
-      permuter_.run(copies_.data() + source.copy, from, std::move(dims), 1.0, 0.0);
-    }
-}
-
-/// A group of steps on a box. The first of its steps that was to divide by zero, or none.
-std::ptrdiff_t ChainRunner::run_group(const Group& group, double* target, const Extents& first, const Extents& extent) {
-  const int dims[3] = {0, group.second, group.third};
-  for (int k = 0; k < 3; ++k) {
-    work_.extent[k] = dims[k] < 0 ? 1 : extent[dims[k]];
-    work_.target_stride[k] = dims[k] < 0 ? 0 : target_[dims[k]];
-  }
-  for (std::size_t s = group.first; s < group.last; ++s) {
-    work_.value[s - group.first] = steps_[s].value;
-    for (int q = 0; q < steps_[s].n_sources; ++q)
-      for (int k = 0; k < 3; ++k)
-        work_.source[ChainTile::sources_per_step * (s - group.first) + q].stride[k] =
-            dims[k] < 0 ? 0 : steps_[s].source[q].turned ? box_[dims[k]] : steps_[s].source[q].stride[dims[k]];
-  }
-  std::ptrdiff_t failed = none;
-  Extents at = first;
-  for (;;) {
-    std::int64_t offset = 0;
-    for (int d = 0; d < dims_; ++d) offset += at[d] * target_[d];
-    work_.target = target + offset;
-    for (std::size_t s = group.first; s < group.last; ++s)
-      for (int q = 0; q < steps_[s].n_sources; ++q) {
-        const Source& source = steps_[s].source[q];
-        const double* data = source.turned ? copies_.data() + source.copy : source.data;
-        for (int d = 0; d < dims_; ++d) data += source.turned ? (at[d] - first[d]) * box_[d] : at[d] * source.stride[d];
-        work_.source[ChainTile::sources_per_step * (s - group.first) + q].data = data;
-      }
-    if (group.code) {
-      const std::int64_t zeros = group.code(&work_);
-      for (std::size_t s = group.first; s < group.last && zeros != 0; ++s)
-        if ((zeros >> (s - group.first)) & 1) {
-          if (failed == none || static_cast<std::ptrdiff_t>(s) < failed) failed = static_cast<std::ptrdiff_t>(s);
-          break;
-        }
-    } else {
-      const std::size_t end = failed == none ? group.last : static_cast<std::size_t>(failed);
-      for (std::size_t s = group.first; s < end; ++s)
-        if (!run_chain_step(work_, steps_[s].op, static_cast<int>(s - group.first), steps_[s].n_sources)) {
-          failed = static_cast<std::ptrdiff_t>(s);
-          break;
-        }
-    }
-    int d = 1;
-    for (; d < dims_; ++d) {
-      if (d == group.second || d == group.third) continue;
-      if (++at[d] < first[d] + extent[d]) break;
-      at[d] = first[d];
-    }
-    if (d >= dims_) return failed;
-  }
-}
-
 std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<ChainStep>& steps) {
   for (int d = 0; d < target.rank; ++d)
     if (target.extent[d] == 0) return none;
   if (steps.empty()) return none;
   prepare(target, steps);
   join_dimensions(target);
+  assembled_ = assembles();
   make_groups();
   choose_box();
+  if (assembled_) list_fetched(target.data);
+  const bool reads = assembled_ && reads_target();
+  double* const assembled = copies_ + target_copy_;
   Extents first{}, extent{};
   std::ptrdiff_t failed = none;
-  for (;;) {
+  for (bool more = true; more;) {
     for (int d = 0; d < dims_; ++d) extent[d] = std::min(tile_[d], extent_[d] - first[d]);
     turn_sources(first, extent);
+    if (reads) turn(assembled, target.data, target_, first, extent);
     // A step that fails in one box fails the whole; of several the first in the program's order is the one to report.
     for (const Group& g : groups_) {
       if (failed != none && static_cast<std::ptrdiff_t>(g.first) >= failed) break;
-      const std::ptrdiff_t zero = run_group(g, target.data, first, extent);
+      const std::ptrdiff_t zero = run_group(g, assembled_ ? assembled : target.data, first, extent);
       if (zero == none) continue;
       failed = failed == none ? zero : std::min(failed, zero);
       break;
     }
-    int d = 0;
-    for (; d < dims_; ++d) {
-      first[d] += tile_[d];
-      if (first[d] < extent_[d]) break;
-      first[d] = 0;
-    }
-    if (d == dims_) return failed;
+    const Extents done = first;
+    more = advance(first);
+    if (assembled_) write_box(target.data, done, extent, first, more);
   }
+  if (assembled_) settle_streams();
+  return failed;
 }
 
 }  // namespace sial::kernels

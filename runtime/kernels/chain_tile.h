@@ -27,6 +27,9 @@ enum class ChainOp : std::int32_t {
 /// Whether the step takes differences of energies, from a table.
 inline bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
 
+/// Whether the step does not look at what the target was, unless that is a source of it.
+inline bool replaces_target(ChainOp op) { return op == ChainOp::fill || op == ChainOp::copy || op == ChainOp::scaled_copy || op == ChainOp::sum; }
+
 /// How a source lies in a tile.
 enum class SourceForm : std::int32_t {
   absent = 0,

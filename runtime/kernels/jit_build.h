@@ -33,8 +33,6 @@ void build_chain(llvm::Module& module, const CodeKey& key, const CpuFacts& facts
 llvm::Value* build_step(llvm::IRBuilderBase& b, ChainOp op, llvm::Value* x, llvm::Value* value, std::span<llvm::Value* const> sources);
 /// The addends from the left.
 llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* const> addends);
-/// Whether a step does not look at what the target was.
-bool replaces_target(ChainOp op);
 
 /// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for `twin`s, which go through a whole launch on the host.
 bool build_device(llvm::Module& module, const CodeKey& key, bool twin);

@@ -29,6 +29,4 @@ Value* build_step(llvm::IRBuilderBase& b, ChainOp op, Value* x, Value* value, st
   return x;
 }
 
-bool replaces_target(ChainOp op) { return op == ChainOp::fill || op == ChainOp::copy || op == ChainOp::scaled_copy || op == ChainOp::sum; }
-
 }  // namespace sial::kernels

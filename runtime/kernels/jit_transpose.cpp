@@ -199,6 +199,7 @@ class TransposeBuilder {
     Value* count = field(offsetof(PieceWork, count), b_.getInt64Ty());
     Value* y_soon = field(offsetof(PieceWork, y_soon), b_.getPtrTy());
     Value* end = field(offsetof(PieceWork, at_end), b_.getPtrTy());
+    Value* per_line = field(offsetof(PieceWork, per_line), b_.getInt64Ty());
     beta_ = field(offsetof(PieceWork, beta), b_.getDoubleTy());
     const auto add = [&](Value* to, Value* from, int n, unsigned align) -> Value* {
       if (blend_ == Blend::copy) return from;
@@ -216,7 +217,7 @@ class TransposeBuilder {
     Value* start = loop(number(0), head, 1, single);
     const unsigned align = static_cast<unsigned>(width_) * 8;
     Value* rest = loop(start, count, line, [&](Value* i) {
-      fetch_next(y_soon, end);
+      loop(number(0), per_line, 1, [&](Value*) { fetch_next(y_soon, end); });
       Values from;
       for (int k = 0; k < line; k += width_) from.push_back(load(element(element(piece, i), k), width_));
       for (int k = 0; k < line; k += width_) {

@@ -27,6 +27,9 @@ class Permuter {
   /// x = alpha * y + beta * x at every position; beta = 0 does not read x. The operands do not overlap.
   void run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
+  /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
+  PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[static_cast<std::size_t>(Blend::copy)]; }
+
  private:
   struct Loop {
     std::int64_t count = 1;      // steps

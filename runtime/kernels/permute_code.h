@@ -29,7 +29,7 @@ struct PanelWork {
 using PanelCode = void (*)(const PanelWork* work);
 
 /// A piece assembled in cache goes to `count` consecutive elements of x, past the cache where the blend is a copy (complete it
-/// by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], one entry of the list per line written.
+/// by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries of the list per line written.
 struct PieceWork {
   double* x = nullptr;
   const double* piece = nullptr;
@@ -38,6 +38,7 @@ struct PieceWork {
   const double* y_soon = nullptr;
   const std::int32_t* at = nullptr;      // moved on
   const std::int32_t* at_end = nullptr;
+  std::int64_t per_line = 1;
 };
 using PieceCode = void (*)(PieceWork* work);
 

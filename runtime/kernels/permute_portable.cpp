@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/permute_code.h"
+#include "runtime/kernels/strided.h"
 
 namespace sial::kernels {
 namespace {
@@ -55,7 +56,12 @@ template <Blend blend>
 void piece(PieceWork* work) {
   double* __restrict x = work->x;
   const double* __restrict from = work->piece;
-  for (std::int64_t i = 0; i < work->count; ++i) put<blend>(x[i], from[i], 1.0, work->beta);
+  const std::int32_t* at = work->at;
+  for (std::int64_t begin = 0; begin < work->count; begin += cache_line) {
+    for (std::int64_t k = work->per_line; k > 0 && at != work->at_end; --k) __builtin_prefetch(work->y_soon + *at++, 0, 2);
+    for (std::int64_t i = begin; i < std::min(begin + cache_line, work->count); ++i) put<blend>(x[i], from[i], 1.0, work->beta);
+  }
+  work->at = at;
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ void piece(PieceWork* work) {
   };
   while (n > 0 && (reinterpret_cast<std::uintptr_t>(x) & 63) != 0) single();
   for (; n >= 8; n -= 8, x += 8, from += 8) {
-    if (at != work->at_end) __builtin_prefetch(work->y_soon + *at++, 0, 2);
+    for (std::int64_t k = work->per_line; k > 0 && at != work->at_end; --k) __builtin_prefetch(work->y_soon + *at++, 0, 2);
     __m256d low = _mm256_loadu_pd(from), high = _mm256_loadu_pd(from + 4);
     if constexpr (blend == Blend::copy) {
       _mm256_stream_pd(x, low);

@@ -15,6 +15,7 @@ const std::vector<ChainCase>& chain_cases() {
       {"2x - y", "aibj", {{ChainOp::scaled_copy, 2.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "y:aibj", ""}}},
       {"2x - x[ajbi]", "aibj", {{ChainOp::scaled_copy, 2.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "y:ajbi", ""}}},
       {"2x - x[biaj]", "aibj", {{ChainOp::scaled_copy, 2.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "y:biaj", ""}}},
+      {"t + x[biaj]", "aibj", {{ChainOp::accumulate, 1.0, "x:biaj", ""}}},
       {"(x[baji] + x) / 2", "abij", {{ChainOp::copy, 1.0, "x:baji", ""}, {ChainOp::accumulate, 1.0, "y:abij", ""}, {ChainOp::scale, 0.5, "", ""}}},
       {"4t - x - x, 2t", "aibj",
        {{ChainOp::scale, 4.0, "", ""}, {ChainOp::accumulate, -1.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "x:aibj", ""}, {ChainOp::scale, 0.5, "", ""}}},

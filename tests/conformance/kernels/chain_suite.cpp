@@ -192,8 +192,8 @@ void run_case(std::uint32_t seed, ChainRunner& runner) {
 }  // namespace
 
 TEST_CASE("random chains have the bits of their steps one after the other") {
-  ChainRunner runner, turning(nullptr, 1);
-  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed) run_case(7 * seed, seed % 2 == 0 ? runner : turning);
+  ChainRunner runner, whole(nullptr, {1}), boxes(nullptr, {1, 600});
+  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed) run_case(7 * seed, seed % 3 == 0 ? runner : seed % 3 == 1 ? whole : boxes);
 }
 
 TEST_CASE("generated code for random chains has the same bits, for every kind of processor") {
@@ -205,8 +205,8 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
     } catch (const SialError&) {
       continue;  // a processor that this one cannot stand in for
     }
-    ChainRunner runner(engine.get()), turning(engine.get(), 1);
-    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, seed % 3 == 2 ? turning : runner);
+    ChainRunner runner(engine.get()), boxes(engine.get(), {1, 600});
+    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, seed % 3 == 2 ? boxes : runner);
     if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
   }
 }
@@ -274,4 +274,35 @@ TEST_CASE("keys of chains say what they were made of, and others are refused") {
   for (const ChainCodeStep& bad : {ChainCodeStep{ChainOp::copy, {}}, ChainCodeStep{ChainOp::fill, {SourceForm::along}}, ChainCodeStep{ChainOp::sum, {SourceForm::along}},
                                    ChainCodeStep{ChainOp::divide, {}}, ChainCodeStep{ChainOp::copy, {SourceForm::absent, SourceForm::along}}})
     CHECK_FALSE(is_chain_key(chain_key(std::vector<ChainCodeStep>{bad})));
+}
+
+TEST_CASE("boxes are assembled aside where operands lie in different orders and no cache holds them") {
+  constexpr std::int64_t n = 12, elements = n * n * n;
+  std::vector<double> target(elements), source(elements, 1.0);
+  MutableView t;
+  t.rank = 3;
+  t.data = target.data();
+  t.label = {0, 1, 2};
+  t.extent = {n, n, n};
+  t.stride = {1, n, n * n};
+  const ConstView straight{source.data(), t.rank, t.extent, t.stride, t.label};
+  ConstView turned = straight;
+  turned.label = {2, 1, 0};
+  const auto assembled = [&](const MutableView& to, const ConstView& from, std::int64_t bytes) {
+    ChainRunner runner(nullptr, {bytes});
+    ChainStep step{ChainOp::copy, 1.0, {}, {}, nullptr};
+    REQUIRE(chain_source(to, from, step.a));
+    REQUIRE(runner.run(to, {step}) == ChainRunner::none);
+    return runner.assembled();
+  };
+  constexpr std::int64_t all = 2 * elements * 8;
+  CHECK(assembled(t, turned, all));
+  CHECK_FALSE(assembled(t, turned, all + 1));
+  CHECK_FALSE(assembled(t, turned, 0));  // any last-level cache holds them
+  CHECK_FALSE(assembled(t, straight, all));
+  MutableView part = t;  // every other element: there are no lines to write
+  part.extent = {n / 2, n, n};
+  part.stride[0] = 2;
+  turned.extent = {n, n, n / 2};
+  CHECK_FALSE(assembled(part, turned, 1));
 }
