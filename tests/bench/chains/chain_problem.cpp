@@ -20,10 +20,10 @@ const std::vector<ChainCase>& chain_cases() {
       {"4t - x - x, 2t", "aibj",
        {{ChainOp::scale, 4.0, "", ""}, {ChainOp::accumulate, -1.0, "x:aibj", ""}, {ChainOp::accumulate, -1.0, "x:aibj", ""}, {ChainOp::scale, 0.5, "", ""}}},
       {"doubles residual", "aibj",
-       {{ChainOp::sum, 1.0, "x:aibj", "y:aibj"}, {ChainOp::accumulate, 1.0, "y:bjai", ""}, {ChainOp::accumulate, -1.0, "z:ajbi", ""}, {ChainOp::accumulate, -1.0, "z:biaj", ""}}},
+       {{ChainOp::sum, 1.0, "x:aibj", "y:aibj"}, {ChainOp::accumulate, 1.0, "v:bjai", ""}, {ChainOp::accumulate, -1.0, "z:ajbi", ""}, {ChainOp::accumulate, -1.0, "w:biaj", ""}}},
       {"x / denominators", "aibj", {{ChainOp::copy, 1.0, "x:aibj", ""}, {ChainOp::divide, 0.0, "", ""}}},
       {"x[iajb] / denominators", "aibj", {{ChainOp::copy, 1.0, "x:iajb", ""}, {ChainOp::divide, 0.0, "", ""}}},
-      {"triples, three orders", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::accumulate, 1.0, "x:ajbkci", ""}, {ChainOp::accumulate, 1.0, "x:akbicj", ""}}},
+      {"triples, three orders", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::accumulate, 1.0, "y:ajbkci", ""}, {ChainOp::accumulate, 1.0, "z:akbicj", ""}}},
       {"triples / denominators", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::divide, 0.0, "", ""}}},
   };
   return list;
@@ -59,7 +59,7 @@ ChainProblem::ChainProblem(const ChainCase& chain, std::int64_t bytes) {
 
 /// A block as it lies in a rank's memory: one behind the other, each behind a header of a cache line.
 double* ChainProblem::fresh() {
-  constexpr std::size_t most_blocks = 4, line = 64, page = 4096;
+  constexpr std::size_t most_blocks = 6, line = 64, page = 4096;
   const std::size_t chunk = line + (static_cast<std::size_t>(elements_) * 8 + line - 1) / line * line;
   if (!arena_) arena_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (most_blocks * chunk + page - 1) / page * page)));
   if (!arena_ || taken_ == most_blocks) std::abort();

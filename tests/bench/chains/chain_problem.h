@@ -14,7 +14,8 @@
 
 namespace bench {
 
-/// One step as a program has it: `a` and `b` name blocks with their indices in the target's letters, "x:bjai".
+/// One step as a program has it: `a` and `b` name blocks with their indices in the target's letters, "x:bjai". An array's block with its indices
+/// in another order is another block, but on the diagonal.
 struct ChainStatement {
   sial::kernels::ChainOp op;
   double value = 0.0;
