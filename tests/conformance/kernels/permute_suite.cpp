@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/permute.h"
 #include "tests/conformance/kernels/case_count.h"
 
@@ -225,6 +226,62 @@ TEST_CASE("generated code permutes like any other", "[permute]") {
     if (stats.state == "on") {
       REQUIRE(stats.failed == 0);
       REQUIRE(stats.compiled + stats.from_disk == 15);
+    }
+  }
+}
+
+namespace {
+
+/// Pieces of all lengths, anywhere in a line, and how much of the list of what is read next they took.
+void check_pieces(PieceCode code) {
+  std::vector<double> memory(96), piece(96), soon(512);
+  std::vector<std::int32_t> list(512);
+  std::iota(list.begin(), list.end(), 0);
+  std::iota(piece.begin(), piece.end(), 1.0);
+  double* line = memory.data();
+  while (reinterpret_cast<std::uintptr_t>(line) % 64 != 0) ++line;
+  for (std::int64_t before = 0; before < 8; ++before)
+    for (std::int64_t count = 0; count < 60; ++count)
+      for (const std::int64_t per_line : {1, 3}) {
+        CAPTURE(before, count, per_line);
+        std::fill(memory.begin(), memory.end(), canary);
+        PieceWork w;
+        w.x = line + before;
+        w.piece = piece.data();
+        w.count = count;
+        w.y_soon = soon.data();
+        w.at = list.data();
+        w.at_end = list.data() + 11;
+        w.per_line = per_line;
+        double* const x = w.x;
+        code(&w);
+        settle_streams();
+        bool right = true;
+        for (std::int64_t i = 0; i < count; ++i) right = right && x[i] == piece[static_cast<std::size_t>(i)];
+        for (double* at = memory.data(); at < x; ++at) right = right && *at == canary;
+        for (double* at = x + count; at < memory.data() + memory.size(); ++at) right = right && *at == canary;
+        CHECK(right);
+        const std::int64_t whole = std::max<std::int64_t>(0, count - (8 - before) % 8) / 8, taken = w.at - list.data();
+        CHECK(taken >= std::min<std::int64_t>(11, whole * per_line));
+        CHECK(taken <= std::min<std::int64_t>(11, (whole + 2) * per_line));
+      }
+}
+
+}  // namespace
+
+TEST_CASE("pieces are written as they are while the next operands are fetched", "[permute]") {
+  check_pieces(Permuter().piece_code(1));
+  check_pieces(portable_permute().piece[static_cast<std::size_t>(Blend::copy)]);
+  for (const char* cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    CodeOptions options;
+    options.at_once = true;
+    options.cpu = cpu;
+    try {
+      const std::shared_ptr<CodeEngine> engine = make_code_engine(options);
+      const auto code = reinterpret_cast<PieceCode>(engine->wait(permute_key(PermuteRole::piece, Blend::copy)));
+      if (code) check_pieces(code);
+    } catch (const std::exception&) {
+      continue;  // this machine cannot run it
     }
   }
 }
