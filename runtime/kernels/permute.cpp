@@ -335,6 +335,18 @@ void Permuter::list_lines() {
   });
 }
 
+/// The lines of x in a brick, piece by piece, where they are read.
+void Permuter::list_added(bool read) {
+  x_lines_.clear();
+  std::int64_t reach = 0, count = 1;
+  for (const Dim& dim : dims_) reach += dim.x * (dim.block - 1);
+  if (!read || reach > std::numeric_limits<std::int32_t>::max()) return;
+  for (int k = 0; k < contiguous_; ++k) count *= here_[static_cast<std::size_t>(k)];
+  within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
+    for (std::int64_t i = 0; i < count; i += cache_line) x_lines_.push_back(static_cast<std::int32_t>(to + i));
+  });
+}
+
 /// The lines of x that pieces of the brick at hand begin or end within: they are written through the cache, and a store that waits
 /// for its line keeps all later ones waiting.
 void Permuter::fetch_edges(double* x, std::int64_t count) {
@@ -398,6 +410,9 @@ void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) 
   const PieceCode write = code_->piece[number(blend == Blend::scale ? Blend::copy : blend)];
   PieceWork piece;
   piece.beta = beta;
+  // What is added to is fetched as well, behind what is read.
+  list_added(blend == Blend::add || blend == Blend::update);
+  piece.per_line = x_lines_.empty() ? 1 : 2;
   std::int64_t ox = 0, oy = 0;
   for (bool more = true; more;) {
     look();
@@ -414,6 +429,10 @@ void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) 
       piece.x = x + x_here + to;
       piece.piece = buffer_ + from;
       write(&piece);
+      if (piece.at != piece.at_end || piece.y_soon == x + ox || !more) return;
+      piece.y_soon = x + ox;
+      piece.at = x_lines_.data();
+      piece.at_end = piece.at + x_lines_.size();
     });
   }
   settle_streams();

@@ -46,6 +46,7 @@ class Permuter {
   void by_bricks(double* x, const double* y, double alpha, double beta);
   std::int64_t cut_bricks(std::int64_t length);
   void list_lines();
+  void list_added(bool read);
   std::int64_t lay_out_buffer();
   void choose_panels();
   void sort_by_y(std::vector<int>& dims) const;
@@ -82,6 +83,7 @@ class Permuter {
   std::vector<int> near_, far_, outside_;
   int contiguous_ = 0;               // leading dimensions whose part of a brick is one piece of x
   std::vector<std::int32_t> lines_;  // lines of y in a brick, in the order in which it is read
+  std::vector<std::int32_t> x_lines_;  // of x, where it is read, piece by piece
   std::vector<int> order_;
   std::unique_ptr<double[]> memory_;
   double* buffer_ = nullptr;
