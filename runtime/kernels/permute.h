@@ -28,7 +28,7 @@ class Permuter {
   void run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
   /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
-  PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[static_cast<std::size_t>(Blend::copy)]; }
+  PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
 
  private:
   struct Loop {

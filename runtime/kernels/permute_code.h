@@ -4,6 +4,7 @@
 // by itself, in the order of combine() in strided.h; so they agree bit for bit.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/kernels/jit.h"
@@ -14,6 +15,12 @@ namespace sial::kernels {
 /// not read x. The numbers are part of CodeKeys.
 enum class Blend : std::int32_t { copy = 0, scale = 1, add = 2, update = 3 };
 constexpr int n_blends = 4;
+
+inline Blend blend_of(double alpha, double beta) {
+  if (beta == 0.0) return alpha == 1.0 ? Blend::copy : Blend::scale;
+  return beta == 1.0 ? Blend::add : Blend::update;
+}
+inline std::size_t number(Blend blend) { return static_cast<std::size_t>(blend); }
 
 /// `panels` panels of `length` x `count` elements, x_next and y_next apart.
 /// Turned: x[i + j * x_step] from y[j + i * y_step], i < length, j < count.

@@ -1,0 +1,279 @@
+// Permutations of large blocks, brick by brick: see permute.h.
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "runtime/base/check.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/permute.h"
+
+namespace sial::kernels {
+namespace {
+
+// Bricks reach about as far as this in the fastest dimensions of either side: a kilobyte, long enough for memory to be at its best.
+// Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
+constexpr std::int64_t brick_reach = 128, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
+constexpr std::int64_t near_rows_at_once = 8;
+// Buffers keep this distance from lines of equal address modulo a page.
+constexpr std::int64_t shortest_padded_piece = 64;
+
+}  // namespace
+
+void Permuter::sort_by_y(std::vector<int>& dims) const {
+  const auto place = [&](int k) { return std::pair(dims_[static_cast<std::size_t>(k)].y, k); };
+  std::sort(dims.begin(), dims.end(), [&](int p, int q) { return place(p) < place(q); });
+}
+
+/// Extents of bricks: about `length` elements in a row on both sides. Returns the volume.
+std::int64_t Permuter::cut_bricks(std::int64_t length) {
+  for (Dim& dim : dims_) dim.block = 1;
+  const auto reach = [&] {
+    std::int64_t row = 1;
+    for (const int k : order_) {
+      Dim& dim = dims_[static_cast<std::size_t>(k)];
+      if (row * dim.extent <= length + length / 4) {
+        dim.block = dim.extent;
+        row *= dim.extent;
+        continue;
+      }
+      // Blocks of equal size, of whole lines where the dimension is a fastest one.
+      const std::int64_t wanted = std::max<std::int64_t>(1, (length + row / 2) / row);
+      const std::int64_t pieces = (dim.extent + wanted - 1) / wanted;
+      std::int64_t block = (dim.extent + pieces - 1) / pieces;
+      if (k == 0 || k == fast_y_) block = std::min(dim.extent, (block + cache_line - 1) / cache_line * cache_line);
+      dim.block = std::max(dim.block, block);
+      break;
+    }
+  };
+  order_.resize(dims_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  reach();
+  sort_by_y(order_);
+  reach();
+  std::int64_t volume = 1;
+  for (const Dim& dim : dims_) volume *= dim.block;
+  return volume;
+}
+
+/// Strides of the buffer: pieces of x as they are there, an odd number of lines apart, in the order of y. Returns its size.
+std::int64_t Permuter::lay_out_buffer() {
+  std::int64_t size = 1;
+  contiguous_ = 0;
+  for (bool more = true; more;) {
+    Dim& dim = dims_[static_cast<std::size_t>(contiguous_++)];
+    dim.buffer = size;
+    size *= dim.block;
+    const auto next = static_cast<std::size_t>(contiguous_);
+    more = next < dims_.size() && dim.block == dim.extent && dims_[next].x == dim.x * dim.extent;
+  }
+  outside_.clear();
+  for (int k = contiguous_; k < static_cast<int>(dims_.size()); ++k) outside_.push_back(k);
+  sort_by_y(outside_);
+  if (size >= shortest_padded_piece && !outside_.empty()) size = ((size + cache_line - 1) / cache_line | 1) * cache_line;
+  for (const int k : outside_) {
+    Dim& dim = dims_[static_cast<std::size_t>(k)];
+    dim.buffer = size;
+    size *= dim.block;
+  }
+  return size;
+}
+
+/// Panels of bricks: x's fastest dimension and a second one, with those that continue it in y and in the buffer alike; and the
+/// order of what is left.
+void Permuter::choose_panels() {
+  const int n = static_cast<int>(dims_.size());
+  second_.clear();
+  near_.clear();
+  far_.clear();
+  third_ = -1;
+  if (n == 1) return;
+  order_.resize(dims_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  sort_by_y(order_);
+  second_.push_back(fast_y_ != 0 ? fast_y_ : 1);
+  for (const int k : order_) {
+    const Dim& last = dims_[static_cast<std::size_t>(second_.back())];
+    const Dim& dim = dims_[static_cast<std::size_t>(k)];
+    if (last.block == last.extent && k != 0 && dim.y == last.y * last.extent && dim.buffer == last.buffer * last.extent) second_.push_back(k);
+  }
+  for (const int k : order_) {
+    if (k == 0 || std::find(second_.begin(), second_.end(), k) != second_.end()) continue;
+    const bool near = fast_y_ != 0 && dims_[static_cast<std::size_t>(k)].y < dims_[0].y;
+    (near ? near_ : far_).push_back(k);
+  }
+  near_third_ = !near_.empty();
+  std::vector<int>& from = near_third_ ? near_ : far_;
+  if (from.empty()) return;
+  third_ = from.front();
+  from.erase(from.begin());
+}
+
+/// Calls f(x offset, y offset, buffer offset) for every position of the brick at hand in the dimensions listed, first one fastest.
+template <class F>
+void Permuter::within_brick(const std::vector<int>& listed, F&& f) const {
+  std::array<std::int64_t, 2 * max_rank> at{};
+  std::int64_t x = 0, y = 0, buffer = 0;
+  for (;;) {
+    f(x, y, buffer);
+    std::size_t k = 0;
+    for (; k < listed.size(); ++k) {
+      const auto i = static_cast<std::size_t>(listed[k]);
+      const Dim& dim = dims_[i];
+      x += dim.x, y += dim.y, buffer += dim.buffer;
+      if (++at[k] < here_[i]) break;
+      x -= dim.x * here_[i], y -= dim.y * here_[i], buffer -= dim.buffer * here_[i];
+      at[k] = 0;
+    }
+    if (k == listed.size()) return;
+  }
+}
+
+/// Calls f(y offset, buffer offset, length, count, panels) for the panels of the brick at hand, a row of them at a time, in the
+/// order in which y lies in memory. Where its rows lie further apart than other dimensions, a few of them go through those
+/// together: often only a few find room in one set of a cache.
+template <class F>
+void Permuter::panels_of_brick(F&& f) const {
+  const std::int64_t length = here_[0];
+  const std::int64_t rows = near_third_ ? std::min(length, near_rows_at_once) : length;
+  const std::int64_t panels = third_ < 0 ? 1 : here_[static_cast<std::size_t>(third_)];
+  std::int64_t count = 1;
+  for (const int k : second_) count *= here_[static_cast<std::size_t>(k)];
+  within_brick(far_, [&](std::int64_t, std::int64_t y_far, std::int64_t to_far) {
+    for (std::int64_t i = 0; i < length; i += rows)
+      within_brick(near_, [&](std::int64_t, std::int64_t y, std::int64_t to) {
+        f(y_far + y + i * dims_[0].y, to_far + to + i, std::min(rows, length - i), count, panels);
+      });
+  });
+}
+
+/// The lines of y in a brick, in the order in which assembling reads them.
+void Permuter::list_lines() {
+  lines_.clear();
+  std::int64_t reach = 0;
+  for (const Dim& dim : dims_) reach += dim.y * (dim.block - 1);
+  if (reach > std::numeric_limits<std::int32_t>::max()) return;
+  const bool turned = fast_y_ != 0;
+  const std::int64_t step = turned || second_.empty() ? dims_[0].y : dims_[static_cast<std::size_t>(second_.front())].y;
+  const auto list_panel = [&](std::int64_t y, std::int64_t length, std::int64_t count) {
+    const auto add = [&](std::int64_t at) { lines_.push_back(static_cast<std::int32_t>(y + at)); };
+    if (!turned) {
+      for (std::int64_t j = 0; j < count; ++j)
+        for (std::int64_t i = 0; i < length; i += cache_line) add(i + j * step);
+      return;
+    }
+    for (std::int64_t i0 = 0; i0 < length; i0 += cache_line)
+      for (std::int64_t j = 0; j < count; j += cache_line)
+        for (std::int64_t i = i0; i < std::min(i0 + cache_line, length); ++i) add(j + i * step);
+  };
+  const std::int64_t next = third_ < 0 ? 0 : dims_[static_cast<std::size_t>(third_)].y;
+  panels_of_brick([&](std::int64_t y, std::int64_t, std::int64_t length, std::int64_t count, std::int64_t panels) {
+    for (std::int64_t k = 0; k < panels; ++k) list_panel(y + k * next, length, count);
+  });
+}
+
+/// The lines of x in a brick, piece by piece, where they are read.
+void Permuter::list_added(bool read) {
+  x_lines_.clear();
+  std::int64_t reach = 0, count = 1;
+  for (const Dim& dim : dims_) reach += dim.x * (dim.block - 1);
+  if (!read || reach > std::numeric_limits<std::int32_t>::max()) return;
+  for (int k = 0; k < contiguous_; ++k) count *= here_[static_cast<std::size_t>(k)];
+  within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
+    for (std::int64_t i = 0; i < count; i += cache_line) x_lines_.push_back(static_cast<std::int32_t>(to + i));
+  });
+}
+
+/// The lines of x that pieces of the brick at hand begin or end within: they are written through the cache, and a store that waits
+/// for its line keeps all later ones waiting.
+void Permuter::fetch_edges(double* x, std::int64_t count) {
+  const auto within_line = [](const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) != 0; };
+  within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
+    double* begin = x + to;
+    double* end = begin + count;
+    if (within_line(begin)) __builtin_prefetch(begin, 1, 3);
+    if (within_line(end)) __builtin_prefetch(end - 1, 1, 3);
+  });
+}
+
+void Permuter::assemble(const double* y, PanelCode code, double alpha) {
+  const bool turned = fast_y_ != 0;
+  const auto second = static_cast<std::size_t>(second_.empty() ? 0 : second_.front());
+  PanelWork w;
+  w.alpha = alpha;
+  w.x_step = dims_[second].buffer;
+  w.y_step = dims_[turned ? 0 : second].y;
+  if (third_ >= 0) {
+    w.x_next = dims_[static_cast<std::size_t>(third_)].buffer;
+    w.y_next = dims_[static_cast<std::size_t>(third_)].y;
+  }
+  panels_of_brick([&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
+    w.x = buffer_ + to;
+    w.y = y + from;
+    w.length = length;
+    w.count = count;
+    w.panels = panels;
+    code(&w);
+  });
+}
+
+void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) {
+  std::int64_t reach = brick_reach;
+  if (fast_y_ == 0)
+    while (reach < longest_reach && 4 * reach * reach <= brick_of_lines * dims_[0].extent) reach *= 2;
+  while (cut_bricks(reach) > most_brick) reach = reach / 4 * 3;
+  const std::int64_t size = lay_out_buffer();
+  SIAL_CHECK(size <= buffer_size, "a brick of {} elements", size);
+  if (!memory_) {
+    memory_ = std::make_unique<double[]>(static_cast<std::size_t>(buffer_size + cache_line));
+    buffer_ = memory_.get();
+    while (reinterpret_cast<std::uintptr_t>(buffer_) % (cache_line * sizeof(double)) != 0) ++buffer_;
+  }
+  for (std::size_t k = 0; k < dims_.size(); ++k) add_loop(static_cast<int>(k), dims_[k].block);
+  order_loops();
+  here_.resize(dims_.size());
+  SIAL_CHECK(dims_.size() <= 2 * max_rank, "{} dimensions", dims_.size());
+  const auto look = [&] {
+    for (std::size_t k = 0; k < dims_.size(); ++k) here_[k] = extent_here(static_cast<int>(k), dims_[k].block);
+  };
+  look();
+  choose_panels();
+  list_lines();
+
+  // Factors apply where they can be applied in passing: alpha while assembling, beta while writing.
+  const Blend blend = blend_of(alpha, beta);
+  const PanelCode turn = fast_y_ != 0 ? code_->turned[number(alpha == 1.0 ? Blend::copy : Blend::scale)][0]
+                                      : code_->lines[number(alpha == 1.0 ? Blend::copy : Blend::scale)];
+  const PieceCode write = code_->piece[number(blend == Blend::scale ? Blend::copy : blend)];
+  PieceWork piece;
+  piece.beta = beta;
+  // What is added to is fetched as well, behind what is read.
+  list_added(blend == Blend::add || blend == Blend::update);
+  piece.per_line = x_lines_.empty() ? 1 : 2;
+  std::int64_t ox = 0, oy = 0;
+  for (bool more = true; more;) {
+    look();
+    piece.count = 1;
+    for (int k = 0; k < contiguous_; ++k) piece.count *= here_[static_cast<std::size_t>(k)];
+    fetch_edges(x + ox, piece.count);
+    assemble(y + oy, turn, alpha);
+    const std::int64_t x_here = ox;
+    more = advance(ox, oy);
+    piece.y_soon = y + oy;
+    piece.at = lines_.data();
+    piece.at_end = piece.at + (more ? lines_.size() : 0);
+    within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t from) {
+      piece.x = x + x_here + to;
+      piece.piece = buffer_ + from;
+      write(&piece);
+      if (piece.at != piece.at_end || piece.y_soon == x + ox || !more) return;
+      piece.y_soon = x + ox;
+      piece.at = x_lines_.data();
+      piece.at_end = piece.at + x_lines_.size();
+    });
+  }
+  settle_streams();
+}
+
+}  // namespace sial::kernels
