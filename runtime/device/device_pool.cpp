@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
 /// Of one size, that take turns.
-constexpr std::size_t most_waiting_blocks = 64;
+constexpr std::size_t most_kept_in_turn = 64;
 
 }  // namespace
 
@@ -33,96 +33,125 @@ bool DevicePool::reserve(std::int64_t n) {
   if (!p) return false;
   pieces_.emplace_back(p, size);
   stats_.bytes_reserved += size * 8;
-  list(parts_.emplace(p, Part{size, true, false, p, {}}).first);
+  Part* part = new_part();
+  part->at = p;
+  part->size = size;
+  free_.insert(part);
   return true;
 }
 
-/// From the smallest free part that holds it; the end where none does.
-DevicePool::Parts::iterator DevicePool::carve(std::int64_t n) {
-  const auto found = free_.lower_bound({n, nullptr});
-  if (found == free_.end()) return parts_.end();
-  const auto part = parts_.find(found->second);
-  unlist(part);
-  if (part->second.size > n) {
-    Part rest = part->second;
-    rest.size -= n;
-    part->second.size = n;
-    list(parts_.emplace(part->first + n, rest).first);
-  }
+DevicePool::Part* DevicePool::new_part() {
+  if (unused_.empty()) return &parts_.emplace_back();
+  Part* part = unused_.back();
+  unused_.pop_back();
+  *part = {};
   return part;
 }
 
-DevicePool::Parts::iterator DevicePool::oldest_waiting(std::int64_t n, std::size_t more_than) {
-  const auto found = waiting_.find(n);
-  if (found == waiting_.end() || found->second.size() <= more_than) return parts_.end();
-  const auto part = parts_.find(found->second.front());
-  found->second.pop_front();
-  part->second.waiting = false;
+DevicePool::Kept& DevicePool::kept_of(std::int64_t n) {
+  if (Kept* kept = kept_by_size_.find(static_cast<std::uint64_t>(n))) return *kept;
+  Kept& kept = kept_[n];
+  kept_by_size_.insert(static_cast<std::uint64_t>(n), &kept);
+  return kept;
+}
+
+/// From the smallest free part that holds it; null where none does.
+DevicePool::Part* DevicePool::carve(std::int64_t n, Kept& kept) {
+  Part wanted;
+  wanted.size = n;
+  const auto found = free_.lower_bound(&wanted);
+  if (found == free_.end()) return nullptr;
+  Part* part = *found;
+  free_.erase(found);
+  if (part->size > n) {
+    Part* rest = new_part();
+    *rest = *part;
+    rest->at += n;
+    rest->size -= n;
+    rest->before = part;
+    if (rest->after) rest->after->before = rest;
+    part->after = rest;
+    part->size = n;
+    free_.insert(rest);
+  }
+  part->kept = &kept;
+  by_address_.insert(key(part->at), part);
   return part;
+}
+
+/// Small ones the oldest first, so that they take turns; of the others what was used last.
+DevicePool::Part* DevicePool::take_kept(Kept& kept, std::int64_t n) {
+  Part* part = n > small_ ? kept.back() : kept.front();
+  if (n > small_) kept.pop_back();
+  else kept.pop_front();
+  return part;
+}
+
+DevicePool::Part* DevicePool::look_further(Kept& kept, std::int64_t n) {
+  if (Part* part = carve(n, kept)) return part;
+  if (!kept.empty()) return take_kept(kept, n);
+  return free_kept() ? carve(n, kept) : nullptr;
 }
 
 /// False when none did.
-bool DevicePool::free_waiting() {
+bool DevicePool::free_kept() {
   bool any = false;
-  for (auto& [size, blocks] : waiting_)
-    for (double* p : std::exchange(blocks, {})) {
+  for (auto& [size, kept] : kept_)
+    for (Part* part : std::exchange(kept, {})) {
       any = true;
-      make_free(parts_.find(p));
+      make_free(part);
     }
   return any;
 }
 
 double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
   const std::int64_t n = rounded(doubles);
-  bool fresh = false;
-  auto part = oldest_waiting(n, most_waiting_blocks - 1);
-  if (part == parts_.end()) part = carve(n);
-  if (part == parts_.end()) part = oldest_waiting(n, 0);
-  if (part == parts_.end() && free_waiting()) part = carve(n);
-  if (part == parts_.end()) {
+  Kept& kept = kept_of(n);
+  Part* part = kept.size() > (n > small_ ? 0 : most_kept_in_turn - 1) ? take_kept(kept, n) : look_further(kept, n);
+  if (part) {
+    ++stats_.cache_hits;
+  } else {
     if (!reserve(n)) return nullptr;
-    fresh = true;
-    part = carve(n);
+    part = carve(n, kept);
   }
   ++stats_.requests;
-  stats_.cache_hits += fresh ? 0 : 1;
-  part->second.free = false;
-  free_after.include(part->second.used_until);
+  part->state = Part::State::in_use;
+  free_after.include(part->used_until);
   stats_.bytes_in_use += n * 8;
   stats_.bytes_high_water = std::max(stats_.bytes_high_water, stats_.bytes_in_use);
-  return part->first;
+  return part->at;
 }
 
 void DevicePool::release(double* p, const Frontier& used_until) {
-  const auto part = parts_.find(p);
-  SIAL_CHECK(part != parts_.end() && !part->second.free && !part->second.waiting, "device memory is given back that was not handed out");
-  stats_.bytes_in_use -= part->second.size * 8;
-  part->second.used_until = used_until;
-  if (part->second.size > small_) return make_free(part);
-  part->second.waiting = true;
-  waiting_[part->second.size].push_back(p);
+  Part* part = by_address_.find(key(p));
+  SIAL_CHECK(part && part->state == Part::State::in_use, "device memory is given back that was not handed out");
+  stats_.bytes_in_use -= part->size * 8;
+  part->used_until = used_until;
+  part->state = Part::State::kept;
+  part->kept->push_back(part);
 }
 
-void DevicePool::make_free(Parts::iterator part) {
-  part->second.free = true;
-  part->second.waiting = false;
-  const auto join = [&](Parts::iterator left, Parts::iterator right) {
-    left->second.size += right->second.size;
-    left->second.used_until.include(right->second.used_until);
-    parts_.erase(right);
-  };
-  if (const auto next = std::next(part); next != parts_.end() && next->second.free && next->second.piece == part->second.piece) {
-    unlist(next);
-    join(part, next);
+void DevicePool::make_free(Part* part) {
+  by_address_.erase(key(part->at));
+  part->state = Part::State::free;
+  if (Part* after = part->after; after && after->state == Part::State::free) {
+    free_.erase(after);
+    join(part, after);
   }
-  if (part != parts_.begin()) {
-    if (const auto before = std::prev(part); before->second.free && before->second.piece == part->second.piece) {
-      unlist(before);
-      join(before, part);
-      part = before;
-    }
+  if (Part* before = part->before; before && before->state == Part::State::free) {
+    free_.erase(before);
+    join(before, part);
+    part = before;
   }
-  list(part);
+  free_.insert(part);
+}
+
+void DevicePool::join(Part* left, Part* right) {
+  left->size += right->size;
+  left->used_until.include(right->used_until);
+  left->after = right->after;
+  if (left->after) left->after->before = left;
+  unused_.push_back(right);
 }
 
 }  // namespace sial

@@ -1,7 +1,8 @@
 #pragma once
 // Device memory in blocks, carved from few large pieces, so that in steady state no driver is called. Memory that is given back
-// may still be used by work in streams: whoever gets it next begins behind that work. Where small work waits for its like, blocks of one size take turns,
-// so that temporaries that have nothing to do with each other do not lie in the same memory. Owned by one rank.
+// may still be used by work in streams: whoever gets it next begins behind that work. A block that is given back is kept for the next one of its size, and
+// joins what is free around it only when there is nothing else. Where small work waits for its like, blocks of one size take turns, so that temporaries that
+// have nothing to do with each other do not lie in the same memory. Owned by one rank.
 
 #include <cstdint>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "runtime/base/flat_table.h"
 #include "runtime/device/order.h"
 #include "runtime/memory/resource.h"
 
@@ -30,27 +32,40 @@ class DevicePool {
   std::int64_t pieces() const { return static_cast<std::int64_t>(pieces_.size()); }
 
  private:
+  struct Part;
+  /// Given back, of one size, the oldest first; they are not free yet.
+  using Kept = std::deque<Part*>;
   struct Part {
+    double* at = nullptr;
     std::int64_t size = 0;  // doubles
-    bool free = true, waiting = false;
-    double* piece = nullptr;
-    Frontier used_until;  // of free and waiting parts
+    enum class State : std::uint8_t { in_use, kept, free } state = State::free;
+    Part *before = nullptr, *after = nullptr;  // in the same piece
+    Kept* kept = nullptr;                      // of its size, but for free parts
+    Frontier used_until;                       // of free and kept parts
   };
-  using Parts = std::map<double*, Part>;
+  struct Smaller {
+    bool operator()(const Part* a, const Part* b) const { return a->size != b->size ? a->size < b->size : a->at < b->at; }
+  };
+  static std::uint64_t key(const double* p) { return reinterpret_cast<std::uintptr_t>(p); }
+  Kept& kept_of(std::int64_t n);
+  Part* take_kept(Kept& kept, std::int64_t n);
+  Part* look_further(Kept& kept, std::int64_t n);
+  bool free_kept();
+  Part* new_part();
+  void make_free(Part* part);
+  void join(Part* left, Part* right);
+  Part* carve(std::int64_t n, Kept& kept);
   bool reserve(std::int64_t n);
-  Parts::iterator carve(std::int64_t n);
-  Parts::iterator oldest_waiting(std::int64_t n, std::size_t more_than);
-  bool free_waiting();
-  void make_free(Parts::iterator part);
-  void list(Parts::iterator part) { free_.insert({part->second.size, part->first}); }
-  void unlist(Parts::iterator part) { free_.erase({part->second.size, part->first}); }
 
   Device& device_;
   std::vector<std::pair<double*, std::int64_t>> pieces_;
-  Parts parts_;                                       // by address
-  std::set<std::pair<std::int64_t, double*>> free_;   // by size
-  std::map<std::int64_t, std::deque<double*>> waiting_;  // small blocks given back, by size, and the oldest first; their parts are not free yet
-  std::int64_t small_;                                // elements of those
+  std::deque<Part> parts_;          // of all states, and ...
+  std::vector<Part*> unused_;       // ... none
+  FlatTable<Part> by_address_;      // but for free ones
+  std::set<Part*, Smaller> free_;
+  std::map<std::int64_t, Kept> kept_;  // by size ...
+  FlatTable<Kept> kept_by_size_;       // ... and where to find them
+  std::int64_t small_;                 // elements of those that take turns
   ResourceStats stats_;
 };
 

@@ -13,11 +13,24 @@ namespace sial {
 
 namespace {
 
+constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t smallest_chunk = 128;
 constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_most = std::uint64_t{64} << 20;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+
+int class_of(std::uint64_t bytes, int n_classes) {
+  if (bytes < 1024) return static_cast<int>(bytes / 64);
+  const int log = std::bit_width(bytes) - 1;  // >= 10
+  return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
+}
+
+void raise(std::atomic<std::int64_t>& mark, std::int64_t to) {
+  std::int64_t high = mark.load(relaxed);
+  while (to > high && !mark.compare_exchange_weak(high, to, relaxed)) {
+  }
+}
 
 }  // namespace
 
@@ -37,14 +50,8 @@ NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t byte
   hooks_.commit(at, bookkeeping);
 }
 
-int NodeHeap::class_of(std::uint64_t bytes) {
-  if (bytes < 1024) return static_cast<int>(bytes / 64);
-  const int log = std::bit_width(bytes) - 1;  // >= 10
-  return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
-}
-
-void NodeHeap::push(Arena& a, Chunk* c) {
-  const int k = class_of(c->bytes);
+inline void NodeHeap::push(Arena& a, Chunk* c) {
+  const int k = class_of(c->bytes, n_classes);
   c->free = 1;
   c->next = a.first[k];
   a.first[k] = offset(c);
@@ -63,7 +70,7 @@ void NodeHeap::accept_returned(Arena& a) {
 
 // Looks at a few chunks of the class: programs have few block sizes, so the first one usually fits exactly.
 Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes) {
-  const int k = class_of(bytes);
+  const int k = class_of(bytes, n_classes);
   std::uint64_t* link = &a.first[k];
   for (int looked = 0; *link != 0 && looked < 8; ++looked) {
     Chunk* c = chunk(*link);
@@ -79,7 +86,7 @@ Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes) {
 
 // The smallest larger class that has a chunk; what is left of it becomes a chunk of its own.
 Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
-  for (int k = class_of(bytes) + 1; k < n_classes; ++k) {
+  for (int k = class_of(bytes, n_classes) + 1; k < n_classes; ++k) {
     const std::uint64_t rest = a.occupied[k / 64] >> (k % 64);
     if (rest == 0) {
       k |= 63;
@@ -87,8 +94,7 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
     }
     k += std::countr_zero(rest);
     Chunk* c = chunk(a.first[k]);
-    a.first[k] = c->next;
-    if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+    pop(a, k);
     if (c->bytes - bytes >= smallest_chunk) {
       Chunk* remainder = chunk(offset(c) + bytes);
       remainder->bytes = c->bytes - bytes;
@@ -101,37 +107,23 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
   return nullptr;
 }
 
-namespace {
-
-void raise(std::atomic<std::int64_t>& mark, std::int64_t to) {
-  std::int64_t high = mark.load(std::memory_order_relaxed);
-  while (to > high && !mark.compare_exchange_weak(high, to, std::memory_order_relaxed)) {
-  }
-}
-
-}  // namespace
-
-// `owner`: the arena of the rank that asked, not necessarily the chunk's.
-void NodeHeap::count(Chunk* c, int owner, Use use) {
-  const auto bytes = static_cast<std::int64_t>(c->bytes);
-  Arena& a = arena(owner);
+/// `bytes`, which may be less than 0, for whom the chunk is used.
+void NodeHeap::count(const Chunk* c, std::int64_t bytes) {
+  Arena& a = arena(c->owner);
   Arena& node = arena(0);
-  c->use = static_cast<std::uint8_t>(use);
-  c->owner = owner;
-  if (use == Use::spare) {
-    node.spare_in_use.fetch_add(bytes, std::memory_order_relaxed);
-  } else if (use == Use::node) {
-    raise(node.shared_high_water[a.phase.load(std::memory_order_relaxed)], node.shared_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
-  } else {
-    raise(a.own_high_water, a.own_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  switch (static_cast<Use>(c->use)) {
+    case Use::own:
+      a.other_own.fetch_add(bytes, relaxed);
+      return raise(a.own_high_water, a.own_in_use());
+    case Use::node: return raise(node.shared_high_water[a.phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
+    case Use::spare: node.spare_in_use.fetch_add(bytes, relaxed);
   }
 }
 
 std::int64_t NodeHeap::leave_own(Chunk* c) {
   if (c->use == static_cast<std::uint8_t>(Use::node)) return 0;
   const auto bytes = static_cast<std::int64_t>(c->bytes);
-  auto& counted = c->use == static_cast<std::uint8_t>(Use::spare) ? arena(0).spare_in_use : arena(c->owner).own_in_use;
-  counted.fetch_sub(bytes, std::memory_order_relaxed);
+  count(c, -bytes);
   c->use = static_cast<std::uint8_t>(Use::node);
   return bytes;
 }
@@ -139,17 +131,17 @@ std::int64_t NodeHeap::leave_own(Chunk* c) {
 void NodeHeap::count_shared(std::int64_t bytes, int own) {
   if (bytes == 0) return;
   Arena& node = arena(0);
-  raise(node.shared_high_water[arena(own).phase.load(std::memory_order_relaxed)], node.shared_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  raise(node.shared_high_water[arena(own).phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
 }
 
 PhasePeak NodeHeap::close_phase(int own, bool first) {
   Arena& a = arena(own);
   Arena& node = arena(0);
-  PhasePeak peak{a.own_high_water.exchange(a.own_in_use.load(std::memory_order_relaxed), std::memory_order_relaxed), 0};
-  const std::uint32_t phase = a.phase.load(std::memory_order_relaxed);
-  if (first) peak.shared = node.shared_high_water[phase].exchange(0, std::memory_order_relaxed);
-  a.phase.store(phase ^ 1, std::memory_order_relaxed);
-  raise(node.shared_high_water[phase ^ 1], node.shared_in_use.load(std::memory_order_relaxed));
+  PhasePeak peak{a.own_high_water.exchange(a.own_in_use(), relaxed), 0};
+  const std::uint32_t phase = a.phase.load(relaxed);
+  if (first) peak.shared = node.shared_high_water[phase].exchange(0, relaxed);
+  a.phase.store(phase ^ 1, relaxed);
+  raise(node.shared_high_water[phase ^ 1], node.shared_in_use.load(relaxed));
   return peak;
 }
 
@@ -199,17 +191,9 @@ void NodeHeap::merge_neighbours(Arena& a, int index) {
   if (run) a.top = offset(run) - start;
 }
 
-Chunk* NodeHeap::take(int index, std::uint64_t bytes, std::string* reason) {
-  Arena& a = arena(index);
-  const SpinGuard guard(a.lock, hooks_.pause);
-  a.requests.fetch_add(1, std::memory_order_relaxed);
-  Chunk* c = take_listed(a, bytes);
-  if (!c && a.returned.load(std::memory_order_relaxed) != 0) {
-    accept_returned(a);
-    c = take_listed(a, bytes);
-  }
-  if (c) a.hits.fetch_add(1, std::memory_order_relaxed);
-  if (!c) c = take_fresh(a, index, bytes, reason);
+/// With the arena's lock held, when no list has what was asked for.
+Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
+  Chunk* c = take_fresh(a, index, bytes, reason);
   // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole arena.
   const auto after_merge = [&] {
     merge_neighbours(a, index);
@@ -220,50 +204,103 @@ Chunk* NodeHeap::take(int index, std::uint64_t bytes, std::string* reason) {
   if (!c && a.freed_since_merge >= bytes_per_arena_ / 16) after_merge();
   if (!c) c = take_larger(a, index, bytes);
   if (!c && a.freed_since_merge > 0) after_merge();
-  if (!c) return nullptr;
+  return c;
+}
+
+/// With the lock of the chunk's arena held, which has counted the request.
+inline void NodeHeap::mark_taken(Arena& a, Chunk* c, std::int64_t doubles) {
   c->free = 0;
-  const std::int64_t used = a.in_use.fetch_add(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed) + static_cast<std::int64_t>(c->bytes);
-  if (used > a.high_water.load(std::memory_order_relaxed)) a.high_water.store(used, std::memory_order_relaxed);
+  c->references.store(1, relaxed);
+  c->doubles = doubles;
+  c->next = 0;
+  set_content(c, static_cast<std::uint64_t>(a.hits.load(relaxed) + a.misses.load(relaxed)), 0);
+}
+
+inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
+  a.own_here.store(a.own_here.load(relaxed) + bytes, relaxed);
+  raise(a.own_high_water, a.own_in_use());
+}
+
+// What happens in a steady state, take_last() and drop_last(), takes each step once and leaves all others to the functions behind it.
+
+/// For the arena's rank itself: the chunk of the class that was given back last. Null: look further.
+Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
+  const std::uint64_t bytes = chunk_bytes(doubles);
+  const int k = class_of(bytes, n_classes);
+  if (doubles < 0 || own < 0 || own >= arenas_) return nullptr;  // try_allocate() says so
+  Arena& a = arena(own);
+  if (!a.lock.try_lock()) return nullptr;
+  Chunk* c = a.first[k] == 0 ? nullptr : chunk(a.first[k]);
+  if (c && c->bytes >= bytes) {
+    pop(a, k);
+    a.hits.store(a.hits.load(relaxed) + 1, relaxed);
+    mark_taken(a, c, doubles);
+    c->use = static_cast<std::uint8_t>(Use::own);
+    c->owner = own;
+    count_own_here(a, static_cast<std::int64_t>(c->bytes));
+    if (const std::int64_t used = a.in_use(); used > a.high_water.load(relaxed)) a.high_water.store(used, relaxed);
+  } else {
+    c = nullptr;
+  }
+  a.lock.unlock();
+  return c;
+}
+
+Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
+  const std::uint64_t bytes = chunk_bytes(wish.doubles);
+  Arena& a = arena(index);
+  const SpinGuard guard(a.lock, hooks_.pause);
+  Chunk* c = take_listed(a, bytes);
+  if (!c && a.returned.load(relaxed) != 0) {
+    accept_returned(a);
+    c = take_listed(a, bytes);
+  }
+  auto& requests = c ? a.hits : a.misses;
+  requests.store(requests.load(relaxed) + 1, relaxed);
+  if (!c) c = find(a, index, bytes, reason);
+  if (!c) return nullptr;
+  mark_taken(a, c, wish.doubles);
+  c->use = static_cast<std::uint8_t>(wish.use);
+  c->owner = wish.owner;
+  const auto taken = static_cast<std::int64_t>(c->bytes);
+  if (wish.use == Use::own && wish.owner == index) {
+    count_own_here(a, taken);
+  } else {
+    a.other_in_use.fetch_add(taken, relaxed);
+    count(c, taken);
+  }
+  if (const std::int64_t used = a.in_use(); used > a.high_water.load(relaxed)) a.high_water.store(used, relaxed);
   return c;
 }
 
 Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason, bool shared) {
   SIAL_CHECK(doubles >= 0 && own >= 0 && own < arenas_, "{} doubles from arena {}", doubles, own);
-  const std::uint64_t bytes = chunk_bytes(doubles);
-  for (int i = 0; i < arenas_; ++i) {
-    if (Chunk* c = take((own + i) % arenas_, bytes, reason)) return in_use(c, doubles, own, shared ? Use::node : Use::own);
-  }
-  return nullptr;
-}
-
-Chunk* NodeHeap::in_use(Chunk* c, std::int64_t doubles, int owner, Use use) {
-  c->references.store(1, std::memory_order_relaxed);
-  c->doubles = doubles;
-  c->next = 0;
-  number(c, owner);
-  count(c, owner, use);
+  const Wish wish{doubles, own, shared ? Use::node : Use::own};
+  Chunk* c = take(own, wish, reason);
+  for (int i = 1; !c && i < arenas_; ++i) c = take((own + i) % arenas_, wish, reason);
   return c;
 }
 
 Chunk* NodeHeap::try_allocate_spare(int own, std::int64_t doubles) {
-  Chunk* c = wanted() ? nullptr : take(own, chunk_bytes(doubles), nullptr);
-  return c ? in_use(c, doubles, own, Use::spare) : nullptr;
+  return wanted() ? nullptr : take(own, {doubles, own, Use::spare}, nullptr);
 }
 
 void NodeHeap::keep(Chunk* c) {
-  arena(0).spare_in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
-  count(c, c->owner, Use::own);
+  const auto bytes = static_cast<std::int64_t>(c->bytes);
+  count(c, -bytes);
+  c->use = static_cast<std::uint8_t>(Use::own);
+  count(c, bytes);
 }
 
 // The ranks that hold spare chunks look at `waiting` whenever they use the store. They may be in a long computation; who holds
 // none any more has nothing to give, and that is the end of waiting.
 Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   Arena& node = arena(0);
-  const auto none = [&] { return node.spare_in_use.load(std::memory_order_relaxed) == 0; };
+  const auto none = [&] { return node.spare_in_use.load(relaxed) == 0; };
   if (none()) return nullptr;
   struct Waiting {
-    explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, std::memory_order_relaxed); }
-    ~Waiting() { number.fetch_sub(1, std::memory_order_relaxed); }
+    explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, relaxed); }
+    ~Waiting() { number.fetch_sub(1, relaxed); }
     std::atomic<std::int32_t>& number;
   };
   const Waiting waiting(node.waiting);
@@ -278,7 +315,7 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   return nullptr;
 }
 
-Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std::string()>& what, bool shared) {
+Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::function<std::string()>& what, bool shared) {
   std::string reason;
   do {
     if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
@@ -290,42 +327,55 @@ Chunk* NodeHeap::allocate(int own, std::int64_t doubles, const std::function<std
                                         reason.empty() ? "" : "; " + reason));
 }
 
+/// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like that, or others are at the arena.
+inline bool NodeHeap::drop_last(Chunk* c, int own) noexcept {
+  if (c->arena != own || c->owner != own || c->use != static_cast<std::uint8_t>(Use::own) || !sole_reference(c)) return false;
+  Arena& a = arena(own);
+  if (!a.lock.try_lock()) return false;
+  c->content.store(0, relaxed);
+  a.own_here.store(a.own_here.load(relaxed) - static_cast<std::int64_t>(c->bytes), relaxed);
+  push(a, c);
+  a.freed_since_merge += c->bytes;
+  a.lock.unlock();
+  return true;
+}
+
 void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
+  if (!drop_last(c, own)) drop_shared(c, own);
+}
+
+void NodeHeap::drop_shared(Chunk* c, int own) noexcept {
   if (c->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  c->content.store(0, std::memory_order_relaxed);
-  const int index = static_cast<int>(c->arena);
-  Arena& a = arena(index);
-  a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
-  Arena& node = arena(0);
-  auto& counted = c->use == static_cast<std::uint8_t>(Use::node)    ? node.shared_in_use
-                  : c->use == static_cast<std::uint8_t>(Use::spare) ? node.spare_in_use
-                                                                     : arena(c->owner).own_in_use;
-  counted.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
-  if (index == own && a.lock.try_lock()) {
+  c->content.store(0, relaxed);
+  const auto bytes = static_cast<std::int64_t>(c->bytes);
+  Arena& a = arena(static_cast<int>(c->arena));
+  a.other_in_use.fetch_sub(bytes, relaxed);
+  count(c, -bytes);
+  if (c->arena == own && a.lock.try_lock()) {
     push(a, c);
     a.freed_since_merge += c->bytes;
     a.lock.unlock();
     return;
   }
-  std::uint64_t first = a.returned.load(std::memory_order_relaxed);
+  std::uint64_t first = a.returned.load(relaxed);
   do {
     c->next = first;
-  } while (!a.returned.compare_exchange_weak(first, offset(c), std::memory_order_release, std::memory_order_relaxed));
+  } while (!a.returned.compare_exchange_weak(first, offset(c), std::memory_order_release, relaxed));
 }
 
 void NodeHeap::not_counted(const Chunk* c) {
   Arena& a = arena(static_cast<int>(c->arena));
-  a.in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
-  a.uncounted.fetch_add(static_cast<std::int64_t>(c->bytes), std::memory_order_relaxed);
+  a.other_in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), relaxed);
+  a.uncounted.fetch_add(static_cast<std::int64_t>(c->bytes), relaxed);
 }
 
 ResourceStats NodeHeap::stats(int index) const {
   Arena& a = arena(index);
   ResourceStats s;
-  s.requests = a.requests.load(std::memory_order_relaxed);
-  s.cache_hits = a.hits.load(std::memory_order_relaxed);
-  s.bytes_in_use = a.in_use.load(std::memory_order_relaxed);
-  s.bytes_high_water = a.high_water.load(std::memory_order_relaxed);
+  s.cache_hits = a.hits.load(relaxed);
+  s.requests = s.cache_hits + a.misses.load(relaxed);
+  s.bytes_in_use = a.in_use();
+  s.bytes_high_water = a.high_water.load(relaxed);
   const SpinGuard guard(a.lock, hooks_.pause);
   s.bytes_reserved = static_cast<std::int64_t>(a.committed);
   return s;
@@ -341,13 +391,13 @@ std::span<const std::byte> NodeHeap::committed(const Chunk* c) const {
 double NodeHeap::fragmentation(int index) const {
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
-  const auto used = a.in_use.load(std::memory_order_relaxed) + a.uncounted.load(std::memory_order_relaxed);
+  const auto used = a.in_use() + a.uncounted.load(relaxed);
   return a.top == 0 ? 0.0 : 1.0 - static_cast<double>(used) / static_cast<double>(a.top);
 }
 
 std::int64_t NodeHeap::bytes_in_use() const {
   std::int64_t sum = 0;
-  for (int a = 0; a < arenas_; ++a) sum += arena(a).in_use.load(std::memory_order_relaxed);
+  for (int a = 0; a < arenas_; ++a) sum += arena(a).in_use();
   return sum;
 }
 

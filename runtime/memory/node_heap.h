@@ -4,6 +4,7 @@
 // came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list by the others.
 // A full arena borrows from its siblings. Memory is committed in steps as the arena grows and never handed back; in steady
 // state nothing here calls the system. Zero-filled memory is a valid empty heap. Safe to use from several threads and ranks.
+// A rank that takes chunks of its own arena and gives them back pays for the arena's lock both times and for no other atomic step.
 
 #include <array>
 #include <atomic>
@@ -66,8 +67,12 @@ class NodeHeap {
   /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null when no
   /// arena has room; `reason` is then set if the system refused to commit memory.
   Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false);
-  /// The same, after reclaiming if need be; throws WorldError naming `what`, the bytes and the budget instead of returning null.
-  Chunk* allocate(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared = false);
+  /// The same, after reclaiming if need be; throws WorldError naming `what()`, the bytes and the budget instead of returning null.
+  template <class What>
+  Chunk* allocate(int arena, std::int64_t doubles, What&& what, bool shared = false) {
+    Chunk* c = shared ? nullptr : take_last(arena, doubles);
+    return c ? c : allocate_or_throw(arena, doubles, what, shared);
+  }
 
   /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted(). Counted
   /// neither as anybody's own nor as the node's until it is kept. Null when the arena has no room.
@@ -77,17 +82,17 @@ class NodeHeap {
   /// Somebody on the node waits for memory that spare chunks hold.
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
   /// Bytes of a rank's own chunks.
-  std::int64_t own_in_use(int a) const { return arena(a).own_in_use.load(std::memory_order_relaxed); }
+  std::int64_t own_in_use(int a) const { return arena(a).own_in_use(); }
   /// Bytes used in one arena, by whomever.
-  std::int64_t arena_in_use(int a) const { return arena(a).in_use.load(std::memory_order_relaxed); }
+  std::int64_t arena_in_use(int a) const { return arena(a).in_use(); }
   std::size_t arena_budget() const { return bytes_per_arena_; }
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
-  /// True when the caller's reference is the only one: nobody else can read the chunk.
   /// What a chunk holds was changed in place: it gets another number, as it does whenever it is allocated. Numbers are those of the node.
   void changed(Chunk* c) {
-    if (!planted(Plant::device_content)) number(c, c->arena);
+    if (!planted(Plant::device_content)) set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1);
   }
+  /// True when the caller's reference is the only one: nobody else can read the chunk.
   bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
   /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never waits.
   void drop_reference(Chunk* c, int arena) noexcept;
@@ -122,12 +127,16 @@ class NodeHeap {
   static constexpr int n_classes = 16 + 8 * 38;
   struct alignas(64) Arena {
     std::atomic<std::uint64_t> returned;  // freed by other ranks; their only access to the arena
-    std::atomic<std::uint64_t> contents;  // numbers given
+    std::atomic<std::uint64_t> changes;   // numbers given to changed chunks
     alignas(64) SpinLock lock;            // guards the rest
     std::uint64_t freed_since_merge;      // bytes
     std::uint64_t top, committed;         // bytes from the arena's start
-    std::atomic<std::int64_t> requests, hits, in_use, high_water, uncounted;
-    std::atomic<std::int64_t> own_in_use, own_high_water;  // of chunks that are not shared; the latter of the present phase
+    std::atomic<std::int64_t> hits, misses, high_water;    // requests of either kind; written under the lock
+    // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it under the lock, and of the rest.
+    std::atomic<std::int64_t> own_here, other_in_use, other_own;
+    std::atomic<std::int64_t> uncounted, own_high_water;   // the latter: of the present phase
+    std::int64_t in_use() const { return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed); }
+    std::int64_t own_in_use() const { return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed); }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
@@ -136,21 +145,32 @@ class NodeHeap {
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
   };
-  static int class_of(std::uint64_t bytes);
   Arena& arena(int a) const { return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a)); }
   std::uint64_t start_of(int a) const { return data_at_ + bytes_per_arena_ * static_cast<std::size_t>(a); }
 
-  Chunk* take(int a, std::uint64_t bytes, std::string* reason);
+  /// What is asked for: `owner` is the arena of the rank that asks, not necessarily the chunk's.
+  struct Wish { std::int64_t doubles; int owner; Use use; };
+  Chunk* take_last(int own, std::int64_t doubles) noexcept;
+  bool drop_last(Chunk* c, int own) noexcept;
+  void drop_shared(Chunk* c, int own) noexcept;
+  static void count_own_here(Arena& a, std::int64_t bytes);
+  Chunk* take(int a, const Wish& wish, std::string* reason);
+  Chunk* find(Arena& a, int index, std::uint64_t bytes, std::string* reason);
+  static void mark_taken(Arena& a, Chunk* c, std::int64_t doubles);
+  Chunk* allocate_or_throw(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared);
   Chunk* take_listed(Arena& a, std::uint64_t bytes);
   Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
   Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
-  void count(Chunk* c, int owner, Use use);
-  void number(Chunk* c, int a) {
-    const std::uint64_t n = arena(a).contents.fetch_add(1, std::memory_order_relaxed) + 1;
-    c->content.store(n << 16 | static_cast<std::uint64_t>(a), std::memory_order_relaxed);
+  void count(const Chunk* c, std::int64_t bytes);
+  /// `n`: of those of its arena that are given to chunks that are `changed` (1), or taken (0).
+  static void set_content(Chunk* c, std::uint64_t n, std::uint64_t changed) {
+    c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, std::memory_order_relaxed);
   }
-  Chunk* in_use(Chunk* c, std::int64_t doubles, int owner, Use use);
   Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
+  void pop(Arena& a, int k) {
+    a.first[k] = chunk(a.first[k])->next;
+    if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+  }
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);

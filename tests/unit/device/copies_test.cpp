@@ -416,27 +416,3 @@ TEST_CASE("events are given back, whoever asks") {
   f.device->give_back(p, 32);
 }
 
-TEST_CASE("device memory is carved from few pieces, and what is free joins again") {
-  Fixture f;
-  DevicePool pool(*f.device);
-  std::vector<double*> blocks;
-  Frontier after;
-  for (int round = 0; round < 50; ++round) {
-    for (int i = 1; i <= 40; ++i) {
-      blocks.push_back(pool.allocate(i * 37, after));
-      REQUIRE(blocks.back() != nullptr);
-      REQUIRE(reinterpret_cast<std::uintptr_t>(blocks.back()) % 256 == 0);
-    }
-    for (std::size_t i = 0; i < blocks.size(); i += 2) pool.release(blocks[i], {});
-    for (std::size_t i = 1; i < blocks.size(); i += 2) pool.release(blocks[i], {});
-    blocks.clear();
-  }
-  CHECK(pool.pieces() == 1);
-  CHECK(pool.stats().bytes_in_use == 0);
-  CHECK(pool.stats().requests == 2000);
-  CHECK(pool.stats().cache_hits == 1999);
-  double* all = pool.allocate(f.device->piece(), after);  // in one
-  CHECK(all != nullptr);
-  CHECK(pool.pieces() == 1);
-  pool.release(all, {});
-}

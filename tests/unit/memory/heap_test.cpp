@@ -255,3 +255,88 @@ TEST_CASE("a phase is charged with each rank's own memory and the node's shared 
   h.heap.close_phase(0, true);
   CHECK(h.heap.close_phase(0, true).own == 0);
 }
+
+TEST_CASE("what is in use is counted right, whoever takes it, makes it the node's, or gives it back") {
+  const unsigned seed = GENERATE(1u, 2u, 3u);
+  CAPTURE(seed);
+  std::mt19937 rng(seed);
+  Heap h(2, 2 * mib);
+  struct Live { Chunk* c; int rank; bool own; };
+  std::vector<Live> live;
+  std::array<std::int64_t, 2> in_use{}, own{}, high{}, own_high{}, requests{};
+  const auto what = [] { return std::string("a block"); };
+  for (int step = 0; step < 10000; ++step) {
+    const int rank = static_cast<int>(rng() % 2);
+    const auto n = static_cast<std::int64_t>(100 * (1 + rng() % 4));
+    switch (rng() % 5) {
+      case 0:
+      case 1: {
+        const bool shared = rng() % 4 == 0;
+        Chunk* c = rng() % 2 == 0 ? h.heap.try_allocate(rank, n, nullptr, shared) : h.heap.allocate(rank, n, what, shared);
+        REQUIRE(c->arena == rank);
+        ++requests[rank];
+        const auto bytes = static_cast<std::int64_t>(c->bytes);
+        high[rank] = std::max(high[rank], in_use[rank] += bytes);
+        if (!shared) own_high[rank] = std::max(own_high[rank], own[rank] += bytes);
+        live.push_back({c, rank, !shared});
+        break;
+      }
+      case 2:
+        if (!live.empty()) {
+          Live& l = live[rng() % live.size()];
+          if (l.own) own[l.rank] -= static_cast<std::int64_t>(l.c->bytes);
+          h.heap.count_shared(h.heap.leave_own(l.c), l.rank);
+          l.own = false;
+        }
+        break;
+      default:
+        if (!live.empty()) {
+          const std::size_t i = rng() % live.size();
+          const Live l = live[i];
+          in_use[l.rank] -= static_cast<std::int64_t>(l.c->bytes);
+          if (l.own) own[l.rank] -= static_cast<std::int64_t>(l.c->bytes);
+          h.heap.drop_reference(l.c, static_cast<int>(rng() % 3) - 1);
+          live[i] = live.back();
+          live.pop_back();
+        }
+    }
+    if (step % 500 == 499)
+      for (int a = 0; a < 2; ++a) {
+        CHECK(h.heap.close_phase(a, a == 0).own == own_high[a]);
+        own_high[a] = own[a];
+      }
+    for (int a = 0; a < 2; ++a) {
+      const ResourceStats s = h.heap.stats(a);
+      REQUIRE(s.bytes_in_use == in_use[a]);
+      REQUIRE(s.bytes_high_water == high[a]);
+      REQUIRE(s.requests == requests[a]);
+      REQUIRE(h.heap.own_in_use(a) == own[a]);
+    }
+  }
+  for (int a = 0; a < 2; ++a) CHECK(h.heap.stats(a).cache_hits > h.heap.stats(a).requests / 2);
+}
+
+TEST_CASE("what a chunk holds has a number that no chunk had before, and none when it is free") {
+  Heap h(2, mib);
+  std::set<std::uint64_t> seen;
+  std::vector<Chunk*> live;
+  std::mt19937 rng(5);
+  const auto what = [] { return std::string("a block"); };
+  for (int step = 0; step < 3000; ++step) {
+    if (live.size() < 20) {
+      const int rank = static_cast<int>(rng() % 2);
+      live.push_back(rng() % 2 == 0 ? h.heap.allocate(rank, 100, what) : h.heap.try_allocate(rank, 100, nullptr, true));
+      REQUIRE(seen.insert(live.back()->content.load()).second);
+    }
+    const std::size_t i = rng() % live.size();
+    Chunk* c = live[i];
+    h.heap.changed(c);
+    REQUIRE(seen.insert(c->content.load()).second);
+    if (rng() % 2 == 0) {
+      live[i] = live.back();
+      live.pop_back();
+      h.heap.drop_reference(c, static_cast<int>(rng() % 2));
+      REQUIRE(c->content.load() == 0);
+    }
+  }
+}
