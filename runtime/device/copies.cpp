@@ -228,6 +228,12 @@ void DeviceCopies::same_values(const double* buffer, const double* first, const 
   list(units_[copy] = std::move(twin));
 }
 
+/// When its temp was used again says nothing of it any more: it is wanted when the array's blocks are that were put there before.
+void DeviceCopies::put_away(const double* buffer, const double* first) {
+  Unit* u = find(buffer, first);
+  if (u && u->block) expect(*u);
+}
+
 DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* first) {
   const Unit* u = find(buffer, first);
   if (!u || !u->device_valid) return Where::host;

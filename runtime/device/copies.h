@@ -122,6 +122,8 @@ class DeviceCopies {
   void forget(const double* buffer, std::int64_t n);
   /// The host has copied the block to a buffer of its own, as a put does; what that holds has the number `content`.
   void same_values(const double* buffer, const double* first, const double* copy, std::uint64_t content);
+  /// The host's memory of the block has become an array's, as a put does that moves it.
+  void put_away(const double* buffer, const double* first);
   /// Whether the device has the block, and whether only the device has it.
   enum class Where { host, both, device };
   Where where(const double* buffer, const double* first);

@@ -19,6 +19,7 @@ void Machine::op_create(const Instruction&) {}
 void Machine::op_erase_array(const Instruction& in) {
   if (pardo_.active) fail("delete and destroy are collective and cannot run inside a pardo", "move the statement out of the pardo");
   env_.store.erase(in.a, place());
+  if (copies_) copies_->sweep();
 }
 
 void Machine::op_get(const Instruction& in) {

@@ -43,6 +43,7 @@ void Machine::op_put_share(const Instruction& in) {
   locate_put(in, at, source);
   count(elided_, ref.array, at.size);
   env_.store.put_shared(ref.array, at.block, at.size, source.data, place());
+  if (copies_) copies_->put_away(source.data, source.data);
 }
 
 void Machine::op_free_block(const Instruction& in) {

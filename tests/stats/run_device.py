@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -218,6 +219,28 @@ def check_receives(binary):
     expect(output != right, f"device_received_on_host left out: {output}")
 
 
+def check_deleted(binary):
+    """What an array had on the device is free when it is deleted, not at the barrier behind: the second one fits where the first was."""
+    flags = {"program": "device_deleted.sialx", "level": "-O2"}
+    plain, _ = run(binary, **flags)
+    expect(8 * max(EXTENTS) ** 3 <= GRAIN, "blocks take more than the smallest part")
+    memory = GRAIN * (len(EXTENTS) ** 3 + 1)  # the second array, and a temp
+    for room in ([], ["--device-memory", str(memory)]):
+        output, total = run(binary, "--device", "simulated", *room, **flags)
+        expect(output == plain, f"an array deleted: {output}\non the host: {plain}")
+        check(total, f"an array deleted {room}", {"device_evictions": 0, "device_in": 0, "device_memory_high_water": memory})
+
+
+def check_quarter(binary):
+    """With a quarter of what it would use, the four-index transformation moves at most 1.3 times what hindsight would."""
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([sys.executable, HERE.parent / "bench" / "gpu" / "transfers.py", "--bin", binary.parent, "--out", out, "--only", "transformation"],
+                       check=True, capture_output=True, text=True, timeout=300)
+        rows = json.loads((pathlib.Path(out) / "transfers.json").read_text())["results"]
+    ratio = {row["part"]: row["to_hindsight"] for row in rows}
+    expect(ratio[None] <= 1.05 and ratio[0.25] <= 1.3, f"the transformation moves {ratio} of what hindsight would")
+
+
 def check_self_check(binary, plain):
     """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
     for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
@@ -277,6 +300,8 @@ def main():
     check_receives(binary)
     check_self_check(binary, plain)
     check_small(binary)
+    check_deleted(binary)
+    check_quarter(binary)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
         expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")

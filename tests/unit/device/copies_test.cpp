@@ -215,6 +215,33 @@ TEST_CASE("blocks that come back in turns stay as far as there is room: what is 
   CHECK(made >= least);
 }
 
+TEST_CASE("a temp that was put is wanted when the array's blocks are, not when the temp was") {
+  const auto transfers = [](bool told) {
+    DeviceOptions options;
+    options.memory = 6 * 1024;
+    Fixture f(options);
+    std::vector<HostBlock> blocks;
+    for (int i = 0; i < 8; ++i) blocks.push_back(f.block(100, i));
+    for (int phase = 0; phase < 6; ++phase) {
+      for (const HostBlock& b : blocks) {
+        f.place = 1;
+        f.work(ElementOp::fill, 1.0, b, Intent::write);
+        for (int k = 0; k < 4; ++k) f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
+        f.on_host(b, Intent::read);
+        f.place = 2;
+        if (told) f.copies->put_away(b.buffer, b.data);
+      }
+      f.place = 3;
+      for (const HostBlock& b : blocks) f.read(b);
+    }
+    for (const HostBlock& b : blocks) CHECK(f.value(b) == 5.0);
+    return f.copies->stats().total().in.transfers;
+  };
+  const std::int64_t told = transfers(true), untold = transfers(false);
+  CHECK(told < untold);
+  CHECK(told <= 6 * 4);  // two or three of eight blocks have no room
+}
+
 TEST_CASE("a device without room writes back what it has to give up, and takes no operand of the operation") {
   DeviceOptions options;
   options.memory = 3 * 1024;
