@@ -1,6 +1,7 @@
 // The node heap over plain memory: reuse, splitting, merging, borrowing, stepwise commitment, exhaustion.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
@@ -31,8 +32,9 @@ struct Heap {
               [] { std::this_thread::yield(); }}) {}
   ~Heap() { munmap(base, size); }
 
-  std::size_t size, committed = 0;
-  int commits = 0;
+  std::size_t size;
+  std::atomic<std::size_t> committed = 0;
+  std::atomic<int> commits = 0;
   std::byte* base;
   NodeHeap heap;
 };
@@ -219,7 +221,8 @@ TEST_CASE("several threads allocate and free each other's chunks") {
     threads.emplace_back([&, t] {
       std::mt19937 rng(static_cast<unsigned>(t));
       for (int i = 0; i < 5000; ++i) {
-        Chunk* c = h.heap.try_allocate(t, static_cast<std::int64_t>(rng() % 500));
+        const auto n = static_cast<std::int64_t>(rng() % 500);
+        Chunk* c = i % 2 == 0 ? h.heap.allocate(t, n, [] { return std::string("a block"); }) : h.heap.try_allocate(t, n, nullptr, i % 4 == 1);
         if (!c) continue;
         for (std::int64_t k = 0; k < c->doubles; ++k) c->data()[k] = 1;
         if (Chunk* old = mailbox[rng() % 16].exchange(c)) h.heap.drop_reference(old, t);
@@ -229,6 +232,10 @@ TEST_CASE("several threads allocate and free each other's chunks") {
   for (auto& m : mailbox)
     if (m.load()) h.heap.drop_reference(m.load(), 0);
   CHECK(h.heap.bytes_in_use() == 0);
+  for (int t = 0; t < 4; ++t) {
+    CHECK(h.heap.own_in_use(t) == 0);
+    CHECK(h.heap.stats(t).requests >= 5000);
+  }
 }
 
 TEST_CASE("a phase is charged with each rank's own memory and the node's shared one, apart") {
