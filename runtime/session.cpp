@@ -203,7 +203,7 @@ int Session::run(const Job& job) {
   Trace* const timeline = trace ? &*trace : nullptr;
   store_->set_trace(timeline);
   const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct,
-                                least_block(), device_messages_direct_};
+                                least_block(), device_messages_direct_, options_.device_late_puts};
   if (!from) restore_earlier(job);
   JobRunner runner(environment, run_options, sequence_);
   try {

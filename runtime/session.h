@@ -29,6 +29,7 @@ struct SessionOptions {
   std::int64_t device_from = -1;  // elements that a program's largest block has where the device is used; -1: what suits the device
   bool device_times = false;    // of each piece of work, where statistics are kept
   DeviceMessages device_messages = DeviceMessages::automatic;  // straight where the transport says that it can
+  bool device_late_puts = true; // puts of what only the device has do not wait for it
   bool text_stats = false;      // the summary of --stats, to the error stream
   bool explain_kernels = false; // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;        // what the command line chose, for run.json

@@ -49,7 +49,7 @@ struct Arguments {
   JobArguments job;
   SessionOptions session;
   int optimisation = default_optimisation;
-  std::string jit = "on", device_memory, device_copies = "direct", device_messages = "auto", device_batch = "auto", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
+  std::string jit = "on", device_memory, device_copies = "direct", device_messages = "auto", device_puts = "defer", device_batch = "auto", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
@@ -411,6 +411,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
     if (arguments.session.device_from >= 0) options.emplace_back("device_from", std::to_string(arguments.session.device_from));
     if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
     if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
+    if (!arguments.session.device_late_puts) options.emplace_back("device_puts", "wait");
     if (arguments.session.device_times) options.emplace_back("device_times", "on");
   }
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
@@ -528,6 +529,8 @@ int main(int argc, char** argv) {
   app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--device-batch", arguments.device_batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
   app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
+  app.add_option("--device-puts", arguments.device_puts, "puts of blocks that only the device has; defer (default): are carried out when the block has come to the host by itself, at the latest when something needs it; wait: at once")
+      ->check(CLI::IsMember({"defer", "wait"}));
   app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes, and those that it wants come from there; direct: straight from and to its memory; staged: through the host, outwards in overlapped pieces; auto (default): direct if MPI reports that it can")
       ->check(CLI::IsMember({"auto", "direct", "staged"}));
   app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
@@ -568,6 +571,7 @@ int main(int argc, char** argv) {
     block_kernels.jit = arguments.jit == "on";
     arguments.session.device_options.direct = arguments.device_copies == "direct";
     arguments.session.device_options.batch = arguments.device_batch == "auto" ? auto_device_batch : arguments.device_batch == "off" ? 0 : std::stoll(arguments.device_batch);
+    arguments.session.device_late_puts = arguments.device_puts == "defer";
     if (arguments.device_messages != "auto") arguments.session.device_messages = arguments.device_messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;
     if (!arguments.device_memory.empty()) arguments.session.device_options.memory = static_cast<std::int64_t>(parse_memory(arguments.device_memory));
     block_kernels.jit_cache = kernels::default_cache_folder();

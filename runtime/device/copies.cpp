@@ -240,6 +240,21 @@ DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* firs
   return u->host_valid ? Where::both : Where::device;
 }
 
+DeviceCopies::Coming DeviceCopies::come(const double* buffer, const double* first) {
+  Unit* u = find(buffer, first);
+  if (!u) return Coming::here;
+  if (!u->host_valid) {
+    if (!order_.started(u->block->written)) return Coming::not_started;
+    write_back(*u);
+  }
+  return order_.done(u->host_busy) ? Coming::here : Coming::under_way;
+}
+
+bool DeviceCopies::started(const double* buffer, const double* first) {
+  const Unit* u = find(buffer, first);
+  return !u || u->host_valid || order_.started(u->block->written);
+}
+
 void DeviceCopies::forget(const double* buffer, std::int64_t n) {
   for (auto at = units_.lower_bound(buffer); at != units_.end() && at->first < buffer + std::max<std::int64_t>(n, 1);) drop(at++);
 }

@@ -127,6 +127,11 @@ class DeviceCopies {
   /// Whether the device has the block, and whether only the device has it.
   enum class Where { host, both, device };
   Where where(const double* buffer, const double* first);
+  /// How far the host has got with the block, as a put that does not wait asks. What the device alone has is on its way from when all work on it is
+  /// started; it is not started for this.
+  enum class Coming { not_started, under_way, here };
+  Coming come(const double* buffer, const double* first);
+  bool started(const double* buffer, const double* first);
   /// The block, for a message to another node, if only the device has it; null: it goes by the host. `straight`: who sends it reads the
   /// device's memory. Must be gone before this is, or its values are lost; changes of the block and its end do not matter to it.
   std::unique_ptr<OutgoingBlock> send(const double* buffer, const double* first, bool straight);

@@ -122,6 +122,8 @@ class Device {
   // --- order
   /// Done when all that is in the stream by now is. Given back with release() once it is done.
   virtual Event record(int stream) = 0;
+  /// The same for what is started there by now: small work that waits goes on waiting.
+  virtual Event record_started(int stream) { return record(stream); }
   virtual void wait(int stream, Event event) = 0;
   virtual bool done(Event event) = 0;
   virtual void finish(Event event) = 0;  // the host waits
@@ -130,6 +132,7 @@ class Device {
   // --- small work
   /// Elements up to which work is small and may wait in its stream to be started with its like; 0: none does.
   virtual std::int64_t small() const { return 0; }
+  virtual bool waits(int /*stream*/) const { return false; }  // whether any does there at present
   virtual BatchCount batched() const { return {}; }
   /// Kernels and products that were started, since it was made.
   virtual std::int64_t starts() const = 0;

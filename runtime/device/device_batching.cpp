@@ -72,6 +72,7 @@ class BatchingDevice final : public Device {
     start(stream);
     return device_->record(stream);
   }
+  Event record_started(int stream) override { return device_->record(stream); }
   void wait(int stream, Event event) override { device_->wait(stream, event); }
   bool done(Event event) override { return device_->done(event); }
   void finish(Event event) override {
@@ -82,6 +83,7 @@ class BatchingDevice final : public Device {
   void release(Event event) override { device_->release(event); }
 
   std::int64_t small() const override { return small_; }
+  bool waits(int stream) const override { return queues_[static_cast<std::size_t>(stream)].size() > 0; }
   BatchCount batched() const override { return count_; }
   std::int64_t starts() const override { return device_->starts(); }
   void take_times(bool on) override {

@@ -26,13 +26,19 @@ DeviceOrder::~DeviceOrder() {
     }
 }
 
-/// The earliest event behind the piece of work with this number.
+/// The earliest event behind the piece of work with this number. What waits to be started is started only if that is among it.
 const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   auto& list = marks_[stream];
   const auto found = std::lower_bound(list.begin(), list.end(), number, [](const Mark& m, std::uint64_t n) { return m.number < n; });
   if (found != list.end()) return *found;
   if (list.size() >= most_events) note_done(stream);  // nobody may ask about this stream itself
-  list.push_back({submitted_[stream], device_.record(stream)});
+  note_started(stream);
+  if (number <= started_[stream]) {
+    list.push_back({started_[stream], device_.record_started(stream)});
+  } else {
+    list.push_back({submitted_[stream], device_.record(stream)});
+    started_[stream] = submitted_[stream];
+  }
   return list.back();
 }
 
@@ -54,6 +60,15 @@ void DeviceOrder::before(int stream, const Frontier& frontier) {
     device_.wait(stream, m.event);
     waited_[stream][other] = m.number;
   }
+}
+
+bool DeviceOrder::started(const Frontier& frontier) {
+  for (int stream = 0; stream < most_device_streams; ++stream) {
+    if (frontier.at[stream] <= started_[stream]) continue;
+    note_started(stream);
+    if (frontier.at[stream] > started_[stream]) return false;
+  }
+  return true;
 }
 
 bool DeviceOrder::done(const Frontier& frontier) {

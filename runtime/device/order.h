@@ -32,14 +32,20 @@ class DeviceOrder {
   /// What is put into the stream from now on begins behind the frontier.
   void before(int stream, const Frontier& frontier);
   /// A piece of work was put into the stream: its number.
-  std::uint64_t submitted(int stream) { return ++submitted_[stream]; }
+  std::uint64_t submitted(int stream) {
+    ++submitted_[stream];
+    note_started(stream);
+    return submitted_[stream];
+  }
   /// The same as a frontier.
   Frontier behind_submitted(int stream) {
     Frontier f;
     f.include(stream, submitted(stream));
     return f;
   }
-  /// Whether all that is before the frontier is done. Does not wait.
+  /// Whether all that is before the frontier is started, as far as is known: nothing of it waits to be started with its like.
+  bool started(const Frontier& frontier);
+  /// Whether all that is before the frontier is done. Does not wait, but has it started.
   bool done(const Frontier& frontier);
   /// The host waits.
   void finish(const Frontier& frontier);
@@ -56,9 +62,12 @@ class DeviceOrder {
   struct Mark { std::uint64_t number; Device::Event event; };
   const Mark& mark(int stream, std::uint64_t number);
   void note_done(int stream);
+  void note_started(int stream) {
+    if (!device_.waits(stream)) started_[stream] = submitted_[stream];
+  }
 
   Device& device_;
-  std::array<std::uint64_t, most_device_streams> submitted_{}, done_{};
+  std::array<std::uint64_t, most_device_streams> submitted_{}, started_{}, done_{};  // each no more than the one before it
   std::array<std::array<std::uint64_t, most_device_streams>, most_device_streams> waited_{};  // [stream][for]
   std::array<std::deque<Mark>, most_device_streams> marks_;  // events not known to be done, in order
   int next_ = 0;

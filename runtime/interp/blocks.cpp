@@ -6,6 +6,7 @@
 
 #include "runtime/base/plants.h"
 #include "runtime/device/copies.h"
+#include "runtime/interp/late_puts.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -199,10 +200,15 @@ double* Machine::own_block(const RefPlan& ref, const Located& at, Access access,
   return data;
 }
 
-/// The memory of a block that is to be written. Memory that block_alias or put_share gave to others as well stays as it is; the
-/// block gets its own, with its value where that matters.
+/// The memory of a block that is to be written. Memory that block_alias or put_share gave to others as well, or a put still needs, stays as it is; the
+/// block gets its own, with its value where that matters: a put would have to wait for that as well.
 double* Machine::unshared(std::int32_t array, BlockMap::Entry& entry, bool keep) {
-  if (copies_ && !env_.store.buffers().sole(entry.data)) copies_->settle(entry.data);  // copies under way hold it too
+  if (env_.store.buffers().sole(entry.data)) return entry.data;
+  if (const std::size_t n = late_puts_ ? late_puts_->up_to(entry.data) : 0) {
+    if (planted(Plant::device_late_put)) return entry.data;
+    if (keep) carry_out_late_puts(n);
+  }
+  if (copies_) copies_->settle(entry.data);  // copies under way hold it too
   if (env_.store.buffers().sole(entry.data) || planted(Plant::shared_memory_written)) return entry.data;
   if (retired_at_ != at_) drop_retired();
   double* fresh = array_buffer(array, entry.size);
@@ -272,6 +278,7 @@ void Machine::host_view_to_write(const RefPlan& ref, const Located& at, Access a
       return;
     case ArrayKind::distributed:
     case ArrayKind::served: {
+      before_use(ref.array, at.block);
       const bool held = env_.store.held(ref.array, at.block);
       if (const double* own = copies_ ? env_.store.own_copy(ref.array, at.block) : nullptr) copies_->settle(own);
       const bool keep = access == Access::existing || (ref.has_box && held);

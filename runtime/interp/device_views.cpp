@@ -5,6 +5,7 @@
 
 #include "runtime/interp/bring_ahead.h"
 #include "runtime/interp/computing.h"
+#include "runtime/interp/late_puts.h"
 #include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
 
@@ -147,6 +148,10 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_waited] += static_cast<double>(small.pieces);
   stats[Counter::device_batches] += static_cast<double>(small.batches);
   stats[Counter::device_batched] += static_cast<double>(small.batched);
+  if (late_puts_) {
+    stats[Counter::device_late_puts] += static_cast<double>(late_puts_->added());
+    stats[Counter::device_late_puts_awaited] += static_cast<double>(late_puts_->awaited());
+  }
   const ResourceStats memory = copies_->device_memory();
   stats[Counter::device_memory_high_water] = std::max(stats[Counter::device_memory_high_water], static_cast<double>(memory.bytes_high_water));
   stats[Counter::device_allocations] += static_cast<double>(memory.requests);

@@ -10,6 +10,7 @@
 #include "runtime/device/copies.h"
 #include "runtime/interp/chain.h"
 #include "runtime/interp/checkpoints.h"
+#include "runtime/interp/late_puts.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/slice_check.h"
 #include "runtime/interp/super_context.h"
@@ -43,12 +44,17 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
   if (env_.device && largest_block(bound_) >= static_cast<double>(env_.device_from)) copies_ = std::make_unique<DeviceCopies>(*env_.device, env_.store.buffers(), env_.device_direct, at_, options_.self_check);
+  if (copies_ && env_.device_late_puts) late_puts_ = std::make_unique<LatePuts>(env_.device->memory());
   loops_.reserve(64);
   temps_.reserve(256);
 }
 
 Machine::~Machine() {
   drop_retired();
+  while (late_puts_ && !late_puts_->empty()) {
+    const HostBlock source = late_puts_->take().source;
+    release(source.data, source.buffer_size);
+  }
   if (copies_ && copies_->sends()) env_.store.drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
   if (copies_) env_.store.set_incoming(nullptr);  // waits for what is received on the device, if an error unwinds
   copies_.reset();  // waits for copies from and to what is released
@@ -186,6 +192,7 @@ void Machine::loop() {
     op_##name(in);                                                       \
     if constexpr (!is_light(Opcode::name)) {                             \
       if (several_nodes) env_.transport.progress();                      \
+      if (late_puts_ && !late_puts_->empty()) go_on_with_late_puts();    \
     }                                                                    \
     if constexpr (profile) {                                             \
       PcCost& cost = pc_costs_[&in - code];                              \
@@ -228,6 +235,7 @@ void Machine::trace_instruction(const Instruction& in, double begin, double end)
 }
 
 void Machine::finish_program() {
+  carry_out_late_puts();
   if (copies_)
     for (std::size_t a = 0; a < statics_.size(); ++a)
       if (statics_[a]) copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results

@@ -35,6 +35,8 @@ class BringAhead;
 class Checkpoints;
 class Device;
 class DeviceCopies;
+class LatePuts;
+enum class PutAs;
 enum class ElementOp;
 struct HostBlock;
 class RecordReader;
@@ -83,6 +85,7 @@ struct Environment {
   bool device_direct = true;           // copies go straight from and to the host's blocks, see DeviceOptions
   std::int64_t device_from = 0;        // programs whose largest block has fewer elements leave the device alone
   bool device_messages_direct = true;  // the transport reads the device's memory
+  bool device_late_puts = true;        // puts of what only the device has do not wait for it
 };
 
 class Machine {
@@ -194,7 +197,7 @@ class Machine {
     return data;
   }
   [[noreturn]] void fail_memory(const OutOfMemory& error) const;
-  double* buffer(std::int64_t n) { return env_.store.buffers().allocate(n); }
+  double* buffer(std::int64_t n);
   void release(double* p, std::int64_t n) noexcept { env_.store.buffers().deallocate(p, n); }
 
   // --- device_views.cpp
@@ -230,7 +233,17 @@ class Machine {
   void wish_for(const RefPlan& ref, const Located& at, DeviceWish what);
   /// A put of a block that only the device has, to another node. False: nothing is done, the host has to do it.
   bool put_from_device(const Instruction& in, bool add);
+  bool send_from_device(const HostBlock& source, bool add, std::int32_t array, const BlockIndex& block);
+  bool own_source(const Instruction& in, Located& at, HostBlock& host);
   const double* block_if_any(const RefPlan& ref, const Located& at, MutableView& view);
+
+  // --- late_puts.cpp
+  /// A put of a block that only the device has is left for later. False: it has to be carried out now.
+  bool put_later(const Instruction& in, PutAs how);
+  void go_on_with_late_puts();
+  void carry_out_late_puts(std::size_t n = SIZE_MAX);
+  void carry_out_late_put();
+  void before_use(std::int32_t array, const BlockIndex& block);
 
   // --- ops_block.cpp
   /// Runs op_ with d, a (and b) set, through scratch copies where d touches an operand.
@@ -285,11 +298,13 @@ class Machine {
   void read_own_record(std::uint32_t type, RecordReader& reader);
 
   // --- ops_comm.cpp
-  enum class PutAs { stored, added, combined, shared };
   void put_block_as(const Instruction& in, PutAs how);
   void barrier_here();
   void count_collective(double begin);
   void locate_put(const Instruction& in, Located& at, ConstView& source);
+  void store_block(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data);
+  /// What a put left in the store has the values that a block has, which the device may have as well.
+  void note_stored(const double* block);
   template <class T>
   [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
   void save_marked();
@@ -344,6 +359,7 @@ class Machine {
   std::int64_t look_in_ = 0, tuples_seen_ = 0;  // until the clock is looked at again; in this pardo by then
   std::int32_t allocating_ = -1;            // array
   std::unique_ptr<DeviceCopies> copies_;    // with a device of its own memory
+  std::unique_ptr<LatePuts> late_puts_;     // likewise, unless they are to wait
   bool on_device_ = false;                  // the present operation runs there
   bool told_of_full_device_ = false;
   Written written_;                         // what was last looked at to be written, with a device

@@ -8,6 +8,7 @@
 
 #include "runtime/interp/checkpoints.h"
 #include "runtime/device/copies.h"
+#include "runtime/interp/late_puts.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/slice_check.h"
 #include "runtime/interp/view_ops.h"
@@ -18,6 +19,7 @@ void Machine::op_create(const Instruction&) {}
 
 void Machine::op_erase_array(const Instruction& in) {
   if (pardo_.active) fail("delete and destroy are collective and cannot run inside a pardo", "move the statement out of the pardo");
+  carry_out_late_puts();
   env_.store.erase(in.a, place());
   if (copies_) copies_->sweep();
 }
@@ -27,6 +29,7 @@ void Machine::op_get(const Instruction& in) {
   Located at;
   locate(ref, at);
   if (slice_check_ && slice_check_->active()) check_get(ref.array, at.block);
+  before_use(ref.array, at.block);
   env_.store.get(ref.array, at.block, at.size, place());
   if (look_ahead_) look_ahead_->get(at_, ref.array, at.block);
 }
@@ -61,12 +64,34 @@ void Machine::locate_put(const Instruction& in, Located& at, ConstView& source) 
          "both sides must cover segments of the same extents");
 }
 
+void Machine::store_block(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data) {
+  switch (how) {
+    case PutAs::added: env_.store.accumulate(array, block, size, data, place()); break;
+    case PutAs::combined: env_.store.accumulate_later(array, block, size, data, place()); break;
+    case PutAs::given:
+      count(elided_, array, size);
+      env_.store.put_shared(array, block, size, data, place());
+      if (copies_) copies_->put_away(data, data);
+      break;
+    case PutAs::stored:
+    case PutAs::shared:
+      env_.store.put(array, block, size, data, place());
+      count(copied_, array, size);
+      break;
+  }
+}
+
+void Machine::note_stored(const double* block) {
+  if (const BlockStore::Stored stored = env_.store.stored(); stored.data) copies_->same_values(block, block, stored.data, stored.content);
+}
+
 void Machine::put_block_as(const Instruction& in, PutAs how) {
   const RefPlan& ref = bound_.refs[in.a];
   ++block_operations_;
   Located at;
   ConstView source;
   locate_put(in, at, source);
+  before_use(ref.array, at.block);
   if (how == PutAs::shared) {
     const RefPlan& from = bound_.refs[in.b];
     Located source_at;
@@ -77,24 +102,18 @@ void Machine::put_block_as(const Instruction& in, PutAs how) {
   std::int64_t scratch_size = 0;
   const double* data = packed(source, scratch, scratch_size);
   const bool whole = data == source.data;
-  switch (how) {
-    case PutAs::added: env_.store.accumulate(ref.array, at.block, at.size, data, place()); break;
-    case PutAs::combined: env_.store.accumulate_later(ref.array, at.block, at.size, data, place()); break;
-    default:
-      env_.store.put(ref.array, at.block, at.size, data, place());
-      count(copied_, ref.array, at.size);
-      break;
-  }
+  store_block(how, ref.array, at.block, at.size, data);
   if (scratch) release(scratch, scratch_size);
-  if (!copies_ || !whole) return;
-  if (const BlockStore::Stored stored = env_.store.stored(); stored.data) copies_->same_values(data, data, stored.data, stored.content);
+  if (copies_ && whole && how != PutAs::given) note_stored(data);
 }
 
 void Machine::op_put_block(const Instruction& in) {
-  const bool add = static_cast<SetOp>(in.c) == SetOp::add;
-  if (!put_from_device(in, add)) put_block_as(in, add ? PutAs::added : PutAs::stored);
+  const PutAs how = static_cast<SetOp>(in.c) == SetOp::add ? PutAs::added : PutAs::stored;
+  if (!put_later(in, how) && !put_from_device(in, how == PutAs::added)) put_block_as(in, how);
 }
-void Machine::op_put_combined(const Instruction& in) { put_block_as(in, PutAs::combined); }
+void Machine::op_put_combined(const Instruction& in) {
+  if (!put_later(in, PutAs::combined)) put_block_as(in, PutAs::combined);
+}
 void Machine::op_put_shared(const Instruction& in) { put_block_as(in, PutAs::shared); }
 void Machine::op_relieve_sums(const Instruction&) { env_.store.relieve_sums(); }
 void Machine::op_keep_copies(const Instruction& in) { env_.store.keep_copies(in.a, static_cast<KeepCopies>(in.b)); }
@@ -104,6 +123,7 @@ void Machine::op_put_scalar(const Instruction& in) {
   Located at;
   locate(ref, at);
   if (slice_check_) slice_check_->put(ref.array, at.block);
+  before_use(ref.array, at.block);
   const double value = scalars_[in.b];
   switch (static_cast<SetOp>(in.c)) {
     case SetOp::assign: env_.store.fill(ref.array, at.block, at.size, value, place()); break;
@@ -115,6 +135,7 @@ void Machine::op_put_scalar(const Instruction& in) {
 
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
+  carry_out_late_puts();
   drop_retired();
   if (copies_) copies_->settle_all();
   if (look_ahead_) look_ahead_->barrier();
@@ -220,6 +241,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
     if (saved->second.first_segment != mine.first_segment || saved->second.extents != mine.extents)
       fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
            "restore into an array declared over the same ranges");
+    carry_out_late_puts();
     env_.store.restore(in.b, label, place());
     return;
   }

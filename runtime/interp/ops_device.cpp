@@ -78,25 +78,39 @@ void Machine::wish(const Instruction& in, DeviceWish what) {
   walk_blocks(array, lo, hi, at, [&](const Located& block) { wish_for(each, block, what); });
 }
 
-bool Machine::put_from_device(const Instruction& in, bool add) {
-  if (!copies_ || env_.transport.node_count() < 2) return false;
-  const RefPlan& ref = bound_.refs[in.a];
+/// The rank's own block that is put as a whole; false where it has none, or the statement has a mistake.
+bool Machine::own_source(const Instruction& in, Located& at, HostBlock& host) {
   const RefPlan& source = bound_.refs[in.b];
   if (is_remote(source.kind) || source.has_box) return false;
-  Located at, from;
-  locate(ref, at);
+  Located from;
+  locate(bound_.refs[in.a], at);
   locate(source, from);
   MutableView view;
-  if (!env_.store.leaves_node(ref.array, at.block) || !block_if_any(source, from, view)) return false;
+  if (!block_if_any(source, from, view)) return false;
   const int common = std::min(at.shape.rank, view.rank);
-  if (at.size != from.size || !std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, view.extent.begin())) return false;  // an error
-  const HostBlock host = host_block(source, from, view);
-  std::unique_ptr<OutgoingBlock> values = copies_->send(host.buffer, host.data, env_.device_messages_direct);
-  if (!values) return false;
-  if (slice_check_) slice_check_->put(ref.array, at.block);
+  if (at.size != from.size || !std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, view.extent.begin())) return false;
+  host = host_block(source, from, view);
+  return true;
+}
+
+bool Machine::put_from_device(const Instruction& in, bool add) {
+  if (!copies_ || env_.transport.node_count() < 2) return false;
+  const std::int32_t array = bound_.refs[in.a].array;
+  Located at;
+  HostBlock source;
+  if (!own_source(in, at, source) || !env_.store.leaves_node(array, at.block)) return false;
+  before_use(array, at.block);
+  if (!send_from_device(source, add, array, at.block)) return false;
+  if (slice_check_) slice_check_->put(array, at.block);
   ++block_operations_;
-  count(elided_, ref.array, at.size);
-  env_.store.put_from(std::move(values), add, ref.array, at.block, at.size, place());
+  return true;
+}
+
+bool Machine::send_from_device(const HostBlock& source, bool add, std::int32_t array, const BlockIndex& block) {
+  std::unique_ptr<OutgoingBlock> values = copies_->send(source.buffer, source.data, env_.device_messages_direct);
+  if (!values) return false;
+  count(elided_, array, source.size());
+  env_.store.put_from(std::move(values), add, array, block, source.size(), place());
   return true;
 }
 

@@ -3,6 +3,7 @@
 // (Machine::unshared, and the store for its own).
 
 #include "runtime/device/copies.h"
+#include "runtime/interp/late_puts.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/view_ops.h"
 
@@ -35,15 +36,7 @@ void Machine::op_block_alias(const Instruction& in) {
 }
 
 void Machine::op_put_share(const Instruction& in) {
-  if (put_from_device(in, false)) return;
-  const RefPlan& ref = bound_.refs[in.a];
-  ++block_operations_;
-  Located at;
-  ConstView source;
-  locate_put(in, at, source);
-  count(elided_, ref.array, at.size);
-  env_.store.put_shared(ref.array, at.block, at.size, source.data, place());
-  if (copies_) copies_->put_away(source.data, source.data);
+  if (!put_later(in, PutAs::given) && !put_from_device(in, false)) put_block_as(in, PutAs::given);
 }
 
 void Machine::op_free_block(const Instruction& in) {

@@ -121,6 +121,8 @@ class BlockStore {
   virtual void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
   /// Whether a put to the block goes to another node as it is given, so that put_from() may stand for it.
   virtual bool leaves_node(std::int32_t array, const BlockIndex& block) = 0;
+  /// Whether so many bytes more would leave less than a quarter of the node's memory.
+  virtual bool memory_is_short(std::uint64_t more) const = 0;
   /// put, or with `add` accumulate, of a block of this size whose values are not in the host's memory.
   virtual void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
   /// Where what put_from() was given must go before its time: an error is ending the job.

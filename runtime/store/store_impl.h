@@ -49,6 +49,7 @@ class StoreImpl final : public BlockStore {
   void put_shared(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   bool leaves_node(std::int32_t array, const BlockIndex& block) override;
+  bool memory_is_short(std::uint64_t more) const override;
   void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   void drop_outgoing() noexcept override { outbox_ ? outbox_->drop_outgoing() : void(); }
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
@@ -139,7 +140,6 @@ class StoreImpl final : public BlockStore {
   void check_finite(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place);
 
   // --- what plans elide (store_elided.cpp)
-  bool memory_is_short(std::uint64_t more) const;
   void send_sum(HeldBlock& h);
   void send_sums();
   /// Sends sums to other nodes, oldest first, and waits until their memory is free again. False when there were none.
