@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "runtime/base/plants.h"
@@ -55,17 +56,37 @@ BatchQueue::Span BatchQueue::span_in_memory(const BlockView<T>& v) {
   return {begin, begin + sizeof(double) * static_cast<std::uintptr_t>(span_of(v))};
 }
 
-/// Whether the second must see what the first leaves, or the first what was there before the second.
-bool BatchQueue::in_order(const Piece& first, const Piece& second) {
-  if (first.written.meets(second.written)) return true;
-  const auto meets = [](const Span& written) { return [&written](const Span& s) { return written.meets(s); }; };
-  if (!planted(Plant::device_batch) && std::any_of(second.read.begin(), second.read.end(), meets(first.written))) return true;
-  return std::any_of(first.read.begin(), first.read.end(), meets(second.written));
+/// The span lies in one stretch from now on.
+void BatchQueue::touch(const Span& span) {
+  if (span.begin == span.end) return;
+  auto at = touched_.upper_bound(span.begin);
+  if (at != touched_.begin() && std::prev(at)->second.end > span.begin) --at;
+  std::uintptr_t begin = span.begin;
+  Stretch all{span.end, 0, 0};
+  for (; at != touched_.end() && at->first < span.end; at = touched_.erase(at)) {
+    begin = std::min(begin, at->first);
+    all.end = std::max(all.end, at->second.end);
+    all.behind_writes = std::max(all.behind_writes, at->second.behind_writes);
+    all.behind_all = std::max(all.behind_all, at->second.behind_all);
+  }
+  touched_.emplace(begin, all);
 }
 
+BatchQueue::Stretch* BatchQueue::stretch_of(const Span& span) {
+  return span.begin == span.end ? nullptr : &std::prev(touched_.upper_bound(span.begin))->second;
+}
+
+/// Behind all that write what it reads, and all that write or read what it writes.
 void BatchQueue::queue(Piece piece) {
-  for (const Piece& before : pieces_)
-    if (before.level >= piece.level && in_order(before, piece)) piece.level = before.level + 1;
+  touch(piece.written);
+  for (const Span& s : piece.read) touch(s);
+  Stretch* const written = stretch_of(piece.written);
+  if (written) piece.level = written->behind_all;
+  for (const Span& s : piece.read)
+    if (const Stretch* read = stretch_of(s); read && !planted(Plant::device_batch)) piece.level = std::max(piece.level, read->behind_writes);
+  if (written) written->behind_writes = written->behind_all = piece.level + 1;
+  for (const Span& s : piece.read)
+    if (Stretch* read = stretch_of(s)) read->behind_all = std::max(read->behind_all, piece.level + 1);
   pieces_.push_back(std::move(piece));
 }
 

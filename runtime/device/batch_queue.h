@@ -4,6 +4,7 @@
 // is judged by the spans of views, from their first element to their last. A value: owns steps and energies, not the memory.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,9 +34,12 @@ class BatchQueue {
   std::vector<Batch> batches() const;
 
  private:
-  struct Span {
-    std::uintptr_t begin = 0, end = 0;
-    bool meets(const Span& other) const { return begin < other.end && other.begin < end; }
+  struct Span { std::uintptr_t begin = 0, end = 0; };
+  /// Memory that pieces touch: the least level of one that comes behind those that write there, and behind all of them. Spans that meet are one
+  /// stretch from then on, so parts of a block that are taken together once keep each other's order.
+  struct Stretch {
+    std::uintptr_t end = 0;
+    std::size_t behind_writes = 0, behind_all = 0;
   };
   struct Piece {
     BlockOp op;
@@ -49,10 +53,12 @@ class BatchQueue {
   };
   template <class T>
   static Span span_in_memory(const BlockView<T>& v);
-  static bool in_order(const Piece& first, const Piece& second);
+  void touch(const Span& span);
+  Stretch* stretch_of(const Span& span);
   void queue(Piece piece);
 
   std::vector<Piece> pieces_;
+  std::map<std::uintptr_t, Stretch> touched_;  // by where it begins
 };
 
 }  // namespace sial

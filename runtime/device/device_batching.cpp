@@ -17,8 +17,9 @@ namespace {
 
 using kernels::ChainStep;
 
-/// In a stream: enough to make starts rare beside the work, few enough to compare each piece with.
-constexpr std::size_t most_waiting = 128;
+/// In a stream: enough to find many of one shape among the steps of several iterations, few enough that the device does not wait for long: they take the
+/// host some milliseconds.
+constexpr std::size_t most_waiting = 512;
 
 class BatchingDevice final : public Device {
  public:
