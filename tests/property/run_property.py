@@ -39,8 +39,9 @@ def configurations(seed, long, fake_cuda=None):
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
     ]
     room = ["--device", "simulated", "--device-copies", r.choice(["direct", "staged"]), *r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"], ["--device-memory", "3KiB"]])]
-    # Small work waits for its like, or it does not, or that of a few elements does.
-    together = lambda: ["--device-batch", random.Random(f"{seed} of small work, {len(result)}").choice(["auto", "auto", "off", "16"])]
+    # Small work waits for its like, or it does not, or that of a few elements does; puts wait for their blocks, or mostly not.
+    together = lambda: ["--device-batch", random.Random(f"{seed} of small work, {len(result)}").choice(["auto", "auto", "off", "16"]),
+                        "--device-puts", random.Random(f"{seed} of puts, {len(result)}").choice(["defer", "defer", "defer", "wait"])]
     messages = ["--device-messages", "direct" if seed % 8 in (0, 3) else "staged"]
     if seed % 4 == 0 or long:
         result.append(Configuration("optimised, simulated device, 3 simulated ranks", [*room, *together(), *messages, "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))

@@ -132,6 +132,57 @@ def check_messages(binary):
     check(total, "one node", {"device_sent_straight": 0, "device_sent_in_pieces": 0, "device_bytes_sent_straight": 0, "device_bytes_sent_in_pieces": 0})
 
 
+def check_puts(binary):
+    """Ten puts per block of what only the device has: none is waited for at its statement, and each puts what its source held there, though that is written again."""
+    puts = {"program": "device_puts.sialx"}
+    late = 10 * BLOCKS
+    plain, _ = run(binary, **puts)
+    output, waits = run(binary, "--device", "simulated", "--device-puts", "wait", **puts)
+    expect(output == plain, f"--device-puts wait: {output}\non the host: {plain}")
+    check(waits, "--device-puts wait", {"device_late_puts": 0, "device_late_puts_awaited": 0})
+    output, total = run(binary, "--device", "simulated", **puts)
+    expect(output == plain, f"--device-puts defer: {output}\non the host: {plain}")
+    check(total, "--device-puts defer", {"device_late_puts": late} | {f"device_{key}": waits[f"device_{key}"] for key in ("operations", "in", "bytes_in", "out", "bytes_out", "out_least")})
+    # A rank's next statement about the block, three times, a change of the source in place, the barrier of each block's first phase, a deletion, or less.
+    expect(0 < total["device_late_puts_awaited"] < late, f"{total['device_late_puts_awaited']} of {late} puts had to be waited for")
+    for level in ("-O0", "-O2"):
+        for flags in (["--device-batch", "off"], ["--device-copies", "staged"], ["--check"], ["--store", "copy"], ["--deterministic"], ["--memory", "1MB"], ["--self-check", "2"],
+                      ["--device-memory", str(16 * GRAIN)], ["--device-memory", str(4 * GRAIN)], ["--device-memory", str(2 * GRAIN)],
+                      *(["--schedule", "static", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", nodes, "--device-messages", way]
+                        for seed, nodes, way in ((1, "3", "auto"), (2, "1", "direct"), (3, "1", "staged"), (4, "2", "staged")))):
+            results = {way: run(binary, "--device", "simulated", "--device-puts", way, *flags, level=level, **puts) for way in ("wait", "defer")}
+            for way, (output, total) in results.items():
+                expect(output == plain, f"{level} {flags} --device-puts {way}: {output}\non the host: {plain}")
+            expect(results["defer"][1]["device_late_puts"] > 0, f"{level} {flags}: no put was deferred")
+    # Sources may take an eighth of the device's memory: 64 bytes hold all blocks but those of 9 elements.
+    _, total = run(binary, "--device", "simulated", "--device-memory", str(2 * GRAIN), **puts)
+    check(total, "room for two blocks", {"device_late_puts": late - 10})
+    wrong, _ = run(binary, "--device", "simulated", plant="device_late_put", **puts)
+    expect(wrong != plain, f"device_late_put left out: {wrong}")
+
+    small = {"program": "device_puts_small.sialx"}
+    equal = ["--segments", f"ao={EXTENTS[0]},{EXTENTS[0]}", "--device", "simulated"]
+    plain, _ = run(binary, *equal[:2], **small)
+    starts = {}
+    for way in ("wait", "defer"):
+        output, total = run(binary, *equal, "--device-puts", way, **small)
+        expect(output == plain, f"small work, --device-puts {way}: {output}")
+        check(total, f"small work, --device-puts {way}", {"device_operations": 4 * BLOCKS, "device_out": 3 * BLOCKS, "device_late_puts": 3 * BLOCKS if way == "defer" else 0})
+        starts[way] = total["device_starts"]
+    # Each by itself, or those of all blocks together but where this device marks memory that it takes again as without a value.
+    expect(starts["wait"] == 4 * BLOCKS and 4 <= starts["defer"] <= 2 * BLOCKS, f"small work beside puts: {starts}")
+    many = 400  # blocks
+    for batch in ("auto", "off", "100000"):
+        output, total = run(binary, "--device", "simulated", "--device-batch", batch, extents=(1,) * 20, **small)
+        check(total, f"many puts, --device-batch {batch}", {"device_late_puts": 3 * many, "device_out": 3 * many})
+        expect(output == run(binary, extents=(1,) * 20, **small)[0], f"many puts, --device-batch {batch}: {output}")
+
+    for flags in ([], ["--device", "simulated"], ["--device", "simulated", "--device-puts", "wait"]):
+        _, errors = run(binary, "--check", *flags, program="device_puts_wrong.sialx", failure=True)
+        expect("device_puts_wrong.sialx:13:1: infinity put into block a[1,1]" in errors, f"{flags}: {errors}")
+    run(binary, "--device", "simulated", "--device-puts", "never", failure=True)
+
+
 def check_small(binary):
     """Operations of one shape that share no memory are one start, and not where that is off, or the blocks are too large for it."""
     small = {"program": "device_small.sialx"}
@@ -302,6 +353,7 @@ def main():
     check_small(binary)
     check_deleted(binary)
     check_quarter(binary)
+    check_puts(binary)
     for plant in ("device_copy_in", "device_copy_out"):
         wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
         expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")

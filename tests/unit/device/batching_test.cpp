@@ -245,7 +245,7 @@ struct Batching {
 
 }  // namespace
 
-TEST_CASE("a batch is one start; an event, an inner product, large work and the 128th piece start what waits") {
+TEST_CASE("a batch is one start; an event, an inner product, large work and the 512th piece start what waits") {
   Batching b(200);
   b.in(std::vector<double>(4096, 1.0));
   for (std::size_t i = 0; i < 20; ++i) b.device->run(stream, scaled(b.p + 16 * i, b.p + 2000, 16, 2.0));
@@ -276,9 +276,9 @@ TEST_CASE("a batch is one start; an event, an inner product, large work and the 
   CHECK(b.out()[1000] == 10.0);
   CHECK(b.out()[1100] == 70.0);
 
-  for (std::size_t i = 0; i < 127; ++i) b.device->run(stream, scaled(b.p + 16 * i, b.p + 3000, 16, 2.0));
+  for (std::size_t i = 0; i < 511; ++i) b.device->run(stream, scaled(b.p + 4 * i, b.p + 3000, 4, 2.0));
   CHECK(b.device->starts() == 6);
-  b.device->run(stream, scaled(b.p + 16 * 127, b.p + 3000, 16, 2.0));
+  b.device->run(stream, scaled(b.p + 4 * 511, b.p + 3000, 4, 2.0));
   CHECK(b.device->starts() == 7);
   CHECK(b.device->batched().batches == 2);
 }
