@@ -25,6 +25,7 @@
 #include "runtime/dry_run.h"
 #include "runtime/job/segments.h"
 #include "runtime/session.h"
+#include "runtime/sialrun_devices.h"
 #include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
@@ -48,8 +49,9 @@ struct JobArguments {
 struct Arguments {
   JobArguments job;
   SessionOptions session;
+  DeviceArguments device;
   int optimisation = default_optimisation;
-  std::string jit = "on", device_memory, device_copies = "direct", device_messages = "auto", device_puts = "defer", device_batch = "auto", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
+  std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
@@ -406,14 +408,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"threads", std::to_string(arguments.session.kernel_options.threads)},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
-  if (arguments.session.device != "host") {  // which one it became the session adds
-    if (!arguments.device_memory.empty()) options.emplace_back("device_memory", arguments.device_memory);
-    if (arguments.session.device_from >= 0) options.emplace_back("device_from", std::to_string(arguments.session.device_from));
-    if (arguments.session.machine.self_check > 0) options.emplace_back("self_check", std::to_string(arguments.session.machine.self_check));
-    if (!arguments.session.device_options.direct) options.emplace_back("device_copies", "staged");
-    if (!arguments.session.device_late_puts) options.emplace_back("device_puts", "wait");
-    if (arguments.session.device_times) options.emplace_back("device_times", "on");
-  }
+  add_device_facts(arguments.device, arguments.session, options);
   if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
   if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
   if (!arguments.network.empty()) options.emplace_back("simulate_network", arguments.network);
@@ -522,18 +517,7 @@ int main(int argc, char** argv) {
   app.add_option("--jit-cpu", arguments.session.kernel_options.jit_cpu, "generate for x86-64-v2, x86-64-v3 or x86-64-v4 instead of this processor");
   app.add_option("--threads", arguments.session.kernel_options.threads, "threads per rank for large block operations (default 1)")->check(CLI::Range(1, 1024));
   app.add_flag("--explain-kernels", arguments.session.explain_kernels, "print at the end which way the block operations of each line went, how fast, and why; with --dry-run: would go");
-  app.add_option("--device", arguments.session.device, "where block operations run: auto (a GPU where there is one, else the host; default), cuda, host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(known_device_names()));
-  app.add_option("--devices", arguments.session.device_options.gpus, "GPUs that the ranks of a machine take in turn, for example 0,2 (default: all)")->delimiter(',')->check(CLI::NonNegativeNumber);
-  app.add_option("--device-memory", arguments.device_memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
-  app.add_option("--device-from", arguments.session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
-  app.add_option("--device-copies", arguments.device_copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
-  app.add_option("--device-batch", arguments.device_batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
-  app.add_flag("--device-times", arguments.session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
-  app.add_option("--device-puts", arguments.device_puts, "puts of blocks that only the device has; defer (default): are carried out when the block has come to the host by itself, at the latest when something needs it; wait: at once")
-      ->check(CLI::IsMember({"defer", "wait"}));
-  app.add_option("--device-messages", arguments.device_messages, "how blocks that only the device has go to other nodes, and those that it wants come from there; direct: straight from and to its memory; staged: through the host, outwards in overlapped pieces; auto (default): direct if MPI reports that it can")
-      ->check(CLI::IsMember({"auto", "direct", "staged"}));
-  app.add_option("--self-check", arguments.session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
+  add_device_options(app, arguments.device, arguments.session);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
   app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);
@@ -569,11 +553,7 @@ int main(int argc, char** argv) {
     }
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
-    arguments.session.device_options.direct = arguments.device_copies == "direct";
-    arguments.session.device_options.batch = arguments.device_batch == "auto" ? auto_device_batch : arguments.device_batch == "off" ? 0 : std::stoll(arguments.device_batch);
-    arguments.session.device_late_puts = arguments.device_puts == "defer";
-    if (arguments.device_messages != "auto") arguments.session.device_messages = arguments.device_messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;
-    if (!arguments.device_memory.empty()) arguments.session.device_options.memory = static_cast<std::int64_t>(parse_memory(arguments.device_memory));
+    read_device_arguments(arguments.device, arguments.session);
     block_kernels.jit_cache = kernels::default_cache_folder();
     check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();

@@ -328,6 +328,8 @@ class Text : Writer {
       line("  host memory registered with it: {}, refused {}", bytes_number(pinned), plural(run.counter("device_pins_refused"), "time"));
     if (const double ahead = run.counter("device_ahead"); ahead > 0)
       line("  brought before their use: {} ({}), {} of them for nothing", plural(ahead, "block"), bytes_number(run.counter("device_bytes_ahead")), count_number(ahead - run.counter("device_ahead_used")));
+    if (const double late = run.counter("device_late_puts"); late > 0)
+      line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"), count_number(run.counter("device_late_puts_awaited")));
     if (const double straight = run.counter("device_bytes_sent_straight"), pieces = run.counter("device_bytes_sent_in_pieces"); straight + pieces > 0)
       line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})", plural(run.counter("device_sent_straight"), "block"), bytes_number(straight),
            plural(run.counter("device_sent_in_pieces"), "block"), bytes_number(pieces));
