@@ -19,6 +19,9 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
 /// Sources that are written again have two blocks on the device.
 constexpr std::int64_t device_share = 8;
+/// Blocks of the host's memory that are free beside the source, with a quarter of it: what it is written to next, what the put makes, and one more. Between
+/// statements puts are carried out when less than the quarter is left.
+constexpr std::uint64_t room_beside = 3;
 
 }  // namespace
 
@@ -62,7 +65,7 @@ bool Machine::put_later(const Instruction& in, PutAs how) {
   put.array = bound_.refs[in.a].array;
   put.block = at.block;
   if (copies_->where(put.source.buffer, put.source.data) != DeviceCopies::Where::device) return false;
-  if (!late_puts_->fits(put.bytes()) || env_.store.memory_is_short(static_cast<std::uint64_t>(put.bytes())) || !env_.store.buffers().share(put.source.buffer)) return false;
+  if (!late_puts_->fits(put.bytes()) || env_.store.memory_is_short(room_beside * static_cast<std::uint64_t>(put.bytes())) || !env_.store.buffers().share(put.source.buffer)) return false;
   put.pc = at_;
   put.how = how;
   put.leaves_node = how != PutAs::combined && env_.transport.node_count() > 1 && env_.store.leaves_node(put.array, put.block);
@@ -116,6 +119,7 @@ void Machine::carry_out_late_put() {
     if (put.how != PutAs::given) note_stored(source.data);
   }
   late_puts_->take();
+  copies_->settle(source.buffer);  // the next one's block may need the memory
   release_block({0, source.data, source.buffer_size});
 }
 
@@ -123,18 +127,6 @@ void Machine::carry_out_late_put() {
 void Machine::before_use(std::int32_t array, const BlockIndex& block) {
   if (!late_puts_ || late_puts_->empty()) return;
   if (const std::size_t n = late_puts_->up_to(array, block)) carry_out_late_puts(n);
-}
-
-double* Machine::buffer(std::int64_t n) {
-  try {
-    return env_.store.buffers().allocate(n);
-  } catch (const OutOfMemory&) {
-    if (!late_puts_ || late_puts_->empty()) throw;
-  }
-  const std::int32_t wanted = std::exchange(allocating_, -1);
-  carry_out_late_puts();  // which hold memory
-  allocating_ = wanted;
-  return env_.store.buffers().allocate(n);
 }
 
 }  // namespace sial

@@ -197,7 +197,7 @@ class Machine {
     return data;
   }
   [[noreturn]] void fail_memory(const OutOfMemory& error) const;
-  double* buffer(std::int64_t n);
+  double* buffer(std::int64_t n) { return env_.store.buffers().allocate(n); }
   void release(double* p, std::int64_t n) noexcept { env_.store.buffers().deallocate(p, n); }
 
   // --- device_views.cpp

@@ -177,6 +177,15 @@ def check_puts(binary):
         check(total, f"many puts, --device-batch {batch}", {"device_late_puts": 3 * many, "device_out": 3 * many})
         expect(output == run(binary, extents=(1,) * 20, **small)[0], f"many puts, --device-batch {batch}: {output}")
 
+    # Blocks of 80 kB, of which eight are made: what puts hold makes room for them, and where memory is short there are fewer such puts.
+    large = {"extents": (100, 100), **small}
+    plain, _ = run(binary, **large)
+    for size in ("2MB", "1500KB", "1200KB", "1MB", "850KB", "750KB"):
+        output, total = run(binary, "--device", "simulated", "--memory", size, **large)
+        expect(output == plain, f"--memory {size}: {output}")
+        late = total["device_late_puts"]
+        expect(late == 3 * BLOCKS if size == "2MB" else 0 < late < 3 * BLOCKS, f"--memory {size}: {late} puts were left for later")
+
     for flags in ([], ["--device", "simulated"], ["--device", "simulated", "--device-puts", "wait"]):
         _, errors = run(binary, "--check", *flags, program="device_puts_wrong.sialx", failure=True)
         expect("device_puts_wrong.sialx:13:1: infinity put into block a[1,1]" in errors, f"{flags}: {errors}")
