@@ -240,6 +240,17 @@ DeviceCopies::Where DeviceCopies::where(const double* buffer, const double* firs
   return u->host_valid ? Where::both : Where::device;
 }
 
+bool DeviceCopies::work_waits() const {
+  for (int stream = 0; stream < most_device_streams; ++stream)
+    if (device_.waits(stream)) return true;
+  return false;
+}
+
+void DeviceCopies::start_work() {
+  ++stats_.started_at_waits;
+  device_.start_waiting();
+}
+
 DeviceCopies::Coming DeviceCopies::come(const double* buffer, const double* first) {
   Unit* u = find(buffer, first);
   if (!u) return Coming::here;

@@ -52,7 +52,7 @@ struct TransferRow {
 /// intent: those that were made. Least: what one side makes of a block crosses once if the other wants it, and nothing that the device
 /// has had under any name crosses again for having been put and fetched, whatever memory that takes (counted by simulated devices only).
 struct DeviceStats {
-  std::int64_t operations = 0, evictions = 0, on_host_instead = 0;
+  std::int64_t operations = 0, evictions = 0, on_host_instead = 0, started_at_waits = 0;
   TransferCount sent_straight, sent_in_pieces;  // to other nodes, of blocks that only the device had
   TransferCount received_straight;  // blocks of other nodes, in its memory
   TransferCount ahead, ahead_used;  // brought before an operation asked for them; of these, those that one has asked for
@@ -84,6 +84,10 @@ class DeviceCopies {
   double dot(const ConstView& a, const ConstView& b);
   void end_operation();
   /// An operation could not be done on the device.
+  /// Small work waits to be started with its like.
+  bool work_waits() const;
+  /// The host has nothing to add to it for a while.
+  void start_work();
   void note_on_host_instead() { ++stats_.on_host_instead; }
 
   // --- what statements ask for by name: wishes, which change no value. Nothing is done where that needs more memory than the device has.

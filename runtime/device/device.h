@@ -133,6 +133,7 @@ class Device {
   /// Elements up to which work is small and may wait in its stream to be started with its like; 0: none does.
   virtual std::int64_t small() const { return 0; }
   virtual bool waits(int /*stream*/) const { return false; }  // whether any does there at present
+  virtual void start_waiting() {}                             // all that does, in any stream
   virtual BatchCount batched() const { return {}; }
   /// Kernels and products that were started, since it was made.
   virtual std::int64_t starts() const = 0;

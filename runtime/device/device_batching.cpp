@@ -85,6 +85,7 @@ class BatchingDevice final : public Device {
 
   std::int64_t small() const override { return small_; }
   bool waits(int stream) const override { return queues_[static_cast<std::size_t>(stream)].size() > 0; }
+  void start_waiting() override { start_all(); }
   BatchCount batched() const override { return count_; }
   std::int64_t starts() const override { return device_->starts(); }
   void take_times(bool on) override {

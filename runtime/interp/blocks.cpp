@@ -243,6 +243,8 @@ void Machine::read_view(std::int32_t ref_id, ConstView& view) {
       break;
     case ArrayKind::distributed:
     case ArrayKind::served:
+      // What the device can do while this rank waits for another one.
+      if (copies_ && copies_->work_waits() && !env_.store.at_hand(ref.array, at.block, at.size)) copies_->start_work();
       // The view is read through ConstView only.
       view_of(ref, at, const_cast<double*>(env_.store.read(ref.array, at.block, at.size, place())), v);
       break;

@@ -145,6 +145,7 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead + copies_->batched().on_host);
   const BatchCount small = copies_->batched();
   stats[Counter::device_starts] += static_cast<double>(copies_->starts());
+  stats[Counter::device_started_at_waits] += static_cast<double>(s.started_at_waits);
   stats[Counter::device_waited] += static_cast<double>(small.pieces);
   stats[Counter::device_batches] += static_cast<double>(small.batches);
   stats[Counter::device_batched] += static_cast<double>(small.batched);

@@ -279,6 +279,19 @@ def check_receives(binary):
     expect(output != right, f"device_received_on_host left out: {output}")
 
 
+def check_waits(binary):
+    """Small work is started when its rank is about to wait for a block of another one, and for no other reason."""
+    flags = {"program": "device_waits.sialx"}
+    nodes = ["--schedule", "static", "--simulate", "ranks=3,seed=1", "--ranks-per-node", "1", "--look-ahead", "off"]
+    plain, _ = run(binary, **flags)
+    counts = {}
+    for name, more in (("alone", []), ("nodes", nodes), ("one by one", [*nodes, "--device-batch", "off"])):
+        output, total = run(binary, "--device", "simulated", *more, **flags)
+        expect(output == plain, f"small work and waits, {name}: {output}\non the host: {plain}")
+        counts[name] = total["device_started_at_waits"]
+    expect(counts["alone"] == 0 and counts["one by one"] == 0 and 0 < counts["nodes"] <= BLOCKS, f"starts at waits: {counts}, of {BLOCKS} blocks")
+
+
 def check_deleted(binary):
     """What an array had on the device is free when it is deleted, not at the barrier behind: the second one fits where the first was."""
     flags = {"program": "device_deleted.sialx", "level": "-O2"}
@@ -360,6 +373,7 @@ def main():
     check_receives(binary)
     check_self_check(binary, plain)
     check_small(binary)
+    check_waits(binary)
     check_deleted(binary)
     check_quarter(binary)
     check_puts(binary)
