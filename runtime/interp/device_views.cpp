@@ -103,6 +103,15 @@ void Machine::too_large_for_device(std::int64_t bytes) {
   warn(fmt::format("{}: the device has no room for the operands of this statement ({} bytes more are wanted); it runs on the host, as others may", place_name(at_), bytes));
 }
 
+/// Small work finds out when it is started, behind its statement.
+void Machine::tell_of_full_device() {
+  const std::int64_t on_host = copies_ ? copies_->batched().on_host : 0;
+  if (on_host == 0 || told_of_full_device_) return;
+  told_of_full_device_ = true;
+  warn(fmt::format("{}: the device had no room for the workspace of {} small operation{} up to here, which the host did, as it may others", place_name(at_),
+                   on_host, on_host == 1 ? "" : "s"));
+}
+
 void Machine::element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a, const ConstView& b) {
   const Computing computing(*this);
   if (on_device_) {

@@ -239,6 +239,7 @@ void Machine::finish_program() {
   if (copies_)
     for (std::size_t a = 0; a < statics_.size(); ++a)
       if (statics_[a]) copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results
+  tell_of_full_device();
   save_marked();
   free_temps(0);
   env_.store.end_program(place());

@@ -212,6 +212,7 @@ class Machine {
   void enter_device();  // where there is one
   void leave_device() noexcept;
   void too_large_for_device(std::int64_t bytes);
+  void tell_of_full_device();
   /// Whether the device alone has the present value of a block.
   bool on_device_only(std::int32_t ref);
   /// Element-wise work, where the operands are.

@@ -138,6 +138,7 @@ void Machine::barrier_here() {
   carry_out_late_puts();
   drop_retired();
   if (copies_) copies_->settle_all();
+  tell_of_full_device();
   if (look_ahead_) look_ahead_->barrier();
   const bool attention = env_.store.barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
   env_.queue.new_phase(++env_.state.phase);

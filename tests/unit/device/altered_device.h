@@ -39,4 +39,24 @@ class AlteredDevice : public Device {
   const std::unique_ptr<Device> inner_;
 };
 
+/// Has room for the workspace of a few pieces, and then for none.
+class Narrow final : public AlteredDevice {
+ public:
+  Narrow(Kernels& kernels, int room) : AlteredDevice(kernels), room_(room) {}
+  void run(int s, const BlockOp& op) override {
+    take_room();
+    AlteredDevice::run(s, op);
+  }
+  void run(int s, const MutableView& target, std::span<const kernels::ChainStep> steps) override {
+    take_room();
+    AlteredDevice::run(s, target, steps);
+  }
+
+ private:
+  void take_room() {
+    if (room_-- <= 0) throw DeviceFull{8};
+  }
+  int room_;
+};
+
 }  // namespace sial

@@ -353,30 +353,6 @@ TEST_CASE("random work gives the same bits, started at once or not") {
   }
 }
 
-namespace {
-
-/// Has room for the workspace of a few pieces, and then for none.
-class Narrow final : public AlteredDevice {
- public:
-  Narrow(Kernels& kernels, int room) : AlteredDevice(kernels), room_(room) {}
-  void run(int s, const BlockOp& op) override {
-    take_room();
-    AlteredDevice::run(s, op);
-  }
-  void run(int s, const MutableView& target, std::span<const ChainStep> steps) override {
-    take_room();
-    AlteredDevice::run(s, target, steps);
-  }
-
- private:
-  void take_room() {
-    if (room_-- <= 0) throw DeviceFull{8};
-  }
-  int room_;
-};
-
-}  // namespace
-
 TEST_CASE("what finds no room when it is started the host does, and nobody hears of it") {
   for (const int room : {0, 3, 7, 20}) {
     CAPTURE(room);

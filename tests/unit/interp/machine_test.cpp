@@ -12,6 +12,7 @@
 #include "runtime/interp/job_run.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/simulated.h"
+#include "tests/unit/device/altered_device.h"
 
 using namespace sial;
 
@@ -67,7 +68,9 @@ class Code {
 
 struct Outcome { std::string out, err; double x = 0; std::int32_t n = 0; };
 
-Outcome run_on(Transport& transport, const Module& module, const MachineOptions& options, const JobData& data = {}) {
+using MakeDevice = std::function<std::unique_ptr<Device>(Kernels&)>;
+
+Outcome run_on(Transport& transport, const Module& module, const MachineOptions& options, const JobData& data = {}, const MakeDevice& make_device = {}) {
   const auto queue = make_work_queue(transport);
   const auto store = make_block_store(transport, queue.get(), StoreOptions{});
   const auto kernels = make_kernels("reference", store->buffers());
@@ -76,7 +79,10 @@ Outcome run_on(Transport& transport, const Module& module, const MachineOptions&
   std::ostringstream out, err;
   Outcome outcome;
   {
-    Machine machine(module, 0, Environment{data, transport, *store, *queue, *kernels, out, err, state}, options);
+    const std::unique_ptr<Device> device = make_device ? make_device(*kernels) : nullptr;
+    Environment environment{data, transport, *store, *queue, *kernels, out, err, state};
+    environment.device = device.get();
+    Machine machine(module, 0, environment, options);
     machine.run();
     outcome = {out.str(), err.str(), machine.scalar(0), machine.integer(0)};
   }
@@ -269,4 +275,24 @@ TEST_CASE("predefined statics take the job's data, start as zeros with a warning
   CHECK(run(code, data).err.empty());
   data.arrays["s"] = {{2}, {1, 2}};
   CHECK_THROWS_WITH(run(code, data), Catch::Contains("have extents (2), and the program declares (3)"));
+}
+
+TEST_CASE("small work that finds no room when it is started is told of once") {
+  Code code;
+  code.loop(LoopKind::do_, {0}, [&] { code.add(Opcode::block_fill, 1, 0); });
+  code.add(Opcode::barrier);
+  code.loop(LoopKind::do_, {0}, [&] { code.add(Opcode::block_fill, 1, 0); });
+  code.add(Opcode::halt);
+  verify_module(code.m, "test");
+  const auto warnings = [&](int room) {
+    const auto narrow = [&](Kernels& kernels) { return make_batching_device(std::make_unique<Narrow>(kernels, room), 1000); };
+    const std::string err = run_on(*make_loopback(), code.m, plain, {}, narrow).err;
+    std::ptrdiff_t n = 0;
+    for (std::size_t at = err.find("warning:"); at != std::string::npos; at = err.find("warning:", at + 1)) ++n;
+    INFO(err);
+    CHECK((n == 0 || err.find("p.sialx:5:1: the device had no room for the workspace of ") != std::string::npos));
+    return n;
+  };
+  CHECK(warnings(0) == 1);
+  CHECK(warnings(1000) == 0);
 }
