@@ -17,11 +17,9 @@ constexpr std::int64_t box_elements = 8192;
 // Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather so many doubles.
 constexpr std::int64_t some_lines = 64;
 // An assembled box takes about so many doubles in a row of every operand, if it can.
-constexpr std::int64_t longest_reach = 4096;
+constexpr std::int64_t assembled_reach = 4096;
 // Pieces are written in parts of so many doubles, and operands are fetched one by one in between.
 constexpr std::int64_t part_of_piece = 256;
-// Buffers keep this distance from lines of equal address modulo a page.
-constexpr std::int64_t shortest_padded_piece = 64;
 
 /// The dimensions that an operand moves in, in the order of its memory.
 std::vector<int> by_stride(std::span<const std::int64_t> stride) {
@@ -116,7 +114,7 @@ void ChainRunner::cut_assembled() {
     }
   const std::int64_t most = limits_.assembled_elements / (copies + 2 * read);
   std::int64_t volume = 0;
-  for (std::int64_t reach = longest_reach;; reach = reach / 8 * 7) {
+  for (std::int64_t reach = assembled_reach;; reach = reach / 8 * 7) {
     tile_.fill(1);
     for (const Extents& stride : operands) {
       std::int64_t row = 1;
@@ -149,7 +147,7 @@ void ChainRunner::lay_out_box() {
   while (contiguous_ < dims_ && tile_[contiguous_ - 1] == extent_[contiguous_ - 1] && target_[contiguous_] == target_[contiguous_ - 1] * extent_[contiguous_ - 1]) ++contiguous_;
   std::int64_t size = 1;
   for (int d = 0; d < dims_; ++d) {
-    if (d == contiguous_ && size >= shortest_padded_piece) size = ((size + cache_line - 1) / cache_line | 1) * cache_line;
+    if (d == contiguous_) size = pieces_apart(size);
     box_[d] = size;
     size *= tile_[d];
   }

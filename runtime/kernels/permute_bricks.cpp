@@ -16,8 +16,6 @@ namespace {
 // Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
 constexpr std::int64_t brick_reach = 128, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
 constexpr std::int64_t near_rows_at_once = 8;
-// Buffers keep this distance from lines of equal address modulo a page.
-constexpr std::int64_t shortest_padded_piece = 64;
 
 }  // namespace
 
@@ -71,7 +69,7 @@ std::int64_t Permuter::lay_out_buffer() {
   outside_.clear();
   for (int k = contiguous_; k < static_cast<int>(dims_.size()); ++k) outside_.push_back(k);
   sort_by_y(outside_);
-  if (size >= shortest_padded_piece && !outside_.empty()) size = ((size + cache_line - 1) / cache_line | 1) * cache_line;
+  if (!outside_.empty()) size = pieces_apart(size);
   for (const int k : outside_) {
     Dim& dim = dims_[static_cast<std::size_t>(k)];
     dim.buffer = size;

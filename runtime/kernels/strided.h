@@ -12,6 +12,12 @@ namespace sial::kernels {
 /// Doubles in a cache line.
 inline constexpr std::int64_t cache_line = 8;
 
+/// How far apart pieces of so many doubles lie in a buffer: an odd number of lines, lest their lines want the same places in a cache; short ones lie close.
+inline std::int64_t pieces_apart(std::int64_t size) {
+  constexpr std::int64_t shortest_padded = 64;
+  return size < shortest_padded ? size : ((size + cache_line - 1) / cache_line | 1) * cache_line;
+}
+
 /// One dimension of the pair: x is the operand written (or the first factor), y the one read.
 struct PairDim {
   std::int64_t extent = 1;
