@@ -83,11 +83,11 @@ class DeviceCopies {
   /// Sum over all positions of a * b, both operands on the device. Waits.
   double dot(const ConstView& a, const ConstView& b);
   void end_operation();
-  /// An operation could not be done on the device.
   /// Small work waits to be started with its like.
   bool work_waits() const;
   /// The host has nothing to add to it for a while.
   void start_work();
+  /// An operation could not be done on the device.
   void note_on_host_instead() { ++stats_.on_host_instead; }
 
   // --- what statements ask for by name: wishes, which change no value. Nothing is done where that needs more memory than the device has.

@@ -90,6 +90,9 @@ class ChainRunner {
   void make_groups();
   ChainCode code_of(const Group& group);
   std::span<const std::int64_t> moving(const Extents& stride) const { return {stride.data(), static_cast<std::size_t>(dims_)}; }
+  std::int64_t volume(const Extents& extent) const;
+  template <class F>
+  void each_operand(F&& f) const;
   bool assembles() const;
   bool reads_target() const;
   void choose_box();

@@ -32,22 +32,31 @@ std::vector<int> by_stride(std::span<const std::int64_t> stride) {
 
 }  // namespace
 
+std::int64_t ChainRunner::volume(const Extents& extent) const {
+  std::int64_t n = 1;
+  for (int d = 0; d < dims_; ++d) n *= extent[d];
+  return n;
+}
+
+/// Calls f(source) for each that is read from memory of its own: neither the target nor a table.
+template <class F>
+void ChainRunner::each_operand(F&& f) const {
+  for (const Step& s : steps_)
+    for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
+      if (!s.source[q].self) f(s.source[q]);
+}
+
 /// Whether boxes are assembled aside: where operands lie in different orders and no cache holds them all.
 bool ChainRunner::assembles() const {
   if (target_[0] != 1) return false;
-  std::int64_t elements = 1;
-  for (int d = 0; d < dims_; ++d) elements *= extent_[d];
   std::vector<const double*> operands;
   bool other_order = false;
-  for (const Step& s : steps_)
-    for (int q = 0; q < s.n_sources && !is_table(s.op); ++q) {
-      const Source& source = s.source[q];
-      if (source.self) continue;
-      if (std::find(operands.begin(), operands.end(), source.data) == operands.end()) operands.push_back(source.data);
-      for (int d = 1; d < dims_; ++d) other_order |= source.stride[d] < source.stride[d - 1];
-    }
+  each_operand([&](const Source& source) {
+    if (std::find(operands.begin(), operands.end(), source.data) == operands.end()) operands.push_back(source.data);
+    for (int d = 1; d < dims_; ++d) other_order |= source.stride[d] < source.stride[d - 1];
+  });
   const auto streams = static_cast<std::int64_t>(operands.size()) + 1;
-  return other_order && streams * elements * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes;
+  return other_order && streams * volume(extent_) * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes;
 }
 
 /// Whether the chain begins with what the target holds.
@@ -65,11 +74,11 @@ void ChainRunner::choose_box() {
     tile_[0] = extent_[0];
     return;
   }
-  std::int64_t volume = 1;
+  std::int64_t taken = 1;
   const auto widen = [&](int d, std::int64_t most) {
-    volume /= tile_[d];
-    tile_[d] = std::clamp(std::min(most, box_elements / volume), tile_[d], extent_[d]);
-    volume *= tile_[d];
+    taken /= tile_[d];
+    tile_[d] = std::clamp(std::min(most, box_elements / taken), tile_[d], extent_[d]);
+    taken *= tile_[d];
   };
   // The n-th dimension in a source's own memory.
   const auto nth = [&](const Source& s, std::size_t n) {
@@ -77,9 +86,7 @@ void ChainRunner::choose_box() {
     return n < order.size() ? order[n] : 0;
   };
   const auto of_sources = [&](std::size_t n, std::int64_t most) {
-    for (const Step& s : steps_)
-      for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
-        if (!s.source[q].self) widen(nth(s.source[q], n), most);
+    each_operand([&](const Source& s) { widen(nth(s, n), most); });
   };
   widen(0, cache_line);
   of_sources(0, cache_line);
@@ -105,15 +112,12 @@ void ChainRunner::order_inner_loops() {
 void ChainRunner::cut_assembled() {
   std::int64_t copies = 1, read = reads_target() ? 1 : 0;
   std::vector<Extents> operands{target_};
-  for (const Step& s : steps_)
-    for (int q = 0; q < s.n_sources && !is_table(s.op); ++q) {
-      if (s.source[q].self) continue;
-      operands.push_back(s.source[q].stride);
-      copies += s.source[q].turned ? 1 : 0;
-      ++read;
-    }
+  each_operand([&](const Source& s) {
+    operands.push_back(s.stride);
+    copies += s.turned ? 1 : 0;
+    ++read;
+  });
   const std::int64_t most = limits_.assembled_elements / (copies + 2 * read);
-  std::int64_t volume = 0;
   for (std::int64_t reach = assembled_reach;; reach = reach / 8 * 7) {
     tile_.fill(1);
     for (const Extents& stride : operands) {
@@ -133,9 +137,7 @@ void ChainRunner::cut_assembled() {
         break;
       }
     }
-    volume = 1;
-    for (int d = 0; d < dims_; ++d) volume *= tile_[d];
-    if (volume <= most || reach <= cache_line) break;
+    if (volume(tile_) <= most || reach <= cache_line) break;
   }
   order_inner_loops();
   lay_out_box();
@@ -167,9 +169,7 @@ void ChainRunner::lay_out_box() {
 /// The operands in memory with their lines in a box, and how many of those are to be fetched for each line that is written.
 void ChainRunner::list_fetched(const double* target) {
   fetched_.clear();
-  for (const Step& s : steps_)
-    for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
-      if (!s.source[q].self) fetched_.push_back({s.source[q].data, s.source[q].stride, {}});
+  each_operand([&](const Source& s) { fetched_.push_back({s.data, s.stride, {}}); });
   if (reads_target()) fetched_.push_back({target, target_, {}});
   std::size_t lines = 0;
   for (Fetched& f : fetched_) {
@@ -196,9 +196,7 @@ void ChainRunner::list_fetched(const double* target) {
     }
     lines += f.lines.size();
   }
-  std::int64_t written = 1;
-  for (int d = 0; d < dims_; ++d) written *= tile_[d];
-  fetched_per_line_ = static_cast<std::int64_t>(lines) * cache_line / written + 1;
+  fetched_per_line_ = static_cast<std::int64_t>(lines) * cache_line / volume(tile_) + 1;
 }
 
 /// What a box takes of an operand, in the order of the target.
