@@ -20,7 +20,7 @@ int sources_of(const ChainStep& step) {
 }  // namespace
 
 ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), limits_(limits) {
-  if (limits_.assembled_bytes == 0) limits_.assembled_bytes = last_level_cache_bytes();
+  if (limits_.assembled_bytes == 0) limits_.assembled_bytes = last_level_cache_bytes() / 2;
 }
 
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result) {

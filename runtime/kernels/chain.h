@@ -45,7 +45,7 @@ struct ChainWork {
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result);
 
 struct ChainLimits {
-  std::int64_t assembled_bytes = 0;         // of all operands: from here on boxes are assembled aside; 0: by the size of the last-level cache
+  std::int64_t assembled_bytes = 0;         // of all operands: from here on boxes are assembled aside; 0: half of the last-level cache
   std::int64_t assembled_elements = 98304;  // what a second-level cache holds of an assembled box, its turned sources, and operands of two boxes
 };
 

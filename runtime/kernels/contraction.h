@@ -55,12 +55,13 @@ std::int64_t moved_for_blas(const LoopSpace& space);
 /// block find them ready when no other came between.
 struct ContractionTables {
   std::vector<std::int64_t> row_d, row_x, column_d, column_y, sum_x, sum_y, panel_x, panel_y, column_in_tile;
-  /// Tiles one below the other.
+  /// Tiles equally far from each other.
   struct Tile {
     std::int64_t first = 0;  // row, counted from the start of the block
     std::int64_t rows = 0;   // of each
     std::int64_t panel = 0;  // where its panel begins
     std::int64_t repeat = 1;
+    std::int64_t step = 0, d_step = 0, x_step = 0;  // from one to the next: rows; elements in D and in the operand of the rows
     std::int32_t vectors = 1;
     bool scattered = false;
   };

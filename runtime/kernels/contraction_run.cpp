@@ -124,6 +124,7 @@ class TileLoops {
       tile.first = m - m0;
       tile.rows = rows;
       tile.repeat = repeat;
+      tile.step = tile.d_step = tile.x_step = rows;
       tile.vectors = static_cast<std::int32_t>((rows + shape_.width - 1) / shape_.width);
       tile.scattered = plan_.crossing && m / plan_.run != (m + rows - 1) / plan_.run;
       t_.tiles.push_back(tile);
@@ -144,9 +145,33 @@ class TileLoops {
     return m;
   }
 
+  /// Runs of one tile each that are equally far apart are one call, as tiles of one run are.
+  void join_runs() {
+    if (plan_.crossing || plan_.run > shape_.rows()) return;
+    std::size_t joined = 0;
+    for (const ContractionTables::Tile tile : t_.tiles) {
+      if (joined > 0) {
+        ContractionTables::Tile& last = t_.tiles[joined - 1];
+        const std::int64_t before = last.first + (last.repeat - 1) * last.step, step = tile.first - before;
+        const auto apart = [&](const std::vector<std::int64_t>& at) { return at[static_cast<std::size_t>(tile.first)] - at[static_cast<std::size_t>(before)]; };
+        const std::int64_t d_step = apart(t_.row_d), x_step = apart(t_.row_x);
+        if (last.rows == tile.rows && (last.repeat == 1 || (last.step == step && last.d_step == d_step && last.x_step == x_step))) {
+          ++last.repeat;
+          last.step = step, last.d_step = d_step, last.x_step = x_step;
+          continue;
+        }
+      }
+      t_.tiles[joined++] = tile;
+    }
+    t_.tiles.resize(joined);
+  }
+
   std::int64_t row_block(std::int64_t m0) {
     const std::int64_t end = ready_ ? plan_.m : cut_rows(m0);
-    if (!ready_) list_offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+    if (!ready_) {
+      list_offsets(plan_.rows, m0, end - m0, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+      join_runs();
+    }
     if (plan_.pack_rows) {
       PackWork w;
       w.from = work_.x;
@@ -158,7 +183,7 @@ class TileLoops {
         w.rows = tile.rows;
         w.width = tile.vectors * shape_.width;
         for (std::int64_t r = 0; r < tile.repeat; ++r, at += w.width * count_) {
-          w.row_at = t_.row_x.data() + tile.first + r * tile.rows;
+          w.row_at = t_.row_x.data() + tile.first + r * tile.step;
           w.to = work_.row_panels + at;
           pack_panel(kit_, w);
         }
@@ -192,7 +217,9 @@ class TileLoops {
       w.b_column = t_.column_y.data() + j;
     }
     for (const ContractionTables::Tile& tile : t_.tiles) {
-      w.rows = w.d_step = w.a_step = tile.rows;
+      w.rows = tile.rows;
+      w.d_step = tile.d_step;
+      w.a_step = tile.x_step;
       w.repeat = tile.repeat;
       if (plan_.pack_rows) {
         w.a = work_.row_panels + tile.panel;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "runtime/kernels/chain_tile.h"
@@ -52,8 +53,11 @@ class ChainBuilder {
         for (std::size_t d = 0; d < 3; ++d) s.source[q].stride[d] = number(at + offsetof(ChainTile::Source, stride) + sizeof(std::int64_t) * d);
       }
     }
-    zeros_ = b_.CreateAlloca(b_.getInt64Ty());
-    b_.CreateStore(b_.getInt64(0), zeros_);
+    for (Step& s : steps_)
+      for (int width = width_; width >= 1 && s.code.op == ChainOp::divide; width /= 2) {
+        s.zeros[width] = b_.CreateAlloca(lanes(width));
+        b_.CreateStore(llvm::Constant::getNullValue(lanes(width)), s.zeros[width]);
+      }
     loop(2, b_.getInt64(0), 1, [&](Value* k) {
       plane_ = element(target_, b_.CreateMul(k, target_stride_[2]));
       for (Step& s : steps_)
@@ -62,7 +66,7 @@ class ChainBuilder {
       if (across && width_ > 1) squares();
       else rows();
     });
-    b_.CreateRet(b_.CreateLoad(b_.getInt64Ty(), zeros_));
+    b_.CreateRet(failed());
   }
 
  private:
@@ -74,6 +78,7 @@ class ChainBuilder {
     ChainCodeStep code;
     Value* value = nullptr;
     std::array<Source, ChainTile::sources_per_step> source;
+    std::map<int, Value*> zeros;  // by the width of vectors: lanes of which one was to be divided by zero
   };
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
@@ -81,6 +86,7 @@ class ChainBuilder {
   Value* number(std::size_t offset) { return field(offset, b_.getInt64Ty()); }
   Value* element(Value* base, Value* index) { return b_.CreateGEP(b_.getDoubleTy(), base, index); }
   llvm::Type* vector(int width) { return llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width)); }
+  llvm::Type* lanes(int width) { return llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(width)); }
   Value* splat(int width, Value* x) { return b_.CreateVectorSplat(static_cast<unsigned>(width), x); }
   Value* moved(Value* index, int by) { return b_.CreateAdd(index, b_.getInt64(static_cast<std::uint64_t>(by))); }
   Value* load(int width, Value* at) { return b_.CreateAlignedLoad(vector(width), at, llvm::Align(8)); }
@@ -188,12 +194,23 @@ class ChainBuilder {
         if (s.code.form[q] == SourceForm::absent) continue;
         sources[q] = s.code.form[q] == SourceForm::self ? x : read(s.source[q], s.code.form[q], width, i, columns, square);
       }
-      for (std::size_t c = 0; c < columns.size(); ++c) x[c] = after(s, k, width, x[c], sources, c);
+      for (std::size_t c = 0; c < columns.size(); ++c) x[c] = after(s, width, x[c], sources, c);
     }
     for (std::size_t c = 0; c < columns.size(); ++c) b_.CreateAlignedStore(x[c], at[c], llvm::Align(8));
   }
 
-  Value* after(const Step& s, std::size_t number, int width, Value* x, const std::array<std::vector<Value*>, ChainTile::sources_per_step>& sources, std::size_t c) {
+  /// Bit k: step k was to divide by zero.
+  Value* failed() {
+    Value* bits = b_.getInt64(0);
+    for (std::size_t k = 0; k < steps_.size(); ++k)
+      for (const auto& [width, zeros] : steps_[k].zeros) {
+        Value* any = b_.CreateICmpNE(b_.CreateOrReduce(b_.CreateLoad(lanes(width), zeros)), b_.getInt64(0));
+        bits = b_.CreateOr(bits, b_.CreateShl(b_.CreateZExt(any, b_.getInt64Ty()), b_.getInt64(k)));
+      }
+    return bits;
+  }
+
+  Value* after(const Step& s, int width, Value* x, const std::array<std::vector<Value*>, ChainTile::sources_per_step>& sources, std::size_t c) {
     std::vector<Value*> of;
     for (const auto& q : sources)
       if (!q.empty()) of.push_back(q[c]);
@@ -202,16 +219,16 @@ class ChainBuilder {
     if (s.code.op != ChainOp::divide) return result;
     Value* zero = llvm::ConstantAggregateZero::get(vector(width));
     Value* none = b_.CreateFCmpOEQ(of.front(), zero);
-    Value* wrong = b_.CreateOrReduce(b_.CreateAnd(none, b_.CreateFCmpUNE(x, zero)));
-    Value* bit = b_.CreateShl(b_.CreateZExt(wrong, b_.getInt64Ty()), b_.getInt64(number));
-    b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt64Ty(), zeros_), bit), zeros_);
+    Value* wrong = b_.CreateAnd(none, b_.CreateFCmpUNE(x, zero));
+    Value* zeros = s.zeros.at(width);
+    b_.CreateStore(b_.CreateOr(b_.CreateLoad(lanes(width), zeros), b_.CreateSExt(wrong, lanes(width))), zeros);
     return b_.CreateSelect(none, x, result);
   }
 
   llvm::IRBuilder<> b_;
   const int width_;
   llvm::Function* function_ = nullptr;
-  Value *tile_ = nullptr, *target_ = nullptr, *plane_ = nullptr, *zeros_ = nullptr;
+  Value *tile_ = nullptr, *target_ = nullptr, *plane_ = nullptr;
   std::array<Value*, 3> counter_{}, extent_{}, target_stride_{};
   std::vector<Step> steps_;
 };

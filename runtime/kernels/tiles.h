@@ -13,7 +13,7 @@ namespace sial::kernels {
 
 /// A column of tiles: `rows` consecutive elements of D and of A (stride 1) each, columns and summed positions anywhere.
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
-/// more, d and a moved on by their steps (masked tiles have repeat 1). All that `column_groups` times for the next columns: the
+/// more, d and a moved on by their steps. All that `column_groups` times for the next columns: the
 /// tables of columns moved on by the tile's columns, b by b_step.
 struct TileWork {
   std::int64_t count = 0;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -178,6 +179,47 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
     }
   CHECK(kernels::EvenCut(25, 4).many == 4);  // 4 4 4 4 3 3 3 instead of six fours and a one
   CHECK(kernels::EvenCut(5, 4).small == 2);
+}
+
+TEST_CASE("runs of one tile that are equally far apart are one column of tiles") {
+  const kernels::TileKit kit = kernels::builtin_tiles(kernels::cpu_facts(""));
+  struct Row { std::int64_t p; bool swapped; std::size_t tiles; std::int64_t repeat; };
+  const std::int64_t rows = kit.shape.rows(), r = 3, s = 5, t = 7, q = 6;
+  for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 5, 3}, Row{2 * rows, false, 15, 2}}) {
+    for (const std::string name : {"rows in place, all in place", "packed"}) {
+      // d[pqrs] = a[ptrs] b[qt], and with r and s the other way round in a
+      const std::int64_t p = row.p, a_r = row.swapped ? p * t * s : p * t, a_s = row.swapped ? p * t : p * t * r;
+      kernels::LoopSpace space;
+      space.rows = {{p, 1, 1, 0}, {r, p * q, a_r, 0}, {s, p * q * r, a_s, 0}};
+      space.columns = {{q, p, 0, 1}};
+      space.summed = {{t, 0, p, q}};
+      std::vector<double> a(static_cast<std::size_t>(p * t * r * s)), b(static_cast<std::size_t>(q * t)), d(static_cast<std::size_t>(p * q * r * s), std::nan(""));
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 17);
+      for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i % 13);
+      const auto choices = kernels::contraction_choices(space, kit.shape, true);
+      const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; });
+      REQUIRE(chosen != choices.end());
+      const kernels::ContractionPlan& plan = chosen->plan;
+      std::vector<double> panels(static_cast<std::size_t>(kernels::row_panel_size(plan, kit.shape, false) + kernels::column_panel_size(plan, kit.shape)));
+      kernels::ContractionWork work;
+      work.d = d.data(), work.x = a.data(), work.y = b.data();
+      work.row_panels = panels.data(), work.column_panels = panels.data() + kernels::row_panel_size(plan, kit.shape, false);
+      work.last_row = plan.m, work.last_column = plan.n;
+      kernels::ContractionTables tables;
+      kernels::run_tiles(plan, kit, work, tables);
+      INFO(name << ", runs of " << p << (row.swapped ? ", swapped" : ""));
+      if (name != "packed") {
+        CHECK(tables.tiles.size() == row.tiles);
+        CHECK(tables.tiles.front().repeat == row.repeat);
+      }
+      for (std::int64_t i = 0; i < p * q * r * s; ++i) {
+        const std::int64_t ip = i % p, iq = i / p % q, ir = i / (p * q) % r, is = i / (p * q * r);
+        double want = 0;
+        for (std::int64_t it = 0; it < t; ++it) want += a[static_cast<std::size_t>(ip + it * p + ir * a_r + is * a_s)] * b[static_cast<std::size_t>(iq + it * q)];
+        REQUIRE(d[static_cast<std::size_t>(i)] == want);
+      }
+    }
+  }
 }
 
 TEST_CASE("tiles of any make and number of threads round alike") {
