@@ -61,6 +61,7 @@ class Session {
  private:
   void make_device_of_rank();
   std::int64_t least_block() const;
+  void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
   int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);

@@ -13,6 +13,8 @@ void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOption
   app.add_option("--device-from", session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
   app.add_option("--device-copies", arguments.copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--device-batch", arguments.batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
+  app.add_option("--device-graphs", arguments.graphs, "whether small work of a GPU that comes in one composition again and again is started as a graph; auto: where that takes the host less time, as found while it runs; on; off (default)")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
   app.add_flag("--device-times", session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
   app.add_option("--device-puts", arguments.puts, "puts of blocks that only the device has; defer (default): are carried out when the block has come to the host by itself, at the latest when something needs it; wait: at once")
       ->check(CLI::IsMember({"defer", "wait"}));
@@ -24,6 +26,7 @@ void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOption
 void read_device_arguments(const DeviceArguments& arguments, SessionOptions& session) {
   session.device_options.direct = arguments.copies == "direct";
   session.device_options.batch = arguments.batch == "auto" ? auto_device_batch : arguments.batch == "off" ? 0 : std::stoll(arguments.batch);
+  session.device_options.graphs = arguments.graphs == "auto" ? DeviceGraphs::measured : arguments.graphs == "on" ? DeviceGraphs::on : DeviceGraphs::off;
   session.device_late_puts = arguments.puts == "defer";
   if (arguments.messages != "auto") session.device_messages = arguments.messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;
   if (!arguments.memory.empty()) session.device_options.memory = static_cast<std::int64_t>(parse_memory(arguments.memory));
@@ -35,6 +38,7 @@ void add_device_facts(const DeviceArguments& arguments, const SessionOptions& se
   if (session.device_from >= 0) facts.emplace_back("device_from", std::to_string(session.device_from));
   if (session.machine.self_check > 0) facts.emplace_back("self_check", std::to_string(session.machine.self_check));
   if (!session.device_options.direct) facts.emplace_back("device_copies", "staged");
+  if (session.device_options.graphs != DeviceGraphs::off) facts.emplace_back("device_graphs", arguments.graphs);
   if (!session.device_late_puts) facts.emplace_back("device_puts", "wait");
   if (session.device_times) facts.emplace_back("device_times", "on");
 }

@@ -12,7 +12,7 @@ class App;
 namespace sial {
 
 /// As given; what needs no reading goes to the session's options at once.
-struct DeviceArguments { std::string memory, copies = "direct", messages = "auto", puts = "defer", batch = "auto"; };
+struct DeviceArguments { std::string memory, copies = "direct", messages = "auto", puts = "defer", batch = "auto", graphs = "off"; };
 
 /// Both outlive the parsing.
 void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOptions& session);

@@ -321,6 +321,8 @@ class Text : Writer {
     if (const double starts = run.counter("device_starts"); starts > 0)
       line("  {} of kernels and products; of small work {} waited, {} of them together with others of their shape, in {}", plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
            count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "group"));
+    if (const double graphs = run.counter("device_graphs"); graphs > 0)
+      line("  {} among these starts, with {} kernels and products", plural(graphs, "graph"), count_number(run.counter("device_in_graphs")));
     const double requests = run.counter("device_allocations");
     line("  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room", bytes_number(run.counter("device_memory_high_water")),
          count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));
@@ -335,6 +337,9 @@ class Text : Writer {
            plural(run.counter("device_sent_in_pieces"), "block"), bytes_number(pieces));
     if (const double received = run.counter("device_received_straight"); received > 0)
       line("  received from other nodes straight in its memory: {} ({})", plural(received, "block"), bytes_number(run.counter("device_bytes_received_straight")));
+    if (const double received = run.counter("device_received_in_pieces"); received > 0)
+      line("  received from other nodes through the host: {} ({}), in {} that set off before the rest had come", plural(received, "block"), bytes_number(run.counter("device_bytes_received_in_pieces")),
+           plural(run.counter("device_pieces_early"), "piece"));
     if (const double instead = run.counter("device_on_host_instead"); instead > 0)
       line("  {} ran on the host, because their operands did not fit: more memory (--device-memory), or smaller segments", plural(instead, "operation"));
     if (const double checks = run.counter("device_self_checks"); checks > 0) line("  {} compared with the host's reference kernels (--self-check), all agree", plural(checks, "result"));

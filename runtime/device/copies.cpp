@@ -158,16 +158,16 @@ void DeviceCopies::give_block(Unit& u) {
   u.block = std::move(block);
   list(u);
   u.device_valid = false;
-  spoil(u);
+  spoil(*u.block, u.size);
 }
 
 /// What the device's memory holds counts no more.
-void DeviceCopies::spoil(Unit& u) {
+void DeviceCopies::spoil(DeviceBlock& block, std::int64_t n) {
   if (!device_.spoils()) return;
-  order_.before(copy_in_stream, u.block->used);
-  device_.spoil(copy_in_stream, u.block->data, u.size);
-  u.block->written.include(copy_in_stream, order_.submitted(copy_in_stream));
-  u.block->used.include(u.block->written);
+  order_.before(copy_in_stream, block.used);
+  device_.spoil(copy_in_stream, block.data, n);
+  block.written.include(copy_in_stream, order_.submitted(copy_in_stream));
+  block.used.include(block.written);
 }
 
 /// The unit is going to be written on the device: others that share its values keep them.
@@ -291,6 +291,10 @@ void DeviceCopies::copy_in(Unit& u, std::int32_t place) {
   if (stage.empty()) u.host_busy.include(done);
   hold(u.host, done, std::move(stage));
   u.device_valid = true;
+  note_copied_in(u, place);
+}
+
+void DeviceCopies::note_copied_in(Unit& u, std::int32_t place) {
   row(u, place).in.add(u.size);
   if (!device_.spoils()) return;
   if (u.written_back) u.made_by_host = false;
@@ -511,7 +515,7 @@ void DeviceCopies::use_on_host(Unit& u, Intent intent) {
     let_go_of_block(u);
   } else if (u.device_valid) {
     note_no_use(u);
-    spoil(u);
+    spoil(*u.block, u.size);
   }
   u.device_valid = false;
 }

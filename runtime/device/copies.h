@@ -55,6 +55,8 @@ struct DeviceStats {
   std::int64_t operations = 0, evictions = 0, on_host_instead = 0, started_at_waits = 0;
   TransferCount sent_straight, sent_in_pieces;  // to other nodes, of blocks that only the device had
   TransferCount received_straight;  // blocks of other nodes, in its memory
+  TransferCount received_in_pieces;  // ... that went on to it from the host while the rest of them came
+  std::int64_t pieces_early = 0;     // copies of parts of such blocks that set off before all of the block had come
   TransferCount ahead, ahead_used;  // brought before an operation asked for them; of these, those that one has asked for
   std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
   TransferRow total() const;
@@ -115,6 +117,10 @@ class DeviceCopies {
   /// Memory for a block that comes from another node and is expected to be used on the device; null: it has to go by the host. Never waits. Must
   /// be gone before this is.
   std::unique_ptr<IncomingBlock> receive(const HostBlock& host);
+  /// The same for one that comes to its buffer on the host: what has come of it goes on to the device while the rest comes, from when the first piece
+  /// has and if there is memory then. One that comes as a whole is left to bring_ahead(), or to its use. Null: that is no way for this block. `place`:
+  /// whose transfer it is.
+  std::unique_ptr<IncomingBlock> receive_in_pieces(const HostBlock& host, std::int32_t place);
 
   // --- what the host does with its memory
   /// It is going to use the block at `first` in the buffer. `write`: to replace all of it.
@@ -180,7 +186,8 @@ class DeviceCopies {
     bool sent = false, out_counted = false;  // since the device wrote it: to another node; among the least transfers
     bool written_back = false;             // what the host has came from the device, which had no room for it
     Frontier host_busy;                    // copies from and to the host's
-    bool received = false;                 // straight from another node
+    bool received = false;                 // straight from another node ...
+    bool in_pieces = false;                // ... or by the host's memory, piece by piece
     std::int64_t ahead = 0;                // bytes, if it was brought ahead, or received, and not used yet ...
     std::uint64_t brought = 0;             // ... at this operation
   };
@@ -190,6 +197,7 @@ class DeviceCopies {
 
   class Outgoing;
   class Incoming;
+  class InPieces;
   bool current(const Unit& u) const;
   Unit* find(const double* buffer, const double* first);
   Unit& make(const HostBlock& host);
@@ -204,8 +212,9 @@ class DeviceCopies {
   void give_back(std::shared_ptr<DeviceBlock> block);
   void give_block(Unit& u);
   void own_block(Unit& u, bool keep);
-  void spoil(Unit& u);
+  void spoil(DeviceBlock& block, std::int64_t n);
   void copy_in(Unit& u, std::int32_t place);
+  void note_copied_in(Unit& u, std::int32_t place);
   void copy_out(Unit& u);
   void write_back(Unit& u);
   void note_copied_out(Unit& u);
@@ -213,11 +222,13 @@ class DeviceCopies {
   double* allocate(std::int64_t n, Frontier& free_after);
   double* allocate_ahead(std::int64_t n, double due, bool at_once, Frontier& free_after);
   std::int64_t ahead_limit();
-  void take(const HostBlock& host, std::shared_ptr<DeviceBlock> block, std::int64_t bytes);
+  Unit& take(const HostBlock& host, std::shared_ptr<DeviceBlock> block, std::int64_t bytes);
+  void leave_on_device(Unit& u);
   void note_use(Unit& u);
   void note_no_use(Unit& u);
   Unit* least_wanted();
   bool evict_one();
+  bool give_up_pieces();
   template <class F>
   void launch(bool small, F&& f) {
     const int stream = begin_work(small);
@@ -252,6 +263,7 @@ class DeviceCopies {
   std::unique_ptr<SelfCheck> self_check_;
   std::unordered_set<const std::byte*> slabs_;  // of the host's memory, that the device was told of
   std::unordered_set<Outgoing*> outgoing_;
+  std::vector<InPieces*> in_pieces_;  // those that have memory
   std::int64_t ahead_bytes_ = 0, ahead_limit_ = -1;  // brought and not used yet; what that may be, -1: not set yet
   std::int64_t straight_bytes_ = 0;  // of those in whose place the device's memory is held
   std::deque<Held> held_;

@@ -70,7 +70,7 @@ DeviceCopies::Unit* DeviceCopies::least_wanted() {
 
 bool DeviceCopies::evict_one() {
   Unit* u = least_wanted();
-  if (!u) return false;
+  if (!u) return give_up_pieces();
   ++stats_.evictions;
   if (!current(*u)) {
     drop(units_.find(u->host.data));

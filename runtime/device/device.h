@@ -5,6 +5,7 @@
 // work in a stream needs them. Owned by one rank and used by its thread.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,8 +56,14 @@ struct BatchCount {
   std::int64_t pieces = 0;            // that waited
   std::int64_t batches = 0, batched = 0;  // groups that the device was given to start together, and their pieces
   std::int64_t on_host = 0;           // pieces that the host did, because there was no room for their workspace
-  BatchCount since(const BatchCount& start) const { return {pieces - start.pieces, batches - start.batches, batched - start.batched, on_host - start.on_host}; }
+  std::int64_t graphs = 0, in_graphs = 0;  // graphs that were started, and the kernels and products in them
+  BatchCount since(const BatchCount& start) const {
+    return {pieces - start.pieces, batches - start.batches, batched - start.batched, on_host - start.on_host, graphs - start.graphs, in_graphs - start.in_graphs};
+  }
 };
+
+/// Whether small work that comes in the same composition again is started as one graph; measured: where that takes the host less time, see GroupTrial.
+enum class DeviceGraphs { off, measured, on };
 
 struct DeviceOptions {
   std::int64_t memory = 0;  // bytes that one rank may use; 0: what there is
@@ -67,6 +74,7 @@ struct DeviceOptions {
   std::vector<int> gpus;
   int rank_here = 0, ranks_here = 1;
   std::int64_t batch = 0;           // elements up to which work is small and waits to be started with its like, see make_batching_device(); 0: none does
+  DeviceGraphs graphs = DeviceGraphs::off;  // cuda: of small work
   std::string code_cache;           // folder of generated code; empty: none is kept
   std::int64_t staged_from = -1;    // bytes from which copies in from memory that is not pinned are staged; less than 0: measured
 };
@@ -92,6 +100,8 @@ class Device {
   /// `n` doubles, 256-byte aligned, without a value. Null when there is no memory left.
   virtual double* reserve(std::int64_t n) = 0;
   virtual void give_back(double* p, std::int64_t n) noexcept = 0;
+  /// An error ends the job while messages may be under way from and to this memory: what is given back from now on stays there until the process ends.
+  virtual void leave_memory() noexcept {}
 
   // --- host memory that stays for long and is copied from and to: known to the device, copies are faster and leave the host alone
   /// False when it is refused: copies then take a detour. Regions do not overlap, but for those that are known already.
@@ -135,7 +145,12 @@ class Device {
   virtual bool waits(int /*stream*/) const { return false; }  // whether any does there at present
   virtual void start_waiting() {}                             // all that does, in any stream
   virtual BatchCount batched() const { return {}; }
-  /// Kernels and products that were started, since it was made.
+  /// Has `work` put pieces into the stream that may be started as one; `composition` is the same where they differ in addresses alone, mostly. Whether that
+  /// is right does not depend on it. `work` puts the same in when it is called a second time, as it is where nothing came of the first.
+  virtual void run_group(int /*stream*/, std::uint64_t /*composition*/, const std::function<void()>& work) { work(); }
+  /// Empty where run_group() starts graphs, else why it does not, in a few words.
+  virtual std::string why_no_graphs() const { return "this device has none"; }
+  /// Since it was made: kernels and products that were started, those of a graph as one.
   virtual std::int64_t starts() const = 0;
 
   // --- what the time goes to

@@ -24,7 +24,7 @@ std::unique_ptr<IncomingBlock> BringAhead::place_for(std::int32_t pc, std::int32
   HostBlock host = shape_(array, block);
   host.data = buffer;
   host.buffer = buffer;
-  return copies_.receive(host);
+  return straight_ ? copies_.receive(host) : copies_.receive_in_pieces(host, pc);
 }
 
 BringAhead::Outcome BringAhead::offer(const FetchRequest& get, std::int64_t ahead) {

@@ -1,6 +1,6 @@
 #pragma once
 // Blocks that are fetched go to the device before their use, if those that the same get statement fetched before were last used there: those that the
-// look-ahead foresees once their values are here, and, where the transport can, those of other nodes straight from the network. Learns which gets
+// look-ahead foresees once their values are here, and those of other nodes straight from the network, where the transport can, or else as they come. Learns which gets
 // these are, and how many operations lie between gets. A hint: nothing is waited for, no result depends on it. Owned by a machine with a device.
 
 #include <cstdint>
@@ -17,8 +17,9 @@ class BringAhead final : public IncomingPlaces {
  public:
   /// The block in the host's memory, all but where it lies.
   using Shape = std::function<HostBlock(std::int32_t array, const BlockIndex& block)>;
-  BringAhead(BlockStore& store, DeviceCopies& copies, std::size_t instructions, Shape shape)
-      : store_(store), copies_(copies), shape_(std::move(shape)), used_where_(instructions, Where::unknown) {}
+  /// `straight`: the transport receives in the device's memory.
+  BringAhead(BlockStore& store, DeviceCopies& copies, bool straight, std::size_t instructions, Shape shape)
+      : store_(store), copies_(copies), straight_(straight), shape_(std::move(shape)), used_where_(instructions, Where::unknown) {}
 
   /// A get is executed.
   void get();
@@ -41,6 +42,7 @@ class BringAhead final : public IncomingPlaces {
   enum class Where : std::uint8_t { unknown, host, device };
   BlockStore& store_;
   DeviceCopies& copies_;
+  const bool straight_;
   Shape shape_;
   std::vector<Where> used_where_;  // by get
   double operations_per_get_ = 1.0;

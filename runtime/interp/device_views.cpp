@@ -158,6 +158,8 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_waited] += static_cast<double>(small.pieces);
   stats[Counter::device_batches] += static_cast<double>(small.batches);
   stats[Counter::device_batched] += static_cast<double>(small.batched);
+  stats[Counter::device_graphs] += static_cast<double>(small.graphs);
+  stats[Counter::device_in_graphs] += static_cast<double>(small.in_graphs);
   if (late_puts_) {
     stats[Counter::device_late_puts] += static_cast<double>(late_puts_->added());
     stats[Counter::device_late_puts_awaited] += static_cast<double>(late_puts_->awaited());
@@ -184,6 +186,8 @@ void Machine::add_device_stats(Stats& stats) const {
     stats[bytes] += static_cast<double>(count.bytes);
   };
   add(Counter::device_received_straight, Counter::device_bytes_received_straight, s.received_straight);
+  add(Counter::device_received_in_pieces, Counter::device_bytes_received_in_pieces, s.received_in_pieces);
+  stats[Counter::device_pieces_early] += static_cast<double>(s.pieces_early);
   add(Counter::device_ahead, Counter::device_bytes_ahead, s.ahead);
   add(Counter::device_ahead_used, Counter::device_bytes_ahead_used, s.ahead_used);
   add(Counter::device_sent_straight, Counter::device_bytes_sent_straight, s.sent_straight);

@@ -1,6 +1,7 @@
 // The interpreter loop, start and end of a program, and where errors get their place.
 
 #include <algorithm>
+#include <exception>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -55,8 +56,9 @@ Machine::~Machine() {
     const HostBlock source = late_puts_->take().source;
     release(source.data, source.buffer_size);
   }
+  if (copies_ && env_.device_messages_direct && std::uncaught_exceptions() > 0) env_.device->leave_memory();  // a job that ends does not wait for all messages
   if (copies_ && copies_->sends()) env_.store.drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
-  if (copies_) env_.store.set_incoming(nullptr);  // waits for what is received on the device, if an error unwinds
+  if (copies_) env_.store.set_incoming(nullptr);  // waits for what is on its way to the device, if an error unwinds
   copies_.reset();  // waits for copies from and to what is released
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
@@ -99,8 +101,8 @@ void Machine::run(RecordReader* from) {
     env_.store.begin_program(sequence_, std::move(remote), names);
     load();
     if (copies_) {
-      bring_ahead_ = std::make_unique<BringAhead>(env_.store, *copies_, m_->code.size(), [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
-      if (env_.device_messages_direct) env_.store.set_incoming(bring_ahead_.get());
+      bring_ahead_ = std::make_unique<BringAhead>(env_.store, *copies_, env_.device_messages_direct, m_->code.size(), [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
+      env_.store.set_incoming(bring_ahead_.get());
     }
     make_look_ahead();
     if (from) read_state(*from);

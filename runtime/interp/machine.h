@@ -271,6 +271,7 @@ class Machine {
   void beside_chain(Chain& chain, F&& statement);
   /// A statement that changes a block element by element, where the device has the block.
   bool element_form_on_device(const Instruction& in);
+  bool block_form_on_device(const Instruction& in);
   bool energies_of(const Instruction& in, Chain& chain, SuperArg& target);
   void chain_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access);
   void chain_sum(const Instruction& in, Chain& chain);

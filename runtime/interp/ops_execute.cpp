@@ -8,6 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/device/copies.h"
 #include "runtime/interp/computing.h"
+#include "runtime/interp/on_device.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
@@ -133,7 +134,43 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
 }
 
 void Machine::op_execute(const Instruction& in) {
-  if (!element_form_on_device(in)) execute_body(in);
+  if (!element_form_on_device(in) && !block_form_on_device(in)) execute_body(in);
+}
+
+/// A super instruction that is one operation on blocks: products are done where products are, copies where the source is. False: the body's to do.
+bool Machine::block_form_on_device(const Instruction& in) {
+  const SpecialRow& special = m_->specials[in.a];
+  const BlockFormMaker make = copies_ ? find_block_form(special.name) : nullptr;
+  const auto n = static_cast<std::size_t>(in.c);
+  if (make == nullptr || n > max_rank || n != special.signature.size()) return false;
+  std::array<SuperArg, max_rank> args;
+  for (std::size_t i = 0; i < n; ++i) {
+    const ArgRow& row = m_->args[static_cast<std::size_t>(in.b) + i];
+    if (row.kind != ArgKind::block) return false;
+    describe_block(row, special.signature[i], args[i]);
+  }
+  const BlockForm form = make(std::span(args.data(), n));
+  const auto ref_of = [&](const BlockForm::Operand& operand) { return m_->args[static_cast<std::size_t>(in.b) + static_cast<std::size_t>(operand.argument)].id; };
+  const bool product = form.b.argument >= 0;
+  const char letter = args[static_cast<std::size_t>(form.d.argument)].letter;
+  const auto apart = [&](const BlockForm::Operand& operand) { return bound_.refs[ref_of(operand)].array != bound_.refs[ref_of(form.d)].array && args[static_cast<std::size_t>(operand.argument)].letter == 'r'; };
+  if (letter == 'r' || !apart(form.a) || (product && !apart(form.b)) || (!product && !on_device_only(ref_of(form.a)))) return false;
+  block_operation([&] {
+    op_.has_b = product;
+    read_view(ref_of(form.a), op_.a);
+    if (product) read_view(ref_of(form.b), op_.b);
+    write_view(ref_of(form.d), letter == 'w' ? Access::create : Access::existing, op_.d);
+    op_.d.label = form.d.label;
+    op_.a.label = form.a.label;
+    if (product) op_.b.label = form.b.label;
+    for (int d = 0; d < op_.a.rank && !product; ++d) {
+      op_.a.data += form.a.start[d] * op_.a.stride[d];
+      op_.a.extent[d] = op_.d.extent[d];
+    }
+    run_kernel(form.alpha, letter == 'w' ? 0.0 : form.beta);
+  });
+  ++super_instructions_;
+  return true;
 }
 
 void Machine::execute_body(const Instruction& in) {

@@ -39,7 +39,7 @@ struct HeldBlock {
   std::uint64_t got = 0;       // store's clock at the last get
   std::uint64_t wanted = 0;    // the look-ahead has met it: to be kept up to then if there is room
   double issued = 0;           // when `fetch` was requested
-  std::unique_ptr<IncomingBlock> incoming;  // where `fetch` goes, if not into `value`; before it, so that it outlives it
+  std::unique_ptr<IncomingBlock> incoming;  // where `fetch` goes, or goes on to from `value`; before it, so that it outlives it
   bool elsewhere = false;      // the values are, or were at first, where `incoming` said
   std::unique_ptr<PendingRequest> fetch;  // under way into `value`
   int puts_under_way = 0;

@@ -109,8 +109,8 @@ class BlockStore {
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0: unknown.
   virtual double fetch_seconds(std::int64_t bytes) const = 0;
 
-  /// Where blocks that are fetched from other nodes may come to instead of the host's memory; null: nowhere, and what is under way there is
-  /// waited for. What read(), at_hand() and foreseen() give of such a block is its name: its values are there after IncomingPlaces::to_host().
+  /// Where blocks that are fetched from other nodes may come to instead of the host's memory, or go on to from there as they come; null: nowhere, and
+  /// what is under way there is waited for. What read(), at_hand() and foreseen() give of such a block is its name: its values are there after IncomingPlaces::to_host().
   virtual void set_incoming(IncomingPlaces* places) noexcept = 0;
 
   // --- puts. Complete (visible to others) at the latest at the barrier.

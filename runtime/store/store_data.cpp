@@ -210,8 +210,9 @@ void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const A
   request.access = access;
   h.issued = transport_.now();
   if (incoming_ && known_version == 0 && !array(h.array).on_host_only) h.incoming = incoming_->place_for(get, h.array, h.block, h.value->data());
-  double* to = h.incoming ? h.incoming->place() : h.value->data();
-  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {}, std::as_writable_bytes(std::span(to, static_cast<std::size_t>(size))), priority);
+  double* there = h.incoming ? h.incoming->place() : nullptr;
+  const std::span<double> to(there ? there : h.value->data(), static_cast<std::size_t>(size));
+  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {}, ReplyBuffer(std::as_writable_bytes(to), h.incoming ? h.incoming->piece() : 0), priority);
   ++stats_.messages_sent;
 }
 
@@ -219,8 +220,8 @@ void StoreImpl::end_fetch(HeldBlock& h, bool has_come) {
   h.fetch.reset();
   if (!h.incoming) return;
   if (has_come) {
+    h.elsewhere = h.incoming->place() != nullptr;
     h.incoming->arrived();
-    h.elsewhere = true;
   }
   h.incoming.reset();
 }
@@ -337,7 +338,12 @@ const double* StoreImpl::at_hand(std::int32_t id, const BlockIndex& block, std::
   HeldBlock* h = held_.find(id, block);
   if (!h || !(h->fetched || h->own)) return nullptr;
   if (!h->own && h->fetch) {
-    if (h->kept || !h->fetch->test() || read_reply(h->fetch->reply_header()).outcome.status != BlockStatus::ok) return nullptr;
+    if (h->kept) return nullptr;
+    if (!h->fetch->test()) {
+      pass_on(*h);
+      return nullptr;
+    }
+    if (read_reply(h->fetch->reply_header()).outcome.status != BlockStatus::ok) return nullptr;
     finish_fetch(*h);
   }
   const Chunk* c = h->own ? h->own : h->value;

@@ -118,6 +118,8 @@ class StoreImpl final : public BlockStore {
   void end_fetch(HeldBlock& h, bool has_come);
   void finish_fetch(HeldBlock& h);
   void wait_for(HeldBlock& h);
+  /// What has come of a block by now goes on to where it is wanted.
+  void pass_on(HeldBlock& h);
   void fetch_again(HeldBlock& h, std::int64_t size);
   void let_go(HeldBlock& h);
   void drop_value(HeldBlock& h);

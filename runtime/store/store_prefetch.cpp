@@ -72,11 +72,17 @@ BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& bloc
   Chunk* c = nullptr;
   if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0)) return {};  // the get, or the use, is of something else
   if (h && h->ahead) {
-    if (h->fetch && !h->fetch->test()) return {nullptr, true};
+    if (h->fetch && !h->fetch->test()) {
+      pass_on(*h);
+      return {nullptr, true};
+    }
     if (h->fetch) land(*h);
     c = h->value;
   } else if (h && (h->fetched || (h->kept && !h->unsure))) {
-    if (h->fetch) return {nullptr, true};
+    if (h->fetch) {
+      pass_on(*h);
+      return {nullptr, true};
+    }
     c = h->value;  // null: given up for want of memory, or there is none
   } else if (const BlockKey k = key(id, block); home(array(id).placement, block) == transport_.node() && !options_.copy) {
     bool locked = false;
@@ -190,7 +196,7 @@ void StoreImpl::land_some() {
   });
   for (const Ahead& a : ahead_) {
     if (!is_ahead(a) || !a.block->fetch) continue;
-    if (!a.block->fetch->test()) return;
+    if (!a.block->fetch->test()) return pass_on(*a.block);
     land(*a.block);
   }
 }
@@ -266,8 +272,19 @@ void StoreImpl::wait_for(HeldBlock& h) {
     if (heap_->wanted()) give_way();
     transport_.pause();
   }
+  while (h.incoming && h.incoming->piece() > 0 && !h.fetch->test()) {
+    pass_on(h);
+    transport_.pause();
+  }
   h.fetch->wait();
   time_fetch(h);
+}
+
+/// Whoever takes it holds the buffer for a while: not one that others on the node may want back.
+void StoreImpl::pass_on(HeldBlock& h) {
+  if (!h.incoming || h.incoming->piece() == 0) return;
+  if (h.ahead && (heap_->wanted() || 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget())) return;
+  h.incoming->come(h.fetch->received());
 }
 
 void StoreImpl::time_fetch(const HeldBlock& h) {

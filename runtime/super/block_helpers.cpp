@@ -95,16 +95,17 @@ void super_invert_diagonal_asym(SuperContext&, std::span<SuperArg> args) {
   });
 }
 
-void super_stripi(SuperContext&, std::span<SuperArg> args) {
+BlockForm block_form_stripi(std::span<const SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
   const SuperArg &source = args[0], &target = args[1];
   if (source.shape.rank != target.shape.rank)
     throw SialError(fmt::format("{} and {} differ in rank", describe(source, 0), describe(target, 1)));
-  std::array<std::int64_t, max_rank> start{}, stride{};
-  std::int64_t s = 1;
+  BlockForm form;
+  form.d.argument = 1;
+  form.a.argument = 0;
+  std::array<std::int64_t, max_rank>& start = form.a.start;
   for (int d = 0; d < source.shape.rank; ++d) {
-    stride[d] = s;
-    s *= source.shape.extent[d];
+    form.d.label[d] = form.a.label[d] = d;
     bool selects = target.kind[d] == IndexKind::simple && source.kind[d] != IndexKind::simple;
     if (selects) {
       start[d] = target.segment[d] - 1 - source.offset[d];
@@ -114,6 +115,18 @@ void super_stripi(SuperContext&, std::span<SuperArg> args) {
     } else if (source.shape.extent[d] != target.shape.extent[d]) {
       throw SialError(fmt::format("{} and {} differ in dimension {}", describe(source, 0), describe(target, 1), d + 1), "a dimension is cut only by a simple index");
     }
+  }
+  return form;
+}
+
+void super_stripi(SuperContext&, std::span<SuperArg> args) {
+  const auto start = block_form_stripi(args).a.start;
+  const SuperArg &source = args[0], &target = args[1];
+  std::array<std::int64_t, max_rank> stride{};
+  std::int64_t s = 1;
+  for (int d = 0; d < source.shape.rank; ++d) {
+    stride[d] = s;
+    s *= source.shape.extent[d];
   }
   for_each_element(target.shape, [&](const auto& at, std::int64_t i) {
     std::int64_t from = 0;

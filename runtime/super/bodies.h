@@ -17,6 +17,10 @@ namespace sial {
 #include "runtime/super/element_forms.def"
 #undef ELEMENT_FORM
 
+#define BLOCK_FORM(name) BlockForm block_form_##name(std::span<const SuperArg>);
+#include "runtime/super/block_forms.def"
+#undef BLOCK_FORM
+
 /// What a body expects of one argument.
 enum class Expect { scalar, block, matrix };
 

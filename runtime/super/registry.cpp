@@ -18,6 +18,18 @@ constexpr SuperRow super_table[] = {
 #include "runtime/super/super_instructions.def"
 #undef SUPER
 };
+template <class Form>
+struct FormRow {
+  std::string_view name;
+  Form form;
+};
+template <class Form>
+Form find_form(std::span<const FormRow<Form>> forms, std::string_view name) {
+  const std::string wanted = lower_case(name);
+  const auto row = std::find_if(forms.begin(), forms.end(), [&](const FormRow<Form>& r) { return wanted == r.name; });
+  return row == forms.end() ? nullptr : row->form;
+}
+
 static_assert(std::is_sorted(std::begin(super_table), std::end(super_table), [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
 
 }  // namespace
@@ -31,15 +43,21 @@ const SuperRow* find_super(std::string_view name) {
 }
 
 ElementForm find_element_form(std::string_view name) {
-  struct Row { std::string_view name; ElementForm form; };
-  static constexpr Row forms[] = {
+  static constexpr FormRow<ElementForm> forms[] = {
 #define ELEMENT_FORM(name) {#name, element_form_##name},
 #include "runtime/super/element_forms.def"
 #undef ELEMENT_FORM
   };
-  const std::string wanted = lower_case(name);
-  const auto row = std::find_if(std::begin(forms), std::end(forms), [&](const Row& r) { return wanted == r.name; });
-  return row == std::end(forms) ? nullptr : row->form;
+  return find_form<ElementForm>(forms, name);
+}
+
+BlockFormMaker find_block_form(std::string_view name) {
+  static constexpr FormRow<BlockFormMaker> forms[] = {
+#define BLOCK_FORM(name) {#name, block_form_##name},
+#include "runtime/super/block_forms.def"
+#undef BLOCK_FORM
+  };
+  return find_form<BlockFormMaker>(forms, name);
 }
 
 std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more) {

@@ -70,6 +70,20 @@ const SuperRow* find_super(std::string_view name);
 using ElementForm = EnergyDifferences (*)(std::span<SuperArg>);
 /// nullptr when it has none (case-insensitive).
 ElementForm find_element_form(std::string_view name);
+/// d = alpha a b + beta d, or d = alpha a + beta d, of arguments that are blocks.
+struct BlockForm {
+  struct Operand {
+    int argument = -1;
+    std::array<std::int32_t, max_rank> label{};  // of its dimensions
+    std::array<std::int64_t, max_rank> start{};  // of a copy's source: the part with the extents of d that begins here
+  };
+  Operand d, a, b;  // b without argument: a copy
+  double alpha = 1.0, beta = 0.0;
+};
+/// What a super instruction of block_forms.def does, from its arguments without their data; with the errors of its body.
+using BlockFormMaker = BlockForm (*)(std::span<const SuperArg>);
+/// nullptr when it has none (case-insensitive).
+BlockFormMaker find_block_form(std::string_view name);
 /// An element of the block is to be divided by zero.
 SialError zero_difference(const SuperArg& block);
 

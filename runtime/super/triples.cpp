@@ -91,14 +91,20 @@ std::vector<double> reordered(const SuperArg& x, const std::array<int, 4>& order
 void super_set_ijk_aaa(SuperContext& context, std::span<SuperArg> args) { work_list(context, args, true); }
 void super_set_ijk_aab(SuperContext& context, std::span<SuperArg> args) { work_list(context, args, false); }
 
-void super_aoladder_contraction(SuperContext&, std::span<SuperArg> args) {
+BlockForm block_form_aoladder_contraction(std::span<const SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block, Expect::block});
-  const SuperArg &v = args[0], &old = args[1];
-  SuperArg& result = args[2];
+  const SuperArg &v = args[0], &old = args[1], &result = args[2];
   if (v.shape.rank != 4 || old.shape.rank != 4 || result.shape.rank != 4) throw SialError("takes three arguments of rank 4: v[a,b,c,d], told[a,i,c,j], tnew[b,i,d,j]");
   auto fits = [](const SuperArg& p, int d, const SuperArg& q, int e) { return p.shape.extent[d] == q.shape.extent[e]; };
   if (!fits(v, 0, old, 0) || !fits(v, 2, old, 2) || !fits(v, 1, result, 0) || !fits(v, 3, result, 2) || !fits(old, 1, result, 1) || !fits(old, 3, result, 3))
     throw SialError(fmt::format("the extents of {}, {} and {} do not fit as v[a,b,c,d], told[a,i,c,j], tnew[b,i,d,j]", describe(v, 0), describe(old, 1), describe(result, 2)));
+  return {{2, {'b', 'i', 'd', 'j'}, {}}, {0, {'a', 'b', 'c', 'd'}, {}}, {1, {'a', 'i', 'c', 'j'}, {}}, 1.0, 1.0};
+}
+
+void super_aoladder_contraction(SuperContext&, std::span<SuperArg> args) {
+  block_form_aoladder_contraction(args);
+  const SuperArg &v = args[0], &old = args[1];
+  SuperArg& result = args[2];
   const std::vector<double> integrals = reordered(v, {0, 2, 1, 3}), amplitudes = reordered(old, {0, 2, 1, 3});
   const std::int64_t inner = v.shape.extent[0] * v.shape.extent[2], rows = v.shape.extent[1] * v.shape.extent[3], columns = old.shape.extent[1] * old.shape.extent[3];
   std::vector<double> sum(rows * columns);

@@ -27,7 +27,7 @@ class Loopback final : public ExchangeTransport {
   }
 
   void set_service(Service*) override {}
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte>, Payload, std::span<std::byte>, Priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte>, Payload, ReplyBuffer, Priority) override {
     SIAL_CHECK(false, "a job of one rank sends no requests (to rank {})", to);
     return nullptr;
   }

@@ -44,7 +44,7 @@ class MpiTransport final : public ExchangeTransport {
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override { return world_.map(world_.node, bytes, purpose); }
 
   void set_service(Service* service) override { server_.set_service(service); }
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
                                           Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < world_.layout->total(), "request to rank {}", to);

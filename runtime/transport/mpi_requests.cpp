@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -13,7 +14,7 @@ constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones n
 /// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
 /// slot is a demand without header, and is not answered.
 struct RequestEnvelope {
-  std::int64_t payload_bytes = 0, payload_piece = 0, reply_capacity = 0;
+  std::int64_t payload_bytes = 0, payload_piece = 0, reply_capacity = 0, reply_piece = 0;
   std::int32_t slot = 0, raises = 0;
 };
 struct ReplyEnvelope {
@@ -82,6 +83,7 @@ RequestServer::~RequestServer() = default;
 
 void RequestServer::set_service(Service* service) {
   const std::lock_guard lock(service_mutex_);
+  left_ = service == nullptr && std::uncaught_exceptions() > 0;
   service_ = service;
 }
 
@@ -206,6 +208,7 @@ void RequestServer::begin(std::list<Job>::iterator at) {
     const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
     {
       const std::lock_guard lock(service_mutex_);
+      if (left_) return;
       job.payload = service_->payload_buffer(job.from, job.header, size);
     }
     SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
@@ -218,19 +221,20 @@ void RequestServer::begin(std::list<Job>::iterator at) {
 bool RequestServer::advance(Job& job) {
   if (!all_done(job.requests)) return false;
   if (!job.served) {
-    start_serving(job);
-    if (!all_done(job.requests)) return false;
+    if (!start_serving(job) || !all_done(job.requests)) return false;
   }
   if (job.reply.release) {
     const std::lock_guard lock(service_mutex_);
+    if (left_) return false;
     job.reply.release();
   }
   return true;
 }
 
-void RequestServer::start_serving(Job& job) {
+bool RequestServer::start_serving(Job& job) {
   {
     const std::lock_guard lock(service_mutex_);
+    if (left_) return false;
     SIAL_CHECK(service_ != nullptr, "the service went away while rank {} was sending", job.from);
     job.reply = service_->serve(job.from, job.header, job.payload);
   }
@@ -248,7 +252,7 @@ void RequestServer::start_serving(Job& job) {
   if (reply.header.size() > inline_bytes) send(world_, std::span(reply.header).subspan(inline_bytes), world_.options.message_bytes, job.from, reply_tag(job.envelope.slot), job.requests);
   // As many pieces as the requester has posted receives for, the last ones perhaps short or empty.
   std::size_t at = 0;
-  for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity), world_.options.message_bytes,
+  for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity), static_cast<std::size_t>(job.envelope.reply_piece),
              [&](const std::byte*, int room) {
                const std::size_t n = std::min(static_cast<std::size_t>(room), reply.payload.size() - at);
                job.requests.push_back(MPI_REQUEST_NULL);
@@ -257,6 +261,7 @@ void RequestServer::start_serving(Job& job) {
                          "sending a block");
                at += n;
              });
+  return true;
 }
 
 // ---- the requester's side
@@ -272,6 +277,7 @@ struct RequestClient::Flight {
   std::size_t bytes_out = 0;
   Payload payload;
   std::size_t piece = 0, sent = 0;  // of the payload
+  std::size_t next_piece = 0, pieces_end = 0, received = 0;  // of the reply's: those not seen to have come yet, among `requests`, and bytes of the others
   std::chrono::steady_clock::time_point issued;
 };
 
@@ -298,6 +304,7 @@ class MpiPendingRequest final : public PendingRequest {
   }
   std::span<const std::byte> reply_header() const override { return flight_->reply_header; }
   std::size_t reply_bytes() const override { return static_cast<std::size_t>(flight_->reply_envelope.payload_bytes); }
+  std::size_t received() override;
   void raise() override;
 
  private:
@@ -338,6 +345,28 @@ bool MpiPendingRequest::test() {
   double seconds = 2 * network->latency;
   if (network->bandwidth > 0) seconds += static_cast<double>(flight_->bytes_out + reply_bytes()) / network->bandwidth;
   return std::chrono::steady_clock::now() - flight_->issued >= std::chrono::duration<double>(seconds);
+}
+
+/// Pieces come in the order in which they were sent. A network that is simulated has let through only part of them.
+std::size_t MpiPendingRequest::received() {
+  RequestClient::Flight& f = *flight_;
+  for (int done = 1; !f.header_complete && f.next_piece < f.pieces_end;) {
+    MPI_Status status;
+    check_mpi(MPI_Test(&f.requests[f.next_piece], &done, &status), "exchanging blocks");
+    if (!done) break;
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    f.received += static_cast<std::size_t>(bytes);
+    ++f.next_piece;
+  }
+  const std::size_t come = f.header_complete ? reply_bytes() : f.received;
+  const auto& network = client_.world_.options.network;
+  if (!network) return come;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - f.issued).count() - 2 * network->latency;
+  if (seconds <= 0) return 0;
+  if (!(network->bandwidth > 0)) return come;
+  const double through = seconds * network->bandwidth - static_cast<double>(f.bytes_out);
+  return through >= static_cast<double>(come) ? come : static_cast<std::size_t>(std::max(0.0, through));
 }
 
 void MpiPendingRequest::raise() {
@@ -405,7 +434,7 @@ int RequestClient::take_slot() {
   return slot;
 }
 
-std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
                                                        Priority priority) {
   world_.look_for_end();
   auto flight = std::make_unique<Flight>();
@@ -420,7 +449,9 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   RequestEnvelope envelope;
   envelope.payload_bytes = static_cast<std::int64_t>(payload.bytes.size());
   envelope.payload_piece = static_cast<std::int64_t>(f.piece);
-  envelope.reply_capacity = static_cast<std::int64_t>(reply_buffer.size());
+  const std::size_t reply_piece = reply_buffer.piece > 0 ? std::min(reply_buffer.piece, world_.options.message_bytes) : world_.options.message_bytes;
+  envelope.reply_capacity = static_cast<std::int64_t>(reply_buffer.bytes.size());
+  envelope.reply_piece = static_cast<std::int64_t>(reply_piece);
   envelope.slot = f.slot;
   f.envelope.resize(sizeof envelope + header.size());
   std::memcpy(f.envelope.data(), &envelope, sizeof envelope);
@@ -428,7 +459,9 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   f.requests.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Irecv(&f.reply_envelope, sizeof f.reply_envelope, MPI_BYTE, to, reply_tag(f.slot), world_.requests, &f.requests.back()),
             "preparing for a reply");
-  receive(world_, reply_buffer, world_.options.message_bytes, to, reply_payload_tag(f.slot), f.requests);
+  f.next_piece = f.requests.size();
+  receive(world_, reply_buffer.bytes, reply_piece, to, reply_payload_tag(f.slot), f.requests);
+  f.pieces_end = f.requests.size();
   f.requests.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Isend(f.envelope.data(), static_cast<int>(f.envelope.size()), MPI_BYTE, to,
                       priority == Priority::demand ? MpiWorld::tag_demand : MpiWorld::tag_prefetch, world_.requests, &f.requests.back()),

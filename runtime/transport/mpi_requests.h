@@ -33,11 +33,12 @@ class RequestServer {
   bool start_deferred();
   void begin(std::list<Job>::iterator at);
   bool advance(Job& job);  // true: finished
-  void start_serving(Job& job);
+  bool start_serving(Job& job);  // false: nobody serves any more
 
   MpiWorld& world_;
   std::mutex service_mutex_;  // held during calls of the service
   Service* service_ = nullptr;
+  bool left_ = false;  // an error took the service away: what is under way stays as it is until the job ends
   std::list<Job> jobs_;
   std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
   bool end_seen_ = false;
@@ -48,7 +49,7 @@ class RequestServer {
 class RequestClient {
  public:
   explicit RequestClient(MpiWorld& world);
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
                                           Priority priority);
   /// Receives what has arrived, if it was not looked for just now.
   void progress();

@@ -12,6 +12,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/transport/collective.h"
+#include "runtime/transport/simulated_message.h"
 
 namespace sial {
 
@@ -36,19 +37,7 @@ class Random {
 /// Consecutive fruitless pauses per waiting rank after which everybody is taken to wait for ever.
 constexpr std::int64_t pauses_until_deadlock = 5000;
 
-struct Message {
-  int from = 0, to = 0;
-  Priority priority = Priority::demand;
-  std::int64_t number = 0;
-  double arrival = 0;  // of the request at the owner, later of the reply at the requester
-  double raised = std::numeric_limits<double>::infinity();  // when the owner hears that it is a demand after all
-  bool delivered = false, cancelled = false;
-  std::vector<std::byte> header;
-  std::span<const std::byte> payload;
-  std::span<std::byte> reply_buffer;
-  Reply reply;
-  std::size_t reply_bytes = 0;
-};
+using Message = SimulatedMessage;
 using MessagePtr = std::shared_ptr<Message>;
 
 /// What the scheduler runs: the ranks, then (with several nodes) one helper per rank that serves its requests.
@@ -130,12 +119,9 @@ class SimulatedRequest final : public PendingRequest {
   SimulatedRequest(Simulation& simulation, MessagePtr message) : simulation_(simulation), message_(std::move(message)) {}
   ~SimulatedRequest() override {
     if (message_->delivered || simulation_.ending_) return;
-    // An error is unwinding this rank and ends the job. The owner may be in the same state and never answer: nobody touches the
-    // buffers any more.
+    // An error is unwinding this rank and ends the job. The owner may be in the same state and never answer.
     if (std::uncaught_exceptions() > 0) {
-      message_->cancelled = true;
-      message_->payload = {};
-      message_->reply_buffer = {};
+      message_->cancel();
       return;
     }
     try {
@@ -152,6 +138,7 @@ class SimulatedRequest final : public PendingRequest {
   }
   std::span<const std::byte> reply_header() const override { return message_->reply.header; }
   std::size_t reply_bytes() const override { return message_->reply_bytes; }
+  std::size_t received() override { return simulation_.ending_ ? 0 : message_->received(simulation_.me().clock, simulation_.options_.bandwidth); }
   void raise() override { simulation_.raise(*message_); }
 
  private:
@@ -178,7 +165,7 @@ class SimulatedTransport final : public ExchangeTransport {
 
   void set_service(Service* service) override { sim_.set_service(rank_, service); }
 
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
                                           Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < sim_.layout_.total(), "request to rank {}", to);
@@ -399,9 +386,7 @@ std::optional<int> Simulation::choose() {
 }
 
 void Simulation::deliver(const MessagePtr& m) {
-  if (!m->reply.payload.empty() && !m->cancelled) std::memcpy(m->reply_buffer.data(), m->reply.payload.data(), m->reply.payload.size());
-  m->reply_bytes = m->reply.payload.size();
-  m->delivered = true;
+  m->deliver();
   const auto owner = static_cast<std::size_t>(m->to);
   if (m->reply.release) releases_[owner].push_back(std::move(m->reply.release));
   m->reply.release = nullptr;
@@ -530,12 +515,13 @@ void Simulation::helper_body(int rank) {
     }
     m->reply = service.serve(m->from, m->header, buffer);
     inside.reset();
-    SIAL_CHECK(m->cancelled || m->reply.payload.size() <= m->reply_buffer.size(), "reply of {} bytes into a buffer of {}", m->reply.payload.size(), m->reply_buffer.size());
+    SIAL_CHECK(m->cancelled || m->reply.payload.size() <= m->reply_buffer.bytes.size(), "reply of {} bytes into a buffer of {}", m->reply.payload.size(), m->reply_buffer.bytes.size());
     const std::size_t bytes = m->reply.header.size() + m->reply.payload.size();
     result_.bytes += static_cast<std::int64_t>(bytes);
     // The owner sends one reply after the other: what it sends for one rank delays what another one waits for.
     me().clock += options_.service_seconds + static_cast<double>(bytes) / options_.bandwidth;
     m->arrival = me().clock + options_.latency;
+    m->answered = true;
     replies_.push_back(m);
     spend(0);
   }

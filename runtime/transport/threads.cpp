@@ -178,7 +178,7 @@ class ThreadTransport final : public ExchangeTransport {
     if (!service) box.changed.wait(lock, [&] { return !box.serving; });
   }
 
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
                                           Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < job_.layout.total(), "request to rank {}", to);
@@ -188,7 +188,7 @@ class ThreadTransport final : public ExchangeTransport {
     m->header.assign(header.begin(), header.end());
     if (payload.growing) payload.growing->complete();
     m->payload = payload.bytes;
-    m->reply_buffer = reply_buffer;
+    m->reply_buffer = reply_buffer.bytes;
     Mailbox& box = *job_.mailboxes[static_cast<std::size_t>(to)];
     {
       const std::lock_guard lock(box.mutex);

@@ -77,6 +77,17 @@ struct Payload {
   Growing* growing = nullptr;
 };
 
+/// Where the payload of a reply is received. `piece`: bytes at a time in which it should come, for whoever asks how far it has; 0: nobody does.
+struct ReplyBuffer {
+  ReplyBuffer() = default;
+  ReplyBuffer(std::span<std::byte> all, std::size_t at_a_time) : bytes(all), piece(at_a_time) {}
+  template <class T>
+    requires std::convertible_to<T, std::span<std::byte>>
+  ReplyBuffer(T&& all) : bytes(std::forward<T>(all)) {}  // NOLINT: any bytes will do
+  std::span<std::byte> bytes;
+  std::size_t piece = 0;
+};
+
 /// A request under way. Owned by the requester; payload and reply buffers must stay put until done. Destruction waits.
 class PendingRequest {
  public:
@@ -85,6 +96,8 @@ class PendingRequest {
   virtual void wait() = 0;
   virtual std::span<const std::byte> reply_header() const = 0;  // valid when done
   virtual std::size_t reply_bytes() const = 0;                 // payload bytes written to the reply buffer
+  /// Payload bytes from the front of the reply buffer that are there by now, as far as the transport knows; never fewer than before. Never waits.
+  virtual std::size_t received() { return 0; }
   /// A prefetch has become a demand: from when the owner hears of it, it no longer waits behind prefetches. No effect later.
   virtual void raise() {}
 };
@@ -129,7 +142,7 @@ class Transport {
   /// destructor, so that errors unwind cleanly): that waits until no call is running.
   virtual void set_service(Service* service) = 0;
   /// Only with several nodes. Sends header (copied) and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
-  virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, std::span<std::byte> reply_buffer,
+  virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
                                                   Priority priority) = 0;
   /// Whether payloads may lie in the memory of a GPU.
   virtual bool reads_device_memory() const { return false; }

@@ -31,8 +31,13 @@ strip --strip-unneeded "$top"/bin/sialc "$top"/bin/sialrun "$top"/bin/sialreport
 # All libraries that these and their libraries name, from where the loader finds them here.
 for p in $programs $(cd "$bin" && ls fake-cuda/*); do ldd "$bin/$p"; done | awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\/.*ld-linux/ {print $1}' | sort -u |
   while read -r l; do
-    case "$l" in *libsialx_jit.so) ;; *) cp -L "$l" "$top/lib/" ;; esac
+    case "$l" in *libsialx_jit.so | */fake-cuda/*) ;; *) cp -L "$l" "$top/lib/" ;; esac
   done
+# The driver and cuBLAS are those of the machine: a copy here, be it the stand-in's, would be found before them.
+if ls "$top"/lib | grep -E '^lib(cuda|cublas)'; then
+  echo "bundle.sh: libraries of CUDA would hide those of the machine" >&2
+  exit 1
+fi
 
 # LLVM links a solver and, through its XML library, tables of Unicode that it never uses here: 55 MB, for which empty ones stand in.
 stand_in() {  # stand_in LIBRARY < C source

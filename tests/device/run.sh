@@ -76,7 +76,7 @@ job() {
   local total
   total=$(awk '/"total": \{/ {on = 1} on && /"device_(bytes_in|bytes_out|operations)":/ {gsub(/[",:]/, ""); v[$1] = $2} /"per_rank"/ {exit}
                END {printf "%.1f MB %.1f MB %d", v["device_bytes_in"] / 1e6, v["device_bytes_out"] / 1e6, v["device_operations"]}' out/cuda/run.json)
-  if ! awk -v job="$job" -v a="${energy[0]}" -v b="${energy[1]}" -v s="${spent[0]}" -v t="${spent[1]}" -v moved="$total" 'BEGIN {
+  if ! awk -v job="$job ${*:3}" -v a="${energy[0]}" -v b="${energy[1]}" -v s="${spent[0]}" -v t="${spent[1]}" -v moved="$total" 'BEGIN {
       d = a - b; if (d < 0) d = -d
       good = a != "" && b != "" && d <= 1e-9
       printf "%-26s %22.14f %22.14f %10.1e %8.2f %8.2f  %s%s\n", job, a, b, d, s, t, moved, good ? "" : "  DIFFERENT"
@@ -86,6 +86,8 @@ job 04_rhf/job.toml scf_energy
 job 05_mp2/job.toml total_energy
 job 09_ccsd/job.toml ccsd_energy
 job 09_ccsd/job.toml ccsd_energy --self-check 20
+job 09_ccsd/job.toml ccsd_energy --device-graphs on
+job 09_ccsd/job.toml ccsd_energy --device-graphs auto
 job 11_ccsd_t/job.toml total_energy
 [ $SECONDS -gt $((limit / 2)) ] || [ $stand_in -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
 

@@ -45,13 +45,20 @@ def configurations(seed, long, fake_cuda=None):
     messages = ["--device-messages", "direct" if seed % 8 in (0, 3) else "staged"]
     if seed % 4 == 0 or long:
         result.append(Configuration("optimised, simulated device, 3 simulated ranks", [*room, *together(), *messages, "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "2", *ahead()]))
+    slow = random.Random(f"{seed} of lines")  # over which blocks go on to the device in pieces
+    line = ["--simulate-network", slow.choice(["latency=20us,bandwidth=200kB/s", "latency=20us,bandwidth=1MB/s"])]
+    if seed % 8 == 1 or long:
+        result.append(Configuration("optimised, simulated device, slow lines, 3 simulated ranks",
+                                    ["--device", "simulated", *slow.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]]), *together(), "--device-messages", "staged", *line,
+                                     "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1", "--look-ahead", slow.choice(["off", "1", "4", "auto"])]))
     if seed % 4 == 2 or long:
         result.append(Configuration("optimised, simulated device, one rank", [*room, *together()]))
     if seed % 4 == 3 or long:
-        result.append(Configuration("optimised, simulated device, mpirun 3, each its node", [*room, *together(), *messages, "--ranks-per-node", "1"], 3))
+        result.append(Configuration("optimised, simulated device, mpirun 3, each its node", [*room, *together(), *messages, *(line if seed % 8 == 7 else []), "--ranks-per-node", "1"], 3))
     if fake_cuda and (seed % 4 == 1 or long):
         memory = r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]])
-        result.append(Configuration("optimised, cuda on a stand-in, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *memory, *together(), "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
+        graphs = ["--device-graphs", random.Random(f"{seed} of graphs").choice(["on", "on", "auto", "off"])]
+        result.append(Configuration("optimised, cuda on a stand-in, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *memory, *together(), *graphs, "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
                                     env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
@@ -65,6 +72,11 @@ def configurations(seed, long, fake_cuda=None):
     return result
 
 
+def fake_cuda_of(bin_dir):
+    folder = bin_dir.resolve() / "fake-cuda"
+    return folder if (folder / "libcublas.so.13").exists() else None
+
+
 def run_chunk(number, seeds, reals, options):
     """One chunk through all its configurations: what happened, as text, and how much."""
     lines, counts, failures = [], {}, []
@@ -75,8 +87,7 @@ def run_chunk(number, seeds, reals, options):
         start = time.monotonic()
         jobs, passed_over = make_jobs(runner, seeds, reals)
         counts["made and evaluated"] = (len(jobs), passed_over, time.monotonic() - start)
-        fake_cuda = options.bin.resolve() / "fake-cuda"
-        for configuration in configurations(number, options.long, fake_cuda if (fake_cuda / "libcublas.so.13").exists() else None):
+        for configuration in configurations(number, options.long, fake_cuda_of(options.bin)):
             if options.config not in configuration.name:
                 continue
             start = time.monotonic()

@@ -68,6 +68,21 @@ def check_chains(binary):
             expect((total["device_on_host_instead"] > 0) == (memory == GRAIN), f"chain with {memory} bytes: {total['device_on_host_instead']} operations did not fit")
 
 
+def check_super(binary):
+    """Super instructions that are operations on blocks are done where the blocks are: nothing crosses but the static blocks that slices are taken from,
+    which the host filled. Without room for their blocks they are the host's."""
+    program = {"program": "device_super.sialx"}
+    plain, _ = run(binary, **program)
+    n = len(EXTENTS)
+    for level in ("-O0", "-O2"):
+        output, total = run(binary, "--device", "simulated", level=level, **program)
+        expect(output == plain, f"{level}, super instructions on a device: {output}\non the host: {plain}")
+        check(total, f"super instructions, {level}", {"super_instructions": n**2 + n**6 + EXTENTS[0] * n, "device_out": 0, "device_in": n})
+    output, total = run(binary, "--device", "simulated", "--device-memory", str(2 * GRAIN), **program)
+    expect(output == plain, f"super instructions with little memory: {output}")
+    expect(total["device_on_host_instead"] > 0, "super instructions: all of them found room")
+
+
 TIMES = ("kernel", "in", "out", "copy", "overlap", "wait")
 
 
@@ -204,7 +219,7 @@ def check_small(binary):
         check(total, f"small work, {flags}", {
             "device_operations": 3 * BLOCKS,  # inner products of statics are the host's
             "device_waited": 3 * BLOCKS if batching else 0, "device_batches": 3 if batching else 0, "device_batched": 3 * BLOCKS if batching else 0,
-            "device_starts": 3 if batching else 3 * BLOCKS,
+            "device_starts": 3 if batching else 3 * BLOCKS, "device_graphs": 0, "device_in_graphs": 0,  # graphs are a GPU's
         })
     _, total = run(binary, "--device", "simulated", **small)  # blocks of 9, 6, 6, 4 elements in their order: those of 6 are 2 x 3 and 3 x 2
     check(total, "small work, blocks of several shapes", {"device_waited": 3 * BLOCKS, "device_batches": 0, "device_starts": 3 * BLOCKS})
@@ -249,7 +264,8 @@ def check_ahead(binary):
 
 def check_receives(binary):
     """A block that a get from another node brings straight to the device is a transfer less, and there are none of them where the host uses what
-    the get brings, or where the way is through the host. It comes back to the host where that asks for it, or the room is wanted."""
+    the get brings, or where the way is through the host. It comes back to the host where that asks for it, or the room is wanted. Through the host it
+    goes on in pieces while the rest comes, where the line is slow enough for that, without a byte more or less."""
     receives = {"program": "device_ahead.sialx", "level": "-O2", "extents": (4, 3, 2, 4, 1, 2)}
     plain, _ = run(binary, **receives)
     flags = ["--device", "simulated", "--schedule", "static", "--simulate", "ranks=3,seed=4"]
@@ -258,6 +274,18 @@ def check_receives(binary):
         output, staged = run(binary, *nodes, "--device-messages", "staged", **receives)
         expect(output == plain, f"received through the host, look-ahead {depth}: {output}")
         check(staged, f"staged, look-ahead {depth}", {"device_received_straight": 0, "device_bytes_received_straight": 0})
+        slow = [*nodes, "--simulate-network", "latency=50us,bandwidth=400kB/s"]
+        output, pieces = run(binary, *slow, "--device-messages", "staged", **receives)
+        expect(output == plain, f"received in pieces, look-ahead {depth}: {output}")
+        expect(0 < pieces["device_received_in_pieces"] <= pieces["device_pieces_early"] and pieces["device_bytes_received_in_pieces"] > 6 * 8 * pieces["device_received_in_pieces"],
+               f"look-ahead {depth}: {pieces['device_received_in_pieces']} blocks in pieces, {pieces['device_pieces_early']} of those early")
+        check(pieces, f"in pieces, look-ahead {depth}", {key: staged[key] for key in ("device_out", "device_in", "device_bytes_in", "device_in_least")})
+        expect(pieces["device_ahead"] == pieces["device_ahead_used"], f"look-ahead {depth}: {pieces['device_ahead']} blocks ahead, {pieces['device_ahead_used']} used")
+        expect(not any(array == "b" for _, array in pieces["lines"]), f"in pieces, `b` is the host's: {pieces['lines']}")
+        for more in (["--device-messages", "direct"], ["--device-messages", "staged", "--device-copies", "staged"]):
+            output, total = run(binary, *slow, *more, **receives)
+            expect(output == plain, f"a slow line, {more}, look-ahead {depth}: {output}")
+            check(total, f"a slow line, {more}, look-ahead {depth}", {"device_received_in_pieces": 0, "device_bytes_received_in_pieces": 0, "device_pieces_early": 0})
         for way in ("direct", "auto"):
             output, total = run(binary, *nodes, "--device-messages", way, **receives)
             expect(output == plain, f"received straight, look-ahead {depth}: {output}")
@@ -269,14 +297,22 @@ def check_receives(binary):
         for more in (["--device-memory", str(20 * GRAIN)], ["--device-memory", str(4 * GRAIN)], ["--deterministic"], ["--check"], ["--store", "copy"], ["--device-copies", "staged"], ["--simulate-network", "latency=50us,bandwidth=1MB/s"]):
             output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", *more, **{**receives, "level": level})
             expect(output == plain, f"received straight, {level} {more}: {output}")
-    _, total = run(binary, *flags, "--device-messages", "direct", **receives)
-    check(total, "one node", {"device_received_straight": 0, "device_bytes_received_straight": 0})
+            output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "staged", "--simulate-network", "latency=50us,bandwidth=400kB/s",
+                            *(more if "--simulate-network" not in more else ["--memory", "100KiB"]), **{**receives, "level": level})
+            expect(output == plain, f"received in pieces, {level} {more}: {output}")
+    for way in ("direct", "staged"):
+        _, total = run(binary, *flags, "--device-messages", way, **receives)
+        check(total, "one node", {"device_received_straight": 0, "device_bytes_received_straight": 0, "device_received_in_pieces": 0})
     wrong = {"program": "device_received.sialx", "level": "-O0", "extents": receives["extents"]}
     right, _ = run(binary, **wrong)
     output, total = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", **wrong)
     expect(output == right and total["device_received_straight"] > 0, f"used on the device, then by the host: {output}, on the host {right}; {total['device_received_straight']} received straight")
     output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", plant="device_received_on_host", **wrong)
     expect(output != right, f"device_received_on_host left out: {output}")
+    output, total = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "staged", "--simulate-network", "latency=50us,bandwidth=400kB/s", **wrong)
+    expect(output == right and total["device_received_in_pieces"] > 0, f"in pieces, then by the host: {output}, on the host {right}; {total['device_received_in_pieces']} in pieces")
+    output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "staged", "--simulate-network", "latency=50us,bandwidth=400kB/s", plant="device_last_piece", **receives)
+    expect("nan" in output.lower(), f"device_last_piece left out: {output}")
 
 
 def check_waits(binary):
@@ -366,6 +402,7 @@ def main():
         expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
         expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
     check_chains(binary)
+    check_super(binary)
     check_times(binary)
     check_wishes(binary)
     check_messages(binary)

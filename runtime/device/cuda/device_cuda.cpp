@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "runtime/device/cuda/code.h"
 #include "runtime/device/cuda/contraction.h"
 #include "runtime/device/cuda/gpu.h"
+#include "runtime/device/cuda/graphs.h"
 #include "runtime/device/cuda/staging.h"
 #include "runtime/device/cuda/timer.h"
 #include "runtime/device/device.h"
@@ -90,6 +93,7 @@ class CudaDevice final : public Device {
       gpu_.check(libraries().blas.cublasCreate_v2(&work_.back().blas), "making a cuBLAS handle");
       gpu_.check(libraries().blas.cublasSetStream_v2(work_.back().blas, streams_[static_cast<std::size_t>(first_compute_stream + s)]), "giving cuBLAS a stream");
     }
+    if (options.graphs != DeviceGraphs::off) make_graphs(options.graphs);
     code_ = std::make_unique<DeviceCode>(gpu_, options.code_cache);
     staging_ = std::make_unique<Staging>(gpu_, timer_, streams_[copy_in_stream], streams_[copy_out_stream], options.staged_from);
     if (options.staged_from < 0) staging_->measure();
@@ -109,8 +113,10 @@ class CudaDevice final : public Device {
     for (const Work& w : work_) {
       gpu_.free(w.workspace);
       if (w.blas) libraries().blas.cublasDestroy_v2(w.blas);
+      gpu_.free(w.blas_workspace);
     }
     if (result_) gpu_.driver().cuMemFreeHost(result_);
+    graphs_.reset();
     code_.reset();
     staging_.reset();
     for (Stream s : streams_) gpu_.drop_stream(s);
@@ -139,6 +145,8 @@ class CudaDevice final : public Device {
     pieces_.erase(found);
   }
 
+  void leave_memory() noexcept override { gpu_.leave_memory(); }
+
   bool pins() const override { return true; }
   bool pin(const void* p, std::size_t bytes) override {
     gpu_.enter();
@@ -151,11 +159,13 @@ class CudaDevice final : public Device {
   PinnedCount pinned() const override { return staging_->pinned(); }
 
   void copy_in(double* device, const double* host, std::int64_t n) override {
+    gpu_.not_in_capture();
     in_.add(n);
     gpu_.enter();
     staging_->copy_in(address(device), host, n * 8);
   }
   void copy_out(double* host, const double* device, std::int64_t n) override {
+    gpu_.not_in_capture();
     out_.add(n);
     gpu_.enter();
     staging_->copy_out(host, address(device), n * 8);
@@ -191,6 +201,7 @@ class CudaDevice final : public Device {
     return ops.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
+    gpu_.not_in_capture();
     gpu_.enter();
     double* partial = workspace(stream, kernels::device_dot_scratch(a, b));
     std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_dot(a, b, partial);
@@ -207,6 +218,7 @@ class CudaDevice final : public Device {
   }
 
   Event record(int stream) override {
+    gpu_.not_in_capture();
     gpu_.enter();
     Event number = 0;
     if (unused_events_.empty()) {
@@ -221,11 +233,13 @@ class CudaDevice final : public Device {
     return number;
   }
   void wait(int stream, Event event) override {
+    gpu_.not_in_capture();
     gpu_.enter();
     gpu_.check(gpu_.driver().cuStreamWaitEvent(streams_[stream], events_[event], 0), "waiting for an event");
   }
   void enter() override { gpu_.enter(); }
   bool done(Event event) override {
+    gpu_.not_in_capture();
     gpu_.enter();
     const Status status = gpu_.driver().cuEventQuery(events_[event]);
     if (status == Status::not_ready) return false;
@@ -242,7 +256,19 @@ class CudaDevice final : public Device {
     unused_events_.push_back(event);
   }
 
-  std::int64_t starts() const override { return code_->starts() + products_; }
+  void run_group(int stream, std::uint64_t composition, const std::function<void()>& work) override {
+    // Events in between would be in the graph, and while an error unwinds failures are not told of.
+    if (!graphs_ || timer_.taking() || std::uncaught_exceptions() > 0) return work();
+    gpu_.enter();
+    graphs_->run(streams_[stream], composition, work, [this] { return code_->starts() + products_; });
+  }
+  std::string why_no_graphs() const override { return no_graphs_; }
+  BatchCount batched() const override {
+    BatchCount count;
+    if (graphs_) count.graphs = graphs_->started(), count.in_graphs = graphs_->inside();
+    return count;
+  }
+  std::int64_t starts() const override { return code_->starts() + products_ - (graphs_ ? graphs_->captured() - graphs_->started() : 0); }
 
   void take_times(bool on) override {
     gpu_.enter();
@@ -266,9 +292,25 @@ class CudaDevice final : public Device {
     BlasHandle blas = nullptr;
     Address workspace = 0;
     std::int64_t size = 0;  // doubles
+    Address blas_workspace = 0;  // of cuBLAS, where there are graphs
   };
 
   explicit CudaDevice(int number) : gpu_(number) {}
+
+  /// cuBLAS takes no memory of its own while it is captured: it gets what NVIDIA recommends for it, on small GPUs less. Where that is refused there
+  /// are no graphs. Its streams are set before, for that takes the workspace away.
+  void make_graphs(DeviceGraphs when) {
+    no_graphs_ = libraries().no_graphs;
+    if (!no_graphs_.empty()) return;
+    const std::int64_t room = std::min(gpu_.capability_major() >= 9 ? 32 * mib : 4 * mib, gpu_.total_bytes() / 64 / mib * mib);
+    for (Work& w : work_) {
+      if (room > 0) w.blas_workspace = gpu_.allocate(static_cast<std::size_t>(room), "reserving workspace of cuBLAS");
+      if (w.blas_workspace && libraries().graphs.cublasSetWorkspace_v2(w.blas, pointer(w.blas_workspace), static_cast<std::size_t>(room)) == BlasStatus::success) continue;
+      no_graphs_ = "there is no room for a workspace of cuBLAS";
+      return;
+    }
+    graphs_ = std::make_unique<Graphs>(gpu_, when);
+  }
 
   void chain(int stream, const MutableView& target, std::span<const ChainStep> steps) {
     const ChainWork work{target, steps};
@@ -452,6 +494,8 @@ class CudaDevice final : public Device {
   std::vector<Work> work_;
   std::unique_ptr<DeviceCode> code_;
   std::unique_ptr<Staging> staging_;
+  std::unique_ptr<Graphs> graphs_;
+  std::string no_graphs_ = "they are off";
   double* result_ = nullptr;  // pinned
   std::int64_t memory_ = 0, reserved_ = 0, workspace_limit_ = 0, products_ = 0;
   std::map<double*, std::int64_t> pieces_;  // bytes

@@ -41,7 +41,7 @@ GpuDevice::GpuDevice(int number) : driver_(libraries().driver), number_(number),
 GpuDevice::~GpuDevice() {
   enter();
   for (Event event : events_) driver_.cuEventDestroy_v2(event);
-  driver_.cuDevicePrimaryCtxRelease_v2(gpu_);
+  if (!left_) driver_.cuDevicePrimaryCtxRelease_v2(gpu_);
 }
 
 bool GpuDevice::check(Status status, const char* operation) {
@@ -53,6 +53,7 @@ bool GpuDevice::check(BlasStatus status, const char* operation) {
 }
 
 bool GpuDevice::fail(const std::string& what, const char* operation) {
+  if (std::uncaught_exceptions() == 0) not_in_capture();
   lost_ = true;
   if (std::uncaught_exceptions() > 0) return false;
   throw WorldError(fmt::format("{} failed: {}, told at {}", name_, what, operation), remedy_of_lost);
@@ -85,6 +86,7 @@ void GpuDevice::drop_stream(Stream stream) noexcept {
 
 template <class F>
 Status GpuDevice::waiting(F&& wait) {
+  not_in_capture();
   const auto begin = std::chrono::steady_clock::now();
   const Status status = wait();
   waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -104,6 +106,7 @@ void GpuDevice::synchronize() {
 }
 
 Event GpuDevice::take_event() {
+  not_in_capture();
   if (!unused_.empty()) {
     const Event event = unused_.back();
     unused_.pop_back();
@@ -129,6 +132,7 @@ Event GpuDevice::take_timed_event() {
 }
 
 Address GpuDevice::allocate(std::size_t bytes, const char* what) {
+  not_in_capture();
   Address p = 0;
   const Status status = driver_.cuMemAlloc_v2(&p, bytes);
   if (status == Status::out_of_memory) return 0;
@@ -137,7 +141,7 @@ Address GpuDevice::allocate(std::size_t bytes, const char* what) {
 }
 
 void GpuDevice::free(Address p) noexcept {
-  if (p) driver_.cuMemFree_v2(p);
+  if (p && !left_) driver_.cuMemFree_v2(p);
 }
 
 }  // namespace sial::cuda

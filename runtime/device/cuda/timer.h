@@ -19,6 +19,7 @@ class WorkTimer {
 
   /// Of all that is put into a stream from now on, or no longer; `any`: one of the streams.
   void take(bool on, Stream any);
+  bool taking() const { return on_; }
   /// Whether it ever was.
   bool taken() const { return base_ != nullptr; }
   /// Waits for what is timed. `waited` is left out.

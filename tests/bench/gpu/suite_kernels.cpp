@@ -192,6 +192,65 @@ Suite chain_suite(Bench& bench) {
   return suite;
 }
 
+/// The body of a loop: products and sums of small blocks that each need the one before, on other blocks at every second turn. Microseconds for each, started
+/// by itself or all as a graph.
+Row body_of_loop(Bench& bench, sial::DeviceGraphs graphs) {
+  constexpr int operations = 8, turns = 2;
+  const std::int64_t n = bench.quick ? 9 : 100, size = n * n;
+  sial::DeviceOptions options;
+  options.graphs = graphs;
+  const std::unique_ptr<sial::Device> device = sial::make_batching_device(sial::make_cuda_device(options), sial::auto_device_batch);
+  const OnDevice memory(*device, (1 + turns * (operations + 1)) * size);
+  double* const part = memory.get();  // of what is added, and multiplied with: each of its elements is 1 / n
+  const auto block = [&](int turn, int k) { return memory.get() + (1 + turn * (operations + 1) + k) * size; };
+  const auto wait = [&] {
+    const sial::Device::Event e = device->record(sial::first_compute_stream);
+    device->finish(e);
+    device->release(e);
+  };
+  const auto view = [&](auto& v, auto* data, std::int32_t first, std::int32_t second) {
+    v.data = data;
+    v.rank = 2;
+    v.extent[0] = v.extent[1] = n;
+    v.stride[0] = 1, v.stride[1] = n;
+    v.label[0] = first, v.label[1] = second;
+  };
+  bench.upload(part, std::vector<double>(static_cast<std::size_t>(size), 1.0 / static_cast<double>(n)).data(), size);
+  for (int turn = 0; turn < turns; ++turn) bench.upload(block(turn, 0), std::vector<double>(static_cast<std::size_t>(size), 1.0).data(), size);
+  int turn = 0;
+  const auto body = [&] {
+    turn = (turn + 1) % turns;
+    for (int k = 0; k < operations; ++k) {
+      if (k % 2 == 0) {
+        sial::ElementWork sum;
+        sum.op = sial::ElementOp::sum;
+        sum.factor = 1.0;
+        view(sum.d, block(turn, k + 1), 0, 1);
+        view(sum.a, block(turn, k), 0, 1);
+        view(sum.b, part, 0, 1);
+        device->run(sial::first_compute_stream, sum);
+      } else {
+        sial::BlockOp product;
+        product.has_b = true;
+        view(product.d, block(turn, k + 1), 0, 1);
+        view(product.a, block(turn, k), 0, 2);
+        view(product.b, part, 2, 1);
+        device->run(sial::first_compute_stream, product);
+      }
+    }
+    device->start_waiting();
+  };
+  const std::string name = fmt::format("one of {} operations of a loop's body, {}", operations, graphs == sial::DeviceGraphs::on ? "a graph for all" : "each by itself");
+  const double s = streamed_seconds({{name, body, wait, 100}}, bench.quick).front();
+  bool right = (device->batched().graphs > 0) == (graphs == sial::DeviceGraphs::on);
+  for (int t = 0; t < turns; ++t) {
+    std::vector<double> result(static_cast<std::size_t>(size));
+    bench.download(result.data(), block(t, operations), size);
+    for (const double x : result) right = right && std::abs(x - (1.0 + 4.0 / static_cast<double>(n))) < 1e-12;
+  }
+  return {name, {{"us", 1e6 * s / operations}, {"GFLOP/s", std::nan("")}, {"cuBLAS", std::nan("")}}, {}, false, right, "blocks of " + std::to_string(size)};
+}
+
 Suite launch_suite(Bench& bench) {
   Suite suite{"launches", "microseconds of small operations put into one stream one after the other, with a wait behind the last", "", 0, false, {}, {}};
   suite.print_title();
@@ -231,6 +290,7 @@ Suite launch_suite(Bench& bench) {
   }
   const Row small = chain(bench, chain_cases().front(), 80'000, false);
   add({small.name, {small.numbers[1], {"GFLOP/s", std::nan("")}, {"cuBLAS", std::nan("")}}, {}, false, small.right, "segments of 10"});
+  for (const sial::DeviceGraphs graphs : {sial::DeviceGraphs::off, sial::DeviceGraphs::on}) add(body_of_loop(bench, graphs));
   return suite;
 }
 

@@ -1,5 +1,7 @@
 // Blocks of other nodes that come elsewhere than to the host's memory, on any transport and layout. What stands in for a device is memory of its own.
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "suite.h"
@@ -57,13 +59,49 @@ class OffHost final : public IncomingPlaces {
   std::map<const double*, Arrived> there_;
 };
 
-/// Makes the rank's store ask for places; ends before they do.
-struct Receives {
-  explicit Receives(Job& j) : job(j), places(j.store->buffers()) { j.store->set_incoming(&places); }
-  ~Receives() { job.store->set_incoming(nullptr); }
-  Job& job;
-  OffHost places;
+/// Has blocks go on from the host's memory as they come, those whose number is not a multiple of three.
+class GoesOn final : public IncomingPlaces {
+ public:
+  explicit GoesOn(const BufferResource&) {}
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t, std::int32_t, const BlockIndex& block, double* buffer) override {
+    if (block.segment[0] % 3 == 0) return nullptr;
+    return std::make_unique<Block>(*this, buffer);
+  }
+  void to_host(const double*) override { throw std::runtime_error("a block that is on the host is asked for there"); }
+
+  int open = 0, arrived = 0, early = 0;  // early: blocks of which part came first
+
+ private:
+  struct Block final : IncomingBlock {
+    Block(GoesOn& all, const double* buffer) : all(all), buffer(buffer) { ++all.open; }
+    ~Block() override { --all.open; }
+    double* place() override { return nullptr; }
+    std::size_t piece() const override { return 56; }
+    void come(std::size_t bytes) override {
+      const std::size_t n = bytes / 8;
+      EXPECT(n >= values.size() && n <= 40);
+      if (values.empty() && n > 0 && n < 40) ++all.early;
+      values.insert(values.end(), buffer + values.size(), buffer + n);
+    }
+    void arrived() override {
+      EXPECT(std::equal(values.begin(), values.end(), buffer));
+      ++all.arrived;
+    }
+    GoesOn& all;
+    const double* buffer;
+    Values values;
+  };
 };
+
+/// Makes the rank's store ask for places; ends before they do.
+template <class Places>
+struct ReceivesAt {
+  explicit ReceivesAt(Job& j) : job(j), places(j.store->buffers()) { j.store->set_incoming(&places); }
+  ~ReceivesAt() { job.store->set_incoming(nullptr); }
+  Job& job;
+  Places places;
+};
+using Receives = ReceivesAt<OffHost>;
 
 void put_incoming(Job& j, double plus) {
   for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + plus));
@@ -171,7 +209,56 @@ void kept_copies_stay_where_they_are(Job& j) {
   EXPECT(with.places.arrived >= first);
 }
 
+Values counted_up(double from) {
+  Values v(40);
+  std::iota(v.begin(), v.end(), from);
+  return v;
+}
+
 }  // namespace
+
+// Both ways of asking, blocks that nobody gets and blocks that are not there; where all of it comes at once nothing is told of its parts.
+int blocks_go_on_as_they_come(Job& j) {
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), counted_up(100 * i));
+  j.barrier();
+  const ReceivesAt<GoesOn> with(j);
+  int going_on = 0;
+  for (int i = 0; i < n_incoming; ++i) {
+    if (i % 2 == 0) remote(j, i);
+    j.store->get(0, incoming_at(i), 40, {0, 31});
+    if (i % 5 == 0) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(100 * i));
+    for (int k = 0; k < 6 && i % 5 == 1; ++k) {
+      j.store->at_hand(0, incoming_at(i), 40);
+      j.transport.pause();
+    }
+    going_on += remote(j, i) && i % 3 != 0 ? 1 : 0;
+  }
+  for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(100 * i));
+  EXPECT(with.places.arrived == going_on);
+  EXPECT(with.places.open == 0);
+  for (int i = 0; i < n_incoming; ++i) {  // they are on the host, too
+    const double* own = j.store->private_copy(0, incoming_at(i), 40, true, j.next());
+    EXPECT(Values(own, own + 40) == counted_up(100 * i));
+  }
+  j.barrier();
+  for (int i = 0; i < n_incoming; ++i) {
+    remote(j, i);
+    if (const auto there = j.store->foreseen(0, incoming_at(i), 40); there.data) j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
+  }
+  for (int i = 501; i < 504; ++i) {
+    j.get(0, incoming_at(i), 40);
+    EXPECT(refused([&] { j.read(0, incoming_at(i), 40); }));  // no such block
+  }
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), counted_up(-i));  // what was fetched ahead of it is void
+  j.barrier();
+  EXPECT(with.places.open == 0);
+  for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);
+  j.store->set_incoming(nullptr);  // with blocks under way
+  EXPECT(with.places.open == 0);
+  for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(-i));
+  j.barrier();
+  return with.places.early;
+}
 
 const std::vector<Rule>& incoming_rules() {
   static const std::vector<Rule> all = {
@@ -179,6 +266,7 @@ const std::vector<Rule>& incoming_rules() {
       {"places are given back", places_are_given_back},
       {"places may end with blocks under way", places_may_end_with_blocks_under_way},
       {"kept copies stay where they are", kept_copies_stay_where_they_are},
+      {"blocks go on as they come", [](Job& j) { blocks_go_on_as_they_come(j); }},
   };
   return all;
 }

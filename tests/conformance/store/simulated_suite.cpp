@@ -65,6 +65,23 @@ TEST_CASE("laboratory: random histories") {
   }
 }
 
+TEST_CASE("laboratory: over a slow line parts of blocks go on before the rest has come") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    for (const bool servers : {false, true}) {
+      SimulationOptions o = simulation(servers ? Layout{2, 0, 1} : Layout{3, 1, 0}, seed);
+      o.bandwidth = 1e6;
+      int early = 0;
+      INFO("seed " << seed);
+      REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) {
+        if (t.is_server()) return suite::serve(t);
+        suite::Job j(t);
+        early += suite::blocks_go_on_as_they_come(j);
+        j.store->end_program({0, 9999});
+      }));
+      CHECK(early > 0);
+    }
+}
+
 TEST_CASE("laboratory: deterministic accumulation has the same bits on every schedule and layout") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Layout& l = layouts[seed % std::size(layouts)];

@@ -68,6 +68,8 @@ const std::vector<Rule>& rules();
 const std::vector<Rule>& rules_of_elision();
 const std::vector<Rule>& prefetch_rules();
 const std::vector<Rule>& incoming_rules();
+/// One of them; the number of blocks of this rank's that went on before all of them had come.
+int blocks_go_on_as_they_come(Job& j);
 /// All rules on one job; for servers too.
 void run_rules(Transport& transport, StoreOptions options = {});
 /// A server's part in any job of this suite.

@@ -195,14 +195,14 @@ struct Asked {
   std::uint64_t total = 0;
   std::unique_ptr<PendingRequest> pending;
 
-  Asked(Transport& t, int to, std::size_t payload_bytes, std::size_t reply_bytes, std::uint32_t number, Priority priority)
+  Asked(Transport& t, int to, std::size_t payload_bytes, std::size_t reply_bytes, std::uint32_t number, Priority priority, std::size_t reply_piece = 0)
       : payload(payload_bytes), reply(reply_bytes + 5, std::byte{0xee}), question{t.rank(), to, number, payload_bytes, reply_bytes} {
     for (std::size_t i = 0; i < payload_bytes; ++i) {
       payload[i] = static_cast<std::byte>(i * 5 + number);
       total += static_cast<std::uint64_t>(payload[i]);
     }
     std::vector<std::byte> header = pack(question);
-    pending = t.request(to, header, payload, reply, priority);
+    pending = t.request(to, header, payload, ReplyBuffer(reply, reply_piece), priority);
     std::fill(header.begin(), header.end(), std::byte{0});  // the header was copied
   }
   void check() {
@@ -255,6 +255,48 @@ void requests(Transport& t, std::uint64_t seed) {
   for (int i = 0; i < 100000 && service.unreleased() != 0; ++i) t.pause();
   EXPECT(service.unreleased() == 0);
   t.barrier(tag(CollectiveKind::barrier, 53));
+}
+
+/// What is said to have come of a reply is there, whatever pieces were asked for, and stays there.
+void replies_in_pieces(Transport& t, std::uint64_t seed) {
+  AnswerService service(t);
+  std::mt19937_64 random(seed * 5 + static_cast<std::uint64_t>(t.rank()));
+  std::vector<int> others;
+  for (int n = 0; n < t.node_count(); ++n)
+    for (int r : t.ranks_of_node(n))
+      if (r != t.rank()) others.push_back(r);
+  std::uint32_t number = static_cast<std::uint32_t>(t.rank()) * 1000;
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::unique_ptr<Asked>> asked;
+    std::vector<std::size_t> come(8);
+    for (std::size_t i = 0; i < come.size(); ++i)
+      asked.push_back(std::make_unique<Asked>(t, others[random() % others.size()], random() % 3 * 999, std::array<std::size_t, 4>{0, 3, 5000, 70001}[random() % 4], number++,
+                                              random() % 2 ? Priority::demand : Priority::prefetch, std::array<std::size_t, 3>{701, 8000, 1 << 20}[random() % 3] + random() % 3));
+    if (round == 1) t.sum(1.0, tag(CollectiveKind::sum, 58));  // they go on beside other waits
+    if (round == 2) {
+      for (const auto& a : asked) a->pending->received();
+      asked.clear();  // destruction waits
+    }
+    const auto look = [&](Asked& a, std::size_t& before) {
+      const std::size_t now = a.pending->received();
+      EXPECT(now >= before && now <= a.question.reply_bytes);
+      for (std::size_t k = before; k < now; ++k) EXPECT(a.reply[k] == static_cast<std::byte>(k * 3 + a.question.number));
+      before = now;
+    };
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      for (std::size_t k = i; k < asked.size(); ++k) look(*asked[k], come[k]);
+      while (!asked[i]->pending->test()) {
+        look(*asked[i], come[i]);
+        t.pause();
+      }
+      look(*asked[i], come[i]);
+      asked[i]->check();
+    }
+  }
+  t.barrier(tag(CollectiveKind::barrier, 59));
+  for (int i = 0; i < 100000 && service.unreleased() != 0; ++i) t.pause();  // the last pieces may have come before their owner knows
+  EXPECT(service.unreleased() == 0);
+  t.barrier(tag(CollectiveKind::barrier, 60));
 }
 
 /// Shows what it has piece by piece, and each only when it was asked in vain for a while.
@@ -343,6 +385,7 @@ const std::vector<Body>& bodies() {
   static const std::vector<Body> all = {
       {"topology", false, topology}, {"node memory", false, node_memory}, {"polling", false, polling}, {"sums", false, sums},
       {"broadcasts", false, broadcasts}, {"gathers", false, gathers}, {"requests", true, requests}, {"growing payloads", true, growing_payloads},
+      {"replies in pieces", true, replies_in_pieces},
       {"work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 4096); }},
       {"full work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 2); }},
   };

@@ -5,98 +5,27 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <limits>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "tests/device/fake/fake.h"
-#include "tests/device/fake/fake_code.h"
+#include "tests/device/fake/fake_world.h"
 
 namespace fake_cuda {
-namespace {
 
-using namespace sial::cuda;
-
-/// Of the clock, in milliseconds: what a piece of work takes, and what a call of the host takes.
-constexpr double work_takes = 0.008, call_takes = 0.002;
-constexpr std::size_t wall = 4096;
-constexpr unsigned char wall_byte = 0xa5;
-
-struct EventState {
-  std::uint64_t recorded = 0, reached = 0;
-  double at = 0;  // when it was reached, in milliseconds
-};
-
-struct Piece {
-  std::size_t bytes = 0;
-  unsigned char* raw = nullptr;
-  int gpu = 0;
-};
-
-struct Work {
-  std::function<void()> run;
-  std::shared_ptr<EventState> wait;
-  std::uint64_t number = 0;
-  double put_at = 0;  // into the stream
-};
-
-}  // namespace
-}  // namespace fake_cuda
-
-namespace sial::cuda {
-struct ContextObject {
-  int gpu = 0, holders = 0;
-};
-struct StreamObject {
-  int gpu = 0;
-  std::deque<fake_cuda::Work> queue;
-  double clock = 0;  // see the clock of fake.h
-};
-struct EventObject {
-  bool timed = false;
-  std::shared_ptr<fake_cuda::EventState> state = std::make_shared<fake_cuda::EventState>();
-};
-struct FunctionObject {
-  fake_cuda::Code code;
-};
-struct ModuleObject {
-  std::string name;
-  FunctionObject function;
-};
-}  // namespace sial::cuda
-
-namespace fake_cuda {
-namespace {
-
-struct World {
-  std::recursive_mutex mutex;
-  std::map<std::string, long long> settings;
-  std::map<const unsigned char*, Piece> pieces;
-  std::map<const unsigned char*, std::size_t> pinned;  // allocated or registered host memory
-  std::set<const unsigned char*> registered;
-  std::map<int, ContextObject> contexts;
-  std::set<Stream> streams;
-  std::set<EventObject*> events;
-  std::uint64_t random = 1;
-  long long allocations = 0, works = 0;
-  bool lost = false;
-  double clock = 0;  // the host's
-};
+thread_local Context current = nullptr;
+thread_local Stream capturing = nullptr;
 
 World& world() {
   static World* w = new World;  // outlives everything that calls
   return *w;
 }
 
-thread_local Context current = nullptr;
+namespace {
 
 void read_settings() {
   World& w = world();
@@ -142,9 +71,13 @@ bool step() {
   return false;
 }
 
+}  // namespace
+
 void go_on() {
   for (std::uint64_t n = draw() % 3; n > 0; --n) step();
 }
+
+namespace {
 
 Status state() { return world().lost ? Status::launch_failed : Status::success; }
 
@@ -178,37 +111,49 @@ HostMemory kind_of(const void* host, std::size_t bytes) {
   return touched ? HostMemory::mixed : HostMemory::pageable;
 }
 
-void check_stream(Stream s) {
-  if (!world().streams.count(s)) complain("a stream that does not exist");
-  if (!current || current->gpu != s->gpu) complain("a stream is used while the context of another GPU, or none, is current");
-}
-
 void check_host(const void* host, std::size_t bytes) {
   const auto* p = static_cast<const unsigned char*>(host);
   for (const auto& [q, piece] : world().pieces)
     if (overlap(p, bytes, q, piece.bytes)) complain("device memory is given as the host's");
 }
 
-Status enqueue(Stream s, std::function<void()> run) {
-  World& w = world();
-  if (w.lost) return Status::launch_failed;
+}  // namespace
+
+void check_stream(Stream s) {
+  if (!world().streams.count(s)) complain("a stream that does not exist");
+  if (!current || current->gpu != s->gpu) complain("a stream is used while the context of another GPU, or none, is current");
+}
+
+bool refused_in_capture() {
+  if (capturing) capturing->captured->invalid = true;
+  return capturing != nullptr;
+}
+
+void put(Stream s, std::function<void()> run, double takes) {
   s->queue.push_back({[run = std::move(run), s] {
                         World& v = world();
                         if (++v.works == setting("lose", -1)) v.lost = true;
                         if (!v.lost) run();
                         s->clock += work_takes;
                       },
-                      nullptr, 0, w.clock += call_takes});
+                      nullptr, 0, world().clock += takes});
+}
+
+Status enqueue(Stream s, std::function<void()> run, NodeKind kind) {
+  World& w = world();
+  if (w.lost) return Status::launch_failed;
+  if (s->captured) {
+    if (capturing != s) complain("work is put into a stream that another thread captures");
+    if (s->captured->invalid) return Status::capture_invalidated;
+    s->captured->invalid = ++w.captures == setting("capture", -1);
+    if (s->captured->invalid) return Status::capture_unsupported;
+    s->captured->nodes.push_back({kind, std::move(run)});
+  } else {
+    put(s, std::move(run), call_takes);
+  }
   go_on();
   return Status::success;
 }
-
-#define GUARD                                                              \
-  const std::lock_guard<std::recursive_mutex> guard(world().mutex);        \
-  if (!current) complain("no context is current");                         \
-  if (world().lost) return Status::launch_failed
-
-}  // namespace
 
 void complain(const std::string& what) {
   std::fprintf(stderr, "fake cuda: %s\n", what.c_str());
@@ -230,12 +175,27 @@ void check_device(const void* data, std::size_t bytes, const char* what) {
 bool post(Stream stream, std::function<void()> work) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
   check_stream(stream);
-  return enqueue(stream, std::move(work)) == Status::success;
+  return enqueue(stream, std::move(work), NodeKind::kernel) == Status::success;
+}
+
+bool captures(Stream stream) {
+  const std::lock_guard<std::recursive_mutex> guard(world().mutex);
+  return stream && stream->captured.has_value();
 }
 
 }  // namespace fake_cuda
 
 using namespace fake_cuda;
+
+namespace {
+
+/// Of an event that this thread asks for.
+Status refused(Event event) {
+  const bool here = refused_in_capture();
+  return event->captured ? Status::captured_event : here ? Status::capture_unsupported : Status::success;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -287,7 +247,7 @@ FAKE_CUDA_SHOWN Status cuDevicePrimaryCtxRetain(Context* context, Gpu gpu) {
   if (std::all_of(w.contexts.begin(), w.contexts.end(), [](const auto& c) { return c.second.holders == 0; })) {
     read_settings();
     w.random = static_cast<std::uint64_t>(setting("seed", 1)) * 0x9e3779b97f4a7c15ULL + 1;
-    w.allocations = w.works = 0;
+    w.allocations = w.works = w.captures = 0;
     w.lost = false;
   }
   if (setting("context", 0) != 0) return Status::out_of_memory;
@@ -311,6 +271,7 @@ FAKE_CUDA_SHOWN Status cuDevicePrimaryCtxRelease_v2(Gpu gpu) {
   if (std::all_of(w.contexts.begin(), w.contexts.end(), [](const auto& held) { return held.second.holders == 0; })) {
     if (!w.pinned.empty()) complain("pinned memory is left behind");
     if (!w.events.empty()) complain(fmt::format("{} events are left behind", w.events.size()));
+    if (!w.graphs.empty() || !w.graph_runs.empty()) complain(fmt::format("{} graphs are left behind, and {} instantiated ones", w.graphs.size(), w.graph_runs.size()));
   }
   return Status::success;
 }
@@ -328,7 +289,7 @@ FAKE_CUDA_SHOWN Status cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuMemAlloc_v2(Address* p, std::size_t bytes) {
-  GUARD;
+  GUARD_UNSAFE;
   World& w = world();
   std::size_t free = 0, total = 0;
   cuMemGetInfo_v2(&free, &total);
@@ -344,6 +305,7 @@ FAKE_CUDA_SHOWN Status cuMemAlloc_v2(Address* p, std::size_t bytes) {
 }
 FAKE_CUDA_SHOWN Status cuMemFree_v2(Address p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
+  if (refused_in_capture()) return Status::capture_unsupported;
   World& w = world();
   const auto found = w.pieces.find(reinterpret_cast<const unsigned char*>(p));
   if (found == w.pieces.end()) complain("device memory is freed that was not allocated");
@@ -354,7 +316,7 @@ FAKE_CUDA_SHOWN Status cuMemFree_v2(Address p) {
   return state();
 }
 FAKE_CUDA_SHOWN Status cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
-  GUARD;
+  GUARD_UNSAFE;
   if (setting("host", 0) != 0) return Status::out_of_memory;
   *p = std::aligned_alloc(wall, (bytes + wall - 1) / wall * wall);
   world().pinned[static_cast<const unsigned char*>(*p)] = bytes;
@@ -362,13 +324,14 @@ FAKE_CUDA_SHOWN Status cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
 }
 FAKE_CUDA_SHOWN Status cuMemFreeHost(void* p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
+  if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
   if (world().pinned.erase(static_cast<const unsigned char*>(p)) == 0) complain("pinned memory is freed that was not allocated");
   std::free(p);
   return state();
 }
 FAKE_CUDA_SHOWN Status cuMemHostRegister_v2(void* p, std::size_t bytes, unsigned) {
-  GUARD;
+  GUARD_UNSAFE;
   if (setting("pin", 0) != 0) return Status::out_of_memory;
   if (kind_of(p, bytes) != HostMemory::pageable) return Status::already_registered;
   world().pinned[static_cast<const unsigned char*>(p)] = bytes;
@@ -377,6 +340,7 @@ FAKE_CUDA_SHOWN Status cuMemHostRegister_v2(void* p, std::size_t bytes, unsigned
 }
 FAKE_CUDA_SHOWN Status cuMemHostUnregister(void* p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
+  if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
   if (world().registered.erase(static_cast<const unsigned char*>(p)) == 0) complain("host memory is unregistered that was not registered");
   world().pinned.erase(static_cast<const unsigned char*>(p));
@@ -397,15 +361,16 @@ FAKE_CUDA_SHOWN Status cuMemcpyHtoDAsync_v2(Address to, const void* from, std::s
         if (kind_of(from, bytes) != HostMemory::pinned) complain("host memory was unpinned while a copy needed it");
         check_device(target, bytes, "copy to the device");
         std::memcpy(target, from, bytes);
-      });
+      }, NodeKind::copy);
     case HostMemory::pageable: break;
   }
+  if (stream->captured) complain("a copy of pageable memory is captured");
   if (const Status s = drain(stream); s != Status::success) return s;
   std::vector<unsigned char> staged(static_cast<const unsigned char*>(from), static_cast<const unsigned char*>(from) + bytes);
   return enqueue(stream, [=, staged = std::move(staged)] {
     check_device(target, bytes, "copy to the device");
     std::memcpy(target, staged.data(), bytes);
-  });
+  }, NodeKind::copy);
 }
 FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
   GUARD;
@@ -416,12 +381,13 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t 
   check_host(to, bytes);
   const HostMemory kind = kind_of(to, bytes);
   if (kind == HostMemory::mixed) return Status::invalid_value;
-  const Status put = enqueue(stream, [=] {
+  if (kind == HostMemory::pageable && stream->captured) complain("a copy to pageable memory is captured");
+  const Status done = enqueue(stream, [=] {
     if (kind_of(to, bytes) != kind) complain("host memory was pinned or unpinned while a copy needed it");
     check_device(source, bytes, "copy to the host");
     std::memcpy(to, source, bytes);
-  });
-  return put != Status::success || kind == HostMemory::pinned ? put : drain(stream);
+  }, NodeKind::copy);
+  return done != Status::success || kind == HostMemory::pinned ? done : drain(stream);
 }
 
 FAKE_CUDA_SHOWN Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
@@ -431,18 +397,19 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_
   const auto* source = reinterpret_cast<const void*>(from);
   check_device(target, bytes, "copy on the device");
   check_device(source, bytes, "copy on the device");
-  return enqueue(stream, [=] { std::memmove(target, source, bytes); });
+  return enqueue(stream, [=] { std::memmove(target, source, bytes); }, NodeKind::copy);
 }
 
 FAKE_CUDA_SHOWN Status cuStreamCreate(Stream* stream, unsigned flags) {
   GUARD;
   if (flags != stream_non_blocking) complain("a stream that waits for the default one");
-  *stream = new StreamObject{current->gpu, {}, world().clock};
+  *stream = new StreamObject{current->gpu, {}, world().clock, {}};
   world().streams.insert(*stream);
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuStreamDestroy_v2(Stream stream) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
+  if (refused_in_capture()) return Status::capture_unsupported;
   if (world().streams.count(stream) == 0) complain("a stream is destroyed that does not exist");
   if (!world().lost) drain(stream);
   world().streams.erase(stream);
@@ -452,12 +419,18 @@ FAKE_CUDA_SHOWN Status cuStreamDestroy_v2(Stream stream) {
 FAKE_CUDA_SHOWN Status cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   GUARD;
   check_stream(stream);
+  if (stream->captured && !event->captured) {
+    refused_in_capture();
+    return Status::capture_isolation;
+  }
+  if (stream->captured) return Status::success;  // it is behind it in its chain
+  if (event->captured) complain("a stream waits for an event of what is captured");
   stream->queue.push_back({{}, event->state, event->state->recorded, world().clock += call_takes});
   go_on();
   return state();
 }
 FAKE_CUDA_SHOWN Status cuStreamSynchronize(Stream stream) {
-  GUARD;
+  GUARD_UNSAFE;
   check_stream(stream);
   const Status status = drain(stream);
   world().clock = std::max(world().clock, stream->clock);
@@ -479,6 +452,8 @@ FAKE_CUDA_SHOWN Status cuEventDestroy_v2(Event event) {
 FAKE_CUDA_SHOWN Status cuEventRecord(Event event, Stream stream) {
   GUARD;
   check_stream(stream);
+  event->captured = stream->captured.has_value();
+  if (event->captured) return enqueue(stream, [] {}, NodeKind::record);
   const std::uint64_t number = ++event->state->recorded;
   const auto reach = [state = event->state, number, stream] {
     state->reached = std::max(state->reached, number);
@@ -490,12 +465,14 @@ FAKE_CUDA_SHOWN Status cuEventRecord(Event event, Stream stream) {
 }
 FAKE_CUDA_SHOWN Status cuEventQuery(Event event) {
   GUARD;
+  if (const Status asked = refused(event); asked != Status::success) return asked;
   go_on();
   if (world().lost) return Status::launch_failed;
   return event->state->reached == event->state->recorded ? Status::success : Status::not_ready;
 }
 FAKE_CUDA_SHOWN Status cuEventSynchronize(Event event) {
   GUARD;
+  if (const Status asked = refused(event); asked != Status::success) return asked;
   const Status status = wait_until([&] { return event->state->reached == event->state->recorded; });
   world().clock = std::max(world().clock, event->state->at);
   return status;
@@ -512,7 +489,7 @@ FAKE_CUDA_SHOWN Status cuEventElapsedTime(float* milliseconds, Event begin, Even
 }
 
 FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, unsigned options, LoadOption* option, void** value) {
-  GUARD;
+  GUARD_UNSAFE;
   std::string problem;
   Code code;
   if (setting("module", 0) != 0) problem = "this code is refused, as a test wishes";
@@ -532,6 +509,7 @@ FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, uns
 }
 FAKE_CUDA_SHOWN Status cuModuleUnload(Module module) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
+  if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
   delete module;
   return state();
@@ -547,7 +525,7 @@ FAKE_CUDA_SHOWN Status cuLaunchKernel(Function function, unsigned gx, unsigned g
   check_stream(stream);
   if (extra != nullptr || !parameters) complain("parameters of a kernel in a form that is not expected");
   if (gx == 0 || gy == 0 || gz == 0 || gy > 65535 || gz > 65535 || bx * by * bz == 0 || bx * by * bz > 1024 || shared > (48u << 10)) return Status::invalid_value;
-  return enqueue(stream, prepare(function->code, {gx, gy, gz}, {bx, by, bz}, shared, parameters));
+  return enqueue(stream, prepare(function->code, {gx, gy, gz}, {bx, by, bz}, shared, parameters), NodeKind::kernel);
 }
 
 }  // extern "C"

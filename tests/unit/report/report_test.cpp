@@ -184,9 +184,9 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
                total + R"("device_operations": 30, "device_bytes_in": 160, "device_bytes_out": 480, "device_bytes_in_as_written": 11200, "device_bytes_out_as_written": 11200,
                "device_bytes_in_least": 160, "device_bytes_in_hindsight": 400, "device_allocations": 200, "device_allocation_hits": 199, "device_memory_high_water": 2560,
                "device_evictions": 4, "device_pinned_bytes": 8388608, "device_pins_refused": 2, "device_on_host_instead": 3, "device_self_checks": 6,
-               "device_received_straight": 7, "device_bytes_received_straight": 560, "device_ahead": 5, "device_bytes_ahead": 400, "device_ahead_used": 3, "device_bytes_ahead_used": 240,
+               "device_received_straight": 7, "device_bytes_received_straight": 560, "device_received_in_pieces": 6, "device_bytes_received_in_pieces": 480, "device_pieces_early": 17, "device_ahead": 5, "device_bytes_ahead": 400, "device_ahead_used": 3, "device_bytes_ahead_used": 240,
                "device_late_puts": 9, "device_late_puts_awaited": 1, "device_sent_straight": 2, "device_bytes_sent_straight": 1600, "device_sent_in_pieces": 1, "device_bytes_sent_in_pieces": 800,
-               "device_starts": 21, "device_waited": 25, "device_batches": 4, "device_batched": 13, )");
+               "device_starts": 21, "device_waited": 25, "device_batches": 4, "device_batched": 13, "device_graphs": 3, "device_in_graphs": 17, )");
   const File good(text);
   report::Report r = report_of("data.sialx");
   report::bind(r, report::read_run(good.path, r.program));
@@ -198,10 +198,12 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
   CHECK_THAT(out, Contains("had it been known what comes: " + bytes(400)) && Contains(bytes(2560) + " in use at most; 200 requests, 99.50 % of them"));
   CHECK_THAT(out, Contains("registered with it: " + bytes(8388608) + ", refused 2 times"));
   CHECK_THAT(out, Contains("received from other nodes straight in its memory: 7 blocks (" + bytes(560) + ")"));
+  CHECK_THAT(out, Contains("through the host: 6 blocks (" + bytes(480) + "), in 17 pieces that set off before the rest had come\n"));
   CHECK_THAT(out, Contains("brought before their use: 5 blocks (" + bytes(400) + "), 2 of them for nothing"));
   CHECK_THAT(out, Contains("  9 puts of what only it had left for later, 1 of them waited for in the end\n"));
   CHECK_THAT(out, Contains("sent to other nodes: 2 blocks straight from its memory (" + bytes(1600) + "), 1 block through the host in overlapped pieces (" + bytes(800) + ")"));
   CHECK_THAT(out, Contains("  21 starts of kernels and products; of small work 25 pieces waited, 13 of them together with others of their shape, in 4 groups\n"));
+  CHECK_THAT(out, Contains("  3 graphs among these starts, with 17 kernels and products\n"));
   CHECK_THAT(out, Contains("4 blocks left for want of room") && Contains("3 operations ran on the host") && Contains("6 results compared"));
   CHECK_THAT(out, Contains(fmt::format("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  t at data.sialx:9\n", 0, bytes(0), 5, bytes(400), bytes(11200), bytes(80))));
   const auto j = nlohmann::json::parse(to_json(r));

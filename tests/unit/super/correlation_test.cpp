@@ -94,6 +94,20 @@ TEST_CASE("ladder over atomic orbitals") {
   for (std::size_t k = 0; k < result.data.size(); ++k) worst = std::max(worst, std::abs(result.data[k] - expected.data[k]));
   CHECK(worst < 1e-14);
   CHECK_THAT(execution_error(c, "aoladder_contraction", {v, result, old}), Contains("do not fit"));
+
+  // The same as one operation on blocks, from shapes alone.
+  REQUIRE(find_block_form("AOladder_contraction") != nullptr);
+  CHECK(find_block_form("cis_unit_guess") == nullptr);
+  std::array<SuperArg, 3> args{v.arg, old.arg, result.arg};
+  for (SuperArg& arg : args) arg.data = nullptr;
+  const BlockForm form = find_block_form("aoladder_contraction")(args);
+  CHECK((form.a.argument == 0 && form.b.argument == 1 && form.d.argument == 2 && form.alpha == 1.0 && form.beta == 1.0));
+  const auto labels = [](const BlockForm::Operand& operand) { return std::string(operand.label.begin(), operand.label.begin() + 4); };
+  CHECK(labels(form.a) == "abcd");
+  CHECK(labels(form.b) == "aicj");
+  CHECK(labels(form.d) == "bidj");
+  std::swap(args[1], args[2]);
+  CHECK_THROWS_WITH(find_block_form("aoladder_contraction")(args), Contains("do not fit"));
 }
 
 TEST_CASE("unit vectors to start from") {

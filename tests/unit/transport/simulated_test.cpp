@@ -1,6 +1,7 @@
 // The laboratory's own promises: one at a time, a seed is a schedule, and the virtual clock.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -113,6 +114,34 @@ TEST_CASE("requests cost latency and bandwidth, and an owner serves one after an
     }
     t.barrier(tag(CollectiveKind::barrier, 2));
     CHECK(t.now() - start == Approx(4.2e-3 + 2e-3).epsilon(1e-3));
+  });
+}
+
+TEST_CASE("a reply comes at the speed of its link, in whole pieces where that was asked for") {
+  run_simulated(exact(2, 1), [](Transport& t) {
+    Echo service(t);
+    const std::byte header[1] = {std::byte{'x'}};
+    for (const std::size_t piece : {0, 100000, 300000, 2000000}) {
+      t.barrier(tag(CollectiveKind::barrier, 1));
+      if (t.rank() == 1) continue;
+      std::vector<std::byte> reply(1000000, std::byte{1});
+      const double start = t.now();
+      const auto pending = t.request(1, header, {}, ReplyBuffer(reply, piece), Priority::demand);
+      std::set<std::size_t> seen;
+      while (!pending->test()) {
+        const std::size_t come = pending->received();
+        seen.insert(come);
+        // There 1 ms, service 0.1 ms, then 1 GB/s with 1 ms of latency.
+        const double through = std::min(1e6, std::max(0.0, (t.now() - start - 2.1e-3) * 1e9));
+        CHECK(static_cast<double>(come) <= through + 3000.0);
+        CHECK((piece == 0 ? come == 0 : come % piece == 0 && static_cast<double>(come + piece) + 3000.0 > through));
+        CHECK(std::count(reply.begin(), reply.end(), std::byte{1}) == static_cast<std::ptrdiff_t>(reply.size() - come));
+        t.charge_compute(2e-5);
+      }
+      CHECK(pending->received() == 1000000);
+      CHECK(seen.size() == (piece == 100000 ? 10 : piece == 300000 ? 4 : 1));
+    }
+    t.barrier(tag(CollectiveKind::barrier, 2));
   });
 }
 

@@ -1,0 +1,109 @@
+#pragma once
+// A CUDA device on the stand-in of its driver, and some work for it.
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/device/device.h"
+
+namespace stand_in {
+
+using namespace sial;
+
+/// How many GPUs there are is asked for once per process.
+inline const int gpus_set = setenv("SIALX_FAKE_CUDA", "gpus=3", 1);
+
+/// Settings of fake.h for the device made next.
+inline std::unique_ptr<Device> make(const std::string& settings, DeviceOptions options = {}) {
+  REQUIRE(gpus_set == 0);
+  setenv("SIALX_FAKE_CUDA", ("gpus=3," + settings).c_str(), 1);
+  return make_cuda_device(options);
+}
+
+inline void finish(Device& d, int stream) {
+  const Device::Event e = d.record(stream);
+  d.finish(e);
+  d.release(e);
+}
+
+inline void after(Device& d, int stream, int other, std::vector<Device::Event>& events) {
+  events.push_back(d.record(other));
+  d.wait(stream, events.back());
+}
+
+inline std::vector<double> ramp(std::size_t n, double first) {
+  std::vector<double> v(n);
+  std::iota(v.begin(), v.end(), first);
+  return v;
+}
+
+inline MutableView vector_view(double* p, std::int64_t n) {
+  MutableView v;
+  v.data = p;
+  v.rank = 1;
+  v.extent[0] = n;
+  v.stride[0] = 1;
+  return v;
+}
+
+inline std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const WorldError& error) {
+    return std::string(error.what()) + " / " + error.hint();
+  }
+  return "nothing was thrown";
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+inline BlockOp matrix_product(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta, bool turned) {
+  BlockOp op;
+  op.has_b = true;
+  op.alpha = alpha;
+  op.beta = beta;
+  const auto make_square = [&](auto& v, auto* p, std::int32_t first, std::int32_t second) {
+    v.data = p;
+    v.rank = 2;
+    v.extent[0] = v.extent[1] = n;
+    v.stride[0] = 1, v.stride[1] = n;
+    v.label[0] = first, v.label[1] = second;
+  };
+  make_square(op.d, d, 0, 1);
+  make_square(op.a, a, turned ? 2 : 0, turned ? 0 : 2);
+  make_square(op.b, b, 2, 1);
+  return op;
+}
+
+/// d[i,j,k,l] += a[i,m,k,n] * b[n,j,l,m]: all three are brought into another order.
+inline BlockOp four_index(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta) {
+  BlockOp op;
+  op.has_b = true;
+  op.alpha = alpha;
+  op.beta = beta;
+  const auto make_block = [&](auto& v, auto* p, std::array<std::int32_t, 4> labels) {
+    v.data = p;
+    v.rank = 4;
+    for (std::size_t k = 0; k < 4; ++k) v.extent[k] = n, v.stride[k] = k == 0 ? 1 : v.stride[k - 1] * n, v.label[k] = labels[k];
+  };
+  make_block(op.d, d, {0, 1, 2, 3});
+  make_block(op.a, a, {0, 4, 2, 5});
+  make_block(op.b, b, {5, 1, 3, 4});
+  return op;
+}
+
+inline std::vector<double> contents(Device& d, const double* p, std::int64_t n) {
+  std::vector<double> values(static_cast<std::size_t>(n));
+  d.copy_out(values.data(), p, n);
+  finish(d, copy_out_stream);
+  return values;
+}
+
+}  // namespace stand_in
