@@ -82,9 +82,28 @@ RequestServer::RequestServer(MpiWorld& world) : world_(world) {}
 RequestServer::~RequestServer() = default;
 
 void RequestServer::set_service(Service* service) {
-  const std::lock_guard lock(service_mutex_);
-  left_ = service == nullptr && std::uncaught_exceptions() > 0;
-  service_ = service;
+  {
+    const std::lock_guard lock(service_mutex_);
+    left_ = service == nullptr && std::uncaught_exceptions() > 0;
+    service_ = service;
+    if (service || left_) return;
+  }
+  // Who asked may have all of a reply before its owner knows. Its release reaches into the service as well.
+  Backoff backoff;
+  while (true) {
+    {
+      const std::lock_guard lock(service_mutex_);
+      if (unreleased_ == 0) return;
+    }
+    try {
+      world_.look_for_end();
+    } catch (...) {  // in a destructor: the helper's error is met again at the next wait
+      const std::lock_guard lock(service_mutex_);
+      left_ = true;
+      return;
+    }
+    backoff.idle();
+  }
 }
 
 void RequestServer::prepare(std::function<void()> f) {
@@ -227,6 +246,7 @@ bool RequestServer::advance(Job& job) {
     const std::lock_guard lock(service_mutex_);
     if (left_) return false;
     job.reply.release();
+    --unreleased_;
   }
   return true;
 }
@@ -237,6 +257,7 @@ bool RequestServer::start_serving(Job& job) {
     if (left_) return false;
     SIAL_CHECK(service_ != nullptr, "the service went away while rank {} was sending", job.from);
     job.reply = service_->serve(job.from, job.header, job.payload);
+    if (job.reply.release) ++unreleased_;
   }
   job.served = true;
   job.requests.clear();

@@ -38,6 +38,7 @@ class RequestServer {
   MpiWorld& world_;
   std::mutex service_mutex_;  // held during calls of the service
   Service* service_ = nullptr;
+  std::int64_t unreleased_ = 0;  // replies of the service
   bool left_ = false;  // an error took the service away: what is under way stays as it is until the job ends
   std::list<Job> jobs_;
   std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
