@@ -1,12 +1,11 @@
-// Start-up of the BLAS library. OpenBLAS builds older than the processor take it for one of 2004 and run several times too
-// slowly; the cure is to name the kernel set and let the library choose again. All its entry points are looked up at run
+// Start-up of the BLAS library. OpenBLAS builds older than the processor take it for one of 2004, or for one without AVX-512, and run
+// two to five times too slowly; the cure is to name the kernel set and let the library choose again. All its entry points are looked up at run
 // time, so that any other BLAS can be linked instead.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <string_view>
@@ -27,12 +26,13 @@ bool same_name(std::string_view a, std::string_view b) {
          });
 }
 
-/// Kernel sets of OpenBLAS that use AVX2 and FMA at least; every other one wastes half of a processor that has them.
-bool is_modern(std::string_view core) {
-  constexpr std::array modern{"Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids", "Excavator"};
-  for (const char* name : modern)
-    if (same_name(core, name)) return true;
-  return false;
+/// Bits of the vectors that a kernel set of OpenBLAS uses, with FMA; 0 for all those that waste more than half of a processor of today.
+int vector_bits(std::string_view core) {
+  for (const char* name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
+    if (same_name(core, name)) return 512;
+  for (const char* name : {"Haswell", "Zen", "Excavator"})
+    if (same_name(core, name)) return 256;
+  return 0;
 }
 
 /// Several ranks share a node: a BLAS that starts threads of its own would oversubscribe it. The user's wish goes first.
@@ -55,7 +55,8 @@ std::string prepare_blas() {
   const std::string wanted = kernels::preferred_openblas_core();
   std::string core = core_name();
   std::string note;
-  if (!wanted.empty() && !is_modern(core) && !std::getenv("OPENBLAS_CORETYPE")) {
+  // A processor newer than the library may be taken for an old one, or for one with narrower vectors.
+  if (vector_bits(wanted) > vector_bits(core) && !std::getenv("OPENBLAS_CORETYPE")) {
     auto* quit = symbol<void()>("gotoblas_dynamic_quit");
     auto* init = symbol<void()>("gotoblas_dynamic_init");
     if (quit && init) {
@@ -69,7 +70,7 @@ std::string prepare_blas() {
   }
   one_thread_each();
   std::string text = fmt::format("BLAS: OpenBLAS with {} kernels{}", core, note);
-  if (!wanted.empty() && !is_modern(core))
+  if (vector_bits(wanted) > vector_bits(core))
     text += fmt::format("; warning: these are slow on this processor, set OPENBLAS_CORETYPE={}", wanted);
   return text;
 }

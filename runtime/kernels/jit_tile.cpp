@@ -144,6 +144,8 @@ class TileBuilder {
         Value*& sum = sums[static_cast<std::size_t>(j * vectors_ + i)];
         sum = multiply_add(rows[static_cast<std::size_t>(i)], factor, sum);
       }
+      // One factor at a time is in a register. Where the compiler reads several ahead, sums have to leave theirs.
+      b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
     }
   }
 
