@@ -27,7 +27,7 @@ bool same_name(std::string_view a, std::string_view b) {
 }
 
 /// Bits of the vectors that a kernel set of OpenBLAS uses, with FMA; 0 for all those that waste more than half of a processor of today.
-int vector_bits(std::string_view core) {
+int vector_bits_of(std::string_view core) {
   for (const char* name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
     if (same_name(core, name)) return 512;
   for (const char* name : {"Haswell", "Zen", "Excavator"})
@@ -46,6 +46,11 @@ void one_thread_each() {
 
 }  // namespace
 
+int kernels::blas_vector_bits() {
+  if (auto* core_name = symbol<char*()>("openblas_get_corename")) return vector_bits_of(core_name());
+  return processor_facts().vector_bits;
+}
+
 std::string prepare_blas() {
   auto* core_name = symbol<char*()>("openblas_get_corename");
   if (!core_name) {
@@ -56,7 +61,7 @@ std::string prepare_blas() {
   std::string core = core_name();
   std::string note;
   // A processor newer than the library may be taken for an old one, or for one with narrower vectors.
-  if (vector_bits(wanted) > vector_bits(core) && !std::getenv("OPENBLAS_CORETYPE")) {
+  if (vector_bits_of(wanted) > vector_bits_of(core) && !std::getenv("OPENBLAS_CORETYPE")) {
     auto* quit = symbol<void()>("gotoblas_dynamic_quit");
     auto* init = symbol<void()>("gotoblas_dynamic_init");
     if (quit && init) {
@@ -70,8 +75,9 @@ std::string prepare_blas() {
   }
   one_thread_each();
   std::string text = fmt::format("BLAS: OpenBLAS with {} kernels{}", core, note);
-  if (vector_bits(wanted) > vector_bits(core))
-    text += fmt::format("; warning: these are slow on this processor, set OPENBLAS_CORETYPE={}", wanted);
+  if (vector_bits_of(wanted) > vector_bits_of(core))
+    text += (std::getenv("OPENBLAS_CORETYPE") ? "; warning: OPENBLAS_CORETYPE asks for these, which are slow on this processor: unset it, or set it to "
+                                              : "; warning: these are slow on this processor, set OPENBLAS_CORETYPE=") + wanted;
   return text;
 }
 

@@ -41,8 +41,9 @@ struct ContractionChoice {
   ContractionPlan plan;
 };
 
-/// All ways that are possible for an operation with positions in every group, the cheapest by the model first.
-std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast);
+/// All ways that are possible for an operation with positions in every group, the cheapest by the model first. `blas_bits`: of the
+/// vectors that the BLAS uses.
+std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast, int blas_bits);
 
 /// Elements of workspace for the panels of the rows and of the columns. `shared`: parts of the rows are computed apart.
 std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared);

@@ -66,7 +66,7 @@ bool conflicting(const Dims& dims, Stride s, std::int64_t multiple = 512) {
 
 class Planner {
  public:
-  Planner(const LoopSpace& space, const TileShape& shape, bool fast) : space_(space), shape_(shape), fast_(fast) {}
+  Planner(const LoopSpace& space, const TileShape& shape, bool fast, bool wide_blas) : space_(space), shape_(shape), fast_(fast), wide_blas_(wide_blas) {}
 
   std::vector<ContractionChoice> choices() {
     base_.swapped = !has_unit(space_.rows, &LoopDim::d) && (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1);
@@ -166,7 +166,8 @@ class Planner {
       // Read again for every few columns, from the second-level cache at best.
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
       cycles += m * k * n / shape_.most_columns * (near ? 0.01 : 0.05);
-      if (conflicting(plan.summed, &LoopDim::a) && k > 8) cycles *= 1.6;
+      // Processors with vectors of eight have more ways in their first caches.
+      if (conflicting(plan.summed, &LoopDim::a) && k > 8) cycles *= shape_.width == 8 ? 1.15 : 1.6;
     }
     if (pack_columns) {
       const bool along = !plan.columns.empty() && plan.columns[0].b == 1, across = !plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 4;
@@ -204,7 +205,7 @@ class Planner {
     plan.nest.insert(plan.nest.end(), plan.columns.begin(), plan.columns.end());
     plan.nest = fused(plan.nest, &LoopDim::d, &LoopDim::a, &LoopDim::b);
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), run = static_cast<double>(plan.run);
-    plan.cycles = m / run * n * (std::ceil(run / 4) * 1.1 + 2) + (plan.pack_rows ? 2 * m + 200 : 0.0) + 300;
+    plan.cycles = m / run * n * (std::ceil(run / std::max(4, shape_.width)) * 1.1 + 2) + (plan.pack_rows ? 2 * m + 200 : 0.0) + 300;
     plan.why =
         fmt::format("outer product: {}x{} in runs of {}, about {:.3g} cycles", plan.m, plan.n, plan.run, plan.cycles);
     result_.push_back({"outer", std::move(plan)});
@@ -219,7 +220,9 @@ class Planner {
     plan.run = plan.rows[0].extent;
     plan.pack_columns = plan.summed.size() > 1 || (!plan.summed.empty() && plan.summed[0].b != 1);
     const auto m = static_cast<double>(plan.m), k = static_cast<double>(plan.k), run = static_cast<double>(plan.run);
-    plan.cycles = m / run * (k * std::ceil(run / 4) * 0.65 + 10) + 0.5 * m + 2 * k + 300;
+    // Short runs are summed by fours, whatever the width of vectors.
+    const double four = shape_.width == 8 && m > run && run <= 64 ? 0.9 : 0.65;
+    plan.cycles = m / run * (k * std::ceil(run / 4) * four + 10) + 0.5 * m + 2 * k + 300;
     plan.why = fmt::format("matrix-vector: {} sums of {} in runs of {}, about {:.3g} cycles", plan.m, plan.k, plan.run,
                            plan.cycles);
     result_.push_back({"vector", std::move(plan)});
@@ -232,8 +235,10 @@ class Planner {
     const auto moved = static_cast<double>(moved_for_blas(space_));
     // Measured beside the tiles: a call costs some thousand cycles, matrices that are narrow or very long run at half its speed or less.
     const double least = std::min({m, n, k}), shorter = std::min(m, n), longer = std::max(m, n);
-    const double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 24 ? 2.1 : least < 32 ? 1.8 : shorter < 96 && longer > 64 * shorter ? 1.6 : least < 128 ? 1.2 : 0.98;
-    plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / 8 * speed + 2500;
+    const bool narrow = shorter < 96 && longer > 64 * shorter;
+    double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 24 ? 2.1 : least < 32 ? 1.8 : narrow ? 1.6 : least < 128 ? 1.2 : 0.98;
+    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : least < 128 ? 1.1 : 1.28;
+    plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / (wide_blas_ ? 16 : 8) * speed + 2500;
     if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
     plan.cycles += moved * 4.0;
     plan.why = fmt::format("blas: {}x{}x{}, {} elements copied, about {:.3g} cycles", plan.m, plan.n, plan.k, moved, plan.cycles);
@@ -243,14 +248,15 @@ class Planner {
   const LoopSpace& space_;
   const TileShape shape_;
   const bool fast_;
+  const bool wide_blas_;  // vectors of eight
   ContractionPlan base_;
   std::vector<ContractionChoice> result_;
 };
 
 }  // namespace
 
-std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast) {
-  return Planner(space, shape, tiles_are_fast).choices();
+std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast, int blas_bits) {
+  return Planner(space, shape, tiles_are_fast, blas_bits >= 512).choices();
 }
 
 std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared) {

@@ -16,6 +16,8 @@ std::unique_ptr<Kernels> make_planned_kernels(BufferResource& workspace, const K
 
 /// OpenBLAS's name for the kernel set this processor deserves; empty where its own detection can be trusted.
 std::string preferred_openblas_core();
+/// Of the vectors that the BLAS in use has kernels for.
+int blas_vector_bits();
 /// What this processor can run.
 CpuFacts processor_facts();
 bool processor_runs(const std::string& cpu);

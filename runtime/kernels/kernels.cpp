@@ -21,7 +21,7 @@ std::string describe_kernels(const KernelOptions& options) {
   const kernels::TileShape shape = kernels::generated_tile_shape(engine->facts());
   const bool generated = engine->wait(kernels::tile_key(1, 1, false)) != nullptr;
   std::string text = fmt::format("contractions: register tiles of {} x {}, {}{}", built_in.shape.rows(), built_in.shape.most_columns, built_in.fast ? "built in" : "portable",
-                                 built_in.fast ? " for AVX2 with fused arithmetic" : ", so that a BLAS is preferred");
+                                 built_in.fast ? built_in.shape.width == 8 ? " for AVX-512" : " for AVX2 with fused arithmetic" : ", so that a BLAS is preferred");
   text += generated ? fmt::format("\ngenerated code: {} x {}, {}-bit vectors{}; kept in {}", shape.rows(), shape.most_columns, engine->facts().vector_bits,
                                   engine->facts().fma ? " with fused arithmetic" : "", options.jit_cache.empty() ? "memory only" : options.jit_cache)
                     : "\ngenerated code: none, " + engine->stats().state;

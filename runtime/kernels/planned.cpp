@@ -229,8 +229,8 @@ class PlannedKernels final : public Kernels {
     if (planned.way != Way::tiles) return planned;
     const bool fast = tiles_.fast();
     const auto shapes = tiles_.shapes();
-    planned.plan = choose(contraction_choices(space, shapes[0], fast));
-    planned.other = shapes[1].width == shapes[0].width ? planned.plan : choose(contraction_choices(space, shapes[1], fast));
+    planned.plan = choose(contraction_choices(space, shapes[0], fast, blas_bits_));
+    planned.other = shapes[1].width == shapes[0].width ? planned.plan : choose(contraction_choices(space, shapes[1], fast, blas_bits_));
     // One strategy for both: results must not depend on which tiles are ready.
     if (planned.plan.strategy == Strategy::blas || planned.other.strategy == Strategy::blas) {
       planned.way = Way::blas;
@@ -254,6 +254,7 @@ class PlannedKernels final : public Kernels {
   std::shared_ptr<CodeEngine> engine_;
   mutable TileSource tiles_;
   std::unique_ptr<Kernels> blas_;
+  const int blas_bits_ = blas_vector_bits();
   mutable std::unordered_map<Signature, Planned, SignatureHash> plans_;
   mutable Planned single_;                   // of an operation that is not kept
   std::unique_ptr<Team> team_;               // null: one thread

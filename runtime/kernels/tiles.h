@@ -132,6 +132,8 @@ void pack_panel(const TileKit& kit, const PackWork& work);
 
 /// The tiles compiled into the program, for a processor that has what `facts` says.
 TileKit builtin_tiles(const CpuFacts& facts);
+/// Puts tiles for AVX-512 in place of those for AVX2, and what profits from its vectors.
+void widen_tiles(TileKit& kit);
 
 /// The shape of generated tiles and the key of one of them; `count`: for exactly so many summed positions, 0 for any.
 TileShape generated_tile_shape(const CpuFacts& facts);

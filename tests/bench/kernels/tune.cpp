@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "runtime/kernels/contraction.h"
+#include "runtime/kernels/implementations.h"
 
 namespace bench {
 namespace {
@@ -20,7 +21,7 @@ std::vector<std::string> strategies(const sial::BlockOp& op) {
   const sial::kernels::CpuFacts facts = sial::kernels::cpu_facts("");
   std::vector<std::string> names;
   for (const sial::kernels::TileShape& shape : {sial::kernels::builtin_tiles(facts).shape, sial::kernels::generated_tile_shape(facts)})
-    for (const sial::kernels::ContractionChoice& choice : sial::kernels::contraction_choices(space, shape, true))
+    for (const sial::kernels::ContractionChoice& choice : sial::kernels::contraction_choices(space, shape, true, sial::kernels::blas_vector_bits()))
       if (std::find(names.begin(), names.end(), choice.name) == names.end()) names.push_back(choice.name);
   return names;
 }

@@ -1,7 +1,10 @@
 // The engine of generated code: its disk cache, what it does with files that are damaged or foreign, and builds without a generator.
 
+#include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -54,6 +57,31 @@ bool can_generate() {
 std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// Bytes of stack that f needs, with those of a thread that it has to itself.
+template <class F>
+std::size_t stack_of(F f) {
+  constexpr std::size_t size = std::size_t{1} << 18;
+  auto* const stack =
+      static_cast<unsigned char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(stack != MAP_FAILED);
+  std::fill_n(stack, size, static_cast<unsigned char>(0xa5));
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  REQUIRE(pthread_attr_setstack(&attributes, stack, size) == 0);
+  pthread_t thread;
+  const auto body = [](void* what) -> void* {
+    (*static_cast<F*>(what))();
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &attributes, body, &f) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  std::size_t untouched = 0;
+  while (untouched < size && stack[untouched] == 0xa5) ++untouched;
+  munmap(stack, size);
+  return size - untouched;
 }
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
@@ -146,4 +174,37 @@ TEST_CASE("keys that cannot be compiled are settled without code") {
   const auto engine = make_code_engine({});
   CHECK(engine->wait({CodeKind::chain, {-1}}) == nullptr);
   CHECK(engine->stats().failed >= 1);
+}
+
+TEST_CASE("generated tiles keep their sums in registers") {
+  if (!can_generate()) {
+    WARN("skipped: this build has no code generator");
+    return;
+  }
+  const auto engine = make_code_engine({});
+  const TileShape shape = generated_tile_shape(processor_facts());
+  const std::size_t vector = static_cast<std::size_t>(shape.width) * sizeof(double);
+  constexpr std::int64_t most = 64, apart = 64;
+  std::vector<double> a(most * apart, 1.0), b(most * apart, 2.0), d(most * apart);
+  std::vector<std::int64_t> at(most);
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int64_t>(i) * apart;
+  for (const int count : {0, 8, 32})
+    for (int v = 1; v <= shape.most_vectors; ++v)
+      for (int c = 1; c <= shape.most_columns; ++c)
+        for (const bool masked : {false, true}) {
+          const auto code = reinterpret_cast<TileCode>(engine->wait(tile_key(v, c, masked, count)));
+          REQUIRE(code);
+          TileWork work;
+          work.count = count > 0 ? count : most;
+          work.a = a.data(), work.a_at = at.data();
+          work.b = b.data(), work.b_at = at.data(), work.b_column = at.data();
+          work.d = d.data(), work.d_column = at.data();
+          work.rows = v * shape.width - (masked ? 1 : 0);
+          const std::size_t without = stack_of([] {}), with = stack_of([&] { code(&work); });
+          INFO(v << " vectors, " << c << " columns, masked " << masked << ", sums of " << count << ": " << with
+                 << " bytes of stack, " << without << " without");
+          CHECK(d[0] == 2.0 * static_cast<double>(work.count));
+          // Addresses and counts may lie there; of the sums at most a few at the end.
+          CHECK(with < without + 512 + 2 * vector);
+        }
 }

@@ -196,7 +196,7 @@ TEST_CASE("runs of one tile that are equally far apart are one column of tiles")
       std::vector<double> a(static_cast<std::size_t>(p * t * r * s)), b(static_cast<std::size_t>(q * t)), d(static_cast<std::size_t>(p * q * r * s), std::nan(""));
       for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 17);
       for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i % 13);
-      const auto choices = kernels::contraction_choices(space, kit.shape, true);
+      const auto choices = kernels::contraction_choices(space, kit.shape, true, 256);
       const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; });
       REQUIRE(chosen != choices.end());
       const kernels::ContractionPlan& plan = chosen->plan;

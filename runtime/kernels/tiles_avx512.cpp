@@ -1,0 +1,51 @@
+// Built-in tiles for processors with AVX-512: this file alone is built with its features, nothing in it runs before
+// they are found.
+
+#include <immintrin.h>
+
+#include "runtime/kernels/tiles_vectors.h"
+
+namespace sial::kernels {
+namespace {
+
+struct Avx512 {
+  using Vector = __m512d;
+  using Mask = __mmask8;
+  static constexpr int width = 8;
+  __attribute__((always_inline)) static Vector zero() { return _mm512_setzero_pd(); }
+  __attribute__((always_inline)) static Vector all(double x) { return _mm512_set1_pd(x); }
+  __attribute__((always_inline)) static Vector load(const double* p) { return _mm512_loadu_pd(p); }
+  __attribute__((always_inline)) static Vector load(const double* p, Mask mask) {
+    return _mm512_maskz_loadu_pd(mask, p);
+  }
+  __attribute__((always_inline)) static void store(double* p, Vector x) { _mm512_storeu_pd(p, x); }
+  __attribute__((always_inline)) static void store(double* p, Mask mask, Vector x) {
+    _mm512_mask_storeu_pd(p, mask, x);
+  }
+  __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
+  __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }
+  /// Lanes before this one.
+  __attribute__((always_inline)) static Mask first(std::int64_t lanes) {
+    return static_cast<Mask>(lanes >= width ? 0xff : (1 << lanes) - 1);
+  }
+};
+
+void outer(const OuterWork& work) {
+  work.rows < Avx512::width ? outer_avx2(work) : outer_strips<Avx512>(work);
+}
+
+void vector(const VectorWork& work) {
+  work.rows >= Avx512::width ? vector_of_columns<Avx512>(work) : vector_avx2(work);
+}
+
+}  // namespace
+
+void widen_tiles(TileKit& kit) {
+  kit.shape = {Avx512::width, 3, 8};
+  kit.codes = {};
+  add_tiles<Avx512, 8>(kit);
+  kit.outer = outer;
+  kit.vector = vector;
+}
+
+}  // namespace sial::kernels
