@@ -190,6 +190,22 @@ def check_kernels(binary):
         expect(products and sum(row["flops"] for row in products) + inner == found["total"]["flops"] > 0, f"02_matrix_product: {found['kernels']['choices']}")
 
 
+def check_blas(binary):
+    """Kernels for narrower vectors than the processor has are cured, or remarked on where the user asks for them."""
+    def named(core):
+        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+        if core:
+            environment["OPENBLAS_CORETYPE"] = core
+        said = subprocess.run([binary, "--version", "--verbose"], check=True, capture_output=True, text=True, timeout=60, env=environment).stdout
+        return next(line for line in said.splitlines() if line.startswith("BLAS: "))
+    expect("warning" not in named(None), named(None))
+    slow = named("Prescott")
+    if "Prescott" not in slow or "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
+        print(f"skipped: another BLAS, or a processor without AVX2 ({slow})")
+        return
+    expect("warning: OPENBLAS_CORETYPE asks for these" in slow, slow)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -224,6 +240,7 @@ def main():
     check_copies_by_line(binary)
     check_elided(binary)
     check_kernels(binary)
+    check_blas(binary)
     print("counters agree with what was worked out by hand")
 
 
