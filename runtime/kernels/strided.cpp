@@ -4,6 +4,8 @@
 #include <array>
 
 #include "runtime/base/check.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/tiles.h"
 
 namespace sial::kernels {
 namespace {
@@ -96,22 +98,10 @@ void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha
     apply(x, y, std::move(dims), [=](double& to, double from) { to = alpha * from + beta * to; });
 }
 
-namespace {
-
-/// In partial sums that compilers put into vectors.
 double dense_inner_product(const double* x, const double* y, std::int64_t n) {
-  constexpr std::int64_t partial = 16;
-  std::array<double, partial> sums{};
-  std::int64_t i = 0;
-  for (; i + partial <= n; i += partial)
-    for (std::int64_t k = 0; k < partial; ++k) sums[static_cast<std::size_t>(k)] += x[i + k] * y[i + k];
-  for (std::int64_t k = 0; i < n; ++i, ++k) sums[static_cast<std::size_t>(k)] += x[i] * y[i];
-  for (std::size_t half = partial / 2; half > 0; half /= 2)
-    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-  return sums[0];
+  static const InnerCode code = builtin_inner(processor_facts());
+  return code(x, y, n);
 }
-
-}  // namespace
 
 double inner_product(const double* x, const double* y, std::vector<PairDim> dims) {
   double sum = 0.0;

@@ -31,7 +31,8 @@ bool fuse(std::vector<PairDim>& dims);
 /// x = alpha * y + beta * x at every position; beta = 0 does not read x.
 void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
-/// The sum of x * y over every position.
+/// The sum of x * y over n consecutive positions, and over every position of `dims`.
+double dense_inner_product(const double* x, const double* y, std::int64_t n);
 double inner_product(const double* x, const double* y, std::vector<PairDim> dims);
 
 }  // namespace sial::kernels

@@ -135,6 +135,13 @@ TileKit builtin_tiles(const CpuFacts& facts);
 /// Puts tiles for AVX-512 in place of those for AVX2, and what profits from its vectors.
 void widen_tiles(TileKit& kit);
 
+/// The sum of x * y over n consecutive positions, in 16 partial sums by position whose halves are added in the end. Every
+/// multiplication and addition rounds by itself: all implementations agree bit for bit.
+using InnerCode = double (*)(const double* x, const double* y, std::int64_t n);
+constexpr std::int64_t inner_sums = 16;
+double inner_portable(const double* x, const double* y, std::int64_t n);
+InnerCode builtin_inner(const CpuFacts& facts);
+
 /// The shape of generated tiles and the key of one of them; `count`: for exactly so many summed positions, 0 for any.
 TileShape generated_tile_shape(const CpuFacts& facts);
 CodeKey tile_key(int vectors, int columns, bool masked, int count = 0);

@@ -1,6 +1,7 @@
 #include "runtime/kernels/tiles_portable.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sial::kernels {
 namespace {
@@ -108,6 +109,17 @@ TileKit portable_tiles() {
   add_tile<1, 1>(kit), add_tile<1, 2>(kit), add_tile<1, 3>(kit), add_tile<1, 4>(kit);
   add_tile<2, 1>(kit), add_tile<2, 2>(kit), add_tile<2, 3>(kit), add_tile<2, 4>(kit);
   return kit;
+}
+
+double inner_portable(const double* x, const double* y, std::int64_t n) {
+  std::array<double, inner_sums> sums{};
+  std::int64_t i = 0;
+  for (; i + inner_sums <= n; i += inner_sums)
+    for (std::int64_t k = 0; k < inner_sums; ++k) sums[static_cast<std::size_t>(k)] += x[i + k] * y[i + k];
+  for (std::int64_t k = 0; i < n; ++i, ++k) sums[static_cast<std::size_t>(k)] += x[i] * y[i];
+  for (std::size_t half = inner_sums / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
 }
 
 }  // namespace sial::kernels

@@ -127,6 +127,23 @@ void vector_rows(const VectorWork& w, std::int64_t first) {
   for (int i = 0; i < V; ++i) _mm256_storeu_pd(sums + i * width, sum[i]);
 }
 
+double inner_avx2(const double* x, const double* y, std::int64_t n) {
+  constexpr std::int64_t vectors = inner_sums / width;
+  __m256d sum[vectors] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
+  std::int64_t i = 0;
+  for (; i + inner_sums <= n; i += inner_sums)
+#pragma GCC unroll 4
+    for (std::int64_t v = 0; v < vectors; ++v)
+      sum[v] = _mm256_add_pd(sum[v], _mm256_mul_pd(_mm256_loadu_pd(x + i + v * width), _mm256_loadu_pd(y + i + v * width)));
+  double sums[inner_sums];
+#pragma GCC unroll 4
+  for (std::int64_t v = 0; v < vectors; ++v) _mm256_storeu_pd(sums + v * width, sum[v]);
+  for (std::int64_t k = 0; i < n; ++i, ++k) sums[k] += x[i] * y[i];
+  for (std::int64_t half = inner_sums / 2; half > 0; half /= 2)
+    for (std::int64_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
+}
+
 }  // namespace
 
 void outer_avx2(const OuterWork& work) {
@@ -155,6 +172,10 @@ void vector_avx2(const VectorWork& w) {
     default:
       return;
   }
+}
+
+InnerCode builtin_inner(const CpuFacts& facts) {
+  return facts.fma ? inner_avx2 : inner_portable;
 }
 
 TileKit builtin_tiles(const CpuFacts& facts) {

@@ -5,11 +5,14 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/block_op.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/tiles.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;
@@ -183,6 +186,21 @@ TEST_CASE("operands that are matrices already are not packed") {
   kernels->run(op);
   CHECK(d == std::vector<double>(6 * 5 * 7, 8.0));
   CHECK(workspace.stats().requests == 1);
+}
+
+TEST_CASE("inner products have the same bits on every processor") {
+  const auto code = kernels::builtin_inner(kernels::processor_facts());
+  std::mt19937_64 random(base_seed());
+  std::uniform_real_distribution<double> number(-1.0, 1.0);
+  for (std::int64_t n = 0; n < 200; ++n) {
+    std::vector<double> x(static_cast<std::size_t>(n)), y(x.size());
+    double exact = 0.0;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = number(random), y[i] = number(random), exact += x[i] * y[i];
+    INFO(n << " elements");
+    const double got = code(x.data(), y.data(), n);
+    REQUIRE(got == kernels::inner_portable(x.data(), y.data(), n));
+    REQUIRE(std::abs(got - exact) < 1e-12);
+  }
 }
 
 TEST_CASE("unknown kernels are refused with the known ones") {
