@@ -62,19 +62,21 @@ std::string error_text(const SialError& error, int rank, int ranks) {
 int exit_code_of(const SialError& error) { return dynamic_cast<const WorldError*>(&error) ? exit_world : exit_program_error; }
 
 Session::Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err)
-    : transport_(transport), options_(options), compile_(compile), out_(out), err_(err) {
-  queue_ = make_work_queue(transport);
-  store_ = make_block_store(transport, queue_.get(), options.store);
-  if (transport.is_server()) return;
-  KernelOptions kernel_options = options.kernel_options;
-  const int ranks_here = static_cast<int>(transport.ranks_of_node(transport.node()).size());
+    : transport_(transport), options_(options), compile_(compile), out_(out), err_(err) {}
+
+void Session::start() {
+  queue_ = make_work_queue(transport_);
+  store_ = make_block_store(transport_, queue_.get(), options_.store);
+  if (transport_.is_server()) return;
+  KernelOptions kernel_options = options_.kernel_options;
+  const int ranks_here = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
   if (const int share = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks_here)); kernel_options.threads > share) {
-    if (transport.rank() == 0)
-      err << fmt::format("warning: {} threads for each of {} rank{} are more than this machine has processors; using {}\n  hint: `--threads {}`, or fewer ranks per machine\n",
-                         kernel_options.threads, ranks_here, ranks_here == 1 ? "" : "s", share, share);
+    if (transport_.rank() == 0)
+      err_ << fmt::format("warning: {} threads for each of {} rank{} are more than this machine has processors; using {}\n  hint: `--threads {}`, or fewer ranks per machine\n",
+                          kernel_options.threads, ranks_here, ranks_here == 1 ? "" : "s", share, share);
     kernel_options.threads = share;
   }
-  kernels_ = make_kernels(options.kernels, store_->buffers(), kernel_options);
+  kernels_ = make_kernels(options_.kernels, store_->buffers(), kernel_options);
   make_device_of_rank();
 }
 
@@ -173,6 +175,14 @@ int Session::check_outputs(const Job& job) {
 }
 
 int Session::run(const Job& job) {
+  const int code = run_programs(job);
+  runner_.reset();
+  trace_.reset();
+  checkpoints_.reset();
+  return code;
+}
+
+int Session::run_programs(const Job& job) {
   if (transport_.rank() == 0)
     for (const std::string& line : job.segment_choices) err_ << line << std::endl;
   if (const int code = check_outputs(job); code != exit_ok) return code;
@@ -189,7 +199,6 @@ int Session::run(const Job& job) {
   run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results;
-  std::optional<Checkpoints> checkpoints;
   std::optional<CheckpointIndex> from;
   if (options_.checkpoints) {
     std::string folder = (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
@@ -199,37 +208,36 @@ int Session::run(const Job& job) {
     int code = exit_ok;
     from = find_checkpoint(folder, identity, code);
     if (code != exit_ok) return code;
-    checkpoints.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,
-                        std::move(identity));
-    if (from) checkpoints->continue_from(*from);
+    checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,
+                         std::move(identity));
+    if (from) checkpoints_->continue_from(*from);
   }
-  std::optional<Trace> trace;
   if (!options_.trace.empty()) {
     transport_.barrier(tag(CollectiveKind::other));  // the same moment on all ranks
-    trace.emplace(options_.trace_spans, transport_.now());
+    trace_.emplace(options_.trace_spans, transport_.now());
   }
-  Trace* const timeline = trace ? &*trace : nullptr;
+  Trace* const timeline = trace_ ? &*trace_ : nullptr;
   store_->set_trace(timeline);
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints ? &*checkpoints : nullptr, timeline, device_.get(), options_.device_options.direct,
+  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints_ ? &*checkpoints_ : nullptr, timeline, device_.get(), options_.device_options.direct,
                                 least_block(), device_messages_direct_, options_.device_late_puts};
   if (!from) restore_earlier(job);
-  JobRunner runner(environment, run_options, sequence_);
+  runner_ = std::make_unique<JobRunner>(environment, run_options, sequence_);
   try {
-    if (from) runner.restore(*from, checkpoints->folder());
-    runner.run(programs);
+    if (from) runner_->restore(*from, checkpoints_->folder());
+    runner_->run(programs);
   } catch (const JobStopped& stopped) {
     store_->set_trace(nullptr);
-    if (trace) runner.write_trace(options_.trace);
+    if (trace_) runner_->write_trace(options_.trace);
     return stopped.saved ? exit_stopped : exit_world;
   }
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;
-  if (results) write_results(job, runner);
-  if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job, runner);
+  if (results) write_results(job);
+  if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->set_trace(nullptr);
-  if (trace) runner.write_trace(options_.trace);
+  if (trace_) runner_->write_trace(options_.trace);
   store_->drop_labels_except({});
-  if (checkpoints) checkpoints->job_done();
+  if (checkpoints_) checkpoints_->job_done();
   return exit_ok;
 }
 
@@ -324,13 +332,13 @@ void Session::warn_different_statics() {
   }
 }
 
-void Session::write_results(const Job& job, JobRunner& runner) {
+void Session::write_results(const Job& job) {
   warn_different_statics();
   const bool writes = transport_.rank() == 0;
   std::optional<ResultsWriter> writer;
   if (writes) {
     writer.emplace((std::filesystem::path(job.output_dir) / job.results_path).string());
-    for (const ProgramOutcome& outcome : runner.outcomes()) {
+    for (const ProgramOutcome& outcome : runner_->outcomes()) {
       for (const auto& [name, value] : outcome.scalars) writer->scalar(name, value);
       for (const auto& [name, value] : outcome.ints) writer->integer(name, value);
       for (const auto& [name, array] : outcome.statics) writer->static_array(name, array);
@@ -340,14 +348,14 @@ void Session::write_results(const Job& job, JobRunner& runner) {
   }
   for (const auto& [label, layout] : state_->saved_remote) {
     if (writes) writer->begin_saved(label, layout);
-    runner.gather_saved(label, [&](const BlockIndex& block, std::span<const double> data) { writer->saved_block(block, data); });
+    runner_->gather_saved(label, [&](const BlockIndex& block, std::span<const double> data) { writer->saved_block(block, data); });
     if (writes) writer->end_saved();
   }
   if (writes) writer->finish();
 }
 
-void Session::write_statistics(const Job& job, JobRunner& runner) {
-  JobStats stats = runner.collect_stats();
+void Session::write_statistics(const Job& job) {
+  JobStats stats = runner_->collect_stats();
   if (transport_.rank() != 0) return;
   stats.facts.version = options_.version;
   stats.facts.nodes = transport_.node_count();

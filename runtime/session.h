@@ -1,6 +1,8 @@
 #pragma once
 // One rank's session: the store, work queue and kernels over a transport, and the jobs it runs in them. Rank 0 reads or
-// compiles programs and hands them to the others as bytes. How an error ends the process is the caller's business.
+// compiles programs and hands them to the others as bytes. How an error ends the process is the caller's business; what it was in stays
+// until the session goes, and among several ranks the job must end before that: others may still write into this rank's memory or ask
+// it for blocks.
 
 #include <functional>
 #include <iosfwd>
@@ -50,15 +52,18 @@ using CompileFile = std::function<std::vector<std::byte>(const std::string& path
 
 class Session {
  public:
-  /// Collective (servers included). All arguments outlive the session.
+  /// All arguments outlive the session.
   Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err);
+  /// Collective (servers included), first of all.
+  void start();
 
   /// Collective over the workers: runs one job and returns its exit code (programs that do not compile or load end a job
   /// without an exception, reported by rank 0; `exit_stopped` when it ended early, to be continued). Throws SialError for errors
-  /// while it runs.
+  /// while it runs; `job` then outlives the session.
   int run(const Job& job);
 
  private:
+  int run_programs(const Job& job);
   void make_device_of_rank();
   std::int64_t least_block() const;
   void warn_of_no_graphs(const DeviceOptions& device_options);
@@ -69,8 +74,8 @@ class Session {
   /// The checkpoint to go on from, checked against the job. Null when there is none to go on from, with `code` set for an error.
   std::optional<CheckpointIndex> find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code);
   void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;
-  void write_results(const Job& job, JobRunner& runner);
-  void write_statistics(const Job& job, JobRunner& runner);
+  void write_results(const Job& job);
+  void write_statistics(const Job& job);
   void warn_different_statics();
   CollectiveTag tag(CollectiveKind kind) const { return {kind, {sequence_, -1}}; }
 
@@ -87,6 +92,10 @@ class Session {
   std::unique_ptr<RankState> state_;
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far
+  // Of the job that runs, or was left by an error:
+  std::optional<Checkpoints> checkpoints_;
+  std::optional<Trace> trace_;
+  std::unique_ptr<JobRunner> runner_;
 };
 
 /// The module of a program: its file, or the compiled source; empty when the source has errors (reported on `err`).

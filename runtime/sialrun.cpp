@@ -257,11 +257,13 @@ CompileFile compiler(int optimisation) {
   };
 }
 
-/// What a rank does: its session, and the jobs in it. A worker's error ends the whole job.
+/// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the session is still there:
+/// until then other ranks may write into this rank's memory and ask it for blocks.
 int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
   const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
+  Session session(transport, options, compile, std::cout, std::cerr);
   try {
-    Session session(transport, options, compile, std::cout, std::cerr);
+    session.start();
     if (transport.is_server()) {
       transport.serve_forever();
       return exit_ok;
@@ -319,10 +321,12 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     if (code != exit_ok) std::cout << "--- failed with exit code " << code << std::endl;
   };
   if (mpi) {
+    std::optional<Job> job;
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
-        const int code = session.run(make_job_to_run(entry.arguments, workers_of(arguments), plugins));
+        job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+        const int code = session.run(*job);
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
       }

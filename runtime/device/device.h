@@ -100,8 +100,6 @@ class Device {
   /// `n` doubles, 256-byte aligned, without a value. Null when there is no memory left.
   virtual double* reserve(std::int64_t n) = 0;
   virtual void give_back(double* p, std::int64_t n) noexcept = 0;
-  /// An error ends the job while messages may be under way from and to this memory: what is given back from now on stays there until the process ends.
-  virtual void leave_memory() noexcept {}
 
   // --- host memory that stays for long and is copied from and to: known to the device, copies are faster and leave the host alone
   /// False when it is refused: copies then take a detour. Regions do not overlap, but for those that are known already.

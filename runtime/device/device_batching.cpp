@@ -41,7 +41,6 @@ class BatchingDevice final : public Device {
     }
     device_->give_back(p, n);
   }
-  void leave_memory() noexcept override { device_->leave_memory(); }
   bool pins() const override { return device_->pins(); }
   bool pin(const void* p, std::size_t bytes) override { return device_->pin(p, bytes); }
   void unpin(const void* p) noexcept override { device_->unpin(p); }

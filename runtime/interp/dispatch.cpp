@@ -1,7 +1,6 @@
 // The interpreter loop, start and end of a program, and where errors get their place.
 
 #include <algorithm>
-#include <exception>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -56,7 +55,6 @@ Machine::~Machine() {
     const HostBlock source = late_puts_->take().source;
     release(source.data, source.buffer_size);
   }
-  if (copies_ && env_.device_messages_direct && std::uncaught_exceptions() > 0) env_.device->leave_memory();  // a job that ends does not wait for all messages
   if (copies_ && copies_->sends()) env_.store.drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
   if (copies_) env_.store.set_incoming(nullptr);  // waits for what is on its way to the device, if an error unwinds
   copies_.reset();  // waits for copies from and to what is released
@@ -115,8 +113,10 @@ void Machine::run(RecordReader* from) {
     if (env_.trace) env_.trace->add(TraceKind::program, {sequence_, m_->main_entry}, begin_, now());
     throw;
   } catch (const OutOfMemory& error) {
+    if (progress_) progress_->hide();
     fail_memory(error);
   } catch (SialError& error) {
+    if (progress_) progress_->hide();  // what is said of the error comes before this machine goes
     if (error.where().empty()) error.set_where(place_name(at_));
     throw;
   }

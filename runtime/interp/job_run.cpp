@@ -45,14 +45,16 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     if (i < first_program_) continue;
     start.ran = inside_ == nullptr;
     for (const auto& [label, layout] : env_.state.saved_remote) start.saved.push_back({label, layout.first_segment, layout.extents});
-    {
-      Machine machine(*programs[i], sequence, env_, options_.machine);
-      running_ = &machine;
-      machine.run(inside_.get());
-      running_ = nullptr;
-      inside_.reset();
-      outcomes_.push_back(outcome_of(machine));
+    machine_ = std::make_unique<Machine>(*programs[i], sequence, env_, options_.machine);
+    try {
+      machine_->run(inside_.get());
+    } catch (const JobStopped&) {
+      const std::unique_ptr<Machine> gone = std::move(machine_);  // while the exception passes on: nothing that fails in it is told of
+      throw;
     }
+    inside_.reset();
+    outcomes_.push_back(outcome_of(*machine_));
+    machine_.reset();
     if (!options_.keep_saved) {
       const std::vector<std::string> needed = restored_labels(programs.subspan(i + 1));
       env_.store.drop_labels_except(needed);

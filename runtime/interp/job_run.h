@@ -1,6 +1,7 @@
 #pragma once
 // Runs the programs of a job, in order, on one rank: one Machine per program, with what persists between them. All ranks
-// do the same with equal programs. Errors leave as SialError with their place; the caller ends the job.
+// do the same with equal programs. Errors leave as SialError with their place; the caller ends the job, and before the runner goes:
+// until then the machine that the error left stays, as other ranks may still write into its memory.
 
 #include <functional>
 #include <memory>
@@ -70,7 +71,6 @@ class JobRunner {
   double begin_ = 0;
   StoreStats store_begin_;
   kernels::CodeStats code_begin_;
-  const Machine* running_ = nullptr;
   // Of a checkpoint this run goes on from:
   std::size_t first_program_ = 0;
   std::unique_ptr<RecordReader> inside_;  // at the machine's part, until the first program runs
@@ -78,6 +78,7 @@ class JobRunner {
   std::size_t first_phase_ = 0;
   struct Start { bool ran = false; std::size_t phase = 0; std::vector<SavedFacts> saved; };
   std::vector<Start> starts_;  // of the programs; phase: from first_phase_
+  std::unique_ptr<Machine> machine_;  // while its program runs, and from when an error left it
 };
 
 }  // namespace sial

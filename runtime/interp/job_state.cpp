@@ -210,7 +210,7 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
 
 Stats JobRunner::own_stats() const {
   Stats stats = env_.state.stats;
-  if (running_) running_->add_stats(stats);
+  if (machine_) machine_->add_stats(stats);
   const StoreStats s = env_.store.stats();
   const StoreStats& z = store_begin_;
   const ResourceStats buffers = env_.store.buffers().stats();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -84,9 +83,8 @@ RequestServer::~RequestServer() = default;
 void RequestServer::set_service(Service* service) {
   {
     const std::lock_guard lock(service_mutex_);
-    left_ = service == nullptr && std::uncaught_exceptions() > 0;
     service_ = service;
-    if (service || left_) return;
+    if (service) return;
   }
   // Who asked may have all of a reply before its owner knows. Its release reaches into the service as well.
   Backoff backoff;
@@ -97,9 +95,7 @@ void RequestServer::set_service(Service* service) {
     }
     try {
       world_.look_for_end();
-    } catch (...) {  // in a destructor: the helper's error is met again at the next wait
-      const std::lock_guard lock(service_mutex_);
-      left_ = true;
+    } catch (...) {  // in a destructor: the helper has ended, and its error is met again at the next wait
       return;
     }
     backoff.idle();
@@ -227,7 +223,6 @@ void RequestServer::begin(std::list<Job>::iterator at) {
     const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
     {
       const std::lock_guard lock(service_mutex_);
-      if (left_) return;
       job.payload = service_->payload_buffer(job.from, job.header, size);
     }
     SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
@@ -240,21 +235,20 @@ void RequestServer::begin(std::list<Job>::iterator at) {
 bool RequestServer::advance(Job& job) {
   if (!all_done(job.requests)) return false;
   if (!job.served) {
-    if (!start_serving(job) || !all_done(job.requests)) return false;
+    start_serving(job);
+    if (!all_done(job.requests)) return false;
   }
   if (job.reply.release) {
     const std::lock_guard lock(service_mutex_);
-    if (left_) return false;
     job.reply.release();
     --unreleased_;
   }
   return true;
 }
 
-bool RequestServer::start_serving(Job& job) {
+void RequestServer::start_serving(Job& job) {
   {
     const std::lock_guard lock(service_mutex_);
-    if (left_) return false;
     SIAL_CHECK(service_ != nullptr, "the service went away while rank {} was sending", job.from);
     job.reply = service_->serve(job.from, job.header, job.payload);
     if (job.reply.release) ++unreleased_;
@@ -282,7 +276,6 @@ bool RequestServer::start_serving(Job& job) {
                          "sending a block");
                at += n;
              });
-  return true;
 }
 
 // ---- the requester's side

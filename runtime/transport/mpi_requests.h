@@ -33,13 +33,12 @@ class RequestServer {
   bool start_deferred();
   void begin(std::list<Job>::iterator at);
   bool advance(Job& job);  // true: finished
-  bool start_serving(Job& job);  // false: nobody serves any more
+  void start_serving(Job& job);
 
   MpiWorld& world_;
   std::mutex service_mutex_;  // held during calls of the service
   Service* service_ = nullptr;
   std::int64_t unreleased_ = 0;  // replies of the service
-  bool left_ = false;  // an error took the service away: what is under way stays as it is until the job ends
   std::list<Job> jobs_;
   std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
   bool end_seen_ = false;

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <random>
 
 #include "runtime/base/check.h"
@@ -79,8 +78,6 @@ void SharedMemory::map() {
 
 SharedMemory::~SharedMemory() {
   remove_name();
-  // A rank that an error ends does not wait for what others send it, which may still be written there.
-  if (std::uncaught_exceptions() > 0) return;
   if (base_) munmap(base_, reserved_ + bookkeeping_);
   if (file_ >= 0) close(file_);
 }

@@ -139,7 +139,7 @@ class Transport {
   virtual void finish() = 0;
 
   /// Requests that arrive before it is set wait for it. Whoever owns the service sets nullptr before it goes away (in its
-  /// destructor, so that errors unwind cleanly): that waits until no call is running and, unless an error unwinds, every reply is released.
+  /// destructor, so that errors unwind cleanly): that waits until no call is running and every reply is released, unless the job is ending.
   virtual void set_service(Service* service) = 0;
   /// Only with several nodes. Sends header (copied) and payload to rank `to`, whose service answers; the reply's payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,

@@ -30,8 +30,6 @@ class GpuDevice {
   std::int64_t total_bytes();
   bool lost() const { return lost_; }
 
-  /// What is freed from now on, and the context, stay until the process ends.
-  void leave_memory() noexcept { left_ = true; }
   /// First thing in whatever calls the driver.
   void enter() const { driver_.cuCtxSetCurrent(context_); }
   /// Of what is put into a stream: it is captured instead, from here on or no longer. While it is, all that fails and all that waits or asks for memory
@@ -73,7 +71,7 @@ class GpuDevice {
   Context context_ = nullptr;
   std::string name_;
   int major_ = 0, minor_ = 0;
-  bool lost_ = false, capturing_ = false, left_ = false;
+  bool lost_ = false, capturing_ = false;
   std::vector<Stream> streams_;
   std::vector<Event> events_, unused_, unused_timed_;
   double waited_ = 0;  // seconds

@@ -41,7 +41,7 @@ GpuDevice::GpuDevice(int number) : driver_(libraries().driver), number_(number),
 GpuDevice::~GpuDevice() {
   enter();
   for (Event event : events_) driver_.cuEventDestroy_v2(event);
-  if (!left_) driver_.cuDevicePrimaryCtxRelease_v2(gpu_);
+  driver_.cuDevicePrimaryCtxRelease_v2(gpu_);
 }
 
 bool GpuDevice::check(Status status, const char* operation) {
@@ -141,7 +141,7 @@ Address GpuDevice::allocate(std::size_t bytes, const char* what) {
 }
 
 void GpuDevice::free(Address p) noexcept {
-  if (p && !left_) driver_.cuMemFree_v2(p);
+  if (p) driver_.cuMemFree_v2(p);
 }
 
 }  // namespace sial::cuda
