@@ -35,9 +35,11 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
   if (options_.profile) pc_costs_.resize(module.code.size());
   initial_values(module, environment.job, ints_, scalars_);
   for (const SpecialRow& row : module.specials) {
-    if (const SuperRow* found = find_super(row.name)) bodies_.emplace_back(found->body);
-    else if (options_.plugins) bodies_.push_back(options_.plugins->find(row.name, row.signature));
-    else bodies_.emplace_back();
+    Body& body = bodies_.emplace_back();
+    if (const SuperRow* found = find_super(row.name)) body.run = found->body;
+    else if (options_.plugins) body.run = options_.plugins->find(row.name, row.signature);
+    body.element = find_element_form(row.name);
+    body.block = find_block_form(row.name);
   }
   if (options_.progress != ProgressMode::off && worker() == 0) progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
   if (options_.check_slices && !module.slices.empty())

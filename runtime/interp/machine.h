@@ -354,7 +354,12 @@ class Machine {
   Printer printer_;
   struct Mark { std::int32_t id = 0; std::string label; };
   std::vector<Mark> marked_scalars_, marked_statics_, marked_remote_;
-  std::vector<std::function<void(SuperContext&, std::span<SuperArg>)>> bodies_;  // per special; empty: no body
+  struct Body {
+    std::function<void(SuperContext&, std::span<SuperArg>)> run;  // may be empty
+    ElementForm element = nullptr;
+    BlockFormMaker block = nullptr;
+  };
+  std::vector<Body> bodies_;                // per special
   std::unique_ptr<SuperContext> context_;
   std::unique_ptr<Progress> progress_;      // on the first rank, when wanted
   std::unique_ptr<SliceCheck> slice_check_;

@@ -222,7 +222,7 @@ void Machine::chain_execute(const Instruction& in, Chain& chain) {
 bool Machine::element_form_on_device(const Instruction& in) {
   if (!copies_ || in.c == 0) return false;
   const ArgRow& first = m_->args[in.b];
-  if (first.kind != ArgKind::block || !find_element_form(m_->specials[in.a].name) || !on_device_only(first.id)) return false;
+  if (first.kind != ArgKind::block || !bodies_[in.a].element || !on_device_only(first.id)) return false;
   if (!chain_) chain_ = std::make_unique<Chain>(env_.kernels.code_engine());
   chain_->begin();
   pc_ = at_;
@@ -234,7 +234,7 @@ bool Machine::element_form_on_device(const Instruction& in) {
 /// described, and not looked at.
 bool Machine::energies_of(const Instruction& in, Chain& chain, SuperArg& target) {
   const SpecialRow& special = m_->specials[in.a];
-  const ElementForm form = find_element_form(special.name);
+  const ElementForm form = bodies_[in.a].element;
   const ArgRow& first = m_->args[in.b];
   const bool usual = form != nullptr && in.c > 0 && in.c <= max_rank && first.kind == ArgKind::block && special.signature.find_first_not_of('r', 1) == std::string::npos &&
                      special.signature[0] == 'u';

@@ -140,7 +140,7 @@ void Machine::op_execute(const Instruction& in) {
 /// A super instruction that is one operation on blocks: products are done where products are, copies where the source is. False: the body's to do.
 bool Machine::block_form_on_device(const Instruction& in) {
   const SpecialRow& special = m_->specials[in.a];
-  const BlockFormMaker make = copies_ ? find_block_form(special.name) : nullptr;
+  const BlockFormMaker make = copies_ ? bodies_[in.a].block : nullptr;
   const auto n = static_cast<std::size_t>(in.c);
   if (make == nullptr || n > max_rank || n != special.signature.size()) return false;
   std::array<SuperArg, max_rank> args;
@@ -175,7 +175,7 @@ bool Machine::block_form_on_device(const Instruction& in) {
 
 void Machine::execute_body(const Instruction& in) {
   const SpecialRow& special = m_->specials[in.a];
-  const auto& body = bodies_[in.a];
+  const auto& body = bodies_[in.a].run;
   if (!body) {
     std::string close;
     for (const std::string& name : close_super_names(special.name, options_.plugins ? options_.plugins->names() : std::vector<std::string_view>()))
