@@ -524,7 +524,7 @@ void DeviceCopies::on_host(const double* buffer, const double* first, Intent int
   Unit* u = find(buffer, first);
   if (!u) return;
   if (hindsight_) hindsight_->on_host({first, u->content}, intent);
-  if (u->received) note_no_use(*u);
+  if (u->came == Came::straight) note_no_use(*u);
   use_on_host(*u, intent);
 }
 

@@ -172,6 +172,8 @@ class DeviceCopies {
     int units = 1;
     Frontier written, used;  // last write; all work
   };
+  /// How a block came to the device: copied from the host's memory, from another node straight, or from there by the host's memory piece by piece.
+  enum class Came { by_copy, straight, in_pieces };
   struct Unit {
     HostBlock host;
     std::uint64_t content = 0;  // of the buffer
@@ -186,8 +188,7 @@ class DeviceCopies {
     bool sent = false, out_counted = false;  // since the device wrote it: to another node; among the least transfers
     bool written_back = false;             // what the host has came from the device, which had no room for it
     Frontier host_busy;                    // copies from and to the host's
-    bool received = false;                 // straight from another node ...
-    bool in_pieces = false;                // ... or by the host's memory, piece by piece
+    Came came = Came::by_copy;
     std::int64_t ahead = 0;                // bytes, if it was brought ahead, or received, and not used yet ...
     std::uint64_t brought = 0;             // ... at this operation
   };

@@ -91,7 +91,7 @@ void DeviceCopies::note_use(Unit& u) {
   const std::int64_t most = device_.memory() / largest_share;
   if (u.ahead > 0) {
     ahead_bytes_ -= u.ahead;
-    if (!u.received && !u.in_pieces) stats_.ahead_used.add(u.size);
+    if (u.came == Came::by_copy) stats_.ahead_used.add(u.size);
     ahead_limit_ = std::min(most, ahead_limit_ + u.ahead / used_grows);
     u.ahead = 0;
   } else if (!u.device_valid && u.host.fetched && ahead_limit_ >= 0) {

@@ -26,7 +26,7 @@ class DeviceCopies::Incoming final : public IncomingBlock {
     block->data = std::exchange(data_, nullptr);
     Unit& u = copies_.take(host_, std::move(block), bytes_);
     copies_.stats_.received_straight.add(u.size);
-    u.received = true;
+    u.came = Came::straight;
     copies_.leave_on_device(u);
   }
 
@@ -50,7 +50,8 @@ std::unique_ptr<IncomingBlock> DeviceCopies::receive(const HostBlock& host) {
 }
 
 // No unit knows of it before all of it has come, so that nobody takes the device's copy for valid: what it stands in for may change in
-// whatever way. Its memory goes last when an operation has no other. The host's buffer is held from the first copy on until the last is done; whoever ends this early leaves the rest out.
+// whatever way. Its memory goes last when an operation has no other. The host's buffer is held from the first copy on until the last is
+// done; whoever ends this early leaves the rest out.
 class DeviceCopies::InPieces final : public IncomingBlock {
  public:
   InPieces(DeviceCopies& copies, const HostBlock& host, std::int32_t place)
@@ -71,7 +72,7 @@ class DeviceCopies::InPieces final : public IncomingBlock {
     leave_list();
     Unit& u = copies_.take(host_, std::exchange(block_, nullptr), bytes_);
     copies_.stats_.received_in_pieces.add(size_);
-    u.in_pieces = true;
+    u.came = Came::in_pieces;
     u.host_busy = u.block->written;
     copies_.note_copied_in(u, place_);
   }

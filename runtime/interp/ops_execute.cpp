@@ -151,23 +151,25 @@ bool Machine::block_form_on_device(const Instruction& in) {
   }
   const BlockForm form = make(std::span(args.data(), n));
   const auto ref_of = [&](const BlockForm::Operand& operand) { return m_->args[static_cast<std::size_t>(in.b) + static_cast<std::size_t>(operand.argument)].id; };
-  const bool product = form.b.argument >= 0;
-  const char letter = args[static_cast<std::size_t>(form.d.argument)].letter;
-  const auto apart = [&](const BlockForm::Operand& operand) { return bound_.refs[ref_of(operand)].array != bound_.refs[ref_of(form.d)].array && args[static_cast<std::size_t>(operand.argument)].letter == 'r'; };
-  if (letter == 'r' || !apart(form.a) || (product && !apart(form.b)) || (!product && !on_device_only(ref_of(form.a)))) return false;
+  const auto letter_of = [&](const BlockForm::Operand& operand) { return args[static_cast<std::size_t>(operand.argument)].letter; };
+  const auto only_read = [&](const BlockForm::Operand& operand) { return letter_of(operand) == 'r' && bound_.refs[ref_of(operand)].array != bound_.refs[ref_of(form.d)].array; };
+  const bool product = form.b.argument >= 0, creates = letter_of(form.d) == 'w';
+  if (letter_of(form.d) == 'r' || !only_read(form.a) || !(product ? only_read(form.b) : on_device_only(ref_of(form.a)))) return false;
   block_operation([&] {
+    const auto read = [&](const BlockForm::Operand& operand, ConstView& view) {
+      read_view(ref_of(operand), view);
+      view.label = operand.label;
+    };
+    read(form.a, op_.a);
     op_.has_b = product;
-    read_view(ref_of(form.a), op_.a);
-    if (product) read_view(ref_of(form.b), op_.b);
-    write_view(ref_of(form.d), letter == 'w' ? Access::create : Access::existing, op_.d);
+    if (product) read(form.b, op_.b);
+    write_view(ref_of(form.d), creates ? Access::create : Access::existing, op_.d);
     op_.d.label = form.d.label;
-    op_.a.label = form.a.label;
-    if (product) op_.b.label = form.b.label;
-    for (int d = 0; d < op_.a.rank && !product; ++d) {
-      op_.a.data += form.a.start[d] * op_.a.stride[d];
-      op_.a.extent[d] = op_.d.extent[d];
+    if (!product) {
+      for (int d = 0; d < op_.a.rank; ++d) op_.a.data += form.a.start[d] * op_.a.stride[d];
+      op_.a.extent = op_.d.extent;
     }
-    run_kernel(form.alpha, letter == 'w' ? 0.0 : form.beta);
+    run_kernel(form.alpha, creates ? 0.0 : form.beta);
   });
   ++super_instructions_;
   return true;
