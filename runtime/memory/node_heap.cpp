@@ -20,12 +20,6 @@ constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-int class_of(std::uint64_t bytes, int n_classes) {
-  if (bytes < 1024) return static_cast<int>(bytes / 64);
-  const int log = std::bit_width(bytes) - 1;  // >= 10
-  return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
-}
-
 void raise(std::atomic<std::int64_t>& mark, std::int64_t to) {
   std::int64_t high = mark.load(relaxed);
   while (to > high && !mark.compare_exchange_weak(high, to, relaxed)) {
@@ -50,8 +44,14 @@ NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t byte
   hooks_.commit(at, bookkeeping);
 }
 
+inline int NodeHeap::class_of(std::uint64_t bytes) {
+  if (bytes < 1024) return static_cast<int>(bytes / 64);
+  const int log = std::bit_width(bytes) - 1;  // >= 10
+  return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
+}
+
 inline void NodeHeap::push(Arena& a, Chunk* c) {
-  const int k = class_of(c->bytes, n_classes);
+  const int k = class_of(c->bytes);
   c->free = 1;
   c->next = a.first[k];
   a.first[k] = offset(c);
@@ -70,7 +70,7 @@ void NodeHeap::accept_returned(Arena& a) {
 
 // Looks at a few chunks of the class: programs have few block sizes, so the first one usually fits exactly.
 Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes) {
-  const int k = class_of(bytes, n_classes);
+  const int k = class_of(bytes);
   std::uint64_t* link = &a.first[k];
   for (int looked = 0; *link != 0 && looked < 8; ++looked) {
     Chunk* c = chunk(*link);
@@ -86,7 +86,7 @@ Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes) {
 
 // The smallest larger class that has a chunk; what is left of it becomes a chunk of its own.
 Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
-  for (int k = class_of(bytes, n_classes) + 1; k < n_classes; ++k) {
+  for (int k = class_of(bytes) + 1; k < n_classes; ++k) {
     const std::uint64_t rest = a.occupied[k / 64] >> (k % 64);
     if (rest == 0) {
       k |= 63;
@@ -208,12 +208,18 @@ Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* rea
 }
 
 /// With the lock of the chunk's arena held, which has counted the request.
-inline void NodeHeap::mark_taken(Arena& a, Chunk* c, std::int64_t doubles) {
+inline void NodeHeap::mark_taken(Arena& a, Chunk* c, const Wish& wish) {
   c->free = 0;
   c->references.store(1, relaxed);
-  c->doubles = doubles;
+  c->doubles = wish.doubles;
+  c->use = static_cast<std::uint8_t>(wish.use);
+  c->owner = wish.owner;
   c->next = 0;
   set_content(c, static_cast<std::uint64_t>(a.hits.load(relaxed) + a.misses.load(relaxed)), 0);
+}
+
+inline void NodeHeap::raise_high_water(Arena& a) {
+  if (const std::int64_t used = a.in_use(); used > a.high_water.load(relaxed)) a.high_water.store(used, relaxed);
 }
 
 inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
@@ -226,7 +232,7 @@ inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
 /// For the arena's rank itself: the chunk of the class that was given back last. Null: look further.
 Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
   const std::uint64_t bytes = chunk_bytes(doubles);
-  const int k = class_of(bytes, n_classes);
+  const int k = class_of(bytes);
   if (doubles < 0 || own < 0 || own >= arenas_) return nullptr;  // try_allocate() says so
   Arena& a = arena(own);
   if (!a.lock.try_lock()) return nullptr;
@@ -234,11 +240,9 @@ Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
   if (c && c->bytes >= bytes) {
     pop(a, k);
     a.hits.store(a.hits.load(relaxed) + 1, relaxed);
-    mark_taken(a, c, doubles);
-    c->use = static_cast<std::uint8_t>(Use::own);
-    c->owner = own;
+    mark_taken(a, c, {doubles, own, Use::own});
     count_own_here(a, static_cast<std::int64_t>(c->bytes));
-    if (const std::int64_t used = a.in_use(); used > a.high_water.load(relaxed)) a.high_water.store(used, relaxed);
+    raise_high_water(a);
   } else {
     c = nullptr;
   }
@@ -259,9 +263,7 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   requests.store(requests.load(relaxed) + 1, relaxed);
   if (!c) c = find(a, index, bytes, reason);
   if (!c) return nullptr;
-  mark_taken(a, c, wish.doubles);
-  c->use = static_cast<std::uint8_t>(wish.use);
-  c->owner = wish.owner;
+  mark_taken(a, c, wish);
   const auto taken = static_cast<std::int64_t>(c->bytes);
   if (wish.use == Use::own && wish.owner == index) {
     count_own_here(a, taken);
@@ -269,7 +271,7 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
     a.other_in_use.fetch_add(taken, relaxed);
     count(c, taken);
   }
-  if (const std::int64_t used = a.in_use(); used > a.high_water.load(relaxed)) a.high_water.store(used, relaxed);
+  raise_high_water(a);
   return c;
 }
 

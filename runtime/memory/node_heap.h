@@ -125,6 +125,7 @@ class NodeHeap {
  private:
   // Chunks up to 1 kB have a class per 64 bytes, larger ones eight per power of two; a class holds sizes from its own up to the next.
   static constexpr int n_classes = 16 + 8 * 38;
+  static int class_of(std::uint64_t bytes);
   struct alignas(64) Arena {
     std::atomic<std::uint64_t> returned;  // freed by other ranks; their only access to the arena
     std::atomic<std::uint64_t> changes;   // numbers given to changed chunks
@@ -156,7 +157,8 @@ class NodeHeap {
   static void count_own_here(Arena& a, std::int64_t bytes);
   Chunk* take(int a, const Wish& wish, std::string* reason);
   Chunk* find(Arena& a, int index, std::uint64_t bytes, std::string* reason);
-  static void mark_taken(Arena& a, Chunk* c, std::int64_t doubles);
+  static void mark_taken(Arena& a, Chunk* c, const Wish& wish);
+  static void raise_high_water(Arena& a);
   Chunk* allocate_or_throw(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared);
   Chunk* take_listed(Arena& a, std::uint64_t bytes);
   Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
