@@ -52,16 +52,6 @@ void scale_view(const MutableView& v, double factor);
 void copy_view(const MutableView& to, const ConstView& from);
 void sum_views(const MutableView& to, const ConstView& a, const ConstView& b, double sign);
 
-inline ConstView as_const(const MutableView& v) {
-  ConstView c;
-  c.data = v.data;
-  c.rank = v.rank;
-  c.extent = v.extent;
-  c.stride = v.stride;
-  c.label = v.label;
-  return c;
-}
-
 /// A dense column-major view of `data` with the extents and labels of `view`.
 inline MutableView dense_like(double* data, const ConstView& view) {
   Shape shape;

@@ -27,6 +27,16 @@ struct BlockView {
 using ConstView = BlockView<const double>;
 using MutableView = BlockView<double>;
 
+inline ConstView as_const(const MutableView& v) {
+  ConstView c;
+  c.data = v.data;
+  c.rank = v.rank;
+  c.extent = v.extent;
+  c.stride = v.stride;
+  c.label = v.label;
+  return c;
+}
+
 /// Column-major dense view with the given labels.
 template <class T>
 BlockView<T> dense_view(T* data, const Shape& shape, const std::array<std::int32_t, max_rank>& labels) {

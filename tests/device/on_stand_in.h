@@ -44,14 +44,7 @@ inline std::vector<double> ramp(std::size_t n, double first) {
   return v;
 }
 
-inline MutableView vector_view(double* p, std::int64_t n) {
-  MutableView v;
-  v.data = p;
-  v.rank = 1;
-  v.extent[0] = n;
-  v.stride[0] = 1;
-  return v;
-}
+inline MutableView vector_view(double* p, std::int64_t n) { return dense_view(p, {1, {n}}, {}); }
 
 inline std::string message_of(const std::function<void()>& f) {
   try {
@@ -69,16 +62,10 @@ inline BlockOp matrix_product(double* d, const double* a, const double* b, std::
   op.has_b = true;
   op.alpha = alpha;
   op.beta = beta;
-  const auto make_square = [&](auto& v, auto* p, std::int32_t first, std::int32_t second) {
-    v.data = p;
-    v.rank = 2;
-    v.extent[0] = v.extent[1] = n;
-    v.stride[0] = 1, v.stride[1] = n;
-    v.label[0] = first, v.label[1] = second;
-  };
-  make_square(op.d, d, 0, 1);
-  make_square(op.a, a, turned ? 2 : 0, turned ? 0 : 2);
-  make_square(op.b, b, 2, 1);
+  const Shape square{2, {n, n}};
+  op.d = dense_view(d, square, {0, 1});
+  op.a = dense_view(a, square, {turned ? 2 : 0, turned ? 0 : 2});
+  op.b = dense_view(b, square, {2, 1});
   return op;
 }
 
@@ -88,14 +75,10 @@ inline BlockOp four_index(double* d, const double* a, const double* b, std::int6
   op.has_b = true;
   op.alpha = alpha;
   op.beta = beta;
-  const auto make_block = [&](auto& v, auto* p, std::array<std::int32_t, 4> labels) {
-    v.data = p;
-    v.rank = 4;
-    for (std::size_t k = 0; k < 4; ++k) v.extent[k] = n, v.stride[k] = k == 0 ? 1 : v.stride[k - 1] * n, v.label[k] = labels[k];
-  };
-  make_block(op.d, d, {0, 1, 2, 3});
-  make_block(op.a, a, {0, 4, 2, 5});
-  make_block(op.b, b, {5, 1, 3, 4});
+  const Shape block{4, {n, n, n, n}};
+  op.d = dense_view(d, block, {0, 1, 2, 3});
+  op.a = dense_view(a, block, {0, 4, 2, 5});
+  op.b = dense_view(b, block, {5, 1, 3, 4});
   return op;
 }
 

@@ -208,13 +208,7 @@ Row body_of_loop(Bench& bench, sial::DeviceGraphs graphs) {
     device->finish(e);
     device->release(e);
   };
-  const auto view = [&](auto& v, auto* data, std::int32_t first, std::int32_t second) {
-    v.data = data;
-    v.rank = 2;
-    v.extent[0] = v.extent[1] = n;
-    v.stride[0] = 1, v.stride[1] = n;
-    v.label[0] = first, v.label[1] = second;
-  };
+  const auto view = [&](double* data, std::int32_t first, std::int32_t second) { return sial::dense_view(data, {2, {n, n}}, {first, second}); };
   bench.upload(part, std::vector<double>(static_cast<std::size_t>(size), 1.0 / static_cast<double>(n)).data(), size);
   for (int turn = 0; turn < turns; ++turn) bench.upload(block(turn, 0), std::vector<double>(static_cast<std::size_t>(size), 1.0).data(), size);
   int turn = 0;
@@ -225,16 +219,16 @@ Row body_of_loop(Bench& bench, sial::DeviceGraphs graphs) {
         sial::ElementWork sum;
         sum.op = sial::ElementOp::sum;
         sum.factor = 1.0;
-        view(sum.d, block(turn, k + 1), 0, 1);
-        view(sum.a, block(turn, k), 0, 1);
-        view(sum.b, part, 0, 1);
+        sum.d = view(block(turn, k + 1), 0, 1);
+        sum.a = as_const(view(block(turn, k), 0, 1));
+        sum.b = as_const(view(part, 0, 1));
         device->run(sial::first_compute_stream, sum);
       } else {
         sial::BlockOp product;
         product.has_b = true;
-        view(product.d, block(turn, k + 1), 0, 1);
-        view(product.a, block(turn, k), 0, 2);
-        view(product.b, part, 2, 1);
+        product.d = view(block(turn, k + 1), 0, 1);
+        product.a = as_const(view(block(turn, k), 0, 2));
+        product.b = as_const(view(part, 2, 1));
         device->run(sial::first_compute_stream, product);
       }
     }

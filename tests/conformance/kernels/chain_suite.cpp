@@ -8,12 +8,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/chain.h"
 #include "tests/conformance/kernels/case_count.h"
+#include "tests/conformance/kernels/random_blocks.h"
 
 using namespace sial;
 using namespace sial::kernels;
@@ -23,21 +23,8 @@ namespace {
 /// Equal bits; any NaN is as good as another, since which of two NaN an addition hands on is the processor's choice.
 bool same(double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y)); }
 
-class Numbers {
- public:
-  explicit Numbers(std::uint32_t seed, bool special) : random_(seed), special_(special) {}
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
-  double operator()() {
-    static constexpr double odd[] = {0.0, -0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                                     -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::denorm_min(), 1e-310, -1e-310, 1e308};
-    if (special_ && below(8) == 0) return odd[below(std::size(odd))];
-    return std::uniform_real_distribution<double>(-2.0, 2.0)(random_);
-  }
-
- private:
-  std::mt19937 random_;
-  bool special_;
-};
+constexpr double odd_numbers[] = {0.0, -0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                                  -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::denorm_min(), 1e-310, -1e-310, 1e308};
 
 /// A block with memory around it, dense or a part of a larger array, its dimensions in any order.
 struct Operand {
@@ -48,23 +35,13 @@ struct Operand {
     std::array<int, max_rank> order{0, 1, 2, 3, 4, 5};
     if (permuted)
       for (int d = rank - 1; d > 0; --d) std::swap(order[d], order[numbers.below(d + 1)]);
-    view.rank = rank;
-    std::int64_t stride = 1;
-    for (int d = 0; d < rank; ++d) {
-      view.label[d] = order[d];
-      view.extent[d] = extent[order[d]];
-      view.stride[d] = stride;
-      stride *= view.extent[d] + (part ? 1 + numbers.below(3) : 0);
-    }
-    memory.resize(static_cast<std::size_t>(stride) + 64);
+    Extents6 margin{};
+    for (int d = 0; d < rank && part; ++d) margin[d] = 1 + numbers.below(3);
+    memory.resize(static_cast<std::size_t>(lay_out(view, rank, extent, order, margin)) + 64);
     for (double& x : memory) x = numbers();
     view.data = memory.data() + 32;
   }
-  ConstView read() const {
-    ConstView c;
-    c.data = view.data, c.rank = view.rank, c.extent = view.extent, c.stride = view.stride, c.label = view.label;
-    return c;
-  }
+  ConstView read() const { return as_const(view); }
 };
 
 /// f(offsets in the target and in up to two sources, position in the order of a dense target)
@@ -144,9 +121,9 @@ Case random_case(Numbers& numbers) {
 
 void run_case(std::uint32_t seed, ChainRunner& runner) {
   CAPTURE(seed);
-  Numbers choose(seed, false);
+  Numbers choose(seed);
   const Case c = random_case(choose);
-  Numbers numbers(seed + 1, c.special);
+  Numbers numbers(seed + 1, c.special ? std::span(odd_numbers) : std::span<const double>());
   Operand target(numbers, c.rank, c.extent, false, !c.differences && choose.below(4) == 0);
   std::vector<Operand> sources;
   for (int k = 0; k < 4; ++k) sources.emplace_back(numbers, c.rank, c.extent, choose.below(2) == 0, choose.below(4) == 0);

@@ -7,30 +7,15 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
 
 #include "runtime/kernels/device_code.h"
 #include "runtime/kernels/device_layout.h"
+#include "tests/conformance/kernels/random_blocks.h"
 
 namespace sial::kernels {
 
-using Extents6 = std::array<std::int64_t, max_rank>;
-
-class Numbers {
- public:
-  explicit Numbers(std::uint32_t seed, bool special = false) : random_(seed), special_(special) {}
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
-  double operator()() {
-    static constexpr double odd[] = {0.0, -0.0, std::numeric_limits<double>::infinity(), 1.0, -1.0, 4.9e-324, 1e308};
-    if (special_ && below(8) == 0) return odd[below(std::size(odd))];
-    return std::uniform_real_distribution<double>(-2.0, 2.0)(random_);
-  }
-
- private:
-  std::mt19937 random_;
-  bool special_;
-};
+inline constexpr double odd_numbers[] = {0.0, -0.0, std::numeric_limits<double>::infinity(), 1.0, -1.0, 4.9e-324, 1e308};
 
 /// A block whose k-th dimension is named order[k], dense or a part of a larger array; the memory around its elements is NaN.
 struct DeviceOperand {
@@ -38,15 +23,8 @@ struct DeviceOperand {
   MutableView view;
 
   DeviceOperand(Numbers& numbers, int rank, const Extents6& extent, const std::array<int, max_rank>& order, const Extents6& margin, std::int64_t first = 32) {
-    view.rank = rank;
-    std::int64_t stride = 1;
-    for (int d = 0; d < rank; ++d) {
-      view.label[d] = order[d];
-      view.extent[d] = extent[order[d]];
-      view.stride[d] = stride;
-      stride *= view.extent[d] + margin[d];
-    }
-    memory.assign(static_cast<std::size_t>(stride + first) + 32, std::numeric_limits<double>::quiet_NaN());
+    const std::int64_t all = lay_out(view, rank, extent, order, margin);
+    memory.assign(static_cast<std::size_t>(all + first) + 32, std::numeric_limits<double>::quiet_NaN());
     view.data = memory.data() + first;
     for (int d = 0; d < rank; ++d)
       if (view.extent[d] == 0) return;
@@ -60,11 +38,7 @@ struct DeviceOperand {
       if (d == rank) return;
     }
   }
-  ConstView read() const {
-    ConstView c;
-    c.data = view.data, c.rank = view.rank, c.extent = view.extent, c.stride = view.stride, c.label = view.label;
-    return c;
-  }
+  ConstView read() const { return as_const(view); }
 };
 
 inline bool same_bits(double x, double y) { return std::memcmp(&x, &y, sizeof(double)) == 0 || (std::isnan(x) && std::isnan(y)); }

@@ -70,7 +70,7 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, ChainRunn
   CAPTURE(seed);
   Numbers choose(seed);
   const Setting setting = given ? *given : random_setting(choose, most);
-  Numbers numbers(seed + 1, choose.below(2) == 0);
+  Numbers numbers(seed + 1, choose.below(2) == 0 ? std::span(odd_numbers) : std::span<const double>());
   const bool even = choose.below(2) == 0;
   DeviceOperand target(numbers, setting.rank, setting.extent, as_is, choose.below(3) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
   std::vector<DeviceOperand> sources;

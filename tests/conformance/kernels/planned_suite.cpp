@@ -296,13 +296,8 @@ TEST_CASE("the shapes that memory decides take the way made for them, others do 
       return dense_view(&none, shape, labels);
     };
     op.d = view(d);
-    const auto constant = [](const MutableView& v) {
-      ConstView c;
-      c.data = v.data, c.rank = v.rank, c.extent = v.extent, c.stride = v.stride, c.label = v.label;
-      return c;
-    };
-    op.a = constant(view(a));
-    op.b = constant(view(b));
+    op.a = as_const(view(a));
+    op.b = as_const(view(b));
     return kernels->explain(op);
   };
   CHECK(explained("aibj", "ai", "bj").starts_with("outer product"));

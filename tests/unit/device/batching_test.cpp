@@ -32,34 +32,23 @@ MutableView row(double* p, std::int64_t n, std::int64_t stride = 1, std::int32_t
   v.label[0] = label;
   return v;
 }
-ConstView constant(const MutableView& v) {
-  ConstView c;
-  c.data = v.data, c.rank = v.rank, c.extent = v.extent, c.stride = v.stride, c.label = v.label;
-  return c;
-}
-ConstView square(const double* p, std::int64_t n, std::int32_t first, std::int32_t second) {
-  ConstView v;
-  v.data = p;
-  v.rank = 2;
-  v.extent[0] = v.extent[1] = n;
-  v.stride[0] = 1, v.stride[1] = n;
-  v.label[0] = first, v.label[1] = second;
-  return v;
+template <class T>
+BlockView<T> square(T* p, std::int64_t n, std::int32_t first, std::int32_t second) {
+  return dense_view(p, {2, {n, n}}, {first, second});
 }
 
 /// d = factor * a
 BlockOp scaled(double* d, const double* a, std::int64_t n, double factor) {
   BlockOp op;
   op.d = row(d, n);
-  op.a = constant(row(const_cast<double*>(a), n));
+  op.a = dense_view(a, {1, {n}}, {});
   op.alpha = factor;
   return op;
 }
 /// d = a * b + beta * d, matrices of n x n
 BlockOp product(double* d, const double* a, const double* b, std::int64_t n, double beta = 0.0) {
   BlockOp op;
-  const ConstView target = square(d, n, 0, 1);
-  op.d.data = d, op.d.rank = 2, op.d.extent = target.extent, op.d.stride = target.stride, op.d.label = target.label;
+  op.d = square(d, n, 0, 1);
   op.a = square(a, n, 0, 2);
   op.b = square(b, n, 2, 1);
   op.has_b = true;
@@ -129,7 +118,7 @@ TEST_CASE("what differs in shape is no batch: extents, strides, labels, factors,
   e.rank = 2;
   for (std::size_t d = 0; d < 2; ++d) e.energy[d] = {1.0, 2.0, 3.0, 4.0};
   for (int i = 0; i < 2; ++i) {  // energies go with a kernel
-    const ConstView v = square(m.at(at++ * 16), 4, 0, 1);
+    const ConstView v = as_const(square(m.at(at++ * 16), 4, 0, 1));
     MutableView d;
     d.data = const_cast<double*>(v.data), d.rank = 2, d.extent = v.extent, d.stride = v.stride;
     chains.add(d, std::vector<ChainStep>{{ChainOp::multiply, 0.0, {}, {}, &e}});
@@ -263,7 +252,7 @@ TEST_CASE("a batch is one start; an event, an inner product, large work and the 
 
   double sum = 0.0;
   b.device->run(stream, scaled(b.p, b.p + 2000, 16, 3.0));
-  b.device->dot(stream, constant(row(b.p, 16)), constant(row(b.p + 2000, 16)), &sum);
+  b.device->dot(stream, as_const(row(b.p, 16)), as_const(row(b.p + 2000, 16)), &sum);
   b.finish(stream);
   CHECK(sum == 48.0);
   CHECK(b.device->starts() == 3);

@@ -41,21 +41,8 @@ struct Fixture {
     copies->forget(b.buffer, b.buffer_size);
     host.pool.deallocate(b.data, b.buffer_size);
   }
-  static MutableView view(double* data, std::int64_t n) {
-    MutableView v;
-    v.data = data;
-    v.rank = 1;
-    v.extent[0] = n;
-    v.stride[0] = 1;
-    v.label[0] = 0;
-    return v;
-  }
-  static ConstView constant(double* data, std::int64_t n) {
-    ConstView c;
-    const MutableView v = view(data, n);
-    c.data = v.data, c.rank = v.rank, c.extent = v.extent, c.stride = v.stride, c.label = v.label;
-    return c;
-  }
+  static MutableView view(double* data, std::int64_t n) { return dense_view(data, {1, {n}}, {}); }
+  static ConstView constant(double* data, std::int64_t n) { return as_const(view(data, n)); }
   void work(ElementOp op, double factor, const HostBlock& b, Intent intent) {
     copies->begin_operation();
     double* d = copies->on_device(b, intent);
