@@ -145,7 +145,6 @@ class CudaDevice final : public Device {
     pieces_.erase(found);
   }
 
-
   bool pins() const override { return true; }
   bool pin(const void* p, std::size_t bytes) override {
     gpu_.enter();
