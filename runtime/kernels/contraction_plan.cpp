@@ -220,8 +220,8 @@ class Planner {
     plan.run = plan.rows[0].extent;
     plan.pack_columns = plan.summed.size() > 1 || (!plan.summed.empty() && plan.summed[0].b != 1);
     const auto m = static_cast<double>(plan.m), k = static_cast<double>(plan.k), run = static_cast<double>(plan.run);
-    // Short runs are summed by fours, whatever the width of vectors.
-    const double four = shape_.width == 8 && m > run && run <= 64 ? 0.9 : 0.65;
+    // Several runs that are neither summed together nor long keep wide vectors waiting.
+    const double four = shape_.width == 8 && m > run && run > 32 && run <= 64 ? 1.2 : 0.65;
     plan.cycles = m / run * (k * std::ceil(run / 4) * four + 10) + 0.5 * m + 2 * k + 300;
     plan.why = fmt::format("matrix-vector: {} sums of {} in runs of {}, about {:.3g} cycles", plan.m, plan.k, plan.run,
                            plan.cycles);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/kernels/contraction.h"
+#include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
 
@@ -221,6 +222,7 @@ class TileLoops {
       w.d_step = tile.d_step;
       w.a_step = tile.x_step;
       w.repeat = tile.repeat;
+      w.d_ahead = d_far_ && tile.repeat > 1 ? tile.d_step : 0;
       if (plan_.pack_rows) {
         w.a = work_.row_panels + tile.panel;
         w.a_at = t_.panel_x.data() + (tile.vectors - 1) * count_;
@@ -274,6 +276,8 @@ class TileLoops {
   ContractionTables& t_;
   std::int64_t columns_ = 0, count_ = 0;
   double beta_ = 0;
+  // D comes from memory: a part of the last-level cache would not hold it.
+  const bool d_far_ = plan_.m * plan_.n * static_cast<std::int64_t>(sizeof(double)) > last_level_cache_bytes() / 4;
   bool ready_ = false;  // the tables are those of the operation before
 };
 

@@ -42,6 +42,7 @@ class TileBuilder {
     Value* repeat = field(offsetof(TileWork, repeat), b_.getInt64Ty());
     Value* a_step = field(offsetof(TileWork, a_step), b_.getInt64Ty());
     Value* d_step = field(offsetof(TileWork, d_step), b_.getInt64Ty());
+    Value* d_ahead = field(offsetof(TileWork, d_ahead), b_.getInt64Ty());
     Value* groups = field(offsetof(TileWork, column_groups), b_.getInt64Ty());
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
     // Stores through masks are slow but where masks have registers of their own: in a short tile of several vectors the last one rather ends
@@ -87,6 +88,15 @@ class TileBuilder {
       target_.push_back(element(d_now, at));
       b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {target_.back(), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     }
+    auto* fetch = block("fetch");
+    auto* fetched = block("fetched");
+    b_.CreateCondBr(b_.CreateICmpNE(d_ahead, b_.getInt64(0)), fetch, fetched);
+    b_.SetInsertPoint(fetch);
+    for (Value* at : target_)
+      for (int i = 0; i < vectors_; ++i)
+        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(element(at, d_ahead), index(i * width_)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    b_.CreateBr(fetched);
+    b_.SetInsertPoint(fetched);
     std::vector<Value*> sums(static_cast<std::size_t>(vectors_ * columns_), llvm::ConstantAggregateZero::get(type_));
     if (exact_ > 0) {
       for (int p = 0; p < exact_; ++p) step(index(p), sums);

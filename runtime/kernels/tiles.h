@@ -14,7 +14,8 @@ namespace sial::kernels {
 /// A column of tiles: `rows` consecutive elements of D and of A (stride 1) each, columns and summed positions anywhere.
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
 /// more, d and a moved on by their steps. All that `column_groups` times for the next columns: the
-/// tables of columns moved on by the tile's columns, b by b_step.
+/// tables of columns moved on by the tile's columns, b by b_step. What lies d_ahead behind a tile's part of D is fetched while it is summed, unless that is 0;
+/// it need not be anything.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;
@@ -28,6 +29,7 @@ struct TileWork {
   std::int64_t rows = 0;
   std::int64_t repeat = 1, a_step = 0, d_step = 0;
   std::int64_t column_groups = 1, b_step = 0;
+  std::int64_t d_ahead = 0;
 };
 using TileCode = void (*)(const TileWork* work);
 

@@ -63,6 +63,10 @@ void tile(const TileWork* work) {
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i) sum[j][i] = W::zero();
       for (int j = 0; j < C; ++j) _mm_prefetch(reinterpret_cast<const char*>(d_base + d_column[j]), _MM_HINT_T0);
+      if (work->d_ahead != 0)
+        for (int j = 0; j < C; ++j)
+#pragma GCC unroll 4
+          for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + work->d_ahead + d_column[j] + i * W::width, 0, 3);
       for (std::int64_t p = 0, n = work->count; p < n; ++p) {
         const double* a = a_base + a_at[p];
         const std::int64_t at = b_at[p];
