@@ -167,7 +167,7 @@ class Planner {
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
       cycles += m * k * n / shape_.most_columns * (near ? 0.01 : 0.05);
       // Processors with vectors of eight have more ways in their first caches.
-      if (conflicting(plan.summed, &LoopDim::a) && k > 8) cycles *= shape_.width == 8 ? 1.15 : 1.6;
+      if (conflicting(plan.summed, &LoopDim::a) && k > (wide() ? 16 : 8)) cycles *= 1.6;
     }
     if (pack_columns) {
       const bool along = !plan.columns.empty() && plan.columns[0].b == 1, across = !plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 4;
@@ -176,7 +176,7 @@ class Planner {
       const bool lines = (!plan.columns.empty() && plan.columns[0].b == 1) || (!plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 8);
       const double tiles_of_rows = std::ceil(m / shape_.rows());
       const bool small = n * k <= 65536;
-      cycles += n * k * tiles_of_rows * (lines ? small ? 0.03 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
+      cycles += n * k * tiles_of_rows * (lines ? small ? 0.03 : wide() ? 0.06 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
       if (conflicting(plan.summed, &LoopDim::b) && k > 32) cycles *= 1.4;
     }
     cycles = cycles * 1.05 + 250;  // its tables
@@ -221,7 +221,7 @@ class Planner {
     plan.pack_columns = plan.summed.size() > 1 || (!plan.summed.empty() && plan.summed[0].b != 1);
     const auto m = static_cast<double>(plan.m), k = static_cast<double>(plan.k), run = static_cast<double>(plan.run);
     // Several runs that are neither summed together nor long keep wide vectors waiting.
-    const double four = shape_.width == 8 && m > run && run > 32 && run <= 64 ? 1.2 : 0.65;
+    const double four = wide() && m > run && run > 32 && run <= 64 ? 1.2 : 0.65;
     plan.cycles = m / run * (k * std::ceil(run / 4) * four + 10) + 0.5 * m + 2 * k + 300;
     plan.why = fmt::format("matrix-vector: {} sums of {} in runs of {}, about {:.3g} cycles", plan.m, plan.k, plan.run,
                            plan.cycles);
@@ -237,13 +237,16 @@ class Planner {
     const double least = std::min({m, n, k}), shorter = std::min(m, n), longer = std::max(m, n);
     const bool narrow = shorter < 96 && longer > 64 * shorter;
     double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 24 ? 2.1 : least < 32 ? 1.8 : narrow ? 1.6 : least < 128 ? 1.2 : 0.98;
-    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : least < 128 ? 1.1 : 1.28;
+    // Short sums onto large results wait for memory, where tiles fetch ahead.
+    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : least >= 128 ? 1.28 : m * n > 1e6 ? 1.45 : 1.1;
     plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / (wide_blas_ ? 16 : 8) * speed + 2500;
     if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
     plan.cycles += moved * 4.0;
     plan.why = fmt::format("blas: {}x{}x{}, {} elements copied, about {:.3g} cycles", plan.m, plan.n, plan.k, moved, plan.cycles);
     result_.push_back({"blas", std::move(plan)});
   }
+
+  bool wide() const { return shape_.width == 8; }
 
   const LoopSpace& space_;
   const TileShape shape_;
