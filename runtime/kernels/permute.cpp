@@ -62,6 +62,7 @@ const PermuteKit& Permuter::kit(std::int64_t volume) {
 
 void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
   if (!fuse(dims)) return;
+  way_ = Way::combined;
   std::int64_t volume = 1;
   for (const PairDim& dim : dims) volume *= dim.extent;
   if (dims.size() == 1 && dims.front().x == 1 && dims.front().y == 1 && alpha == 1.0 && beta == 0.0) {
@@ -80,10 +81,10 @@ void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double
   // Lines that all want the same few places in the caches leave them early.
   const Dim& other = dims_[static_cast<std::size_t>(fast_y_ != 0 || dims_.size() == 1 ? fast_y_ : 1)];
   const bool chased = dims_.size() > 1 && (other.x % page == 0 || (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0);
-  if (code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 4 : 1))
-    by_bricks(x, y, alpha, beta);
-  else
-    by_panels(x, y, alpha, beta);
+  const bool large = code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 4 : 1);
+  way_ = !large ? Way::panels : by_streams(x, y, alpha, beta) ? Way::streams : Way::bricks;
+  if (way_ == Way::panels) by_panels(x, y, alpha, beta);
+  if (way_ == Way::bricks) by_bricks(x, y, alpha, beta);
 }
 
 /// A loop over blocks of a dimension; none when there is only one block.
@@ -126,7 +127,9 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   const Dim& fast = dims_[0];
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
   const std::int64_t length = turned ? part_of(fast.extent, panel_length) : fast.extent;
-  const std::int64_t most = turned ? std::max(panel_count / 2, std::min(panel_volume / std::min(length, panel_length), sets * page / std::gcd(second.x, page)))
+  // Columns of x half a page apart want the same places in the cache: as few as fill whole lines of y, for all of the block.
+  const bool chased = turned && second.x % (page / 2) == 0;
+  const std::int64_t most = turned ? std::max(chased ? cache_line : panel_count / 2, std::min(panel_volume / std::min(length, panel_length), sets * page / std::gcd(second.x, page)))
                                    : std::max<std::int64_t>(1, panel_of_lines / length);
   const std::int64_t count = turned ? part_of(second.extent, most) : std::min(second.extent, most);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
@@ -134,6 +137,7 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   add_loop(0, length);
   if (!alone) add_loop(other, count);
   order_loops();
+  if (chased) std::stable_partition(loops_.begin(), loops_.end(), [&](const Loop& loop) { return loop.dim != other; });
 
   PanelWork w;
   // The innermost loop is left to the code, unless it changes the panels.

@@ -3,6 +3,7 @@
 // and written in whole cache lines. Blocks that caches hold are turned panel by panel straight into the target. Larger ones are
 // assembled brick by brick in a buffer: bricks are long in the fastest dimensions of both operands, the buffer's lines go past the
 // cache, and meanwhile the next brick is fetched, line by line in the order in which it will be read, which no hardware guesses.
+// Where the target's lines are whole (extents of 8, 16, 40) there is no buffer: they go past the cache straight from registers.
 // A Permuter owns its buffer and tables and serves one thread; the engine outlives it.
 
 #include <memory>
@@ -27,6 +28,10 @@ class Permuter {
   /// x = alpha * y + beta * x at every position; beta = 0 does not read x. The operands do not overlap.
   void run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
+  /// How the last operation was done.
+  enum class Way { combined, panels, bricks, streams };
+  Way way() const { return way_; }
+
   /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
   PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
 
@@ -44,18 +49,23 @@ class Permuter {
 
   void by_panels(double* x, const double* y, double alpha, double beta);
   void by_bricks(double* x, const double* y, double alpha, double beta);
-  std::int64_t cut_bricks(std::int64_t length);
+  bool by_streams(double* x, const double* y, double alpha, double beta);
+  std::int64_t cut_bricks(std::int64_t length_x, std::int64_t length_y);
   void list_lines();
   void list_added(bool read);
   std::int64_t lay_out_buffer();
-  void choose_panels();
+  void choose_panels(bool in_order_of_y);
   void sort_by_y(std::vector<int>& dims) const;
   void fetch_edges(double* x, std::int64_t count);
+  PanelWork panel_work(double alpha) const;
   void assemble(const double* y, PanelCode code, double alpha);
   template <class F>
   void within_brick(const std::vector<int>& listed, F&& f) const;
   template <class F>
-  void panels_of_brick(F&& f) const;
+  void panels_of_brick(std::int64_t rows, F&& f) const;
+  std::int64_t rows_at_once() const;
+  void begin_bricks();
+  void look();
   void add_loop(int dim, std::int64_t block);
   void order_loops();
   bool advance(std::int64_t& x, std::int64_t& y);
@@ -68,6 +78,7 @@ class Permuter {
   const PermuteKit* code_ = nullptr;  // for the operation at hand
   bool complete_ = false;  // nothing (more) to ask the engine for
   std::int64_t moved_ = 0, calls_ = 0;
+  Way way_ = Way::combined;
 
   // The operation at hand: dims_[0] is x's fastest, dims_[fast_y_] is y's.
   std::vector<Dim> dims_;

@@ -16,6 +16,8 @@ namespace {
 // Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
 constexpr std::int64_t brick_reach = 128, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
 constexpr std::int64_t near_rows_at_once = 8;
+// Without a buffer, y is fetched as many lines ahead as 8 rows of a brick have; where lines are copied as they are, so many.
+constexpr std::int64_t stream_reach_x = 128, stream_reach_y = 64, lines_at_once = 128;
 
 }  // namespace
 
@@ -24,10 +26,10 @@ void Permuter::sort_by_y(std::vector<int>& dims) const {
   std::sort(dims.begin(), dims.end(), [&](int p, int q) { return place(p) < place(q); });
 }
 
-/// Extents of bricks: about `length` elements in a row on both sides. Returns the volume.
-std::int64_t Permuter::cut_bricks(std::int64_t length) {
+/// Extents of bricks: about so many elements in a row on either side. Returns the volume.
+std::int64_t Permuter::cut_bricks(std::int64_t length_x, std::int64_t length_y) {
   for (Dim& dim : dims_) dim.block = 1;
-  const auto reach = [&] {
+  const auto reach = [&](std::int64_t length) {
     std::int64_t row = 1;
     for (const int k : order_) {
       Dim& dim = dims_[static_cast<std::size_t>(k)];
@@ -47,9 +49,9 @@ std::int64_t Permuter::cut_bricks(std::int64_t length) {
   };
   order_.resize(dims_.size());
   std::iota(order_.begin(), order_.end(), 0);
-  reach();
+  reach(length_x);
   sort_by_y(order_);
-  reach();
+  reach(length_y);
   std::int64_t volume = 1;
   for (const Dim& dim : dims_) volume *= dim.block;
   return volume;
@@ -80,17 +82,18 @@ std::int64_t Permuter::lay_out_buffer() {
 
 /// Panels of bricks: x's fastest dimension and a second one, with those that continue it in y and in the buffer alike; and the
 /// order of what is left.
-void Permuter::choose_panels() {
+void Permuter::choose_panels(bool in_order_of_y) {
   const int n = static_cast<int>(dims_.size());
   second_.clear();
   near_.clear();
   far_.clear();
   third_ = -1;
+  near_third_ = false;
   if (n == 1) return;
   order_.resize(dims_.size());
   std::iota(order_.begin(), order_.end(), 0);
   sort_by_y(order_);
-  second_.push_back(fast_y_ != 0 ? fast_y_ : 1);
+  second_.push_back(fast_y_ != 0 ? fast_y_ : in_order_of_y ? order_[1] : 1);
   for (const int k : order_) {
     const Dim& last = dims_[static_cast<std::size_t>(second_.back())];
     const Dim& dim = dims_[static_cast<std::size_t>(k)];
@@ -128,13 +131,15 @@ void Permuter::within_brick(const std::vector<int>& listed, F&& f) const {
   }
 }
 
+/// Rows that are read together.
+std::int64_t Permuter::rows_at_once() const { return near_third_ ? std::min(here_[0], near_rows_at_once) : here_[0]; }
+
 /// Calls f(y offset, buffer offset, length, count, panels) for the panels of the brick at hand, a row of them at a time, in the
-/// order in which y lies in memory. Where its rows lie further apart than other dimensions, a few of them go through those
+/// order in which y lies in memory. Where its rows lie further apart than other dimensions, `rows` of them go through those
 /// together: often only a few find room in one set of a cache.
 template <class F>
-void Permuter::panels_of_brick(F&& f) const {
+void Permuter::panels_of_brick(std::int64_t rows, F&& f) const {
   const std::int64_t length = here_[0];
-  const std::int64_t rows = near_third_ ? std::min(length, near_rows_at_once) : length;
   const std::int64_t panels = third_ < 0 ? 1 : here_[static_cast<std::size_t>(third_)];
   std::int64_t count = 1;
   for (const int k : second_) count *= here_[static_cast<std::size_t>(k)];
@@ -166,7 +171,7 @@ void Permuter::list_lines() {
         for (std::int64_t i = i0; i < std::min(i0 + cache_line, length); ++i) add(j + i * step);
   };
   const std::int64_t next = third_ < 0 ? 0 : dims_[static_cast<std::size_t>(third_)].y;
-  panels_of_brick([&](std::int64_t y, std::int64_t, std::int64_t length, std::int64_t count, std::int64_t panels) {
+  panels_of_brick(rows_at_once(), [&](std::int64_t y, std::int64_t, std::int64_t length, std::int64_t count, std::int64_t panels) {
     for (std::int64_t k = 0; k < panels; ++k) list_panel(y + k * next, length, count);
   });
 }
@@ -195,18 +200,23 @@ void Permuter::fetch_edges(double* x, std::int64_t count) {
   });
 }
 
-void Permuter::assemble(const double* y, PanelCode code, double alpha) {
-  const bool turned = fast_y_ != 0;
+/// The steps of panels.
+PanelWork Permuter::panel_work(double alpha) const {
   const auto second = static_cast<std::size_t>(second_.empty() ? 0 : second_.front());
   PanelWork w;
   w.alpha = alpha;
   w.x_step = dims_[second].buffer;
-  w.y_step = dims_[turned ? 0 : second].y;
+  w.y_step = dims_[fast_y_ != 0 ? 0 : second].y;
   if (third_ >= 0) {
     w.x_next = dims_[static_cast<std::size_t>(third_)].buffer;
     w.y_next = dims_[static_cast<std::size_t>(third_)].y;
   }
-  panels_of_brick([&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
+  return w;
+}
+
+void Permuter::assemble(const double* y, PanelCode code, double alpha) {
+  PanelWork w = panel_work(alpha);
+  panels_of_brick(rows_at_once(), [&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
     w.x = buffer_ + to;
     w.y = y + from;
     w.length = length;
@@ -216,11 +226,69 @@ void Permuter::assemble(const double* y, PanelCode code, double alpha) {
   });
 }
 
+void Permuter::begin_bricks() {
+  for (std::size_t k = 0; k < dims_.size(); ++k) add_loop(static_cast<int>(k), dims_[k].block);
+  order_loops();
+  here_.resize(dims_.size());
+  SIAL_CHECK(dims_.size() <= 2 * max_rank, "{} dimensions", dims_.size());
+  look();
+}
+
+/// The brick at hand is that at the loops' position.
+void Permuter::look() {
+  for (std::size_t k = 0; k < dims_.size(); ++k) here_[k] = extent_here(static_cast<int>(k), dims_[k].block);
+}
+
+/// Where all lines of x are whole they need no buffer: y is read about in the order in which it lies in memory, parts of x are
+/// turned in registers, and its lines go past the cache one by one. False where lines are not whole, or there is no such code.
+bool Permuter::by_streams(double* x, const double* y, double alpha, double beta) {
+  const bool turned = fast_y_ != 0;
+  const std::size_t blend = number(blend_of(alpha, beta));
+  const StreamCode code = turned ? code_->stream_turned[blend] : code_->stream_lines[blend];
+  bool whole = code && reinterpret_cast<std::uintptr_t>(x) % (cache_line * sizeof(double)) == 0;
+  for (const Dim& dim : dims_) whole &= (&dim == &dims_.front() ? dim.extent : dim.x) % cache_line == 0;
+  if (!whole) return false;
+  for (Dim& dim : dims_) {
+    dim.block = dim.extent;
+    dim.buffer = dim.x;
+  }
+  if (turned) cut_bricks(stream_reach_x, stream_reach_y);
+  begin_bricks();
+  choose_panels(true);
+  if (third_ >= 0 && !near_third_) {
+    far_.insert(far_.begin(), third_);
+    third_ = -1;
+  }
+  PanelWork w = panel_work(alpha);
+  // One part behind: what is fetched is the next one.
+  const auto part = [&](double* to, const double* from, std::int64_t length, std::int64_t count, std::int64_t panels) {
+    if (w.x) code(&w, from);
+    w.x = to;
+    w.y = from;
+    w.length = length;
+    w.count = count;
+    w.panels = panels;
+  };
+  const std::int64_t rows = std::max<std::int64_t>(1, lines_at_once * cache_line / dims_[0].extent);
+  std::int64_t ox = 0, oy = 0;
+  do {
+    look();
+    panels_of_brick(turned ? cache_line : here_[0], [&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
+      const std::int64_t step = turned ? count : rows;
+      for (std::int64_t j = 0; j < count; j += step)
+        part(x + ox + to + j * w.x_step, y + oy + from + j * w.y_step, length, std::min(step, count - j), panels);
+    });
+  } while (advance(ox, oy));
+  code(&w, w.y);
+  settle_streams();
+  return true;
+}
+
 void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) {
   std::int64_t reach = brick_reach;
   if (fast_y_ == 0)
     while (reach < longest_reach && 4 * reach * reach <= brick_of_lines * dims_[0].extent) reach *= 2;
-  while (cut_bricks(reach) > most_brick) reach = reach / 4 * 3;
+  while (cut_bricks(reach, reach) > most_brick) reach = reach / 4 * 3;
   const std::int64_t size = lay_out_buffer();
   SIAL_CHECK(size <= buffer_size, "a brick of {} elements", size);
   if (!memory_) {
@@ -228,15 +296,8 @@ void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) 
     buffer_ = memory_.get();
     while (reinterpret_cast<std::uintptr_t>(buffer_) % (cache_line * sizeof(double)) != 0) ++buffer_;
   }
-  for (std::size_t k = 0; k < dims_.size(); ++k) add_loop(static_cast<int>(k), dims_[k].block);
-  order_loops();
-  here_.resize(dims_.size());
-  SIAL_CHECK(dims_.size() <= 2 * max_rank, "{} dimensions", dims_.size());
-  const auto look = [&] {
-    for (std::size_t k = 0; k < dims_.size(); ++k) here_[k] = extent_here(static_cast<int>(k), dims_[k].block);
-  };
-  look();
-  choose_panels();
+  begin_bricks();
+  choose_panels(false);
   list_lines();
 
   // Factors apply where they can be applied in passing: alpha while assembling, beta while writing.

@@ -35,6 +35,10 @@ struct PanelWork {
 };
 using PanelCode = void (*)(const PanelWork* work);
 
+/// Copies straight from one memory to the other, where all lines of x are whole: the result goes past the cache (complete it by
+/// settle_streams), and what lies at the same places from y_soon on is fetched. Turned: `length` is that of a line.
+using StreamCode = void (*)(const PanelWork* work, const double* y_soon);
+
 /// A piece assembled in cache goes to `count` consecutive elements of x, past the cache where the blend is a copy (complete it
 /// by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries of the list per line written.
 struct PieceWork {
@@ -56,11 +60,19 @@ struct PermuteKit {
   std::array<std::array<PanelCode, 2>, n_blends> turned{};      // [1]: rows of x in the inner loop
   std::array<PanelCode, n_blends> lines{};
   std::array<PieceCode, n_blends> piece{};                      // of copy, add (piece + x) and update (piece + beta*x)
+  std::array<StreamCode, n_blends> stream_turned{}, stream_lines{};  // of copy and scale
 };
 
 /// The code compiled into the program, for a processor that has what `facts` says.
 PermuteKit builtin_permute(const CpuFacts& facts);
 PermuteKit portable_permute();
+/// By AVX2; the form for AVX-512 leaves to them what is not in whole lines.
+template <Blend blend, bool along_x>
+void turned_avx2(const PanelWork* work);
+template <Blend blend>
+void lines_avx2(const PanelWork* work);
+/// Replaces the code for AVX2 in `kit` by that for AVX-512, where there is such code.
+void widen_permute(PermuteKit& kit);
 
 enum class PermuteRole : std::int32_t { turned = 0, turned_along_x = 1, lines = 2, piece = 3 };
 inline CodeKey permute_key(PermuteRole role, Blend blend) {

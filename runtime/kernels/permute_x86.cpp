@@ -166,8 +166,10 @@ __attribute__((always_inline)) inline void turn_panel(double* x, std::int64_t x_
   }
 }
 
+}  // namespace
+
 template <Blend blend, bool along_x>
-void turned(const PanelWork* work) {
+void turned_avx2(const PanelWork* work) {
   PanelWork w = *work;
   if (w.length < 4 || w.count < 4) {
     for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next) turn_narrow<blend>(w);
@@ -177,6 +179,8 @@ void turned(const PanelWork* work) {
   for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next)
     turn_panel<blend, along_x>(w.x, w.x_step, w.y, w.y_step, w.length, w.count, f);
 }
+
+namespace {
 
 template <Blend blend>
 __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
@@ -205,11 +209,15 @@ __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
   }
 }
 
+}  // namespace
+
 template <Blend blend>
-void lines(const PanelWork* work) {
+void lines_avx2(const PanelWork* work) {
   PanelWork w = *work;
   for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next) copy_lines<blend>(w);
 }
+
+namespace {
 
 template <Blend blend>
 void piece(PieceWork* work) {
@@ -249,11 +257,62 @@ void piece(PieceWork* work) {
 }
 
 template <Blend blend>
+__attribute__((always_inline)) inline void stream_line(double* x, __m256d low, __m256d high, Factors f) {
+  _mm256_stream_pd(x, blended<blend>(nullptr, low, f));
+  _mm256_stream_pd(x + 4, blended<blend>(nullptr, high, f));
+}
+
+template <Blend blend>
+void stream_turned(const PanelWork* work, const double* soon) {
+  const PanelWork& w = *work;
+  const Factors f{w.alpha, w.beta};
+  const std::int64_t fours = w.count / 4 * 4;
+  for (std::int64_t n = 0; n < w.panels; ++n, soon += w.y_next) {
+    double* x = w.x + n * w.x_next;
+    const double* y = w.y + n * w.y_next;
+    for (std::int64_t j = 0; j < fours; j += 4) {
+      if (j % 8 == 0)
+        for (std::int64_t k = 0; k < 8; ++k) __builtin_prefetch(soon + j + k * w.y_step, 0, 2);
+      const Four near = turn(y + j, w.y_step), far = turn(y + j + 4 * w.y_step, w.y_step);
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) stream_line<blend>(x + (j + k) * w.x_step, near.v[k], far.v[k], f);
+    }
+    for (std::int64_t j = fours; j < w.count; ++j) {
+      const double* from = y + j;
+      const auto four = [&](std::int64_t i) {
+        return _mm256_setr_pd(from[i * w.y_step], from[(i + 1) * w.y_step], from[(i + 2) * w.y_step], from[(i + 3) * w.y_step]);
+      };
+      stream_line<blend>(x + j * w.x_step, four(0), four(4), f);
+    }
+  }
+}
+
+template <Blend blend>
+void stream_lines(const PanelWork* work, const double* soon) {
+  const PanelWork& w = *work;
+  const Factors f{w.alpha, w.beta};
+  for (std::int64_t n = 0; n < w.panels; ++n)
+    for (std::int64_t j = 0; j < w.count; ++j) {
+      const std::int64_t at = n * w.y_next + j * w.y_step;
+      double* x = w.x + n * w.x_next + j * w.x_step;
+      const double* y = w.y + at;
+      for (std::int64_t i = 0; i < w.length; i += 8) {
+        __builtin_prefetch(soon + at + i, 0, 2);
+        stream_line<blend>(x + i, _mm256_loadu_pd(y + i), _mm256_loadu_pd(y + i + 4), f);
+      }
+    }
+}
+
+template <Blend blend>
 void add(PermuteKit& kit) {
   constexpr auto k = static_cast<std::size_t>(blend);
-  kit.turned[k] = {turned<blend, false>, turned<blend, true>};
-  kit.lines[k] = lines<blend>;
+  kit.turned[k] = {turned_avx2<blend, false>, turned_avx2<blend, true>};
+  kit.lines[k] = lines_avx2<blend>;
   if constexpr (blend != Blend::scale) kit.piece[k] = piece<blend>;
+  if constexpr (blend == Blend::copy || blend == Blend::scale) {
+    kit.stream_turned[k] = stream_turned<blend>;
+    kit.stream_lines[k] = stream_lines<blend>;
+  }
 }
 
 }  // namespace
@@ -267,6 +326,7 @@ PermuteKit builtin_permute(const CpuFacts& facts) {
   add<Blend::scale>(kit);
   add<Blend::add>(kit);
   add<Blend::update>(kit);
+  if (facts.vector_bits >= 512) widen_permute(kit);
   return kit;
 }
 

@@ -1,7 +1,7 @@
 // Permuted copies against memcpy of the same size in the same run: all orders of four dimensions, some of three, five and six,
 // scaled and accumulating forms. Prints a table and, as the last line, JSON. Fractions are of memcpy's bandwidth, each the best of
 // several, taken in turns. `bench_permute [seconds per case] [only cases whose name contains this]
-// [generated]`, the last to use generated code where built-in code is as good.
+// [generated|x86-64-v3|x86-64-v2]`, the last to use generated code where built-in code is as good, or that of older processors.
 
 #include <fmt/format.h>
 
@@ -39,9 +39,12 @@ int main(int argc, char** argv) {
   const std::string only = argc > 2 ? argv[2] : "";
   std::shared_ptr<CodeEngine> engine;
   PermuteLimits limits;
-  if (argc > 3 && argv[3] == std::string("generated")) {
+  const std::string code = argc > 3 ? argv[3] : "";
+  if (!code.empty()) {
     CodeOptions options;
-    options.at_once = limits.prefer_generated = true;
+    limits.prefer_generated = code == "generated";
+    options.on = options.at_once = limits.prefer_generated;
+    if (!options.on) options.cpu = code;
     engine = make_code_engine(options);
   }
   Permuter permuter(engine.get(), limits);

@@ -30,6 +30,7 @@ class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  std::mt19937_64& engine() { return random_; }
   bool chance(int percent) { return below(100) < percent; }
 
   double value() { return std::ldexp(static_cast<double>(below(1 << 30)) - (1 << 29), static_cast<int>(below(40)) - 20); }
@@ -138,6 +139,37 @@ void check_many(Permuter& permuter, std::uint64_t seed, int n) {
   for (int i = 0; i < sial::kernel_cases::case_count(n); ++i) check_case(permuter, random.pair(i % 10 == 0 ? 60000 : 3000), random);
 }
 
+/// Targets in whole lines.
+void check_streams(Permuter& streams, Permuter& panels) {
+  static_assert(margin % 8 == 0);
+  Generator random(18);
+  const std::vector<std::vector<std::int64_t>> shapes = {{16, 24, 40}, {8, 1, 7, 48, 3}, {64, 5, 72, 9}, {8, 8, 8, 8, 8},
+                                                         {40, 3, 16, 2, 24}, {200, 136}, {8, 4096}, {16, 16, 3, 32}, {65536}};
+  for (const auto& shape : shapes)
+    for (int i = 0; i < 40; ++i) {
+      Pair p;
+      for (const std::int64_t e : shape) p.dims.push_back({e, 0, 0});
+      const std::int64_t ny = random.lay_out(p.dims, &PairDim::y, p.y_at);
+      // The fastest dimension of the target is a multiple of a line; rows may lie further apart than they are long.
+      std::shuffle(p.dims.begin(), p.dims.end(), random.engine());
+      const auto lines = std::find_if(p.dims.begin(), p.dims.end(), [](const PairDim& dim) { return dim.extent % 8 == 0; });
+      std::iter_swap(p.dims.begin(), lines);
+      std::int64_t step = 1, nx = 1;
+      for (PairDim& dim : p.dims) {
+        dim.x = step;
+        nx += (dim.extent - 1) * step;
+        step *= dim.extent + (random.chance(20) ? 8 : 0);
+        step += (8 - step % 8) % 8;
+      }
+      p.x.assign(static_cast<std::size_t>(nx + 2 * margin + 8), canary);
+      p.x_at = margin + (8 - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p.x.data()) / sizeof(double) % 8)) % 8;
+      p.y.resize(static_cast<std::size_t>(p.y_at + ny));
+      for (double& v : p.y) v = random.value();
+      check_case(panels, p, random);
+      check_case(streams, std::move(p), random);  // as it is: a copy would lie elsewhere in a line
+    }
+}
+
 }  // namespace
 
 TEST_CASE("permutations of panels equal plain loops", "[permute]") {
@@ -191,19 +223,54 @@ TEST_CASE("long rows, many bricks", "[permute]") {
     }
 }
 
-TEST_CASE("portable code permutes like any other", "[permute]") {
-  // An engine for the oldest processor makes the built-in code choose its portable form.
-  CodeOptions options;
-  options.on = false;
-  options.cpu = "x86-64-v2";
-  std::shared_ptr<CodeEngine> engine;
-  try {
-    engine = make_code_engine(options);
-  } catch (const std::exception&) {
-    return;  // another architecture: portable code is what the cases above ran
+TEST_CASE("what goes past the cache without a buffer", "[permute]") {
+  if (!builtin_permute(processor_facts()).streams) return;
+  Permuter permuter(nullptr, limits(1));
+  std::vector<double> x(40 * 40 * 40 + 16), y(x.size(), 1.0);
+  double* const line = x.data() + (8 - reinterpret_cast<std::uintptr_t>(x.data()) / sizeof(double) % 8) % 8;
+  const std::vector<PairDim> turned = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}}, lines = {{40, 1, 1}, {40, 40, 1600}, {40, 1600, 40}};
+  using Way = Permuter::Way;
+  for (const auto& dims : {turned, lines}) {
+    permuter.run(line, y.data(), dims, 1.0, 0.0);
+    CHECK(permuter.way() == Way::streams);
+    permuter.run(line, y.data() + 3, dims, -2.0, 0.0);
+    CHECK(permuter.way() == Way::streams);
+    permuter.run(line + 1, y.data(), dims, 1.0, 0.0);  // lines of the target are not whole
+    CHECK(permuter.way() == Way::bricks);
+    permuter.run(line, y.data(), dims, 1.0, 1.0);  // the target is read
+    CHECK(permuter.way() == Way::bricks);
   }
-  Permuter permuter(engine.get(), limits(1));
-  check_many(permuter, 15, 1000);
+  std::vector<PairDim> odd = turned;
+  odd.front().extent = 39;
+  permuter.run(line, y.data(), odd, 1.0, 0.0);
+  CHECK(permuter.way() == Way::bricks);
+  odd = {{40, 1, 1600}, {40, 44, 40}, {30, 1760, 1}};
+  permuter.run(line, y.data(), odd, 1.0, 0.0);
+  CHECK(permuter.way() == Way::bricks);
+}
+
+TEST_CASE("targets in whole lines equal plain loops", "[permute]") {
+  Permuter streams(nullptr, limits(1)), panels(nullptr, limits(never));
+  check_streams(streams, panels);
+}
+
+TEST_CASE("code for narrower processors permutes like any other", "[permute]") {
+  for (const char* cpu : {"x86-64-v2", "x86-64-v3"}) {
+    // An engine for an older processor makes the built-in code choose its narrower form.
+    CodeOptions options;
+    options.on = false;
+    options.cpu = cpu;
+    std::shared_ptr<CodeEngine> engine;
+    try {
+      engine = make_code_engine(options);
+    } catch (const std::exception&) {
+      return;  // another architecture: portable code is what the cases above ran
+    }
+    Permuter panels(engine.get(), limits(never)), large(engine.get(), limits(1));
+    check_many(panels, 15, 1000);
+    check_many(large, 15, 1000);
+    check_streams(large, panels);
+  }
 }
 
 TEST_CASE("generated code permutes like any other", "[permute]") {
