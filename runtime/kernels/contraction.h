@@ -28,6 +28,7 @@ struct ContractionPlan {
   std::vector<LoopDim> nest;                   // of an outer product: loops around runs, in D's order
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t run = 1;      // rows that are consecutive in D (and in the operand of the rows, where that is not packed)
+  TileShape tile;            // the largest
   bool crossing = false;     // tiles span several runs; those are computed aside and scattered
   bool pack_rows = true, pack_columns = true;
   std::int64_t row_block = 0, column_block = 0, sum_block = 0;
@@ -46,8 +47,8 @@ struct ContractionChoice {
 std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast, int blas_bits);
 
 /// Elements of workspace for the panels of the rows and of the columns. `shared`: parts of the rows are computed apart.
-std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared);
-std::int64_t column_panel_size(const ContractionPlan& plan, const TileShape& shape);
+std::int64_t row_panel_size(const ContractionPlan& plan, bool shared);
+std::int64_t column_panel_size(const ContractionPlan& plan);
 
 /// Elements that the BLAS way copies because an operand is no matrix.
 std::int64_t moved_for_blas(const LoopSpace& space);

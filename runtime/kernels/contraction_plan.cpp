@@ -69,6 +69,7 @@ class Planner {
   Planner(const LoopSpace& space, const TileShape& shape, bool fast, bool wide_blas) : space_(space), shape_(shape), fast_(fast), wide_blas_(wide_blas) {}
 
   std::vector<ContractionChoice> choices() {
+    base_.tile = shape_;
     base_.swapped = !has_unit(space_.rows, &LoopDim::d) && (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1);
     Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns, summed = space_.summed;
     if (base_.swapped)
@@ -119,8 +120,8 @@ class Planner {
   }
 
   /// Cycles of tiles of v vectors over all columns and summed positions.
-  double columns_cycles(int v) const {
-    const EvenCut cut(base_.n, shape_.most_columns);
+  double columns_cycles(int v, const TileShape& tile_shape) const {
+    const EvenCut cut(base_.n, tile_shape.most_columns);
     const auto blocks = static_cast<double>((base_.k + base_.sum_block - 1) / base_.sum_block);
     const auto tile = [&](std::int64_t c) {
       const double per_position = std::max({static_cast<double>(v) * static_cast<double>(c) / 2, static_cast<double>(v + c) / 2, 4.0});
@@ -129,12 +130,12 @@ class Planner {
     return static_cast<double>(cut.many) * tile(cut.large) + static_cast<double>(cut.few) * (cut.few > 0 ? tile(cut.small) : 0.0);
   }
 
-  double run_cycles(std::int64_t rows) const {
+  double run_cycles(std::int64_t rows, const TileShape& tile) const {
     double sum = 0;
     while (rows > 0) {
-      const std::int64_t v = EvenCut((rows + shape_.width - 1) / shape_.width, shape_.most_vectors).large;
-      sum += columns_cycles(static_cast<int>(v));
-      rows -= v * shape_.width;
+      const std::int64_t v = EvenCut((rows + tile.width - 1) / tile.width, tile.most_vectors).large;
+      sum += columns_cycles(static_cast<int>(v), tile);
+      rows -= v * tile.width;
     }
     return sum;
   }
@@ -143,6 +144,7 @@ class Planner {
     ContractionPlan plan = base_;
     plan.run = run;
     plan.crossing = crossing;
+    plan.tile = crossing ? shape_ : shape_.of_run(run);
     plan.pack_rows = pack_rows;
     plan.pack_columns = pack_columns;
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
@@ -150,11 +152,11 @@ class Planner {
     double cycles = 0;
     if (crossing) {
       const auto full = static_cast<double>(plan.m / shape_.rows());
-      cycles = full * columns_cycles(shape_.most_vectors) + run_cycles(plan.m % shape_.rows());
+      cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(plan.m % shape_.rows(), shape_);
       const double scattered = std::min(1.0, static_cast<double>(shape_.rows()) / static_cast<double>(run));
       cycles += scattered * m * n * sum_blocks * 1.7;
     } else {
-      cycles = m / static_cast<double>(run) * run_cycles(run);
+      cycles = m / static_cast<double>(run) * run_cycles(run, plan.tile);
     }
     if (pack_rows) {
       const bool along = !plan.rows.empty() && plan.rows[0].a == 1 && run >= shape_.width, across = !plan.summed.empty() && plan.summed[0].a == 1 && plan.summed[0].extent >= 4;
@@ -165,7 +167,7 @@ class Planner {
     } else {
       // Read again for every few columns, from the second-level cache at best.
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
-      cycles += m * k * n / shape_.most_columns * (near ? 0.01 : 0.05);
+      cycles += m * k * n / plan.tile.most_columns * (near ? 0.01 : 0.05);
       // Processors with vectors of eight have more ways in their first caches.
       if (conflicting(plan.summed, &LoopDim::a) && k > (wide() ? 16 : 8)) cycles *= 1.6;
     }
@@ -174,7 +176,7 @@ class Planner {
       cycles += n * k * (along ? 1.2 : across ? 1.3 : 3.0) + 300;
     } else {
       const bool lines = (!plan.columns.empty() && plan.columns[0].b == 1) || (!plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 8);
-      const double tiles_of_rows = std::ceil(m / shape_.rows());
+      const double tiles_of_rows = std::ceil(m / plan.tile.rows());
       const bool small = n * k <= 65536;
       cycles += n * k * tiles_of_rows * (lines ? small ? 0.03 : wide() ? 0.06 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
       if (conflicting(plan.summed, &LoopDim::b) && k > 32) cycles *= 1.4;
@@ -262,20 +264,20 @@ std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const
   return Planner(space, shape, tiles_are_fast, blas_bits >= 512).choices();
 }
 
-std::int64_t row_panel_size(const ContractionPlan& plan, const TileShape& shape, bool shared) {
+std::int64_t row_panel_size(const ContractionPlan& plan, bool shared) {
   if (plan.strategy == Strategy::vector) return vector_sums(plan);
   if (plan.strategy == Strategy::blas || !plan.pack_rows) return 0;
   if (plan.strategy == Strategy::outer) return plan.m;
-  const auto filled = [&](std::int64_t rows) { return (rows + shape.width - 1) / shape.width * shape.width; };
+  const auto filled = [&](std::int64_t rows) { return (rows + plan.tile.width - 1) / plan.tile.width * plan.tile.width; };
   const std::int64_t run = plan.crossing ? plan.m : plan.run;
   // Every run is filled up to whole vectors.
   if (plan.row_block >= plan.m && !shared) return plan.m / run * filled(run) * plan.sum_block;
   // Blocks end with the tile that they fill, and begin and end within runs.
-  const std::int64_t rows = std::min(plan.m, plan.row_block + shape.rows());
-  return ((rows / run + 1) * filled(std::min(run, rows)) + 2 * shape.width) * plan.sum_block;
+  const std::int64_t rows = std::min(plan.m, plan.row_block + plan.tile.rows());
+  return ((rows / run + 1) * filled(std::min(run, rows)) + 2 * plan.tile.width) * plan.sum_block;
 }
 
-std::int64_t column_panel_size(const ContractionPlan& plan, const TileShape&) {
+std::int64_t column_panel_size(const ContractionPlan& plan) {
   return plan.strategy == Strategy::blas || !plan.pack_columns ? 0 : plan.column_block * plan.sum_block;
 }
 

@@ -52,7 +52,7 @@ constexpr std::int64_t columns_near = 16384;
 class TileLoops {
  public:
   TileLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
-      : plan_(plan), kit_(kit), shape_(kit.shape), work_(work), t_(tables) {
+      : plan_(plan), kit_(kit), shape_(plan.tile), work_(work), t_(tables) {
     t_.aside.resize(static_cast<std::size_t>(shape_.rows() * shape_.most_columns));
   }
 

@@ -95,7 +95,7 @@ class PlannedKernels final : public Kernels {
     const ContractionPlan& plan = kit.shape.width == planned.width ? planned.plan : planned.other;
     Scratch rows(workspace_), columns(workspace_);
     const int parts = parts_of(planned);
-    const std::int64_t row_panel = row_panel_size(plan, kit.shape, parts > 1), column_panel = column_panel_size(plan, kit.shape);
+    const std::int64_t row_panel = row_panel_size(plan, parts > 1), column_panel = column_panel_size(plan);
     ContractionWork work;
     work.d = op.d.data;
     work.x = plan.swapped ? op.b.data : op.a.data;
@@ -111,7 +111,7 @@ class PlannedKernels final : public Kernels {
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
       if (is_thin(plan)) return run_thin(plan, kit, work, tables);
       run_tiles(plan, kit, work, tables);
-      if (planned.notes < most_notes && tiles_.uses_generated()) ++planned.notes, note_tiles(plan, kit.shape, tables);
+      if (planned.notes < most_notes && tiles_.uses_generated()) ++planned.notes, note_tiles(plan, tables);
       return;
     }
     // Every part has elements of D of its own, and an element is computed alike in any part: threads change no rounding.
@@ -134,10 +134,9 @@ class PlannedKernels final : public Kernels {
     const Planned& planned = plan_of(op);
     if (planned.way == Way::blas) return blas_->workspace(op);
     if (planned.way != Way::tiles) return {};
-    const auto shapes = tiles_.shapes();
     const std::int64_t parts = parts_of(planned);
-    return {std::max(row_panel_size(planned.plan, shapes[0], parts > 1), row_panel_size(planned.other, shapes[1], parts > 1)) * parts,
-            std::max(column_panel_size(planned.plan, shapes[0]), column_panel_size(planned.other, shapes[1])) * parts, 0};
+    return {std::max(row_panel_size(planned.plan, parts > 1), row_panel_size(planned.other, parts > 1)) * parts,
+            std::max(column_panel_size(planned.plan), column_panel_size(planned.other)) * parts, 0};
   }
 
   double dot(const ConstView& a, const ConstView& b) override { return blas_->dot(a, b); }
@@ -194,13 +193,13 @@ class PlannedKernels final : public Kernels {
   }
 
   /// Which tiles the operation that just ran was made of.
-  void note_tiles(const ContractionPlan& plan, const TileShape& shape, const ContractionTables& tables) {
-    const EvenCut cut(plan.n, shape.most_columns);
+  void note_tiles(const ContractionPlan& plan, const ContractionTables& tables) {
+    const EvenCut cut(plan.n, plan.tile.most_columns);
     const auto& tiles = tables.tiles;
     // The first run shows them all, the last one what is left at the end.
     for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
       for (const std::int64_t columns : {cut.large, cut.few > 0 ? cut.small : 0})
-        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * shape.width);
+        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width);
   }
 
   int parts_of(const Planned& planned) const {

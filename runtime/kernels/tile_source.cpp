@@ -14,8 +14,8 @@ TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
 
 TileShape generated_tile_shape(const CpuFacts& facts) {
   // Sums of a tile fill the registers but for the rows and one factor: 12 of 16, 24 of 32.
-  if (facts.vector_bits == 512) return {8, 3, 8};
-  return {facts.vector_bits / 64, 3, 4};
+  if (facts.vector_bits == 512) return {8, 3, 8, 6};
+  return {facts.vector_bits / 64, 3, 4, 0};
 }
 
 CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, count}}; }
@@ -34,7 +34,10 @@ void pack_panel(const TileKit& kit, const PackWork& work) {
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
-  generated_.codes = {};
+  // Tall tiles are generated for exact sums only.
+  for (int v = 1; v <= generated_.shape.most_vectors; ++v)
+    for (int c = 1; c <= TileKit::most_columns; ++c)
+      for (const bool masked : {false, true}) generated_.tile(v, c, masked) = nullptr;
 }
 
 void TileSource::ask(bool wait) {
@@ -52,7 +55,7 @@ void TileSource::ask(bool wait) {
           return;
         }
       }
-  for (int v = 1; v <= generated_.shape.most_vectors; ++v)
+  for (int v = 1; v <= generated_.shape.most_vectors + (generated_.shape.tall_columns > 0 ? 1 : 0); ++v)
     for (const bool across : {false, true}) {
       PanelPackCode& code = generated_.panel_packs[static_cast<std::size_t>((v - 1) * 2 + (across ? 1 : 0))];
       if (code) continue;

@@ -41,9 +41,9 @@ void vector(const VectorWork& work) {
 }  // namespace
 
 void widen_tiles(TileKit& kit) {
-  kit.shape = {Avx512::width, 3, 8};
+  kit.shape = {Avx512::width, 3, 8, 6};
   kit.codes = {};
-  add_tiles<Avx512, 8>(kit);
+  add_tiles<Avx512, 8, 6>(kit);
   kit.outer = outer;
   kit.vector = vector;
 }

@@ -43,7 +43,6 @@ template <class W, int V, int C, bool Short>
 void tile(const TileWork* work) {
   using Vector = typename W::Vector;
   const Rows<W, V, Short> rows(work->rows);
-  const Vector alpha = W::all(work->alpha), beta = W::all(work->beta);
   const bool overwrite = work->beta == 0.0,
              plain = overwrite && work->alpha == 1.0;  // a factor of one leaves the bits as they are
   const std::int64_t* const a_at = work->a_at;
@@ -80,6 +79,7 @@ void tile(const TileWork* work) {
           for (int i = 0; i < V; ++i) sum[j][i] = W::fused(row[i], factor, sum[j][i]);
         }
       }
+      const Vector alpha = W::all(work->alpha), beta = W::all(work->beta);  // only now are there registers for them
 #pragma GCC unroll 8
       for (int j = 0; j < C; ++j) {
         double* d = d_base + d_column[j];
@@ -96,8 +96,8 @@ void tile(const TileWork* work) {
   }
 }
 
-/// The codes of a kit of 3 x `columns` tiles.
-template <class W, int columns>
+/// The codes of a kit of 3 x `columns` and 4 x `tall_columns` tiles.
+template <class W, int columns, int tall_columns>
 void add_tiles(TileKit& kit) {
   const auto add = [&]<int V, int... C>(std::integer_sequence<int, C...>) {
     ((kit.tile(V, C + 1, false) = tile<W, V, C + 1, false>, kit.tile(V, C + 1, true) = tile<W, V, C + 1, true>), ...);
@@ -106,6 +106,7 @@ void add_tiles(TileKit& kit) {
   add.template operator()<1>(all);
   add.template operator()<2>(all);
   add.template operator()<3>(all);
+  add.template operator()<4>(std::make_integer_sequence<int, tall_columns>{});
 }
 
 /// V vectors of rows of an outer product at each position of a loop; the last vector ends with the last row, over part

@@ -181,7 +181,7 @@ InnerCode builtin_inner(const CpuFacts& facts) {
 TileKit builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
   TileKit kit{{width, 3, 4}, true, {}, pack_fast, scatter_fast, outer_avx2, vector_avx2};
-  add_tiles<Avx2, 4>(kit);
+  add_tiles<Avx2, 4, 0>(kit);
   if (facts.vector_bits >= 512) widen_tiles(kit);
   return kit;
 }

@@ -185,7 +185,9 @@ TEST_CASE("runs of one tile that are equally far apart are one column of tiles")
   const kernels::TileKit kit = kernels::builtin_tiles(kernels::cpu_facts(""));
   struct Row { std::int64_t p; bool swapped; std::size_t tiles; std::int64_t repeat; };
   const std::int64_t rows = kit.shape.rows(), r = 3, s = 5, t = 7, q = 6;
-  for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 5, 3}, Row{2 * rows, false, 15, 2}}) {
+  const bool tall = kit.shape.tall_columns > 0;
+  for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 5, 3}, Row{2 * rows, false, 15, 2},
+                         Row{rows + 1, false, tall ? 1u : 30u, tall ? 15 : 1}, Row{rows + kit.shape.width, false, tall ? 1u : 15u, tall ? 15 : 2}}) {
     for (const std::string name : {"rows in place, all in place", "packed"}) {
       // d[pqrs] = a[ptrs] b[qt], and with r and s the other way round in a
       const std::int64_t p = row.p, a_r = row.swapped ? p * t * s : p * t, a_s = row.swapped ? p * t : p * t * r;
@@ -200,10 +202,10 @@ TEST_CASE("runs of one tile that are equally far apart are one column of tiles")
       const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; });
       REQUIRE(chosen != choices.end());
       const kernels::ContractionPlan& plan = chosen->plan;
-      std::vector<double> panels(static_cast<std::size_t>(kernels::row_panel_size(plan, kit.shape, false) + kernels::column_panel_size(plan, kit.shape)));
+      std::vector<double> panels(static_cast<std::size_t>(kernels::row_panel_size(plan, false) + kernels::column_panel_size(plan)));
       kernels::ContractionWork work;
       work.d = d.data(), work.x = a.data(), work.y = b.data();
-      work.row_panels = panels.data(), work.column_panels = panels.data() + kernels::row_panel_size(plan, kit.shape, false);
+      work.row_panels = panels.data(), work.column_panels = panels.data() + kernels::row_panel_size(plan, false);
       work.last_row = plan.m, work.last_column = plan.n;
       kernels::ContractionTables tables;
       kernels::run_tiles(plan, kit, work, tables);
@@ -219,6 +221,25 @@ TEST_CASE("runs of one tile that are equally far apart are one column of tiles")
         REQUIRE(d[static_cast<std::size_t>(i)] == want);
       }
     }
+  }
+}
+
+TEST_CASE("runs that fill a tall tile take one, others do not") {
+  const kernels::TileShape with{8, 3, 8, 6}, without{4, 3, 4, 0};
+  struct Row { std::int64_t run; bool tall; };
+  for (const Row& row : {Row{16, false}, Row{24, false}, Row{25, true}, Row{30, true}, Row{32, true}, Row{33, false}, Row{64, false}}) {
+    kernels::LoopSpace space;
+    space.rows = {{row.run, 1, 1, 0}, {5, row.run * 6, row.run * 7, 0}};
+    space.columns = {{6, row.run, 0, 1}};
+    space.summed = {{7, 0, row.run, 6}};
+    for (const auto& choice : kernels::contraction_choices(space, with, true, 512)) {
+      if (choice.plan.strategy != kernels::Strategy::tiles) continue;
+      INFO(choice.name << ", runs of " << row.run);
+      const bool tall = row.tall && !choice.plan.crossing;
+      CHECK(choice.plan.tile.most_vectors == (tall ? 4 : 3));
+      CHECK(choice.plan.tile.most_columns == (tall ? 6 : 8));
+    }
+    for (const auto& choice : kernels::contraction_choices(space, without, true, 256)) CHECK(choice.plan.tile.most_vectors == 3);
   }
 }
 
