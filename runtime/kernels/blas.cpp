@@ -197,7 +197,7 @@ class BlasKernels final : public Kernels {
   static double inner(const double* a, const double* b, const Dims& dims) {
     std::vector<PairDim> pairs;
     for (const LoopDim& dim : dims) pairs.push_back({dim.extent, dim.a, dim.b});
-    return inner_product(a, b, std::move(pairs));
+    return fuse(pairs) ? inner_product(a, b, pairs) : 0.0;
   }
 
   void contract(const BlockOp& op, const Layout& layout, std::int64_t m, std::int64_t n, std::int64_t k) {

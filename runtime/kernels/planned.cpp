@@ -184,11 +184,7 @@ class PlannedKernels final : public Kernels {
   }
 
   static void run_inner(const BlockOp& op, const std::vector<PairDim>& pairs) {
-    const bool dense = pairs.size() == 1 && pairs[0].x == 1 && pairs[0].y == 1;
-    const double sum = pairs.empty() ? 0.0 + *op.a.data * *op.b.data
-                       : dense       ? 0.0 + dense_inner_product(op.a.data, op.b.data, pairs[0].extent)
-                                     : inner_product(op.a.data, op.b.data, pairs);
-    const double value = op.alpha * sum;
+    const double value = op.alpha * inner_product(op.a.data, op.b.data, pairs);
     *op.d.data = op.beta == 0.0 ? value : value + op.beta * *op.d.data;
   }
 

@@ -13,21 +13,19 @@ namespace {
 // A square of 32 x 32 doubles is 8 KiB on either side: both fit a first-level cache together.
 constexpr std::int64_t square = 32;
 
-/// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position once.
+/// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position of fused dimensions once.
 template <class Run>
-void traverse(std::vector<PairDim> dims, Run&& run) {
-  if (!fuse(dims)) return;
-  if (dims.empty()) return run(std::int64_t{0}, std::int64_t{0}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1});
-  const PairDim inner = dims.front();
-  dims.erase(dims.begin());
-  const auto fastest_y = std::min_element(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
-  const bool tiled = fastest_y != dims.end() && fastest_y->y < inner.y;
-  PairDim second;
-  if (tiled) {
-    second = *fastest_y;
-    dims.erase(fastest_y);
-  }
-  SIAL_CHECK(dims.size() <= 2 * max_rank, "{} dimensions", dims.size());
+void traverse(const std::vector<PairDim>& fused, Run&& run) {
+  if (fused.empty()) return run(std::int64_t{0}, std::int64_t{0}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1});
+  SIAL_CHECK(fused.size() <= 2 * max_rank, "{} dimensions", fused.size());
+  const PairDim inner = fused.front();
+  const auto fastest_y = std::min_element(fused.begin() + 1, fused.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
+  const bool tiled = fastest_y != fused.end() && fastest_y->y < inner.y;
+  const PairDim second = tiled ? *fastest_y : PairDim{};
+  std::array<PairDim, 2 * max_rank> outer{};
+  std::size_t loops = 0;
+  for (auto dim = fused.begin() + 1; dim != fused.end(); ++dim)
+    if (!tiled || dim != fastest_y) outer[loops++] = *dim;
   std::array<std::int64_t, 2 * max_rank> at{};
   std::int64_t x = 0, y = 0;
   for (;;) {
@@ -42,21 +40,21 @@ void traverse(std::vector<PairDim> dims, Run&& run) {
         }
     }
     std::size_t k = 0;
-    for (; k < dims.size(); ++k) {
-      x += dims[k].x, y += dims[k].y;
-      if (++at[k] < dims[k].extent) break;
-      x -= dims[k].x * dims[k].extent, y -= dims[k].y * dims[k].extent;
+    for (; k < loops; ++k) {
+      x += outer[k].x, y += outer[k].y;
+      if (++at[k] < outer[k].extent) break;
+      x -= outer[k].x * outer[k].extent, y -= outer[k].y * outer[k].extent;
       at[k] = 0;
     }
-    if (k == dims.size()) return;
+    if (k == loops) return;
   }
 }
 
 /// Runs `f(x element, y element)` over every position, with separate inner loops for contiguous operands: the compiler
 /// vectorises those.
 template <class F>
-void apply(double* x, const double* y, std::vector<PairDim> dims, F f) {
-  traverse(std::move(dims), [=](std::int64_t ox, std::int64_t oy, std::int64_t n, std::int64_t sx, std::int64_t sy) {
+void apply(double* x, const double* y, const std::vector<PairDim>& fused, F f) {
+  traverse(fused, [=](std::int64_t ox, std::int64_t oy, std::int64_t n, std::int64_t sx, std::int64_t sy) {
     double* px = x + ox;
     const double* py = y + oy;
     if (sx == 1 && sy == 1)
@@ -88,28 +86,25 @@ bool fuse(std::vector<PairDim>& dims) {
 }
 
 void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
+  if (!fuse(dims)) return;
   if (beta == 0.0 && alpha == 1.0)
-    apply(x, y, std::move(dims), [](double& to, double from) { to = from; });
+    apply(x, y, dims, [](double& to, double from) { to = from; });
   else if (beta == 0.0)
-    apply(x, y, std::move(dims), [=](double& to, double from) { to = alpha * from; });
+    apply(x, y, dims, [=](double& to, double from) { to = alpha * from; });
   else if (beta == 1.0)
-    apply(x, y, std::move(dims), [=](double& to, double from) { to = alpha * from + to; });
+    apply(x, y, dims, [=](double& to, double from) { to = alpha * from + to; });
   else
-    apply(x, y, std::move(dims), [=](double& to, double from) { to = alpha * from + beta * to; });
+    apply(x, y, dims, [=](double& to, double from) { to = alpha * from + beta * to; });
 }
 
-double dense_inner_product(const double* x, const double* y, std::int64_t n) {
-  static const InnerCode code = builtin_inner(processor_facts());
-  return code(x, y, n);
-}
-
-double inner_product(const double* x, const double* y, std::vector<PairDim> dims) {
+double inner_product(const double* x, const double* y, const std::vector<PairDim>& fused) {
+  static const InnerCode dense = builtin_inner(processor_facts());
   double sum = 0.0;
-  traverse(std::move(dims), [&](std::int64_t ox, std::int64_t oy, std::int64_t n, std::int64_t sx, std::int64_t sy) {
+  traverse(fused, [&](std::int64_t ox, std::int64_t oy, std::int64_t n, std::int64_t sx, std::int64_t sy) {
     const double* px = x + ox;
     const double* py = y + oy;
     if (sx == 1 && sy == 1) {
-      sum += dense_inner_product(px, py, n);
+      sum += dense(px, py, n);
       return;
     }
     // Four partial sums: the additions of one chain would otherwise wait for each other.

@@ -31,8 +31,7 @@ bool fuse(std::vector<PairDim>& dims);
 /// x = alpha * y + beta * x at every position; beta = 0 does not read x.
 void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
-/// The sum of x * y over n consecutive positions, and over every position of `dims`.
-double dense_inner_product(const double* x, const double* y, std::int64_t n);
-double inner_product(const double* x, const double* y, std::vector<PairDim> dims);
+/// The sum of x * y over every position of dimensions as fuse() leaves them where there are positions.
+double inner_product(const double* x, const double* y, const std::vector<PairDim>& fused);
 
 }  // namespace sial::kernels

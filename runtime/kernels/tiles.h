@@ -140,7 +140,7 @@ void pack_panel(const TileKit& kit, const PackWork& work);
 
 /// The tiles compiled into the program, for a processor that has what `facts` says.
 TileKit builtin_tiles(const CpuFacts& facts);
-/// Puts tiles for AVX-512 in place of those for AVX2, and what profits from its vectors.
+/// Adds tiles for AVX-512, and puts what profits from its vectors in the place of code for AVX2.
 void widen_tiles(TileKit& kit);
 
 /// The sum of x * y over n consecutive positions, in 16 partial sums by position whose halves are added in the end. Every
@@ -148,6 +148,13 @@ void widen_tiles(TileKit& kit);
 using InnerCode = double (*)(const double* x, const double* y, std::int64_t n);
 constexpr std::int64_t inner_sums = 16;
 double inner_portable(const double* x, const double* y, std::int64_t n);
+/// The end of an inner product: positions from i on, fewer than there are sums, and the sums' sum.
+[[gnu::always_inline]] inline double end_of_inner(double* sums, const double* x, const double* y, std::int64_t i, std::int64_t n) {
+  for (double* sum = sums; i < n; ++i, ++sum) *sum += x[i] * y[i];
+  for (std::int64_t half = inner_sums / 2; half > 0; half /= 2)
+    for (std::int64_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
+}
 InnerCode builtin_inner(const CpuFacts& facts);
 
 /// The shape of generated tiles and the key of one of them; `count`: for exactly so many summed positions, 0 for any.

@@ -42,7 +42,6 @@ void vector(const VectorWork& work) {
 
 void widen_tiles(TileKit& kit) {
   kit.shape = {Avx512::width, 3, 8, 6};
-  kit.codes = {};
   add_tiles<Avx512, 8, 6>(kit);
   kit.outer = outer;
   kit.vector = vector;

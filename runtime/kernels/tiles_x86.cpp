@@ -138,10 +138,7 @@ double inner_avx2(const double* x, const double* y, std::int64_t n) {
   double sums[inner_sums];
 #pragma GCC unroll 4
   for (std::int64_t v = 0; v < vectors; ++v) _mm256_storeu_pd(sums + v * width, sum[v]);
-  for (std::int64_t k = 0; i < n; ++i, ++k) sums[k] += x[i] * y[i];
-  for (std::int64_t half = inner_sums / 2; half > 0; half /= 2)
-    for (std::int64_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-  return sums[0];
+  return end_of_inner(sums, x, y, i, n);
 }
 
 }  // namespace
@@ -181,8 +178,7 @@ InnerCode builtin_inner(const CpuFacts& facts) {
 TileKit builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
   TileKit kit{{width, 3, 4}, true, {}, pack_fast, scatter_fast, outer_avx2, vector_avx2};
-  add_tiles<Avx2, 4, 0>(kit);
-  if (facts.vector_bits >= 512) widen_tiles(kit);
+  facts.vector_bits >= 512 ? widen_tiles(kit) : add_tiles<Avx2, 4, 0>(kit);
   return kit;
 }
 

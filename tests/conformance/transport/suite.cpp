@@ -223,13 +223,19 @@ struct Asked {
   }
 };
 
-void requests(Transport& t, std::uint64_t seed) {
-  AnswerService service(t);
-  std::mt19937_64 random(seed + static_cast<std::uint64_t>(t.rank()));
-  std::vector<int> others;  // workers and servers
+/// Workers and servers.
+std::vector<int> other_ranks(const Transport& t) {
+  std::vector<int> others;
   for (int n = 0; n < t.node_count(); ++n)
     for (int r : t.ranks_of_node(n))
       if (r != t.rank()) others.push_back(r);
+  return others;
+}
+
+void requests(Transport& t, std::uint64_t seed) {
+  AnswerService service(t);
+  std::mt19937_64 random(seed + static_cast<std::uint64_t>(t.rank()));
+  const std::vector<int> others = other_ranks(t);
   const std::size_t sizes[] = {0, 1, 1000, 70000, 300000};
   std::uint32_t number = static_cast<std::uint32_t>(t.rank()) * 1000;
   for (const std::size_t payload : sizes)  // one at a time
@@ -268,10 +274,7 @@ void requests(Transport& t, std::uint64_t seed) {
 void replies_in_pieces(Transport& t, std::uint64_t seed) {
   AnswerService service(t);
   std::mt19937_64 random(seed * 5 + static_cast<std::uint64_t>(t.rank()));
-  std::vector<int> others;
-  for (int n = 0; n < t.node_count(); ++n)
-    for (int r : t.ranks_of_node(n))
-      if (r != t.rank()) others.push_back(r);
+  const std::vector<int> others = other_ranks(t);
   std::uint32_t number = static_cast<std::uint32_t>(t.rank()) * 1000;
   for (int round = 0; round < 4; ++round) {
     std::vector<std::unique_ptr<Asked>> asked;
@@ -331,10 +334,7 @@ class Coming final : public Growing {
 void growing_payloads(Transport& t, std::uint64_t seed) {
   AnswerService service(t);
   std::mt19937_64 random(seed * 3 + static_cast<std::uint64_t>(t.rank()));
-  std::vector<int> others;
-  for (int n = 0; n < t.node_count(); ++n)
-    for (int r : t.ranks_of_node(n))
-      if (r != t.rank()) others.push_back(r);
+  const std::vector<int> others = other_ranks(t);
   std::uint32_t number = static_cast<std::uint32_t>(t.rank()) * 1000;
   for (int round = 0; round < 6; ++round) {
     struct Sent {
