@@ -16,9 +16,9 @@ constexpr std::int64_t square = 32;
 /// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position of fused dimensions once.
 template <class Run>
 void traverse(const std::vector<PairDim>& fused, Run&& run) {
-  if (fused.empty()) return run(std::int64_t{0}, std::int64_t{0}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1});
+  const PairDim inner = fused.empty() ? PairDim{1, 1, 1} : fused.front();
+  if (fused.size() <= 1) return run(std::int64_t{0}, std::int64_t{0}, inner.extent, inner.x, inner.y);
   SIAL_CHECK(fused.size() <= 2 * max_rank, "{} dimensions", fused.size());
-  const PairDim inner = fused.front();
   const auto fastest_y = std::min_element(fused.begin() + 1, fused.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
   const bool tiled = fastest_y != fused.end() && fastest_y->y < inner.y;
   const PairDim second = tiled ? *fastest_y : PairDim{};
@@ -103,6 +103,10 @@ double inner_product(const double* x, const double* y, const std::vector<PairDim
   traverse(fused, [&](std::int64_t ox, std::int64_t oy, std::int64_t n, std::int64_t sx, std::int64_t sy) {
     const double* px = x + ox;
     const double* py = y + oy;
+    if (n == 1) {
+      sum += *px * *py;
+      return;
+    }
     if (sx == 1 && sy == 1) {
       sum += dense(px, py, n);
       return;
