@@ -61,8 +61,8 @@ const PermuteKit& Permuter::kit(std::int64_t volume) {
 }
 
 void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
-  if (!fuse(dims)) return;
   way_ = Way::combined;
+  if (!fuse(dims)) return;
   std::int64_t volume = 1;
   for (const PairDim& dim : dims) volume *= dim.extent;
   if (dims.size() == 1 && dims.front().x == 1 && dims.front().y == 1 && alpha == 1.0 && beta == 0.0) {

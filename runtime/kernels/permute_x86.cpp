@@ -317,6 +317,17 @@ void add(PermuteKit& kit) {
 
 }  // namespace
 
+// For the code for AVX-512.
+#define SIAL_INSTANTIATE(blend)                                    \
+  template void turned_avx2<blend, false>(const PanelWork* work);  \
+  template void turned_avx2<blend, true>(const PanelWork* work);   \
+  template void lines_avx2<blend>(const PanelWork* work);
+SIAL_INSTANTIATE(Blend::copy)
+SIAL_INSTANTIATE(Blend::scale)
+SIAL_INSTANTIATE(Blend::add)
+SIAL_INSTANTIATE(Blend::update)
+#undef SIAL_INSTANTIATE
+
 PermuteKit builtin_permute(const CpuFacts& facts) {
   if (facts.vector_bits < 256) return portable_permute();
   PermuteKit kit;

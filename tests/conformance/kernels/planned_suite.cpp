@@ -181,13 +181,15 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
   CHECK(kernels::EvenCut(5, 4).small == 2);
 }
 
-TEST_CASE("runs of one tile that are equally far apart are one column of tiles") {
-  const kernels::TileKit kit = kernels::builtin_tiles(kernels::cpu_facts(""));
+namespace {
+
+void check_joined_runs(const kernels::TileKit& kit) {
   struct Row { std::int64_t p; bool swapped; std::size_t tiles; std::int64_t repeat; };
   const std::int64_t rows = kit.shape.rows(), r = 3, s = 5, t = 7, q = 6;
-  const bool tall = kit.shape.tall_columns > 0;
+  // One vector more than a tile holds: a tall tile, or two that share the vectors evenly where they can.
+  const bool tall = kit.shape.tall_columns > 0, even = kit.shape.most_vectors % 2 == 1;
   for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 5, 3}, Row{2 * rows, false, 15, 2},
-                         Row{rows + 1, false, tall ? 1u : 30u, tall ? 15 : 1}, Row{rows + kit.shape.width, false, tall ? 1u : 15u, tall ? 15 : 2}}) {
+                         Row{rows + 1, false, tall ? 1u : 30u, tall ? 15 : 1}, Row{rows + kit.shape.width, false, tall ? 1u : even ? 15u : 30u, tall ? 15 : even ? 2 : 1}}) {
     for (const std::string name : {"rows in place, all in place", "packed"}) {
       // d[pqrs] = a[ptrs] b[qt], and with r and s the other way round in a
       const std::int64_t p = row.p, a_r = row.swapped ? p * t * s : p * t, a_s = row.swapped ? p * t : p * t * r;
@@ -222,6 +224,13 @@ TEST_CASE("runs of one tile that are equally far apart are one column of tiles")
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("runs of one tile that are equally far apart are one column of tiles") {
+  for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3"})
+    if (cpu.empty() || kernels::processor_runs(cpu)) DYNAMIC_SECTION("processor `" << cpu << "`") { check_joined_runs(kernels::builtin_tiles(kernels::cpu_facts(cpu))); }
 }
 
 TEST_CASE("runs that fill a tall tile take one, others do not") {
