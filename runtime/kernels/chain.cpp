@@ -105,11 +105,9 @@ void ChainRunner::join_dimensions(const MutableView& target) {
 }
 
 /// Steps go together as long as their sources are contiguous along the target's fastest dimension, or all others along one second one.
-/// Where boxes are assembled, those others are turned box by box, so that they are like the first.
 void ChainRunner::make_groups() {
-  groups_.clear();
   const auto across = [&](const Source& s) {
-    if (s.self || s.turned || s.stride[0] == 0 || s.stride[0] == 1) return -1;
+    if (s.self || s.stride[0] == 0 || s.stride[0] == 1) return -1;
     for (int d = 1; d < dims_; ++d)
       if (s.stride[d] == 1) return d;
     return -1;
@@ -117,20 +115,56 @@ void ChainRunner::make_groups() {
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     int wanted = -1;
     bool alone = false;
-    for (int q = 0; q < steps_[k].n_sources; ++q) {
-      Source& source = steps_[k].source[q];
-      source.turned = assembled_ && !source.self && !is_table(steps_[k].op) && source.stride[0] > 1;
-      if (const int d = across(source); d > 0) {
+    for (int q = 0; q < steps_[k].n_sources; ++q)
+      if (const int d = across(steps_[k].source[q]); d > 0) {
         alone = wanted > 0 && wanted != d;
         wanted = d;
       }
-    }
-    const bool fits = !groups_.empty() && !alone && k - groups_.back().first < ChainTile::most_steps && (wanted < 0 || groups_.back().across < 0 || wanted == groups_.back().across);
-    if (!fits) groups_.push_back({k, k, -1, -1, -1, nullptr});
-    groups_.back().last = k + 1;
-    if (wanted > 0) groups_.back().across = wanted;
+    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < ChainTile::most_steps && (wanted < 0 || plan_->groups.back().across < 0 || wanted == plan_->groups.back().across);
+    if (!fits) plan_->groups.push_back({k, k, -1, 1, nullptr, {}});
+    plan_->groups.back().last = k + 1;
+    if (wanted > 0) plan_->groups.back().across = wanted;
   }
-  for (Group& g : groups_) g.code = code_of(g);
+  for (Group& g : plan_->groups)
+    for (std::size_t k = g.first; k < g.last; ++k)
+      for (int q = 0; q < steps_[k].n_sources; ++q)
+        if (!steps_[k].source[q].self) ++g.operands;
+}
+
+/// The plan for the steps and strides at hand: made when they are met for the first time.
+void ChainRunner::make_plan() {
+  constexpr std::size_t most_plans = 256, most_listed = 1 << 20;
+  const auto add = [&](const Extents& values) { shape_.insert(shape_.end(), values.begin(), values.begin() + dims_); };
+  shape_.assign({dims_, assembled_ ? 1 : 0});
+  add(extent_);
+  add(target_);
+  for (const Step& s : steps_) {
+    shape_.push_back(static_cast<std::int64_t>(s.op));
+    for (int q = 0; q < s.n_sources; ++q) {
+      shape_.push_back(s.source[q].self ? 1 : 0);
+      add(s.source[q].stride);
+    }
+  }
+  const auto found = plans_.find(shape_);
+  if (found != plans_.end()) {
+    plan_ = &found->second;
+  } else {
+    if (plans_.size() == most_plans || listed_ > most_listed) {
+      plans_.clear();
+      listed_ = 0;
+    }
+    plan_ = &plans_[shape_];
+    make_groups();
+    choose_box();
+  }
+  if (plan_->generated) return;
+  plan_->generated = true;
+  for (Group& g : plan_->groups) {
+    if (!g.code) g.code = code_of(g);
+    plan_->generated &= g.code != nullptr;
+  }
+  // Whole rows are for code that takes all steps together.
+  if (dims_ == 1 && plan_->generated && plan_->groups.size() == 1) plan_->tile[0] = extent_[0];
 }
 
 ChainCode ChainRunner::code_of(const Group& group) {
@@ -142,18 +176,14 @@ ChainCode ChainRunner::code_of(const Group& group) {
     for (int q = 0; q < steps_[k].n_sources; ++q) {
       const Source& s = steps_[k].source[q];
       to.form[q] = s.self                                            ? SourceForm::self
-                   : s.turned || s.stride[0] == 1                    ? SourceForm::along
+                   : s.stride[0] == 1                                 ? SourceForm::along
                    : s.stride[0] == 0                                ? SourceForm::same
                    : group.across > 0 && s.stride[group.across] == 1 ? SourceForm::across
                                                                      : SourceForm::spread;
     }
   }
-  const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first));
-  const auto found = ready_.find(key);
-  if (found != ready_.end()) return found->second;
-  const auto code = reinterpret_cast<ChainCode>(engine_->find(key));
-  if (code) ready_.emplace(key, code);
-  return code;
+  const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first), assembled_);
+  return reinterpret_cast<ChainCode>(engine_->find(key));
 }
 
 std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<ChainStep>& steps) {
@@ -163,31 +193,26 @@ std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<Cha
   prepare(target, steps);
   join_dimensions(target);
   assembled_ = assembles();
-  make_groups();
-  choose_box();
-  if (assembled_) list_fetched(target.data);
-  const bool reads = assembled_ && reads_target();
-  double* const assembled = copies_ + target_copy_;
-  Extents first{}, extent{};
-  std::ptrdiff_t failed = none;
-  for (bool more = true; more;) {
-    for (int d = 0; d < dims_; ++d) extent[d] = std::min(tile_[d], extent_[d] - first[d]);
-    turn_sources(first, extent);
-    if (reads) turn(assembled, target.data, target_, first, extent);
-    // A step that fails in one box fails the whole; of several the first in the program's order is the one to report.
-    for (const Group& g : groups_) {
-      if (failed != none && static_cast<std::ptrdiff_t>(g.first) >= failed) break;
-      const std::ptrdiff_t zero = run_group(g, assembled_ ? assembled : target.data, first, extent);
-      if (zero == none) continue;
-      failed = failed == none ? zero : std::min(failed, zero);
-      break;
+  reads_target_ = false;
+  if (assembled_) read_target(target.data);
+  make_plan();
+  failed_ = none;
+  if (assembled_) {
+    run_assembled(target.data);
+  } else {
+    Extents first{}, extent{};
+    for (bool more = true; more;) {
+      const Extents box = first;
+      double* at = target.data;
+      for (int d = 0; d < dims_; ++d) {
+        extent[d] = std::min(plan_->tile[d], extent_[d] - box[d]);
+        at += box[d] * target_[d];
+      }
+      more = advance(first, plan_->tile, {}, extent_);
+      run_groups(at, box, extent, first);
     }
-    const Extents done = first;
-    more = advance(first);
-    if (assembled_) write_box(target.data, done, extent, first, more);
   }
-  if (assembled_) settle_streams();
-  return failed;
+  return failed_ == none || !reads_target_ ? failed_ : failed_ - 1;
 }
 
 }  // namespace sial::kernels

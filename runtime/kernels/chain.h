@@ -1,11 +1,12 @@
 #pragma once
 // Chains of element-wise work on one block, done in one pass over its memory: the block is cut into boxes that stay in a cache close to the
 // processor, and every step is taken on a box before the next box is begun. Where operands lie in other orders and no cache holds them
-// all, boxes are assembled aside: they are long in the fastest dimensions of every operand, what the next one needs is fetched, line by
-// line, while the present one is written, and whole lines are written past the cache. Each element meets the steps in their order, with a
+// all, boxes are long in the fastest dimensions of every operand, and small parts of them are assembled aside: what the next part needs is
+// fetched while the present one is computed, and whole lines are written past the cache. Each element meets the steps in their order, with a
 // multiplication and an addition of their own, never contracted: the bits are those of the same steps taken one after the other over
 // the whole block, whether the code is built in or generated. Sources may lie in any order of their own; none may share memory with
-// the target unless it is the target, element by element. A runner owns nothing but workspace, which it keeps from call to call.
+// the target unless it is the target, element by element. A runner owns nothing but workspace and how it did blocks of the same shapes
+// before, which it keeps from call to call.
 
 #include <array>
 #include <cstddef>
@@ -45,8 +46,8 @@ struct ChainWork {
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result);
 
 struct ChainLimits {
-  std::int64_t assembled_bytes = 0;         // of all operands: from here on boxes are assembled aside; 0: half of the last-level cache
-  std::int64_t assembled_elements = 98304;  // what a second-level cache holds of an assembled box, its turned sources, and operands of two boxes
+  std::int64_t assembled_bytes = 0;         // of all operands: from here on parts are assembled aside; 0: half of the last-level cache
+  std::int64_t assembled_elements = 65536;  // of all sources in a box whose parts are assembled: half of a second-level cache
 };
 
 class ChainRunner {
@@ -57,7 +58,7 @@ class ChainRunner {
   /// The first step that met an element other than zero to be divided by a difference of zero; `none` when all went well. The target is
   /// then undefined.
   std::ptrdiff_t run(const MutableView& target, const std::vector<ChainStep>& steps);
-  /// Whether the last run assembled its boxes aside.
+  /// Whether the last run assembled parts aside.
   bool assembled() const { return assembled_; }
 
  private:
@@ -67,8 +68,6 @@ class ChainRunner {
     const double* data = nullptr;
     std::array<std::int64_t, max_rank> stride{};
     bool self = false;  // the target, element by element
-    bool turned = false;  // not contiguous where the target is: each box of it is first copied into the target's order
-    std::size_t copy = 0;  // where, in copies_
   };
   struct Step {
     ChainOp op = ChainOp::fill;
@@ -76,61 +75,78 @@ class ChainRunner {
     int n_sources = 0;
     std::array<Source, ChainTile::sources_per_step> source;
   };
-  /// Steps that are taken together on a tile; its second and third dimension.
+  using Extents = std::array<std::int64_t, max_rank>;
+  static constexpr std::size_t max_operands = 1 + ChainTile::most_steps * ChainTile::sources_per_step;
+  /// The places of tiles of these extents.
+  struct Offsets {
+    Extents extent{};
+    std::vector<std::int64_t> list;
+  };
+  /// Steps that are taken together on a tile.
   struct Group {
     std::size_t first = 0, last = 0;  // last: one behind
-    int across = -1;  // the second dimension, where sources are contiguous along it; -1: none are
-    int second = -1, third = -1;
+    int across = -1;  // the tile's second dimension, where sources are contiguous along it; -1: none are
+    std::size_t operands = 1;  // the target and each source that is not the target
     ChainCode code = nullptr;
+    std::vector<Offsets> offsets;
   };
-  using Extents = std::array<std::int64_t, max_rank>;
+  /// How blocks of some extents with sources of some strides are done.
+  struct Plan {
+    Extents tile{};  // of a box
+    Extents part{}, part_stride{};
+    int contiguous = 1;  // leading dimensions whose share of a part is one piece of the target
+    std::int64_t part_size = 0;
+    std::vector<Group> groups;
+    bool generated = false;  // the code of all groups is there
+  };
 
   void prepare(const MutableView& target, const std::vector<ChainStep>& steps);
   void join_dimensions(const MutableView& target);
+  void make_plan();
   void make_groups();
   ChainCode code_of(const Group& group);
-  std::span<const std::int64_t> moving(const Extents& stride) const { return {stride.data(), static_cast<std::size_t>(dims_)}; }
   std::int64_t volume(const Extents& extent) const;
+  std::vector<int> by_stride(const Extents& stride) const;
+  /// Calls f(source) for each that is read from memory of its own: neither the target nor a table.
   template <class F>
-  void each_operand(F&& f) const;
-  bool assembles() const;
-  bool reads_target() const;
+  void each_operand(F&& f) const {
+    for (const Step& s : steps_)
+      for (int q = 0; q < s.n_sources && !is_table(s.op); ++q)
+        if (!s.source[q].self) f(s.source[q]);
+  }
   void choose_box();
-  void order_inner_loops();
-  void cut_assembled();
-  void lay_out_box();
-  void list_fetched(const double* target);
-  void turn_sources(const Extents& first, const Extents& extent);
-  void turn(double* box, const double* from, const Extents& stride, const Extents& first, const Extents& extent);
-  std::ptrdiff_t run_group(const Group& group, double* target, const Extents& first, const Extents& extent);
-  bool advance(Extents& first) const;
-  void write_box(double* target, const Extents& first, const Extents& extent, const Extents& next, bool more);
+  void run_groups(double* target, const Extents& first, const Extents& extent, const Extents& next);
+  void run_group(Group& group, double* target, const Extents& first, const Extents& extent, const Extents& next);
+  const std::vector<std::int64_t>& offsets_of(Group& group, const Extents& extent);
+  void run_tile(const Group& group);
+  bool advance(Extents& at, const Extents& part, const Extents& first, const Extents& extent) const;
 
-  /// An operand that is read from memory: its lines in a box, from its first element on, in the order in which they lie there.
-  struct Fetched {
-    const double* data = nullptr;
-    Extents stride{};
-    std::vector<std::int32_t> lines;
-  };
+  // Where parts are assembled aside.
+  bool assembles() const;
+  void read_target(const double* target);
+  void cut_assembled();
+  void cut_parts();
+  void make_room();
+  template <class F>
+  void each_piece(double* target, const Extents& first, const Extents& extent, F&& f) const;
+  void run_assembled(double* target);
 
   CodeEngine* engine_;
-  std::map<CodeKey, ChainCode> ready_;
   Permuter permuter_;
   ChainLimits limits_;
   int dims_ = 0;
-  Extents extent_{}, target_{}, tile_{};
-  bool assembled_ = false;
-  Extents box_{};  // strides of a box in the target's order
-  std::unique_ptr<double[]> memory_;  // of turned sources and of the assembled target
-  std::size_t room_ = 0;
-  double* copies_ = nullptr;          // on a cache line
-  std::size_t target_copy_ = 0;
-  int contiguous_ = 1;                // leading dimensions whose part of a box is one piece of the target
-  std::vector<Fetched> fetched_;
-  std::int64_t fetched_per_line_ = 1;
+  Extents extent_{}, target_{};
+  std::map<std::vector<std::int64_t>, Plan> plans_;  // by all that they depend on
+  std::vector<std::int64_t> shape_;
+  std::size_t listed_ = 0;  // offsets in all plans
+  Plan* plan_ = nullptr;
+  std::ptrdiff_t failed_ = none;  // the first step in the program's order that was to divide by zero
+  bool assembled_ = false, reads_target_ = false;  // reads_target_: a first step that is none of the program's copies what the target holds
+  std::unique_ptr<double[]> memory_;  // of a part
+  std::int64_t room_ = 0;
+  double* aside_ = nullptr;           // on a cache line
   std::vector<Step> steps_, before_;  // in joined dimensions; in the target's
   std::vector<Tables> tables_;  // by step
-  std::vector<Group> groups_;
   ChainTile work_;
 };
 

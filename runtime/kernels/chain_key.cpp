@@ -2,8 +2,16 @@
 
 namespace sial::kernels {
 
-CodeKey chain_key(std::span<const ChainCodeStep> steps) {
+namespace {
+
+constexpr std::size_t fetching = 9;  // the number in a key that says whether sources are fetched ahead
+
+}  // namespace
+
+CodeKey chain_key(std::span<const ChainCodeStep> steps, bool fetches) {
+  static_assert(fetching > ChainTile::most_steps);
   CodeKey key;
+  key.p[fetching] = fetches ? 1 : 0;
   key.kind = CodeKind::chain;
   key.p[0] = static_cast<std::int32_t>(steps.size());
   for (std::size_t k = 0; k < steps.size(); ++k) {
@@ -29,8 +37,10 @@ ChainCodeStep chain_step_of(const CodeKey& key, int number) {
   return step;
 }
 
+bool chain_fetches(const CodeKey& key) { return key.p[fetching] != 0; }
+
 bool is_chain_key(const CodeKey& key) {
-  if (key.kind != CodeKind::chain || key.p[0] < 1 || key.p[0] > ChainTile::most_steps) return false;
+  if (key.kind != CodeKind::chain || key.p[fetching] < 0 || key.p[fetching] > 1 || key.p[0] < 1 || key.p[0] > ChainTile::most_steps) return false;
   for (int k = 0; k < key.p[0]; ++k) {
     const ChainCodeStep step = chain_step_of(key, k);
     if (key.p[static_cast<std::size_t>(k) + 1] < 0 || step.op > ChainOp::multiply) return false;

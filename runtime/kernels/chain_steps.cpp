@@ -96,14 +96,15 @@ bool row(ChainOp op, double v, double* t, std::int64_t st, std::int64_t n, const
 
 }  // namespace
 
-bool run_chain_step(const ChainTile& tile, ChainOp op, int number, int n_sources) {
-  const ChainTile::Source* s = &tile.source[static_cast<std::size_t>(number) * ChainTile::sources_per_step];
-  for (std::int64_t k = 0; k < tile.extent[2]; ++k)
+bool run_chain_step(const ChainTile& tile, ChainOp op, const ChainStepPlace& where) {
+  const auto number = static_cast<std::size_t>(where.number);
+  const ChainTile::Source* s = &tile.source[number * ChainTile::sources_per_step];
+  const std::int64_t* offset = tile.offset;
+  for (std::int64_t k = 0; k < tile.places; ++k, offset += where.row)
     for (std::int64_t j = 0; j < tile.extent[1]; ++j) {
       const double* at[ChainTile::sources_per_step] = {nullptr, nullptr, nullptr};
-      for (int q = 0; q < n_sources; ++q) at[q] = s[q].data + j * s[q].stride[1] + k * s[q].stride[2];
-      if (!row(op, tile.value[static_cast<std::size_t>(number)], tile.target + j * tile.target_stride[1] + k * tile.target_stride[2], tile.target_stride[0], tile.extent[0], s, at, n_sources))
-        return false;
+      for (int q = 0; q < where.n_sources; ++q) at[q] = s[q].data + j * s[q].stride[1] + offset[where.column[static_cast<std::size_t>(q)]];
+      if (!row(op, tile.value[number], tile.target + j * tile.target_stride[1] + offset[0], tile.target_stride[0], tile.extent[0], s, at, where.n_sources)) return false;
     }
   return true;
 }

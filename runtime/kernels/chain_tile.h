@@ -1,6 +1,6 @@
 #pragma once
-// The inner part of a chain: some steps on a tile of up to three dimensions, as built-in and as generated code see it. The tile's
-// first dimension is the target's fastest. Plain data: generated code reads it by offsets.
+// The inner part of a chain: some steps on a tile, as built-in and as generated code see it. A tile is a number of places with two dimensions
+// each, of which the first is the target's fastest. Plain data: generated code reads it by offsets.
 
 #include <array>
 #include <cstddef>
@@ -44,11 +44,14 @@ struct ChainTile {
   static constexpr int most_steps = 8, sources_per_step = 3;
   struct Source {
     const double* data = nullptr;
-    std::array<std::int64_t, 3> stride{};
+    std::array<std::int64_t, 2> stride{};
+    std::int64_t ahead = 0;  // from an element to the one that has its position in the tile that comes next: that is fetched
   };
-  std::array<std::int64_t, 3> extent{1, 1, 1};
+  std::array<std::int64_t, 2> extent{1, 1};
+  std::int64_t places = 1;
+  const std::int64_t* offset = nullptr;  // by place: of the target, then of each source that is not the target
   double* target = nullptr;
-  std::array<std::int64_t, 3> target_stride{};
+  std::array<std::int64_t, 2> target_stride{};
   std::array<Source, most_steps * sources_per_step> source;
   std::array<double, most_steps> value{};
 };
@@ -59,8 +62,10 @@ struct ChainCodeStep {
   std::array<SourceForm, ChainTile::sources_per_step> form{};
 };
 
-/// p[0]: the number of steps; p[1 ...]: operation + 16 * first form + 128 * second + 1024 * third.
-CodeKey chain_key(std::span<const ChainCodeStep> steps);
+/// p[0]: the number of steps; p[1 ...]: operation + 16 * first form + 128 * second + 1024 * third. Code that `fetches` asks for what lies ahead
+/// while it computes.
+CodeKey chain_key(std::span<const ChainCodeStep> steps, bool fetches);
+bool chain_fetches(const CodeKey& key);
 ChainCodeStep chain_step_of(const CodeKey& key, int number);
 /// Whether the key describes steps with the sources that they need.
 bool is_chain_key(const CodeKey& key);
@@ -68,7 +73,14 @@ bool is_chain_key(const CodeKey& key);
 /// The steps on a tile whose target is contiguous along its first dimension. Bit k: step k was to divide something by zero.
 using ChainCode = std::int64_t (*)(const ChainTile*);
 
-/// One step with built-in loops, with sources 3 * number ... of the tile. False: it was to divide something by zero.
-bool run_chain_step(const ChainTile& tile, ChainOp op, int number, int n_sources);
+/// A step of a tile for built-in loops: its number there, and where its sources are in a row of offsets, of which each place has one.
+struct ChainStepPlace {
+  int number = 0, n_sources = 0;
+  std::int64_t row = 0;  // numbers in a row
+  std::array<int, ChainTile::sources_per_step> column{};
+};
+
+/// One step with built-in loops. False: it was to divide something by zero.
+bool run_chain_step(const ChainTile& tile, ChainOp op, const ChainStepPlace& where);
 
 }  // namespace sial::kernels

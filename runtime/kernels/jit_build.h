@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/kernels/chain_tile.h"
 #include "runtime/kernels/jit.h"
@@ -33,6 +34,9 @@ void build_chain(llvm::Module& module, const CodeKey& key, const CpuFacts& facts
 llvm::Value* build_step(llvm::IRBuilderBase& b, ChainOp op, llvm::Value* x, llvm::Value* value, std::span<llvm::Value* const> sources);
 /// The addends from the left.
 llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* const> addends);
+
+/// n vectors of n elements, turned: rounds exchange ever larger parts between vectors that far apart.
+std::vector<llvm::Value*> build_turned(llvm::IRBuilderBase& b, std::vector<llvm::Value*> rows);
 
 /// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for `twin`s, which go through a whole launch on the host.
 bool build_device(llvm::Module& module, const CodeKey& key, bool twin);

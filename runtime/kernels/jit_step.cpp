@@ -1,4 +1,4 @@
-// The arithmetic of a chain's step, the same for the host and for GPUs.
+// What builders share: the arithmetic of a chain's step, the same for the host and for GPUs, and squares turned in registers.
 
 #include <llvm/IR/IRBuilder.h>
 
@@ -27,6 +27,28 @@ Value* build_step(llvm::IRBuilderBase& b, ChainOp op, Value* x, Value* value, st
     case ChainOp::multiply: return b.CreateFMul(x, sources[0]);
   }
   return x;
+}
+
+std::vector<Value*> build_turned(llvm::IRBuilderBase& b, std::vector<Value*> rows) {
+  const int n = static_cast<int>(rows.size());
+  for (int part = 1; part < n; part *= 2) {
+    std::vector<int> low, high;
+    for (int k = 0; k < n; ++k) {
+      const bool second = (k / part) % 2 != 0;
+      low.push_back(second ? n + k - part : k);
+      high.push_back(second ? n + k : k + part);
+    }
+    std::vector<Value*> next(rows.size());
+    for (int k = 0; k < n; ++k) {
+      if ((k / part) % 2 != 0) continue;
+      Value* p = rows[static_cast<std::size_t>(k)];
+      Value* q = rows[static_cast<std::size_t>(k + part)];
+      next[static_cast<std::size_t>(k)] = b.CreateShuffleVector(p, q, low);
+      next[static_cast<std::size_t>(k + part)] = b.CreateShuffleVector(p, q, high);
+    }
+    rows = std::move(next);
+  }
+  return rows;
 }
 
 }  // namespace sial::kernels

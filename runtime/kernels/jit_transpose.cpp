@@ -53,7 +53,7 @@ class TransposeBuilder {
         if (role_ == PermuteRole::lines)
           build_lines();
         else
-          build_turned(role_ == PermuteRole::turned_along_x);
+          build_turned_panel(role_ == PermuteRole::turned_along_x);
       });
     }
     b_.CreateRetVoid();
@@ -108,29 +108,6 @@ class TransposeBuilder {
   }
   void put(Value* at, Value* from, int n) { b_.CreateAlignedStore(blended(at, from, n), at, llvm::Align(8)); }
 
-  /// n vectors of n elements, turned: rounds exchange ever larger parts between vectors that far apart.
-  Values turn(Values rows) {
-    const int n = static_cast<int>(rows.size());
-    for (int part = 1; part < n; part *= 2) {
-      std::vector<int> low, high;
-      for (int k = 0; k < n; ++k) {
-        const bool second = (k / part) % 2 != 0;
-        low.push_back(second ? n + k - part : k);
-        high.push_back(second ? n + k : k + part);
-      }
-      Values next(rows.size());
-      for (int k = 0; k < n; ++k) {
-        if ((k / part) % 2 != 0) continue;
-        Value* p = rows[static_cast<std::size_t>(k)];
-        Value* q = rows[static_cast<std::size_t>(k + part)];
-        next[static_cast<std::size_t>(k)] = b_.CreateShuffleVector(p, q, low);
-        next[static_cast<std::size_t>(k + part)] = b_.CreateShuffleVector(p, q, high);
-      }
-      rows = std::move(next);
-    }
-    return rows;
-  }
-
   /// A square of x from (i, j) on; in strips as wide as a vector, so that x gets whole lines.
   void square(Value* i, Value* j, int side) {
     const int n = std::min(side, width_);
@@ -140,7 +117,7 @@ class TransposeBuilder {
       for (int group = 0; group < side; group += n) {
         Values rows;
         for (int k = 0; k < n; ++k) rows.push_back(load(element(y_, first, b_.CreateAdd(i, number(group + k)), y_step_), n));
-        turned.push_back(turn(std::move(rows)));
+        turned.push_back(build_turned(b_, std::move(rows)));
       }
       for (int k = 0; k < n; ++k) {
         Value* to = element(x_, i, b_.CreateAdd(first, number(k)), x_step_);
@@ -150,7 +127,7 @@ class TransposeBuilder {
     }
   }
 
-  void build_turned(bool along_x) {
+  void build_turned_panel(bool along_x) {
     Value* zero = number(0);
     Value* whole = number(~std::int64_t{line - 1});
     Value* length = b_.CreateAnd(length_, whole);

@@ -24,6 +24,7 @@ const std::vector<ChainCase>& chain_cases() {
       {"x / denominators", "aibj", {{ChainOp::copy, 1.0, "x:aibj", ""}, {ChainOp::divide, 0.0, "", ""}}},
       {"x[iajb] / denominators", "aibj", {{ChainOp::copy, 1.0, "x:iajb", ""}, {ChainOp::divide, 0.0, "", ""}}},
       {"triples, three orders", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::accumulate, 1.0, "y:ajbkci", ""}, {ChainOp::accumulate, 1.0, "z:akbicj", ""}}},
+      {"triples, longer virtual", "aibjck", {{ChainOp::copy, 1.0, "x:ajbick", ""}, {ChainOp::accumulate, 1.0, "y:akbjci", ""}, {ChainOp::accumulate, 1.0, "z:aibkcj", ""}}, 4},
       {"triples / denominators", "aibjck", {{ChainOp::copy, 1.0, "x:aibjck", ""}, {ChainOp::divide, 0.0, "", ""}}},
   };
   return list;
@@ -31,18 +32,22 @@ const std::vector<ChainCase>& chain_cases() {
 
 ChainProblem::ChainProblem(const ChainCase& chain, std::int64_t bytes) {
   const int rank = static_cast<int>(chain.target.size());
-  extent_ = std::max<std::int64_t>(2, std::llround(std::pow(static_cast<double>(bytes) / 8.0, 1.0 / rank)));
+  const std::string virtuals = "abc";
+  double occupied = static_cast<double>(bytes) / 8.0;
+  const auto is_virtual = [&](char index) { return virtuals.find(index) != std::string::npos; };
+  for (const char index : chain.target) occupied /= is_virtual(index) ? static_cast<double>(chain.virtual_per_occupied) : 1.0;
+  extent_ = std::max<std::int64_t>(2, std::llround(std::pow(occupied, 1.0 / rank)));
   elements_ = 1;
-  for (int d = 0; d < rank; ++d) elements_ *= extent_;
   target_.rank = rank;
-  std::int64_t stride = 1;
+  std::int64_t& stride = elements_;
   for (int d = 0; d < rank; ++d) {
+    const std::int64_t extent = is_virtual(chain.target[d]) ? chain.virtual_per_occupied * extent_ : extent_;
     target_.label[d] = chain.target[d];
-    target_.extent[d] = extent_;
+    target_.extent[d] = extent;
     target_.stride[d] = stride;
-    stride *= extent_;
-    energies_.energy[d].resize(static_cast<std::size_t>(extent_));
-    for (std::int64_t p = 0; p < extent_; ++p) energies_.energy[d][static_cast<std::size_t>(p)] = (d % 2 ? -1.0 : 1.0) + 0.01 * static_cast<double>(p);
+    stride *= extent;
+    energies_.energy[d].resize(static_cast<std::size_t>(extent));
+    for (std::int64_t p = 0; p < extent; ++p) energies_.energy[d][static_cast<std::size_t>(p)] = (d % 2 ? -1.0 : 1.0) + 0.01 * static_cast<double>(p);
   }
   energies_.rank = rank;
   target_.data = fresh();
@@ -75,9 +80,14 @@ void ChainProblem::source(const std::string& text, ChainSource& to) {
   ConstView view;
   view.rank = target_.rank;
   view.data = found->second;
-  view.extent = target_.extent;
-  view.stride = target_.stride;
-  for (int d = 0; d < view.rank; ++d) view.label[d] = text[static_cast<std::size_t>(d) + 2];
+  std::int64_t stride = 1;
+  for (int d = 0; d < view.rank; ++d) {
+    view.label[d] = text[static_cast<std::size_t>(d) + 2];
+    const auto same = std::find(target_.label.begin(), target_.label.begin() + view.rank, view.label[d]) - target_.label.begin();
+    view.extent[d] = target_.extent[static_cast<std::size_t>(same)];
+    view.stride[d] = stride;
+    stride *= view.extent[d];
+  }
   if (!chain_source(target_, view, to)) std::abort();
 }
 

@@ -25,13 +25,14 @@ struct ChainStatement {
 struct ChainCase {
   std::string name, target;  // target: its indices
   std::vector<ChainStatement> statements;
+  std::int64_t virtual_per_occupied = 1;  // extents of a, b, c by those of i, j, k
 };
 
 const std::vector<ChainCase>& chain_cases();
 
 class ChainProblem {
  public:
-  /// `bytes`: of a block, about; at least two elements a side.
+  /// `bytes`: of a block, about; at least two elements an occupied index.
   ChainProblem(const ChainCase& chain, std::int64_t bytes);
   ChainProblem(const ChainProblem&) = delete;
   ChainProblem& operator=(const ChainProblem&) = delete;
@@ -42,6 +43,7 @@ class ChainProblem {
   const std::vector<std::pair<char, double*>>& blocks() const { return blocks_; }
   /// Blocks' worth of memory that has to be read or written.
   double streams() const { return streams_; }
+  /// Of an occupied index.
   std::int64_t extent() const { return extent_; }
   std::int64_t elements() const { return elements_; }
   std::int64_t bytes() const { return elements_ * 8; }
