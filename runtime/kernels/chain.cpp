@@ -19,7 +19,7 @@ int sources_of(const ChainStep& step) {
 
 }  // namespace
 
-ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), limits_(limits) {
+ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), rows_(builtin_rows(engine ? engine->facts() : processor_facts())), limits_(limits) {
   if (limits_.assembled_bytes == 0) limits_.assembled_bytes = last_level_cache_bytes() / 2;
 }
 

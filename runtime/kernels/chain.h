@@ -18,7 +18,7 @@
 
 #include "runtime/base/energy_differences.h"
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/chain_tile.h"
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/permute.h"
 
 namespace sial::kernels {
@@ -119,6 +119,8 @@ class ChainRunner {
   void run_group(Group& group, double* target, const Extents& first, const Extents& extent, const Extents& next);
   const std::vector<std::int64_t>& offsets_of(Group& group, const Extents& extent);
   void run_tile(const Group& group);
+  static void fetch_ahead(const ChainRows& rows, const ChainRows::Source& source, std::int64_t ahead);
+  void turn_source(const ChainRows& rows, ChainRows::Source& source, int number);
   bool advance(Extents& at, const Extents& part, const Extents& first, const Extents& extent) const;
 
   // Where parts are assembled aside.
@@ -133,6 +135,8 @@ class ChainRunner {
 
   CodeEngine* engine_;
   Permuter permuter_;
+  ChainRowsCode rows_;
+  std::array<std::vector<double>, ChainTile::sources_per_step> turned_;  // for built-in loops
   ChainLimits limits_;
   int dims_ = 0;
   Extents extent_{}, target_{};

@@ -145,15 +145,58 @@ void ChainRunner::run_tile(const Group& group) {
     return;
   }
   const std::size_t end = failed_ == none ? group.last : std::min(group.last, static_cast<std::size_t>(failed_));
-  ChainStepPlace place;
-  place.row = static_cast<std::int64_t>(group.operands);
+  ChainRows rows;
+  rows.length = work_.extent[0];
+  rows.count = work_.extent[1];
+  rows.places = work_.places;
+  rows.offset = work_.offset;
+  rows.columns = static_cast<std::int64_t>(group.operands);
+  rows.target = work_.target;
+  rows.target_step = work_.target_stride[0];
+  rows.target_across = work_.target_stride[1];
   int column = 0;
   for (std::size_t s = group.first; s < end; ++s) {
-    place.number = static_cast<int>(s - group.first);
-    place.n_sources = steps_[s].n_sources;
-    for (int q = 0; q < steps_[s].n_sources; ++q) place.column[q] = steps_[s].source[q].self ? 0 : ++column;
-    if (!run_chain_step(work_, steps_[s].op, place)) return fail(s);
+    rows.value = steps_[s].value;
+    rows.n_sources = steps_[s].n_sources;
+    for (int q = 0; q < rows.n_sources; ++q) {
+      const ChainTile::Source& from = work_.source[ChainTile::sources_per_step * (s - group.first) + q];
+      ChainRows::Source& to = rows.source[q];
+      to = {from.data, from.stride[0], from.stride[1], steps_[s].source[q].self ? 0 : ++column, 0};
+      if (assembled_ && to.column > 0 && !is_table(steps_[s].op)) fetch_ahead(rows, to, from.ahead);
+      if (group.across > 0 && to.step > 1 && to.across == 1 && !is_table(steps_[s].op)) turn_source(rows, to, q);
+    }
+    if (!rows_(steps_[s].op, rows)) return fail(s);
   }
+}
+
+/// The lines of what generated code would ask for.
+void ChainRunner::fetch_ahead(const ChainRows& rows, const ChainRows::Source& source, std::int64_t ahead) {
+  const bool along = source.step == 1;
+  const std::int64_t length = along ? rows.length : rows.count, count = along ? rows.count : rows.length, next = along ? source.across : source.step;
+  for (std::int64_t k = 0; k < rows.places; ++k) {
+    const double* row = source.data + ahead + rows.offset[k * rows.columns + source.column];
+    for (std::int64_t j = 0; j < count; ++j, row += next)
+      for (std::int64_t i = 0; i < length; i += cache_line) __builtin_prefetch(row + i, 0, 2);
+  }
+}
+
+/// Built-in loops take sources that are contiguous the other way from a copy that is like the target.
+void ChainRunner::turn_source(const ChainRows& rows, ChainRows::Source& source, int number) {
+  PanelWork w;
+  w.length = rows.length;
+  w.count = rows.count;
+  w.x_step = rows.length;
+  w.y_step = source.step;
+  const std::int64_t apart = rows.length * rows.count;
+  std::vector<double>& copy = turned_[number];
+  copy.resize(std::max(copy.size(), static_cast<std::size_t>(apart * rows.places)));
+  const PanelCode turn = permuter_.turn_code(apart * rows.places);
+  for (std::int64_t k = 0; k < rows.places; ++k) {
+    w.x = copy.data() + k * apart;
+    w.y = source.data + rows.offset[k * rows.columns + source.column];
+    turn(&w);
+  }
+  source = {copy.data(), 1, rows.length, -1, apart};
 }
 
 /// To the next of the parts of a range; false after the last one, back at the first.

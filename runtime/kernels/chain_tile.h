@@ -73,14 +73,4 @@ bool is_chain_key(const CodeKey& key);
 /// The steps on a tile whose target is contiguous along its first dimension. Bit k: step k was to divide something by zero.
 using ChainCode = std::int64_t (*)(const ChainTile*);
 
-/// A step of a tile for built-in loops: its number there, and where its sources are in a row of offsets, of which each place has one.
-struct ChainStepPlace {
-  int number = 0, n_sources = 0;
-  std::int64_t row = 0;  // numbers in a row
-  std::array<int, ChainTile::sources_per_step> column{};
-};
-
-/// One step with built-in loops. False: it was to divide something by zero.
-bool run_chain_step(const ChainTile& tile, ChainOp op, const ChainStepPlace& where);
-
 }  // namespace sial::kernels

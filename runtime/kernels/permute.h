@@ -34,6 +34,8 @@ class Permuter {
 
   /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
   PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
+  /// What turns panels of such an operation, as they are.
+  PanelCode turn_code(std::int64_t volume) { return kit(volume).turned[number(Blend::copy)][0]; }
 
  private:
   struct Loop {

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
@@ -9,6 +10,8 @@ std::string preferred_openblas_core() { return {}; }
 // 64-bit ARM has 128-bit vectors with fused arithmetic; of others nothing is known.
 CpuFacts processor_facts() { return {128, false}; }
 bool processor_runs(const std::string&) { return false; }
+
+ChainRowsCode builtin_rows(const CpuFacts&) { return rows_portable; }
 
 std::int64_t last_level_cache_bytes() { return std::int64_t{32} << 20; }
 void settle_streams() { std::atomic_thread_fence(std::memory_order_seq_cst); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
@@ -36,6 +37,8 @@ bool processor_runs(const std::string& cpu) {
   if (cpu == "x86-64-v3") return has_v3();
   return cpu == "x86-64-v2" && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
 }
+
+ChainRowsCode builtin_rows(const CpuFacts& facts) { return facts.vector_bits >= 512 ? rows_avx512 : facts.vector_bits >= 256 ? rows_avx2 : rows_portable; }
 
 void settle_streams() { _mm_sfence(); }
 
