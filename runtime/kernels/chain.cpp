@@ -20,7 +20,7 @@ int sources_of(const ChainStep& step) {
 }  // namespace
 
 ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), rows_(builtin_rows(engine ? engine->facts() : processor_facts())), limits_(limits) {
-  if (limits_.assembled_bytes == 0) limits_.assembled_bytes = last_level_cache_bytes() / 2;
+  if (limits_.bytes_for_parts == 0) limits_.bytes_for_parts = last_level_cache_bytes() / 2;
 }
 
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result) {
@@ -135,7 +135,7 @@ void ChainRunner::make_groups() {
 void ChainRunner::make_plan() {
   constexpr std::size_t most_plans = 256, most_listed = 1 << 20;
   const auto add = [&](const Extents& values) { shape_.insert(shape_.end(), values.begin(), values.begin() + dims_); };
-  shape_.assign({dims_, assembled_ ? 1 : 0});
+  shape_.assign({dims_, by_parts_ ? 1 : 0, aside_ ? 1 : 0});
   add(extent_);
   add(target_);
   for (const Step& s : steps_) {
@@ -182,7 +182,7 @@ ChainCode ChainRunner::code_of(const Group& group) {
                                                                      : SourceForm::spread;
     }
   }
-  const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first), assembled_);
+  const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first), by_parts_);
   return reinterpret_cast<ChainCode>(engine_->find(key));
 }
 
@@ -192,27 +192,24 @@ std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<Cha
   if (steps.empty()) return none;
   prepare(target, steps);
   join_dimensions(target);
-  assembled_ = assembles();
-  reads_target_ = false;
-  if (assembled_) read_target(target.data);
+  by_parts_ = needs_parts();
+  aside_ = false;
+  if (by_parts_) read_target(target.data);
   make_plan();
   failed_ = none;
-  if (assembled_) {
-    run_assembled(target.data);
+  if (by_parts_) {
+    run_parts(target.data);
   } else {
     Extents first{}, extent{};
     for (bool more = true; more;) {
       const Extents box = first;
-      double* at = target.data;
-      for (int d = 0; d < dims_; ++d) {
-        extent[d] = std::min(plan_->tile[d], extent_[d] - box[d]);
-        at += box[d] * target_[d];
-      }
+      for (int d = 0; d < dims_; ++d) extent[d] = std::min(plan_->tile[d], extent_[d] - box[d]);
       more = advance(first, plan_->tile, {}, extent_);
-      run_groups(at, box, extent, first);
+      run_groups(element(target.data, box), box, extent, first);
     }
   }
-  return failed_ == none || !reads_target_ ? failed_ : failed_ - 1;
+  const bool copied = by_parts_ && !aside_;  // by a step that is none of the program's
+  return failed_ == none || !copied ? failed_ : failed_ - 1;
 }
 
 }  // namespace sial::kernels

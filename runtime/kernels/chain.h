@@ -1,8 +1,8 @@
 #pragma once
 // Chains of element-wise work on one block, done in one pass over its memory: the block is cut into boxes that stay in a cache close to the
 // processor, and every step is taken on a box before the next box is begun. Where operands lie in other orders and no cache holds them
-// all, boxes are long in the fastest dimensions of every operand, and small parts of them are assembled aside: what the next part needs is
-// fetched while the present one is computed, and whole lines are written past the cache. Each element meets the steps in their order, with a
+// all, boxes are long in the fastest dimensions of every operand, and what the next small part of one needs is fetched while the present one is
+// computed; a target that is not read is assembled aside and written in whole lines past the cache. Each element meets the steps in their order, with a
 // multiplication and an addition of their own, never contracted: the bits are those of the same steps taken one after the other over
 // the whole block, whether the code is built in or generated. Sources may lie in any order of their own; none may share memory with
 // the target unless it is the target, element by element. A runner owns nothing but workspace and how it did blocks of the same shapes
@@ -46,8 +46,8 @@ struct ChainWork {
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result);
 
 struct ChainLimits {
-  std::int64_t assembled_bytes = 0;         // of all operands: from here on parts are assembled aside; 0: half of the last-level cache
-  std::int64_t assembled_elements = 65536;  // of all sources in a box whose parts are assembled: half of a second-level cache
+  std::int64_t bytes_for_parts = 0;      // of all operands: from here on what is needed next is fetched; 0: half of the last-level cache
+  std::int64_t elements_of_box = 65536;  // of all sources: half of a second-level cache
 };
 
 class ChainRunner {
@@ -58,8 +58,9 @@ class ChainRunner {
   /// The first step that met an element other than zero to be divided by a difference of zero; `none` when all went well. The target is
   /// then undefined.
   std::ptrdiff_t run(const MutableView& target, const std::vector<ChainStep>& steps);
-  /// Whether the last run assembled parts aside.
-  bool assembled() const { return assembled_; }
+  /// Whether the last run went by parts, and whether it assembled them aside.
+  bool by_parts() const { return by_parts_; }
+  bool aside() const { return aside_; }
 
  private:
   /// Differences as sums of tables: over the first two dimensions (shift included), and over each further pair.
@@ -106,6 +107,7 @@ class ChainRunner {
   void make_groups();
   ChainCode code_of(const Group& group);
   std::int64_t volume(const Extents& extent) const;
+  double* element(double* target, const Extents& at) const;
   std::vector<int> by_stride(const Extents& stride) const;
   /// Calls f(source) for each that is read from memory of its own: neither the target nor a table.
   template <class F>
@@ -123,15 +125,15 @@ class ChainRunner {
   void turn_source(const ChainRows& rows, ChainRows::Source& source, int number);
   bool advance(Extents& at, const Extents& part, const Extents& first, const Extents& extent) const;
 
-  // Where parts are assembled aside.
-  bool assembles() const;
+  // By parts.
+  bool needs_parts() const;
   void read_target(const double* target);
-  void cut_assembled();
+  void cut_boxes();
   void cut_parts();
   void make_room();
   template <class F>
   void each_piece(double* target, const Extents& first, const Extents& extent, F&& f) const;
-  void run_assembled(double* target);
+  void run_parts(double* target);
 
   CodeEngine* engine_;
   Permuter permuter_;
@@ -145,10 +147,10 @@ class ChainRunner {
   std::size_t listed_ = 0;  // offsets in all plans
   Plan* plan_ = nullptr;
   std::ptrdiff_t failed_ = none;  // the first step in the program's order that was to divide by zero
-  bool assembled_ = false, reads_target_ = false;  // reads_target_: a first step that is none of the program's copies what the target holds
+  bool by_parts_ = false, aside_ = false;
   std::unique_ptr<double[]> memory_;  // of a part
   std::int64_t room_ = 0;
-  double* aside_ = nullptr;           // on a cache line
+  double* assembled_ = nullptr;       // on a cache line
   std::vector<Step> steps_, before_;  // in joined dimensions; in the target's
   std::vector<Tables> tables_;  // by step
   ChainTile work_;

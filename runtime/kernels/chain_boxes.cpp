@@ -35,10 +35,15 @@ std::int64_t ChainRunner::volume(const Extents& extent) const {
   return n;
 }
 
-/// How much of each dimension a box takes, unless parts are assembled: all where operands go on together; else lines of each operand's fastest dimension, long
+double* ChainRunner::element(double* target, const Extents& at) const {
+  for (int d = 0; d < dims_; ++d) target += at[d] * target_[d];
+  return target;
+}
+
+/// How much of each dimension a box takes, unless it goes by parts: all where operands go on together; else lines of each operand's fastest dimension, long
 /// rows of the target, then of what comes next in the operands.
 void ChainRunner::choose_box() {
-  if (assembled_) return cut_assembled();
+  if (by_parts_) return cut_boxes();
   plan_->tile.fill(1);
   std::int64_t taken = 1;
   const auto widen = [&](int d, std::int64_t most) {
@@ -75,7 +80,7 @@ void ChainRunner::run_groups(double* target, const Extents& first, const Extents
 }
 
 void ChainRunner::run_group(Group& group, double* target, const Extents& first, const Extents& extent, const Extents& next) {
-  const Extents& own = assembled_ ? plan_->part_stride : target_;
+  const Extents& own = aside_ ? plan_->part_stride : target_;
   const int dims[2] = {0, group.across};
   for (int k = 0; k < 2; ++k) {
     work_.extent[k] = dims[k] < 0 ? 1 : extent[dims[k]];
@@ -116,7 +121,7 @@ const std::vector<std::int64_t>& ChainRunner::offsets_of(Group& group, const Ext
       dims.push_back(d);
       places *= extent[d];
     }
-  std::array<const Extents*, max_operands> stride{assembled_ ? &plan_->part_stride : &target_};
+  std::array<const Extents*, max_operands> stride{aside_ ? &plan_->part_stride : &target_};
   std::size_t n = 1;
   for (std::size_t s = group.first; s < group.last; ++s)
     for (int q = 0; q < steps_[s].n_sources; ++q)
@@ -162,7 +167,7 @@ void ChainRunner::run_tile(const Group& group) {
       const ChainTile::Source& from = work_.source[ChainTile::sources_per_step * (s - group.first) + q];
       ChainRows::Source& to = rows.source[q];
       to = {from.data, from.stride[0], from.stride[1], steps_[s].source[q].self ? 0 : ++column, 0};
-      if (assembled_ && to.column > 0 && !is_table(steps_[s].op)) fetch_ahead(rows, to, from.ahead);
+      if (by_parts_ && to.column > 0 && !is_table(steps_[s].op)) fetch_ahead(rows, to, from.ahead);
       if (group.across > 0 && to.step > 1 && to.across == 1 && !is_table(steps_[s].op)) turn_source(rows, to, q);
     }
     if (!rows_(steps_[s].op, rows)) return fail(s);

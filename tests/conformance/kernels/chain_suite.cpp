@@ -192,12 +192,12 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
   }
 }
 
-TEST_CASE("rows and squares of every extent have the bits of their steps, whatever the processor, in place and assembled") {
+TEST_CASE("rows and squares of every extent have the bits of their steps, whatever the processor") {
   for (const auto& [cpu, generated] : std::vector<std::pair<std::string, bool>>{{"", true}, {"", false}, {"x86-64-v3", true}, {"x86-64-v3", false}, {"x86-64-v2", true}, {"x86-64-v2", false}}) {
     CAPTURE(cpu, generated);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({generated, true, cpu, ""});
-    ChainRunner in_place(engine.get()), assembled(engine.get(), {1});
+    ChainRunner runner(engine.get()), by_parts(engine.get(), {1});
     Numbers numbers(5, odd_numbers);
     const auto check = [&](const std::array<std::int64_t, max_rank>& extent, const std::vector<int>& order) {
       CAPTURE(extent);
@@ -209,7 +209,8 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
       for (double& x : memory) x = numbers();
       turned.data = memory.data();
       std::vector<ChainStep> steps(3);
-      steps[0].op = ChainOp::accumulate;  // what is done twice, or read beyond, shows
+      // What is done twice shows in targets that are read; others are assembled.
+      steps[0].op = (extent[0] + extent[1]) % 2 == 0 ? ChainOp::accumulate : ChainOp::scaled_copy;
       steps[0].value = 0.5;
       steps[1].op = ChainOp::accumulate;
       steps[1].value = -3.0;
@@ -220,9 +221,9 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
       const std::vector<double> before = target.memory;
       for (const ChainStep& s : steps) REQUIRE(alone(target.view, s));
       const std::vector<double> expected = target.memory;
-      for (ChainRunner* runner : {&in_place, &assembled}) {
+      for (ChainRunner* one : {&runner, &by_parts}) {
         target.memory = before;
-        REQUIRE(runner->run(target.view, steps) == ChainRunner::none);
+        REQUIRE(one->run(target.view, steps) == ChainRunner::none);
         REQUIRE(std::equal(expected.begin(), expected.end(), target.memory.begin(), same));
       }
     };
@@ -338,7 +339,7 @@ TEST_CASE("keys of chains say what they were made of, and others are refused") {
     CHECK_FALSE(is_chain_key(chain_key(std::vector<ChainCodeStep>{bad}, false)));
 }
 
-TEST_CASE("parts are assembled aside where operands lie in different orders and no cache holds them") {
+TEST_CASE("what is needed next is fetched where operands lie in different orders and no cache holds them, and targets that are not read are assembled aside") {
   constexpr std::int64_t n = 12, elements = n * n * n;
   std::vector<double> target(elements), source(elements, 1.0);
   MutableView t;
@@ -350,21 +351,27 @@ TEST_CASE("parts are assembled aside where operands lie in different orders and 
   const ConstView straight{source.data(), t.rank, t.extent, t.stride, t.label};
   ConstView turned = straight;
   turned.label = {2, 1, 0};
-  const auto assembled = [&](const MutableView& to, const ConstView& from, std::int64_t bytes) {
+  const auto by_parts = [&](const MutableView& to, const ConstView& from, std::int64_t bytes) {
     ChainRunner runner(nullptr, {bytes});
     ChainStep step{ChainOp::copy, 1.0, {}, {}, nullptr};
     REQUIRE(chain_source(to, from, step.a));
     REQUIRE(runner.run(to, {step}) == ChainRunner::none);
-    return runner.assembled();
+    CHECK(runner.aside() == runner.by_parts());
+    const bool copied = runner.by_parts();
+    step.op = ChainOp::accumulate;  // reads the target
+    REQUIRE(runner.run(to, {step}) == ChainRunner::none);
+    CHECK_FALSE(runner.aside());
+    CHECK(runner.by_parts() == copied);
+    return copied;
   };
   constexpr std::int64_t all = 2 * elements * 8;
-  CHECK(assembled(t, turned, all));
-  CHECK_FALSE(assembled(t, turned, all + 1));
-  CHECK_FALSE(assembled(t, turned, 0));  // any last-level cache holds them
-  CHECK_FALSE(assembled(t, straight, all));
+  CHECK(by_parts(t, turned, all));
+  CHECK_FALSE(by_parts(t, turned, all + 1));
+  CHECK_FALSE(by_parts(t, turned, 0));  // any last-level cache holds them
+  CHECK_FALSE(by_parts(t, straight, all));
   MutableView part = t;  // every other element: there are no lines to write
   part.extent = {n / 2, n, n};
   part.stride[0] = 2;
   turned.extent = {n, n, n / 2};
-  CHECK_FALSE(assembled(part, turned, 1));
+  CHECK_FALSE(by_parts(part, turned, 1));
 }

@@ -1,6 +1,6 @@
-// Chains whose operands lie in different orders, where no cache holds them all. Boxes are about equally long in a row of every operand; of
-// each, part after part, as much as a first-level cache holds, is assembled aside and goes to the target in whole lines past the cache.
-// While a part is computed, what the next one needs is fetched.
+// Chains whose operands lie in different orders, where no cache holds them all. Boxes are about equally long in a row of every operand. They are
+// done part after part, each as much as a first-level cache holds, and while one is computed what the next one needs is fetched. A target
+// that is not read takes no room in caches: parts of it are assembled aside and go there in whole lines.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,8 +28,8 @@ bool within_line(const double* p) { return reinterpret_cast<std::uintptr_t>(p) %
 
 }  // namespace
 
-/// Whether parts are assembled aside: where operands lie in different orders and no cache holds them all.
-bool ChainRunner::assembles() const {
+/// Whether it goes by parts: where operands lie in different orders and no cache holds them all.
+bool ChainRunner::needs_parts() const {
   if (target_[0] != 1) return false;
   std::vector<const double*> operands;
   bool other_order = false;
@@ -38,14 +38,15 @@ bool ChainRunner::assembles() const {
     for (int d = 1; d < dims_; ++d) other_order |= source.stride[d] < source.stride[d - 1];
   });
   const auto streams = static_cast<std::int64_t>(operands.size()) + 1;
-  return other_order && streams * volume(extent_) * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes;
+  return other_order && streams * volume(extent_) * static_cast<std::int64_t>(sizeof(double)) >= limits_.bytes_for_parts;
 }
 
-/// Where the chain begins with what the target holds, that is read from there like any source.
+/// Where the chain begins with what the target holds, that is fetched like any source.
 void ChainRunner::read_target(const double* target) {
   const Step& s = steps_.front();
-  reads_target_ = !replaces_target(s.op) || std::any_of(s.source.begin(), s.source.begin() + s.n_sources, [](const Source& q) { return q.self; });
-  if (!reads_target_) return;
+  const bool reads = !replaces_target(s.op) || std::any_of(s.source.begin(), s.source.begin() + s.n_sources, [](const Source& q) { return q.self; });
+  aside_ = !reads;
+  if (!reads) return;
   Step copy;
   copy.op = ChainOp::copy;
   copy.n_sources = 1;
@@ -55,10 +56,10 @@ void ChainRunner::read_target(const double* target) {
 }
 
 /// Boxes: about equally long in a row of every operand, as long as a second-level cache has room for one and what is fetched ahead.
-void ChainRunner::cut_assembled() {
+void ChainRunner::cut_boxes() {
   std::vector<Extents> operands{target_};
   each_operand([&](const Source& s) { operands.push_back(s.stride); });
-  const std::int64_t most = limits_.assembled_elements / static_cast<std::int64_t>(operands.size() - 1);
+  const std::int64_t most = limits_.elements_of_box / static_cast<std::int64_t>(operands.size() - 1);
   for (std::int64_t reach = box_reach;; reach = reach / 8 * 7) {
     plan_->tile.fill(1);
     for (const Extents& stride : operands) {
@@ -107,8 +108,8 @@ void ChainRunner::make_room() {
   if (room_ >= plan_->part_size) return;
   room_ = plan_->part_size;
   memory_ = std::make_unique<double[]>(static_cast<std::size_t>(room_ + cache_line));
-  aside_ = memory_.get();
-  while (within_line(aside_)) ++aside_;
+  assembled_ = memory_.get();
+  while (within_line(assembled_)) ++assembled_;
 }
 
 /// Calls f(in the target, in the part, elements) for each piece of the target in a part.
@@ -116,9 +117,9 @@ template <class F>
 void ChainRunner::each_piece(double* target, const Extents& first, const Extents& extent, F&& f) const {
   std::int64_t count = 1;
   for (int d = 0; d < plan_->contiguous; ++d) count *= extent[d];
-  for (int d = 0; d < dims_; ++d) target += first[d] * target_[d];
+  target = element(target, first);
   Extents at{};
-  const double* piece = aside_;
+  const double* piece = assembled_;
   for (;;) {
     f(target, piece, count);
     int d = plan_->contiguous;
@@ -132,8 +133,8 @@ void ChainRunner::each_piece(double* target, const Extents& first, const Extents
   }
 }
 
-void ChainRunner::run_assembled(double* target) {
-  make_room();
+void ChainRunner::run_parts(double* target) {
+  if (aside_) make_room();
   const PieceCode write = permuter_.piece_code(extent_[0]);
   PieceWork w;
   Extents box{}, box_extent{}, first{}, extent{}, next{};
@@ -148,22 +149,26 @@ void ChainRunner::run_assembled(double* target) {
         more = advance(box, plan_->tile, {}, extent_);
         next = more ? box : first;
       }
-      // A store that waits for its line keeps all later ones waiting.
-      each_piece(target, first, extent, [](double* to, const double*, std::int64_t count) {
-        if (within_line(to)) __builtin_prefetch(to, 1, 3);
-        if (within_line(to + count)) __builtin_prefetch(to + count - 1, 1, 3);
-      });
-      run_groups(aside_, first, extent, next);
-      each_piece(target, first, extent, [&](double* to, const double* piece, std::int64_t count) {
-        w.x = to;
-        w.piece = piece;
-        w.count = count;
-        write(&w);
-      });
+      if (aside_) {
+        // A store that waits for its line keeps all later ones waiting.
+        each_piece(target, first, extent, [](double* to, const double*, std::int64_t count) {
+          if (within_line(to)) __builtin_prefetch(to, 1, 3);
+          if (within_line(to + count)) __builtin_prefetch(to + count - 1, 1, 3);
+        });
+        run_groups(assembled_, first, extent, next);
+        each_piece(target, first, extent, [&](double* to, const double* piece, std::int64_t count) {
+          w.x = to;
+          w.piece = piece;
+          w.count = count;
+          write(&w);
+        });
+      } else {
+        run_groups(element(target, first), first, extent, next);
+      }
       first = next;
     }
   }
-  settle_streams();
+  if (aside_) settle_streams();
 }
 
 }  // namespace sial::kernels
