@@ -146,7 +146,8 @@ class BlasKernels final : public Kernels {
     if (!op.has_b) {
       std::vector<PairDim> dims;
       for (const LoopDim& dim : space.rows) dims.push_back({dim.extent, dim.d, dim.a});
-      return permuter_.run(op.d.data, op.a.data, std::move(dims), op.alpha, op.beta);
+      permuter_.run(op.d.data, op.a.data, std::move(dims), op.alpha, op.beta);
+      return;
     }
     const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
     if (m == 0 || n == 0) return;

@@ -24,8 +24,6 @@ std::int64_t even_part(std::int64_t extent, std::int64_t most) {
   return (extent + parts - 1) / parts;
 }
 
-bool within_line(const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) != 0; }
-
 }  // namespace
 
 /// Whether it goes by parts: where operands lie in different orders and no cache holds them all.
@@ -109,7 +107,7 @@ void ChainRunner::make_room() {
   room_ = plan_->part_size;
   memory_ = std::make_unique<double[]>(static_cast<std::size_t>(room_ + cache_line));
   assembled_ = memory_.get();
-  while (within_line(assembled_)) ++assembled_;
+  while (!begins_line(assembled_)) ++assembled_;
 }
 
 /// Calls f(in the target, in the part, elements) for each piece of the target in a part.
@@ -152,8 +150,8 @@ void ChainRunner::run_parts(double* target) {
       if (aside_) {
         // A store that waits for its line keeps all later ones waiting.
         each_piece(target, first, extent, [](double* to, const double*, std::int64_t count) {
-          if (within_line(to)) __builtin_prefetch(to, 1, 3);
-          if (within_line(to + count)) __builtin_prefetch(to + count - 1, 1, 3);
+          if (!begins_line(to)) __builtin_prefetch(to, 1, 3);
+          if (!begins_line(to + count)) __builtin_prefetch(to + count - 1, 1, 3);
         });
         run_groups(assembled_, first, extent, next);
         each_piece(target, first, extent, [&](double* to, const double* piece, std::int64_t count) {

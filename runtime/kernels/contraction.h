@@ -69,9 +69,8 @@ struct ContractionTables {
   };
   std::vector<Tile> tiles;
   std::vector<double> aside;
-  // The plan of which all but `aside` is still true, being in one block; and the width of the tiles.
+  // The plan of which all but `aside` is still true, being in one block.
   const ContractionPlan* of = nullptr;
-  int width = 0;
 };
 
 /// d(+)= alpha * x * y + beta * d over the columns [first_column, last_column) and the rows [first_row, last_row) of the plan.

@@ -59,9 +59,8 @@ class TileLoops {
   void run() {
     const bool one_block = work_.first_row == 0 && work_.first_column == 0 && work_.last_row == plan_.m && work_.last_column == plan_.n &&
                            plan_.row_block >= plan_.m && plan_.column_block >= plan_.n && plan_.sum_block >= plan_.k;
-    ready_ = one_block && t_.of == &plan_ && t_.width == shape_.width;
+    ready_ = one_block && t_.of == &plan_;
     t_.of = one_block ? &plan_ : nullptr;
-    t_.width = shape_.width;
     for (std::int64_t n0 = work_.first_column; n0 < work_.last_column; n0 += plan_.column_block) {
       columns_ = std::min(plan_.column_block, work_.last_column - n0);
       if (!ready_) column_tables(n0);

@@ -60,19 +60,22 @@ const PermuteKit& Permuter::kit(std::int64_t volume) {
   return complete_ ? generated_ : kit_;
 }
 
-void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
-  way_ = Way::combined;
-  if (!fuse(dims)) return;
+Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
+  if (!fuse(dims)) return Way::nothing;
   std::int64_t volume = 1;
   for (const PairDim& dim : dims) volume *= dim.extent;
   if (dims.size() == 1 && dims.front().x == 1 && dims.front().y == 1 && alpha == 1.0 && beta == 0.0) {
     std::memcpy(x, y, static_cast<std::size_t>(volume) * sizeof(double));
-    return;
+    return Way::copied;
   }
-  if (volume < limits_.plain_volume || dims.empty()) return combine(x, y, std::move(dims), alpha, beta);
+  const auto plainly = [&] {
+    combine(x, y, std::move(dims), alpha, beta);
+    return Way::combined;
+  };
+  if (volume < limits_.plain_volume || dims.empty()) return plainly();
   const auto fast = std::min_element(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
   // Without unit strides there are no lines to speak of.
-  if (dims.front().x != 1 || fast->y != 1) return combine(x, y, std::move(dims), alpha, beta);
+  if (dims.front().x != 1 || fast->y != 1) return plainly();
   fast_y_ = static_cast<int>(fast - dims.begin());
   dims_.clear();
   for (const PairDim& dim : dims) dims_.push_back({dim});
@@ -82,9 +85,13 @@ void Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double
   const Dim& other = dims_[static_cast<std::size_t>(fast_y_ != 0 || dims_.size() == 1 ? fast_y_ : 1)];
   const bool chased = dims_.size() > 1 && (other.x % page == 0 || (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0);
   const bool large = code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 4 : 1);
-  way_ = !large ? Way::panels : by_streams(x, y, alpha, beta) ? Way::streams : Way::bricks;
-  if (way_ == Way::panels) by_panels(x, y, alpha, beta);
-  if (way_ == Way::bricks) by_bricks(x, y, alpha, beta);
+  if (!large) {
+    by_panels(x, y, alpha, beta);
+    return Way::panels;
+  }
+  if (by_streams(x, y, alpha, beta)) return Way::streams;
+  by_bricks(x, y, alpha, beta);
+  return Way::bricks;
 }
 
 /// A loop over blocks of a dimension; none when there is only one block.
@@ -94,11 +101,11 @@ void Permuter::add_loop(int dim, std::int64_t block) {
   loops_.push_back({(d.extent + block - 1) / block, d.x * block, d.y * block, d.extent, block, dim});
 }
 
-/// Short steps on either side go inside: lines at the edges of blocks are completed while they are near.
-void Permuter::order_loops() {
-  std::sort(loops_.begin(), loops_.end(), [](const Loop& p, const Loop& q) {
-    return std::tuple(std::min(p.x, p.y), std::max(p.x, p.y), p.dim) < std::tuple(std::min(q.x, q.y), std::max(q.x, q.y), q.dim);
-  });
+/// Short steps on either side go inside: lines at the edges of blocks are completed while they are near. The loop over dimension `outermost`, if any, is
+/// that.
+void Permuter::order_loops(int outermost) {
+  const auto key = [&](const Loop& loop) { return std::tuple(loop.dim == outermost, std::min(loop.x, loop.y), std::max(loop.x, loop.y), loop.dim); };
+  std::sort(loops_.begin(), loops_.end(), [&](const Loop& p, const Loop& q) { return key(p) < key(q); });
   at_.assign(loops_.size(), 0);
 }
 
@@ -128,16 +135,15 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
   const std::int64_t length = turned ? part_of(fast.extent, panel_length) : fast.extent;
   // Columns of x half a page apart want the same places in the cache: as few as fill whole lines of y, for all of the block.
-  const bool chased = turned && second.x % (page / 2) == 0;
-  const std::int64_t most = turned ? std::max(chased ? cache_line : panel_count / 2, std::min(panel_volume / std::min(length, panel_length), sets * page / std::gcd(second.x, page)))
+  const bool few_at_once = turned && second.x % (page / 2) == 0;
+  const std::int64_t most = turned ? std::max(few_at_once ? cache_line : panel_count / 2, std::min(panel_volume / std::min(length, panel_length), sets * page / std::gcd(second.x, page)))
                                    : std::max<std::int64_t>(1, panel_of_lines / length);
   const std::int64_t count = turned ? part_of(second.extent, most) : std::min(second.extent, most);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
     if (k != other) add_loop(k, 1);
   add_loop(0, length);
   if (!alone) add_loop(other, count);
-  order_loops();
-  if (chased) std::stable_partition(loops_.begin(), loops_.end(), [&](const Loop& loop) { return loop.dim != other; });
+  order_loops(few_at_once ? other : -1);
 
   PanelWork w;
   // The innermost loop is left to the code, unless it changes the panels.

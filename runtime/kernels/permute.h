@@ -25,12 +25,10 @@ class Permuter {
   /// `engine` may be null: built-in code only.
   explicit Permuter(CodeEngine* engine = nullptr, PermuteLimits limits = {});
 
+  /// How an operation is done.
+  enum class Way { nothing, copied, combined, panels, bricks, streams };
   /// x = alpha * y + beta * x at every position; beta = 0 does not read x. The operands do not overlap.
-  void run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
-
-  /// How the last operation was done.
-  enum class Way { combined, panels, bricks, streams };
-  Way way() const { return way_; }
+  Way run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
   /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
   PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
@@ -69,7 +67,7 @@ class Permuter {
   void begin_bricks();
   void look();
   void add_loop(int dim, std::int64_t block);
-  void order_loops();
+  void order_loops(int outermost = -1);
   bool advance(std::int64_t& x, std::int64_t& y);
   std::int64_t extent_here(int dim, std::int64_t block) const;
   const PermuteKit& kit(std::int64_t volume);
@@ -80,7 +78,6 @@ class Permuter {
   const PermuteKit* code_ = nullptr;  // for the operation at hand
   bool complete_ = false;  // nothing (more) to ask the engine for
   std::int64_t moved_ = 0, calls_ = 0;
-  Way way_ = Way::combined;
 
   // The operation at hand: dims_[0] is x's fastest, dims_[fast_y_] is y's.
   std::vector<Dim> dims_;

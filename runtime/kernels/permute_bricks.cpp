@@ -191,12 +191,11 @@ void Permuter::list_added(bool read) {
 /// The lines of x that pieces of the brick at hand begin or end within: they are written through the cache, and a store that waits
 /// for its line keeps all later ones waiting.
 void Permuter::fetch_edges(double* x, std::int64_t count) {
-  const auto within_line = [](const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) != 0; };
   within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
     double* begin = x + to;
     double* end = begin + count;
-    if (within_line(begin)) __builtin_prefetch(begin, 1, 3);
-    if (within_line(end)) __builtin_prefetch(end - 1, 1, 3);
+    if (!begins_line(begin)) __builtin_prefetch(begin, 1, 3);
+    if (!begins_line(end)) __builtin_prefetch(end - 1, 1, 3);
   });
 }
 
@@ -245,7 +244,7 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
   const bool turned = fast_y_ != 0;
   const std::size_t blend = number(blend_of(alpha, beta));
   const StreamCode code = turned ? code_->stream_turned[blend] : code_->stream_lines[blend];
-  bool whole = code && reinterpret_cast<std::uintptr_t>(x) % (cache_line * sizeof(double)) == 0;
+  bool whole = code && begins_line(x);
   for (const Dim& dim : dims_) whole &= (&dim == &dims_.front() ? dim.extent : dim.x) % cache_line == 0;
   if (!whole) return false;
   for (Dim& dim : dims_) {
@@ -294,7 +293,7 @@ void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) 
   if (!memory_) {
     memory_ = std::make_unique<double[]>(static_cast<std::size_t>(buffer_size + cache_line));
     buffer_ = memory_.get();
-    while (reinterpret_cast<std::uintptr_t>(buffer_) % (cache_line * sizeof(double)) != 0) ++buffer_;
+    while (!begins_line(buffer_)) ++buffer_;
   }
   begin_bricks();
   choose_panels(false);

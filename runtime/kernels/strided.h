@@ -3,6 +3,7 @@
 // Dimensions are fused where both operands allow it and walked in square tiles where the two disagree about which one is
 // contiguous, so that neither side is read or written one cache line per element.
 
+#include <cstdint>
 #include <vector>
 
 #include "runtime/kernels/plain.h"
@@ -11,6 +12,9 @@ namespace sial::kernels {
 
 /// Doubles in a cache line.
 inline constexpr std::int64_t cache_line = 8;
+
+/// Whether a cache line begins there.
+inline bool begins_line(const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) == 0; }
 
 /// How far apart pieces of so many doubles lie in a buffer: an odd number of lines, lest their lines want the same places in a cache; short ones lie close.
 inline std::int64_t pieces_apart(std::int64_t size) {

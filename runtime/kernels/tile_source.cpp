@@ -55,7 +55,7 @@ void TileSource::ask(bool wait) {
           return;
         }
       }
-  for (int v = 1; v <= generated_.shape.most_vectors + (generated_.shape.tall_columns > 0 ? 1 : 0); ++v)
+  for (int v = 1; v <= generated_.shape.tallest(); ++v)
     for (const bool across : {false, true}) {
       PanelPackCode& code = generated_.panel_packs[static_cast<std::size_t>((v - 1) * 2 + (across ? 1 : 0))];
       if (code) continue;

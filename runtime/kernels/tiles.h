@@ -93,6 +93,8 @@ struct TileShape {
   int most_columns = 1;
   int tall_columns = 0;  // of tiles that are one vector taller; 0: there are none
   int rows() const { return width * most_vectors; }
+  /// Of the tallest tile.
+  int tallest() const { return most_vectors + (tall_columns > 0 ? 1 : 0); }
   /// For runs of so many rows: one tile that holds them costs less than two that share them.
   TileShape of_run(std::int64_t run) const {
     if (tall_columns == 0 || run <= rows() || run > rows() + width) return *this;

@@ -189,7 +189,7 @@ TEST_CASE("generated tiles keep their sums in registers") {
   std::vector<std::int64_t> at(most);
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int64_t>(i) * apart;
   for (const int count : {0, 8, 32})
-    for (int v = 1; v <= shape.most_vectors + (shape.tall_columns > 0 ? 1 : 0); ++v)
+    for (int v = 1; v <= shape.tallest(); ++v)
       for (int c = 1; c <= (v <= shape.most_vectors ? shape.most_columns : shape.tall_columns); ++c)
         for (const bool masked : {false, true}) {
           const auto code = reinterpret_cast<TileCode>(engine->wait(tile_key(v, c, masked, count)));

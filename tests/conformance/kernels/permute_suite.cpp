@@ -231,22 +231,16 @@ TEST_CASE("what goes past the cache without a buffer", "[permute]") {
   const std::vector<PairDim> turned = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}}, lines = {{40, 1, 1}, {40, 40, 1600}, {40, 1600, 40}};
   using Way = Permuter::Way;
   for (const auto& dims : {turned, lines}) {
-    permuter.run(line, y.data(), dims, 1.0, 0.0);
-    CHECK(permuter.way() == Way::streams);
-    permuter.run(line, y.data() + 3, dims, -2.0, 0.0);
-    CHECK(permuter.way() == Way::streams);
-    permuter.run(line + 1, y.data(), dims, 1.0, 0.0);  // lines of the target are not whole
-    CHECK(permuter.way() == Way::bricks);
-    permuter.run(line, y.data(), dims, 1.0, 1.0);  // the target is read
-    CHECK(permuter.way() == Way::bricks);
+    CHECK(permuter.run(line, y.data(), dims, 1.0, 0.0) == Way::streams);
+    CHECK(permuter.run(line, y.data() + 3, dims, -2.0, 0.0) == Way::streams);
+    CHECK(permuter.run(line + 1, y.data(), dims, 1.0, 0.0) == Way::bricks);  // lines of the target are not whole
+    CHECK(permuter.run(line, y.data(), dims, 1.0, 1.0) == Way::bricks);  // the target is read
   }
   std::vector<PairDim> odd = turned;
   odd.front().extent = 39;
-  permuter.run(line, y.data(), odd, 1.0, 0.0);
-  CHECK(permuter.way() == Way::bricks);
+  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::bricks);
   odd = {{40, 1, 1600}, {40, 44, 40}, {30, 1760, 1}};
-  permuter.run(line, y.data(), odd, 1.0, 0.0);
-  CHECK(permuter.way() == Way::bricks);
+  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::bricks);
 }
 
 TEST_CASE("targets in whole lines equal plain loops", "[permute]") {
@@ -255,17 +249,10 @@ TEST_CASE("targets in whole lines equal plain loops", "[permute]") {
 }
 
 TEST_CASE("code for narrower processors permutes like any other", "[permute]") {
-  for (const char* cpu : {"x86-64-v2", "x86-64-v3"}) {
+  for (const std::string cpu : {"x86-64-v2", "x86-64-v3"}) {
+    if (!processor_runs(cpu)) continue;
     // An engine for an older processor makes the built-in code choose its narrower form.
-    CodeOptions options;
-    options.on = false;
-    options.cpu = cpu;
-    std::shared_ptr<CodeEngine> engine;
-    try {
-      engine = make_code_engine(options);
-    } catch (const std::exception&) {
-      return;  // another architecture: portable code is what the cases above ran
-    }
+    const auto engine = make_code_engine({false, false, cpu, ""});
     Permuter panels(engine.get(), limits(never)), large(engine.get(), limits(1));
     check_many(panels, 15, 1000);
     check_many(large, 15, 1000);
@@ -274,16 +261,9 @@ TEST_CASE("code for narrower processors permutes like any other", "[permute]") {
 }
 
 TEST_CASE("generated code permutes like any other", "[permute]") {
-  for (const char* cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    CodeOptions options;
-    options.at_once = true;
-    options.cpu = cpu;
-    std::shared_ptr<CodeEngine> engine;
-    try {
-      engine = make_code_engine(options);
-    } catch (const std::exception&) {
-      continue;  // this machine cannot run it
-    }
+  for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    if (!cpu.empty() && !processor_runs(cpu)) continue;
+    const auto engine = make_code_engine({true, true, cpu, ""});
     // Without a code generator the built-in code runs once more.
     Permuter panels(engine.get(), limits(never, true)), bricks(engine.get(), limits(1, true));
     check_many(panels, 16, 1000);
@@ -339,16 +319,10 @@ void check_pieces(PieceCode code) {
 TEST_CASE("pieces are written as they are while the next operands are fetched", "[permute]") {
   check_pieces(Permuter().piece_code(1));
   check_pieces(portable_permute().piece[static_cast<std::size_t>(Blend::copy)]);
-  for (const char* cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    CodeOptions options;
-    options.at_once = true;
-    options.cpu = cpu;
-    try {
-      const std::shared_ptr<CodeEngine> engine = make_code_engine(options);
-      const auto code = reinterpret_cast<PieceCode>(engine->wait(permute_key(PermuteRole::piece, Blend::copy)));
-      if (code) check_pieces(code);
-    } catch (const std::exception&) {
-      continue;  // this machine cannot run it
-    }
+  for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    if (!cpu.empty() && !processor_runs(cpu)) continue;
+    const auto engine = make_code_engine({true, true, cpu, ""});
+    const auto code = reinterpret_cast<PieceCode>(engine->wait(permute_key(PermuteRole::piece, Blend::copy)));
+    if (code) check_pieces(code);
   }
 }
