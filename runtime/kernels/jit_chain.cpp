@@ -208,8 +208,8 @@ class ChainBuilder {
 
   void wide_squares() {
     Value* none = b_.getInt64(0);
-    loop(0, none, width_, [&](Value* i) {
-      loop(1, none, width_, [&](Value* j) { elements({width_, i, {}}, columns(j, width_)); });
+    loop(1, none, width_, [&](Value* j) {
+      loop(0, none, width_, [&](Value* i) { elements({width_, i, {}}, columns(j, width_)); });
     });
     each_edge(1, [&](int count, Value* j, Value* column) {
       loop(0, none, width_, [&](Value* i) { edge(width_, i, none, count, j, column); });
