@@ -1,6 +1,7 @@
 #include "runtime/kernels/chain.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/kernels/implementations.h"
@@ -117,7 +118,7 @@ void ChainRunner::make_groups() {
     bool alone = false;
     for (int q = 0; q < steps_[k].n_sources; ++q)
       if (const int d = across(steps_[k].source[q]); d > 0) {
-        alone = wanted > 0 && wanted != d;
+        alone |= wanted > 0 && wanted != d;
         wanted = d;
       }
     const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < ChainTile::most_steps && (wanted < 0 || plan_->groups.back().across < 0 || wanted == plan_->groups.back().across);
@@ -135,11 +136,12 @@ void ChainRunner::make_groups() {
 void ChainRunner::make_plan() {
   constexpr std::size_t most_plans = 256, most_listed = 1 << 20;
   const auto add = [&](const Extents& values) { shape_.insert(shape_.end(), values.begin(), values.begin() + dims_); };
-  shape_.assign({dims_, by_parts_ ? 1 : 0, aside_ ? 1 : 0});
+  shape_.assign({dims_, by_parts_ ? 1 : 0, aside_ ? 1 : 0, std::ssize(steps_)});
   add(extent_);
   add(target_);
   for (const Step& s : steps_) {
     shape_.push_back(static_cast<std::int64_t>(s.op));
+    shape_.push_back(s.n_sources);
     for (int q = 0; q < s.n_sources; ++q) {
       shape_.push_back(s.source[q].self ? 1 : 0);
       add(s.source[q].stride);
@@ -153,11 +155,16 @@ void ChainRunner::make_plan() {
       plans_.clear();
       listed_ = 0;
     }
-    plan_ = &plans_[shape_];
+    Plan plan;
+    plan_ = &plan;
     make_groups();
     choose_box();
+    plan_ = &plans_.emplace(shape_, std::move(plan)).first->second;
   }
   if (plan_->generated) return;
+  plan_->elements += volume(extent_);
+  // The engine is asked now and then; its lock and its table are not for every small block.
+  if ((plan_->calls++ & 7) != 0) return;
   plan_->generated = true;
   for (Group& g : plan_->groups) {
     if (!g.code) g.code = code_of(g);
@@ -183,7 +190,9 @@ ChainCode ChainRunner::code_of(const Group& group) {
     }
   }
   const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first), by_parts_);
-  return reinterpret_cast<ChainCode>(engine_->find(key));
+  // Built-in code takes about twice the time: less than this is over before code for it has been made.
+  constexpr std::int64_t elements_worth_generating = 30'000'000;
+  return reinterpret_cast<ChainCode>(plan_->elements >= elements_worth_generating ? engine_->find(key) : engine_->find_kept(key));
 }
 
 std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<ChainStep>& steps) {

@@ -99,6 +99,7 @@ class ChainRunner {
     std::int64_t part_size = 0;
     std::vector<Group> groups;
     bool generated = false;  // the code of all groups is there
+    std::int64_t elements = 0, calls = 0;  // until then
   };
 
   void prepare(const MutableView& target, const std::vector<ChainStep>& steps);

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/kernels/chain.h"
@@ -112,8 +113,7 @@ void ChainRunner::run_group(Group& group, double* target, const Extents& first, 
 const std::vector<std::int64_t>& ChainRunner::offsets_of(Group& group, const Extents& extent) {
   for (const Offsets& known : group.offsets)
     if (std::equal(extent.begin(), extent.begin() + dims_, known.extent.begin())) return known.list;
-  group.offsets.push_back({extent, {}});
-  std::vector<std::int64_t>& list = group.offsets.back().list;
+  std::vector<std::int64_t> list;
   std::vector<int> dims;
   std::int64_t places = 1;
   for (int d = 1; d < dims_; ++d)
@@ -139,7 +139,8 @@ const std::vector<std::int64_t>& ChainRunner::offsets_of(Group& group, const Ext
       position[d] = 0;
     }
   }
-  return list;
+  group.offsets.push_back({extent, std::move(list)});
+  return group.offsets.back().list;
 }
 
 void ChainRunner::run_tile(const Group& group) {
@@ -167,7 +168,8 @@ void ChainRunner::run_tile(const Group& group) {
       const ChainTile::Source& from = work_.source[ChainTile::sources_per_step * (s - group.first) + q];
       ChainRows::Source& to = rows.source[q];
       to = {from.data, from.stride[0], from.stride[1], steps_[s].source[q].self ? 0 : ++column, 0};
-      if (by_parts_ && to.column > 0 && !is_table(steps_[s].op)) fetch_ahead(rows, to, from.ahead);
+      const bool contiguous = to.step == 1 || (group.across > 0 && to.across == 1);
+      if (by_parts_ && contiguous && to.column > 0 && !is_table(steps_[s].op)) fetch_ahead(rows, to, from.ahead);
       if (group.across > 0 && to.step > 1 && to.across == 1 && !is_table(steps_[s].op)) turn_source(rows, to, q);
     }
     if (!rows_(steps_[s].op, rows)) return fail(s);

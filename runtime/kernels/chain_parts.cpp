@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/kernels/chain.h"
+#include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
 namespace {

@@ -26,6 +26,7 @@ class NoCode final : public CodeEngine {
  public:
   NoCode(CpuFacts facts, std::string state) : facts_(facts) { stats_.state = std::move(state); }
   void* find(const CodeKey&) override { return nullptr; }
+  void* find_kept(const CodeKey&) override { return nullptr; }
   void* wait(const CodeKey&) override { return nullptr; }
   CpuFacts facts() const override { return facts_; }
   CodeStats stats() const override { return stats_; }
@@ -51,12 +52,22 @@ class Engine final : public CodeEngine {
   void* find(const CodeKey& key) override {
     if (options_.at_once) return wait(key);
     const std::lock_guard lock(mutex_);
-    return request(key).code;
+    return request(key, true).code;
+  }
+
+  void* find_kept(const CodeKey& key) override {
+    if (options_.at_once) return wait(key);
+    const std::lock_guard lock(mutex_);
+    if (options_.cache_folder.empty()) {
+      const auto known = slots_.find(key);
+      return known == slots_.end() ? nullptr : known->second.code;
+    }
+    return request(key, false).code;
   }
 
   void* wait(const CodeKey& key) override {
     std::unique_lock lock(mutex_);
-    Slot& slot = request(key);
+    Slot& slot = request(key, true);
     done_.wait(lock, [&] { return slot.settled; });
     return slot.code;
   }
@@ -72,21 +83,23 @@ class Engine final : public CodeEngine {
   struct Slot {
     void* code = nullptr;
     bool settled = false;
+    bool made = false;  // if it is not on disk
   };
 
-  Slot& request(const CodeKey& key) {
+  Slot& request(const CodeKey& key, bool make) {
     const auto [at, is_new] = slots_.try_emplace(key);
-    if (is_new) {
-      ++stats_.asked;
-      if (unusable_) {
-        at->second.settled = true;
-      } else {
-        queue_.push_back(key);
-        if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-        wake_.notify_one();
-      }
+    Slot& slot = at->second;
+    if (is_new) ++stats_.asked;
+    const bool again = make && !slot.made && slot.settled && !slot.code;
+    slot.made |= make;
+    if (!is_new && !again) return slot;
+    slot.settled = unusable_;
+    if (!unusable_) {
+      queue_.push_back(key);
+      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+      wake_.notify_one();
     }
-    return at->second;
+    return slot;
   }
 
   void work() {
@@ -108,12 +121,13 @@ class Engine final : public CodeEngine {
       if (leaving_) break;
       const CodeKey key = queue_.front();
       queue_.pop_front();
+      const bool make = slots_[key].made;
       lock.unlock();
       const auto begin = std::chrono::steady_clock::now();
       bool from_disk = true;
       std::vector<char> object = cache.read(key);
       void* code = object.empty() ? nullptr : compiler->load(key, object);
-      if (!code) {
+      if (!code && make) {
         from_disk = false;
         object = compiler->compile(key);
         code = object.empty() ? nullptr : compiler->load(key, object);
@@ -121,9 +135,15 @@ class Engine final : public CodeEngine {
       }
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       lock.lock();
-      ++(code ? (from_disk ? stats_.from_disk : stats_.compiled) : stats_.failed);
       stats_.compile_seconds += spent.count();
-      slots_[key] = {code, true};
+      Slot& slot = slots_[key];
+      if (!code && slot.made != make) {  // wanted in the meantime
+        queue_.push_back(key);
+        continue;
+      }
+      if (code || make) ++(code ? (from_disk ? stats_.from_disk : stats_.compiled) : stats_.failed);
+      slot.code = code;
+      slot.settled = true;
       done_.notify_all();
     }
     for (auto& [key, slot] : slots_) slot.settled = true;

@@ -100,8 +100,7 @@ class ChainBuilder {
   Value* load(int width, Value* at) { return b_.CreateAlignedLoad(vector(width), at, llvm::Align(8)); }
 
   /// Dimension `d` from `begin` in steps, as long as a whole one fits. Where it ends.
-  Value* loop(int d, Value* begin, int step, const std::function<void(Value*)>& body) { return loop(d, begin, step, extent_[d], body); }
-  Value* loop(int d, Value* begin, int step, Value* end, const std::function<void(Value*)>& body) {
+  Value* loop(int d, Value* begin, int step, const std::function<void(Value*)>& body) {
     auto* test = block("test");
     auto* inside = block("inside");
     auto* after = block("after");
@@ -110,7 +109,7 @@ class ChainBuilder {
     b_.SetInsertPoint(test);
     Value* at = b_.CreateLoad(b_.getInt64Ty(), counter_[d]);
     Value* next = b_.CreateAdd(at, b_.getInt64(static_cast<std::uint64_t>(step)));
-    b_.CreateCondBr(b_.CreateICmpSLE(next, end), inside, after);
+    b_.CreateCondBr(b_.CreateICmpSLE(next, extent_[d]), inside, after);
     b_.SetInsertPoint(inside);
     body(at);
     b_.CreateStore(next, counter_[d]);

@@ -21,7 +21,8 @@ namespace {
 // Waking threads takes some ten microseconds.
 constexpr double worth_sharing = 4e6;  // floating-point operations
 
-constexpr int most_notes = 1000;
+// One in so many runs of an operation tells which tiles it is made of.
+constexpr int runs_per_note = 32;
 // Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at most.
 constexpr std::int64_t largest_kept = 4096;
 constexpr std::size_t most_kept = 512;
@@ -111,7 +112,7 @@ class PlannedKernels final : public Kernels {
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
       if (is_thin(plan)) return run_thin(plan, kit, work, tables);
       run_tiles(plan, kit, work, tables);
-      if (planned.notes < most_notes && tiles_.uses_generated()) ++planned.notes, note_tiles(plan, tables);
+      if (planned.runs++ % runs_per_note == 0 && tiles_.uses_generated()) note_tiles(plan, tables);
       return;
     }
     // Every part has elements of D of its own, and an element is computed alike in any part: threads change no rounding.
@@ -168,7 +169,7 @@ class PlannedKernels final : public Kernels {
     ContractionPlan plan, other;  // for built-in and for generated tiles
     int width = 0;                // of the built-in ones
     double flops = 0;
-    mutable int notes = 0;        // how often tiles of exact length were asked for
+    mutable std::uint32_t runs = 0;
     std::unique_ptr<ContractionTables> tables;  // of small operations, which would take longer to make them than to run
   };
 

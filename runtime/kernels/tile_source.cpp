@@ -3,10 +3,11 @@
 namespace sial::kernels {
 namespace {
 
-// Programs that compute less than this never load a code generator.
-constexpr double flops_worth_generating = 5e8;
+// Programs that compute less than this never load a code generator. From the second number on code is made that was not kept from an earlier run:
+// it takes some twenty milliseconds each, and where there is built-in code its gain is a tenth of the time.
+constexpr double flops_worth_looking = 5e8, flops_worth_generating = 2e10;
 // Summed positions up to which a tile is generated without a loop over them.
-constexpr std::int64_t longest_exact = 32;
+constexpr std::int64_t longest_exact = 32, any_length = 0;
 
 TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
 
@@ -34,21 +35,25 @@ void pack_panel(const TileKit& kit, const PackWork& work) {
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
-  // Tall tiles are generated for exact sums only.
+  // Built-in tiles of the same shape are as good. Tall tiles are generated for exact sums only.
+  replaceable_ = builtin_.fast && builtin_.shape == generated_.shape;
+  if (replaceable_) return;
   for (int v = 1; v <= generated_.shape.most_vectors; ++v)
     for (int c = 1; c <= TileKit::most_columns; ++c)
       for (const bool masked : {false, true}) generated_.tile(v, c, masked) = nullptr;
 }
 
+/// A set that is complete, or only panels to pack where built-in tiles do meanwhile.
 void TileSource::ask(bool wait) {
   bool all = true;
+  const auto find = [&](const CodeKey& key) { return wait ? engine_.wait(key) : !replaceable_ || flops_ >= flops_worth_generating ? engine_.find(key) : engine_.find_kept(key); };
   for (int v = generated_.shape.most_vectors; v >= 1; --v)
     for (int c = generated_.shape.most_columns; c >= 1; --c)
       for (const bool masked : {false, true}) {
         TileCode& code = generated_.tile(v, c, masked);
         if (code) continue;
         const CodeKey key = tile_key(v, c, masked, 0);
-        code = as_tile(wait ? engine_.wait(key) : engine_.find(key));
+        code = as_tile(find(key));
         all = all && code;
         if (wait && !code) {
           given_up_ = true;
@@ -60,9 +65,10 @@ void TileSource::ask(bool wait) {
       PanelPackCode& code = generated_.panel_packs[static_cast<std::size_t>((v - 1) * 2 + (across ? 1 : 0))];
       if (code) continue;
       const CodeKey key = pack_key(v, across);
-      code = reinterpret_cast<PanelPackCode>(wait ? engine_.wait(key) : engine_.find(key));
+      code = reinterpret_cast<PanelPackCode>(find(key));
       all = all && code;
     }
+  for (auto& [count, known] : exact_) known.kit.panel_packs = generated_.panel_packs;
   complete_ = all;
 }
 
@@ -73,26 +79,30 @@ bool TileSource::fast() {
 }
 
 const TileKit& TileSource::kit(double flops, std::int64_t count) {
+  flops_ += flops;
   if (!complete_) {
-    flops_ += flops;
     // The engine is asked now and then; its lock and its table are not for every small block.
-    if (!given_up_ && flops_ >= flops_worth_generating && (calls_++ & 63) == 0) ask(false);
+    if (!given_up_ && flops_ >= flops_worth_looking && (calls_++ & 63) == 0) ask(false);
   }
-  if (!complete_) return builtin_;
-  if (count > longest_exact) return generated_;
-  const auto [at, is_new] = exact_.try_emplace(count);
-  if (is_new) at->second.kit = generated_;
-  return at->second.kit;
+  if (!uses_generated()) return builtin_;
+  if (count > longest_exact && !replaceable_) return generated_;
+  const auto [at, is_new] = exact_.try_emplace(count > longest_exact ? any_length : count);
+  ExactKit& known = at->second;
+  if (is_new) known.kit = generated_;
+  known.flops += flops;
+  return known.kit;
 }
 
 void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
+  if (count > longest_exact) count = any_length;
   const auto found = exact_.find(count);
   if (found == exact_.end()) return;
   ExactKit& known = found->second;
   TileCode& code = known.kit.tile(vectors, columns, masked);
   bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
-  if (exact || (known.calls++ & 15) != 0) return;
-  if (void* made = engine_.find(tile_key(vectors, columns, masked, static_cast<int>(count)))) {
+  if (exact || flops_ < flops_worth_looking) return;
+  const CodeKey key = tile_key(vectors, columns, masked, static_cast<int>(count));
+  if (void* made = known.flops >= flops_worth_generating ? engine_.find(key) : engine_.find_kept(key)) {
     code = as_tile(made);
     exact = true;
   }

@@ -92,6 +92,7 @@ struct TileShape {
   int most_vectors = 1;  // of rows
   int most_columns = 1;
   int tall_columns = 0;  // of tiles that are one vector taller; 0: there are none
+  bool operator==(const TileShape&) const = default;
   int rows() const { return width * most_vectors; }
   /// Of the tallest tile.
   int tallest() const { return most_vectors + (tall_columns > 0 ? 1 : 0); }

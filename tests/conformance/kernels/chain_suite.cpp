@@ -268,6 +268,35 @@ TEST_CASE("squares that reach back divide nothing twice") {
   }
 }
 
+TEST_CASE("chains that look alike but for the number of their sources are done each in its own way") {
+  // A division of rank 4 on a block of one row has a second table, whose strides read like two more steps of a division of rank 2.
+  constexpr std::int64_t n = 4;
+  std::vector<double> t(n);
+  EnergyDifferences two, four;
+  two.rank = 2;
+  four.rank = 4;
+  for (int d = 0; d < 4; ++d) {
+    const std::vector<double> energies(d == 0 ? n : 1, d % 2 == 0 ? 0.0 : 1.0);
+    four.energy[d] = energies;
+    if (d < 2) two.energy[d] = energies;
+  }
+  MutableView view;
+  view.data = t.data();
+  view.extent = {n, 1, 1, 1, 1, 1};
+  view.stride = {1, n, n, n, 0, 0};
+  view.label = {0, 1, 2, 3, 0, 0};
+  const ChainStep by_two{ChainOp::divide, 0.0, {}, {}, &two}, by_four{ChainOp::divide, 0.0, {}, {}, &four}, seven{ChainOp::fill, 7.0, {}, {}, nullptr};
+  for (const bool longer_first : {true, false}) {
+    ChainRunner runner;
+    for (const bool longer : {longer_first, !longer_first}) {
+      t.assign(n, 8.0);
+      view.rank = longer ? 2 : 4;
+      CHECK(runner.run(view, longer ? std::vector{by_two, seven, seven} : std::vector{by_four}) == ChainRunner::none);
+      CHECK(t == std::vector<double>(n, longer ? 7.0 : 4.0));
+    }
+  }
+}
+
 TEST_CASE("a chain of nothing, and on nothing") {
   ChainRunner runner;
   double x = 1.0;
