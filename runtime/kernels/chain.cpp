@@ -191,7 +191,7 @@ ChainCode ChainRunner::code_of(const Group& group) {
   }
   const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first), by_parts_);
   // Built-in code takes about twice the time: less than this is over before code for it has been made.
-  constexpr std::int64_t elements_worth_generating = 30'000'000;
+  constexpr std::int64_t elements_worth_generating = 10'000'000;
   return reinterpret_cast<ChainCode>(plan_->elements >= elements_worth_generating ? engine_->find(key) : engine_->find_kept(key));
 }
 

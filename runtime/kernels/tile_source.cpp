@@ -3,9 +3,11 @@
 namespace sial::kernels {
 namespace {
 
-// Programs that compute less than this never load a code generator. From the second number on code is made that was not kept from an earlier run:
-// it takes some twenty milliseconds each, and where there is built-in code its gain is a tenth of the time.
-constexpr double flops_worth_looking = 5e8, flops_worth_generating = 2e10;
+// Programs that compute less than this never load a code generator.
+constexpr double flops_worth_looking = 5e8;
+// From so much on code is made that was not kept from an earlier run. It takes some twenty milliseconds a tile; where there are built-in tiles it gains a
+// tenth of the time, and a third where sums are short.
+constexpr double flops_worth_generating = 2e10, flops_worth_exact = 2e9;
 // Summed positions up to which a tile is generated without a loop over them.
 constexpr std::int64_t longest_exact = 32, any_length = 0;
 
@@ -102,7 +104,7 @@ void TileSource::used(std::int64_t count, int vectors, int columns, bool masked)
   bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
   if (exact || flops_ < flops_worth_looking) return;
   const CodeKey key = tile_key(vectors, columns, masked, static_cast<int>(count));
-  if (void* made = known.flops >= flops_worth_generating ? engine_.find(key) : engine_.find_kept(key)) {
+  if (void* made = known.flops >= (count == any_length ? flops_worth_generating : flops_worth_exact) ? engine_.find(key) : engine_.find_kept(key)) {
     code = as_tile(made);
     exact = true;
   }
