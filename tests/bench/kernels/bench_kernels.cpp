@@ -20,6 +20,7 @@ constexpr const char* usage =
     "usage: bench_kernels [--suite tccg,sial] [--group NAME,...] [--size full|quick|tiny] [--kernels NAME,...]\n"
     "                     [--seconds S] [--wall] [--self-check] [--notes] [--tune] [--json FILE]\n"
     "  --group    only these groups (intensli ao2mo ccsd ccsd_t; ring ladder hole transform t2*f (T) outer vector)\n"
+    "  --setting  only these segments (8 10 16 25 30 40 57/19 19/5 7/13/23 30/1 1)\n"
     "  --kernels  implementations under test (default blas,auto); unknown ones are left out\n"
     "  --seconds  spent per contender and case\n"
     "  --wall     wall time instead of the thread's processor time\n"
@@ -28,7 +29,7 @@ constexpr const char* usage =
     "  --self-check  first shows that a result with one wrong digit would be found\n";
 
 struct Options {
-  std::vector<std::string> suites{"tccg", "sial"}, groups, kernels{"blas", "auto"};
+  std::vector<std::string> suites{"tccg", "sial"}, groups, settings, kernels{"blas", "auto"};
   Size size = Size::full;
   std::string size_name = "full", json;
   double seconds = 0.0;  // 0: by the suite
@@ -63,6 +64,8 @@ Options parse(int argc, char** argv) {
       o.suites = split(value);
     else if (flag == "--group")
       o.groups = split(value);
+    else if (flag == "--setting")
+      o.settings = split(value);
     else if (flag == "--kernels")
       o.kernels = split(value);
     else if (flag == "--json")
@@ -119,6 +122,7 @@ int run(const Options& o) {
     bool headed = false;
     for (const Case& c : suite == "tccg" ? tccg_cases(o.size) : sial_cases(o.size)) {
       if (!o.groups.empty() && !contains(o.groups, c.group)) continue;
+      if (!o.settings.empty() && !contains(o.settings, c.setting)) continue;
       if (o.tune) {
         tuned.push_back(tune_case(c, suite, memory, implementations, options));
         print_tuned(tuned.back());

@@ -32,6 +32,9 @@ const Shape shapes[] = {
     {"(T)", "(T), virtual index", "iabckj", "iabe", "ckej", 1.0},
     {"(T)", "(T), virtual index, permuted", "kcabji", "kcae", "bjei", 1.0},
     {"(T)", "(T), occupied index", "jiabck", "jlia", "blck", 1.0},
+    {"(T)", "(T) of the example, first", "aibjck", "iabe", "ckej", 1.0},
+    {"(T)", "(T) of the example, last", "aibjck", "kcae", "bjei", 1.0},
+    {"(T)", "(T) of the example, occupied", "aibjck", "iljb", "alck", 1.0},
     {"outer", "outer product", "aibj", "ai", "bj", 0.0},
     {"outer", "outer product, permuted", "abij", "ai", "bj", 0.0},
     {"vector", "Fock build, Coulomb", "pq", "pqrs", "rs", 1.0},
@@ -58,7 +61,7 @@ std::vector<Segments> segments_of(Size size) {
   if (size == Size::tiny) return {{"3", 3, 3}, {"2/3/5", 0, 0}, {"1", 1, 1}};
   if (size == Size::quick) return {{"8", 8, 8}, {"25", 25, 25}, {"7/13/23", 0, 0}, {"1", 1, 1}};
   return {{"8", 8, 8},   {"10", 10, 10},    {"16", 16, 16}, {"25", 25, 25}, {"30", 30, 30}, {"40", 40, 40},
-          {"57/19", 57, 19}, {"7/13/23", 0, 0}, {"30/1", 30, 1}, {"1", 1, 1}};
+          {"57/19", 57, 19}, {"19/5", 19, 5}, {"7/13/23", 0, 0}, {"30/1", 30, 1}, {"1", 1, 1}};
 }
 
 Case case_of(const Shape& shape, const Segments& s, bool tiny) {
