@@ -208,10 +208,11 @@ class TileBuilder {
       return no;
     };
     const auto each = [&](auto&& value) {
-      for (int j = 0; j < columns_; ++j) {
-        std::vector<Value*> values;  // all of a column is read before any of it is written
-        for (int i = 0; i < vectors_; ++i) values.push_back(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i));
-        for (int i = 0; i < vectors_; ++i) store_rows(values[static_cast<std::size_t>(i)], target_[static_cast<std::size_t>(j)], i);
+      // A column is read before the one before it is written: it often begins where that ends, and would wait for what a mask leaves out there.
+      std::vector<Value*> values;
+      for (int j = 0; j <= columns_; ++j) {
+        for (int i = 0; i < vectors_ && j < columns_; ++i) values.push_back(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i));
+        for (int i = 0; i < vectors_ && j > 0; ++i) store_rows(values[static_cast<std::size_t>((j - 1) * vectors_ + i)], target_[static_cast<std::size_t>(j - 1)], i);
       }
       b_.CreateBr(done);
     };

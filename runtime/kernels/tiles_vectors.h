@@ -81,17 +81,22 @@ void tile(const TileWork* work) {
         }
       }
       const Vector alpha = W::all(work->alpha), beta = W::all(work->beta);  // only now are there registers for them
-#pragma GCC unroll 8
-      for (int j = 0; j < C; ++j) {
+      const auto finish = [&](int j) __attribute__((always_inline)) {
         double* d = d_base + d_column[j];
-        Vector value[V];
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i)
-          value[i] = plain       ? sum[j][i]
-                     : overwrite ? W::product(alpha, sum[j][i])
-                                 : W::fused(alpha, sum[j][i], W::product(beta, rows.load(d, i)));
+          sum[j][i] = plain       ? sum[j][i]
+                      : overwrite ? W::product(alpha, sum[j][i])
+                                  : W::fused(alpha, sum[j][i], W::product(beta, rows.load(d, i)));
+      };
+      // A column is read before the one before it is written: it often begins where that ends, and would wait for what a mask leaves out there.
+      finish(0);
+#pragma GCC unroll 8
+      for (int j = 0; j < C; ++j) {
+        if (j + 1 < C) finish(j + 1);
+        double* d = d_base + d_column[j];
 #pragma GCC unroll 4
-        for (int i = 0; i < V; ++i) rows.store(d, i, value[i]);
+        for (int i = 0; i < V; ++i) rows.store(d, i, sum[j][i]);
       }
     }
   }
