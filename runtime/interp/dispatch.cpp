@@ -258,6 +258,7 @@ void Machine::add_stats(Stats& stats) const {
   stats[Counter::block_operations] += static_cast<double>(block_operations_);
   stats[Counter::super_instructions] += static_cast<double>(super_instructions_);
   stats[Counter::flops] += flops_;
+  if (near_ahead_) stats[Counter::near_ahead] += static_cast<double>(near_ahead_->blocks());
   for (CopyCost& c : copy_costs()) {
     stats[Counter::block_copies] += static_cast<double>(c.copied);
     stats[Counter::block_bytes_copied] += static_cast<double>(c.bytes_copied);

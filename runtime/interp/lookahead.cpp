@@ -212,6 +212,20 @@ void LookAhead::advance() {
     ++next_;
   }
   if (p_.to_device) bring();
+  if (p_.to_cache) bring_near();
+}
+
+/// Into the cache, the nearest first, for as much as it holds beside what is computed.
+void LookAhead::bring_near() {
+  const std::size_t n = std::min(coming_.size(), NearAhead::most_blocks);
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    Coming& coming = coming_[i];
+    const std::int64_t elements = p_.elements(coming.request.array, coming.request.block);
+    bytes += elements * 8;
+    if (bytes > NearAhead::most_bytes) return;
+    if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, elements);
+  }
 }
 
 /// To the device, the nearest first.

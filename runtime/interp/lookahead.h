@@ -5,7 +5,7 @@
 // pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration. Owned by its machine, which
 // tells it where it is; sees the machine's state through Program. Work per call is bounded.
 //
-// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead.
+// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of the next gets may go into the cache.
 //
 // A program's own get always goes first: look-ahead acts behind gets, and at the beginning of iterations after the first.
 
@@ -19,6 +19,7 @@
 
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/bring_ahead.h"
+#include "runtime/interp/near_ahead.h"
 #include "runtime/store/store.h"
 #include "runtime/transport/work_queue.h"
 
@@ -59,6 +60,7 @@ class LookAhead {
     std::int32_t sequence;  // of the program in the job, for statistics
     bool remote = true;     // blocks lie on other nodes, too
     BringAhead* to_device = nullptr;  // where blocks go to a device; null: they do not
+    NearAhead* to_cache = nullptr;    // where they go near; null: they do not
   };
   LookAhead(Program program, BlockStore& store, LookAheadDepth depth);
 
@@ -78,7 +80,7 @@ class LookAhead {
     FetchRequest request;
     std::int64_t turn = 0;  // iteration of the slice's loop
     bool asked = false;     // a prefetch is on its way, or there
-    bool settled = false;   // all is done for it on the device
+    bool settled = false;   // all is done for it on the device, or with the cache
   };
   struct Turn { std::int64_t number = 0, tuple = 0; };
 
@@ -91,6 +93,7 @@ class LookAhead {
   bool next_tuple(std::int64_t& tuple);
   bool ask(Coming& coming);
   void bring();
+  void bring_near();
   void advance();
   void adapt();
   bool parallel() const { return cursor_.slice()->parallel(); }

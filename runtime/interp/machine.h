@@ -291,6 +291,7 @@ class Machine {
   void begin_pardo(const LoopRow& row);
   PardoPosition pardo_position() const;
   void make_look_ahead();
+  bool near_pays() const;
   void show_progress();
   void check_get(std::int32_t array, const BlockIndex& block);
 
@@ -348,7 +349,8 @@ class Machine {
   std::vector<std::int64_t> pardo_instances_;  // per loop, since the last barrier
   std::int64_t cyclic_counter_ = 0;         // static schedule: accepted iterations since the last barrier
   std::unique_ptr<BringAhead> bring_ahead_; // with copies_
-  std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes or go to a device, and the program has slices
+  std::unique_ptr<NearAhead> near_ahead_;   // without, where blocks go into the cache before their use
+  std::unique_ptr<LookAhead> look_ahead_;   // where blocks lie on other nodes, go to a device or into the cache, and the program has slices
   BlockOp op_;
   std::unique_ptr<Chain> chain_;
   Printer printer_;

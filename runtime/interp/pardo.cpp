@@ -145,9 +145,20 @@ PardoPosition Machine::pardo_position() const {
   return position;
 }
 
+/// Whether blocks are to go into the cache before their use: where all of them together do not fit there, or look-ahead is asked for by a number.
+bool Machine::near_pays() const {
+  if (options_.look_ahead.blocks != LookAheadDepth::automatic) return true;
+  double bytes = 0;
+  for (const BoundArray& array : bound_.arrays)
+    if (is_remote(array.kind) && array.problem.empty()) bytes += 8.0 * static_cast<double>(array.whole.size());
+  return bytes > static_cast<double>(kernels::last_level_cache_bytes());
+}
+
 /// Statics that a slice reads are not written in its loop, and stay where they are.
 void Machine::make_look_ahead() {
-  if (m_->slices.empty() || options_.look_ahead.blocks == 0 || (env_.transport.node_count() == 1 && !copies_)) return;
+  if (m_->slices.empty() || options_.look_ahead.blocks == 0) return;
+  if (!copies_ && near_pays()) near_ahead_ = std::make_unique<NearAhead>(env_.store, env_.kernels);
+  if (env_.transport.node_count() == 1 && !copies_ && !near_ahead_) return;
   std::vector<IndexRange> ranges;
   for (const BoundIndex& i : bound_.indices) ranges.push_back({i.lo, i.hi, i.problem.empty()});
   const auto elements = [this](std::int32_t array, const BlockIndex& block) {
@@ -158,7 +169,7 @@ void Machine::make_look_ahead() {
   look_ahead_ = std::make_unique<LookAhead>(
       LookAhead::Program{*m_, ints_, scalars_, index_value_, std::move(ranges), [this](std::int32_t array) -> const double* { return statics_[array]; }, elements,
                          [this] { return pardo_position(); }, [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); }, sequence_,
-                         env_.transport.node_count() > 1, bring_ahead_.get()},
+                         env_.transport.node_count() > 1, bring_ahead_.get(), near_ahead_.get()},
       env_.store, options_.look_ahead);
 }
 

@@ -73,6 +73,9 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual const char* name() const = 0;
   virtual void run(const BlockOp& op) = 0;
+  /// That operations will soon read these elements, in the order of the calls: those that run before may bring them near. A hint; the elements are
+  /// not looked at, and need not be there any more by then.
+  virtual void expect(const double* /*data*/, std::int64_t /*elements*/) {}
   /// The pieces of workspace that run() takes at once, in elements; data pointers are not looked at, only whether they are null.
   virtual std::array<std::int64_t, 3> workspace(const BlockOp& /*op*/) const { return {}; }
   /// Full contraction: sum over all positions of a * b, labels matched by name (permuted operands allowed).
@@ -104,6 +107,11 @@ std::unique_ptr<Kernels> make_kernels(const std::string& name, BufferResource& w
 void check_kernel_options(const KernelOptions& options);
 /// What contractions run on and whether code is generated, for --version --verbose. Generates a small piece to know.
 std::string describe_kernels(const KernelOptions& options);
+
+namespace kernels {
+/// Of the largest cache that a core uses; a guess where nobody says.
+std::int64_t last_level_cache_bytes();
+}  // namespace kernels
 
 /// Which BLAS kernel set is in use and whether it suits this processor, for --version --verbose. Also applies the start-up
 /// cure for OpenBLAS builds that misdetect the processor; call once, first thing in main().

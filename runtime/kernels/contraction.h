@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/near_reads.h"
 #include "runtime/kernels/plain.h"
 #include "runtime/kernels/tiles.h"
 
@@ -82,6 +83,7 @@ struct ContractionWork {
   double* row_panels = nullptr;     // null where not packed
   double* column_panels = nullptr;
   std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
+  NearReads* near = nullptr;        // what tiles fetch for later operations; null: nothing
 };
 void run_tiles(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables);
 

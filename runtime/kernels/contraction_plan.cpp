@@ -240,7 +240,7 @@ class Planner {
     const bool narrow = shorter < 96 && longer > 64 * shorter;
     double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 24 ? 2.1 : least < 32 ? 1.8 : narrow ? 1.6 : least < 128 ? 1.2 : 0.98;
     // Short sums onto large results wait for memory, where tiles fetch ahead.
-    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : least >= 128 ? 1.28 : m * n > 1e6 ? 1.45 : 1.1;
+    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : m * n > 1e6 ? 1.45 : 1.3;
     plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / (wide_blas_ ? 16 : 8) * speed + 2500;
     if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
     plan.cycles += moved * 4.0;

@@ -235,10 +235,24 @@ class TileLoops {
       w.d = work_.d + t_.row_d[static_cast<std::size_t>(tile.first)];
       w.d_column = t_.column_d.data() + j;
       if (!tile.scattered) {
-        code(&w);
+        if (!work_.near) code(&w);
+        else run_and_fetch(w, code, columns, static_cast<double>(tile.vectors * columns * count_) / products_per_cycle);
         continue;
       }
       for (std::int64_t g = 0; g < groups; ++g) scatter_tile(w, tile, code, j + g * columns, columns, g);
+    }
+  }
+
+  /// With what later operations read, in calls of as many groups of columns as that is given for.
+  void run_and_fetch(TileWork w, TileCode code, std::int64_t columns, double cycles) {
+    for (std::int64_t left = w.column_groups; left > 0;) {
+      w.column_groups = left;
+      work_.near->share(w, cycles);
+      code(&w);
+      left -= w.column_groups;
+      w.b += w.column_groups * w.b_step;
+      w.b_column += w.column_groups * columns;
+      w.d_column += w.column_groups * columns;
     }
   }
 

@@ -21,8 +21,6 @@ int blas_vector_bits();
 /// What this processor can run.
 CpuFacts processor_facts();
 bool processor_runs(const std::string& cpu);
-/// Of the largest cache that a core uses; a guess where nobody says.
-std::int64_t last_level_cache_bytes();
 /// After stores past the cache: what was written is seen before what this thread writes from now on.
 void settle_streams();
 

@@ -45,6 +45,8 @@ class TileBuilder {
     Value* d_ahead = field(offsetof(TileWork, d_ahead), b_.getInt64Ty());
     Value* groups = field(offsetof(TileWork, column_groups), b_.getInt64Ty());
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
+    Value* near_begin = field(offsetof(TileWork, near), b_.getPtrTy());
+    Value* near_lines = field(offsetof(TileWork, near_lines), b_.getInt64Ty());
     // Stores through masks are slow but where masks have registers of their own: in a short tile of several vectors the last one rather ends
     // with the last row, over part of the one before.
     for (int i = 0; i < vectors_; ++i) row_.push_back(b_.getInt64(static_cast<std::uint64_t>(i * width_)));
@@ -66,6 +68,8 @@ class TileBuilder {
     llvm::PHINode* b_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* b_table_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* d_table_now = b_.CreatePHI(b_.getPtrTy(), 2);
+    llvm::PHINode* near_of_group = b_.CreatePHI(b_.getPtrTy(), 2);
+    near_of_group->addIncoming(near_begin, before_groups);
     groups_left->addIncoming(groups, before_groups);
     b_now->addIncoming(b, before_groups);
     b_table_now->addIncoming(b_table, before_groups);
@@ -80,6 +84,8 @@ class TileBuilder {
     llvm::PHINode* left = b_.CreatePHI(b_.getInt64Ty(), 2);
     llvm::PHINode* a_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* d_now = b_.CreatePHI(b_.getPtrTy(), 2);
+    llvm::PHINode* near_now = b_.CreatePHI(b_.getPtrTy(), 2);
+    near_now->addIncoming(near_of_group, before);
     left->addIncoming(repeat, before);
     a_now->addIncoming(a, before);
     d_now->addIncoming(d, before);
@@ -97,6 +103,24 @@ class TileBuilder {
         b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(element(at, d_ahead), index(i * width_)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     b_.CreateBr(fetched);
     b_.SetInsertPoint(fetched);
+    auto* near = block("near");
+    auto* summing = block("summing");
+    b_.CreateCondBr(b_.CreateICmpNE(near_lines, b_.getInt64(0)), near, summing);
+    b_.SetInsertPoint(near);
+    llvm::PHINode* line = b_.CreatePHI(b_.getPtrTy(), 2);
+    llvm::PHINode* lines_left = b_.CreatePHI(b_.getInt64Ty(), 2);
+    line->addIncoming(near_now, fetched);
+    lines_left->addIncoming(near_lines, fetched);
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    Value* next_line = element(line, b_.getInt64(near_line));
+    Value* lines_rest = b_.CreateSub(lines_left, b_.getInt64(1));
+    line->addIncoming(next_line, near);
+    lines_left->addIncoming(lines_rest, near);
+    b_.CreateCondBr(b_.CreateICmpSGT(lines_rest, b_.getInt64(0)), near, summing);
+    b_.SetInsertPoint(summing);
+    llvm::PHINode* near_after = b_.CreatePHI(b_.getPtrTy(), 2);
+    near_after->addIncoming(near_now, fetched);
+    near_after->addIncoming(next_line, near);
     std::vector<Value*> sums(static_cast<std::size_t>(vectors_ * columns_), llvm::ConstantAggregateZero::get(type_));
     if (exact_ > 0) {
       for (int p = 0; p < exact_; ++p) step(index(p), sums);
@@ -112,11 +136,13 @@ class TileBuilder {
     left->addIncoming(rest, last);
     a_now->addIncoming(element(a_now, a_step), last);
     d_now->addIncoming(element(d_now, d_step), last);
+    near_now->addIncoming(near_after, last);
     auto* next_group = block("next_group");
     b_.CreateCondBr(b_.CreateICmpSGT(rest, b_.getInt64(0)), tile, next_group);
     b_.SetInsertPoint(next_group);
     Value* groups_rest = b_.CreateSub(groups_left, b_.getInt64(1));
     groups_left->addIncoming(groups_rest, next_group);
+    near_of_group->addIncoming(near_after, next_group);
     b_now->addIncoming(element(b_now, b_step), next_group);
     b_table_now->addIncoming(b_.CreateGEP(b_.getInt64Ty(), b_table_now, index(columns_)), next_group);
     d_table_now->addIncoming(b_.CreateGEP(b_.getInt64Ty(), d_table_now, index(columns_)), next_group);

@@ -108,6 +108,8 @@ class PlannedKernels final : public Kernels {
     work.last_row = plan.m;
     work.last_column = plan.n;
     if (parts == 1) {
+      work.near = &near_;
+      near_.begin(op.a.data, op.b.data, planned.flops / (2 * products_per_cycle * plan.tile.width));
       ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
       if (is_thin(plan)) return run_thin(plan, kit, work, tables);
@@ -139,6 +141,8 @@ class PlannedKernels final : public Kernels {
     return {std::max(row_panel_size(planned.plan, parts > 1), row_panel_size(planned.other, parts > 1)) * parts,
             std::max(column_panel_size(planned.plan), column_panel_size(planned.other)) * parts, 0};
   }
+
+  void expect(const double* data, std::int64_t elements) override { near_.expect(data, elements); }
 
   double dot(const ConstView& a, const ConstView& b) override { return blas_->dot(a, b); }
 
@@ -258,6 +262,7 @@ class PlannedKernels final : public Kernels {
   mutable Planned single_;                   // of an operation that is not kept
   std::unique_ptr<Team> team_;               // null: one thread
   std::vector<ContractionTables> tables_;    // of each thread
+  NearReads near_;
   KernelChoice last_;
 };
 

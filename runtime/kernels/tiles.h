@@ -15,7 +15,7 @@ namespace sial::kernels {
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
 /// more, d and a moved on by their steps. All that `column_groups` times for the next columns: the
 /// tables of columns moved on by the tile's columns, b by b_step. What lies d_ahead behind a tile's part of D is fetched while it is summed, unless that is 0;
-/// it need not be anything.
+/// it need not be anything. Each tile fetches near_lines lines from `near` on and moves that on.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;
@@ -30,8 +30,11 @@ struct TileWork {
   std::int64_t repeat = 1, a_step = 0, d_step = 0;
   std::int64_t column_groups = 1, b_step = 0;
   std::int64_t d_ahead = 0;
+  const double* near = nullptr;
+  std::int64_t near_lines = 0;
 };
 using TileCode = void (*)(const TileWork* work);
+constexpr std::int64_t near_line = 8;  // elements
 
 /// Copies operands into panels: to[p * width + i] = from[row_at[i] + sum_at[p]], i < rows, p < count; what lies between rows and
 /// width is set to 0.

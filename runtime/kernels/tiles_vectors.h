@@ -47,7 +47,8 @@ void tile(const TileWork* work) {
              plain = overwrite && work->alpha == 1.0;  // a factor of one leaves the bits as they are
   const std::int64_t* const a_at = work->a_at;
   const std::int64_t* const b_at = work->b_at;
-  const std::int64_t d_ahead = work->d_ahead;
+  const std::int64_t d_ahead = work->d_ahead, near_lines = work->near_lines;
+  const double* near = work->near;
   for (std::int64_t g = 0; g < work->column_groups; ++g) {
     const std::int64_t* const b_column = work->b_column + g * C;
     const std::int64_t* const d_column = work->d_column + g * C;
@@ -67,6 +68,9 @@ void tile(const TileWork* work) {
         for (int j = 0; j < C; ++j)
 #pragma GCC unroll 4
           for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_ahead + d_column[j] + i * W::width, 0, 3);
+      if (near_lines != 0) {
+        for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
+      }
       for (std::int64_t p = 0, n = work->count; p < n; ++p) {
         const double* a = a_base + a_at[p];
         const std::int64_t at = b_at[p];

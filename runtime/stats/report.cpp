@@ -145,6 +145,7 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   if (count(Counter::prefetches) > 0)
     out << fmt::format("  look-ahead: {} prefetches, {} useful, {} late, {} useless\n", count(Counter::prefetches), count(Counter::prefetches_useful),
                        count(Counter::prefetches_late), count(Counter::prefetches_useless));
+  if (count(Counter::near_ahead) > 0) out << fmt::format("  look-ahead: {} blocks brought into a cache before their use\n", count(Counter::near_ahead));
   if (const Stats& t = stats.total; t.has(Counter::device_kernel_time))
     out << fmt::format("  device: {:.3f} s at kernels, {:.3f} s at copies to it, {:.3f} s at copies from it; of {:.3f} s of copies {:.3f} s beside kernels; ranks waited {:.3f} s for it\n",
                        t[Counter::device_kernel_time], t[Counter::device_in_time], t[Counter::device_out_time], t[Counter::device_copy_time], t[Counter::device_overlap_time],

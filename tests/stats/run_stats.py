@@ -97,6 +97,25 @@ def check_elided(binary):
         expect(kept == 0, f"{oracle}: {kept} bytes elided")
 
 
+def check_near(binary):
+    """Every get but the first of a rank is foreseen and its block named to the kernels, where look-ahead is asked for; not as written, not before a
+    copy is made, where gets copy, not for blocks of few lines, and by itself only where a cache does not hold the arrays."""
+    def near(*flags, segments="ao=32,24", level="-O2"):
+        with tempfile.TemporaryDirectory() as out:
+            done = subprocess.run([binary, level, HERE / "near.sialx", "--set", "norb=2", "--segments", segments, "--results", "none", "--run-json", "run.json", "--output-dir", out,
+                                   *flags], check=True, timeout=60, capture_output=True, text=True)
+            return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]["near_ahead"]
+
+    gets = 2 * len(EXTENTS) ** 3
+    plain, none = near("--look-ahead", "off")
+    expect(none == 0, f"look-ahead off: {none} blocks near")
+    for flags, segments, level, by_hand in ((["4"], "ao=32,24", "-O2", gets - 1), (["4"], "ao=32,24", "-O0", 0), (["4", "--store=copy"], "ao=32,24", "-O2", gets // 2),
+                                            (["auto"], "ao=32,24", "-O2", 0), (["4"], "ao=20,19", "-O2", 0), (["4"], "ao=200,190", "-O2", 0)):
+        output, found = near("--look-ahead", *flags, segments=segments, level=level)
+        expect(found == by_hand, f"look-ahead {flags}, {segments}, {level}: {found} blocks near, by hand {by_hand}")
+        expect(segments != "ao=32,24" or output == plain, f"look-ahead {flags} {level} prints {output}, off {plain}")
+
+
 # Text of the lines of kernels.sialx: executions, floating-point operations and bytes of the operands over all blocks, as written.
 N = sum(EXTENTS)
 PAIRS = len(EXTENTS) ** 2
@@ -241,6 +260,7 @@ def main():
     check_elided(binary)
     check_kernels(binary)
     check_blas(binary)
+    check_near(binary)
     print("counters agree with what was worked out by hand")
 
 

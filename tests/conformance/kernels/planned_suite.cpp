@@ -42,6 +42,7 @@ class Guarded {
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
   double* data() const { return data_; }
+  const double* untouchable() const { return reinterpret_cast<const double*>(base_); }
   std::vector<double> content() const { return {data_, data_ + size_ / sizeof(double)}; }
 
  private:
@@ -116,6 +117,12 @@ std::vector<double> outcome(Kernels& kernels, Case& c, bool at_end) {
   op.d.data = d.data() + c.d.offset;
   op.a.data = a.data() + c.a.offset;
   op.b.data = b.data() + c.b.offset;
+  // What is to be brought near may be anywhere.
+  if (at_end) {
+    kernels.expect(a.untouchable(), 1200);
+    kernels.expect(op.b.data, c.b.view<const double>().extent[0]);
+    kernels.expect(nullptr, 77);
+  }
   kernels.run(op);
   CHECK(a.content() == c.a.memory);
   CHECK(b.content() == c.b.memory);
@@ -163,6 +170,66 @@ TEST_CASE("every strategy agrees with the reference, within guarded memory") {
     }
   }
   CHECK(workspace.stats().bytes_in_use == 0);
+}
+
+TEST_CASE("what operations will read soon is fetched once, evenly, by those before") {
+  using kernels::NearReads;
+  std::vector<double> soon(8 * 1000), later(8 * 100 + 1), own(8 * 10);
+  constexpr double cycles = 50;  // of a tile
+  struct Fetched { std::int64_t lines = 0, tiles = 0, most = 0; };
+  // An operation of so many calls, of tiles that repeat so often in so many groups of columns; what each line is fetched for.
+  const auto operate = [&](NearReads& near, int calls, std::int64_t repeat, std::int64_t groups, std::vector<const double*>& lines) {
+    Fetched f;
+    near.begin(own.data(), nullptr, cycles * static_cast<double>(calls * repeat * groups));
+    for (int i = 0; i < calls; ++i)
+      for (std::int64_t left = groups; left > 0;) {
+        kernels::TileWork work;
+        work.repeat = repeat, work.column_groups = left;
+        near.share(work, cycles);
+        REQUIRE(work.column_groups >= 1);
+        REQUIRE(work.column_groups <= left);
+        left -= work.column_groups;
+        const std::int64_t tiles = repeat * work.column_groups;
+        f.tiles += tiles, f.lines += tiles * work.near_lines, f.most = std::max(f.most, work.near_lines);
+        for (std::int64_t l = 0; l < tiles * work.near_lines; ++l) lines.push_back(work.near + l * kernels::near_line);
+      }
+    return f;
+  };
+  const auto times = [](const std::vector<const double*>& lines, const double* p) { return std::count(lines.begin(), lines.end(), p); };
+  SECTION("all of it where there is time") {
+    NearReads near;
+    near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
+    near.expect(own.data(), static_cast<std::int64_t>(own.size()));
+    near.expect(later.data(), static_cast<std::int64_t>(later.size()));
+    std::vector<const double*> lines;
+    const Fetched f = operate(near, 4, 3, 100, lines);
+    CHECK(f.tiles == 1200);
+    CHECK(f.most == 1);  // 1101 lines by 1200 tiles
+    for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 1);
+    for (std::size_t i = 0; i < later.size(); i += 8) REQUIRE(times(lines, &later[i]) == 1);
+    for (std::size_t i = 0; i < own.size(); i += 8) REQUIRE(times(lines, &own[i]) == 0);
+    CHECK(f.lines < 1110);
+    lines.clear();
+    CHECK(operate(near, 4, 3, 100, lines).lines == 0);
+  }
+  SECTION("no faster than memory gives it, and the rest by the next one") {
+    NearReads near;
+    near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
+    std::vector<const double*> lines;
+    const Fetched f = operate(near, 5, 2, 7, lines);
+    CHECK(f.most == 7);  // 50 cycles of 8 each
+    CHECK(f.lines == 7 * 70);
+    CHECK(operate(near, 5, 2, 20, lines).lines >= 1000 - 490);
+    for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 1);
+  }
+  SECTION("of more than there is room for, the last") {
+    NearReads near;
+    std::vector<const double*> lines;
+    for (int i = 0; i < 100; ++i) near.expect(&soon[static_cast<std::size_t>(80 * i)], 80);
+    CHECK(operate(near, 1, 1, 200, lines).most == 1);
+    CHECK(lines.size() == 160);
+    for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == (i < 84 * 80 ? 0 : 1));
+  }
 }
 
 TEST_CASE("columns are shared out among as few tiles as hold them, and none is left alone") {
