@@ -19,6 +19,7 @@ using Stride = std::int64_t LoopDim::*;
 constexpr std::int64_t row_block_elements = 32768;      // of packed rows: half of a second-level cache
 constexpr std::int64_t column_block_elements = 262144;  // of packed columns: a part of the last-level cache
 constexpr std::int64_t longest_sum = 320, usual_sum = 256;
+constexpr std::int64_t most_turned_rows = 128, least_turned_sum = 64;
 
 std::int64_t cut(std::int64_t n, std::int64_t most) {
   const std::int64_t pieces = (n + most - 1) / most;
@@ -69,24 +70,7 @@ class Planner {
   Planner(const LoopSpace& space, const TileShape& shape, bool fast, bool wide_blas) : space_(space), shape_(shape), fast_(fast), wide_blas_(wide_blas) {}
 
   std::vector<ContractionChoice> choices() {
-    base_.tile = shape_;
-    base_.swapped = !has_unit(space_.rows, &LoopDim::d) && (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1);
-    Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns, summed = space_.summed;
-    if (base_.swapped)
-      for (Dims* dims : {&rows, &columns, &summed})
-        for (LoopDim& dim : *dims) std::swap(dim.a, dim.b);
-    base_.m = volume(rows);
-    base_.n = volume(columns);
-    base_.k = volume(summed);
-    base_.rows = fused(rows, &LoopDim::d, &LoopDim::a);
-    // Columns in the order of D, and of their operand where its lines would else be fetched again and again.
-    base_.columns = (base_.k > 64 || base_.n * base_.k > 65536) && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d)
-                                                                                                  : fused(columns, &LoopDim::d, &LoopDim::b);
-    base_.summed = base_.n > 1 && has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
-    base_.sum_block = base_.k <= longest_sum ? base_.k : cut(base_.k, usual_sum);
-    base_.row_block = std::min(base_.m, std::max<std::int64_t>(4 * shape_.rows(), row_block_elements / base_.sum_block));
-    base_.column_block = std::min(base_.n, std::max<std::int64_t>(16 * shape_.most_columns, column_block_elements / base_.sum_block));
-
+    const Dims rows = take_rows_of(!has_unit(space_.rows, &LoopDim::d) && (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1));
     const bool unit = !base_.rows.empty() && base_.rows[0].d == 1;
     const std::int64_t run_d = unit ? consecutive_run(base_.rows, &LoopDim::d, &LoopDim::d) : 1;
     for (const bool pack_columns : {true, false}) {
@@ -103,11 +87,41 @@ class Planner {
     if (base_.k == 1) add_outer();
     if (base_.n == 1) add_vector(rows);
     add_blas();
+    // Where a large operand would have to be packed against its order for few columns, its lines are read as columns, and D is scattered.
+    if (unit && base_.n >= shape_.width && base_.n <= most_turned_rows && base_.m > base_.n && base_.k >= least_turned_sum) {
+      Dims summed = base_.summed;  // in the same order: no choice changes a rounding
+      for (LoopDim& dim : summed) std::swap(dim.a, dim.b);
+      take_rows_of(!base_.swapped);
+      base_.summed = std::move(summed);
+      for (const bool pack_columns : {true, false}) add("turned", 1, true, true, pack_columns);
+    }
     std::stable_sort(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.cycles < q.plan.cycles; });
     return std::move(result_);
   }
 
  private:
+  /// Everything of a plan that follows from which operand has the rows; these.
+  Dims take_rows_of(bool b) {
+    base_.tile = shape_;
+    base_.swapped = b;
+    Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns, summed = space_.summed;
+    if (base_.swapped)
+      for (Dims* dims : {&rows, &columns, &summed})
+        for (LoopDim& dim : *dims) std::swap(dim.a, dim.b);
+    base_.m = volume(rows);
+    base_.n = volume(columns);
+    base_.k = volume(summed);
+    base_.rows = fused(rows, &LoopDim::d, &LoopDim::a);
+    // Columns in the order of D, and of their operand where its lines would else be fetched again and again.
+    base_.columns = (base_.k > 64 || base_.n * base_.k > 65536) && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d)
+                                                                                                  : fused(columns, &LoopDim::d, &LoopDim::b);
+    base_.summed = base_.n > 1 && has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
+    base_.sum_block = base_.k <= longest_sum ? base_.k : cut(base_.k, usual_sum);
+    base_.row_block = std::min(base_.m, std::max<std::int64_t>(4 * shape_.rows(), row_block_elements / base_.sum_block));
+    base_.column_block = std::min(base_.n, std::max<std::int64_t>(16 * shape_.most_columns, column_block_elements / base_.sum_block));
+    return rows;
+  }
+
   /// D's consecutive dimension first, the others in the order of their operand; empty where that is no different, or nothing that the
   /// operand has consecutively is a row.
   Dims rows_by_operand(const Dims& rows) const {
@@ -144,15 +158,16 @@ class Planner {
     ContractionPlan plan = base_;
     plan.run = run;
     plan.crossing = crossing;
-    plan.tile = crossing ? shape_ : shape_.of_run(run);
+    const bool turned = crossing && run == 1;
+    plan.tile = turned ? shape_.of_run(plan.m) : crossing ? shape_ : shape_.of_run(run);
     plan.pack_rows = pack_rows;
     plan.pack_columns = pack_columns;
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
     const double sum_blocks = std::ceil(k / static_cast<double>(plan.sum_block));
     double cycles = 0;
     if (crossing) {
-      const auto full = static_cast<double>(plan.m / shape_.rows());
-      cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(plan.m % shape_.rows(), shape_);
+      const auto full = static_cast<double>(turned ? 0 : plan.m / shape_.rows());
+      cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(turned ? plan.m : plan.m % shape_.rows(), plan.tile);
       const double scattered = std::min(1.0, static_cast<double>(shape_.rows()) / static_cast<double>(run));
       cycles += scattered * m * n * sum_blocks * 1.7;
     } else {

@@ -21,6 +21,7 @@ const Shape shapes[] = {
     {"ring", "ring, crossed", "aibj", "akdi", "kbdj", 1.0},
     {"ladder", "particle ladder", "aibj", "acbd", "cidj", 1.0},
     {"ladder", "particle ladder, matrix order", "abij", "abcd", "cdij", 1.0},
+    {"ladder", "particle ladder, turned", "cdij", "abcd", "abij", 1.0},
     {"hole", "hole ladder", "aibj", "akbl", "kilj", 1.0},
     {"hole", "integrals over holes", "kilj", "kdle", "diej", 1.0},
     {"transform", "transformation, first index", "aqrs", "pa", "pqrs", 0.0},

@@ -140,7 +140,7 @@ bool equal_values(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas",
-                                          "outer",    "vector"};
+                                          "outer",    "vector",   "turned",   "turned, columns in place"};
 
 std::int64_t rounds() { return case_count(std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 500); }
 
@@ -319,12 +319,51 @@ TEST_CASE("runs that fill a tall tile take one, others do not") {
   }
 }
 
+TEST_CASE("a large operand whose order is against packing is read as columns, where few rows and long sums pay for scattering the result") {
+  const kernels::TileShape shape{8, 3, 8, 6};
+  struct Row { std::int64_t m, n, k; bool possible, chosen; };
+  for (const Row& row : {Row{600, 25, 625, true, true}, Row{600, 16, 625, true, true}, Row{600, 5, 625, false, false}, Row{600, 25, 19, false, false}, Row{600, 200, 625, false, false},
+                         Row{20, 25, 625, false, false}}) {
+    for (const bool against : {true, false}) {
+      // d[mn] = a[km] b[kn], or a[mk]
+      kernels::LoopSpace space;
+      space.rows = {{row.m, 1, against ? row.k : 1, 0}};
+      space.columns = {{row.n, row.m, 0, row.k}};
+      space.summed = {{row.k, 0, against ? 1 : row.m, 1}};
+      const auto choices = kernels::contraction_choices(space, shape, true, 512);
+      const auto is_turned = [](const auto& choice) { return choice.name.starts_with("turned"); };
+      INFO(row.m << "x" << row.n << "x" << row.k << (against ? ", against" : ", along"));
+      CHECK(std::any_of(choices.begin(), choices.end(), is_turned) == row.possible);
+      CHECK(is_turned(choices.front()) == (row.chosen && against));
+    }
+  }
+  CountingResource workspace;
+  KernelOptions options;
+  options.strategy = "packed";
+  auto packed = make_kernels("auto", workspace, options);
+  std::int64_t met = 0;
+  for (const std::string strategy : {"turned", "turned, columns in place"}) {
+    options.strategy = strategy;
+    auto turned = make_kernels("auto", workspace, options);
+    for (std::int64_t i = 0; i < case_count(2000); ++i) {
+      const std::uint64_t seed = base_seed() + 700000 + static_cast<std::uint64_t>(i);
+      Case c = make_case(seed, true);
+      const BlockOp op = operation(c);
+      if (turned->explain(op).find("turned") == std::string::npos || !packed->explain(op).starts_with("register")) continue;
+      ++met;
+      INFO("seed " << seed << ": " << turned->explain(op));
+      REQUIRE(same_bits(outcome(*packed, c, true), outcome(*turned, c, i % 2 == 0)));
+    }
+  }
+  CHECK(met > case_count(50));
+}
+
 TEST_CASE("tiles of any make and number of threads round alike") {
   CountingResource workspace;
   for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
     DYNAMIC_SECTION("processor `" << cpu << "`") {
-      for (const std::string strategy : {"packed", "crossing", "rows in place, all in place"}) {
+      for (const std::string strategy : {"packed", "crossing", "rows in place, all in place", "turned, columns in place"}) {
         KernelOptions options;
         options.strategy = strategy;
         options.jit_cpu = cpu;
