@@ -34,9 +34,9 @@ def configurations(seed, long, fake_cuda=None):
     network = ["", ",latency=20us,bandwidth=50kB/s", ",latency=500us,bandwidth=1GB/s"][seed % 3]  # slow lines let small messages overtake
     result = [
         Configuration("as written, copies, one rank", BASELINE, optimisation="-O0"),
-        Configuration("optimised, checked, one rank", ["--check"]),
+        Configuration("optimised, checked, one rank", ["--check", "--look-ahead", ["auto", "3", "off"][seed % 3]]),
         Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *small, *ahead()]),
-        Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check"]),
+        Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check", "--look-ahead", ["5", "1", "auto"][seed % 3]]),
     ]
     room = ["--device", "simulated", "--device-copies", r.choice(["direct", "staged"]), *r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"], ["--device-memory", "3KiB"]])]
     # Small work waits for its like, or it does not, or that of a few elements does; puts wait for their blocks, or mostly not.
