@@ -169,16 +169,17 @@ class Planner {
       const auto full = static_cast<double>(turned ? 0 : plan.m / shape_.rows());
       cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(turned ? plan.m : plan.m % shape_.rows(), plan.tile);
       const double scattered = std::min(1.0, static_cast<double>(shape_.rows()) / static_cast<double>(run));
-      cycles += scattered * m * n * sum_blocks * 1.7;
+      const bool far = turned && m * n * 8 > 262144;
+      cycles += scattered * m * n * sum_blocks * (far ? 5.0 : 1.7);
     } else {
       cycles = m / static_cast<double>(run) * run_cycles(run, plan.tile);
     }
     if (pack_rows) {
       const bool along = !plan.rows.empty() && plan.rows[0].a == 1 && run >= shape_.width, across = !plan.summed.empty() && plan.summed[0].a == 1 && plan.summed[0].extent >= 4;
       // Lines of which little is used at a time: from near, from far, or chased from their cache sets before their next use.
-      const bool near = m * k * 8 <= 262144, chased = conflicting(plan.rows, &LoopDim::a, 256) && conflicting(plan.summed, &LoopDim::a, 256);
+      const bool close = m * k * 8 <= 65536, near = m * k * 8 <= 262144, chased = conflicting(plan.rows, &LoopDim::a, 256) && conflicting(plan.summed, &LoopDim::a, 256);
       const bool by_lines = plan.rows.size() > 1 && plan.rows[1].a == 1;
-      cycles += m * k * (along ? 0.8 : across ? 1.3 : near ? 2.5 : chased ? 25.0 : by_lines ? 8.0 : 12.0) * std::ceil(n / static_cast<double>(plan.column_block));
+      cycles += m * k * (along ? 0.8 : across ? 1.3 : close ? 2.5 : near ? 4.0 : chased ? 25.0 : by_lines ? 8.0 : 12.0) * std::ceil(n / static_cast<double>(plan.column_block));
     } else {
       // Read again for every few columns, from the second-level cache at best.
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
@@ -253,12 +254,13 @@ class Planner {
     // Measured beside the tiles: a call costs some thousand cycles, matrices that are narrow or very long run at half its speed or less.
     const double least = std::min({m, n, k}), shorter = std::min(m, n), longer = std::max(m, n);
     const bool narrow = shorter < 96 && longer > 64 * shorter;
+    const bool against = moved == 0 && !plan.rows.empty() && plan.rows[0].a != 1;
     double speed = least < 9 ? 3.2 : least < 16 ? 2.4 : least < 24 ? 2.1 : least < 32 ? 1.8 : narrow ? 1.6 : least < 128 ? 1.2 : 0.98;
     // Short sums onto large results wait for memory, where tiles fetch ahead.
-    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : m * n > 1e6 ? 1.45 : 1.3;
+    if (wide_blas_ && least >= 24) speed = least < 32 ? 1.9 : narrow ? 2.0 : m * n > 1e6 ? 1.45 : against && least < 128 ? 1.8 : 1.3;
     plan.cycles = plan.n == 1 || plan.m == 1 ? m * n * k / 3 + 1500 : m * n * k / (wide_blas_ ? 16 : 8) * speed + 2500;
     if (plan.k == 1) plan.cycles = m * n * 1.3 + 60 * n;  // column by column
-    plan.cycles += moved * 4.0;
+    plan.cycles += moved * 2.0;
     plan.why = fmt::format("blas: {}x{}x{}, {} elements copied, about {:.3g} cycles", plan.m, plan.n, plan.k, moved, plan.cycles);
     result_.push_back({"blas", std::move(plan)});
   }
