@@ -32,7 +32,7 @@ BringAhead::Outcome BringAhead::offer(const FetchRequest& get, std::int64_t ahea
   HostBlock host = shape_(get.array, get.block);
   const std::int64_t size = host.size();
   if (size == 0) return Outcome::settled;
-  const BlockStore::Foreseen found = store_.foreseen(get.array, get.block, size);
+  const BlockStore::Foreseen found = store_.foreseen(get.array, get.block, size, false);
   if (!found.data) return found.coming ? Outcome::coming : Outcome::settled;
   // Read only: the device's copy of it is.
   host.data = const_cast<double*>(found.data);

@@ -88,10 +88,11 @@ class BlockStore {
   /// What read() would give if it is here by now; null: it is not, or there is no such block. Never waits, changes no result, counts nothing.
   virtual const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
   /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has come. The caller holds it in
-  /// buffers() from then on and gives it back. `coming`: it is not here yet. Never waits, changes no result, counts nothing, does not count for
+  /// buffers() from then on and gives it back: at once (`briefly`), or not, and then only where there is memory enough for all who might have to make a copy
+  /// for that. `coming`: it is not here yet. Never waits, changes no result, counts nothing, does not count for
   /// the phase rule.
   struct Foreseen { const double* data = nullptr; bool coming = false; };
-  virtual Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
+  virtual Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
   /// The get whose block read() gives; of a private copy, or of none: an instruction less than 0.
   virtual Place got_at(std::int32_t array, const BlockIndex& block) const = 0;
   /// The private copy that this rank made of a block in this phase; null: none.

@@ -35,7 +35,7 @@ class StoreImpl final : public BlockStore {
   const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
   bool held(std::int32_t array, const BlockIndex& block) const override;
   const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
-  Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
+  Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size, bool briefly) override;
   Place got_at(std::int32_t array, const BlockIndex& block) const override;
   const double* own_copy(std::int32_t array, const BlockIndex& block) const override;
   Stored stored() const override { return stored_; }

@@ -66,8 +66,10 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   return Prefetch::started;
 }
 
-BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size) {
-  if (heap_->wanted() || 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return {};  // who holds it might hold it from others
+BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size, bool briefly) {
+  // Who holds it might hold it from others, who then write to a copy.
+  const std::uint64_t room = heap_->budget() / (briefly ? 16 : 2);
+  if (heap_->wanted() || static_cast<std::uint64_t>(heap_->bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) > heap_->budget()) return {};
   HeldBlock* h = held_.find(id, block);
   Chunk* c = nullptr;
   if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0)) return {};  // the get, or the use, is of something else

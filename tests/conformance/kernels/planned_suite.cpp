@@ -121,7 +121,7 @@ std::vector<double> outcome(Kernels& kernels, Case& c, bool at_end) {
   if (at_end) {
     kernels.expect(a.untouchable(), 1200);
     kernels.expect(op.b.data, c.b.view<const double>().extent[0]);
-    kernels.expect(nullptr, 77);
+    kernels.expect(a.untouchable() + 100, 77);
   }
   kernels.run(op);
   CHECK(a.content() == c.a.memory);
@@ -356,6 +356,39 @@ TEST_CASE("a large operand whose order is against packing is read as columns, wh
     }
   }
   CHECK(met > case_count(50));
+
+  // More than a block of rows, of columns, of summed positions; tall tiles; shared among threads.
+  options.threads = 3;
+  auto threads = make_kernels("auto", workspace, options);  // turned, columns in place
+  options.threads = 1;
+  auto in_place = make_kernels("auto", workspace, options);
+  struct Large { std::int64_t m, n, k, l; };
+  for (const Large& size : {Large{128, 1100, 20, 16}, Large{25, 1100, 28, 25}, Large{9, 300, 10, 100}, Large{120, 203, 31, 10}, Large{32, 401, 8, 8}}) {
+    const Shape d_shape{2, {size.n, size.m}}, a_shape{3, {size.k, size.n, size.l}}, b_shape{3, {size.l, size.m, size.k}};
+    Generator g(base_seed() + static_cast<std::uint64_t>(size.m));
+    const auto filled = [&](const Shape& shape) {
+      std::vector<double> v(static_cast<std::size_t>(shape.size()));
+      for (double& x : v) x = static_cast<double>(g.below(2000001) - 1000000) / 999983.0;
+      return v;
+    };
+    const std::vector<double> a = filled(a_shape), b = filled(b_shape), before = filled(d_shape);
+    const auto result = [&](Kernels& kernels, const std::string& way) {
+      std::vector<double> d = before;
+      BlockOp op;
+      op.has_b = true;
+      op.d = dense_view(d.data(), d_shape, {0, 1});
+      op.a = dense_view(a.data(), a_shape, {2, 0, 3});
+      op.b = dense_view(b.data(), b_shape, {3, 1, 2});
+      op.alpha = 0.7, op.beta = -0.3;
+      INFO(size.m << "x" << size.n << "x" << size.k << "x" << size.l << ": " << kernels.explain(op));
+      CHECK(kernels.explain(op).find(way) != std::string::npos);
+      kernels.run(op);
+      return d;
+    };
+    const auto want = result(*packed, "packed");
+    CHECK(same_bits(want, result(*in_place, "turned, columns in place")));
+    CHECK(same_bits(want, result(*threads, "turned, columns in place")));
+  }
 }
 
 TEST_CASE("tiles of any make and number of threads round alike") {

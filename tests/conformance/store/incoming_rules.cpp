@@ -243,7 +243,7 @@ int blocks_go_on_as_they_come(Job& j) {
   j.barrier();
   for (int i = 0; i < n_incoming; ++i) {
     remote(j, i);
-    if (const auto there = j.store->foreseen(0, incoming_at(i), 40); there.data) j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
+    if (const auto there = j.store->foreseen(0, incoming_at(i), 40, false); there.data) j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
   }
   for (int i = 501; i < 504; ++i) {
     j.get(0, incoming_at(i), 40);

@@ -146,7 +146,7 @@ void prefetches_break_no_rule(Job& j) {
 /// Waits for what is on its way.
 const double* foreseen(Job& j, int i, std::int64_t size = 50) {
   for (;; j.transport.pause()) {
-    const BlockStore::Foreseen f = j.store->foreseen(0, ahead_at(i), size);
+    const BlockStore::Foreseen f = j.store->foreseen(0, ahead_at(i), size, false);
     EXPECT(!f.data || !f.coming);
     if (!f.coming) return f.data;
   }
