@@ -110,7 +110,8 @@ def check_near(binary):
     plain, none = near("--look-ahead", "off")
     expect(none == 0, f"look-ahead off: {none} blocks near")
     for flags, segments, level, by_hand in ((["4"], "ao=32,24", "-O2", gets - 1), (["4"], "ao=32,24", "-O0", 0), (["4", "--store=copy"], "ao=32,24", "-O2", gets // 2),
-                                            (["auto"], "ao=32,24", "-O2", 0), (["4"], "ao=20,19", "-O2", 0), (["4"], "ao=200,190", "-O2", 0)):
+                                            (["auto"], "ao=32,24", "-O2", 0), (["4"], "ao=20,19", "-O2", 0), (["4"], "ao=200,190", "-O2", 0),
+                                            (["4", "--memory", "2600KB"], "ao=170,160", "-O2", gets - 1)):
         output, found = near("--look-ahead", *flags, segments=segments, level=level)
         expect(found == by_hand, f"look-ahead {flags}, {segments}, {level}: {found} blocks near, by hand {by_hand}")
         expect(segments != "ao=32,24" or output == plain, f"look-ahead {flags} {level} prints {output}, off {plain}")
