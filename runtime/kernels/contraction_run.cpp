@@ -236,7 +236,7 @@ class TileLoops {
       w.d = work_.d + t_.row_d[static_cast<std::size_t>(tile.first)];
       w.d_column = t_.column_d.data() + j;
       if (!tile.scattered) {
-        if (!work_.near) code(&w);
+        if (!work_.near || !work_.near->any()) code(&w);
         else run_and_fetch(w, code, columns, static_cast<double>(tile.vectors * columns * count_) / products_per_cycle);
         continue;
       }

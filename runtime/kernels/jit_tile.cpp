@@ -234,11 +234,14 @@ class TileBuilder {
       return no;
     };
     const auto each = [&](auto&& value) {
-      // A column is read before the one before it is written: it often begins where that ends, and would wait for what a mask leaves out there.
+      // All of a column is read before any of it is written; with a mask the next one, too: it often begins where this one ends, and would wait for
+      // what the mask leaves out there.
+      const int ahead = masked_ ? 1 : 0;
       std::vector<Value*> values;
-      for (int j = 0; j <= columns_; ++j) {
+      for (int j = 0; j < columns_ + ahead; ++j) {
         for (int i = 0; i < vectors_ && j < columns_; ++i) values.push_back(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i));
-        for (int i = 0; i < vectors_ && j > 0; ++i) store_rows(values[static_cast<std::size_t>((j - 1) * vectors_ + i)], target_[static_cast<std::size_t>(j - 1)], i);
+        const int w = j - ahead;
+        for (int i = 0; i < vectors_ && w >= 0; ++i) store_rows(values[static_cast<std::size_t>(w * vectors_ + i)], target_[static_cast<std::size_t>(w)], i);
       }
       b_.CreateBr(done);
     };

@@ -35,6 +35,9 @@ class NearReads {
     lines_per_cycle_ = std::min(static_cast<double>(lines_) / cycles, 1 / cycles_per_line);
   }
 
+  /// Whether there is anything for the operation that began.
+  bool any() const { return lines_per_cycle_ > 0; }
+
   /// Gives a call, of tiles of so many cycles each, its part; the call is cut after as many groups of columns as that lasts.
   void share(TileWork& work, double cycles) {
     work.near_lines = 0;
