@@ -26,12 +26,17 @@ class NearReads {
     lines_ += ranges_[first_ + waiting_ - 1].lines;
   }
 
-  /// An operation that reads these begins, and computes for so many cycles: its own operands it reads itself.
+  /// An operation reads these: there is nothing to be gained by fetching them any more.
+  void forget(const double* a, const double* b) {
+    for (std::size_t i = first_; i < first_ + waiting_; ++i)
+      if (ranges_[i].data == a || ranges_[i].data == b) lines_ -= ranges_[i].lines, ranges_[i].lines = 0;
+  }
+
+  /// An operation that reads these begins, and its tiles compute for so many cycles, more than 0.
   void begin(const double* a, const double* b, double cycles) {
     lines_per_cycle_ = 0;
     if (waiting_ == 0) return;
-    for (std::size_t i = first_; i < first_ + waiting_; ++i)
-      if (ranges_[i].data == a || ranges_[i].data == b) lines_ -= ranges_[i].lines, ranges_[i].lines = 0;
+    forget(a, b);
     lines_per_cycle_ = std::min(static_cast<double>(lines_) / cycles, 1 / cycles_per_line);
   }
 

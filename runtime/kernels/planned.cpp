@@ -80,6 +80,7 @@ class PlannedKernels final : public Kernels {
 
   void run(const BlockOp& op) override {
     if (!op.has_b) {
+      near_.forget(op.a.data, nullptr);
       last_ = {"copy", nullptr};
       return blas_->run(op);
     }
@@ -88,8 +89,12 @@ class PlannedKernels final : public Kernels {
     switch (planned.way) {
       case Way::nothing: return;
       case Way::plain: return run_plain(op, resolve(op));
-      case Way::inner: return run_inner(op, planned.pairs);
-      case Way::blas: return blas_->run(op);
+      case Way::inner:
+        near_.forget(op.a.data, op.b.data);
+        return run_inner(op, planned.pairs);
+      case Way::blas:
+        near_.forget(op.a.data, op.b.data);
+        return blas_->run(op);
       case Way::tiles: break;
     }
     const TileKit& kit = tiles_.kit(planned.flops, planned.plan.sum_block);

@@ -15,7 +15,7 @@ namespace sial::kernels {
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
 /// more, d and a moved on by their steps. All that `column_groups` times for the next columns: the
 /// tables of columns moved on by the tile's columns, b by b_step. What lies d_ahead behind a tile's part of D is fetched while it is summed, unless that is 0;
-/// it need not be anything. Each tile fetches near_lines lines from `near` on and moves that on.
+/// it need not be anything. Each tile fetches the next near_lines lines, the first one from `near` on.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;

@@ -222,6 +222,16 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     CHECK(operate(near, 5, 2, 20, lines).lines >= 1000 - 490);
     for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 1);
   }
+  SECTION("not what was read meanwhile") {
+    NearReads near;
+    near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
+    near.expect(later.data(), static_cast<std::int64_t>(later.size()));
+    near.forget(soon.data(), nullptr);
+    std::vector<const double*> lines;
+    CHECK(operate(near, 1, 1, 200, lines).most == 1);
+    for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 0);
+    for (std::size_t i = 0; i < later.size(); i += 8) REQUIRE(times(lines, &later[i]) == 1);
+  }
   SECTION("of more than there is room for, the last") {
     NearReads near;
     std::vector<const double*> lines;
