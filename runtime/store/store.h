@@ -88,9 +88,9 @@ class BlockStore {
   /// What read() would give if it is here by now; null: it is not, or there is no such block. Never waits, changes no result, counts nothing.
   virtual const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) = 0;
   /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has come. The caller holds it in
-  /// buffers() from then on and gives it back: at once (`briefly`), or not, and then only where there is memory enough for all who might have to make a copy
-  /// for that. `coming`: it is not here yet. Never waits, changes no result, counts nothing, does not count for
-  /// the phase rule.
+  /// buffers() from then on and gives it back: at once (`briefly`; then nothing is done to learn whether it has come), or later, and then
+  /// it gets it only where memory is enough for all who might have to make a copy for that. `coming`: it is not here yet. Never waits,
+  /// changes no result, counts nothing, does not count for the phase rule.
   struct Foreseen { const double* data = nullptr; bool coming = false; };
   virtual Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
   /// The get whose block read() gives; of a private copy, or of none: an instruction less than 0.

@@ -73,6 +73,7 @@ BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& bloc
   HeldBlock* h = held_.find(id, block);
   Chunk* c = nullptr;
   if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0)) return {};  // the get, or the use, is of something else
+  if (briefly && h && h->fetch) return {nullptr, true};  // not worth asking the network whether it has come
   if (h && h->ahead) {
     if (h->fetch && !h->fetch->test()) {
       pass_on(*h);

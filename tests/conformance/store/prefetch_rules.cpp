@@ -161,6 +161,12 @@ void foreseen_values_are_those_of_the_gets(Job& j) {
   for (int i = 0; i < n_ahead; ++i) {
     const bool here = ahead(j, i) == Prefetch::here;
     remote += here ? 0 : 1;
+    const BlockStore::Foreseen at_once = j.store->foreseen(0, ahead_at(i), 50, true);
+    EXPECT(here || (!at_once.data && at_once.coming));  // nobody looks whether it has come
+    if (at_once.data) {
+      EXPECT(Values(at_once.data, at_once.data + 50) == fifty(i + 0.5));
+      give_back(j, at_once.data);
+    }
     EXPECT(!foreseen(j, i, 49));
     const double* p = foreseen(j, i);
     EXPECT(p || here);
