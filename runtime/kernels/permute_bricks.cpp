@@ -144,10 +144,13 @@ void Permuter::panels_of_brick(std::int64_t rows, F&& f) const {
   std::int64_t count = 1;
   for (const int k : second_) count *= here_[static_cast<std::size_t>(k)];
   within_brick(far_, [&](std::int64_t, std::int64_t y_far, std::int64_t to_far) {
-    for (std::int64_t i = 0; i < length; i += rows)
+    for (std::int64_t i = 0, n = 0; i < length; i += n) {
+      // Fewer than four rows by themselves would be turned one element after the other.
+      n = length - i < rows + 4 ? length - i : rows;
       within_brick(near_, [&](std::int64_t, std::int64_t y, std::int64_t to) {
-        f(y_far + y + i * dims_[0].y, to_far + to + i, std::min(rows, length - i), count, panels);
+        f(y_far + y + i * dims_[0].y, to_far + to + i, n, count, panels);
       });
+    }
   });
 }
 
