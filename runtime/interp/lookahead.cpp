@@ -132,7 +132,7 @@ bool LookAhead::produce(std::int64_t& steps) {
     FetchRequest request;
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch:
-        coming_.push_back({request, parallel() ? turn_ : cursor_.iteration()});
+        coming_.push_back({request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration()});
         return true;
       case SliceOutcome::done:
       case SliceOutcome::given_up:
@@ -189,12 +189,11 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
 }
 
 bool LookAhead::ask(Coming& coming) {
-  const std::int64_t elements = p_.elements(coming.request.array, coming.request.block);
-  switch (store_.prefetch(coming.request.array, coming.request.block, elements, {p_.sequence, coming.request.pc})) {
+  switch (store_.prefetch(coming.request.array, coming.request.block, coming.elements, {p_.sequence, coming.request.pc})) {
     case Prefetch::started:
       coming.asked = true;
       ++asked_;
-      block_bytes_ = elements * 8;
+      block_bytes_ = coming.elements * 8;
       return true;
     case Prefetch::held:
     case Prefetch::here:
@@ -221,10 +220,9 @@ void LookAhead::bring_near() {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Coming& coming = coming_[i];
-    const std::int64_t elements = p_.elements(coming.request.array, coming.request.block);
-    bytes += elements * 8;
+    bytes += coming.elements * 8;
     if (bytes > NearAhead::most_bytes) return;
-    if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, elements);
+    if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, coming.elements);
   }
 }
 

@@ -78,6 +78,7 @@ class LookAhead {
  private:
   struct Coming {
     FetchRequest request;
+    std::int64_t elements = 0;
     std::int64_t turn = 0;  // iteration of the slice's loop
     bool asked = false;     // a prefetch is on its way, or there
     bool settled = false;   // all is done for it on the device, or with the cache

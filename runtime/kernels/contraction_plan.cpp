@@ -158,18 +158,18 @@ class Planner {
     ContractionPlan plan = base_;
     plan.run = run;
     plan.crossing = crossing;
-    const bool turned = crossing && run == 1;
-    plan.tile = turned ? shape_.of_run(plan.m) : crossing ? shape_ : shape_.of_run(run);
+    plan.turned = crossing && run == 1;
+    plan.tile = plan.turned ? shape_.of_run(plan.m) : crossing ? shape_ : shape_.of_run(run);
     plan.pack_rows = pack_rows;
     plan.pack_columns = pack_columns;
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
     const double sum_blocks = std::ceil(k / static_cast<double>(plan.sum_block));
     double cycles = 0;
     if (crossing) {
-      const auto full = static_cast<double>(turned ? 0 : plan.m / shape_.rows());
-      cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(turned ? plan.m : plan.m % shape_.rows(), plan.tile);
+      const auto full = static_cast<double>(plan.turned ? 0 : plan.m / shape_.rows());
+      cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(plan.turned ? plan.m : plan.m % shape_.rows(), plan.tile);
       const double scattered = std::min(1.0, static_cast<double>(shape_.rows()) / static_cast<double>(run));
-      const bool far = turned && m * n * 8 > 262144;
+      const bool far = plan.turned && m * n * 8 > 262144;
       cycles += scattered * m * n * sum_blocks * (far ? 5.0 : 1.7);
     } else {
       cycles = m / static_cast<double>(run) * run_cycles(run, plan.tile);

@@ -131,15 +131,15 @@ class TileLoops {
       m += rows * repeat;
     };
     while (m < last) {
-      if (plan_.crossing && plan_.run > 1) {
+      if (plan_.crossing && !plan_.turned) {
         add(std::min<std::int64_t>(shape_.rows(), work_.last_row - m), 1);
         continue;
       }
       // The vectors of a run are shared out evenly, the larger tiles first; only its last one may be masked.
-      const std::int64_t end = plan_.crossing ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
+      const std::int64_t end = plan_.turned ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
       const EvenCut cut((end - m + shape_.width - 1) / shape_.width, shape_.most_vectors);
       const std::int64_t rows = cut.large * shape_.width, whole = std::min({cut.many, (end - m) / rows, (last - m + rows - 1) / rows});
-      if (whole > 0 && plan_.crossing) add(rows, 1);
+      if (whole > 0 && plan_.turned) add(rows, 1);
       else if (whole > 0) add(rows, whole);
       else add(std::min(rows, end - m), 1);
     }

@@ -32,11 +32,8 @@ class NearReads {
       if (ranges_[i].data == a || ranges_[i].data == b) lines_ -= ranges_[i].lines, ranges_[i].lines = 0;
   }
 
-  /// An operation that reads these begins, and its tiles compute for so many cycles, more than 0.
-  void begin(const double* a, const double* b, double cycles) {
-    lines_per_cycle_ = 0;
-    if (waiting_ == 0) return;
-    forget(a, b);
+  /// An operation begins whose tiles compute for so many cycles, more than 0.
+  void begin(double cycles) {
     lines_per_cycle_ = std::min(static_cast<double>(lines_) / cycles, 1 / cycles_per_line);
   }
 

@@ -79,8 +79,8 @@ class PlannedKernels final : public Kernels {
   const char* name() const override { return "auto"; }
 
   void run(const BlockOp& op) override {
+    near_.forget(op.a.data, op.has_b ? op.b.data : nullptr);
     if (!op.has_b) {
-      near_.forget(op.a.data, nullptr);
       last_ = {"copy", nullptr};
       return blas_->run(op);
     }
@@ -89,12 +89,8 @@ class PlannedKernels final : public Kernels {
     switch (planned.way) {
       case Way::nothing: return;
       case Way::plain: return run_plain(op, resolve(op));
-      case Way::inner:
-        near_.forget(op.a.data, op.b.data);
-        return run_inner(op, planned.pairs);
-      case Way::blas:
-        near_.forget(op.a.data, op.b.data);
-        return blas_->run(op);
+      case Way::inner: return run_inner(op, planned.pairs);
+      case Way::blas: return blas_->run(op);
       case Way::tiles: break;
     }
     const TileKit& kit = tiles_.kit(planned.flops, planned.plan.sum_block);
@@ -114,7 +110,7 @@ class PlannedKernels final : public Kernels {
     work.last_column = plan.n;
     if (parts == 1) {
       work.near = &near_;
-      near_.begin(op.a.data, op.b.data, planned.flops / (2 * products_per_cycle * plan.tile.width));
+      near_.begin(planned.flops / (2 * products_per_cycle * plan.tile.width));
       ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
       if (is_thin(plan)) return run_thin(plan, kit, work, tables);

@@ -68,9 +68,7 @@ void tile(const TileWork* work) {
         for (int j = 0; j < C; ++j)
 #pragma GCC unroll 4
           for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_ahead + d_column[j] + i * W::width, 0, 3);
-      if (near_lines != 0) {
-        for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
-      }
+      for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
       for (std::int64_t p = 0, n = work->count; p < n; ++p) {
         const double* a = a_base + a_at[p];
         const std::int64_t at = b_at[p];

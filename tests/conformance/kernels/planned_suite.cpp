@@ -180,7 +180,8 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
   // An operation of so many calls, of tiles that repeat so often in so many groups of columns; what each line is fetched for.
   const auto operate = [&](NearReads& near, int calls, std::int64_t repeat, std::int64_t groups, std::vector<const double*>& lines) {
     Fetched f;
-    near.begin(own.data(), nullptr, cycles * static_cast<double>(calls * repeat * groups));
+    near.forget(own.data(), nullptr);
+    near.begin(cycles * static_cast<double>(calls * repeat * groups));
     for (int i = 0; i < calls; ++i)
       for (std::int64_t left = groups; left > 0;) {
         kernels::TileWork work;
