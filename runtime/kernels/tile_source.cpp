@@ -37,18 +37,18 @@ void pack_panel(const TileKit& kit, const PackWork& work) {
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
-  // Built-in tiles of the same shape are as good. Tall tiles are generated for exact sums only.
-  replaceable_ = builtin_.fast && builtin_.shape == generated_.shape;
+  // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only.
+  replaceable_ = complete_ = builtin_.fast && builtin_.shape == generated_.shape;
   if (replaceable_) return;
   for (int v = 1; v <= generated_.shape.most_vectors; ++v)
     for (int c = 1; c <= TileKit::most_columns; ++c)
       for (const bool masked : {false, true}) generated_.tile(v, c, masked) = nullptr;
 }
 
-/// A set that is complete, or only panels to pack where built-in tiles do meanwhile.
+/// For all tiles, and code that packs; `wait`: until they are there.
 void TileSource::ask(bool wait) {
   bool all = true;
-  const auto find = [&](const CodeKey& key) { return wait ? engine_.wait(key) : !replaceable_ || flops_ >= flops_worth_generating ? engine_.find(key) : engine_.find_kept(key); };
+  const auto find = [&](const CodeKey& key) { return wait ? engine_.wait(key) : engine_.find(key); };
   for (int v = generated_.shape.most_vectors; v >= 1; --v)
     for (int c = generated_.shape.most_columns; c >= 1; --c)
       for (const bool masked : {false, true}) {
@@ -70,7 +70,6 @@ void TileSource::ask(bool wait) {
       code = reinterpret_cast<PanelPackCode>(find(key));
       all = all && code;
     }
-  for (auto& [count, known] : exact_) known.kit.panel_packs = generated_.panel_packs;
   complete_ = all;
 }
 

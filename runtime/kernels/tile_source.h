@@ -21,7 +21,7 @@ class TileSource {
   void used(std::int64_t count, int vectors, int columns, bool masked);
   /// The shapes that kit() may have, now or later.
   std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }
-  bool uses_generated() const { return complete_ || replaceable_; }
+  bool uses_generated() const { return complete_; }
 
  private:
   void ask(bool wait);

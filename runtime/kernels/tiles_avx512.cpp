@@ -1,8 +1,11 @@
 // Built-in tiles for processors with AVX-512: this file alone is built with its features, nothing in it runs before
 // they are found.
 
+// The intrinsics of GCC 12 begin with vectors that they leave undefined on purpose.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
+#include "runtime/kernels/pack_vectors.h"
 #include "runtime/kernels/tiles_vectors.h"
 
 namespace sial::kernels {
@@ -24,6 +27,34 @@ struct Avx512 {
   }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }
+  __attribute__((always_inline)) static void store_first(double* p, Vector x, std::int64_t lanes) { store(p, first(lanes), x); }
+  __attribute__((always_inline)) static bool consecutive(const std::int64_t* at) {
+    const __m512i expected = _mm512_add_epi64(_mm512_set1_epi64(at[0]), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(at), expected) == 0xff;
+  }
+  /// v[i][j] and v[j][i] exchanged.
+  __attribute__((always_inline)) static void turn(Vector (&v)[8]) {
+    Vector t[8];
+#pragma GCC unroll 4
+    for (int k = 0; k < 8; k += 2) {
+      t[k] = _mm512_unpacklo_pd(v[k], v[k + 1]);
+      t[k + 1] = _mm512_unpackhi_pd(v[k], v[k + 1]);
+    }
+#pragma GCC unroll 2
+    for (int h = 0; h < 8; h += 4)
+#pragma GCC unroll 2
+      for (int k = h; k < h + 2; ++k) {
+        v[k] = _mm512_shuffle_f64x2(t[k], t[k + 2], 0x88);
+        v[k + 2] = _mm512_shuffle_f64x2(t[k], t[k + 2], 0xdd);
+      }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      t[k] = _mm512_shuffle_f64x2(v[k], v[k + 4], 0x88);
+      t[k + 4] = _mm512_shuffle_f64x2(v[k], v[k + 4], 0xdd);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) v[k] = t[k];
+  }
   /// Lanes before this one.
   __attribute__((always_inline)) static Mask first(std::int64_t lanes) {
     return static_cast<Mask>(lanes >= width ? 0xff : (1 << lanes) - 1);
@@ -43,6 +74,7 @@ void vector(const VectorWork& work) {
 void widen_tiles(TileKit& kit) {
   kit.shape = {Avx512::width, 3, 8, 6};
   add_tiles<Avx512, 8, 6>(kit);
+  kit.pack = pack_by_vectors<Avx512>;
   kit.outer = outer;
   kit.vector = vector;
 }

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "runtime/kernels/implementations.h"
+#include "runtime/kernels/pack_vectors.h"
 #include "runtime/kernels/tiles.h"
 #include "runtime/kernels/tiles_portable.h"
 #include "runtime/kernels/tiles_vectors.h"
@@ -29,56 +30,30 @@ struct Avx2 {
   __attribute__((always_inline)) static void store(double* p, Mask mask, Vector x) { _mm256_maskstore_pd(p, mask, x); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm256_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm256_fmadd_pd(x, y, z); }
+  __attribute__((always_inline)) static void store_first(double* p, Vector x, std::int64_t lanes) {
+    // Many processors take a dozen cycles for a store through a mask of this kind.
+    if (lanes >= 2) _mm_storeu_pd(p, _mm256_castpd256_pd128(x));
+    if (lanes == 1) _mm_store_sd(p, _mm256_castpd256_pd128(x));
+    if (lanes == 3) _mm_store_sd(p + 2, _mm256_extractf128_pd(x, 1));
+  }
+  __attribute__((always_inline)) static bool consecutive(const std::int64_t* at) {
+    const __m256i expected = _mm256_add_epi64(_mm256_set1_epi64x(at[0]), _mm256_set_epi64x(3, 2, 1, 0));
+    return _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), expected))) == 0xf;
+  }
+  /// v[i][j] and v[j][i] exchanged.
+  __attribute__((always_inline)) static void turn(Vector (&v)[4]) {
+    const Vector ab0 = _mm256_unpacklo_pd(v[0], v[1]), ab1 = _mm256_unpackhi_pd(v[0], v[1]), cd0 = _mm256_unpacklo_pd(v[2], v[3]),
+                 cd1 = _mm256_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm256_permute2f128_pd(ab0, cd0, 0x20);
+    v[1] = _mm256_permute2f128_pd(ab1, cd1, 0x20);
+    v[2] = _mm256_permute2f128_pd(ab0, cd0, 0x31);
+    v[3] = _mm256_permute2f128_pd(ab1, cd1, 0x31);
+  }
   /// Lanes before this one.
   __attribute__((always_inline)) static Mask first(std::int64_t lanes) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes), _mm256_set_epi64x(3, 2, 1, 0));
   }
 };
-
-/// Four rows of four consecutive summed positions, turned.
-__attribute__((always_inline)) inline void turn(double* to, std::int64_t width_of_panel, const double* r0,
-                                                const double* r1, const double* r2, const double* r3) {
-  const __m256d a = _mm256_loadu_pd(r0), b = _mm256_loadu_pd(r1), c = _mm256_loadu_pd(r2), d = _mm256_loadu_pd(r3);
-  const __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b), cd0 = _mm256_unpacklo_pd(c, d),
-                cd1 = _mm256_unpackhi_pd(c, d);
-  _mm256_storeu_pd(to, _mm256_permute2f128_pd(ab0, cd0, 0x20));
-  _mm256_storeu_pd(to + width_of_panel, _mm256_permute2f128_pd(ab1, cd1, 0x20));
-  _mm256_storeu_pd(to + 2 * width_of_panel, _mm256_permute2f128_pd(ab0, cd0, 0x31));
-  _mm256_storeu_pd(to + 3 * width_of_panel, _mm256_permute2f128_pd(ab1, cd1, 0x31));
-}
-
-void pack_fast(const PackWork& w) {
-  const bool along_rows = consecutive(w.row_at, w.rows);
-  if (along_rows && w.rows == w.width && w.width % width == 0) {
-    const double* from = w.from + w.row_at[0];
-    double* to = w.to;
-    for (std::int64_t p = 0; p < w.count; ++p, to += w.width)
-      for (std::int64_t i = 0; i < w.width; i += width)
-        _mm256_storeu_pd(to + i, _mm256_loadu_pd(from + w.sum_at[p] + i));
-    return;
-  }
-  if (along_rows || w.width % width != 0) return pack_portable(w, 0, w.rows, 0, w.count);
-  std::int64_t i = 0;
-  for (; i + width <= w.rows; i += width) {
-    const double *r0 = w.from + w.row_at[i], *r1 = w.from + w.row_at[i + 1], *r2 = w.from + w.row_at[i + 2],
-                 *r3 = w.from + w.row_at[i + 3];
-    double* to = w.to + i;
-    std::int64_t p = 0;
-    while (p < w.count) {
-      if (p + width <= w.count && consecutive(w.sum_at + p, width)) {
-        const std::int64_t at = w.sum_at[p];
-        turn(to + p * w.width, w.width, r0 + at, r1 + at, r2 + at, r3 + at);
-        p += width;
-      } else {
-        const std::int64_t at = w.sum_at[p];
-        double* row = to + p * w.width;
-        row[0] = r0[at], row[1] = r1[at], row[2] = r2[at], row[3] = r3[at];
-        ++p;
-      }
-    }
-  }
-  pack_portable(w, i, w.rows, 0, w.count);
-}
 
 void finish_rows(double* d, const double* sum, std::int64_t rows, double alpha, double beta) {
   const __m256d a = _mm256_set1_pd(alpha), b = _mm256_set1_pd(beta);
@@ -177,7 +152,7 @@ InnerCode builtin_inner(const CpuFacts& facts) {
 
 TileKit builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
-  TileKit kit{{width, 3, 4}, true, {}, pack_fast, scatter_fast, outer_avx2, vector_avx2};
+  TileKit kit{{width, 3, 4}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
   facts.vector_bits >= 512 ? widen_tiles(kit) : add_tiles<Avx2, 4, 0>(kit);
   return kit;
 }

@@ -9,8 +9,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/block_op.h"
@@ -240,6 +242,51 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     CHECK(operate(near, 1, 1, 200, lines).most == 1);
     CHECK(lines.size() == 160);
     for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == (i < 84 * 80 ? 0 : 1));
+  }
+}
+
+TEST_CASE("panels are packed alike by every built-in code, whole ones and others, and nothing beside them is touched") {
+  const kernels::CpuFacts here = kernels::processor_facts();
+  std::vector<kernels::TileKit> kits;
+  for (const int bits : {0, 256, 512}) {
+    kernels::CpuFacts facts = here;
+    facts.fma = here.fma && bits > 0;
+    facts.vector_bits = std::min(here.vector_bits, std::max(bits, 128));
+    kits.push_back(kernels::builtin_tiles(facts));
+  }
+  std::mt19937 random(20261123);
+  const auto draw = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(random); };
+  // Places in runs of consecutive ones, as tables of fused dimensions have them.
+  const auto places = [&](std::int64_t n, std::int64_t longest) {
+    std::vector<std::int64_t> at;
+    for (std::int64_t next = 0; static_cast<std::int64_t>(at.size()) < n; next += draw(0, 40))
+      for (std::int64_t run = draw(1, longest); run > 0 && static_cast<std::int64_t>(at.size()) < n; --run) at.push_back(next++);
+    return at;
+  };
+  constexpr double untouched = -77.0;
+  for (int i = 0; i < 4000; ++i) {
+    const kernels::TileKit& kit = kits[static_cast<std::size_t>(i) % kits.size()];
+    const bool of_columns = draw(0, 1) == 0;
+    kernels::PackWork w;
+    w.rows = draw(1, of_columns ? kernels::TileKit::most_columns : kit.shape.width * kernels::TileKit::most_vectors);
+    w.width = of_columns ? w.rows : (w.rows + kit.shape.width - 1) / kit.shape.width * kit.shape.width;
+    w.count = draw(0, 40);
+    const std::vector<std::int64_t> row_at = places(w.rows, draw(0, 2) == 0 ? 1 : 40), sum_at = places(w.count, draw(0, 2) == 0 ? 1 : 40);
+    // Nothing is read beyond the last element.
+    std::vector<double> from(static_cast<std::size_t>(row_at.back() + (sum_at.empty() ? 0 : sum_at.back()) + 1));
+    for (std::size_t k = 0; k < from.size(); ++k) from[k] = static_cast<double>(k) + 1;
+    std::vector<double> to(static_cast<std::size_t>(w.width * w.count + 16), untouched), want = to;
+    w.from = from.data();
+    w.row_at = row_at.data();
+    w.sum_at = sum_at.data();
+    w.to = to.data() + 8;
+    for (std::int64_t p = 0; p < w.count; ++p)
+      for (std::int64_t r = 0; r < w.width; ++r)
+        want[static_cast<std::size_t>(8 + p * w.width + r)] =
+            r < w.rows ? from[static_cast<std::size_t>(row_at[static_cast<std::size_t>(r)] + sum_at[static_cast<std::size_t>(p)])] : 0.0;
+    kernels::pack_panel(kit, w);
+    INFO("case " << i << ": " << w.rows << " rows of " << w.width << ", " << w.count << " positions, vectors of " << kit.shape.width);
+    REQUIRE(to == want);
   }
 }
 
