@@ -159,16 +159,17 @@ class Planner {
     plan.run = run;
     plan.crossing = crossing;
     plan.turned = crossing && run == 1;
-    plan.tile = plan.turned ? shape_.of_run(plan.m) : crossing ? shape_ : shape_.of_run(run);
+    plan.tile = shape_.of_run(crossing ? plan.m : run);
     plan.pack_rows = pack_rows;
     plan.pack_columns = pack_columns;
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
     const double sum_blocks = std::ceil(k / static_cast<double>(plan.sum_block));
     double cycles = 0;
     if (crossing) {
-      const auto full = static_cast<double>(plan.turned ? 0 : plan.m / shape_.rows());
-      cycles = full * columns_cycles(shape_.most_vectors, shape_) + run_cycles(plan.turned ? plan.m : plan.m % shape_.rows(), plan.tile);
-      const double scattered = std::min(1.0, static_cast<double>(shape_.rows()) / static_cast<double>(run));
+      const std::int64_t rows = plan.tile.rows();
+      const auto full = static_cast<double>(plan.turned ? 0 : plan.m / rows);
+      cycles = full * columns_cycles(plan.tile.most_vectors, plan.tile) + run_cycles(plan.turned ? plan.m : plan.m % rows, plan.tile);
+      const double scattered = std::min(1.0, static_cast<double>(rows) / static_cast<double>(run));
       const bool far = plan.turned && m * n * 8 > 262144;
       cycles += scattered * m * n * sum_blocks * (far ? 5.0 : 1.7);
     } else {

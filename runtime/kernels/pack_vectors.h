@@ -55,10 +55,55 @@ void pack_turned(const PackWork& w, std::int64_t first, std::int64_t lanes) {
       p += W::width;
       continue;
     }
-    for (std::int64_t k = 0; k < rows; ++k) to[k] = row[static_cast<std::size_t>(k)][at];
-    for (std::int64_t k = rows; k < lanes; ++k) to[k] = 0.0;
+    if (rows == W::width) {
+#pragma GCC unroll 8
+      for (int k = 0; k < W::width; ++k) to[k] = row[static_cast<std::size_t>(k)][at];
+    } else {
+      for (std::int64_t k = 0; k < rows; ++k) to[k] = row[static_cast<std::size_t>(k)][at];
+      for (std::int64_t k = rows; k < lanes; ++k) to[k] = 0.0;
+    }
     ++p, to += w.width;
   }
+}
+
+/// Rows in runs of consecutive ones, a vector or a part of one at a time: what a part leaves of its vector the next one overwrites.
+struct PackPart {
+  std::int64_t from = 0, to = 0, lanes = 0;
+};
+constexpr std::size_t most_parts = 16;
+
+template <class W>
+void pack_parts(const PackWork& w, const PackPart* parts, std::size_t n) {
+  const PackPart last = parts[n - 1];
+  double* to = w.to;
+  for (std::int64_t p = 0; p < w.count; ++p, to += w.width) {
+    const double* from = w.from + w.sum_at[p];
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+      const PackPart part = parts[i];
+      const typename W::Vector v = W::load(from + part.from, W::first(part.lanes));
+      if (part.to + W::width <= w.width) W::store(to + part.to, v);
+      else W::store_first(to + part.to, v, part.lanes);
+    }
+    const typename W::Vector v = W::load(from + last.from, W::first(last.lanes));
+    std::int64_t filled = last.to + W::width;
+    if (filled <= w.width) W::store(to + last.to, v);
+    else W::store_first(to + last.to, v, w.width - last.to);
+    for (; filled < w.width; ++filled) to[filled] = 0.0;
+  }
+}
+
+/// The parts of a panel's rows; 0 where they would be too many to be worth it.
+template <class W>
+std::size_t parts_of_rows(const PackWork& w, PackPart* parts, std::size_t most) {
+  std::size_t n = 0;
+  for (std::int64_t i = 0; i < w.rows; ++n) {
+    if (n == most) return 0;
+    std::int64_t lanes = 1;
+    while (i + lanes < w.rows && lanes < W::width && w.row_at[i + lanes] == w.row_at[i] + lanes) ++lanes;
+    parts[n] = {w.row_at[i], i, lanes};
+    i += lanes;
+  }
+  return n;
 }
 
 template <class W>
@@ -75,6 +120,9 @@ void pack_by_vectors(const PackWork& w) {
       default: return lines.template operator()<4>();
     }
   }
+  const bool sums_run = w.count >= W::width && W::consecutive(w.sum_at);
+  std::array<PackPart, most_parts> parts;
+  if (const std::size_t n = parts_of_rows<W>(w, parts.data(), std::min(most_parts, static_cast<std::size_t>(w.rows / (sums_run ? 4 : 2))))) return pack_parts<W>(w, parts.data(), n);
   for (std::int64_t v = 0; v < vectors; ++v) {
     if (v + 1 < vectors || whole) pack_turned<W, true>(w, v * W::width, W::width);
     else pack_turned<W, false>(w, v * W::width, rest);
