@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -198,14 +199,14 @@ std::vector<BlockIndex> StoreImpl::share_of_blocks(std::uint64_t array, std::uin
   return mine;
 }
 
-std::vector<double> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t placement) const {
+std::optional<std::vector<double>> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t placement) const {
   const int node = home(placement, k.block);
   Access unchecked;
   unchecked.rank = transport_.rank();
   if (node == transport_.node()) {
     Chunk* c = nullptr;
     node_->lease(k, -1, unchecked, c);
-    if (!c) return {};
+    if (!c) return std::nullopt;
     std::vector<double> data(c->data(), c->data() + c->doubles);
     heap_->drop_reference(c, config_.arena);
     return data;
@@ -221,7 +222,7 @@ std::vector<double> StoreImpl::copy_of_block(const BlockKey& k, std::uint64_t pl
     pending->wait();
     ++stats_.messages_sent;
     const Outcome outcome = read_reply(pending->reply_header()).outcome;
-    if (outcome.status == BlockStatus::absent) return {};
+    if (outcome.status == BlockStatus::absent) return std::nullopt;
     if (outcome.status == BlockStatus::ok) return data;
     data.resize(static_cast<std::size_t>(outcome.size));
   }
@@ -251,9 +252,9 @@ std::vector<BlockIndex> StoreImpl::saved_blocks(const std::string& label_name) c
 std::vector<double> StoreImpl::saved_block(const std::string& label_name, const BlockIndex& block) const {
   const Label* label = labels_.find(label_name);
   SIAL_CHECK(label, "no label \"{}\"", label_name);
-  std::vector<double> data = copy_of_block({label->number, label->generation, block}, label->placement);
-  SIAL_CHECK(!data.empty(), "label \"{}\" has no block {}", label_name, block_name("", block));
-  return data;
+  std::optional<std::vector<double>> data = copy_of_block({label->number, label->generation, block}, label->placement);
+  SIAL_CHECK(data, "label \"{}\" has no block {}", label_name, block_name("", block));
+  return std::move(*data);
 }
 
 void StoreImpl::load_label(const std::string& label_name) {
@@ -272,9 +273,9 @@ void StoreImpl::load_saved_block(const std::string& label_name, const BlockIndex
 std::vector<BlockIndex> StoreImpl::array_blocks(std::int32_t id) { return share_of_blocks(number(id), array(id).generation); }
 
 std::vector<double> StoreImpl::array_block(std::int32_t id, const BlockIndex& block) {
-  std::vector<double> data = copy_of_block(key(id, block), array(id).placement);
-  SIAL_CHECK(!data.empty(), "no block {}", block_name(name(id), block));
-  return data;
+  std::optional<std::vector<double>> data = copy_of_block(key(id, block), array(id).placement);
+  SIAL_CHECK(data, "no block {}", block_name(name(id), block));
+  return std::move(*data);
 }
 
 bool StoreImpl::is_as_restored(std::int32_t id, const BlockIndex& block) {
@@ -293,8 +294,9 @@ bool StoreImpl::is_as_restored(std::int32_t id, const BlockIndex& block) {
       if (c) heap_->drop_reference(c, config_.arena);
     return same;
   }
-  const std::vector<double> data = copy_of_block(key(id, block), array(id).placement), theirs = copy_of_block(saved, label->placement);
-  return !data.empty() && data.size() == theirs.size() && std::memcmp(data.data(), theirs.data(), data.size() * sizeof(double)) == 0;
+  const auto data = copy_of_block(key(id, block), array(id).placement), theirs = copy_of_block(saved, label->placement);
+  const auto bits_agree = [](double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y); };
+  return data && theirs && std::equal(data->begin(), data->end(), theirs->begin(), theirs->end(), bits_agree);
 }
 
 void StoreImpl::load_array_block(std::int32_t id, const BlockIndex& block, std::span<const double> data) {

@@ -199,7 +199,8 @@ class StoreImpl final : public BlockStore {
   std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
   std::vector<BlockIndex> share_of_blocks(std::uint64_t array, std::uint32_t generation) const;
   /// Empty when there is none.
-  std::vector<double> copy_of_block(const BlockKey& key, std::uint64_t placement) const;
+  /// None where there is no such block; one of a subindex may have no elements.
+  std::optional<std::vector<double>> copy_of_block(const BlockKey& key, std::uint64_t placement) const;
   void set_block(const BlockKey& key, std::uint64_t placement, std::span<const double> data);
   void take_marked_labels();
   void exchange_new_labels(Place place);
