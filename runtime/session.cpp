@@ -8,11 +8,14 @@
 #include <iterator>
 #include <optional>
 #include <ostream>
+#include <set>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "runtime/bytecode/read.h"
+#include "runtime/job/names.h"
 #include "runtime/job/results.h"
 
 namespace sial {
@@ -139,7 +142,26 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
     transport_.broadcast(bytes, 0, tag(CollectiveKind::other));
     programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
   }
+  if (transport_.rank() == 0) warn_of_values(job, programs);
   return exit_ok;
+}
+
+/// A value by a name that no program has, and that looks like a slip: super instructions and plugins may read others.
+void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  if (job.legacy) return;
+  std::set<std::string> predefined;
+  for (const auto& program : programs) {
+    for (const IntVar& v : program->ints)
+      if (v.predefined) predefined.insert(v.name);
+    for (const ScalarVar& v : program->scalars)
+      if (v.predefined) predefined.insert(v.name);
+  }
+  const std::vector<std::string_view> known(predefined.begin(), predefined.end());
+  for (const std::string& name : job.given_values) {
+    if (predefined.contains(name)) continue;
+    if (const auto close = close_names(name, known); !close.empty())
+      err_ << fmt::format("warning: the job gives a value for `{}`, and no program has a predefined int or scalar of this name\n  hint: did you mean `{}`?\n", name, close.front()) << std::flush;
+  }
 }
 
 std::int64_t Session::least_block() const {

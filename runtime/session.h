@@ -70,6 +70,7 @@ class Session {
   void choose_device_messages();
   int check_outputs(const Job& job);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
+  void warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
   /// The checkpoint to go on from, checked against the job. Null when there is none to go on from, with `code` set for an error.
   std::optional<CheckpointIndex> find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code);

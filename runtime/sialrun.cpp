@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -23,6 +24,7 @@
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/recut.h"
 #include "runtime/dry_run.h"
+#include "runtime/option_checks.h"
 #include "runtime/job/segments.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_devices.h"
@@ -78,9 +80,9 @@ void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("-j,--json", job.json, "the JSON form of an initial-data file")->excludes(dat);
   app.add_option("-s,--programs", job.program_dir, "folder of the programs that the initial-data file names (default: .)");
   app.add_option("--resegment", job.resegment, "ao=8,occ=3,virt=4: cut segments anew, to about these sizes");
-  app.add_option("-m", job.gib, "memory per rank in GiB, a real number")->check(CLI::PositiveNumber);
-  app.add_option("-w", job.worker_gib, "the same for workers; of -w and -v the larger counts")->check(CLI::PositiveNumber);
-  app.add_option("-v", job.server_gib, "the same for servers")->check(CLI::PositiveNumber);
+  app.add_option("-m", job.gib, "memory per rank in GiB, a real number")->check(positive_number);
+  app.add_option("-w", job.worker_gib, "the same for workers; of -w and -v the larger counts")->check(positive_number);
+  app.add_option("-v", job.server_gib, "the same for servers")->check(positive_number);
 }
 
 /// "50us", "1.5 ms", "7GB/s", "100": a number with an optional unit, in seconds or bytes per second.
@@ -95,7 +97,10 @@ double quantity(const std::string& text) {
   const std::string unit = text.substr(end);
   for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{
            {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}})
-    if (unit == name) return value * factor;
+    if (unit == name) {
+      if (std::isfinite(value) && value >= 0) return value * factor;
+      throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
+    }
   throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
 }
 
@@ -109,6 +114,16 @@ std::vector<std::pair<std::string, std::string>> key_values(const std::string& t
     result.emplace_back(item.substr(0, eq), item.substr(eq + 1));
   }
   return result;
+}
+
+NetworkModel network_model(const std::string& text) {
+  NetworkModel network;
+  for (const auto& [key, value] : key_values(text)) {
+    if (key == "latency") network.latency = quantity(value);
+    else if (key == "bandwidth") network.bandwidth = quantity(value);
+    else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: latency, bandwidth");
+  }
+  return network;
 }
 
 SimulationOptions simulation_options(const Arguments& arguments) {
@@ -127,7 +142,10 @@ SimulationOptions simulation_options(const Arguments& arguments) {
       else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
     }
   }
-  if (options.ranks < 1) throw SialError("a simulation needs at least one rank", "--simulate ranks=3,seed=7");
+  // Each rank of a simulation is a thread, with its helper.
+  constexpr int most_ranks = 1024;
+  if (options.ranks < 1 || options.ranks > most_ranks)
+    throw SialError(fmt::format("a simulation has from 1 to {} ranks", most_ranks), "--simulate ranks=3,seed=7");
   return options;
 }
 
@@ -474,14 +492,7 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   MpiOptions mpi_options;
   mpi_options.ranks_per_node = arguments.ranks_per_node;
   mpi_options.servers = arguments.servers;
-  if (!arguments.network.empty()) {
-    NetworkModel& network = mpi_options.network.emplace();
-    for (const auto& [key, value] : key_values(arguments.network)) {
-      if (key == "latency") network.latency = quantity(value);
-      else if (key == "bandwidth") network.bandwidth = quantity(value);
-      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, arguments.network), "known: latency, bandwidth");
-    }
-  }
+  if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
   if (!arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, transport.get());
   if (!job) transport->abort_job(problem, problem_code);
@@ -524,27 +535,27 @@ int main(int argc, char** argv) {
   add_device_options(app, arguments.device, arguments.session);
   app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
   app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
-  app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(CLI::NonNegativeNumber);
-  app.add_option("--servers", arguments.servers, "ranks that only serve blocks")->check(CLI::NonNegativeNumber);
+  app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(number_from_zero);
+  app.add_option("--servers", arguments.servers, "ranks that only serve blocks")->check(number_from_zero);
   app.add_option("--simulate-network", arguments.network, "latency=50us,bandwidth=7GB/s between nodes");
   app.add_option("--plugin", arguments.plugins, "shared library with super instructions of your own")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--checkpoint-every", arguments.checkpoint_every, "save the run at barriers, every so many minutes (30, 90s, 1h30m; 0: at each barrier), and between programs; `programs`: only there");
   app.add_option("--checkpoint-dir", arguments.checkpoint_dir, "folder of the checkpoint in the output folder (default: checkpoint)");
   app.add_option("--time-limit", arguments.time_limit, "end with a checkpoint after so many seconds (3600, 11h30m, 11:30:00)");
-  app.add_option("--stop-after", arguments.session.stop_after, "end after so many checkpoints, to be continued with --restart")->check(CLI::PositiveNumber);
+  app.add_option("--stop-after", arguments.session.stop_after, "end after so many checkpoints, to be continued with --restart")->check(positive_number);
   app.add_option("--restart", restart, "continue from the checkpoint in the job's checkpoint folder, or in FOLDER")->expected(0, 1)->type_name("[FOLDER]");
   app.add_option("-b", arguments.restart_id, "continue the job with this id from its checkpoint");
   app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
   app.add_option("--trace", arguments.session.trace, "timeline of the run for Chrome's tracing page or Perfetto");
   app.add_option("--trace-limit", arguments.session.trace_spans, "spans that a rank keeps for --trace; of more, the shorter half goes")->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
-  app.add_option("-q", arguments.aces_workers, "workers, with -r (ACES4)")->check(CLI::NonNegativeNumber);
-  app.add_option("-r", arguments.aces_servers, "servers, with -q (ACES4): as --servers")->check(CLI::NonNegativeNumber);
+  app.add_option("-q", arguments.aces_workers, "workers, with -r (ACES4)")->check(number_from_zero);
+  app.add_option("-r", arguments.aces_servers, "servers, with -q (ACES4): as --servers")->check(number_from_zero);
   app.add_flag("--describe", arguments.describe, "print what the job consists of: molecule, basis, segments, programs, values");
   app.add_option("--write-dat", arguments.write_dat, "write the job as an initial-data file (JSON when its name ends in .json)");
   app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
   app.add_flag("--progress{on}", arguments.progress, "how far long pardos are: on (a line on a terminal, else one a minute), off, line")->check(CLI::IsMember({"on", "off", "line"}));
   app.add_flag("--dry-run", arguments.dry_run, "print the memory that the job needs and whether it fits; run nothing");
-  app.add_option("--ranks", arguments.planned_ranks, "with --dry-run: ranks to plan for, without mpirun")->check(CLI::PositiveNumber);
+  app.add_option("--ranks", arguments.planned_ranks, "with --dry-run: ranks to plan for, without mpirun")->check(positive_number);
   app.add_flag("--version", arguments.version, "print the version");
   app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
   try {
@@ -561,6 +572,7 @@ int main(int argc, char** argv) {
     block_kernels.jit_cache = kernels::default_cache_folder();
     check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
+    if (!arguments.simulated && !arguments.network.empty()) (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
       if (arguments.verbose) std::cout << blas << '\n' << describe_kernels(arguments.session.kernel_options) << '\n' << describe_cuda() << '\n';

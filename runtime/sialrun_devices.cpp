@@ -3,14 +3,15 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/job/job_file.h"
+#include "runtime/option_checks.h"
 
 namespace sial {
 
 void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOptions& session) {
   app.add_option("--device", session.device, "where block operations run: auto (a GPU where there is one, else the host; default), cuda, host, or simulated (separate memory, to count and check transfers)")->check(CLI::IsMember(known_device_names()));
-  app.add_option("--devices", session.device_options.gpus, "GPUs that the ranks of a machine take in turn, for example 0,2 (default: all)")->delimiter(',')->check(CLI::NonNegativeNumber);
+  app.add_option("--devices", session.device_options.gpus, "GPUs that the ranks of a machine take in turn, for example 0,2 (default: all)")->delimiter(',')->check(number_from_zero);
   app.add_option("--device-memory", arguments.memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
-  app.add_option("--device-from", session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(CLI::NonNegativeNumber);
+  app.add_option("--device-from", session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(number_from_zero);
   app.add_option("--device-copies", arguments.copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
   app.add_option("--device-batch", arguments.batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
   app.add_option("--device-graphs", arguments.graphs, "whether small work of a GPU that comes in one composition again and again is started as a graph; auto: where that takes the host less time, as found while it runs; on; off (default)")
@@ -20,7 +21,7 @@ void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOption
       ->check(CLI::IsMember({"defer", "wait"}));
   app.add_option("--device-messages", arguments.messages, "how blocks that only the device has go to other nodes, and those that it wants come from there; direct: straight from and to its memory; staged: through the host, outwards in overlapped pieces; auto (default): direct if MPI reports that it can")
       ->check(CLI::IsMember({"auto", "direct", "staged"}));
-  app.add_option("--self-check", session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(CLI::PositiveNumber);
+  app.add_option("--self-check", session.machine.self_check, "compare every N-th operation of the device with the host's reference kernels, and stop where they disagree")->check(positive_number);
 }
 
 void read_device_arguments(const DeviceArguments& arguments, SessionOptions& session) {

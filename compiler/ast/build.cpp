@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ast/build_lines.h"
 #include "compiler/ast/build_stop.h"
@@ -79,6 +80,19 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
   return true;
 }
 
+/// Names and numbers that later stages could not hold.
+void check_sizes(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter) {
+  for (const Line& line : lines)
+    for (const Token& t : line.tokens) {
+      const Span span{file, t.begin, t.end};
+      if (t.type == SialLexer::IDENT && t.end - t.begin > max_name_length)
+        emitter.report(Code::E_NAME_LENGTH, span, fmt::format("the name has {} characters; at most {} are possible", t.end - t.begin, max_name_length),
+                       "choose a shorter one");
+      if (t.type == SialLexer::DOUBLE && !std::isfinite(parsing::real_value(sources.slice(span))))
+        emitter.report(Code::E_REAL_RANGE, span, "the number is too large for a scalar", "the largest is about 1.797e308");
+    }
+}
+
 /// `x.y` names an entity of a module; further dots have no meaning.
 void check_dots(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter) {
   for (const Line& line : lines)
@@ -109,6 +123,7 @@ std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId f
   const std::vector<Line> lines = parsing::split_lines(parsing::lex(text), text.size());
   if (!nesting_is_fine(lines, file, emitter)) return nullptr;
   check_dots(lines, sources, file, emitter);
+  check_sizes(lines, sources, file, emitter);
 
   antlr4::ANTLRInputStream input(parsing::text_for_lexer(text));
   SialLexer lexer(&input);

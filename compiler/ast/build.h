@@ -15,6 +15,7 @@ namespace sial {
 /// stages may recurse over the tree.
 inline constexpr int max_nesting = 200;
 inline constexpr int max_operators_per_line = 1000;
+inline constexpr std::uint32_t max_name_length = 400;  // of a token; modules hold names of twice that
 
 /// Null when the file has errors, which are reported. Nodes are numbered from `next_id`, which is advanced.
 std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter, ast::NodeId& next_id);

@@ -4,7 +4,9 @@
 #include <antlr4-runtime.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "compiler/ast/build_tokens.h"
@@ -79,12 +81,7 @@ class TreeBuilder {
     // Beyond 64 bits the value only has to stay out of the range of ints, which the checker reports.
     return result.ec == std::errc() ? value : std::numeric_limits<std::int64_t>::max();
   }
-  double real(TerminalNode* t) const {
-    const std::string text = text_of(span_of(t));
-    double value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  }
+  double real(TerminalNode* t) const { return real_value(text_of(span_of(t))); }
 
   // ---- declarations
   Modifiers modifiers(ParserRuleContext* c) const {
@@ -441,6 +438,13 @@ class TreeBuilder {
 };
 
 }  // namespace
+
+double real_value(std::string_view text) {
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  // Out of range leaves the value as it was, whichever end of the range it is.
+  return result.ec == std::errc() ? value : std::strtod(std::string(text).c_str(), nullptr);
+}
 
 BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file, ast::NodeId& next_id) {
   return TreeBuilder(sources, file, next_id).build(dynamic_cast<P::CompilationUnitContext*>(unit));

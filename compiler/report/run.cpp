@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -98,7 +99,14 @@ Run read(const std::string& path, const std::string* program) {
     run.machine = pairs(j.at("machine"));
     run.totals = counters(j.at("total"));
     for (const Json& rank : j.at("per_rank")) run.per_rank.push_back(counters(rank));
-    if (j.contains("job")) run.job = {j.at("job").at("ints"), j.at("job").at("scalars"), j.at("job").at("segments")};
+    if (j.contains("job")) {
+      run.job = {j.at("job").at("ints"), j.at("job").at("scalars"), j.at("job").at("segments")};
+      // What is predicted for other numbers of ranks computes with them.
+      for (const auto& [kind, sizes] : run.job->segments)
+        for (const auto size : sizes)
+          if (size < 1 || size > std::numeric_limits<std::int32_t>::max())
+            throw SialError(fmt::format("`{}` is not a statistics file: {} is not a size of a segment of kind {}", path, size, kind), "give the run.json that sialrun wrote");
+    }
     if (j.contains("kernels")) {
       const Json& code = j.at("kernels").at("code");
       run.code = {code.at("state"), code.at("asked"), code.at("compiled"), code.at("from_disk"), code.at("failed"), code.at("compile_seconds")};

@@ -8,6 +8,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "compiler/ast/build.h"
+
 namespace sial::sema {
 
 namespace {
@@ -25,6 +27,7 @@ class CallGraph {
 
   void run() {
     find_reachable();
+    check_depth();
     solve();
     for (std::size_t r = 0; r < routines_.size(); ++r) {
       check_pardo(r);
@@ -61,6 +64,43 @@ class CallGraph {
       if (routines_[r].proc == no_symbol) continue;
       program_.symbols[static_cast<std::size_t>(routines_[r].proc)].reachable = true;
       program_.procs.push_back(routines_[r].proc);
+    }
+  }
+
+  // Later passes follow calls by calls of their own.
+  void check_depth() {
+    std::vector<int> depth(routines_.size(), 0);  // of calls below; 0: not known yet
+    std::vector<char> open(routines_.size(), 0);
+    struct Frame { std::size_t routine, next; int deepest; };
+    for (std::size_t first = 0; first < routines_.size(); ++first) {
+      if (!reachable_[first] || depth[first] > 0) continue;
+      std::vector<Frame> stack{{first, 0, 0}};
+      open[first] = 1;
+      while (!stack.empty()) {
+        Frame& frame = stack.back();
+        const std::vector<CallSite>& calls = routines_[frame.routine].calls;
+        if (frame.next == calls.size()) {
+          depth[frame.routine] = frame.deepest + 1;
+          open[frame.routine] = 0;
+          stack.pop_back();
+          continue;
+        }
+        const CallSite& call = calls[frame.next];
+        const auto callee = by_proc_.find(call.proc);
+        if (callee == by_proc_.end() || open[callee->second]) {
+          ++frame.next;
+        } else if (depth[callee->second] == 0) {
+          open[callee->second] = 1;
+          stack.push_back({callee->second, 0, 0});
+        } else {
+          frame.deepest = std::max(frame.deepest, depth[callee->second]);
+          ++frame.next;
+          if (frame.deepest < max_nesting) continue;
+          emitter_.report(Code::E_NESTING, call.span, fmt::format("calls are nested more than {} procedures deep", max_nesting),
+                          "call the inner procedures from a procedure further out, one after the other");
+          return;
+        }
+      }
     }
   }
 

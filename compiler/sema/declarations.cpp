@@ -140,7 +140,9 @@ void Checker::check_modifiers(const ast::Modifiers& modifiers, const ast::Name& 
 std::int32_t Checker::int32(std::int64_t value, Span span) {
   if (value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max())
     return static_cast<std::int32_t>(value);
-  report(Code::E_INT_RANGE, span, fmt::format("{} does not fit into a 32-bit int", value),
+  // A literal beyond 64 bits has the largest value there is.
+  const std::string shown = value == std::numeric_limits<std::int64_t>::max() ? "the number" : fmt::format("{}", value);
+  report(Code::E_INT_RANGE, span, fmt::format("{} does not fit into a 32-bit int", shown),
          "the largest int is 2147483647; use a scalar and a real literal for larger numbers");
   return 0;
 }
@@ -163,6 +165,10 @@ bool Checker::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, Bou
   const int before = emitter_.error_count();
   value.literal = int32(literal, bound.span);
   if (emitter_.error_count() != before) return false;
+  if (value.literal == std::numeric_limits<std::int32_t>::min()) {
+    report(Code::E_INT_RANGE, bound.span, fmt::format("{} is no value of an index", literal), "the least is -2147483647");
+    return false;
+  }
   if (kind != ast::IndexKind::simple && literal < 1) {
     report(Code::E_RANGE_NEG, bound.span, fmt::format("{} counts segments from 1, {} is not one of them", an_index_word(kind), literal),
            "only `index` ranges may begin at zero or below");

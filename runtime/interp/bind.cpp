@@ -1,6 +1,7 @@
 #include "runtime/interp/bind.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,12 @@ namespace {
 
 std::string values_remedy(const std::string& name) {
   return fmt::format("give it a value with `--set {}=...` or under [values] in the job file", name);
+}
+
+[[noreturn]] void fail_undefined_int(const Module& module, const JobData& job, const std::string& name) {
+  if (const auto real = job.scalars.find(name); real != job.scalars.end())
+    throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job gives it the real number {}", module.program, name, real->second), values_remedy(name) + ", a number without a point");
+  throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, name), values_remedy(name));
 }
 
 /// "1:5", and where symbolic bounds come from: "1:5 (`norb` is 5)".
@@ -43,6 +50,11 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
   index.kind = row.kind;
   index.lo = bound_value(row.lo, module, job);
   index.hi = bound_value(row.hi, module, job);
+  if (index.lo == std::numeric_limits<std::int32_t>::min()) {
+    index.problem = fmt::format("index `{}` begins at {}, which is no value of an index", row.name, index.lo);
+    index.remedy = "check the predefined value its range begins with: the least is -2147483647";
+    return index;
+  }
   if (row.kind == IndexKind::simple || index.lo > index.hi) return index;
   const char* kind = kind_name(row.kind);
   const auto table = job.segments.find(row.kind);
@@ -225,8 +237,7 @@ void initial_values(const Module& module, const JobData& job, std::vector<std::i
     if (!v.predefined) continue;
     const auto found = job.ints.find(v.name);
     if (found == job.ints.end())
-      throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, v.name),
-                      values_remedy(v.name));
+      fail_undefined_int(module, job, v.name);
     ints[i] = found->second;
   }
   for (std::size_t i = 0; i < module.scalars.size(); ++i) {
@@ -260,8 +271,7 @@ BoundProgram bind_program(const Module& module, const JobData& job) {
   bound.module = &module;
   for (const IntVar& v : module.ints)
     if (v.predefined && !job.ints.contains(v.name))
-      throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, v.name),
-                      values_remedy(v.name));
+      fail_undefined_int(module, job, v.name);
   bound.indices.resize(module.indices.size());
   for (std::size_t i = 0; i < module.indices.size(); ++i)
     bound.indices[i] = bind_index(module.indices[i], module, job, bound.indices);

@@ -213,6 +213,7 @@ def check_refusals(tools, run):
     tools.refused(1, "written by an earlier sialrun", tools.module, edited(run, w / "old.json", lambda j: j.pop("format")))
     tools.refused(1, "has format 7", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
     tools.refused(1, "is not a statistics file", tools.module, edited(run, w / "short.json", lambda j: j.pop("per_rank")))
+    tools.refused(1, "-5 is not a size of a segment", tools.module, edited(run, w / "sizes.json", lambda j: j["job"]["segments"].__setitem__("ao", [-5])))
     tools.refused(1, "is no run of program `remarked`", tools.module, edited(run, w / "else.json", lambda j: j["programs"][0].update(program="other")))
     tools.refused(1, "another version of program `remarked`", tools.module, edited(run, w / "version.json", lambda j: j["programs"][0].update(source_hash="0" * 64)))
     tools.refused(1, "how large index `k`", tools.module, edited(run, w / "index.json", lambda j: j["programs"][0]["indices"].pop()))

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""What people give to sialrun beside the program: each slip is named, with what would be right, and the exit code tells.
+
+    usage.py --bin DIR [unittest arguments]
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = None
+PROGRAM = """sial counts
+predefined int n
+index p = n:3
+do p
+  println p
+enddo p
+endsial counts
+"""
+
+
+class Usage(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-usage-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        (self.dir / "counts.sialx").write_text(PROGRAM)
+
+    def sialrun(self, *args, code, says=()):
+        p = subprocess.run([str(BIN / "sialrun"), "counts.sialx", "--results", "none", "--run-json", "none", *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True,
+                           text=True, timeout=120)
+        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
+        for text in says:
+            self.assertIn(text, p.stderr, args)
+        self.assertTrue(all(len(line) < 300 for line in p.stderr.splitlines()), p.stderr)
+        return p
+
+    def test_numbers_of_options(self):
+        """Numbers that an option cannot have, in words."""
+        for option, value in (("--stop-after", "0"), ("--self-check", "0"), ("--ranks", "0"), ("-m", "0"), ("-m", "nan"), ("-m", "inf"), ("-m", "-1")):
+            self.sialrun("--set", "n=2", option, value, code=2, says=[option, f"`{value}` is not a number above 0"])
+        for option in ("--ranks-per-node", "--servers", "--device-from"):
+            self.sialrun("--set", "n=2", option, "-1", code=2, says=[option, "`-1` is not a number of 0 or more"])
+
+    def test_simulations(self):
+        for value in ("ranks=0", "ranks=100000"):
+            self.sialrun("--set", "n=2", "--simulate", value, code=1, says=["from 1 to 1024 ranks"])
+        # Where there is no network, too.
+        self.sialrun("--set", "n=2", "--simulate-network", "latency=abc", code=1, says=["`abc` is not a number"])
+        self.sialrun("--set", "n=2", "--simulate-network", "latency=-5us", code=1, says=["`-5us`"])
+        self.sialrun("--set", "n=2", "--simulate-network", "latency=5us,bandwidth=1GB/s", code=0)
+
+    def test_misspelt_values(self):
+        """A value that no program has is pointed out where it looks like a slip."""
+        p = self.sialrun("--set", "n=2", "--set", "nn=1", code=0, says=["warning: the job gives a value for `nn`", "did you mean `n`?"])
+        self.assertEqual(p.stdout.count("p = "), 2)
+        self.assertEqual(self.sialrun("--set", "n=2", "--set", "lindep_tol=7", code=0).stderr.count("warning"), 0)
+
+    def test_reals_for_ints(self):
+        self.sialrun("--set", "n=2.0", code=1, says=["needs the predefined int `n`, and the job gives it the real number 2", "without a point"])
+        self.sialrun(code=1, says=["needs the predefined int `n`, and the job does not define it"])
+
+    def test_least_index(self):
+        """The number that stands for no value is no bound."""
+        self.sialrun("--set", "n=-2147483648", code=1, says=["index `p` begins at -2147483648", "the least is -2147483647"])
+
+
+def main():
+    global BIN
+    at = sys.argv.index("--bin")
+    BIN = pathlib.Path(sys.argv[at + 1]).resolve()
+    del sys.argv[at:at + 2]
+    os.environ["LC_ALL"] = "C.UTF-8"
+    unittest.main(verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
