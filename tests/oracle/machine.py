@@ -243,7 +243,7 @@ class Machine:
             if entry != "*":
                 numbers = [module.find(entry).value]
             elif dim.kind == "subindex":
-                numbers = [(dim.parent.value, n) for n in range(1, model.SUBSEGMENTS + 1)]
+                numbers = [(p, n) for p in range(dim.parent.lo, dim.parent.hi + 1) for n in range(1, model.SUBSEGMENTS + 1)]
             else:
                 numbers = range(dim.lo, dim.hi + 1)
             keys = [(*k, n) for k in keys for n in numbers]
