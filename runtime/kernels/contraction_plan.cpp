@@ -180,7 +180,9 @@ class Planner {
       // Lines of which little is used at a time: from near, from far, or chased from their cache sets before their next use.
       const bool close = m * k * 8 <= 65536, near = m * k * 8 <= 262144, chased = conflicting(plan.rows, &LoopDim::a, 256) && conflicting(plan.summed, &LoopDim::a, 256);
       const bool by_lines = plan.rows.size() > 1 && plan.rows[1].a == 1;
-      cycles += m * k * (along ? 0.8 : across ? 1.3 : close ? 2.5 : near ? 4.0 : chased ? 25.0 : by_lines ? 8.0 : 12.0) * std::ceil(n / static_cast<double>(plan.column_block));
+      // Several panels are packed together, see contraction_run.cpp.
+      const bool beside = by_lines && run == plan.rows[0].extent && run <= plan.tile.rows() && plan.rows[1].extent >= shape_.width;
+      cycles += m * k * (along ? 0.7 : across ? 1.0 : beside ? near ? 1.3 : chased ? 4.0 : 2.2 : close ? 1.8 : near ? 2.5 : chased ? by_lines ? 22.0 : 40.0 : by_lines ? 2.7 : 7.0) * std::ceil(n / static_cast<double>(plan.column_block));
     } else {
       // Read again for every few columns, from the second-level cache at best.
       const bool near = static_cast<double>(plan.row_block) * static_cast<double>(plan.sum_block) * 8 <= 32768;
@@ -190,7 +192,7 @@ class Planner {
     }
     if (pack_columns) {
       const bool along = !plan.columns.empty() && plan.columns[0].b == 1, across = !plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 4;
-      cycles += n * k * (along ? 1.2 : across ? 1.3 : 3.0) + 300;
+      cycles += n * k * (along ? 0.8 : across ? 1.0 : 2.0) + 300;
     } else {
       const bool lines = (!plan.columns.empty() && plan.columns[0].b == 1) || (!plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 8);
       const double tiles_of_rows = std::ceil(m / plan.tile.rows());

@@ -183,8 +183,16 @@ class TileLoops {
         tile.panel = at;
         w.rows = tile.rows;
         w.width = tile.vectors * shape_.width;
+        const std::int64_t* const row_at = t_.row_x.data() + tile.first;
+        if (kit_.pack_beside && tile.repeat >= shape_.width && row_at[tile.step] - row_at[0] == 1 && row_at[(tile.repeat - 1) * tile.step] - row_at[0] == tile.repeat - 1) {
+          w.row_at = row_at;
+          w.to = work_.row_panels + at;
+          kit_.pack_beside(w, tile.repeat);
+          at += w.width * count_ * tile.repeat;
+          continue;
+        }
         for (std::int64_t r = 0; r < tile.repeat; ++r, at += w.width * count_) {
-          w.row_at = t_.row_x.data() + tile.first + r * tile.step;
+          w.row_at = row_at + r * tile.step;
           w.to = work_.row_panels + at;
           pack_panel(kit_, w);
         }

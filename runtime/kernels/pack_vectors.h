@@ -106,6 +106,31 @@ std::size_t parts_of_rows(const PackWork& w, PackPart* parts, std::size_t most) 
   return n;
 }
 
+/// A line of the operand has an element for each of the panels: squares of rows and panels are turned in registers, and it is read once.
+template <class W>
+void pack_beside(const PackWork& w, std::int64_t panels) {
+  // The last panels end with the last one, over some of those before.
+  for (std::int64_t r = 0;; r = std::min(r + W::width, panels - W::width)) {
+    const double* const from = w.from + r;
+    for (std::int64_t i = 0; i < w.width; i += W::width) {
+      const std::int64_t rows = std::clamp<std::int64_t>(w.rows - i, 0, W::width);
+      std::array<const double*, W::width> row;
+      for (std::int64_t k = 0; k < W::width; ++k) row[static_cast<std::size_t>(k)] = k < rows ? from + w.row_at[i + k] : nullptr;
+      double* to = w.to + r * w.width * w.count + i;
+      for (std::int64_t p = 0; p < w.count; ++p, to += w.width) {
+        const std::int64_t at = w.sum_at[p];
+        typename W::Vector v[W::width];
+#pragma GCC unroll 8
+        for (int k = 0; k < W::width; ++k) v[k] = k < rows ? W::load(row[static_cast<std::size_t>(k)] + at) : W::zero();
+        W::turn(v);
+#pragma GCC unroll 8
+        for (int k = 0; k < W::width; ++k) W::store(to + k * w.width * w.count, v[k]);
+      }
+    }
+    if (r + W::width >= panels) break;
+  }
+}
+
 template <class W>
 void pack_by_vectors(const PackWork& w) {
   const std::int64_t vectors = (w.width + W::width - 1) / W::width, rest = w.width - (vectors - 1) * W::width;

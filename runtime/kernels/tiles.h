@@ -46,6 +46,8 @@ struct PackWork {
   std::int64_t rows = 0, width = 0, count = 0;
 };
 using PackCode = void (*)(const PackWork& work);
+/// As many panels, one after the other in `to`, each from one element further on in `from`; at least a vector's width of them, of whole vectors.
+using PackBesideCode = void (*)(const PackWork& work, std::int64_t panels);
 using PanelPackCode = void (*)(const PackWork* work);
 
 /// A tile computed aside (sum[j * width + i]) on its way to rows that are not consecutive: d[d_row[i] + d_column[j]];
@@ -134,6 +136,7 @@ struct TileKit {
   ScatterCode scatter = nullptr;
   OuterCode outer = nullptr;
   VectorCode vector = nullptr;
+  PackBesideCode pack_beside = nullptr;  // null: panel by panel
   std::array<PanelPackCode, most_vectors * 2> panel_packs{};  // of whole panels of v vectors: rows consecutive, or not; null: pack()
 
   TileCode& tile(int vectors, int columns, bool masked) {

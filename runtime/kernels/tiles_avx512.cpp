@@ -75,6 +75,7 @@ void widen_tiles(TileKit& kit) {
   kit.shape = {Avx512::width, 3, 8, 6};
   add_tiles<Avx512, 8, 6>(kit);
   kit.pack = pack_by_vectors<Avx512>;
+  kit.pack_beside = pack_beside<Avx512>;
   kit.outer = outer;
   kit.vector = vector;
 }

@@ -266,26 +266,29 @@ TEST_CASE("panels are packed alike by every built-in code, whole ones and others
   constexpr double untouched = -77.0;
   for (int i = 0; i < 4000; ++i) {
     const kernels::TileKit& kit = kits[static_cast<std::size_t>(i) % kits.size()];
-    const bool of_columns = draw(0, 1) == 0;
+    const bool beside = kit.pack_beside && draw(0, 3) == 0, of_columns = !beside && draw(0, 1) == 0;
+    const std::int64_t panels = beside ? draw(kit.shape.width, 30) : 1;
     kernels::PackWork w;
     w.rows = draw(1, of_columns ? kernels::TileKit::most_columns : kit.shape.width * kernels::TileKit::most_vectors);
     w.width = of_columns ? w.rows : (w.rows + kit.shape.width - 1) / kit.shape.width * kit.shape.width;
     w.count = draw(0, 40);
     const std::vector<std::int64_t> row_at = places(w.rows, draw(0, 2) == 0 ? 1 : 40), sum_at = places(w.count, draw(0, 2) == 0 ? 1 : 40);
     // Nothing is read beyond the last element.
-    std::vector<double> from(static_cast<std::size_t>(row_at.back() + (sum_at.empty() ? 0 : sum_at.back()) + 1));
+    std::vector<double> from(static_cast<std::size_t>(row_at.back() + (sum_at.empty() ? 0 : sum_at.back()) + panels));
     for (std::size_t k = 0; k < from.size(); ++k) from[k] = static_cast<double>(k) + 1;
-    std::vector<double> to(static_cast<std::size_t>(w.width * w.count + 16), untouched), want = to;
+    std::vector<double> to(static_cast<std::size_t>(w.width * w.count * panels + 16), untouched), want = to;
     w.from = from.data();
     w.row_at = row_at.data();
     w.sum_at = sum_at.data();
     w.to = to.data() + 8;
-    for (std::int64_t p = 0; p < w.count; ++p)
-      for (std::int64_t r = 0; r < w.width; ++r)
-        want[static_cast<std::size_t>(8 + p * w.width + r)] =
-            r < w.rows ? from[static_cast<std::size_t>(row_at[static_cast<std::size_t>(r)] + sum_at[static_cast<std::size_t>(p)])] : 0.0;
-    kernels::pack_panel(kit, w);
-    INFO("case " << i << ": " << w.rows << " rows of " << w.width << ", " << w.count << " positions, vectors of " << kit.shape.width);
+    for (std::int64_t n = 0; n < panels; ++n)
+      for (std::int64_t p = 0; p < w.count; ++p)
+        for (std::int64_t r = 0; r < w.width; ++r)
+          want[static_cast<std::size_t>(8 + (n * w.count + p) * w.width + r)] =
+              r < w.rows ? from[static_cast<std::size_t>(row_at[static_cast<std::size_t>(r)] + sum_at[static_cast<std::size_t>(p)] + n)] : 0.0;
+    if (beside) kit.pack_beside(w, panels);
+    else kernels::pack_panel(kit, w);
+    INFO("case " << i << ": " << w.rows << " rows of " << w.width << ", " << w.count << " positions, " << panels << " panels, vectors of " << kit.shape.width);
     REQUIRE(to == want);
   }
 }
