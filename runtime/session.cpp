@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/output_file.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/job/results.h"
 
@@ -156,15 +157,11 @@ int Session::check_outputs(const Job& job) {
     if (options_.checkpoints && job.checkpoint_every >= 0) names.push_back((std::filesystem::path(job.checkpoint_dir) / checkpoint_index_name).string());
     for (const std::string& name : names) {
       if (name == "none") continue;
-      const std::filesystem::path path = std::filesystem::path(job.output_dir) / name;
-      const std::filesystem::path probe = path.string() + ".probe";
-      std::error_code failure;
-      std::filesystem::create_directories(path.parent_path().empty() ? "." : path.parent_path(), failure);
-      const bool good = !failure && !std::filesystem::is_directory(path) && std::ofstream(probe).put('x').flush().good();
-      std::filesystem::remove(probe, failure);
-      if (good) continue;
-      err_ << fmt::format("error: cannot write `{}`\n  hint: choose another folder with `--output-dir`, or write nothing with "
-                          "`--results none --run-json none`", path.string())
+      const std::string path = (std::filesystem::path(job.output_dir) / name).string();
+      const std::string problem = write_problem(path);
+      if (problem.empty()) continue;
+      err_ << fmt::format("error: cannot write `{}`: {}\n  hint: choose another folder with `--output-dir`, or write nothing with "
+                          "`--results none --run-json none`", path, problem)
            << std::endl;
       code = exit_usage_or_io;
       break;

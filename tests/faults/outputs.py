@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Files and streams that the programs write: a failure is said, gives its exit code, and costs nobody a file.
+
+    outputs.py --bin DIR [unittest arguments]
+
+Tests that need a small disk or another user are skipped where they cannot be had.
+"""
+import json
+import os
+import pathlib
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+
+from faults import ENV, private_mounts
+
+BIN = None
+
+SAVE = """sial save
+index i = 1:40
+index j = 1:40
+static h[i,j]
+do i
+  do j
+    h[i,j] = 1.0
+  enddo j
+enddo i
+println "computed"
+endsial save
+"""
+TINY = 'sial tiny\nprintln "hello"\nendsial tiny\n'
+
+
+class Outputs(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-outputs-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.write("save.sialx", SAVE)
+        self.write("tiny.sialx", TINY)
+
+    def write(self, name, text):
+        (self.dir / name).write_text(text)
+        return name
+
+    def read(self, name):
+        return (self.dir / name).read_bytes()
+
+    def run_tool(self, tool, *args, **how):
+        how = {"stdout": subprocess.PIPE, **how}
+        p = subprocess.run([str(BIN / tool), *map(str, args)], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100, **how)
+        return p.returncode, p.stdout, p.stderr
+
+    def must(self, tool, *args):
+        code, out, err = self.run_tool(tool, *args)
+        self.assertEqual(code, 0, out + err)
+        return out
+
+    def refused(self, tool, *args, code, says, **how):
+        """One error that says all of `says`."""
+        got, _, err = self.run_tool(tool, *args, **how)
+        self.assertEqual(got, code, err)
+        self.assertEqual(err.count("error:"), 1, f"not exactly one error line:\n{err}")
+        for text in says:
+            self.assertIn(text, err)
+        return err
+
+    def names(self):
+        return sorted(p.name for p in self.dir.iterdir())
+
+    # --- disks that fill up
+
+    def test_results_that_grow_too_large(self):
+        self.must("sialrun", "save.sialx", "--run-json", "none")
+        before = self.read("results.h5")
+        # Somewhere in the data, among the first bytes, and where only the last are missing.
+        for most in (1000, 8192, 16384, len(before) - 1):
+            with self.subTest(most=most):
+                self.refused("sialrun", "save.sialx", "--run-json", "none", code=3, says=("cannot write", "results.h5", "File too large"),
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+                self.assertEqual(self.read("results.h5"), before)
+                self.assertEqual(self.names(), ["results.h5", "save.sialx", "tiny.sialx"])
+
+    def test_results_on_a_disk_that_is_nearly_full(self):
+        mounts = private_mounts()
+        if not mounts:
+            self.skipTest("no private mounts here")
+        run = f"{BIN}/sialrun save.sialx --output-dir disk --run-json none"
+        (self.dir / "disk").mkdir()
+        for blocks in (0, 1, 2, 3, 4, 5, 8):  # of 4 kB that stay free beside the earlier file; the new one needs nearly 6
+            with self.subTest(blocks=blocks):
+                script = (f"mount -t tmpfs -o size=96k tmpfs disk && {run} >/dev/null && cp disk/results.h5 before.h5 && "
+                          f"head -c 1000000 /dev/zero >disk/filler 2>/dev/null; truncate -s -{4096 * blocks} disk/filler; {run}; c=$?; cp disk/results.h5 after.h5; ls disk; exit $c")
+                p = subprocess.run([*mounts, "sh", "-c", script], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+                self.assertNotIn("results.h5.part", p.stdout)
+                if blocks == 8:
+                    self.assertEqual(p.returncode, 0, p.stderr)
+                elif blocks < 3:
+                    self.assertNotEqual(p.returncode, 0)
+                if p.returncode != 0:
+                    self.assertIn(p.returncode, (2, 3), p.stderr)
+                    self.assertEqual(p.stderr.count("error:"), 1, p.stderr)
+                    self.assertIn("cannot write", p.stderr)
+                    self.assertIn("No space left on device", p.stderr)
+                    self.assertEqual(self.read("after.h5"), self.read("before.h5"))
+                with h5py.File(self.dir / "after.h5", "r") as f:
+                    self.assertEqual(float(f["statics/h"][()].sum()), 1600.0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
+        sys.exit(__doc__)
+    BIN = pathlib.Path(sys.argv[2]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
