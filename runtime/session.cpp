@@ -158,7 +158,9 @@ int Session::check_outputs(const Job& job) {
     for (const std::string& name : names) {
       if (name == "none") continue;
       const std::string path = (std::filesystem::path(job.output_dir) / name).string();
-      const std::string problem = write_problem(path);
+      std::string problem = write_problem(path);
+      // Results are put in the place of an earlier file, when they are complete.
+      if (const std::string_view kind = special_kind(path); problem.empty() && name == job.results_path && !kind.empty()) problem = fmt::format("it is {}", kind);
       if (problem.empty()) continue;
       err_ << fmt::format("error: cannot write `{}`: {}\n  hint: choose another folder with `--output-dir`, or write nothing with "
                           "`--results none --run-json none`", path, problem)

@@ -111,6 +111,65 @@ class Outputs(unittest.TestCase):
                 with h5py.File(self.dir / "after.h5", "r") as f:
                     self.assertEqual(float(f["statics/h"][()].sum()), 1600.0)
 
+    # --- links, and what is no file
+
+    def node(self, name):
+        """A device of our own that swallows everything, or a skip."""
+        try:
+            os.mknod(self.dir / name, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            (self.dir / name).write_bytes(b"x")
+        except PermissionError:
+            self.skipTest("no devices can be made here")
+
+    def test_devices_are_not_replaced(self):
+        self.node("null")
+        self.write("job.toml", 'programs = ["save.sialx"]\n[output]\nresults = "null"\n')
+        for args in (("save.sialx", "--results", "null"), ("job.toml",)):
+            err = self.refused("sialrun", *args, code=2, says=("null", "it is a device", "--results none"))
+            self.assertNotIn("computed", err)
+        self.refused("sialrun", "save.sialx", "--write-dat", "null", code=3, says=("null", "it is a device"))
+        self.must("sialrun", "tiny.sialx", "--results", "none", "--run-json", "null")
+        self.must("sialc", "tiny.sialx", "-o", "null")
+        self.must("sialc", "tiny.sialx")
+        self.must("sialreport", "tiny.siox", "-o", "null")
+        self.assertTrue(stat.S_ISCHR((self.dir / "null").stat().st_mode))
+        self.assertEqual(self.names(), ["job.toml", "null", "save.sialx", "tiny.sialx", "tiny.siox"])
+
+    def test_pipes_are_not_replaced(self):
+        os.mkfifo(self.dir / "pipe")
+        self.refused("sialrun", "save.sialx", "--results", "pipe", code=2, says=("pipe", "it is a pipe"))
+        self.refused("sialrun", "save.sialx", "--write-dat", "pipe", code=3, says=("pipe", "it is a pipe"))
+        self.assertTrue((self.dir / "pipe").is_fifo())
+
+    def test_standard_output_by_name(self):
+        self.must("sialc", "tiny.sialx")
+        self.assertIn("tiny", self.must("sialreport", "tiny.siox", "-o", "/dev/stdout"))
+        with open(self.dir / "out.txt", "wb") as out:
+            code, _, err = self.run_tool("sialreport", "tiny.siox", "-o", "/dev/stdout", stdout=out)
+            self.assertEqual(os.fstat(out.fileno()).st_ino, (self.dir / "out.txt").stat().st_ino)
+        self.assertEqual(code, 0, err)
+        self.assertIn(b"tiny", self.read("out.txt"))
+
+    def test_links_are_followed(self):
+        """To files that are there and to new ones, by links that are relative to their own folder."""
+        (self.dir / "far").mkdir()
+        for there in (False, True):
+            for name, args in (("r.h5", ("sialrun", "save.sialx", "--run-json", "none", "--results")), ("r.json", ("sialrun", "save.sialx", "--results", "none", "--run-json")),
+                               ("d.dat", ("sialrun", "save.sialx", "--write-dat")), ("m.siox", ("sialc", "tiny.sialx", "-o"))):
+                with self.subTest(name=name, there=there):
+                    link, target = self.dir / name, self.dir / "far" / name
+                    if not there:
+                        link.symlink_to(pathlib.Path("far") / name)
+                    else:
+                        target.write_text("earlier")
+                        target.chmod(0o640)
+                    self.must(*args, name)
+                    self.assertTrue(link.is_symlink())
+                    self.assertGreater(target.stat().st_size, 20)
+                    if there:
+                        self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
+        self.assertEqual(sorted(p.name for p in (self.dir / "far").iterdir()), ["d.dat", "m.siox", "r.h5", "r.json"])
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] != "--bin":
