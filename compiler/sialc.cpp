@@ -6,11 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +21,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/report/kernels.h"
 #include "runtime/base/error.h"
+#include "runtime/base/output_file.h"
 #include "runtime/base/plants.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
@@ -147,14 +146,30 @@ int parse_only(const std::string& input, const Options& options, const WarningOp
   return exit_ok;
 }
 
-int write_output(const std::string& input, const Options& options, const Module& module) {
-  const std::filesystem::path path = options.output.empty() ? std::filesystem::path(input).replace_extension(".siox") : std::filesystem::path(options.output);
+std::string module_path(const std::string& input, const Options& options) {
+  return options.output.empty() ? std::filesystem::path(input).replace_extension(".siox").string() : options.output;
+}
+
+/// Whether a compiled program is written, not only printed.
+bool writes_modules(const Options& options) { return options.emit.empty() && !options.syntax_only && !(options.explain_kernels && options.output.empty()); }
+
+/// Before the first module is written: none of them is a source that is still to be read.
+void check_modules(const Options& options) {
+  std::vector<NamedFile> modules, sources;
+  for (const std::string& input : options.inputs) {
+    modules.push_back({"the module", module_path(input, options)});
+    sources.push_back({"the source", input});
+  }
+  check_distinct(modules, sources);
+}
+
+void write_output(const std::string& path, const SourceManager& sources, const Module& module) {
+  std::vector<NamedFile> read;
+  for (FileId f = 0; f < sources.file_count(); ++f) read.push_back({"the source", sources.canonical_path(f)});
+  const NamedFile written{"the module", path};
+  check_distinct(std::span(&written, 1), read);
   const std::vector<std::byte> bytes = write_module(module);
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return usage_error(fmt::format("cannot write `{}`: {}", path.string(), std::strerror(errno)));
-  return exit_ok;
+  write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 int compile(const std::string& input, const Options& options, const WarningOptions& warnings) {
@@ -181,7 +196,8 @@ int compile(const std::string& input, const Options& options, const WarningOptio
     fmt::print("{}", report::explain_kernels(*result.module));
     if (options.output.empty()) return exit_ok;
   }
-  return write_output(input, options, *result.module);
+  write_output(module_path(input, options), sources, *result.module);
+  return exit_ok;
 }
 
 int disassemble_file(const std::string& path) {
@@ -237,6 +253,7 @@ int run(int argc, char** argv) {
   if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
   fmt::print(stderr, "{}", plant_warning());
+  if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
     worst = std::max(worst, o.emit == "tokens" ? show_tokens(input) : syntax ? parse_only(input, o, warnings) : compile(input, o, warnings));

@@ -218,6 +218,12 @@ struct BatchEntry {
   JobArguments arguments;
 };
 
+Job make_batch_job(const Arguments& arguments, const BatchEntry& entry, Plugins& plugins) {
+  Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+  job.batch_file = arguments.batch;
+  return job;
+}
+
 std::vector<BatchEntry> read_batch(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw WorldError(fmt::format("cannot read the batch file `{}`", path));
@@ -325,7 +331,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
-        job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+        job = make_batch_job(arguments, entry, plugins);
         const int code = session.run(*job);
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
@@ -337,7 +343,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     separator(entry);
     int code = exit_ok;
     try {
-      const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+      const Job job = make_batch_job(arguments, entry, plugins);
       options.store.memory_per_rank = job.memory_per_rank;
       code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
@@ -392,6 +398,10 @@ void apply_aces_ranks(Arguments& arguments) {
 int show_job(const Arguments& arguments) {
   if (!is_first_rank()) return exit_ok;
   const Job job = state_job(arguments.job);
+  if (!arguments.write_dat.empty()) {
+    const NamedFile written{"the data file", arguments.write_dat};
+    check_distinct(std::span(&written, 1), input_files(job, {}));
+  }
   if (arguments.describe) std::cout << describe_job(job, program_folders(arguments.job));
   if (!arguments.write_dat.empty()) write_legacy_file(to_legacy_dat(job), arguments.write_dat);
   return exit_ok;

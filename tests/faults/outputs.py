@@ -170,6 +170,51 @@ class Outputs(unittest.TestCase):
                         self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
         self.assertEqual(sorted(p.name for p in (self.dir / "far").iterdir()), ["d.dat", "m.siox", "r.h5", "r.json"])
 
+    # --- outputs that would replace inputs, or each other
+
+    def test_inputs_are_not_replaced(self):
+        self.must("sialc", "tiny.sialx", "-o", "t.siox")
+        self.must("sialrun", "t.siox", "--results", "none", "--run-json", "run.json")
+        self.write("odd.siox", TINY)
+        self.write("defs.sialx", "sial defs\nindex i = 1:2\nendsial defs\n")
+        self.write("uses.sialx", 'import "defs.sialx"\nsial uses\nscalar x\ndo i\n  x = 1.0\nenddo i\nendsial uses\n')
+        self.write("h2.xyz", "2\nH2\nH 0 0 0\nH 0 0 0.74\n")
+        self.write("ok.toml", 'programs = ["tiny.sialx"]\n[molecule]\nxyz = "h2.xyz"\nbasis = "sto-3g"\n')
+        self.write("batch", "tiny.sialx --results batch --run-json none\n")
+        (self.dir / "link.siox").symlink_to("t.siox")
+        os.link(self.dir / "tiny.sialx", self.dir / "hard.siox")
+        self.must("sialrun", "ok.toml", "--write-dat", "old.dat")
+        kept = {name: self.read(name) for name in self.names()}
+        for tool, args, says, code in (("sialc", ("tiny.sialx", "-o", "tiny.sialx"), ("tiny.sialx",), 2),
+                                       ("sialc", ("tiny.sialx", "-o", "./tiny.sialx"), ("./tiny.sialx", "`tiny.sialx`"), 2),
+                                       ("sialc", ("odd.siox",), ("odd.siox",), 2),
+                                       ("sialc", ("tiny.sialx", "-o", "hard.siox"), ("tiny.sialx", "hard.siox"), 2),
+                                       ("sialc", ("uses.sialx", "-o", "defs.sialx"), ("defs.sialx",), 2),
+                                       ("sialc", ("save.sialx", "tiny.sialx", "save.siox"), ("save.siox",), 2),
+                                       ("sialrun", ("tiny.sialx", "--results", "tiny.sialx"), ("the results file", "the program", "tiny.sialx"), 2),
+                                       ("sialrun", ("t.siox", "--results", "link.siox"), ("t.siox", "link.siox"), 2),
+                                       ("sialrun", ("uses.sialx", "--run-json", "defs.sialx"), ("defs.sialx",), 2),
+                                       ("sialrun", ("ok.toml", "--run-json", "ok.toml"), ("the statistics file", "the job file", "ok.toml"), 2),
+                                       ("sialrun", ("ok.toml", "--trace", "ok.toml"), ("the trace", "the job file", "ok.toml"), 2),
+                                       ("sialrun", ("ok.toml", "--trace", "h2.xyz"), ("the trace", "h2.xyz"), 2),
+                                       ("sialrun", ("ok.toml", "--write-dat", "ok.toml"), ("ok.toml",), 3),
+                                       ("sialrun", ("-d", "old.dat", "tiny.sialx", "--results", "old.dat"), ("old.dat",), 2),
+                                       ("sialrun", ("tiny.sialx", "--results", "both.out", "--run-json", "both.out"), ("the statistics file", "the results file", "both.out"), 2),
+                                       ("sialrun", ("tiny.sialx", "--results", "both.out", "--trace", self.dir / "both.out"), ("the trace", "the results file"), 2),
+                                       ("sialrun", ("--batch", "batch"), ("the batch file", "batch"), 2),
+                                       ("sialreport", ("t.siox", "run.json", "-o", "t.siox"), ("the report", "t.siox"), 2),
+                                       ("sialreport", ("t.siox", "run.json", "-o", "run.json"), ("the report", "run.json"), 2),
+                                       ("sialreport", ("t.siox", "-o", "tiny.sialx"), ("the report", "tiny.sialx"), 2),
+                                       ("sialreport", ("--compare", "run.json", "run.json", "-o", "run.json"), ("the report", "run.json"), 2)):
+            with self.subTest(tool=tool, args=args):
+                self.refused(tool, *args, code=code, says=("would replace", *says))
+                self.assertEqual({name: self.read(name) for name in self.names()}, kept)
+        # Results may take the place of those that they start from: what was saved there is in them.
+        self.write("again.toml", 'programs = ["tiny.sialx"]\n[restore]\nfile = "results.h5"\n')
+        self.must("sialrun", "tiny.sialx")
+        self.must("sialrun", "again.toml")
+        self.refused("sialrun", "again.toml", "--results", "none", "--run-json", "results.h5", code=2, says=("would replace",))
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] != "--bin":
