@@ -23,6 +23,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/plants.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
 
@@ -86,11 +87,11 @@ bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
 
 int explain_code(const std::string& code) {
   if (code == "list") {
-    fmt::print("{}", explain_list());
+    print_output(explain_list());
     return exit_ok;
   }
   if (const DiagnosticRow* row = find_row(code)) {
-    fmt::print("{}", explain(*row));
+    print_output(explain(*row));
     return exit_ok;
   }
   std::string hint;
@@ -104,7 +105,7 @@ int show_tokens(const std::string& path) {
   if (!text) return usage_error(fmt::format("cannot read `{}`: {}", path, error));
   SourceManager sources;
   const FileId file = sources.add(path, path, std::move(*text));
-  fmt::print("{}", print_tokens(sources, file));
+  print_output(print_tokens(sources, file));
   return exit_ok;
 }
 
@@ -141,8 +142,8 @@ int parse_only(const std::string& input, const Options& options, const WarningOp
   Emitter emitter(warnings);
   const auto compilation = load_compilation(sources, input, include_dirs(options), emitter);
   if (const int code = outcome(options, emitter, sources); code != exit_ok || !compilation) return code;
-  if (options.emit == "ast") fmt::print("{}", print_ast(*compilation, sources));
-  if (options.emit == "ast-json") fmt::print("{}", ast_to_json(*compilation, sources));
+  if (options.emit == "ast") print_output(print_ast(*compilation, sources));
+  if (options.emit == "ast-json") print_output(ast_to_json(*compilation, sources));
   return exit_ok;
 }
 
@@ -188,12 +189,12 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   Emitter emitter(warnings);
   const CompileResult result = compile_file(input, to, sources, emitter);
   const int code = outcome(options, emitter, sources);
-  fmt::print("{}", result.dump);
+  print_output(result.dump);
   if (options.timings)
     for (const PassTime& t : result.times) fmt::print(stderr, "{:<8} {:9.3f} s\n", t.pass, t.seconds);
   if (code != exit_ok || !result.module) return code;
   if (options.explain_kernels) {
-    fmt::print("{}", report::explain_kernels(*result.module));
+    print_output(report::explain_kernels(*result.module));
     if (options.output.empty()) return exit_ok;
   }
   write_output(module_path(input, options), sources, *result.module);
@@ -201,7 +202,7 @@ int compile(const std::string& input, const Options& options, const WarningOptio
 }
 
 int disassemble_file(const std::string& path) {
-  fmt::print("{}", disassemble(read_module_file(path)));
+  print_output(disassemble(read_module_file(path)));
   return exit_ok;
 }
 
@@ -241,7 +242,7 @@ int run(int argc, char** argv) {
   }
 
   if (version) {
-    fmt::print("sialc {}\n", SIALX_VERSION);
+    print_output(fmt::format("sialc {}\n", SIALX_VERSION));
     return exit_ok;
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);
@@ -260,17 +261,21 @@ int run(int argc, char** argv) {
   return worst;
 }
 
+int run_reporting(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const SialError& error) {
+    fmt::print(stderr, "sialc: error: {}\n", error.what());
+    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
+    return exit_usage_or_io;
+  } catch (const std::exception& error) {
+    return usage_error(error.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const sial::SialError& error) {
-    fmt::print(stderr, "sialc: error: {}\n", error.what());
-    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
-    return sial::exit_usage_or_io;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sialc: error: {}\n", error.what());
-    return sial::exit_usage_or_io;
-  }
+  sial::expect_full_disks();
+  return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialc");
 }

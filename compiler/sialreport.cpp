@@ -17,6 +17,7 @@
 #include "compiler/sialreport_memory.h"
 #include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 
 namespace {
@@ -123,7 +124,7 @@ int run(int argc, char** argv) {
     return sial::exit_usage_or_io;
   }
   if (a.version) {
-    fmt::print("sialreport {}\n", SIALX_VERSION);
+    sial::print_output(fmt::format("sialreport {}\n", SIALX_VERSION));
     return sial::exit_ok;
   }
   if (!a.against.empty() && a.predict.empty()) throw sial::WorldError("`--against` sets a run beside a prediction", "say with `--predict` what is predicted");
@@ -133,7 +134,7 @@ int run(int argc, char** argv) {
   check_place(a, inputs);
   const std::string text = !a.predict.empty() ? predicted(a) : !a.compare.empty() ? compared(a) : reported(a);
   if (a.output.empty()) {
-    fmt::print("{}", text);
+    sial::print_output(text);
     return sial::exit_ok;
   }
   sial::write_file(a.output, text, sial::Durability::until_crash, "choose another place with -o");
@@ -146,9 +147,7 @@ int failed(const sial::SialError& error, int code) {
   return code;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const sial::WorldError& error) {
@@ -156,4 +155,11 @@ int main(int argc, char** argv) {
   } catch (const sial::SialError& error) {
     return failed(error, sial::exit_program_error);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sial::expect_full_disks();
+  return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialreport");
 }

@@ -17,6 +17,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
 #include "runtime/base/plants.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
@@ -512,9 +513,7 @@ std::vector<std::string> command_line(int argc, char** argv) {
   return {words.rbegin(), words.rend()};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_reporting(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
   arguments.session.device = "auto";
@@ -595,4 +594,11 @@ int main(int argc, char** argv) {
     if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  expect_full_disks();
+  return end_output(run_reporting(argc, argv), exit_world, "");
 }

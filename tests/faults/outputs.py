@@ -215,6 +215,28 @@ class Outputs(unittest.TestCase):
         self.must("sialrun", "again.toml")
         self.refused("sialrun", "again.toml", "--results", "none", "--run-json", "results.h5", code=2, says=("would replace",))
 
+    # --- the standard output
+
+    def test_standard_output_on_a_full_disk(self):
+        """Little of it, which fails when the process ends, and more than a buffer holds."""
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        self.must("sialc", "tiny.sialx")
+        self.must("sialrun", "tiny.siox", "--results", "none", "--run-json", "run.json")
+        self.write("long.sialx", 'sial long\nindex i = 1:400\nscalar x\ndo i\n  println "a line that has many followers"\nenddo i\nx = 1.0\nendsial long\n')
+        runs = [("sialrun", args, 3) for args in (("--version",), ("--help",), ("tiny.siox", "--results", "none"), ("long.sialx", "--results", "none"),
+                                                  ("long.sialx", "--results", "none", "--simulate", "ranks=2,seed=1"), ("tiny.siox", "--dry-run"), ("tiny.siox", "--describe"))]
+        runs += [("sialc", args, 2) for args in (("--version",), ("--help",), ("--emit=ir", "tiny.sialx"), ("--emit=tokens", "long.sialx"), ("--emit=ast-json", "long.sialx"),
+                                                 ("--explain", "list"), ("--disassemble", "tiny.siox"))]
+        runs += [("sialreport", args, 2) for args in (("--version",), ("--help",), ("tiny.siox",), ("tiny.siox", "run.json", "--format", "json"), ("tiny.siox", "--format", "html"))]
+        for tool, args, code in runs:
+            with self.subTest(tool=tool, args=args), open("/dev/full", "w") as full:
+                self.refused(tool, *args, code=code, says=("error: cannot write the output: No space left on device",), stdout=full)
+        with open("/dev/full", "w") as full:  # results are written all the same
+            self.refused("sialrun", "save.sialx", code=3, says=("cannot write the output",), stdout=full)
+            self.assertIn("results.h5", self.names())
+            self.assertEqual(self.run_tool("sialrun", "missing.sialx", stdout=full)[0], 1)  # other errors keep their code
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] != "--bin":
