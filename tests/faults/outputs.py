@@ -237,6 +237,61 @@ class Outputs(unittest.TestCase):
             self.assertIn("results.h5", self.names())
             self.assertEqual(self.run_tool("sialrun", "missing.sialx", stdout=full)[0], 1)  # other errors keep their code
 
+    # --- folders that may not be searched
+
+    def without_rights(self):
+        """How to run as somebody whom permissions bind, in a folder `lk` of theirs that may not be searched."""
+        (self.dir / "lk").mkdir(mode=0)
+        self.addCleanup((self.dir / "lk").chmod, 0o700)
+        how = {}
+        if os.geteuid() == 0:
+            how = {"user": 65534, "group": 65534, "extra_groups": []}
+            self.dir.chmod(0o777)
+            os.chown(self.dir / "lk", 65534, 65534)
+        try:
+            code = self.run_tool("sialrun", "--version", **how)[0]
+        except PermissionError:
+            code = 1
+        if code != 0:
+            self.skipTest("nobody else may run the programs here")
+        return how
+
+    def test_folders_that_may_not_be_searched(self):
+        how = self.without_rights()
+        self.write("h2.xyz", "2\nH2\nH 0 0 0\nH 0 0 0.74\n")
+        for key in ("basis", "ecp"):
+            keys = {"xyz": "h2.xyz", "basis": "sto-3g", key: "lk/x"}
+            self.write(f"{key}.toml", 'programs = ["tiny.sialx"]\n[molecule]\n' + "".join(f'{k} = "{v}"\n' for k, v in keys.items()))
+        for key in ("programs", "plugins"):
+            self.write(f"{key}.toml", "".join(f'{k} = ["{v}"]\n' for k, v in {"programs": "tiny.sialx", key: "lk/x.sialx"}.items()))
+        for key in ("xyz",):
+            self.write(f"{key}.toml", 'programs = ["tiny.sialx"]\n[molecule]\nxyz = "lk/x"\nbasis = "sto-3g"\n')
+        for key, section in (("arrays", "[arrays]\nh = {file = \"lk/x\"}"), ("restore", "[restore]\nfile = \"lk/x\""), ("include", "")):
+            self.write(f"{key}.toml", ('include = ["lk"]\n' if key == "include" else "") + f'programs = ["tiny.sialx"]\n{section}\n')
+        nothing = ("--results", "none")
+        for args in (("--output-dir", "lk"), ("--results", "lk/x.h5"), ("--run-json", "lk/x"), ("--trace", "lk/x", *nothing), ("--checkpoint-dir", "lk", "--checkpoint-every", "0", *nothing),
+                     ("--output-dir", "lk/deeper")):
+            with self.subTest(args=args):
+                self.refused("sialrun", "tiny.sialx", *args, code=2, says=("cannot write", "lk", "Permission denied", "hint: choose"), **how)
+        for args, says in ((("basis.toml",), "lk/x"), (("ecp.toml",), "lk/x"), (("programs.toml",), "lk/x.sialx"), (("plugins.toml",), "lk/x.sialx"), (("xyz.toml",), "lk/x"),
+                           (("arrays.toml",), "lk/x"), (("restore.toml",), "lk/x"), (("lk/job.toml",), "lk/job.toml"), (("lk/x.sialx",), "lk/x.sialx"), (("lk/x.siox",), "lk/x.siox"),
+                           (("tiny.sialx", "--restart", "lk"), "lk/index.json"), (("tiny.sialx", "--plugin", "lk/x.so"), "lk/x.so"), (("--batch", "lk/x"), "lk/x"), (("-d", "lk/x"), "lk/x"),
+                           (("-s", "lk"), "data.dat"), (("tiny.sialx", "--write-dat", "lk/x"), "lk/x")):
+            with self.subTest(args=args):
+                got, _, err = self.run_tool("sialrun", *args, *nothing, **how)
+                self.assertIn(got, (1, 2, 3), err)
+                self.assertEqual(err.count("error:"), 1, err)
+                self.assertIn(says, err)
+        for args in (("include.toml",), ("tiny.sialx", "-I", "lk")):
+            with self.subTest(args=args):
+                self.assertEqual(self.run_tool("sialrun", *args, *nothing, **how)[0], 0)
+        self.must("sialc", "tiny.sialx")
+        for tool, args in (("sialc", ("lk/x.sialx",)), ("sialc", ("tiny.sialx", "-o", "lk/x.siox")), ("sialc", ("--disassemble", "lk/x.siox")),
+                           ("sialreport", ("lk/x.siox",)), ("sialreport", ("tiny.siox", "lk/run.json")), ("sialreport", ("tiny.siox", "-o", "lk/x"))):
+            with self.subTest(tool=tool, args=args):
+                self.refused(tool, *args, code=2, says=("lk/",), **how)
+        self.assertEqual(self.run_tool("sialreport", "tiny.siox", "-I", "lk", **how)[0], 0)
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] != "--bin":
