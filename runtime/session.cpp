@@ -283,10 +283,16 @@ std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folde
         check_restart(index, identity, path);
         err_ << fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place) << std::endl;
       } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
-        const CheckpointIndex index = checkpoint_index_from(read_checkpoint_index(folder), path);
-        err_ << fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
-                            "  hint: `--restart` continues that job", folder, index.written, index.place)
-             << std::endl;
+        const std::string found = read_checkpoint_index(folder);
+        if (!is_checkpoint_index(found)) {
+          err_ << fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path) << std::endl;
+          message[1] = exit_usage_or_io;
+        } else {
+          const CheckpointIndex index = checkpoint_index_from(found, path);
+          err_ << fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                              "  hint: `--restart` continues that job", folder, index.written, index.place)
+               << std::endl;
+        }
       }
     } catch (const SialError& error) {
       if (options_.restart) {
