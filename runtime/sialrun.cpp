@@ -228,6 +228,7 @@ Job make_batch_job(const Arguments& arguments, const BatchEntry& entry, Plugins&
 std::vector<BatchEntry> read_batch(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw WorldError(fmt::format("cannot read the batch file `{}`", path));
+  if (special_kind(path) == "a folder") throw WorldError(fmt::format("cannot read the batch file `{}`: it is a folder", path), "`--batch` names a file with one command line per line");
   std::vector<BatchEntry> entries;
   int number = 0;
   for (std::string line; std::getline(in, line);) {

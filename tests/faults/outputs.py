@@ -111,6 +111,44 @@ class Outputs(unittest.TestCase):
                 with h5py.File(self.dir / "after.h5", "r") as f:
                     self.assertEqual(float(f["statics/h"][()].sum()), 1600.0)
 
+    def test_modules_and_reports_on_a_full_disk(self):
+        self.must("sialc", "tiny.sialx")
+        self.must("sialc", "tiny.sialx", "-o", "kept.siox")
+        self.must("sialreport", "tiny.siox", "-o", "kept.txt")
+        kept = {name: self.read(name) for name in self.names()}
+        for tool, args in (("sialc", ("tiny.sialx", "-o", "kept.siox")), ("sialc", ("tiny.sialx", "-o", "new.siox")), ("sialc", ("tiny.sialx",)),
+                           ("sialreport", ("tiny.siox", "-o", "kept.txt")), ("sialreport", ("tiny.siox", "-o", "new.txt")),
+                           ("sialrun", ("--write-dat", "kept.dat", "tiny.sialx"))):
+            with self.subTest(args=args):
+                self.refused(tool, *args, code=3 if tool == "sialrun" else 2, says=("cannot write", "File too large"),
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+                self.assertEqual({name: self.read(name) for name in self.names()}, kept)
+
+    # --- checkpoints, batches
+
+    def test_what_is_no_checkpoint_stays(self):
+        (self.dir / "mine").mkdir()
+        options = ("tiny.sialx", "--results", "none", "--checkpoint-dir", "mine", "--checkpoint-every", "0")
+        for text in ('{"mine": 1}', "[1, 2]", "", "no JSON", '{"format": 2}'):
+            with self.subTest(text=text):
+                self.write("mine/index.json", text)
+                err = self.refused("sialrun", *options, code=2, says=("mine/index.json", "is no index of a checkpoint", "--checkpoint-dir"))
+                self.assertNotIn("hello", err)
+                self.assertEqual((self.dir / "mine/index.json").read_text(), text)
+        # A checkpoint of ours is replaced, by one of another version too.
+        (self.dir / "mine/index.json").unlink()
+        self.write("two.toml", 'programs = ["tiny.sialx", "tiny.sialx"]\n')
+        code, _, err = self.run_tool("sialrun", "two.toml", *options[1:], "--stop-after", "1")
+        self.assertEqual(code, 4, err)
+        index = json.loads(self.read("mine/index.json"))
+        for changes in ({}, {"format": 1}, {"serial": 7}):
+            self.write("mine/index.json", json.dumps({**index, **changes}))
+            self.must("sialrun", *options)
+
+    def test_a_batch_that_is_a_folder(self):
+        (self.dir / "d").mkdir()
+        self.refused("sialrun", "--batch", "d", code=3, says=("`d`", "it is a folder"))
+
     # --- links, and what is no file
 
     def node(self, name):
