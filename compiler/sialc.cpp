@@ -157,6 +157,8 @@ bool writes_modules(const Options& options) { return options.emit.empty() && !op
 /// Before the first module is written: none of them is a source that is still to be read.
 void check_modules(const Options& options) {
   std::vector<NamedFile> modules, sources;
+  modules.reserve(options.inputs.size());
+  sources.reserve(options.inputs.size());
   for (const std::string& input : options.inputs) {
     modules.push_back({"the module", module_path(input, options)});
     sources.push_back({"the source", input});

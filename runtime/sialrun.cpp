@@ -44,6 +44,7 @@ struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
   std::string name, output_dir, results, run_json, print_format, memory, look_ahead;
   std::string dat, json, program_dir, resegment;
+  std::string batch_file;  // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
 };
 
@@ -191,6 +192,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
     job.run_json_path = arguments.run_json;
   else if (arguments.results == "none")
     job.run_json_path = "none";
+  job.batch_file = arguments.batch_file;
   job.ranks = ranks;
   if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
   return job;
@@ -219,12 +221,6 @@ struct BatchEntry {
   JobArguments arguments;
 };
 
-Job make_batch_job(const Arguments& arguments, const BatchEntry& entry, Plugins& plugins) {
-  Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
-  job.batch_file = arguments.batch;
-  return job;
-}
-
 std::vector<BatchEntry> read_batch(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw WorldError(fmt::format("cannot read the batch file `{}`", path));
@@ -238,6 +234,7 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
     CLI::App app;
     add_job_options(app, entry.arguments);
     entry.arguments.results = "none";
+    entry.arguments.batch_file = path;
     try {
       app.parse(line, false);
     } catch (const CLI::ParseError& error) {
@@ -333,7 +330,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
-        job = make_batch_job(arguments, entry, plugins);
+        job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
         const int code = session.run(*job);
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
@@ -345,7 +342,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     separator(entry);
     int code = exit_ok;
     try {
-      const Job job = make_batch_job(arguments, entry, plugins);
+      const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       options.store.memory_per_rank = job.memory_per_rank;
       code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
@@ -400,10 +397,8 @@ void apply_aces_ranks(Arguments& arguments) {
 int show_job(const Arguments& arguments) {
   if (!is_first_rank()) return exit_ok;
   const Job job = state_job(arguments.job);
-  if (!arguments.write_dat.empty()) {
-    const NamedFile written{"the data file", arguments.write_dat};
-    check_distinct(std::span(&written, 1), input_files(job, {}));
-  }
+  const NamedFile written{"the data file", arguments.write_dat};
+  if (!written.path.empty()) check_distinct(std::span(&written, 1), input_files(job, {}));
   if (arguments.describe) std::cout << describe_job(job, program_folders(arguments.job));
   if (!arguments.write_dat.empty()) write_legacy_file(to_legacy_dat(job), arguments.write_dat);
   return exit_ok;

@@ -56,7 +56,7 @@ int write_and_close(int file, std::string_view content, Durability durability) {
 fs::path whole_path(const std::string& path) {
   std::error_code failure;
   const fs::path end = link_end(path);
-  const fs::path whole = fs::weakly_canonical(end, failure);
+  fs::path whole = fs::weakly_canonical(end, failure);
   if (!failure) return whole;
   const fs::path absolute = fs::absolute(end, failure);
   return (failure ? end : absolute).lexically_normal();
