@@ -6,11 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +21,9 @@
 #include "compiler/pipeline.h"
 #include "compiler/report/kernels.h"
 #include "runtime/base/error.h"
+#include "runtime/base/output_file.h"
 #include "runtime/base/plants.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
 
@@ -87,11 +87,11 @@ bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
 
 int explain_code(const std::string& code) {
   if (code == "list") {
-    fmt::print("{}", explain_list());
+    print_output(explain_list());
     return exit_ok;
   }
   if (const DiagnosticRow* row = find_row(code)) {
-    fmt::print("{}", explain(*row));
+    print_output(explain(*row));
     return exit_ok;
   }
   std::string hint;
@@ -105,7 +105,7 @@ int show_tokens(const std::string& path) {
   if (!text) return usage_error(fmt::format("cannot read `{}`: {}", path, error));
   SourceManager sources;
   const FileId file = sources.add(path, path, std::move(*text));
-  fmt::print("{}", print_tokens(sources, file));
+  print_output(print_tokens(sources, file));
   return exit_ok;
 }
 
@@ -142,19 +142,37 @@ int parse_only(const std::string& input, const Options& options, const WarningOp
   Emitter emitter(warnings);
   const auto compilation = load_compilation(sources, input, include_dirs(options), emitter);
   if (const int code = outcome(options, emitter, sources); code != exit_ok || !compilation) return code;
-  if (options.emit == "ast") fmt::print("{}", print_ast(*compilation, sources));
-  if (options.emit == "ast-json") fmt::print("{}", ast_to_json(*compilation, sources));
+  if (options.emit == "ast") print_output(print_ast(*compilation, sources));
+  if (options.emit == "ast-json") print_output(ast_to_json(*compilation, sources));
   return exit_ok;
 }
 
-int write_output(const std::string& input, const Options& options, const Module& module) {
-  const std::filesystem::path path = options.output.empty() ? std::filesystem::path(input).replace_extension(".siox") : std::filesystem::path(options.output);
+std::string module_path(const std::string& input, const Options& options) {
+  return options.output.empty() ? std::filesystem::path(input).replace_extension(".siox").string() : options.output;
+}
+
+/// Whether a compiled program is written, not only printed.
+bool writes_modules(const Options& options) { return options.emit.empty() && !options.syntax_only && !(options.explain_kernels && options.output.empty()); }
+
+/// Before the first module is written: none of them is a source that is still to be read.
+void check_modules(const Options& options) {
+  std::vector<NamedFile> modules, sources;
+  modules.reserve(options.inputs.size());
+  sources.reserve(options.inputs.size());
+  for (const std::string& input : options.inputs) {
+    modules.push_back({"the module", module_path(input, options)});
+    sources.push_back({"the source", input});
+  }
+  check_distinct(modules, sources);
+}
+
+void write_output(const std::string& path, const SourceManager& sources, const Module& module) {
+  std::vector<NamedFile> read;
+  for (FileId f = 0; f < sources.file_count(); ++f) read.push_back({"the source", sources.canonical_path(f)});
+  const NamedFile written{"the module", path};
+  check_distinct(std::span(&written, 1), read);
   const std::vector<std::byte> bytes = write_module(module);
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return usage_error(fmt::format("cannot write `{}`: {}", path.string(), std::strerror(errno)));
-  return exit_ok;
+  write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 int compile(const std::string& input, const Options& options, const WarningOptions& warnings) {
@@ -173,19 +191,20 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   Emitter emitter(warnings);
   const CompileResult result = compile_file(input, to, sources, emitter);
   const int code = outcome(options, emitter, sources);
-  fmt::print("{}", result.dump);
+  print_output(result.dump);
   if (options.timings)
     for (const PassTime& t : result.times) fmt::print(stderr, "{:<8} {:9.3f} s\n", t.pass, t.seconds);
   if (code != exit_ok || !result.module) return code;
   if (options.explain_kernels) {
-    fmt::print("{}", report::explain_kernels(*result.module));
+    print_output(report::explain_kernels(*result.module));
     if (options.output.empty()) return exit_ok;
   }
-  return write_output(input, options, *result.module);
+  write_output(module_path(input, options), sources, *result.module);
+  return exit_ok;
 }
 
 int disassemble_file(const std::string& path) {
-  fmt::print("{}", disassemble(read_module_file(path)));
+  print_output(disassemble(read_module_file(path)));
   return exit_ok;
 }
 
@@ -225,7 +244,7 @@ int run(int argc, char** argv) {
   }
 
   if (version) {
-    fmt::print("sialc {}\n", SIALX_VERSION);
+    print_output(fmt::format("sialc {}\n", SIALX_VERSION));
     return exit_ok;
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);
@@ -237,23 +256,28 @@ int run(int argc, char** argv) {
   if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
   fmt::print(stderr, "{}", plant_warning());
+  if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
     worst = std::max(worst, o.emit == "tokens" ? show_tokens(input) : syntax ? parse_only(input, o, warnings) : compile(input, o, warnings));
   return worst;
 }
 
+int run_reporting(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const SialError& error) {
+    fmt::print(stderr, "sialc: error: {}\n", error.what());
+    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
+    return exit_usage_or_io;
+  } catch (const std::exception& error) {
+    return usage_error(error.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const sial::SialError& error) {
-    fmt::print(stderr, "sialc: error: {}\n", error.what());
-    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
-    return sial::exit_usage_or_io;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sialc: error: {}\n", error.what());
-    return sial::exit_usage_or_io;
-  }
+  sial::expect_full_disks();
+  return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialc");
 }

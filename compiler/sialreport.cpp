@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +16,8 @@
 #include "compiler/report/predict.h"
 #include "compiler/sialreport_memory.h"
 #include "runtime/base/error.h"
+#include "runtime/base/output_file.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 
 namespace {
@@ -26,6 +28,12 @@ struct Arguments {
   sial::report::Filter filter;
   bool annotate = false, version = false;
 };
+
+/// A report does not take the place of what it was made from.
+void check_place(const Arguments& a, const std::vector<sial::NamedFile>& inputs) {
+  const sial::NamedFile report{"the report", a.output};
+  if (!a.output.empty()) sial::check_distinct(std::span(&report, 1), inputs);
+}
 
 /// What the user should hear but the output must not contain.
 void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n", text); }
@@ -73,6 +81,10 @@ std::string reported(Arguments& a) {
   std::vector<std::string> folders = a.folders;
   if (const std::string beside = std::filesystem::path(a.module).parent_path().string(); !beside.empty()) folders.push_back(beside);
   find_sources(report, folders);
+  std::vector<sial::NamedFile> sources;
+  for (const SourceFile& source : report.sources)
+    if (source.found) sources.push_back({"the source", source.path});
+  check_place(a, sources);
   if (a.annotate) return to_annotated(report);
   for (const SourceFile& source : report.sources)
     if (source.changed) {
@@ -112,19 +124,20 @@ int run(int argc, char** argv) {
     return sial::exit_usage_or_io;
   }
   if (a.version) {
-    fmt::print("sialreport {}\n", SIALX_VERSION);
+    sial::print_output(fmt::format("sialreport {}\n", SIALX_VERSION));
     return sial::exit_ok;
   }
   if (!a.against.empty() && a.predict.empty()) throw sial::WorldError("`--against` sets a run beside a prediction", "say with `--predict` what is predicted");
+  std::vector<sial::NamedFile> inputs{{"the module", a.module}, {"the statistics file", a.statistics}, {"the statistics file", a.against}};
+  for (const std::string& path : a.compare) inputs.push_back({"the statistics file", path});
+  std::erase_if(inputs, [](const sial::NamedFile& input) { return input.path.empty(); });
+  check_place(a, inputs);
   const std::string text = !a.predict.empty() ? predicted(a) : !a.compare.empty() ? compared(a) : reported(a);
   if (a.output.empty()) {
-    fmt::print("{}", text);
+    sial::print_output(text);
     return sial::exit_ok;
   }
-  std::ofstream out(a.output);
-  out << text;
-  out.close();
-  if (!out) throw sial::WorldError(fmt::format("cannot write `{}`", a.output), "choose another place with -o");
+  sial::write_file(a.output, text, sial::Durability::until_crash, "choose another place with -o");
   return sial::exit_ok;
 }
 
@@ -134,9 +147,7 @@ int failed(const sial::SialError& error, int code) {
   return code;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const sial::WorldError& error) {
@@ -144,4 +155,11 @@ int main(int argc, char** argv) {
   } catch (const sial::SialError& error) {
     return failed(error, sial::exit_program_error);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sial::expect_full_disks();
+  return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialreport");
 }

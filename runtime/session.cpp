@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/output_file.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/job/names.h"
 #include "runtime/job/results.h"
@@ -44,7 +45,38 @@ std::string checkpoint_folder(const std::string& path) {
   return p.has_parent_path() ? p.parent_path().string() : ".";
 }
 
+const char* const results_role = "the results file";
+
+std::vector<NamedFile> restored_files(const Job& job) {
+  std::vector<NamedFile> files;
+  for (const std::string& path : job.restore_files) files.push_back({"the results to restore", path});
+  return files;
+}
+
+/// Throws WorldError when the file could not be written now.
+void check_output(const NamedFile& file) {
+  std::string problem = write_problem(file.path);
+  // Results are put in the place of an earlier file, when they are complete.
+  if (const std::string_view kind = special_kind(file.path); problem.empty() && file.role == results_role && !kind.empty()) problem = fmt::format("it is {}", kind);
+  if (!problem.empty())
+    throw WorldError(fmt::format("cannot write `{}`: {}", file.path, problem), "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
+}
+
 }  // namespace
+
+std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  std::vector<NamedFile> inputs;
+  const auto add = [&](const char* role, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) inputs.push_back({role, path});
+  };
+  if (!job.file.empty()) add("the job file", {job.file});
+  if (!job.batch_file.empty()) add("the batch file", {job.batch_file});
+  add("the program", job.programs);
+  for (const auto& program : programs) add("the source", program->files);
+  add("the data file", job.data_files);
+  add("the plugin", job.plugins);
+  return inputs;
+}
 
 std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err) {
   if (std::filesystem::path(path).extension() != ".siox") return compile(path, job.include_dirs, err);
@@ -169,27 +201,25 @@ std::int64_t Session::least_block() const {
   return options_.device == "auto" ? auto_device_from : 0;
 }
 
-int Session::check_outputs(const Job& job) {
+int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   std::int64_t code = exit_ok;
   if (transport_.rank() == 0) {
     // A job that ran for days must not find out at its end that its results have no place.
-    std::vector<std::string> names{job.results_path, job.run_json_path};
-    if (!options_.trace.empty()) names.push_back((std::filesystem::absolute(options_.trace)).string());
-    if (options_.checkpoints && job.checkpoint_every >= 0) names.push_back((std::filesystem::path(job.checkpoint_dir) / checkpoint_index_name).string());
-    for (const std::string& name : names) {
-      if (name == "none") continue;
-      const std::filesystem::path path = std::filesystem::path(job.output_dir) / name;
-      const std::filesystem::path probe = path.string() + ".probe";
-      std::error_code failure;
-      std::filesystem::create_directories(path.parent_path().empty() ? "." : path.parent_path(), failure);
-      const bool good = !failure && !std::filesystem::is_directory(path) && std::ofstream(probe).put('x').flush().good();
-      std::filesystem::remove(probe, failure);
-      if (good) continue;
-      err_ << fmt::format("error: cannot write `{}`\n  hint: choose another folder with `--output-dir`, or write nothing with "
-                          "`--results none --run-json none`", path.string())
-           << std::endl;
+    const std::filesystem::path folder = job.output_dir;
+    std::vector<NamedFile> outputs;
+    if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
+    if (job.run_json_path != "none") outputs.push_back({"the statistics file", (folder / job.run_json_path).string()});
+    if (!options_.trace.empty()) outputs.push_back({"the trace", options_.trace});
+    if (options_.checkpoints && job.checkpoint_every >= 0) outputs.push_back({"the checkpoint's index", (folder / job.checkpoint_dir / checkpoint_index_name).string()});
+    try {
+      check_distinct(outputs, input_files(job, programs));
+      // Results may replace those that they start from: they hold what was saved there.
+      for (const NamedFile& output : outputs)
+        if (output.role != results_role) check_distinct(std::span(&output, 1), restored_files(job));
+      for (const NamedFile& output : outputs) check_output(output);
+    } catch (const WorldError& error) {
+      err_ << error_text(error, 0, 1) << std::endl;
       code = exit_usage_or_io;
-      break;
     }
   }
   transport_.broadcast(std::as_writable_bytes(std::span(&code, 1)), 0, tag(CollectiveKind::other));
@@ -207,9 +237,9 @@ int Session::run(const Job& job) {
 int Session::run_programs(const Job& job) {
   if (transport_.rank() == 0)
     for (const std::string& line : job.segment_choices) err_ << line << std::endl;
-  if (const int code = check_outputs(job); code != exit_ok) return code;
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(job, programs); code != exit_ok) return code;
+  if (const int code = check_outputs(job, programs); code != exit_ok) return code;
   state_ = std::make_unique<RankState>();
   state_->phase = phase_;
   const bool results = job.results_path != "none";
@@ -275,10 +305,16 @@ std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folde
         check_restart(index, identity, path);
         err_ << fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place) << std::endl;
       } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
-        const CheckpointIndex index = checkpoint_index_from(read_checkpoint_index(folder), path);
-        err_ << fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
-                            "  hint: `--restart` continues that job", folder, index.written, index.place)
-             << std::endl;
+        const std::string found = read_checkpoint_index(folder);
+        if (!is_checkpoint_index(found)) {
+          err_ << fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path) << std::endl;
+          message[1] = exit_usage_or_io;
+        } else {
+          const CheckpointIndex index = checkpoint_index_from(found, path);
+          err_ << fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                              "  hint: `--restart` continues that job", folder, index.written, index.place)
+               << std::endl;
+        }
       }
     } catch (const SialError& error) {
       if (options_.restart) {

@@ -8,9 +8,11 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/base/output_file.h"
 #include "runtime/device/device.h"
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/job_run.h"
@@ -68,7 +70,7 @@ class Session {
   std::int64_t least_block() const;
   void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
-  int check_outputs(const Job& job);
+  int check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
@@ -98,6 +100,9 @@ class Session {
   std::optional<Trace> trace_;
   std::unique_ptr<JobRunner> runner_;
 };
+
+/// What a job reads, besides earlier results; of programs that are loaded also the sources they were made from.
+std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 
 /// The module of a program: its file, or the compiled source; empty when the source has errors (reported on `err`).
 std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
 #include "runtime/base/plants.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
@@ -28,6 +28,7 @@
 #include "runtime/job/segments.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_devices.h"
+#include "runtime/sialrun_network.h"
 #include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
@@ -45,6 +46,7 @@ struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
   std::string name, output_dir, results, run_json, print_format, memory, look_ahead;
   std::string dat, json, program_dir, resegment;
+  std::string batch_file;  // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
 };
 
@@ -85,68 +87,8 @@ void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("-v", job.server_gib, "the same for servers")->check(positive_number);
 }
 
-/// "50us", "1.5 ms", "7GB/s", "100": a number with an optional unit, in seconds or bytes per second.
-double quantity(const std::string& text) {
-  std::size_t end = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    throw SialError(fmt::format("`{}` is not a number with a unit", text), "write for example latency=50us,bandwidth=7GB/s");
-  }
-  const std::string unit = text.substr(end);
-  for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{
-           {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}})
-    if (unit == name) {
-      if (std::isfinite(value) && value >= 0) return value * factor;
-      throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
-    }
-  throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
-}
-
-/// "a=1,b=2" to (key, value) pairs.
-std::vector<std::pair<std::string, std::string>> key_values(const std::string& text) {
-  std::vector<std::pair<std::string, std::string>> result;
-  std::istringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
-    const std::size_t eq = item.find('=');
-    if (eq == std::string::npos) throw SialError(fmt::format("`{}` is not of the form key=value", item));
-    result.emplace_back(item.substr(0, eq), item.substr(eq + 1));
-  }
-  return result;
-}
-
-NetworkModel network_model(const std::string& text) {
-  NetworkModel network;
-  for (const auto& [key, value] : key_values(text)) {
-    if (key == "latency") network.latency = quantity(value);
-    else if (key == "bandwidth") network.bandwidth = quantity(value);
-    else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: latency, bandwidth");
-  }
-  return network;
-}
-
 SimulationOptions simulation_options(const Arguments& arguments) {
-  SimulationOptions options;
-  options.ranks_per_node = arguments.ranks_per_node;
-  options.servers = arguments.servers;
-  for (const std::string& text : {arguments.simulate, arguments.network}) {
-    for (const auto& [key, value] : key_values(text)) {
-      if (key == "ranks") options.ranks = static_cast<int>(quantity(value));
-      else if (key == "seed") options.seed = static_cast<std::uint64_t>(quantity(value));
-      else if (key == "ranks-per-node") options.ranks_per_node = static_cast<int>(quantity(value));
-      else if (key == "servers") options.servers = static_cast<int>(quantity(value));
-      else if (key == "latency") options.latency = quantity(value);
-      else if (key == "bandwidth") options.bandwidth = quantity(value);
-      else if (key == "disorder") options.disorder = quantity(value) != 0;
-      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
-    }
-  }
-  // Each rank of a simulation is a thread, with its helper.
-  constexpr int most_ranks = 1024;
-  if (options.ranks < 1 || options.ranks > most_ranks)
-    throw SialError(fmt::format("a simulation has from 1 to {} ranks", most_ranks), "--simulate ranks=3,seed=7");
-  return options;
+  return sial::simulation_options(arguments.simulate, arguments.network, arguments.ranks_per_node, arguments.servers);
 }
 
 /// How many workers the job will have, known before MPI starts.
@@ -208,6 +150,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
     job.run_json_path = arguments.run_json;
   else if (arguments.results == "none")
     job.run_json_path = "none";
+  job.batch_file = arguments.batch_file;
   job.ranks = ranks;
   if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
   return job;
@@ -239,6 +182,7 @@ struct BatchEntry {
 std::vector<BatchEntry> read_batch(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw WorldError(fmt::format("cannot read the batch file `{}`", path));
+  if (special_kind(path) == "a folder") throw WorldError(fmt::format("cannot read the batch file `{}`: it is a folder", path), "`--batch` names a file with one command line per line");
   std::vector<BatchEntry> entries;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -248,6 +192,7 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
     CLI::App app;
     add_job_options(app, entry.arguments);
     entry.arguments.results = "none";
+    entry.arguments.batch_file = path;
     try {
       app.parse(line, false);
     } catch (const CLI::ParseError& error) {
@@ -410,6 +355,8 @@ void apply_aces_ranks(Arguments& arguments) {
 int show_job(const Arguments& arguments) {
   if (!is_first_rank()) return exit_ok;
   const Job job = state_job(arguments.job);
+  const NamedFile written{"the data file", arguments.write_dat};
+  if (!written.path.empty()) check_distinct(std::span(&written, 1), input_files(job, {}));
   if (arguments.describe) std::cout << describe_job(job, program_folders(arguments.job));
   if (!arguments.write_dat.empty()) write_legacy_file(to_legacy_dat(job), arguments.write_dat);
   return exit_ok;
@@ -513,9 +460,7 @@ std::vector<std::string> command_line(int argc, char** argv) {
   return {words.rbegin(), words.rend()};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_reporting(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
   arguments.session.device = "auto";
@@ -597,4 +542,11 @@ int main(int argc, char** argv) {
     if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  expect_full_disks();
+  return end_output(run_reporting(argc, argv), exit_world, "");
 }

@@ -37,8 +37,6 @@ void catch_stop_signals() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGTERM, SIGINT, SIGUSR1}) sigaction(number, &action, nullptr);
-  // A file that may not grow is an error like a full disk, not the end of the process.
-  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int stop_signal() { return received.load(std::memory_order_relaxed); }

@@ -1,11 +1,7 @@
 #include "runtime/checkpoint/index.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/write.h"
 
@@ -223,30 +220,13 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
   return index;
 }
 
+bool is_checkpoint_index(const std::string& text) {
+  const Json j = Json::parse(text, nullptr, false);
+  return j.is_object() && j.contains("format") && j.contains("sialrun") && j.contains("job_id") && j.contains("files");
+}
+
 void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder) {
-  const std::string path = (fs::path(folder) / checkpoint_index_name).string(), temporary = path + ".part";
-  const std::string text = to_text(index);
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool good = file >= 0;
-  for (std::size_t at = 0; good && at < text.size();) {
-    const ssize_t n = ::write(file, text.data() + at, text.size() - at);
-    good = n > 0;
-    if (good) at += static_cast<std::size_t>(n);
-  }
-  good = good && ::fsync(file) == 0;
-  int error = errno;
-  if (file >= 0 && ::close(file) != 0 && good) {
-    good = false;
-    error = errno;
-  }
-  std::error_code failure;
-  if (good) {
-    fs::rename(temporary, path, failure);
-    if (!failure) return;
-    error = failure.value();
-  }
-  fs::remove(temporary, failure);
-  throw WorldError(fmt::format("cannot write `{}`: {}", path, std::strerror(error)));
+  write_file((fs::path(folder) / checkpoint_index_name).string(), to_text(index), Durability::on_disk);
 }
 
 std::string read_checkpoint_index(const std::string& path) {

@@ -51,6 +51,8 @@ inline constexpr const char* checkpoint_index_name = "index.json";
 std::string to_text(const CheckpointIndex& index);
 /// Throws SialError naming `path` for anything that is not such a text.
 CheckpointIndex checkpoint_index_from(const std::string& text, const std::string& path);
+/// Whether it is one at all, perhaps damaged or of another version: what may be replaced.
+bool is_checkpoint_index(const std::string& text);
 
 /// Atomically. Throws WorldError.
 void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder);

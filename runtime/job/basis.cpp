@@ -202,7 +202,10 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
   bool is_path = name.find('/') != std::string::npos || lower_case(name).ends_with(".g94") || lower_case(name).ends_with(".gbs");
   if (is_path) {
     fs::path path = fs::path(name).is_absolute() ? fs::path(name) : fs::path(relative_to) / name;
-    if (!fs::exists(path)) throw SialError(fmt::format("there is no basis file `{}`", path.string()), "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
+    std::error_code failure;
+    const bool there = fs::exists(path, failure);
+    if (failure) throw SialError(fmt::format("cannot read the basis file `{}`: {}", path.string(), failure.message()), "may its folder be searched?");
+    if (!there) throw SialError(fmt::format("there is no basis file `{}`", path.string()), "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
     return path.string();
   }
   std::string file = lower_case(name);

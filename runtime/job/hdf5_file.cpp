@@ -1,5 +1,7 @@
 #include "runtime/job/hdf5_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +9,7 @@
 #include <hdf5.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/output_file.h"
 
 namespace sial {
 namespace {
@@ -22,13 +25,19 @@ class Handle {
   }
   operator hid_t() const { return id_; }
   bool ok() const { return id_ >= 0; }
+  /// Of a file that is not touched again.
+  void leave() { id_ = -1; }
 
  private:
   hid_t id_;
 };
 
-/// HDF5 prints its own error stack unless told not to; we report failures ourselves.
-void be_quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+/// HDF5 prints its own error stack unless told not to; we report failures ourselves. At the end of the process it would close what is
+/// left open, which is what cannot be closed.
+void prepare() {
+  [[maybe_unused]] static const herr_t once = H5dont_atexit();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 /// The innermost description on HDF5's error stack.
 std::string last_error() {
@@ -51,10 +60,6 @@ std::string last_error() {
   throw SialError(fmt::format("{} in `{}`: {}", what, path, last_error()), "is the file complete, and written by a program that closed it?");
 }
 
-[[noreturn]] void fail_write(const std::string& path, const std::string& what) {
-  throw WorldError(fmt::format("cannot write {} to `{}`: {}", what, path, last_error()), "is the disk full, or the folder read-only?");
-}
-
 std::vector<hsize_t> reversed(std::span<const std::int64_t> extents) { return {extents.rbegin(), extents.rend()}; }
 
 }  // namespace
@@ -70,15 +75,25 @@ Hdf5File::~Hdf5File() {
   if (id_ >= 0) H5Fclose(id_);
 }
 
+void Hdf5File::fail_write(const std::string& what) {
+  const std::string why = last_error();
+  const hid_t id = std::exchange(id_, -1);
+  void* file = nullptr;  // a removed file takes space while it is open
+  if (H5Fget_vfd_handle(id, H5P_DEFAULT, &file) >= 0 && file) {
+    [[maybe_unused]] const int ignored = ::ftruncate(*static_cast<int*>(file), 0);
+  }
+  throw WorldError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why), "is the disk full, or the folder read-only?");
+}
+
 Hdf5File Hdf5File::open(const std::string& path) {
-  be_quiet();
+  prepare();
   hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0) throw SialError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()), "is the file there and complete?");
   return Hdf5File(path, id);
 }
 
 Hdf5File Hdf5File::create(const std::string& path) {
-  be_quiet();
+  prepare();
   hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (id < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path, last_error()), "does the folder exist, may you write there, is the disk full?");
   return Hdf5File(path, id);
@@ -165,34 +180,37 @@ std::vector<std::int64_t> Hdf5File::attribute_ints(const std::string& object, co
 void Hdf5File::make_group(const std::string& name) {
   if (exists(name)) return;
   Handle g(H5Gcreate2(id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  if (!g.ok()) fail_write(path_, fmt::format("group `{}`", name));
+  if (!g.ok()) fail_write(fmt::format("group `{}`", name));
 }
 
-namespace {
-
-void write_dataset(hid_t file, const std::string& path, const std::string& dataset, std::span<const std::int64_t> extents, const void* data, hid_t type) {
+void Hdf5File::write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data, std::int64_t type) {
   std::vector<hsize_t> dims = reversed(extents);
   Handle s(dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
-  Handle d(H5Dcreate2(file, dataset.c_str(), type, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  if (!d.ok()) fail_write(path, fmt::format("dataset `{}`", dataset));
+  Handle d(H5Dcreate2(id_, dataset.c_str(), type, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!d.ok()) fail_write(fmt::format("dataset `{}`", dataset));
   bool empty = std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
-  if (!empty && H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) fail_write(path, fmt::format("dataset `{}`", dataset));
+  // A small dataset waits in a buffer of its own until it is closed; what goes wrong then leaves it half freed.
+  if (!empty && (H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0 || H5Dflush(d) < 0)) {
+    d.leave();
+    fail_write(fmt::format("dataset `{}`", dataset));
+  }
 }
-
-}  // namespace
 
 void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data) {
-  write_dataset(id_, path_, dataset, extents, data.data(), H5T_NATIVE_DOUBLE);
+  write_dataset(dataset, extents, data.data(), H5T_NATIVE_DOUBLE);
 }
 void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const std::int64_t> data) {
-  write_dataset(id_, path_, dataset, extents, data.data(), H5T_NATIVE_INT64);
+  write_dataset(dataset, extents, data.data(), H5T_NATIVE_INT64);
 }
 
 void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values) {
   hsize_t n = values.size();
   Handle s(H5Screate_simple(1, &n, nullptr));
   Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  if (!a.ok() || (n > 0 && H5Awrite(a, H5T_NATIVE_INT64, values.data()) < 0)) fail_write(path_, fmt::format("attribute `{}`", attribute));
+  if (!a.ok() || (n > 0 && H5Awrite(a, H5T_NATIVE_INT64, values.data()) < 0)) {
+    a.leave();
+    fail_write(fmt::format("attribute `{}`", attribute));
+  }
 }
 
 void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, const std::string& text) {
@@ -201,18 +219,17 @@ void Hdf5File::set_attribute(const std::string& object, const std::string& attri
   H5Tset_cset(t, H5T_CSET_UTF8);
   Handle s(H5Screate(H5S_SCALAR));
   Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  if (!a.ok() || H5Awrite(a, t, text.c_str()) < 0) fail_write(path_, fmt::format("attribute `{}`", attribute));
+  if (!a.ok() || H5Awrite(a, t, text.c_str()) < 0) {
+    a.leave();
+    fail_write(fmt::format("attribute `{}`", attribute));
+  }
 }
 
 void Hdf5File::close() {
   if (id_ < 0) return;
-  hid_t id = std::exchange(id_, -1);
-  if (H5Fflush(id, H5F_SCOPE_LOCAL) < 0) {
-    std::string what = last_error();
-    H5Fclose(id);
-    throw WorldError(fmt::format("cannot write `{}`: {}", path_, what), "is the disk full?");
-  }
-  if (H5Fclose(id) < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path_, last_error()), "is the disk full?");
+  if (H5Fflush(id_, H5F_SCOPE_GLOBAL) < 0) fail_write({});
+  if (H5Fclose(std::exchange(id_, -1)) < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path_, last_error()), "is the disk full?");
+  bring_to_disk(path_);
 }
 
 }  // namespace sial

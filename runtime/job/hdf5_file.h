@@ -1,7 +1,8 @@
 #pragma once
 // The only door to HDF5: a file with groups, datasets of doubles or 32-bit ints, and small attributes. Extents are ours
 // (column-major, first index fastest); HDF5 lists them the other way round, so the data goes through as it is. Every failure
-// is a SialError (reading) or WorldError (writing) naming the file.
+// is a SialError (reading) or WorldError (writing) naming the file. HDF5 does not survive a write that fails: what it then cannot close
+// it frees, and later uses. A file with a failed write is therefore never touched again, nor closed; its disk space is given back.
 
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,8 @@ class Hdf5File {
 
  private:
   Hdf5File(std::string path, std::int64_t id);
+  void write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data, std::int64_t type);
+  [[noreturn]] void fail_write(const std::string& what);
   std::string path_;
   std::int64_t id_ = -1;
 };

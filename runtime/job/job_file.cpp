@@ -108,6 +108,11 @@ class JobReader {
 
   std::string resolve(const std::string& name) const { return fs::path(name).is_absolute() ? name : (folder_ / name).lexically_normal().string(); }
 
+  const std::string& data_file(const std::string& file) {
+    job_.data_files.push_back(file);
+    return file;
+  }
+
   std::string string(const toml::node& n, std::string_view key) const {
     if (!n.is_string()) fail(n, fmt::format("`{}` must be a string", key));
     return n.value<std::string>().value();
@@ -190,7 +195,7 @@ class JobReader {
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
-    at(*t.get("xyz"), [&] { m.atoms = read_xyz(resolve(string(*t.get("xyz"), "xyz"))); });
+    at(*t.get("xyz"), [&] { m.atoms = read_xyz(data_file(resolve(string(*t.get("xyz"), "xyz")))); });
     if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
     if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
     bool pure = true;
@@ -200,7 +205,7 @@ class JobReader {
     }
     const toml::node& basis = *t.get("basis");
     m.basis_name = string(basis, "basis");
-    at(basis, [&] { m.shells = read_basis(find_basis(m.basis_name, folder_.string()), m.atoms, pure); });
+    at(basis, [&] { m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure); });
     at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
     at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
@@ -212,7 +217,7 @@ class JobReader {
     if (n && n->is_boolean() && !n->value<bool>().value()) return;
     if (n && !n->is_string()) fail(*n, "`ecp` must be the path of a Gaussian 94 file, or false");
     Molecule& m = job_.data.molecule;
-    m.ecps = read_ecps(find_basis(n ? string(*n, "ecp") : m.basis_name, folder_.string()), m.atoms);
+    m.ecps = read_ecps(data_file(find_basis(n ? string(*n, "ecp") : m.basis_name, folder_.string())), m.atoms);
     if (n && m.ecps.empty()) fail(*n, "the file holds no effective core potential for an element of this molecule");
     for (const Ecp& e : m.ecps) {
       m.atoms[e.atom].charge -= e.electrons;
@@ -247,7 +252,7 @@ class JobReader {
   }
 
   void file_array(const std::string& name, const std::string& file, const std::string& dataset) {
-    Hdf5File h5 = Hdf5File::open(file);
+    Hdf5File h5 = Hdf5File::open(data_file(file));
     if (!h5.exists(dataset))
       throw SialError(fmt::format("there is no dataset `{}` in `{}`", dataset, file), fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
     std::vector<std::int64_t> extents = h5.extents(dataset);

@@ -23,6 +23,7 @@ struct LegacyDat;
 
 struct Job {
   std::string file;                        // the job file or initial-data file, empty when there is none
+  std::string batch_file;                  // the list of jobs that states this one, empty when there is none
   std::vector<std::string> programs;       // in order; relative names of a job file are relative to its folder
   std::vector<std::string> include_dirs;   // where imports are searched, besides the importing file's folder
   JobData data;
@@ -37,6 +38,7 @@ struct Job {
   double time_limit = 0;                    // seconds; 0: none
   std::vector<std::string> plugins;         // shared libraries with super instructions of the user's own
   int look_ahead = -1;                      // blocks; 0: off, negative: found out while running
+  std::vector<std::string> data_files;      // that data came from: molecule, basis, arrays
   std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
 
   // What the user stated, kept apart from what follows from it.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/output_file.h"
 
 namespace sial {
 namespace {
@@ -313,15 +314,8 @@ void write_legacy_file(const LegacyDat& dat, const std::string& path) {
     const std::vector<std::byte> bytes = format_legacy_dat(dat);
     content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  const std::string temporary = path + ".part";
-  std::ofstream out(temporary, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();
-  std::error_code failure;
-  if (out) std::filesystem::rename(temporary, path, failure);
-  if (out && !failure) return;
-  std::filesystem::remove(temporary, failure);
-  throw WorldError(fmt::format("cannot write the data file `{}`", path), "check the folder and the space left on its disk");
+  if (const std::string_view kind = special_kind(path); !kind.empty()) throw WorldError(fmt::format("cannot write the data file `{}`: it is {}", path, kind), "choose another name");
+  write_file(path, content, Durability::until_crash, "check the folder and the space left on its disk");
 }
 
 }  // namespace sial

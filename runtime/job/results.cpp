@@ -84,20 +84,14 @@ std::string block_name(const BlockIndex& block) { return fmt::format("{}", fmt::
 }  // namespace
 
 ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
-    : path_(path), temporary_(path + ".part"), dense_limit_(dense_limit), file_([&] {
+    : part_(path), dense_limit_(dense_limit), file_([&] {
         std::error_code error;
-        fs::path folder = fs::path(path).parent_path();
+        fs::path folder = fs::path(part_.name()).parent_path();
         if (!folder.empty()) fs::create_directories(folder, error);
         if (error) throw WorldError(fmt::format("cannot make the folder of `{}`: {}", path, error.message()));
-        return Hdf5File::create(path + ".part");
+        return Hdf5File::create(part_.name());
       }()) {
   for (const char* group : {"scalars", "ints", "statics", "saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"}) file_.make_group(group);
-}
-
-ResultsWriter::~ResultsWriter() {
-  if (temporary_.empty()) return;
-  std::error_code ignored;
-  fs::remove(temporary_, ignored);
 }
 
 void ResultsWriter::saved_scalar(const std::string& label, double value) { saved_scalars_[label] = value; }
@@ -153,10 +147,7 @@ void ResultsWriter::finish() {
   for (const auto& [name, value] : ints_) file_.write("ints/" + encode(name), single, std::span<const std::int64_t>(&value, 1));
   for (const auto& [name, array] : statics_) file_.write("statics/" + encode(name), array.extents, std::span<const double>(array.data));
   file_.close();
-  std::error_code error;
-  fs::rename(temporary_, path_, error);
-  if (error) throw WorldError(fmt::format("cannot name the results `{}`: {}", path_, error.message()));
-  temporary_.clear();
+  part_.finish();
 }
 
 ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5File::open(path)) {

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/job_data.h"
@@ -37,7 +38,6 @@ class ResultsWriter {
  public:
   /// Creates missing folders. Arrays of more than `dense_limit` elements are stored block by block.
   explicit ResultsWriter(const std::string& path, std::int64_t dense_limit = std::int64_t{1} << 27);
-  ~ResultsWriter();  // removes the temporary file unless finish() was reached
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
@@ -57,7 +57,7 @@ class ResultsWriter {
   void finish();
 
  private:
-  std::string path_, temporary_;
+  PartFile part_;
   std::int64_t dense_limit_;
   Hdf5File file_;
   std::map<std::string, double> scalars_, saved_scalars_;

@@ -1,15 +1,12 @@
 // The two faces of JobStats: run.json and the text summary.
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <ostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.h"
+#include "runtime/base/output_file.h"
 #include "runtime/stats/stats.h"
 
 namespace sial {
@@ -119,12 +116,7 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   for (const KernelCost& k : stats.total.kernels)
     j["kernels"]["choices"].push_back({{"program", k.program}, {"file", k.file}, {"line", k.line}, {"way", k.way}, {"why", k.why}, {"calls", k.calls},
                                        {"flops", k.flops}, {"bytes", k.bytes}, {"seconds", k.seconds}});
-  std::ofstream out(path);
-  out << j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  out.close();
-  if (!out)
-    throw WorldError(fmt::format("cannot write the statistics file `{}`: {}", path, std::strerror(errno)),
-                     "choose another place with --output-dir");
+  write_file(path, j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n', Durability::until_crash, "choose another place with --output-dir");
 }
 
 void print_stats(const JobStats& stats, std::ostream& out) {

@@ -1,0 +1,88 @@
+#include "runtime/sialrun_network.h"
+
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+
+namespace sial {
+namespace {
+
+/// "50us", "1.5 ms", "7GB/s", "100": a number with an optional unit, in seconds or bytes per second.
+double quantity(const std::string& text) {
+  std::size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    throw SialError(fmt::format("`{}` is not a number with a unit", text), "write for example latency=50us,bandwidth=7GB/s");
+  }
+  const std::string unit = text.substr(end);
+  if (!std::isfinite(value) || value < 0) throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
+  for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{
+           {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}})
+    if (unit == name) return value * factor;
+  throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
+}
+
+int count(const std::string& text) {
+  const double value = quantity(text);
+  if (value > 1e9 || value != std::floor(value)) throw SialError(fmt::format("`{}` is no count", text), "a whole number, as in ranks=3,seed=7");
+  return static_cast<int>(value);
+}
+
+/// "a=1,b=2" to (key, value) pairs.
+std::vector<std::pair<std::string, std::string>> key_values(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> result;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    const std::size_t eq = item.find('=');
+    if (eq == std::string::npos) throw SialError(fmt::format("`{}` is not of the form key=value", item));
+    result.emplace_back(item.substr(0, eq), item.substr(eq + 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+NetworkModel network_model(const std::string& text) {
+  NetworkModel network;
+  for (const auto& [key, value] : key_values(text)) {
+    if (key == "latency") network.latency = quantity(value);
+    else if (key == "bandwidth") network.bandwidth = quantity(value);
+    else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: latency, bandwidth");
+  }
+  return network;
+}
+
+SimulationOptions simulation_options(const std::string& simulate, const std::string& network, int ranks_per_node, int servers) {
+  SimulationOptions options;
+  options.ranks_per_node = ranks_per_node;
+  options.servers = servers;
+  for (const std::string& text : {simulate, network}) {
+    for (const auto& [key, value] : key_values(text)) {
+      if (key == "ranks") options.ranks = count(value);
+      else if (key == "seed") options.seed = static_cast<std::uint64_t>(count(value));
+      else if (key == "ranks-per-node") options.ranks_per_node = count(value);
+      else if (key == "servers") options.servers = count(value);
+      else if (key == "latency") options.latency = quantity(value);
+      else if (key == "bandwidth") options.bandwidth = quantity(value);
+      else if (key == "disorder") options.disorder = count(value) != 0;
+      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
+    }
+  }
+  // Each rank of a simulation is a thread, with its helper.
+  constexpr int most_ranks = 1024;
+  if (options.ranks < 1 || options.ranks > most_ranks)
+    throw SialError(fmt::format("a simulation has from 1 to {} ranks", most_ranks), "--simulate ranks=3,seed=7");
+  return options;
+}
+
+}  // namespace sial

@@ -1,0 +1,116 @@
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/output_file.h"
+#include "runtime/base/standard_output.h"
+#include "runtime/job/results.h"
+#include "tests/unit/job/folder.h"
+
+using namespace sial;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+/// HDF5 loses a buffer of its own when a flush fails.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+
+namespace {
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// No file grows beyond so many bytes while this lives: a disk that is full for files and not for their names.
+class LargestFile {
+ public:
+  explicit LargestFile(rlim_t bytes) {
+    expect_full_disks();
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  LargestFile(const LargestFile&) = delete;
+  LargestFile& operator=(const LargestFile&) = delete;
+  ~LargestFile() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+void write_results(const std::string& path, double x) {
+  ResultsWriter w(path, 10);
+  w.static_array("h", {{40, 40}, std::vector<double>(1600, x)});
+  w.saved_static("c", {{40, 40}, std::vector<double>(1600, x)});
+  const SavedLayout layout{"t", {1, 1}, {{40, 40}, {40}}};
+  w.begin_saved("t", layout);
+  BlockIndex b;
+  b.rank = 2;
+  b.segment[1] = 1;
+  for (b.segment[0] = 1; b.segment[0] <= 2; ++b.segment[0]) w.saved_block(b, std::vector<double>(1600, x));
+  w.end_saved();
+  w.finish();
+}
+
+}  // namespace
+
+TEST_CASE("one file by several names, there or not") {
+  Folder f;
+  f.write("a", "a");
+  f.write("b", "a");
+  fs::create_directory(f.path("d"));
+  fs::create_symlink("a", f.path("link"));
+  fs::create_symlink("new", f.path("dangling"));
+  fs::create_hard_link(f.path("a"), f.path("hard"));
+  for (const char* name : {"a", "./a", "d/../a", "link", "hard"}) CHECK(same_file(f.path("a"), f.path(name)));
+  for (const char* name : {"b", "dangling", "new", "d"}) CHECK_FALSE(same_file(f.path("a"), f.path(name)));
+  CHECK(same_file(f.path("new"), f.path("dangling")));
+  CHECK(same_file(f.path("new"), f.path("d/../new")));
+  CHECK_FALSE(same_file("/dev/null", "/dev/null"));  // what is no file is not replaced
+  CHECK(link_end(f.path("dangling")) == f.path("new"));
+  CHECK(special_kind(f.path("d")) == "a folder");
+  CHECK(special_kind("/dev/null") == "a device");
+  CHECK(special_kind(f.path("link")).empty());
+}
+
+TEST_CASE("a file is replaced whole or not at all") {
+  Folder f;
+  const std::string a = f.write("a", "earlier");
+  fs::create_symlink("a", f.path("link"));
+  CHECK(chmod(a.c_str(), 0640) == 0);
+  write_file(f.path("link"), "later", Durability::on_disk);
+  CHECK(content_of(a) == "later");
+  CHECK(fs::is_symlink(f.path("link")));
+  CHECK(fs::status(a).permissions() == fs::perms(0640));
+  {
+    const LargestFile largest(3);
+    CHECK_THAT(error_of([&] { write_file(a, "too much"); }), Contains("cannot write") && Contains("File too large"));
+    CHECK_THAT(error_of([&] { write_file(f.path("n"), "too much"); }), Contains("File too large"));
+  }
+  CHECK(content_of(a) == "later");
+  CHECK(std::distance(fs::directory_iterator(f.path("")), {}) == 2);
+}
+
+TEST_CASE("results that cannot be written leave the earlier file, and HDF5 fit for the next") {
+  Folder f;
+  const std::string path = f.path("r.h5");
+  write_results(path, 1.0);
+  const std::string earlier = content_of(path);
+  for (std::size_t bytes = 0; bytes < earlier.size(); bytes += 997) {
+    {
+      const LargestFile largest(bytes);
+      CHECK_THAT(error_of([&] { write_results(path, 2.0); }), Contains("cannot write") && Contains("r.h5"));
+    }
+    CHECK(content_of(path) == earlier);
+    CHECK(std::distance(fs::directory_iterator(f.path("")), {}) == 1);
+    write_results(f.path("other.h5"), 3.0);
+    CHECK(ResultsReader(f.path("other.h5")).saved_statics().at("c").data == std::vector<double>(1600, 3.0));
+    fs::remove(f.path("other.h5"));
+  }
+}
