@@ -80,6 +80,14 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
   return true;
 }
 
+/// What to do about a file that is no UTF-8.
+std::string what_instead(std::string_view text) {
+  if (text.size() > 8 && text.substr(4, 4) == "SIOX") return "this is a compiled module: give it to sialrun, or sialc its source";
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return "convert the file with `iconv -f utf16 -t utf8`";
+  if (std::count(text.begin(), text.end(), '\0') > 0) return "this is no text: is it the right file?";
+  return "convert the file, for example with `iconv -f latin1 -t utf8`";
+}
+
 /// Names and numbers that later stages could not hold.
 void check_sizes(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter) {
   for (const Line& line : lines)
@@ -117,7 +125,7 @@ std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId f
     const auto at = static_cast<std::uint32_t>(bad);
     emitter.report(Code::E_UTF8, {file, at, at + 1},
                    fmt::format("the byte {:#04x} at offset {} is not UTF-8", static_cast<unsigned char>(text[bad]), bad),
-                   "convert the file, for example with `iconv -f latin1 -t utf8`");
+                   what_instead(text));
     return nullptr;
   }
   const std::vector<Line> lines = parsing::split_lines(parsing::lex(text), text.size());
