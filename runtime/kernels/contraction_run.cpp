@@ -146,9 +146,12 @@ class TileLoops {
     return m;
   }
 
+  /// Whether runs are one tile each.
+  bool joins_runs() const { return !plan_.crossing && plan_.run <= shape_.rows(); }
+
   /// Runs of one tile each that are equally far apart are one call, as tiles of one run are.
   void join_runs() {
-    if (plan_.crossing || plan_.run > shape_.rows()) return;
+    if (!joins_runs()) return;
     std::size_t joined = 0;
     for (const ContractionTables::Tile tile : t_.tiles) {
       if (joined > 0) {
@@ -184,7 +187,8 @@ class TileLoops {
         w.rows = tile.rows;
         w.width = tile.vectors * shape_.width;
         const std::int64_t* const row_at = t_.row_x.data() + tile.first;
-        if (kit_.pack_beside && tile.repeat >= shape_.width && row_at[tile.step] - row_at[0] == 1 && row_at[(tile.repeat - 1) * tile.step] - row_at[0] == tile.repeat - 1) {
+        // Only of joined runs: the rows of each lie in the operand as those of the others do.
+        if (kit_.pack_beside && tile.repeat >= shape_.width && joins_runs() && tile.x_step == 1) {
           w.row_at = row_at;
           w.to = work_.row_panels + at;
           kit_.pack_beside(w, tile.repeat);

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -359,6 +361,67 @@ void check_joined_runs(const kernels::TileKit& kit) {
 TEST_CASE("runs of one tile that are equally far apart are one column of tiles") {
   for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3"})
     if (cpu.empty() || kernels::processor_runs(cpu)) DYNAMIC_SECTION("processor `" << cpu << "`") { check_joined_runs(kernels::builtin_tiles(kernels::cpu_facts(cpu))); }
+}
+
+// Tiles of one long run, whose rows lie in several dimensions of the operand, look equally far apart at their first rows.
+TEST_CASE("tiles are packed beside each other only where all of their rows lie so") {
+  CountingResource workspace;
+  auto reference = make_kernels("reference", workspace);
+  const auto check = [&](const std::string& d, const std::string& a, const std::map<char, std::int64_t>& extents, const KernelOptions& options) {
+    const auto shape = [&](const std::string& labels) {
+      Shape result;
+      result.rank = static_cast<std::int32_t>(labels.size());
+      for (std::size_t i = 0; i < labels.size(); ++i) result.extent[i] = extents.at(labels[i]);
+      return result;
+    };
+    const auto labels = [](const std::string& text) {
+      std::array<std::int32_t, max_rank> result{};
+      std::copy(text.begin(), text.end(), result.begin());
+      return result;
+    };
+    const auto filled = [&](const std::string& text) {
+      std::vector<double> data(static_cast<std::size_t>(shape(text).size()));
+      for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i % 997) - 400;
+      return data;
+    };
+    std::vector<double> of_a = filled(a), of_b = filled("pj"), found = filled(d), want = found;
+    BlockOp op;
+    op.has_b = true;
+    op.beta = 1.0;
+    op.a = dense_view<const double>(of_a.data(), shape(a), labels(a));
+    op.b = dense_view<const double>(of_b.data(), shape("pj"), labels("pj"));
+    op.d = dense_view(want.data(), shape(d), labels(d));
+    reference->run(op);
+    op.d.data = found.data();
+    make_kernels("auto", workspace, options)->run(op);
+    INFO(d << " from " << a << ", i " << extents.at('i') << ", k " << extents.at('k') << ", l " << extents.at('l') << ", `" << options.strategy << "`, " << options.threads << " threads");
+    REQUIRE(found == want);
+  };
+  KernelOptions options;
+  options.jit = false;
+  for (const std::string cpu : {"", "x86-64-v3"}) {
+    if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
+    options.jit_cpu = cpu;
+    options.threads = 1;
+    for (const std::string strategy : {"", "packed", "packed by lines"}) {
+      options.strategy = strategy;
+      for (const std::int64_t i : {5, 8, 12, 16, 24, 32, 48})
+        for (const std::int64_t k : {2, 5, 9})
+          for (const std::int64_t l : {2, 3, 4})
+            for (const std::int64_t m : {2, 4}) {
+              check("iklmj", "kmlip", {{'i', i}, {'k', k}, {'l', l}, {'m', m}, {'j', 2}, {'p', 5}}, options);
+              check("iklmj", "klmip", {{'i', i}, {'k', k}, {'l', l}, {'m', m}, {'j', 7}, {'p', 3}}, options);
+            }
+    }
+    // Parts of threads begin within runs.
+    for (const std::string strategy : {"", "packed"})
+      for (options.threads = 2; options.threads <= 7; ++options.threads)
+        for (const std::int64_t i : {12, 24, 32}) {
+          options.strategy = strategy;
+          check("iklj", "kpil", {{'i', i}, {'k', 9}, {'l', 4}, {'j', 79}, {'p', 60}}, options);
+          check("iklj", "kpil", {{'i', i}, {'k', 40}, {'l', 3}, {'j', 13}, {'p', 90}}, options);
+        }
+  }
 }
 
 TEST_CASE("runs that fill a tall tile take one, others do not") {
