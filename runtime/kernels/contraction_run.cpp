@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/contraction_loops.h"
 #include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
@@ -46,13 +46,9 @@ void list_offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int
 
 namespace {
 
-// Elements of the columns that tiles of rows go through at once: a quarter of a second-level cache.
-constexpr std::int64_t columns_near = 16384;
-
-class TileLoops {
+class TileLoops : TileCalls {
  public:
-  TileLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
-      : plan_(plan), kit_(kit), shape_(plan.tile), work_(work), t_(tables) {
+  TileLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) : TileCalls(plan, kit, work, tables) {
     t_.aside.resize(static_cast<std::size_t>(shape_.rows() * shape_.most_columns));
   }
 
@@ -67,10 +63,7 @@ class TileLoops {
       for (std::int64_t k0 = 0; k0 < plan_.k; k0 += plan_.sum_block) {
         count_ = std::min(plan_.sum_block, plan_.k - k0);
         beta_ = k0 == 0 ? work_.beta : 1.0;
-        if (!ready_) {
-          list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
-          panel_tables();
-        }
+        if (!ready_) sum_tables(k0);
         if (plan_.pack_columns) pack_columns();
         for (std::int64_t m0 = work_.first_row; m0 < work_.last_row;) m0 = row_block(m0);
       }
@@ -78,42 +71,6 @@ class TileLoops {
   }
 
  private:
-  void column_tables(std::int64_t n0) {
-    list_offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
-    const EvenCut cut(columns_, shape_.most_columns);
-    t_.column_in_tile.resize(static_cast<std::size_t>(columns_));
-    for (std::int64_t j = 0; j < columns_; ++j)
-      t_.column_in_tile[static_cast<std::size_t>(j)] = j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
-  }
-
-  /// Offsets of summed positions within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
-  void panel_tables() {
-    if (plan_.pack_rows) {
-      t_.panel_x.resize(static_cast<std::size_t>(count_ * shape_.most_vectors));
-      for (int v = 1; v <= shape_.most_vectors; ++v)
-        for (std::int64_t p = 0; p < count_; ++p) t_.panel_x[static_cast<std::size_t>((v - 1) * count_ + p)] = p * v * shape_.width;
-    }
-    if (plan_.pack_columns) {
-      t_.panel_y.resize(static_cast<std::size_t>(count_ * shape_.most_columns));
-      for (int c = 1; c <= shape_.most_columns; ++c)
-        for (std::int64_t p = 0; p < count_; ++p) t_.panel_y[static_cast<std::size_t>((c - 1) * count_ + p)] = p * c;
-    }
-  }
-
-  void pack_columns() {
-    PackWork w;
-    w.from = work_.y;
-    w.sum_at = t_.sum_y.data();
-    w.count = count_;
-    const EvenCut cut(columns_, shape_.most_columns);
-    for (std::int64_t j = 0; j < columns_; j += w.width) {
-      w.rows = w.width = cut.width_at(j);
-      w.row_at = t_.column_y.data() + j;
-      w.to = work_.column_panels + j * count_;
-      pack_panel(kit_, w);
-    }
-  }
-
   /// Cuts rows from m0 on into tiles until the block is full; the first row after it.
   std::int64_t cut_rows(std::int64_t m0) {
     t_.tiles.clear();
@@ -214,27 +171,13 @@ class TileLoops {
   }
 
   void column_tiles(std::int64_t j, std::int64_t columns, std::int64_t groups) {
-    TileWork w;
-    w.count = count_;
-    w.alpha = work_.alpha;
-    w.beta = beta_;
-    w.column_groups = groups;
-    if (plan_.pack_columns) {
-      w.b = work_.column_panels + j * count_;
-      w.b_at = t_.panel_y.data() + (columns - 1) * count_;
-      w.b_column = t_.column_in_tile.data() + j;
-      w.b_step = columns * count_;
-    } else {
-      w.b = work_.y;
-      w.b_at = t_.sum_y.data();
-      w.b_column = t_.column_y.data() + j;
-    }
+    TileWork w = work_on_columns(j, columns, groups);
     for (const ContractionTables::Tile& tile : t_.tiles) {
       w.rows = tile.rows;
       w.d_step = tile.d_step;
       w.a_step = tile.x_step;
       w.repeat = tile.repeat;
-      w.d_ahead = d_far_ && tile.repeat > 1 ? tile.d_step : 0;
+      w.d_fetch = !d_far_ ? -1 : tile.repeat > 1 ? tile.d_step : 0;
       if (plan_.pack_rows) {
         w.a = work_.row_panels + tile.panel;
         w.a_at = t_.panel_x.data() + (tile.vectors - 1) * count_;
@@ -243,29 +186,14 @@ class TileLoops {
         w.a = work_.x + t_.row_x[static_cast<std::size_t>(tile.first)];
         w.a_at = t_.sum_x.data();
       }
-      const bool masked = tile.rows != tile.vectors * shape_.width;
-      const TileCode code = kit_.codes[static_cast<std::size_t>(((tile.vectors - 1) * TileKit::most_columns + columns - 1) * 2 + (masked ? 1 : 0))];
+      const TileCode code = code_of(tile, columns);
       w.d = work_.d + t_.row_d[static_cast<std::size_t>(tile.first)];
       w.d_column = t_.column_d.data() + j;
       if (!tile.scattered) {
-        if (!work_.near || !work_.near->any()) code(&w);
-        else run_and_fetch(w, code, columns, static_cast<double>(tile.vectors * columns * count_) / products_per_cycle);
+        call(w, code, tile.vectors, columns);
         continue;
       }
       for (std::int64_t g = 0; g < groups; ++g) scatter_tile(w, tile, code, j + g * columns, columns, g);
-    }
-  }
-
-  /// With what later operations read, in calls of as many groups of columns as that is given for.
-  void run_and_fetch(TileWork w, TileCode code, std::int64_t columns, double cycles) {
-    for (std::int64_t left = w.column_groups; left > 0;) {
-      w.column_groups = left;
-      work_.near->share(w, cycles);
-      code(&w);
-      left -= w.column_groups;
-      w.b += w.column_groups * w.b_step;
-      w.b_column += w.column_groups * columns;
-      w.d_column += w.column_groups * columns;
     }
   }
 
@@ -294,23 +222,13 @@ class TileLoops {
     s.beta = beta_;
     kit_.scatter(s);
   }
-
-  const ContractionPlan& plan_;
-  const TileKit& kit_;
-  const TileShape shape_;
-  const ContractionWork& work_;
-  ContractionTables& t_;
-  std::int64_t columns_ = 0, count_ = 0;
-  double beta_ = 0;
-  // D comes from memory: a part of the last-level cache would not hold it.
-  const bool d_far_ = plan_.m * plan_.n * static_cast<std::int64_t>(sizeof(double)) > last_level_cache_bytes() / 4;
-  bool ready_ = false;  // the tables are those of the operation before
 };
 
 }  // namespace
 
 void run_tiles(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
-  TileLoops(plan, kit, work, tables).run();
+  if (in_place_at_once(plan)) run_in_place(plan, kit, work, tables);
+  else TileLoops(plan, kit, work, tables).run();
 }
 
 }  // namespace sial::kernels

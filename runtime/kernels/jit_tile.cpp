@@ -42,7 +42,11 @@ class TileBuilder {
     Value* repeat = field(offsetof(TileWork, repeat), b_.getInt64Ty());
     Value* a_step = field(offsetof(TileWork, a_step), b_.getInt64Ty());
     Value* d_step = field(offsetof(TileWork, d_step), b_.getInt64Ty());
-    Value* d_ahead = field(offsetof(TileWork, d_ahead), b_.getInt64Ty());
+    Value* all_repeats = b_.CreateMul(repeat, field(offsetof(TileWork, runs), b_.getInt64Ty()));
+    Value* one_less = b_.CreateSub(repeat, b_.getInt64(1));
+    Value* to_next_a = b_.CreateSub(field(offsetof(TileWork, a_run), b_.getInt64Ty()), b_.CreateMul(one_less, a_step));
+    Value* to_next_d = b_.CreateSub(field(offsetof(TileWork, d_run), b_.getInt64Ty()), b_.CreateMul(one_less, d_step));
+    Value* d_fetch = field(offsetof(TileWork, d_fetch), b_.getInt64Ty());
     Value* groups = field(offsetof(TileWork, column_groups), b_.getInt64Ty());
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
     Value* near_begin = field(offsetof(TileWork, near), b_.getPtrTy());
@@ -58,7 +62,7 @@ class TileBuilder {
       for (int i = 0; i < width_; ++i) lanes.push_back(b_.getInt64(static_cast<std::uint64_t>(i)));
       mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(lanes), b_.CreateVectorSplat(static_cast<unsigned>(width_), rest));
     }
-    // Groups of columns, in each a column of tiles; at least one of either.
+    // Groups of columns, in each runs of tiles; at least one of each.
     const auto index = [&](int j) { return b_.getInt64(static_cast<std::uint64_t>(j)); };
     auto* before_groups = b_.GetInsertBlock();
     auto* group = block("group");
@@ -86,7 +90,9 @@ class TileBuilder {
     llvm::PHINode* d_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* near_now = b_.CreatePHI(b_.getPtrTy(), 2);
     near_now->addIncoming(near_of_group, before);
-    left->addIncoming(repeat, before);
+    left->addIncoming(all_repeats, before);
+    llvm::PHINode* in_run = b_.CreatePHI(b_.getInt64Ty(), 2);
+    in_run->addIncoming(repeat, before);
     a_now->addIncoming(a, before);
     d_now->addIncoming(d, before);
     a_ = a_now;
@@ -96,11 +102,11 @@ class TileBuilder {
     }
     auto* fetch = block("fetch");
     auto* fetched = block("fetched");
-    b_.CreateCondBr(b_.CreateICmpNE(d_ahead, b_.getInt64(0)), fetch, fetched);
+    b_.CreateCondBr(b_.CreateICmpSGE(d_fetch, b_.getInt64(0)), fetch, fetched);
     b_.SetInsertPoint(fetch);
     for (Value* at : target_)
       for (int i = 0; i < vectors_; ++i)
-        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(element(at, d_ahead), index(i * width_)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(element(at, d_fetch), index(i * width_)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     b_.CreateBr(fetched);
     b_.SetInsertPoint(fetched);
     auto* near = block("near");
@@ -134,8 +140,11 @@ class TileBuilder {
     Value* rest = b_.CreateSub(left, b_.getInt64(1));
     auto* last = b_.GetInsertBlock();
     left->addIncoming(rest, last);
-    a_now->addIncoming(element(a_now, a_step), last);
-    d_now->addIncoming(element(d_now, d_step), last);
+    Value* rest_in_run = b_.CreateSub(in_run, b_.getInt64(1));
+    Value* run_ends = b_.CreateICmpEQ(rest_in_run, b_.getInt64(0));
+    in_run->addIncoming(b_.CreateSelect(run_ends, repeat, rest_in_run), last);
+    a_now->addIncoming(element(a_now, b_.CreateSelect(run_ends, to_next_a, a_step)), last);
+    d_now->addIncoming(element(d_now, b_.CreateSelect(run_ends, to_next_d, d_step)), last);
     near_now->addIncoming(near_after, last);
     auto* next_group = block("next_group");
     b_.CreateCondBr(b_.CreateICmpSGT(rest, b_.getInt64(0)), tile, next_group);

@@ -51,12 +51,13 @@ class NearReads {
       return;
     }
     Range& range = ranges_[first_];
+    const std::int64_t tiles = work.repeat * work.runs;  // of a group of columns
     const std::int64_t wanted = static_cast<std::int64_t>(lines_per_cycle_ * cycles) + 1;
-    work.column_groups = std::clamp<std::int64_t>(range.lines / (wanted * work.repeat), 1, work.column_groups);
-    work.near_lines = std::min(wanted, (range.lines + work.repeat - 1) / work.repeat);
+    work.column_groups = std::clamp<std::int64_t>(range.lines / (wanted * tiles), 1, work.column_groups);
+    work.near_lines = std::min(wanted, (range.lines + tiles - 1) / tiles);
     work.near = range.at;
     // The last tiles may go beyond the end, where nothing is lost.
-    const std::int64_t taken = std::min(work.near_lines * work.repeat * work.column_groups, range.lines);
+    const std::int64_t taken = std::min(work.near_lines * tiles * work.column_groups, range.lines);
     range.at += taken * near_line;
     range.lines -= taken;
     lines_ -= taken;

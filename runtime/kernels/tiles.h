@@ -13,8 +13,8 @@ namespace sial::kernels {
 
 /// A column of tiles: `rows` consecutive elements of D and of A (stride 1) each, columns and summed positions anywhere.
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
-/// more, d and a moved on by their steps. All that `column_groups` times for the next columns: the
-/// tables of columns moved on by the tile's columns, b by b_step. What lies d_ahead behind a tile's part of D is fetched while it is summed, unless that is 0;
+/// more, d and a moved on by their steps; all that `runs` times, d and a moved on from run to run; and all that `column_groups` times for the next columns: the
+/// tables of columns moved on by the tile's columns, b by b_step. What lies d_fetch behind a tile's part of D is fetched while it is summed, unless that is negative;
 /// it need not be anything. Each tile fetches the next near_lines lines, the first one from `near` on.
 struct TileWork {
   std::int64_t count = 0;
@@ -28,8 +28,9 @@ struct TileWork {
   double alpha = 1.0, beta = 0.0;
   std::int64_t rows = 0;
   std::int64_t repeat = 1, a_step = 0, d_step = 0;
+  std::int64_t runs = 1, a_run = 0, d_run = 0;
   std::int64_t column_groups = 1, b_step = 0;
-  std::int64_t d_ahead = 0;
+  std::int64_t d_fetch = -1;
   const double* near = nullptr;
   std::int64_t near_lines = 0;
 };

@@ -35,8 +35,10 @@ void one_tile(const TileWork& work, const double* a_base, const double* b_base, 
 template <int V, int C>
 void tile(const TileWork* work) {
   for (std::int64_t g = 0; g < work->column_groups; ++g)
-    for (std::int64_t r = 0; r < work->repeat; ++r)
-      one_tile<V, C>(*work, work->a + r * work->a_step, work->b + g * work->b_step, work->b_column + g * C, work->d + r * work->d_step, work->d_column + g * C);
+    for (std::int64_t s = 0; s < work->runs; ++s)
+      for (std::int64_t r = 0; r < work->repeat; ++r)
+        one_tile<V, C>(*work, work->a + s * work->a_run + r * work->a_step, work->b + g * work->b_step, work->b_column + g * C,
+                       work->d + s * work->d_run + r * work->d_step, work->d_column + g * C);
 }
 
 void pack_all(const PackWork& w) {

@@ -47,7 +47,7 @@ void tile(const TileWork* work) {
              plain = overwrite && work->alpha == 1.0;  // a factor of one leaves the bits as they are
   const std::int64_t* const a_at = work->a_at;
   const std::int64_t* const b_at = work->b_at;
-  const std::int64_t d_ahead = work->d_ahead, near_lines = work->near_lines;
+  const std::int64_t d_fetch = work->d_fetch, near_lines = work->near_lines;
   const double* near = work->near;
   for (std::int64_t g = 0; g < work->column_groups; ++g) {
     const std::int64_t* const b_column = work->b_column + g * C;
@@ -57,17 +57,18 @@ void tile(const TileWork* work) {
     for (int j = 0; j < C; ++j) column[j] = work->b + g * work->b_step + b_column[j];
     const double* a_base = work->a;
     double* d_base = work->d;
-    for (std::int64_t r = work->repeat; r > 0; --r, a_base += work->a_step, d_base += work->d_step) {
+    const std::int64_t repeat = work->repeat, to_next_a = work->a_run - (repeat - 1) * work->a_step, to_next_d = work->d_run - (repeat - 1) * work->d_step;
+    for (std::int64_t left = repeat * work->runs, in_run = repeat; left > 0; --left) {
       Vector sum[C][V];
 #pragma GCC unroll 8
       for (int j = 0; j < C; ++j)
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i) sum[j][i] = W::zero();
       for (int j = 0; j < C; ++j) __builtin_prefetch(d_base + d_column[j], 0, 3);
-      if (d_ahead != 0)
+      if (d_fetch >= 0)
         for (int j = 0; j < C; ++j)
 #pragma GCC unroll 4
-          for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_ahead + d_column[j] + i * W::width, 0, 3);
+          for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_fetch + d_column[j] + i * W::width, 0, 3);
       for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
       for (std::int64_t p = 0, n = work->count; p < n; ++p) {
         const double* a = a_base + a_at[p];
@@ -100,6 +101,9 @@ void tile(const TileWork* work) {
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i) rows.store(d, i, sum[j][i]);
       }
+      const bool run_ends = --in_run == 0;
+      a_base += run_ends ? to_next_a : work->a_step, d_base += run_ends ? to_next_d : work->d_step;
+      if (run_ends) in_run = repeat;
     }
   }
 }

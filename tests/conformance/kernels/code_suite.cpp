@@ -237,7 +237,7 @@ TEST_CASE("generated tiles keep their sums in registers") {
           work.b = b.data(), work.b_at = at.data(), work.b_column = at.data();
           work.d = d.data(), work.d_column = at.data();
           work.rows = v * shape.width - (masked ? 1 : 0);
-          work.d_ahead = std::int64_t{1} << (count == 0 ? 12 : 40);  // what is fetched may lie anywhere
+          work.d_fetch = std::int64_t{1} << (count == 0 ? 12 : 40);  // what is fetched may lie anywhere
           const std::size_t without = stack_of([] {}), with = stack_of([&] { code(&work); });
           INFO(v << " vectors, " << c << " columns, masked " << masked << ", sums of " << count << ": " << with
                  << " bytes of stack, " << without << " without");

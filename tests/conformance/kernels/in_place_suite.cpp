@@ -1,0 +1,160 @@
+// Contractions whose rows are read where they lie: runs cut into tiles alike, in any number of dimensions, begun and ended within by threads.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/tiles.h"
+
+using namespace sial;
+using namespace sial::kernels;
+
+namespace {
+
+using Random = std::mt19937;
+std::int64_t draw(Random& random, std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(random); }
+
+/// Positions of a group of dimensions by one stride, first dimension fastest.
+std::vector<std::int64_t> positions(const std::vector<LoopDim>& dims, std::int64_t LoopDim::*stride) {
+  std::vector<std::int64_t> at{0};
+  for (const LoopDim& dim : dims) {
+    const std::vector<std::int64_t> inner = at;
+    at.clear();
+    for (std::int64_t i = 0; i < dim.extent; ++i)
+      for (const std::int64_t place : inner) at.push_back(place + i * dim.*stride);
+  }
+  return at;
+}
+
+struct Problem {
+  LoopSpace space;
+  std::int64_t d_size = 1, a_size = 1, b_size = 1;
+
+  /// `sum`: of so many positions, 0: of any number. D's and A's elements lie apart from each other now and then; A has its dimensions in an order of its own.
+  Problem(Random& random, bool small, std::int64_t sum) {
+    const auto apart = [&](std::int64_t n) { return n + (draw(random, 0, 2) == 0 ? draw(random, 1, 5) : 0); };
+    const std::int64_t run = small ? draw(random, 1, 40) : draw(random, 1, 120);
+    space.rows = {{run, 1, 1, 0}};
+    for (std::int64_t n = draw(random, 0, 3); n > 0; --n) space.rows.push_back({draw(random, 1, small ? 5 : 7), 0, 0, 0});
+    space.columns = {{draw(random, 1, small ? 9 : 30), 0, 0, 0}};
+    if (draw(random, 0, 1)) space.columns.push_back({draw(random, 1, 3), 0, 0, 0});
+    space.summed = {{sum > 0 ? sum : small ? draw(random, 1, 40) : draw(random, 1, 400), 0, 0, 0}};
+    if (sum == 0 && draw(random, 0, 1)) space.summed.push_back({draw(random, 1, 3), 0, 0, 0});
+    const auto lay = [&](std::int64_t LoopDim::*stride, std::vector<std::vector<LoopDim>*> groups) {
+      std::int64_t size = 1;
+      std::vector<LoopDim*> dims;
+      for (auto* group : groups)
+        for (LoopDim& dim : *group)
+          if (&dim != &space.rows.front() || stride == &LoopDim::b) dims.push_back(&dim);
+      if (groups.front() == &space.rows) size = apart(run);
+      std::shuffle(dims.begin(), dims.end(), random);
+      for (LoopDim* dim : dims) {
+        dim->*stride = size;
+        size = apart(size * dim->extent);
+      }
+      return size;
+    };
+    d_size = lay(&LoopDim::d, {&space.rows, &space.columns});
+    a_size = lay(&LoopDim::a, {&space.rows, &space.summed});
+    b_size = lay(&LoopDim::b, {&space.columns, &space.summed});
+  }
+};
+
+void check(const TileKit& kit, Random& random, bool small, std::int64_t sum_of) {
+  const Problem problem(random, small, sum_of);
+  const LoopSpace& space = problem.space;
+  std::vector<double> a(static_cast<std::size_t>(problem.a_size)), b(static_cast<std::size_t>(problem.b_size));
+  for (double& x : a) x = static_cast<double>(draw(random, -9, 9));
+  for (double& x : b) x = static_cast<double>(draw(random, -9, 9));
+  const double alpha = draw(random, 0, 2) == 0 ? -2.0 : 1.0, beta = static_cast<double>(draw(random, 0, 2));
+  constexpr double untouched = 1e6;
+  std::vector<double> before(static_cast<std::size_t>(problem.d_size), untouched), want;
+  const auto row_d = positions(space.rows, &LoopDim::d), row_a = positions(space.rows, &LoopDim::a), column_d = positions(space.columns, &LoopDim::d),
+             column_b = positions(space.columns, &LoopDim::b), sum_a = positions(space.summed, &LoopDim::a), sum_b = positions(space.summed, &LoopDim::b);
+  want = before;
+  for (std::size_t i = 0; i < row_d.size(); ++i)
+    for (std::size_t j = 0; j < column_d.size(); ++j) {
+      const auto at = static_cast<std::size_t>(row_d[i] + column_d[j]);
+      const double old = static_cast<double>(at % 23);
+      before[at] = beta == 0.0 ? std::nan("") : old;
+      double sum = 0;
+      for (std::size_t p = 0; p < sum_a.size(); ++p) sum += a[static_cast<std::size_t>(row_a[i] + sum_a[p])] * b[static_cast<std::size_t>(column_b[j] + sum_b[p])];
+      want[at] = alpha * sum + (beta == 0.0 ? 0.0 : beta * old);
+    }
+  for (const ContractionChoice& choice : contraction_choices(space, kit.shape, true, 256)) {
+    if (choice.plan.strategy != Strategy::tiles || choice.plan.pack_rows || choice.plan.swapped) continue;
+    const ContractionPlan& plan = choice.plan;
+    std::vector<double> d = before, panels(static_cast<std::size_t>(column_panel_size(plan)));
+    ContractionTables tables;
+    NearReads near;
+    const auto run = [&](std::int64_t first_row, std::int64_t last_row, std::int64_t first_column, std::int64_t last_column) {
+      ContractionWork work;
+      work.d = d.data(), work.x = a.data(), work.y = b.data();
+      work.alpha = alpha, work.beta = beta;
+      work.column_panels = panels.data();
+      work.first_row = first_row, work.last_row = last_row, work.first_column = first_column, work.last_column = last_column;
+      if (draw(random, 0, 1)) {
+        near.expect(a.data(), problem.a_size);
+        near.begin(static_cast<double>(plan.m * plan.n * plan.k));
+        work.near = &near;
+      }
+      run_tiles(plan, kit, work, tables);
+    };
+    INFO(choice.name << ": " << plan.why << ", alpha " << alpha << ", beta " << beta << ", vectors of " << kit.shape.width);
+    const std::int64_t parts = draw(random, 0, 1) ? 1 : draw(random, 2, 5);
+    if (parts > 1) {
+      const bool by_columns = draw(random, 0, 2) == 0;
+      for (std::int64_t k = 0; k < parts; ++k) {
+        tables.of = nullptr;
+        if (by_columns) run(0, plan.m, plan.n * k / parts, plan.n * (k + 1) / parts);
+        else run(plan.m * k / parts, plan.m * (k + 1) / parts, 0, plan.n);
+      }
+      REQUIRE(d == want);
+    } else {
+      // The second time with the tables of the first.
+      for (int again = 0; again < 2; ++again) {
+        d = before;
+        run(0, plan.m, 0, plan.n);
+        REQUIRE(d == want);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows in place: every run, whole or in part, and nothing beside it") {
+  struct Tested {
+    TileKit kit;
+    std::int64_t sum = 0;
+  };
+  std::vector<Tested> all;
+  for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"})
+    if (cpu.empty() || processor_runs(cpu)) all.push_back({builtin_tiles(cpu_facts(cpu))});
+  // Generated tiles for any sum, and for sums of one length exactly.
+  const auto engine = make_code_engine({true, true, {}, {}});
+  for (const int sum : {0, 6}) {
+    if (!engine->wait(tile_key(1, 1, false))) break;
+    const TileShape shape = generated_tile_shape(engine->facts());
+    TileKit kit = builtin_tiles(engine->facts());
+    kit.shape = shape;
+    for (int v = 1; v <= shape.tallest(); ++v)
+      for (int c = 1; c <= (v <= shape.most_vectors ? shape.most_columns : shape.tall_columns); ++c)
+        for (const bool masked : {false, true}) {
+          kit.tile(v, c, masked) = reinterpret_cast<TileCode>(engine->wait(tile_key(v, c, masked, sum)));
+          REQUIRE(kit.tile(v, c, masked));
+        }
+    all.push_back({kit, sum});
+  }
+  Random random(20261125);
+  for (int i = 0; i < 1500; ++i) {
+    const Tested& tested = all[static_cast<std::size_t>(i) % all.size()];
+    check(tested.kit, random, i % 4 != 0, tested.sum);
+  }
+}
