@@ -70,6 +70,14 @@ struct ContractionTables {
     bool scattered = false;
   };
   std::vector<Tile> tiles;
+  /// A call of tiles, by places in the operands and in the panels of columns.
+  struct Call {
+    TileWork work;
+    std::int64_t d = 0, x = 0, panel = 0;
+    std::int64_t vectors = 0, columns = 0;
+  };
+  std::vector<Call> calls;
+  bool even = false;  // summed positions lie equally far apart
   std::vector<double> aside;
   // The plan of which all but `aside` is still true, being in one block.
   const ContractionPlan* of = nullptr;

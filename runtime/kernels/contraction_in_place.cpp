@@ -12,9 +12,40 @@ namespace {
 // Elements of the rows that groups of columns go through one after the other: a part of a second-level cache.
 constexpr std::int64_t rows_near = 32768;
 
-class RunLoops : TileCalls {
+// So many calls are kept for the next operation of the plan.
+constexpr std::size_t most_calls = 256;
+
+bool in_one_block(const ContractionPlan& plan, const ContractionWork& work) {
+  return work.first_row == 0 && work.first_column == 0 && work.last_row == plan.m && work.last_column == plan.n && plan.column_block >= plan.n && plan.sum_block >= plan.k;
+}
+
+class CallsInPlace : protected TileCalls {
  public:
-  RunLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) : TileCalls(plan, kit, work, tables) {
+  CallsInPlace(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) : TileCalls(plan, kit, work, tables) {}
+
+  /// The calls of the operation before, on other blocks.
+  void once_more() {
+    columns_ = plan_.n, count_ = plan_.k;
+    if (plan_.pack_columns) pack_columns();
+    for (ContractionTables::Call& c : t_.calls) {
+      c.work.alpha = work_.alpha, c.work.beta = work_.beta;
+      make(c);
+    }
+  }
+
+ protected:
+  void make(ContractionTables::Call& c) const {
+    c.work.d = work_.d + c.d;
+    c.work.a = work_.x + c.x;
+    c.work.b = plan_.pack_columns ? work_.column_panels + c.panel : work_.y;
+    call(c.work, kit_.code(c.vectors, c.columns, c.work.rows != c.vectors * shape_.width, t_.even), c.vectors, c.columns);
+  }
+};
+
+class RunLoops : CallsInPlace {
+ public:
+  RunLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
+      : CallsInPlace(plan, kit, work, tables), one_block_(in_one_block(plan, work)) {
     std::int64_t run = 1;
     for (const LoopDim& dim : plan.rows) {
       if (run == plan.run) runs_[n_++] = {dim.extent, dim.d, dim.a};
@@ -23,18 +54,15 @@ class RunLoops : TileCalls {
   }
 
   void run() {
-    if (work_.first_row >= work_.last_row) return;
-    const bool one_block = work_.first_row == 0 && work_.first_column == 0 && work_.last_row == plan_.m && work_.last_column == plan_.n &&
-                           plan_.column_block >= plan_.n && plan_.sum_block >= plan_.k;
-    ready_ = one_block && t_.of == &plan_;
-    t_.of = one_block ? &plan_ : nullptr;
+    t_.of = one_block_ ? &plan_ : nullptr;
+    t_.calls.clear();
     for (std::int64_t n0 = work_.first_column; n0 < work_.last_column; n0 += plan_.column_block) {
       columns_ = std::min(plan_.column_block, work_.last_column - n0);
-      if (!ready_) column_tables(n0);
+      column_tables(n0);
       for (std::int64_t k0 = 0; k0 < plan_.k; k0 += plan_.sum_block) {
         count_ = std::min(plan_.sum_block, plan_.k - k0);
         beta_ = k0 == 0 ? work_.beta : 1.0;
-        if (!ready_) sum_tables(k0);
+        sum_tables(k0);
         if (plan_.pack_columns) pack_columns();
         rows();
       }
@@ -48,9 +76,8 @@ class RunLoops : TileCalls {
 
   void rows() {
     const EvenCut cut(columns_, shape_.most_columns);
-    large_ = cut.large, small_ = cut.small;
-    large_work_ = work_on_columns(0, large_, cut.many);
-    small_work_ = work_on_columns(cut.in_large(), small_, cut.few);
+    large_ = {work_on_columns(0, cut.large, cut.many), 0, 0, 0, 0, cut.large};
+    small_ = {work_on_columns(cut.in_large(), cut.small, cut.few), 0, 0, cut.in_large() * (plan_.pack_columns ? count_ : 0), 0, cut.small};
     rows_at_once_ = cut.many + cut.few > 1 ? rows_near / count_ : plan_.m;
     const std::int64_t run = plan_.run, first = work_.first_row, last = work_.last_row;
     // Threads begin and end within runs.
@@ -62,7 +89,7 @@ class RunLoops : TileCalls {
       m = end;
     }
     if (last - m >= run) {
-      if (!ready_) cut_run(0, run);
+      cut_run(0, run);
       some_runs(m / run, (last - m) / run);
       m += (last - m) / run * run;
     }
@@ -132,28 +159,31 @@ class RunLoops : TileCalls {
   void tiles(const ContractionTables::Tile& tile, std::int64_t times, const Loop& loop, std::int64_t d, std::int64_t x) {
     const std::int64_t most = std::max<std::int64_t>(1, rows_at_once_ / tile.rows);
     for (std::int64_t done = 0; done < tile.repeat; done += most)
-      for (TileWork* w : {&large_work_, &small_work_}) {
-        if (w->column_groups == 0) continue;
-        w->repeat = std::min(most, tile.repeat - done);
-        w->a = work_.x + x + tile.first + done * tile.x_step;
-        w->d = work_.d + d + tile.first + done * tile.d_step;
-        w->rows = tile.rows;
-        w->d_step = tile.d_step;
-        w->a_step = tile.x_step;
-        w->runs = times;
-        w->d_run = loop.d, w->a_run = loop.x;
-        w->a_at = t_.sum_x.data();
-        w->d_fetch = !d_far_ ? -1 : w->repeat > 1 ? tile.d_step : times > 1 ? loop.d : 0;
-        const std::int64_t columns = w == &large_work_ ? large_ : small_;
-        call(*w, code_of(tile, columns), tile.vectors, columns);
+      for (ContractionTables::Call* call : {&large_, &small_}) {
+        TileWork& w = call->work;
+        if (w.column_groups == 0) continue;
+        call->d = d + tile.first + done * tile.d_step;
+        call->x = x + tile.first + done * tile.x_step;
+        call->vectors = tile.vectors;
+        w.rows = tile.rows;
+        w.repeat = std::min(most, tile.repeat - done);
+        w.d_step = tile.d_step, w.a_step = tile.x_step;
+        w.runs = times;
+        w.d_run = loop.d, w.a_run = loop.x;
+        w.a_at = t_.sum_x.data();
+        w.d_fetch = !d_far_ ? -1 : w.repeat > 1 ? tile.d_step : times > 1 ? loop.d : 0;
+        make(*call);
+        if (!one_block_) continue;
+        if (t_.calls.size() < most_calls) t_.calls.push_back(*call);
+        else t_.of = nullptr;
       }
   }
 
   std::array<Loop, 2 * max_rank> runs_{};  // around runs
   std::size_t n_ = 0;
-  TileWork large_work_, small_work_;
-  std::int64_t large_ = 0, small_ = 0;  // columns of a group
-  std::int64_t rows_at_once_ = 0;       // that groups of columns go through one after the other
+  ContractionTables::Call large_, small_;  // on groups of columns
+  std::int64_t rows_at_once_ = 0;          // that groups of columns go through one after the other
+  const bool one_block_;
 };
 
 }  // namespace
@@ -163,7 +193,9 @@ bool in_place_at_once(const ContractionPlan& plan) {
 }
 
 void run_in_place(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
-  RunLoops(plan, kit, work, tables).run();
+  if (work.first_row >= work.last_row) return;
+  if (tables.of == &plan && in_one_block(plan, work)) CallsInPlace(plan, kit, work, tables).once_more();
+  else RunLoops(plan, kit, work, tables).run();
 }
 
 }  // namespace sial::kernels

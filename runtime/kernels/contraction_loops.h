@@ -27,6 +27,8 @@ class TileCalls {
   /// Of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
   void sum_tables(std::int64_t k0) {
     list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
+    // Rows in place cross from line to line of the cache, and their loads must not wait for a table; panels are whole lines and near.
+    t_.even = !plan_.pack_rows && plan_.summed.size() <= 1;
     if (plan_.pack_rows) {
       t_.panel_x.resize(static_cast<std::size_t>(count_ * shape_.most_vectors));
       for (int v = 1; v <= shape_.most_vectors; ++v)
@@ -60,6 +62,10 @@ class TileCalls {
     w.alpha = work_.alpha;
     w.beta = beta_;
     w.column_groups = groups;
+    if (t_.even) {
+      w.a_along = plan_.summed.empty() ? 0 : plan_.summed[0].a;
+      w.b_along = plan_.pack_columns ? columns : plan_.summed.empty() ? 0 : plan_.summed[0].b;
+    }
     w.d_column = t_.column_d.data() + j;
     if (plan_.pack_columns) {
       w.b = work_.column_panels + j * count_;
@@ -76,7 +82,7 @@ class TileCalls {
 
   TileCode code_of(const ContractionTables::Tile& tile, std::int64_t columns) const {
     const bool masked = tile.rows != tile.vectors * shape_.width;
-    return kit_.codes[static_cast<std::size_t>(((tile.vectors - 1) * TileKit::most_columns + columns - 1) * 2 + (masked ? 1 : 0))];
+    return kit_.code(tile.vectors, columns, masked, t_.even);
   }
 
   /// With what later operations read, where there is any of that.

@@ -96,10 +96,15 @@ class TileBuilder {
     a_now->addIncoming(a, before);
     d_now->addIncoming(d, before);
     a_ = a_now;
-    for (Value* at : target_at) {
-      target_.push_back(element(d_now, at));
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {target_.back(), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
-    }
+    for (Value* at : target_at) target_.push_back(element(d_now, at));
+    // What is only written is not waited for.
+    auto* fetch_own = block("fetch_own");
+    auto* own_fetched = block("own_fetched");
+    b_.CreateCondBr(b_.CreateFCmpUNE(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), 0.0)), fetch_own, own_fetched);
+    b_.SetInsertPoint(fetch_own);
+    for (Value* at : target_) b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    b_.CreateBr(own_fetched);
+    b_.SetInsertPoint(own_fetched);
     auto* fetch = block("fetch");
     auto* fetched = block("fetched");
     b_.CreateCondBr(b_.CreateICmpSGE(d_fetch, b_.getInt64(0)), fetch, fetched);

@@ -10,6 +10,8 @@ constexpr double flops_worth_looking = 5e8;
 constexpr double flops_worth_generating = 2e10, flops_worth_exact = 2e9;
 // Summed positions up to which a tile is generated without a loop over them.
 constexpr std::int64_t longest_exact = 32, any_length = 0;
+// Built-in code for even sums is the faster one beyond this.
+constexpr std::int64_t longest_exact_for_even = 20;
 
 TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
 
@@ -40,9 +42,7 @@ TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_t
   // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only.
   replaceable_ = complete_ = builtin_.fast && builtin_.shape == generated_.shape;
   if (replaceable_) return;
-  for (int v = 1; v <= generated_.shape.most_vectors; ++v)
-    for (int c = 1; c <= TileKit::most_columns; ++c)
-      for (const bool masked : {false, true}) generated_.tile(v, c, masked) = nullptr;
+  generated_.codes = {};
 }
 
 /// For all tiles, and code that packs; `wait`: until they are there.
@@ -94,7 +94,8 @@ const TileKit& TileSource::kit(double flops, std::int64_t count) {
   return known.kit;
 }
 
-void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
+void TileSource::used(std::int64_t count, int vectors, int columns, bool masked, bool even) {
+  if (even && count > longest_exact_for_even && generated_.tile(vectors, columns, masked, true)) return;
   if (count > longest_exact) count = any_length;
   const auto found = exact_.find(count);
   if (found == exact_.end()) return;
@@ -106,6 +107,7 @@ void TileSource::used(std::int64_t count, int vectors, int columns, bool masked)
   if (void* made = known.flops >= (count == any_length ? flops_worth_generating : flops_worth_exact) ? engine_.find(key) : engine_.find_kept(key)) {
     code = as_tile(made);
     exact = true;
+    if (count != any_length && count <= longest_exact_for_even) known.kit.tile(vectors, columns, masked, true) = nullptr;
   }
 }
 

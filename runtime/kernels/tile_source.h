@@ -18,7 +18,7 @@ class TileSource {
   /// The tiles for the next operation, which does `flops` floating-point operations over blocks of `count` summed positions.
   const TileKit& kit(double flops, std::int64_t count);
   /// That operations over `count` summed positions use this tile: where much is computed it is generated, for few positions for exactly so many.
-  void used(std::int64_t count, int vectors, int columns, bool masked);
+  void used(std::int64_t count, int vectors, int columns, bool masked, bool even);
   /// The shapes that kit() may have, now or later.
   std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }
   bool uses_generated() const { return complete_; }

@@ -15,7 +15,8 @@ namespace sial::kernels {
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
 /// more, d and a moved on by their steps; all that `runs` times, d and a moved on from run to run; and all that `column_groups` times for the next columns: the
 /// tables of columns moved on by the tile's columns, b by b_step. What lies d_fetch behind a tile's part of D is fetched while it is summed, unless that is negative;
-/// it need not be anything. Each tile fetches the next near_lines lines, the first one from `near` on.
+/// it need not be anything. Code for even sums
+/// reads of the tables of positions only where the first one is: the others lie equally far apart, a_along and b_along. Each tile fetches the next near_lines lines, the first one from `near` on.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;
@@ -30,6 +31,7 @@ struct TileWork {
   std::int64_t repeat = 1, a_step = 0, d_step = 0;
   std::int64_t runs = 1, a_run = 0, d_run = 0;
   std::int64_t column_groups = 1, b_step = 0;
+  std::int64_t a_along = 0, b_along = 0;
   std::int64_t d_fetch = -1;
   const double* near = nullptr;
   std::int64_t near_lines = 0;
@@ -126,13 +128,13 @@ struct EvenCut {
   std::int64_t width_at(std::int64_t column) const { return column < in_large() ? large : small; }
 };
 
-/// The tiles of one implementation. tile(v, c, masked) does c columns and v * width rows exactly, or work.rows of them when masked
-/// ((v - 1) * width < rows). Null where the implementation has none (yet).
+/// The tiles of one implementation. tile(v, c, masked, even) does c columns and v * width rows exactly, or work.rows of them when masked
+/// ((v - 1) * width < rows); any sums, or even ones only. Null where the implementation has none (yet).
 struct TileKit {
   static constexpr int most_vectors = 4, most_columns = 8;
   TileShape shape;
   bool fast = false;  // worth being preferred to a BLAS
-  std::array<TileCode, most_vectors * most_columns * 2> codes{};
+  std::array<TileCode, most_vectors * most_columns * 4> codes{};
   PackCode pack = nullptr;  // any panel
   ScatterCode scatter = nullptr;
   OuterCode outer = nullptr;
@@ -140,8 +142,14 @@ struct TileKit {
   PackBesideCode pack_beside = nullptr;  // null: panel by panel
   std::array<PanelPackCode, most_vectors * 2> panel_packs{};  // of whole panels of v vectors: rows consecutive, or not; null: pack()
 
-  TileCode& tile(int vectors, int columns, bool masked) {
-    return codes[static_cast<std::size_t>(((vectors - 1) * most_columns + columns - 1) * 2 + (masked ? 1 : 0))];
+  static std::size_t place(std::int64_t vectors, std::int64_t columns, bool masked, bool even) {
+    return static_cast<std::size_t>(((vectors - 1) * most_columns + columns - 1) * 4 + (even ? 2 : 0) + (masked ? 1 : 0));
+  }
+  TileCode& tile(int vectors, int columns, bool masked, bool even = false) { return codes[place(vectors, columns, masked, even)]; }
+  /// What there is for such a tile.
+  TileCode code(std::int64_t vectors, std::int64_t columns, bool masked, bool even) const {
+    const TileCode best = codes[place(vectors, columns, masked, even)];
+    return best || !even ? best : codes[place(vectors, columns, masked, false)];
   }
 };
 

@@ -39,7 +39,7 @@ struct Rows {
   }
 };
 
-template <class W, int V, int C, bool Short>
+template <class W, int V, int C, bool Short, bool Even>
 void tile(const TileWork* work) {
   using Vector = typename W::Vector;
   const Rows<W, V, Short> rows(work->rows);
@@ -64,15 +64,15 @@ void tile(const TileWork* work) {
       for (int j = 0; j < C; ++j)
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i) sum[j][i] = W::zero();
-      for (int j = 0; j < C; ++j) __builtin_prefetch(d_base + d_column[j], 0, 3);
+      // What is only written is not waited for.
+      if (!overwrite)
+        for (int j = 0; j < C; ++j) __builtin_prefetch(d_base + d_column[j], 0, 3);
       if (d_fetch >= 0)
         for (int j = 0; j < C; ++j)
 #pragma GCC unroll 4
           for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_fetch + d_column[j] + i * W::width, 0, 3);
       for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
-      for (std::int64_t p = 0, n = work->count; p < n; ++p) {
-        const double* a = a_base + a_at[p];
-        const std::int64_t at = b_at[p];
+      const auto add = [&](const double* a, std::int64_t at) __attribute__((always_inline)) {
         Vector row[V];
 #pragma GCC unroll 4
         for (int i = 0; i < V; ++i) row[i] = rows.load(a, i);
@@ -82,6 +82,17 @@ void tile(const TileWork* work) {
 #pragma GCC unroll 4
           for (int i = 0; i < V; ++i) sum[j][i] = W::fused(row[i], factor, sum[j][i]);
         }
+      };
+      const std::int64_t count = work->count;
+      if constexpr (Even) {
+        // Addresses that wait for nothing: lines are under way long before their products.
+        const std::int64_t a_along = work->a_along, b_along = work->b_along;
+        const double* a = a_base + a_at[0];
+        std::int64_t at = b_at[0];
+#pragma GCC unroll 2
+        for (std::int64_t p = 0; p < count; ++p, a += a_along, at += b_along) add(a, at);
+      } else {
+        for (std::int64_t p = 0; p < count; ++p) add(a_base + a_at[p], b_at[p]);
       }
       const Vector alpha = W::all(work->alpha), beta = W::all(work->beta);  // only now are there registers for them
       const auto finish = [&](int j) __attribute__((always_inline)) {
@@ -112,7 +123,9 @@ void tile(const TileWork* work) {
 template <class W, int columns, int tall_columns>
 void add_tiles(TileKit& kit) {
   const auto add = [&]<int V, int... C>(std::integer_sequence<int, C...>) {
-    ((kit.tile(V, C + 1, false) = tile<W, V, C + 1, false>, kit.tile(V, C + 1, true) = tile<W, V, C + 1, true>), ...);
+    ((kit.tile(V, C + 1, false) = tile<W, V, C + 1, false, false>, kit.tile(V, C + 1, true) = tile<W, V, C + 1, true, false>,
+      kit.tile(V, C + 1, false, true) = tile<W, V, C + 1, false, true>, kit.tile(V, C + 1, true, true) = tile<W, V, C + 1, true, true>),
+     ...);
   };
   constexpr std::make_integer_sequence<int, columns> all;
   add.template operator()<1>(all);
