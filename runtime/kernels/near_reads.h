@@ -32,10 +32,8 @@ class NearReads {
       if (ranges_[i].data == a || ranges_[i].data == b) lines_ -= ranges_[i].lines, ranges_[i].lines = 0;
   }
 
-  /// An operation begins whose tiles compute for so many cycles, more than 0.
-  void begin(double cycles) {
-    lines_per_cycle_ = std::min(static_cast<double>(lines_) / cycles, 1 / cycles_per_line);
-  }
+  /// An operation of so many flops begins, more than 0; its tiles do so many in a cycle.
+  void begin(double flops, double per_cycle) { lines_per_cycle_ = lines_ == 0 ? 0 : std::min(static_cast<double>(lines_) * per_cycle / flops, 1 / cycles_per_line); }
 
   /// Whether there is anything for the operation that began.
   bool any() const { return lines_per_cycle_ > 0; }

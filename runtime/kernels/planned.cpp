@@ -27,27 +27,40 @@ constexpr int runs_per_note = 32;
 constexpr std::int64_t largest_kept = 4096;
 constexpr std::size_t most_kept = 512;
 
-/// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one word.
+/// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one word. Made for every operation: nothing
+/// of it is written that is not read.
 struct Signature {
-  std::array<std::int64_t, 3 * 2 * max_rank + 1> v{};
-  int size = 1;
+  std::array<std::int64_t, 3 * 2 * max_rank + 1> v;  // NOLINT(cppcoreguidelines-pro-type-member-init): the first `size`
+  std::int32_t size = 1;
   bool whole = true;  // false: extents or labels do not fit
+  std::uint64_t hash = 0;
 
-  explicit Signature(const BlockOp& op) {
+  explicit Signature(const BlockOp& op) {  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    // Two chains at once: a multiplication waits for the one before it.
+    std::uint64_t h = 0x9e3779b97f4a7c15u, g = 0xff51afd7ed558ccdu;
+    std::int64_t beyond = 0;
     const auto add = [&](const auto& view) {
       for (int d = 0; d < view.rank; ++d) {
-        whole = whole && view.extent[d] >> label_shift == 0 && view.label[d] >> (63 - label_shift) == 0;
-        v[static_cast<std::size_t>(size++)] = view.stride[d];
-        v[static_cast<std::size_t>(size++)] = view.extent[d] | static_cast<std::int64_t>(view.label[d]) << label_shift;
+        beyond |= view.extent[d] >> label_shift | static_cast<std::int64_t>(view.label[d]) >> (63 - label_shift);
+        const std::int64_t stride = view.stride[d], place = view.extent[d] | static_cast<std::int64_t>(view.label[d]) << label_shift;
+        v[static_cast<std::size_t>(size++)] = stride;
+        v[static_cast<std::size_t>(size++)] = place;
+        h = (h ^ static_cast<std::uint64_t>(stride)) * 0xff51afd7ed558ccdu;
+        g = (g ^ static_cast<std::uint64_t>(place)) * 0xc4ceb9fe1a85ec53u;
       }
     };
     v[0] = op.d.rank | op.a.rank << 8 | op.b.rank << 16;
     add(op.d);
     add(op.a);
     add(op.b);
+    whole = beyond == 0;
+    h ^= static_cast<std::uint64_t>(v[0]);
+    h ^= h >> 32, g ^= g >> 29;
+    hash = h * 0x9e3779b97f4a7c15u + g;
+    hash ^= hash >> 32;
   }
   bool operator==(const Signature& other) const {
-    return size == other.size && std::memcmp(v.data(), other.v.data(), static_cast<std::size_t>(size) * sizeof v[0]) == 0;
+    return hash == other.hash && size == other.size && std::memcmp(v.data(), other.v.data(), static_cast<std::size_t>(size) * sizeof v[0]) == 0;
   }
 
  private:
@@ -55,17 +68,7 @@ struct Signature {
 };
 
 struct SignatureHash {
-  std::size_t operator()(const Signature& s) const {
-    // Two chains at once: a multiplication waits for the one before it.
-    std::uint64_t h = 0x9e3779b97f4a7c15u, g = 0xff51afd7ed558ccdu;
-    for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(s.size); i += 2) {
-      h = (h ^ static_cast<std::uint64_t>(s.v[i])) * 0xff51afd7ed558ccdu;
-      g = (g ^ static_cast<std::uint64_t>(s.v[i + 1])) * 0xc4ceb9fe1a85ec53u;
-    }
-    h ^= static_cast<std::uint64_t>(s.v[static_cast<std::size_t>(s.size - 1)]);
-    h ^= h >> 32, g ^= g >> 29;
-    return static_cast<std::size_t>(h * 0x9e3779b97f4a7c15u + g);
-  }
+  std::size_t operator()(const Signature& s) const { return s.hash; }
 };
 
 class PlannedKernels final : public Kernels {
@@ -110,7 +113,7 @@ class PlannedKernels final : public Kernels {
     work.last_column = plan.n;
     if (parts == 1) {
       work.near = &near_;
-      near_.begin(planned.flops / (2 * products_per_cycle * plan.tile.width));
+      near_.begin(planned.flops, 2 * products_per_cycle * plan.tile.width);
       ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
       if (is_thin(plan)) return run_thin(plan, kit, work, tables);
@@ -214,9 +217,16 @@ class PlannedKernels final : public Kernels {
     constexpr std::size_t most_plans = 4096;
     const Signature signature(op);
     if (!signature.whole) return single_ = make_plan(op);
-    if (const auto found = plans_.find(signature); found != plans_.end()) return found->second;
-    if (plans_.size() >= most_plans) plans_.clear();
-    return plans_.emplace(signature, make_plan(op)).first->second;
+    const Known*& last = met_[signature.hash % met_.size()];
+    if (last && last->first == signature) return last->second;
+    if (const auto found = plans_.find(signature); found != plans_.end()) return (last = &*found)->second;
+    if (plans_.size() >= most_plans) {
+      plans_.clear();
+      met_ = {};
+    }
+    const auto made = plans_.emplace(signature, make_plan(op)).first;
+    met_[signature.hash % met_.size()] = &*made;
+    return made->second;
   }
 
   Planned make_plan(const BlockOp& op) const {
@@ -259,7 +269,9 @@ class PlannedKernels final : public Kernels {
   mutable TileSource tiles_;
   std::unique_ptr<Kernels> blas_;
   const int blas_bits_ = blas_vector_bits();
+  using Known = std::pair<const Signature, Planned>;
   mutable std::unordered_map<Signature, Planned, SignatureHash> plans_;
+  mutable std::array<const Known*, 256> met_{};  // the plans met last, by their hash
   mutable Planned single_;                   // of an operation that is not kept
   std::unique_ptr<Team> team_;               // null: one thread
   std::vector<ContractionTables> tables_;    // of each thread

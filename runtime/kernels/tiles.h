@@ -161,10 +161,10 @@ TileKit builtin_tiles(const CpuFacts& facts);
 /// Adds tiles for AVX-512, and puts what profits from its vectors in the place of code for AVX2.
 void widen_tiles(TileKit& kit);
 
-/// The sum of x * y over n consecutive positions, in 16 partial sums by position whose halves are added in the end. Every
+/// The sum of x * y over n consecutive positions, in 32 partial sums by position whose halves are added in the end. Every
 /// multiplication and addition rounds by itself: all implementations agree bit for bit.
 using InnerCode = double (*)(const double* x, const double* y, std::int64_t n);
-constexpr std::int64_t inner_sums = 16;
+constexpr std::int64_t inner_sums = 32;
 double inner_portable(const double* x, const double* y, std::int64_t n);
 /// The end of an inner product: positions from i on, fewer than there are sums, and the sums' sum.
 [[gnu::always_inline]] inline double end_of_inner(double* sums, const double* x, const double* y, std::int64_t i, std::int64_t n) {
@@ -174,6 +174,8 @@ double inner_portable(const double* x, const double* y, std::int64_t n);
   return sums[0];
 }
 InnerCode builtin_inner(const CpuFacts& facts);
+/// For processors with AVX-512 only.
+double inner_avx512(const double* x, const double* y, std::int64_t n);
 
 /// The shape of generated tiles and the key of one of them; `count`: for exactly so many summed positions, 0 for any.
 TileShape generated_tile_shape(const CpuFacts& facts);

@@ -25,6 +25,7 @@ struct Avx512 {
   __attribute__((always_inline)) static void store(double* p, Mask mask, Vector x) {
     _mm512_mask_storeu_pd(p, mask, x);
   }
+  __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm512_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }
   __attribute__((always_inline)) static void store_first(double* p, Vector x, std::int64_t lanes) { store(p, first(lanes), x); }
@@ -70,6 +71,8 @@ void vector(const VectorWork& work) {
 }
 
 }  // namespace
+
+double inner_avx512(const double* x, const double* y, std::int64_t n) { return inner_by_vectors<Avx512>(x, y, n); }
 
 void widen_tiles(TileKit& kit) {
   kit.shape = {Avx512::width, 3, 8, 6};

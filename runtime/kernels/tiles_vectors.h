@@ -289,6 +289,22 @@ void vector_of_columns(const VectorWork& w) {
   all.template operator()<1>();
 }
 
+template <class W>
+double inner_by_vectors(const double* x, const double* y, std::int64_t n) {
+  constexpr std::int64_t vectors = inner_sums / W::width;
+  typename W::Vector sum[vectors];
+#pragma GCC unroll 8
+  for (std::int64_t v = 0; v < vectors; ++v) sum[v] = W::zero();
+  std::int64_t i = 0;
+  for (; i + inner_sums <= n; i += inner_sums)
+#pragma GCC unroll 8
+    for (std::int64_t v = 0; v < vectors; ++v) sum[v] = W::sum(sum[v], W::product(W::load(x + i + v * W::width), W::load(y + i + v * W::width)));
+  double sums[inner_sums];
+#pragma GCC unroll 8
+  for (std::int64_t v = 0; v < vectors; ++v) W::store(sums + v * W::width, sum[v]);
+  return end_of_inner(sums, x, y, i, n);
+}
+
 /// Outer and matrix-vector products by AVX2, for what is too short for wider vectors.
 void outer_avx2(const OuterWork& work);
 void vector_avx2(const VectorWork& work);

@@ -28,6 +28,7 @@ struct Avx2 {
   __attribute__((always_inline)) static Vector load(const double* p, Mask mask) { return _mm256_maskload_pd(p, mask); }
   __attribute__((always_inline)) static void store(double* p, Vector x) { _mm256_storeu_pd(p, x); }
   __attribute__((always_inline)) static void store(double* p, Mask mask, Vector x) { _mm256_maskstore_pd(p, mask, x); }
+  __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm256_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm256_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm256_fmadd_pd(x, y, z); }
   __attribute__((always_inline)) static void store_first(double* p, Vector x, std::int64_t lanes) {
@@ -102,20 +103,6 @@ void vector_rows(const VectorWork& w, std::int64_t first) {
   for (int i = 0; i < V; ++i) _mm256_storeu_pd(sums + i * width, sum[i]);
 }
 
-double inner_avx2(const double* x, const double* y, std::int64_t n) {
-  constexpr std::int64_t vectors = inner_sums / width;
-  __m256d sum[vectors] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
-  std::int64_t i = 0;
-  for (; i + inner_sums <= n; i += inner_sums)
-#pragma GCC unroll 4
-    for (std::int64_t v = 0; v < vectors; ++v)
-      sum[v] = _mm256_add_pd(sum[v], _mm256_mul_pd(_mm256_loadu_pd(x + i + v * width), _mm256_loadu_pd(y + i + v * width)));
-  double sums[inner_sums];
-#pragma GCC unroll 4
-  for (std::int64_t v = 0; v < vectors; ++v) _mm256_storeu_pd(sums + v * width, sum[v]);
-  return end_of_inner(sums, x, y, i, n);
-}
-
 }  // namespace
 
 void outer_avx2(const OuterWork& work) {
@@ -147,7 +134,7 @@ void vector_avx2(const VectorWork& w) {
 }
 
 InnerCode builtin_inner(const CpuFacts& facts) {
-  return facts.fma ? inner_avx2 : inner_portable;
+  return !facts.fma ? inner_portable : facts.vector_bits >= 512 ? inner_avx512 : inner_by_vectors<Avx2>;
 }
 
 TileKit builtin_tiles(const CpuFacts& facts) {

@@ -101,7 +101,7 @@ void check(const TileKit& kit, Random& random, bool small, std::int64_t sum_of) 
       work.first_row = first_row, work.last_row = last_row, work.first_column = first_column, work.last_column = last_column;
       if (draw(random, 0, 1)) {
         near.expect(a.data(), problem.a_size);
-        near.begin(static_cast<double>(plan.m * plan.n * plan.k));
+        near.begin(static_cast<double>(plan.m * plan.n * plan.k), 1.0);
         work.near = &near;
       }
       run_tiles(plan, kit, work, tables);

@@ -184,7 +184,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
   const auto operate = [&](NearReads& near, int calls, std::int64_t repeat, std::int64_t groups, std::vector<const double*>& lines) {
     Fetched f;
     near.forget(own.data(), nullptr);
-    near.begin(cycles * static_cast<double>(calls * repeat * groups));
+    near.begin(cycles * static_cast<double>(calls * repeat * groups), 1.0);
     for (int i = 0; i < calls; ++i)
       for (std::int64_t left = groups; left > 0;) {
         kernels::TileWork work;
