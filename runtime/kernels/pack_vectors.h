@@ -31,6 +31,14 @@ void pack_lines(const PackWork& w, std::int64_t lanes) {
   }
 }
 
+/// Up to W::width consecutive elements of each of so many rows, turned; 0 beyond the rows.
+template <class W>
+__attribute__((always_inline)) inline void load_turned(typename W::Vector (&v)[W::width], const std::array<const double*, W::width>& row, std::int64_t rows, std::int64_t at) {
+#pragma GCC unroll 8
+  for (int k = 0; k < W::width; ++k) v[k] = k < rows ? W::load(row[static_cast<std::size_t>(k)] + at) : W::zero();
+  W::turn(v);
+}
+
 /// Up to W::width rows from anywhere: turned in registers where summed positions are consecutive in memory. `lanes` of each vector belong to the
 /// panel; those beyond the rows are 0.
 template <class W, bool Whole>
@@ -47,9 +55,7 @@ void pack_turned(const PackWork& w, std::int64_t first, std::int64_t lanes) {
     const std::int64_t at = w.sum_at[p];
     if (p + W::width <= w.count && W::consecutive(w.sum_at + p)) {
       typename W::Vector v[W::width];
-#pragma GCC unroll 8
-      for (int k = 0; k < W::width; ++k) v[k] = k < rows ? W::load(row[static_cast<std::size_t>(k)] + at) : W::zero();
-      W::turn(v);
+      load_turned<W>(v, row, rows, at);
 #pragma GCC unroll 8
       for (int k = 0; k < W::width; ++k, to += w.width) put(to, v[k]);
       p += W::width;
@@ -120,9 +126,7 @@ void pack_beside(const PackWork& w, std::int64_t panels) {
       for (std::int64_t p = 0; p < w.count; ++p, to += w.width) {
         const std::int64_t at = w.sum_at[p];
         typename W::Vector v[W::width];
-#pragma GCC unroll 8
-        for (int k = 0; k < W::width; ++k) v[k] = k < rows ? W::load(row[static_cast<std::size_t>(k)] + at) : W::zero();
-        W::turn(v);
+        load_turned<W>(v, row, rows, at);
 #pragma GCC unroll 8
         for (int k = 0; k < W::width; ++k) W::store(to + k * w.width * w.count, v[k]);
       }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/permute_code.h"
+#include "runtime/kernels/turn_squares.h"
 
 namespace sial::kernels {
 namespace {
@@ -33,27 +34,10 @@ struct Square {
 
 /// Eight rows of eight, turned. Lines are read as a whole: one that is still on its way is waited for once.
 __attribute__((always_inline)) inline Square turn(const double* y, std::int64_t step) {
-  __m512d r[8], t[8];
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) r[k] = _mm512_loadu_pd(y + k * step);
-#pragma GCC unroll 4
-  for (int k = 0; k < 8; k += 2) {
-    t[k] = _mm512_unpacklo_pd(r[k], r[k + 1]);
-    t[k + 1] = _mm512_unpackhi_pd(r[k], r[k + 1]);
-  }
-#pragma GCC unroll 2
-  for (int h = 0; h < 8; h += 4)
-#pragma GCC unroll 2
-    for (int k = h; k < h + 2; ++k) {
-      r[k] = _mm512_shuffle_f64x2(t[k], t[k + 2], 0x88);
-      r[k + 2] = _mm512_shuffle_f64x2(t[k], t[k + 2], 0xdd);
-    }
   Square square;
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
-    square.v[k] = _mm512_shuffle_f64x2(r[k], r[k + 4], 0x88);
-    square.v[k + 4] = _mm512_shuffle_f64x2(r[k], r[k + 4], 0xdd);
-  }
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) square.v[k] = _mm512_loadu_pd(y + k * step);
+  turn_square(square.v);
   return square;
 }
 

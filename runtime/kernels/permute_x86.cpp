@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/permute_code.h"
+#include "runtime/kernels/turn_squares.h"
 
 namespace sial::kernels {
 namespace {
@@ -53,10 +54,9 @@ struct Four {
 
 /// Four consecutive elements of each of four rows of y, turned.
 __attribute__((always_inline)) inline Four turn(const double* y, std::int64_t step) {
-  const __m256d a = _mm256_loadu_pd(y), b = _mm256_loadu_pd(y + step), c = _mm256_loadu_pd(y + 2 * step), d = _mm256_loadu_pd(y + 3 * step);
-  const __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b), cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
-  return {{_mm256_permute2f128_pd(ab0, cd0, 0x20), _mm256_permute2f128_pd(ab1, cd1, 0x20), _mm256_permute2f128_pd(ab0, cd0, 0x31),
-           _mm256_permute2f128_pd(ab1, cd1, 0x31)}};
+  Four square{{_mm256_loadu_pd(y), _mm256_loadu_pd(y + step), _mm256_loadu_pd(y + 2 * step), _mm256_loadu_pd(y + 3 * step)}};
+  turn_square(square.v);
+  return square;
 }
 
 /// Eight rows of y, four elements each, become the last `columns` of four lines of x: rows i..i+3 and i+second..i+second+3, which

@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/pack_vectors.h"
 #include "runtime/kernels/tiles_vectors.h"
+#include "runtime/kernels/turn_squares.h"
 
 namespace sial::kernels {
 namespace {
@@ -34,28 +35,7 @@ struct Avx512 {
     return _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(at), expected) == 0xff;
   }
   /// v[i][j] and v[j][i] exchanged.
-  __attribute__((always_inline)) static void turn(Vector (&v)[8]) {
-    Vector t[8];
-#pragma GCC unroll 4
-    for (int k = 0; k < 8; k += 2) {
-      t[k] = _mm512_unpacklo_pd(v[k], v[k + 1]);
-      t[k + 1] = _mm512_unpackhi_pd(v[k], v[k + 1]);
-    }
-#pragma GCC unroll 2
-    for (int h = 0; h < 8; h += 4)
-#pragma GCC unroll 2
-      for (int k = h; k < h + 2; ++k) {
-        v[k] = _mm512_shuffle_f64x2(t[k], t[k + 2], 0x88);
-        v[k + 2] = _mm512_shuffle_f64x2(t[k], t[k + 2], 0xdd);
-      }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      t[k] = _mm512_shuffle_f64x2(v[k], v[k + 4], 0x88);
-      t[k + 4] = _mm512_shuffle_f64x2(v[k], v[k + 4], 0xdd);
-    }
-#pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) v[k] = t[k];
-  }
+  __attribute__((always_inline)) static void turn(Vector (&v)[8]) { turn_square(v); }
   /// Lanes before this one.
   __attribute__((always_inline)) static Mask first(std::int64_t lanes) {
     return static_cast<Mask>(lanes >= width ? 0xff : (1 << lanes) - 1);

@@ -12,6 +12,7 @@
 #include "runtime/kernels/tiles.h"
 #include "runtime/kernels/tiles_portable.h"
 #include "runtime/kernels/tiles_vectors.h"
+#include "runtime/kernels/turn_squares.h"
 
 namespace sial::kernels {
 namespace {
@@ -42,14 +43,7 @@ struct Avx2 {
     return _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), expected))) == 0xf;
   }
   /// v[i][j] and v[j][i] exchanged.
-  __attribute__((always_inline)) static void turn(Vector (&v)[4]) {
-    const Vector ab0 = _mm256_unpacklo_pd(v[0], v[1]), ab1 = _mm256_unpackhi_pd(v[0], v[1]), cd0 = _mm256_unpacklo_pd(v[2], v[3]),
-                 cd1 = _mm256_unpackhi_pd(v[2], v[3]);
-    v[0] = _mm256_permute2f128_pd(ab0, cd0, 0x20);
-    v[1] = _mm256_permute2f128_pd(ab1, cd1, 0x20);
-    v[2] = _mm256_permute2f128_pd(ab0, cd0, 0x31);
-    v[3] = _mm256_permute2f128_pd(ab1, cd1, 0x31);
-  }
+  __attribute__((always_inline)) static void turn(Vector (&v)[4]) { turn_square(v); }
   /// Lanes before this one.
   __attribute__((always_inline)) static Mask first(std::int64_t lanes) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes), _mm256_set_epi64x(3, 2, 1, 0));
