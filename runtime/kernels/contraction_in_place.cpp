@@ -11,7 +11,6 @@ namespace {
 
 // Elements of the rows that groups of columns go through one after the other: a part of a second-level cache.
 constexpr std::int64_t rows_near = 32768;
-
 // So many calls are kept for the next operation of the plan.
 constexpr std::size_t most_calls = 256;
 
@@ -38,7 +37,7 @@ class CallsInPlace : protected TileCalls {
     c.work.d = work_.d + c.d;
     c.work.a = work_.x + c.x;
     c.work.b = plan_.pack_columns ? work_.column_panels + c.panel : work_.y;
-    call(c.work, kit_.code(c.vectors, c.columns, c.work.rows != c.vectors * shape_.width, t_.even), c.vectors, c.columns);
+    call(c.work, code_of(c.vectors, c.work.rows, c.columns), c.vectors, c.columns);
   }
 };
 

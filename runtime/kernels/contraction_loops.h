@@ -80,9 +80,8 @@ class TileCalls {
     return w;
   }
 
-  TileCode code_of(const ContractionTables::Tile& tile, std::int64_t columns) const {
-    const bool masked = tile.rows != tile.vectors * shape_.width;
-    return kit_.code(tile.vectors, columns, masked, t_.even);
+  TileCode code_of(std::int64_t vectors, std::int64_t rows, std::int64_t columns) const {
+    return kit_.code(vectors, columns, rows != vectors * shape_.width, t_.even);
   }
 
   /// With what later operations read, where there is any of that.
@@ -100,7 +99,6 @@ class TileCalls {
   double beta_ = 0;
   // D comes from memory: a part of the last-level cache would not hold it.
   const bool d_far_ = plan_.m * plan_.n * static_cast<std::int64_t>(sizeof(double)) > last_level_cache_bytes() / 4;
-  bool ready_ = false;  // the tables are those of the operation before
 
  private:
   /// In calls of as many groups of columns as what is fetched is given for.

@@ -186,7 +186,7 @@ class TileLoops : TileCalls {
         w.a = work_.x + t_.row_x[static_cast<std::size_t>(tile.first)];
         w.a_at = t_.sum_x.data();
       }
-      const TileCode code = code_of(tile, columns);
+      const TileCode code = code_of(tile.vectors, tile.rows, columns);
       w.d = work_.d + t_.row_d[static_cast<std::size_t>(tile.first)];
       w.d_column = t_.column_d.data() + j;
       if (!tile.scattered) {
@@ -222,6 +222,8 @@ class TileLoops : TileCalls {
     s.beta = beta_;
     kit_.scatter(s);
   }
+
+  bool ready_ = false;  // the tables are those of the operation before
 };
 
 }  // namespace

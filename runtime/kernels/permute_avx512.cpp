@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/permute_code.h"
-#include "runtime/kernels/turn_squares.h"
+#include "runtime/kernels/turn_avx512.h"
 
 namespace sial::kernels {
 namespace {

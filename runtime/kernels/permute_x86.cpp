@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/permute_code.h"
-#include "runtime/kernels/turn_squares.h"
+#include "runtime/kernels/turn_avx2.h"
 
 namespace sial::kernels {
 namespace {

@@ -13,10 +13,11 @@ namespace sial::kernels {
 
 /// A column of tiles: `rows` consecutive elements of D and of A (stride 1) each, columns and summed positions anywhere.
 /// d[d_column[j] + i] (+)= sum over p < count of a[a_at[p] + i] * b[b_at[p] + b_column[j]], i < rows; then the same `repeat` - 1 times
-/// more, d and a moved on by their steps; all that `runs` times, d and a moved on from run to run; and all that `column_groups` times for the next columns: the
-/// tables of columns moved on by the tile's columns, b by b_step. What lies d_fetch behind a tile's part of D is fetched while it is summed, unless that is negative;
-/// it need not be anything. Code for even sums
-/// reads of the tables of positions only where the first one is: the others lie equally far apart, a_along and b_along. Each tile fetches the next near_lines lines, the first one from `near` on.
+/// more, d and a moved on by their steps; all that `runs` times, d and a moved on from run to run; and all that `column_groups` times
+/// for the next columns: the tables of columns moved on by the tile's columns, b by b_step. Code for even sums reads of the tables of
+/// positions only where the first one is: the others lie equally far apart, a_along and b_along. What lies d_fetch behind a tile's
+/// part of D is fetched while it is summed, unless that is negative; it need not be anything. Each tile fetches the next near_lines
+/// lines, the first one from `near` on.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;

@@ -7,7 +7,7 @@
 
 #include "runtime/kernels/pack_vectors.h"
 #include "runtime/kernels/tiles_vectors.h"
-#include "runtime/kernels/turn_squares.h"
+#include "runtime/kernels/turn_avx512.h"
 
 namespace sial::kernels {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/kernels/tiles.h"
 #include "runtime/kernels/tiles_portable.h"
 #include "runtime/kernels/tiles_vectors.h"
-#include "runtime/kernels/turn_squares.h"
+#include "runtime/kernels/turn_avx2.h"
 
 namespace sial::kernels {
 namespace {
