@@ -53,7 +53,7 @@ class RunLoops : CallsInPlace {
   }
 
   void run() {
-    t_.of = one_block_ ? &plan_ : nullptr;
+    t_.of = nullptr;
     t_.calls.clear();
     for (std::int64_t n0 = work_.first_column; n0 < work_.last_column; n0 += plan_.column_block) {
       columns_ = std::min(plan_.column_block, work_.last_column - n0);
@@ -66,6 +66,7 @@ class RunLoops : CallsInPlace {
         rows();
       }
     }
+    if (one_block_ && calls_ <= most_calls) t_.of = &plan_;  // all of them are there
   }
 
  private:
@@ -172,9 +173,7 @@ class RunLoops : CallsInPlace {
         w.a_at = t_.sum_x.data();
         w.d_fetch = !d_far_ ? -1 : w.repeat > 1 ? tile.d_step : times > 1 ? loop.d : 0;
         make(*call);
-        if (!one_block_) continue;
-        if (t_.calls.size() < most_calls) t_.calls.push_back(*call);
-        else t_.of = nullptr;
+        if (one_block_ && ++calls_ <= most_calls) t_.calls.push_back(*call);
       }
   }
 
@@ -183,6 +182,7 @@ class RunLoops : CallsInPlace {
   ContractionTables::Call large_, small_;  // on groups of columns
   std::int64_t rows_at_once_ = 0;          // that groups of columns go through one after the other
   const bool one_block_;
+  std::size_t calls_ = 0;
 };
 
 }  // namespace

@@ -196,8 +196,8 @@ class Planner {
     } else {
       const bool lines = (!plan.columns.empty() && plan.columns[0].b == 1) || (!plan.summed.empty() && plan.summed[0].b == 1 && plan.summed[0].extent >= 8);
       const double tiles_of_rows = std::ceil(m / plan.tile.rows());
-      const bool small = n * k <= 65536;
-      cycles += n * k * tiles_of_rows * (lines ? small ? 0.03 : wide() ? 0.06 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
+      const bool small = n * k <= 65536, smallest = n * k <= 4096;
+      cycles += n * k * tiles_of_rows * (smallest && (lines || k <= 32) ? 0.0 : lines ? small ? 0.03 : wide() ? 0.06 : 0.12 : small && k <= 32 ? 0.06 : 0.6);
       if (conflicting(plan.summed, &LoopDim::b) && k > 32) cycles *= 1.4;
     }
     cycles = cycles * 1.05 + 250;  // its tables
