@@ -18,7 +18,7 @@ class TileBuilder {
  public:
   TileBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
       : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), short_(key.p[2] != 0),
-        masked_(short_ && (vectors_ == 1 || facts.vector_bits == 512)), exact_(key.p[3]),
+        masked_(short_ && (vectors_ == 1 || (facts.vector_bits == 512 && key.p[3] == 0))), exact_(key.p[3]),
         width_(facts.vector_bits / 64), type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -51,8 +51,8 @@ class TileBuilder {
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
     Value* near_begin = field(offsetof(TileWork, near), b_.getPtrTy());
     Value* near_lines = field(offsetof(TileWork, near_lines), b_.getInt64Ty());
-    // Stores through masks are slow but where masks have registers of their own: in a short tile of several vectors the last one rather ends
-    // with the last row, over part of the one before.
+    // Stores through masks are slow, and what is read of their lines next waits for them: in a short tile of several vectors the last one ends with
+    // the last row, over part of the one before. Not so in loops for any sum, where its place is one register too many.
     for (int i = 0; i < vectors_; ++i) row_.push_back(b_.getInt64(static_cast<std::uint64_t>(i * width_)));
     if (short_ && !masked_) {
       row_.back() = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()), b_.getInt64(static_cast<std::uint64_t>(width_)));

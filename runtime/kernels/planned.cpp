@@ -204,7 +204,7 @@ class PlannedKernels final : public Kernels {
     // The first run shows them all, the last one what is left at the end.
     for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
       for (const std::int64_t columns : {cut.large, cut.few > 0 ? cut.small : 0})
-        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width, tables.even);
+        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width);
   }
 
   int parts_of(const Planned& planned) const {

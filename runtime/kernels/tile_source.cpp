@@ -5,13 +5,10 @@ namespace {
 
 // Programs that compute less than this never load a code generator.
 constexpr double flops_worth_looking = 5e8;
-// From so much on code is made that was not kept from an earlier run. It takes some twenty milliseconds a tile; where there are built-in tiles it gains a
-// tenth of the time, and a third where sums are short.
-constexpr double flops_worth_generating = 2e10, flops_worth_exact = 2e9;
-// Summed positions up to which a tile is generated without a loop over them.
-constexpr std::int64_t longest_exact = 32, any_length = 0;
-// Built-in code for even sums is the faster one beyond this.
-constexpr std::int64_t longest_exact_for_even = 20;
+// From so much on code is made that was not kept from an earlier run: it takes some twenty milliseconds a tile.
+constexpr double flops_worth_exact = 2e9;
+// Summed positions up to which a tile is generated without a loop over them; beyond, where there are built-in tiles, these are as fast or faster.
+constexpr std::int64_t longest_exact = 20;
 
 TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
 
@@ -40,8 +37,8 @@ TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_t
   generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
   // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only.
-  replaceable_ = complete_ = builtin_.fast && builtin_.shape == generated_.shape;
-  if (replaceable_) return;
+  complete_ = builtin_.fast && builtin_.shape == generated_.shape;
+  if (complete_) return;
   generated_.codes = {};
 }
 
@@ -86,17 +83,15 @@ const TileKit& TileSource::kit(double flops, std::int64_t count) {
     if (!given_up_ && flops_ >= flops_worth_looking && (calls_++ & 63) == 0) ask(false);
   }
   if (!uses_generated()) return builtin_;
-  if (count > longest_exact && !replaceable_) return generated_;
-  const auto [at, is_new] = exact_.try_emplace(count > longest_exact ? any_length : count);
+  if (count > longest_exact) return generated_;
+  const auto [at, is_new] = exact_.try_emplace(count);
   ExactKit& known = at->second;
   if (is_new) known.kit = generated_;
   known.flops += flops;
   return known.kit;
 }
 
-void TileSource::used(std::int64_t count, int vectors, int columns, bool masked, bool even) {
-  if (even && count > longest_exact_for_even && generated_.tile(vectors, columns, masked, true)) return;
-  if (count > longest_exact) count = any_length;
+void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
   const auto found = exact_.find(count);
   if (found == exact_.end()) return;
   ExactKit& known = found->second;
@@ -104,10 +99,10 @@ void TileSource::used(std::int64_t count, int vectors, int columns, bool masked,
   bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
   if (exact || flops_ < flops_worth_looking) return;
   const CodeKey key = tile_key(vectors, columns, masked, static_cast<int>(count));
-  if (void* made = known.flops >= (count == any_length ? flops_worth_generating : flops_worth_exact) ? engine_.find(key) : engine_.find_kept(key)) {
+  if (void* made = known.flops >= flops_worth_exact ? engine_.find(key) : engine_.find_kept(key)) {
     code = as_tile(made);
     exact = true;
-    if (count != any_length && count <= longest_exact_for_even) known.kit.tile(vectors, columns, masked, true) = nullptr;
+    known.kit.tile(vectors, columns, masked, true) = nullptr;
   }
 }
 

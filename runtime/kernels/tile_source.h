@@ -17,8 +17,8 @@ class TileSource {
   bool fast();
   /// The tiles for the next operation, which does `flops` floating-point operations over blocks of `count` summed positions.
   const TileKit& kit(double flops, std::int64_t count);
-  /// That operations over `count` summed positions use this tile: where much is computed it is generated, for few positions for exactly so many.
-  void used(std::int64_t count, int vectors, int columns, bool masked, bool even);
+  /// That operations over `count` summed positions use this tile: where much is computed over few positions it is generated for exactly so many.
+  void used(std::int64_t count, int vectors, int columns, bool masked);
   /// The shapes that kit() may have, now or later.
   std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }
   bool uses_generated() const { return complete_; }
@@ -34,11 +34,10 @@ class TileSource {
 
   CodeEngine& engine_;
   TileKit builtin_, generated_;
-  std::map<std::int64_t, ExactKit> exact_;  // by summed positions; 0: all that are many
+  std::map<std::int64_t, ExactKit> exact_;  // by summed positions, few of them
   double flops_ = 0;
   std::int64_t calls_ = 0;
   bool complete_ = false, given_up_ = false;
-  bool replaceable_ = false;  // built-in tiles one by one, by generated ones of the same shape
 };
 
 }  // namespace sial::kernels
