@@ -10,9 +10,9 @@
 namespace sial::kernels {
 namespace {
 
-// Panels of this many elements keep the lines of both sides in the first-level cache.
-constexpr std::int64_t page = 512, sets = 8;
-constexpr std::int64_t panel_length = 64, panel_count = 32, panel_volume = panel_length * panel_count, panel_of_lines = 4096;
+// Elements of a page, and the ways of a first-level cache: lines a page apart all want the same place.
+constexpr std::int64_t page = 512, ways = 8;
+constexpr std::int64_t panel_length = 64, panel_count = 64, panel_volume = 2048, panel_of_lines = 4096, few = 16;
 // Programs that move less than this never load a code generator.
 constexpr std::int64_t elements_worth_generating = 50'000'000;
 
@@ -21,6 +21,45 @@ std::int64_t part_of(std::int64_t extent, std::int64_t most) {
   if (extent <= most) return extent;
   const std::int64_t parts = (extent + most - 1) / most, even = (extent + parts - 1) / parts;
   return std::min(most, (even + cache_line - 1) / cache_line * cache_line);
+}
+
+struct Panels {
+  std::int64_t length = 0, count = 0;
+  bool along_x = false;            // rows of x in the inner loop
+  bool columns_outermost = false;  // as few as fill whole lines of y, for all of the block
+};
+
+/// Panels of lines: fast is x's fastest dimension, and that of y as well.
+Panels cut_lines(const PairDim& fast, const PairDim& second) {
+  return {fast.extent, std::min(second.extent, std::max<std::int64_t>(1, panel_of_lines / fast.extent)), false, false};
+}
+
+/// Panels that are turned: fast is x's fastest dimension, second that of y.
+Panels cut_turned(const PairDim& fast, const PairDim& second) {
+  const bool x_crowded = second.x % (page / 2) == 0, y_crowded = fast.y % (page / 2) == 0;
+  const std::int64_t apart = std::max(few, ways * page / std::gcd(second.x, page));  // columns of x that have places of their own
+  Panels p;
+  if (!x_crowded && !y_crowded) {
+    // Whole columns: each part of eight rows goes on where the one before ended, and what it touches is small. Cuts cost whole lines read twice.
+    p.length = fast.extent;
+    // Short columns that follow one another are written from end to end.
+    p.along_x = second.x == fast.extent && fast.extent <= panel_length && second.x % cache_line != 0;
+    const std::int64_t most = second.extent <= 2 * panel_count ? second.extent : std::max(panel_count, panel_volume / fast.extent);
+    p.count = p.along_x ? second.extent : part_of(second.extent, std::min(most, apart));
+    return p;
+  }
+  // Columns of x half a page apart share few places in the cache: their lines have to be done one by one.
+  p.along_x = x_crowded && second.x >= fast.y;
+  if (x_crowded && y_crowded && second.x % page != 0) {
+    p.length = part_of(fast.extent, few);
+    p.count = part_of(second.extent, few);
+    return p;
+  }
+  p.columns_outermost = x_crowded;
+  p.length = part_of(fast.extent, panel_length);
+  const std::int64_t most = std::min(panel_volume / std::min(p.length, panel_length), ways * page / std::gcd(second.x, page));
+  p.count = part_of(second.extent, std::max(x_crowded ? cache_line : few, most));
+  return p;
 }
 
 template <class Code>
@@ -81,10 +120,10 @@ Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dim
   for (const PairDim& dim : dims) dims_.push_back({dim});
   loops_.clear();
   code_ = &kit(volume);
-  // Lines that all want the same few places in the caches leave them early.
+  // Lines that all want the same few places in the caches, on both sides, leave them early.
   const Dim& other = dims_[static_cast<std::size_t>(fast_y_ != 0 || dims_.size() == 1 ? fast_y_ : 1)];
-  const bool chased = dims_.size() > 1 && (other.x % page == 0 || (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0);
-  const bool large = code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 4 : 1);
+  const bool chased = dims_.size() > 1 && other.x % page == 0 && (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0;
+  const bool large = code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 2 : 1);
   if (!large) {
     by_panels(x, y, alpha, beta);
     return Way::panels;
@@ -133,17 +172,12 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   const int other = turned ? fast_y_ : 1;
   const Dim& fast = dims_[0];
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
-  const std::int64_t length = turned ? part_of(fast.extent, panel_length) : fast.extent;
-  // Columns of x half a page apart want the same places in the cache: as few as fill whole lines of y, for all of the block.
-  const bool few_at_once = turned && second.x % (page / 2) == 0;
-  const std::int64_t most = turned ? std::max(few_at_once ? cache_line : panel_count / 2, std::min(panel_volume / std::min(length, panel_length), sets * page / std::gcd(second.x, page)))
-                                   : std::max<std::int64_t>(1, panel_of_lines / length);
-  const std::int64_t count = turned ? part_of(second.extent, most) : std::min(second.extent, most);
+  const auto [length, count, along_x, columns_outermost] = turned ? cut_turned(fast, second) : cut_lines(fast, second);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
     if (k != other) add_loop(k, 1);
   add_loop(0, length);
   if (!alone) add_loop(other, count);
-  order_loops(few_at_once ? other : -1);
+  order_loops(columns_outermost ? other : -1);
 
   PanelWork w;
   // The innermost loop is left to the code, unless it changes the panels.
@@ -160,9 +194,6 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   w.count = count;
   w.alpha = alpha;
   w.beta = beta;
-  // Columns of x that are a multiple of half a page apart share few places in the cache: their lines have to be done one by one. So
-  // do columns that begin within lines: the next vector completes what this one began.
-  const bool along_x = turned && ((w.x_step >= w.y_step && w.x_step % 256 == 0) || w.x_step % cache_line != 0);
   const Blend blend = blend_of(alpha, beta);
   const PanelCode code = turned ? code_->turned[number(blend)][along_x ? 1 : 0] : code_->lines[number(blend)];
   std::int64_t ox = 0, oy = 0;

@@ -12,10 +12,10 @@
 namespace sial::kernels {
 namespace {
 
-// Bricks reach about as far as this in the fastest dimensions of either side: a kilobyte, long enough for memory to be at its best.
+// Bricks reach about as far as this in the fastest dimensions of either side: a kilobyte and a half, long enough for memory to be at its best.
 // Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
-constexpr std::int64_t brick_reach = 128, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
-constexpr std::int64_t near_rows_at_once = 8;
+constexpr std::int64_t brick_reach = 192, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
+constexpr std::int64_t near_rows_at_once = 64;
 // Without a buffer, y is fetched as many lines ahead as 8 rows of a brick have; where lines are copied as they are, so many.
 constexpr std::int64_t stream_reach_x = 128, stream_reach_y = 64, lines_at_once = 128;
 

@@ -1,8 +1,8 @@
 // Permuted copies against memcpy of the same size in the same run: all orders of four dimensions, some of three, five and six,
-// scaled and accumulating forms. Prints a table and, as the last line, JSON. Fractions are of memcpy's bandwidth, each the best of
-// several, taken in turns; "in order" is -y by the same code: memcpy may write lines without having read them, which programs can
-// only do past the caches. `bench_permute [seconds per case] [only cases whose name contains this]
-// [generated|x86-64-v3|x86-64-v2]`, the last to use generated code where built-in code is as good, or that of older processors.
+// scaled and accumulating forms (which move three blocks, not two). Prints a table and, as the last line, JSON. Fractions are of
+// memcpy's bandwidth, each the best of several, taken in turns; "in order" is -y by the same code: memcpy may write lines without
+// having read them, which programs can only do past the caches. `bench_permute [seconds per case] [only cases whose name contains
+// this] [generated|x86-64-v3|x86-64-v2]`, the last to use generated code where built-in code is as good, or that of older processors.
 
 #include <fmt/format.h>
 
@@ -82,12 +82,13 @@ int main(int argc, char** argv) {
       for (int i = 0; i < in_turn; ++i) copy = std::min(copy, seconds([&] { std::memcpy(to, from, size * sizeof(double)); }));
       for (int i = 0; i < in_turn; ++i) in_order = std::min(in_order, seconds([&] { permuter.run(to, from, {{volume, 1, 1}}, -1.0, 0.0); }));
     } while (std::chrono::duration<double>(Clock::now() - begin).count() < budget);
-    const double bytes = 16e-9 * static_cast<double>(volume);
-    fmt::print("{:8} {:34} {:8.1f} {:8.1f} {:8.1f} {:8.1f} {:8.2f}\n", c.group, c.name, bytes * 500, bytes / own, bytes / in_order, bytes / copy, copy / own);
+    // What is added to is read as well.
+    const double bytes = 16e-9 * static_cast<double>(volume), moved = c.beta == 0.0 ? bytes : bytes * 1.5;
+    const double fraction = moved / own / (bytes / copy);
+    fmt::print("{:8} {:34} {:8.1f} {:8.1f} {:8.1f} {:8.1f} {:8.2f}\n", c.group, c.name, bytes * 500, moved / own, bytes / in_order, bytes / copy, fraction);
     json += fmt::format("{}{{\"group\": \"{}\", \"case\": \"{}\", \"gb_per_s\": {:.2f}, \"in_order_gb_per_s\": {:.2f}, \"memcpy_gb_per_s\": {:.2f}, \"fraction\": {:.3f}}}",
-                        json.empty() ? "" : ", ", c.group, c.name, bytes / own, bytes / in_order, bytes / copy,
-                        copy / own);
-    groups[c.group].push_back(copy / own);
+                        json.empty() ? "" : ", ", c.group, c.name, moved / own, bytes / in_order, bytes / copy, fraction);
+    groups[c.group].push_back(fraction);
   }
   std::string means;
   std::vector<double> all;
