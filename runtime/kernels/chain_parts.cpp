@@ -27,17 +27,30 @@ std::int64_t even_part(std::int64_t extent, std::int64_t most) {
 
 }  // namespace
 
-/// Whether it goes by parts: where operands lie in different orders and no cache holds them all.
+/// Whether it goes by parts: where no cache holds one or two sources that all lie in other orders than the target. A source in the target's order
+/// is fetched by the hardware, along with the target, and of more sources the parts would be small. It does as well where the target's rows lie across
+/// a source near by (a small matrix turned), or one whose lines all want the same few places in the caches.
 bool ChainRunner::needs_parts() const {
   if (target_[0] != 1) return false;
+  constexpr std::size_t most_sources = 2;
+  constexpr std::int64_t half_page = 256, small_matrix = 4096;
   std::vector<const double*> operands;
-  bool other_order = false;
+  std::size_t sources = 0;
+  bool in_order = false, other_order = false, crowded = false, near_by = false;
   each_operand([&](const Source& source) {
     if (std::find(operands.begin(), operands.end(), source.data) == operands.end()) operands.push_back(source.data);
-    for (int d = 1; d < dims_; ++d) other_order |= source.stride[d] < source.stride[d - 1];
+    ++sources;
+    const bool sorted = std::is_sorted(source.stride.begin(), source.stride.begin() + dims_);
+    in_order |= sorted;
+    other_order |= !sorted;
+    crowded |= source.stride[0] != 0 && source.stride[0] % half_page == 0;
+    for (int d = 1; d < dims_; ++d) near_by |= source.stride[d] == 1 && source.stride[0] == extent_[d] && extent_[0] * extent_[d] <= small_matrix;
   });
-  const auto streams = static_cast<std::int64_t>(operands.size()) + 1;
-  return other_order && streams * volume(extent_) * static_cast<std::int64_t>(sizeof(double)) >= limits_.bytes_for_parts;
+  if (!other_order) return false;
+  const std::int64_t bytes = (static_cast<std::int64_t>(operands.size()) + 1) * volume(extent_) * static_cast<std::int64_t>(sizeof(double));
+  if (crowded) return bytes >= limits_.bytes_for_parts / 5 * 4;
+  if (limits_.parts_for_any_sources) return bytes >= limits_.bytes_for_parts;
+  return sources <= most_sources && (near_by || !in_order) && bytes >= limits_.bytes_for_parts;
 }
 
 /// Where the chain begins with what the target holds, that is fetched like any source.

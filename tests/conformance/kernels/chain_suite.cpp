@@ -176,7 +176,7 @@ TEST_CASE("random chains have the bits of their steps one after the other") {
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     engines.push_back(make_code_engine({false, true, cpu, ""}));  // never has code
-    for (const ChainLimits limits : {ChainLimits{}, ChainLimits{1}, ChainLimits{1, 600}}) runners.push_back(std::make_unique<ChainRunner>(engines.back().get(), limits));
+    for (const ChainLimits limits : {ChainLimits{}, ChainLimits{1}, ChainLimits{1, 65536, true}, ChainLimits{1, 600, true}}) runners.push_back(std::make_unique<ChainRunner>(engines.back().get(), limits));
   }
   for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed) run_case(7 * seed, *runners[seed % runners.size()]);
 }
@@ -186,7 +186,7 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
     CAPTURE(cpu);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({true, true, cpu, ""});
-    ChainRunner runner(engine.get()), whole(engine.get(), {1}), boxes(engine.get(), {1, 600});
+    ChainRunner runner(engine.get()), whole(engine.get(), {1, 65536, true}), boxes(engine.get(), {1, 600, true});
     for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, seed % 3 == 0 ? runner : seed % 3 == 1 ? whole : boxes);
     if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
   }
@@ -197,7 +197,7 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
     CAPTURE(cpu, generated);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({generated, true, cpu, ""});
-    ChainRunner runner(engine.get()), by_parts(engine.get(), {1});
+    ChainRunner runner(engine.get()), by_parts(engine.get(), {1, 65536, true});
     Numbers numbers(5, odd_numbers);
     const auto check = [&](const std::array<std::int64_t, max_rank>& extent, const std::vector<int>& order) {
       CAPTURE(extent);
@@ -403,4 +403,46 @@ TEST_CASE("what is needed next is fetched where operands lie in different orders
   part.stride[0] = 2;
   turned.extent = {n, n, n / 2};
   CHECK_FALSE(by_parts(part, turned, 1));
+}
+
+TEST_CASE("chains go by parts for one or two sources in other orders, not beside one in the target's order, unless lines are crowded or a small matrix is turned") {
+  // Dimensions in the order of each source's memory.
+  const auto by_parts = [](const std::array<std::int64_t, 3>& extent, const std::vector<std::array<int, 3>>& orders, bool any = false) {
+    const std::int64_t elements = extent[0] * extent[1] * extent[2];
+    std::vector<std::vector<double>> memory(orders.size() + 1, std::vector<double>(static_cast<std::size_t>(elements), 1.0));
+    const auto view = [&](auto& of, const std::array<int, 3>& order, std::size_t k) {
+      of.rank = 3;
+      of.data = memory[k].data();
+      std::int64_t stride = 1;
+      for (std::size_t d = 0; d < 3; ++d) {
+        of.label[d] = order[d];
+        of.extent[d] = extent[static_cast<std::size_t>(order[d])];
+        of.stride[d] = stride;
+        stride *= of.extent[d];
+      }
+    };
+    MutableView target;
+    view(target, {0, 1, 2}, 0);
+    std::vector<ChainStep> steps;
+    for (std::size_t k = 0; k < orders.size(); ++k) {
+      ConstView source;
+      view(source, orders[k], k + 1);
+      steps.push_back({k == 0 ? ChainOp::copy : ChainOp::accumulate, 1.0, {}, {}, nullptr});
+      REQUIRE(chain_source(target, source, steps.back().a));
+    }
+    ChainRunner runner(nullptr, {1, 65536, any});
+    REQUIRE(runner.run(target, steps) == ChainRunner::none);
+    CHECK(memory[0] == std::vector<double>(static_cast<std::size_t>(elements), static_cast<double>(orders.size())));
+    return runner.by_parts();
+  };
+  constexpr std::array<std::int64_t, 3> odd = {13, 11, 9}, crowded = {13, 16, 16};
+  CHECK(by_parts(odd, {{2, 1, 0}}));
+  CHECK(by_parts(odd, {{2, 1, 0}, {1, 2, 0}}));
+  CHECK_FALSE(by_parts(odd, {{2, 1, 0}, {0, 1, 2}}));
+  CHECK_FALSE(by_parts(odd, {{2, 1, 0}, {1, 2, 0}, {0, 2, 1}}));
+  CHECK(by_parts(odd, {{2, 1, 0}, {1, 2, 0}, {0, 2, 1}}, true));
+  CHECK(by_parts(odd, {{1, 0, 2}, {0, 1, 2}}));           // a small matrix turned
+  CHECK_FALSE(by_parts({90, 80, 3}, {{1, 0, 2}, {0, 1, 2}}));  // a large one
+  CHECK(by_parts(crowded, {{2, 1, 0}, {0, 1, 2}}));
+  CHECK_FALSE(by_parts(odd, {{0, 1, 2}}, true));
 }
