@@ -36,6 +36,10 @@ struct ContractionPlan {
   std::int64_t row_block = 0, column_block = 0, sum_block = 0;
   double cycles = 0;         // the model's estimate
   std::string why;           // for people
+
+  /// Tiles go from one summed position to the next by steps, not by tables of places. Rows in place cross from line to line of the cache, and their loads
+  /// must not wait for a table; panels are whole lines and near.
+  bool sums_evenly() const { return !pack_rows && summed.size() <= 1; }
 };
 
 /// Variants that the model chooses from; for --explain-kernels, the tuner and tests.
@@ -77,7 +81,7 @@ struct ContractionTables {
     std::int64_t vectors = 0, columns = 0;
   };
   std::vector<Call> calls;
-  bool even = false;  // summed positions lie equally far apart
+  bool keeps_calls = false;  // for the next operation of the plan
   std::vector<double> aside;
   // The plan of which all but `aside` is still true, being in one block.
   const ContractionPlan* of = nullptr;

@@ -11,12 +11,8 @@ namespace {
 
 // Elements of the rows that groups of columns go through one after the other: a part of a second-level cache.
 constexpr std::int64_t rows_near = 32768;
-// So many calls are kept for the next operation of the plan.
+// So many calls are kept.
 constexpr std::size_t most_calls = 256;
-
-bool in_one_block(const ContractionPlan& plan, const ContractionWork& work) {
-  return work.first_row == 0 && work.first_column == 0 && work.last_row == plan.m && work.last_column == plan.n && plan.column_block >= plan.n && plan.sum_block >= plan.k;
-}
 
 class CallsInPlace : protected TileCalls {
  public:
@@ -44,7 +40,7 @@ class CallsInPlace : protected TileCalls {
 class RunLoops : CallsInPlace {
  public:
   RunLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
-      : CallsInPlace(plan, kit, work, tables), one_block_(in_one_block(plan, work)) {
+      : CallsInPlace(plan, kit, work, tables), keeps_calls_(tables.keeps_calls && in_one_block(plan, work)) {
     std::int64_t run = 1;
     for (const LoopDim& dim : plan.rows) {
       if (run == plan.run) runs_[n_++] = {dim.extent, dim.d, dim.a};
@@ -66,7 +62,7 @@ class RunLoops : CallsInPlace {
         rows();
       }
     }
-    if (one_block_ && calls_ <= most_calls) t_.of = &plan_;  // all of them are there
+    if (keeps_calls_ && calls_ <= most_calls) t_.of = &plan_;  // all of them are there
   }
 
  private:
@@ -78,6 +74,7 @@ class RunLoops : CallsInPlace {
     const EvenCut cut(columns_, shape_.most_columns);
     large_ = {work_on_columns(0, cut.large, cut.many), 0, 0, 0, 0, cut.large};
     small_ = {work_on_columns(cut.in_large(), cut.small, cut.few), 0, 0, cut.in_large() * (plan_.pack_columns ? count_ : 0), 0, cut.small};
+    large_.work.a_at = small_.work.a_at = t_.sum_x.data();
     rows_at_once_ = cut.many + cut.few > 1 ? rows_near / count_ : plan_.m;
     const std::int64_t run = plan_.run, first = work_.first_row, last = work_.last_row;
     // Threads begin and end within runs.
@@ -99,17 +96,15 @@ class RunLoops : CallsInPlace {
     }
   }
 
-  /// The part of a run from row `first` on, up to `last`, as tiles: the vectors are shared out evenly, the larger tiles first, and only the last one may be
-  /// masked.
+  /// The part of a run from row `first` on, up to `last`, as tiles.
   void cut_run(std::int64_t first, std::int64_t last) {
     t_.tiles.clear();
     while (first < last) {
-      const EvenCut cut((last - first + shape_.width - 1) / shape_.width, shape_.most_vectors);
-      const std::int64_t rows = cut.large * shape_.width, whole = std::min(cut.many, (last - first) / rows);
+      const Alike alike = first_tiles(last - first);
       ContractionTables::Tile tile;
       tile.first = first;
-      tile.rows = whole > 0 ? rows : std::min(rows, last - first);
-      tile.repeat = std::max<std::int64_t>(1, whole);
+      tile.rows = alike.rows;
+      tile.repeat = alike.many;
       tile.step = tile.d_step = tile.x_step = tile.rows;
       tile.vectors = static_cast<std::int32_t>((tile.rows + shape_.width - 1) / shape_.width);
       t_.tiles.push_back(tile);
@@ -170,10 +165,9 @@ class RunLoops : CallsInPlace {
         w.d_step = tile.d_step, w.a_step = tile.x_step;
         w.runs = times;
         w.d_run = loop.d, w.a_run = loop.x;
-        w.a_at = t_.sum_x.data();
         w.d_fetch = !d_far_ ? -1 : w.repeat > 1 ? tile.d_step : times > 1 ? loop.d : 0;
         make(*call);
-        if (one_block_ && ++calls_ <= most_calls) t_.calls.push_back(*call);
+        if (keeps_calls_ && ++calls_ <= most_calls) t_.calls.push_back(*call);
       }
   }
 
@@ -181,7 +175,7 @@ class RunLoops : CallsInPlace {
   std::size_t n_ = 0;
   ContractionTables::Call large_, small_;  // on groups of columns
   std::int64_t rows_at_once_ = 0;          // that groups of columns go through one after the other
-  const bool one_block_;
+  const bool keeps_calls_;
   std::size_t calls_ = 0;
 };
 

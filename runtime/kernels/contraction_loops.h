@@ -1,6 +1,7 @@
 #pragma once
 // What the loops of contractions over register tiles have in common: the tables of columns and of summed positions, and calls of tiles.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "runtime/kernels/contraction.h"
@@ -10,6 +11,11 @@ namespace sial::kernels {
 
 // Elements of the columns that tiles of rows go through at once: a quarter of a second-level cache.
 constexpr std::int64_t columns_near = 16384;
+
+/// Whether the work is all of the operation, and its columns and summed positions are one block each.
+inline bool in_one_block(const ContractionPlan& plan, const ContractionWork& work) {
+  return work.first_row == 0 && work.first_column == 0 && work.last_row == plan.m && work.last_column == plan.n && plan.column_block >= plan.n && plan.sum_block >= plan.k;
+}
 
 class TileCalls {
  protected:
@@ -27,8 +33,6 @@ class TileCalls {
   /// Of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
   void sum_tables(std::int64_t k0) {
     list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
-    // Rows in place cross from line to line of the cache, and their loads must not wait for a table; panels are whole lines and near.
-    t_.even = !plan_.pack_rows && plan_.summed.size() <= 1;
     if (plan_.pack_rows) {
       t_.panel_x.resize(static_cast<std::size_t>(count_ * shape_.most_vectors));
       for (int v = 1; v <= shape_.most_vectors; ++v)
@@ -39,6 +43,17 @@ class TileCalls {
       for (int c = 1; c <= shape_.most_columns; ++c)
         for (std::int64_t p = 0; p < count_; ++p) t_.panel_y[static_cast<std::size_t>((c - 1) * count_ + p)] = p * c;
     }
+  }
+
+  /// So many rows of a run as tiles: the vectors are shared out evenly, the larger tiles first, and only the last one may be masked. These are the first
+  /// ones, which are alike.
+  struct Alike {
+    std::int64_t rows = 0, many = 1;
+  };
+  Alike first_tiles(std::int64_t rows) const {
+    const EvenCut cut((rows + shape_.width - 1) / shape_.width, shape_.most_vectors);
+    const std::int64_t whole = std::min(cut.many, rows / (cut.large * shape_.width));
+    return {std::min(cut.large * shape_.width, rows), std::max<std::int64_t>(1, whole)};
   }
 
   void pack_columns() {
@@ -62,7 +77,7 @@ class TileCalls {
     w.alpha = work_.alpha;
     w.beta = beta_;
     w.column_groups = groups;
-    if (t_.even) {
+    if (even_) {
       w.a_along = plan_.summed.empty() ? 0 : plan_.summed[0].a;
       w.b_along = plan_.pack_columns ? columns : plan_.summed.empty() ? 0 : plan_.summed[0].b;
     }
@@ -81,7 +96,7 @@ class TileCalls {
   }
 
   TileCode code_of(std::int64_t vectors, std::int64_t rows, std::int64_t columns) const {
-    return kit_.code(vectors, columns, rows != vectors * shape_.width, t_.even);
+    return kit_.code(vectors, columns, rows != vectors * shape_.width, even_);
   }
 
   /// With what later operations read, where there is any of that.
@@ -97,6 +112,7 @@ class TileCalls {
   ContractionTables& t_;
   std::int64_t columns_ = 0, count_ = 0;  // of the block at hand
   double beta_ = 0;
+  const bool even_ = plan_.sums_evenly();
   // D comes from memory: a part of the last-level cache would not hold it.
   const bool d_far_ = plan_.m * plan_.n * static_cast<std::int64_t>(sizeof(double)) > last_level_cache_bytes() / 4;
 

@@ -53,8 +53,7 @@ class TileLoops : TileCalls {
   }
 
   void run() {
-    const bool one_block = work_.first_row == 0 && work_.first_column == 0 && work_.last_row == plan_.m && work_.last_column == plan_.n &&
-                           plan_.row_block >= plan_.m && plan_.column_block >= plan_.n && plan_.sum_block >= plan_.k;
+    const bool one_block = in_one_block(plan_, work_) && plan_.row_block >= plan_.m;
     ready_ = one_block && t_.of == &plan_;
     t_.of = one_block ? &plan_ : nullptr;
     for (std::int64_t n0 = work_.first_column; n0 < work_.last_column; n0 += plan_.column_block) {
@@ -92,13 +91,9 @@ class TileLoops : TileCalls {
         add(std::min<std::int64_t>(shape_.rows(), work_.last_row - m), 1);
         continue;
       }
-      // The vectors of a run are shared out evenly, the larger tiles first; only its last one may be masked.
       const std::int64_t end = plan_.turned ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
-      const EvenCut cut((end - m + shape_.width - 1) / shape_.width, shape_.most_vectors);
-      const std::int64_t rows = cut.large * shape_.width, whole = std::min({cut.many, (end - m) / rows, (last - m + rows - 1) / rows});
-      if (whole > 0 && plan_.turned) add(rows, 1);
-      else if (whole > 0) add(rows, whole);
-      else add(std::min(rows, end - m), 1);
+      const Alike alike = first_tiles(end - m);
+      add(alike.rows, plan_.turned ? 1 : std::min(alike.many, (last - m + alike.rows - 1) / alike.rows));
     }
     return m;
   }

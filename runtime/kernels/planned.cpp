@@ -23,7 +23,7 @@ constexpr double worth_sharing = 4e6;  // floating-point operations
 
 // One in so many runs of an operation tells which tiles it is made of.
 constexpr int runs_per_note = 32;
-// Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at most.
+// Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at most, and 30 MB of calls.
 constexpr std::int64_t largest_kept = 4096;
 constexpr std::size_t most_kept = 512;
 
@@ -199,12 +199,19 @@ class PlannedKernels final : public Kernels {
 
   /// Which tiles the operation that just ran was made of.
   void note_tiles(const ContractionPlan& plan, const ContractionTables& tables) {
-    const EvenCut cut(plan.n, plan.tile.most_columns);
     const auto& tiles = tables.tiles;
-    // The first run shows them all, the last one what is left at the end.
-    for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
-      for (const std::int64_t columns : {cut.large, cut.few > 0 ? cut.small : 0})
-        if (columns > 0) tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width);
+    const auto used = [&](std::int64_t columns) {
+      // The first run shows them all, the last one what is left at the end.
+      for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
+        tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width);
+    };
+    const std::int64_t block = std::min(plan.n, plan.column_block);
+    for (const std::int64_t columns : {block, plan.n % block}) {
+      if (columns == 0) continue;
+      const EvenCut cut(columns, plan.tile.most_columns);
+      used(cut.large);
+      if (cut.few > 0) used(cut.small);
+    }
   }
 
   int parts_of(const Planned& planned) const {
@@ -216,13 +223,17 @@ class PlannedKernels final : public Kernels {
     // Programs have few descriptors; a stream of ever new ones must not fill the memory.
     constexpr std::size_t most_plans = 4096;
     const Signature signature(op);
-    if (!signature.whole) return single_ = make_plan(op);
+    if (!signature.whole) {
+      last_.why = nullptr;  // perhaps the plan's that goes now
+      return single_ = make_plan(op);
+    }
     const Known*& last = met_[signature.hash % met_.size()];
     if (last && last->first == signature) return last->second;
     if (const auto found = plans_.find(signature); found != plans_.end()) return (last = &*found)->second;
     if (plans_.size() >= most_plans) {
       plans_.clear();
       met_ = {};
+      last_.why = nullptr;
     }
     const auto made = plans_.emplace(signature, make_plan(op)).first;
     met_[signature.hash % met_.size()] = &*made;
@@ -251,7 +262,10 @@ class PlannedKernels final : public Kernels {
       if (planned.plan.strategy != Strategy::blas) planned.plan = planned.other;
     }
     planned.width = shapes[0].width;
-    if (m + n + k <= largest_kept && plans_.size() < most_kept) planned.tables = std::make_unique<ContractionTables>();
+    if (m + n + k <= largest_kept && plans_.size() < most_kept) {
+      planned.tables = std::make_unique<ContractionTables>();
+      planned.tables->keeps_calls = true;
+    }
     planned.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     return planned;
   }
@@ -276,7 +290,7 @@ class PlannedKernels final : public Kernels {
   std::unique_ptr<Team> team_;               // null: one thread
   std::vector<ContractionTables> tables_;    // of each thread
   NearReads near_;
-  KernelChoice last_;
+  mutable KernelChoice last_;
 };
 
 }  // namespace
