@@ -159,8 +159,10 @@ class Planner {
     plan.run = run;
     plan.crossing = crossing;
     plan.turned = crossing && run == 1;
-    plan.tile = shape_.of_run(crossing ? plan.m : run);
     plan.pack_rows = pack_rows;
+    // Tiles that go from place to place by a table are for short runs: long columns are better read from end to end.
+    const bool lone = plan.n == 1 && !pack_rows && (plan.sums_evenly() || run <= 2 * shape_.of_column().rows());
+    plan.tile = lone ? shape_.of_column() : shape_.of_run(crossing ? plan.m : run);
     plan.pack_columns = pack_columns;
     const auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n), k = static_cast<double>(plan.k);
     const double sum_blocks = std::ceil(k / static_cast<double>(plan.sum_block));
@@ -241,8 +243,8 @@ class Planner {
     plan.run = plan.rows[0].extent;
     plan.pack_columns = plan.summed.size() > 1 || (!plan.summed.empty() && plan.summed[0].b != 1);
     const auto m = static_cast<double>(plan.m), k = static_cast<double>(plan.k), run = static_cast<double>(plan.run);
-    // Several runs that are neither summed together nor long keep wide vectors waiting.
-    const double four = wide() && m > run && run > 32 && run <= 64 ? 1.2 : 0.65;
+    // Runs that are summed together in short vectors, or one by one and not long, keep wide vectors waiting.
+    const double four = wide() && m > run && run <= 64 ? 1.3 : 0.65;
     plan.cycles = m / run * (k * std::ceil(run / 4) * four + 10) + 0.5 * m + 2 * k + 300;
     plan.why = fmt::format("matrix-vector: {} sums of {} in runs of {}, about {:.3g} cycles", plan.m, plan.k, plan.run,
                            plan.cycles);

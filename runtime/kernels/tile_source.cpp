@@ -1,5 +1,7 @@
 #include "runtime/kernels/tile_source.h"
 
+#include <utility>
+
 namespace sial::kernels {
 namespace {
 
@@ -16,8 +18,8 @@ TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
 
 TileShape generated_tile_shape(const CpuFacts& facts) {
   // Sums of a tile fill the registers but for the rows and one factor: 12 of 16, 24 of 32.
-  if (facts.vector_bits == 512) return {8, 3, 8, 6};
-  return {facts.vector_bits / 64, 3, 4, 0};
+  if (facts.vector_bits == 512) return {8, 3, 8, 6, 0};
+  return {facts.vector_bits / 64, 3, 4, 0, 0};
 }
 
 CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, count}}; }
@@ -36,9 +38,11 @@ void pack_panel(const TileKit& kit, const PackWork& work) {
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
-  // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only.
+  // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only, those of one column not at all.
+  const int lone_vectors = std::exchange(generated_.shape.lone_vectors, builtin_.shape.lone_vectors);
   complete_ = builtin_.fast && builtin_.shape == generated_.shape;
   if (complete_) return;
+  generated_.shape.lone_vectors = lone_vectors;
   generated_.codes = {};
 }
 
@@ -93,7 +97,7 @@ const TileKit& TileSource::kit(double flops, std::int64_t count) {
 
 void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
   const auto found = exact_.find(count);
-  if (found == exact_.end()) return;
+  if (found == exact_.end() || vectors > generated_.shape.tallest()) return;
   ExactKit& known = found->second;
   TileCode& code = known.kit.tile(vectors, columns, masked);
   bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];

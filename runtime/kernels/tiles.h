@@ -101,6 +101,7 @@ struct TileShape {
   int most_vectors = 1;  // of rows
   int most_columns = 1;
   int tall_columns = 0;  // of tiles that are one vector taller; 0: there are none
+  int lone_vectors = 0;  // of tiles of one column, whose few sums wait for one another; 0: as of others
   bool operator==(const TileShape&) const = default;
   int rows() const { return width * most_vectors; }
   /// Of the tallest tile.
@@ -108,8 +109,10 @@ struct TileShape {
   /// For runs of so many rows: one tile that holds them costs less than two that share them.
   TileShape of_run(std::int64_t run) const {
     if (tall_columns == 0 || run <= rows() || run > rows() + width) return *this;
-    return {width, most_vectors + 1, tall_columns, 0};
+    return {width, most_vectors + 1, tall_columns, 0, 0};
   }
+  /// For rows in place and a single column.
+  TileShape of_column() const { return lone_vectors == 0 ? *this : TileShape{width, lone_vectors, 1, 0, 0}; }
 };
 
 /// How columns, and vectors of rows, are cut into tiles: as few as hold them, evenly, the larger ones first. One that is left over would run at a
@@ -132,7 +135,7 @@ struct EvenCut {
 /// The tiles of one implementation. tile(v, c, masked, even) does c columns and v * width rows exactly, or work.rows of them when masked
 /// ((v - 1) * width < rows); any sums, or even ones only. Null where the implementation has none (yet).
 struct TileKit {
-  static constexpr int most_vectors = 4, most_columns = 8;
+  static constexpr int most_vectors = 8, most_columns = 8;
   TileShape shape;
   bool fast = false;  // worth being preferred to a BLAS
   std::array<TileCode, most_vectors * most_columns * 4> codes{};

@@ -62,24 +62,24 @@ void tile(const TileWork* work) {
       Vector sum[C][V];
 #pragma GCC unroll 8
       for (int j = 0; j < C; ++j)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < V; ++i) sum[j][i] = W::zero();
       // What is only written is not waited for.
       if (!overwrite)
         for (int j = 0; j < C; ++j) __builtin_prefetch(d_base + d_column[j], 0, 3);
       if (d_fetch >= 0)
         for (int j = 0; j < C; ++j)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_fetch + d_column[j] + i * W::width, 0, 3);
       for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
       const auto add = [&](const double* a, std::int64_t at) __attribute__((always_inline)) {
         Vector row[V];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < V; ++i) row[i] = rows.load(a, i);
 #pragma GCC unroll 8
         for (int j = 0; j < C; ++j) {
           const Vector factor = W::all(column[j][at]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (int i = 0; i < V; ++i) sum[j][i] = W::fused(row[i], factor, sum[j][i]);
         }
       };
@@ -97,7 +97,7 @@ void tile(const TileWork* work) {
       const Vector alpha = W::all(work->alpha), beta = W::all(work->beta);  // only now are there registers for them
       const auto finish = [&](int j) __attribute__((always_inline)) {
         double* d = d_base + d_column[j];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < V; ++i)
           sum[j][i] = plain       ? sum[j][i]
                       : overwrite ? W::product(alpha, sum[j][i])
@@ -109,7 +109,7 @@ void tile(const TileWork* work) {
       for (int j = 0; j < C; ++j) {
         if (j + 1 < C) finish(j + 1);
         double* d = d_base + d_column[j];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < V; ++i) rows.store(d, i, sum[j][i]);
       }
       const bool run_ends = --in_run == 0;
@@ -119,7 +119,7 @@ void tile(const TileWork* work) {
   }
 }
 
-/// The codes of a kit of 3 x `columns` and 4 x `tall_columns` tiles.
+/// The codes of a kit of 3 x `columns`, 4 x `tall_columns` and 8 x 1 tiles.
 template <class W, int columns, int tall_columns>
 void add_tiles(TileKit& kit) {
   const auto add = [&]<int V, int... C>(std::integer_sequence<int, C...>) {
@@ -131,7 +131,12 @@ void add_tiles(TileKit& kit) {
   add.template operator()<1>(all);
   add.template operator()<2>(all);
   add.template operator()<3>(all);
-  add.template operator()<4>(std::make_integer_sequence<int, tall_columns>{});
+  add.template operator()<4>(std::make_integer_sequence<int, std::max(1, tall_columns)>{});
+  constexpr std::make_integer_sequence<int, 1> one;
+  add.template operator()<5>(one);
+  add.template operator()<6>(one);
+  add.template operator()<7>(one);
+  add.template operator()<8>(one);
 }
 
 /// V vectors of rows of an outer product at each position of a loop; the last vector ends with the last row, over part

@@ -133,7 +133,7 @@ InnerCode builtin_inner(const CpuFacts& facts) {
 
 TileKit builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
-  TileKit kit{{width, 3, 4}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
+  TileKit kit{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
   kit.pack_beside = pack_beside<Avx2>;
   facts.vector_bits >= 512 ? widen_tiles(kit) : add_tiles<Avx2, 4, 0>(kit);
   return kit;
