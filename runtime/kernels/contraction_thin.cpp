@@ -5,6 +5,7 @@
 #include <array>
 
 #include "runtime/kernels/contraction.h"
+#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/strided.h"
 
 namespace sial::kernels {
@@ -38,6 +39,9 @@ void run_outer(const ContractionPlan& plan, const TileKit& kit, const Contractio
     combine(work.row_panels, work.x, std::move(dims), 1.0, 0.0);
     w.x = work.row_panels;
   }
+  const std::int64_t bytes = plan.m * plan.n * static_cast<std::int64_t>(sizeof(double)), cache = last_level_cache_bytes();
+  w.row_by_row = bytes > cache / 2;
+  w.past_caches = work.beta == 0.0 && bytes > cache / 8 * 5;
   w.inner = loop_of(plan.nest, 0);
   w.outer = loop_of(plan.nest, 1);
   std::array<std::int64_t, 2 * max_rank> at{};
@@ -51,8 +55,9 @@ void run_outer(const ContractionPlan& plan, const TileKit& kit, const Contractio
       w.d -= dim.d * dim.extent, w.x -= dim.a * dim.extent, w.y -= dim.b * dim.extent;
       at[i] = 0;
     }
-    if (i >= plan.nest.size()) return;
+    if (i >= plan.nest.size()) break;
   }
+  if (w.past_caches) settle_streams();
 }
 
 /// The rows of a run; a long one is summed in pieces.

@@ -78,6 +78,8 @@ struct OuterWork {
   std::int64_t rows = 0;
   Loop inner, outer;
   double alpha = 1.0, beta = 0.0;
+  bool row_by_row = false;   // memory is at its best when it is written from end to end
+  bool past_caches = false;  // and only written, where rows go one by one (complete it by settle_streams)
 };
 using OuterCode = void (*)(const OuterWork& work);
 

@@ -26,6 +26,7 @@ struct Avx512 {
   __attribute__((always_inline)) static void store(double* p, Mask mask, Vector x) {
     _mm512_mask_storeu_pd(p, mask, x);
   }
+  __attribute__((always_inline)) static void stream(double* p, Vector x) { _mm512_stream_pd(p, x); }
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm512_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }

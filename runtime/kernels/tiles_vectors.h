@@ -196,8 +196,27 @@ void outer_row(double* d, const double* x, const double* y, std::int64_t rows, d
     return Overwrite ? W::product(scale, product) : W::fused(scale, product, W::product(keep, W::load(d + i)));
   };
   const Vector last = value(rows - width);  // over part of the one before, and formed before that one is stored
+#pragma GCC unroll 4
   for (std::int64_t i = 0; i + width < rows; i += width) W::store(d + i, value(i));
   W::store(d + rows - width, last);
+}
+
+/// The same past the caches, but for the ends.
+template <class W>
+void outer_row_past_caches(double* d, const double* x, const double* y, std::int64_t rows, double alpha) {
+  using Vector = typename W::Vector;
+  constexpr int width = W::width;
+  const Vector scale = W::all(alpha), factor = W::all(*y), zero = W::zero();
+  const auto value = [&](Vector row) { return W::product(scale, W::fused(row, factor, zero)); };
+  const auto end = [&](std::int64_t i, std::int64_t lanes) {
+    const typename W::Mask mask = W::first(lanes);
+    W::store(d + i, mask, value(W::load(x + i, mask)));
+  };
+  std::int64_t i = (width - reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % width) % width;
+  if (i > 0) end(0, i);
+#pragma GCC unroll 4
+  for (; i + width <= rows; i += width) W::stream(d + i, value(W::load(x + i)));
+  if (i < rows) end(i, rows - i);
 }
 
 constexpr std::int64_t columns_side_by_side = 8;
@@ -226,9 +245,12 @@ void outer_strips(const OuterWork& work) {
     double* d = w.d + k * w.outer.d;
     const double* x = w.x + k * w.outer.x;
     const double* y = w.y + k * w.outer.y;
-    if (strips > 0 && w.inner.count == 1) {
-      w.beta == 0.0 ? outer_row<W, true>(d, x, y, w.rows, w.alpha, w.beta)
-                    : outer_row<W, false>(d, x, y, w.rows, w.alpha, w.beta);
+    if (strips > 0 && (w.inner.count == 1 || w.row_by_row)) {
+      for (std::int64_t j = 0; j < w.inner.count; ++j, d += w.inner.d, x += w.inner.x, y += w.inner.y) {
+        if (w.past_caches) outer_row_past_caches<W>(d, x, y, w.rows, w.alpha);
+        else if (w.beta == 0.0) outer_row<W, true>(d, x, y, w.rows, w.alpha, w.beta);
+        else outer_row<W, false>(d, x, y, w.rows, w.alpha, w.beta);
+      }
       continue;
     }
     if (strips == 0) {

@@ -29,6 +29,7 @@ struct Avx2 {
   __attribute__((always_inline)) static Vector load(const double* p, Mask mask) { return _mm256_maskload_pd(p, mask); }
   __attribute__((always_inline)) static void store(double* p, Vector x) { _mm256_storeu_pd(p, x); }
   __attribute__((always_inline)) static void store(double* p, Mask mask, Vector x) { _mm256_maskstore_pd(p, mask, x); }
+  __attribute__((always_inline)) static void stream(double* p, Vector x) { _mm256_stream_pd(p, x); }
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm256_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm256_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm256_fmadd_pd(x, y, z); }

@@ -333,6 +333,42 @@ TEST_CASE("runs that fill a tall tile take one, others do not") {
   }
 }
 
+TEST_CASE("outer products row by row, and past the caches, have the bits of others and touch nothing beside their rows") {
+  for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
+    if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
+    const kernels::TileKit kit = kernels::builtin_tiles(kernels::cpu_facts(cpu));
+    constexpr std::int64_t most = 150, apart = most + 3, columns = 5;
+    std::vector<double> x(most), y(columns);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = 1.0 / static_cast<double>(3 * i + 7);
+    for (const double beta : {0.0, 0.75})
+      for (std::int64_t rows = 1; rows <= most; ++rows) {
+        const auto run = [&](bool row_by_row, bool past_caches) {
+          // Rows begin anywhere in a line.
+          std::vector<double> d(static_cast<std::size_t>(columns * apart + most), 5.0);
+          kernels::OuterWork w;
+          w.d = d.data() + rows % 9, w.x = x.data(), w.y = y.data();
+          w.rows = rows;
+          w.inner = {columns, apart, 0, 1};
+          w.alpha = -1.3, w.beta = beta;
+          w.row_by_row = row_by_row, w.past_caches = past_caches;
+          kit.outer(w);
+          kernels::settle_streams();
+          return d;
+        };
+        INFO(rows << " rows, beta " << beta << ", processor `" << cpu << "`");
+        const std::vector<double> expected = run(false, false);
+        REQUIRE(run(true, false) == expected);
+        if (beta == 0.0) REQUIRE(run(true, true) == expected);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const std::int64_t at = static_cast<std::int64_t>(i) - rows % 9, row = at % apart, column = at / apart;
+          if (at < 0 || row >= rows || column >= columns) REQUIRE(expected[i] == 5.0);
+          else REQUIRE(std::abs(expected[i] - (-1.3 * x[static_cast<std::size_t>(row)] * y[static_cast<std::size_t>(column)] + beta * 5.0)) < 1e-14);
+        }
+      }
+  }
+}
+
 TEST_CASE("a single column has tall tiles where its rows are read in place, in steps or in short runs") {
   struct Row { std::int64_t run; bool evenly, lone; };
   for (const kernels::TileShape& shape : {kernels::TileShape{8, 3, 8, 6, 8}, kernels::TileShape{4, 3, 4, 0, 8}, kernels::TileShape{8, 3, 8, 6, 0}}) {
