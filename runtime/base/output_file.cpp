@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -25,18 +28,31 @@ constexpr int most_links = 40;  // as the kernel follows
   throw WorldError(fmt::format("cannot write `{}`: {}", path, std::strerror(error)), hint);
 }
 
-/// What the process has open, such as /dev/stdout, is written into even when it is a regular file: others hold it by that name.
-bool is_open_file(const std::string& path) {
+/// Where a path such as /dev/stdout names what a process has open: its name below /proc or /dev/fd.
+std::optional<std::string> name_of_open_file(const std::string& path) {
   fs::path at = path;
   std::error_code failure;
   for (int i = 0; i < most_links; ++i) {
     const std::string text = at.lexically_normal().string();
-    if (text.starts_with("/proc/") || text.starts_with("/dev/fd/")) return true;
+    if (text.starts_with("/proc/") || text.starts_with("/dev/fd/")) return text;
     const fs::path target = fs::read_symlink(at, failure);
-    if (failure) return false;
+    if (failure) return std::nullopt;
     at = target.is_absolute() ? target : at.parent_path() / target;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// What is open is written into where it stands, even when it is a regular file: others hold it by that name. Negative: errno is set.
+int open_again(const std::string& name) {
+  std::fflush(nullptr);  // what was written there before comes before
+  for (const std::string& folder : {std::string("/dev/fd/"), std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", ::getpid())}) {
+    int descriptor = -1;
+    const char* const first = name.data() + std::min(folder.size(), name.size());
+    const char* const last = name.data() + name.size();
+    if (!name.starts_with(folder)) continue;
+    if (const auto [end, error] = std::from_chars(first, last, descriptor); error == std::errc() && end == last && descriptor >= 0) return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  }
+  return ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
 /// Writes all of `content`; 0 or the error. Closes the file in any case.
@@ -145,8 +161,9 @@ void bring_to_disk(const std::string& path) {
 void write_file(const std::string& path, std::string_view content, Durability durability, const std::string& hint) {
   const std::string_view kind = special_kind(path);
   if (kind == "a folder") cannot_write(path, EISDIR, hint);
-  if (!kind.empty() || is_open_file(path)) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const std::optional<std::string> open_file = name_of_open_file(path);
+  if (open_file || !kind.empty()) {
+    const int file = open_file ? open_again(*open_file) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     const int error = file < 0 ? errno : write_and_close(file, content, Durability::until_crash);
     if (error != 0) cannot_write(path, error, hint);
     return;

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "runtime/base/output_file.h"
 #include "runtime/base/standard_output.h"
@@ -95,6 +98,24 @@ TEST_CASE("a file is replaced whole or not at all") {
   }
   CHECK(content_of(a) == "later");
   CHECK(std::distance(fs::directory_iterator(f.path("")), {}) == 2);
+}
+
+TEST_CASE("what is open is written into where it stands") {
+  Folder f;
+  for (const bool append : {false, true}) {
+    const std::string log = f.write("log", "earlier\n");
+    const int file = open(log.c_str(), O_WRONLY | O_CLOEXEC | (append ? O_APPEND : 0));
+    REQUIRE(file >= 0);
+    CHECK(lseek(file, 0, SEEK_END) == 8);
+    for (const std::string& name : {fmt::format("/dev/fd/{}", file), fmt::format("/proc/self/fd/{}", file), fmt::format("/proc/{}/fd/{}", getpid(), file)}) write_file(name, "x\n");
+    fs::create_symlink(fmt::format("/dev/fd/{}", file), f.path("link"));
+    write_file(f.path("link"), "y\n");
+    CHECK(write(file, "later\n", 6) == 6);
+    CHECK(close(file) == 0);
+    CHECK(content_of(log) == "earlier\nx\nx\nx\ny\nlater\n");
+    CHECK_THAT(error_of([&] { write_file(f.path("link"), "z"); }), Contains("cannot write"));  // closed by now
+    fs::remove(f.path("link"));
+  }
 }
 
 TEST_CASE("results that cannot be written leave the earlier file, and HDF5 fit for the next") {
