@@ -209,7 +209,8 @@ TEST_CASE("long rows, many bricks", "[permute]") {
   Generator random(14);
   Permuter panels(nullptr, limits(never)), bricks(nullptr, limits(1));
   const std::vector<std::vector<std::int64_t>> shapes = {{1000, 57}, {57, 1000},    {700, 700},             {129, 3, 131},
-                                                         {3, 40000}, {160, 161, 5}, {2, 2, 2, 2, 2, 5000}, {100000}};
+                                                         {3, 40000}, {160, 161, 5}, {2, 2, 2, 2, 2, 5000}, {100000},
+                                                         {256, 256}, {48, 48, 48}, {130, 4, 256}, {512, 9, 40}};
   for (const auto& shape : shapes)
     for (int i = 0; i < 6; ++i) {
       Pair p;
@@ -241,6 +242,25 @@ TEST_CASE("what goes past the cache without a buffer", "[permute]") {
   CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::bricks);
   odd = {{40, 1, 1600}, {40, 44, 40}, {30, 1760, 1}};
   CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::bricks);
+}
+
+TEST_CASE("blocks whose lines crowd the caches on both sides leave them at half the size", "[permute]") {
+  if (!builtin_permute(processor_facts()).streams) return;
+  using Way = Permuter::Way;
+  // x[ba] = y[ab], columns of either side so far apart.
+  const auto way = [](std::int64_t x_apart, std::int64_t y_apart, std::int64_t limit) {
+    constexpr std::int64_t n = 512, bytes = 2 * n * n * static_cast<std::int64_t>(sizeof(double));
+    std::vector<double> x(static_cast<std::size_t>(n * x_apart + 8)), y(static_cast<std::size_t>(n * y_apart), 1.0);
+    double* const line = x.data() + (8 - reinterpret_cast<std::uintptr_t>(x.data()) / sizeof(double) % 8) % 8;
+    Permuter permuter(nullptr, limits(bytes * limit / 4));
+    return permuter.run(line, y.data(), {{n, 1, y_apart}, {n, x_apart, 1}}, 1.0, 0.0);
+  };
+  CHECK(way(512, 512, 8) == Way::streams);
+  CHECK(way(512, 512, 9) == Way::panels);
+  for (const auto& [x_apart, y_apart] : {std::pair(520, 512), std::pair(512, 520), std::pair(768, 768), std::pair(520, 520)}) {
+    CHECK(way(x_apart, y_apart, 4) == Way::streams);
+    CHECK(way(x_apart, y_apart, 5) == Way::panels);
+  }
 }
 
 TEST_CASE("targets in whole lines equal plain loops", "[permute]") {
