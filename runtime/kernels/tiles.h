@@ -172,13 +172,6 @@ void widen_tiles(TileKit& kit);
 using InnerCode = double (*)(const double* x, const double* y, std::int64_t n);
 constexpr std::int64_t inner_sums = 32;
 double inner_portable(const double* x, const double* y, std::int64_t n);
-/// The end of an inner product: positions from i on, fewer than there are sums, and the sums' sum.
-[[gnu::always_inline]] inline double end_of_inner(double* sums, const double* x, const double* y, std::int64_t i, std::int64_t n) {
-  for (double* sum = sums; i < n; ++i, ++sum) *sum += x[i] * y[i];
-  for (std::int64_t half = inner_sums / 2; half > 0; half /= 2)
-    for (std::int64_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-  return sums[0];
-}
 InnerCode builtin_inner(const CpuFacts& facts);
 /// For processors with AVX-512 only.
 double inner_avx512(const double* x, const double* y, std::int64_t n);

@@ -30,6 +30,12 @@ struct Avx512 {
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm512_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }
+  /// Of halves, of their halves, ...
+  __attribute__((always_inline)) static double total(Vector x) {
+    const __m256d four = _mm256_add_pd(_mm512_maskz_extractf64x4_pd(0xf, x, 0), _mm512_maskz_extractf64x4_pd(0xf, x, 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+  }
   __attribute__((always_inline)) static void store_first(double* p, Vector x, std::int64_t lanes) { store(p, first(lanes), x); }
   __attribute__((always_inline)) static bool consecutive(const std::int64_t* at) {
     const __m512i expected = _mm512_add_epi64(_mm512_set1_epi64(at[0]), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));

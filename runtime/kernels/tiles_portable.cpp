@@ -118,7 +118,10 @@ double inner_portable(const double* x, const double* y, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + inner_sums <= n; i += inner_sums)
     for (std::int64_t k = 0; k < inner_sums; ++k) sums[static_cast<std::size_t>(k)] += x[i + k] * y[i + k];
-  return end_of_inner(sums.data(), x, y, i, n);
+  for (double* sum = sums.data(); i < n; ++i, ++sum) *sum += x[i] * y[i];
+  for (std::size_t half = inner_sums / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
 }
 
 }  // namespace sial::kernels

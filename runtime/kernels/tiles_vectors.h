@@ -326,10 +326,15 @@ double inner_by_vectors(const double* x, const double* y, std::int64_t n) {
   for (; i + inner_sums <= n; i += inner_sums)
 #pragma GCC unroll 8
     for (std::int64_t v = 0; v < vectors; ++v) sum[v] = W::sum(sum[v], W::product(W::load(x + i + v * W::width), W::load(y + i + v * W::width)));
-  double sums[inner_sums];
+  // Sums begin with 0 and are never -0: another 0 leaves the bits of those that have no position left.
 #pragma GCC unroll 8
-  for (std::int64_t v = 0; v < vectors; ++v) W::store(sums + v * W::width, sum[v]);
-  return end_of_inner(sums, x, y, i, n);
+  for (std::int64_t v = 0; v < vectors; ++v, i += W::width)
+    if (i < n) sum[v] = W::sum(sum[v], W::product(W::load(x + i, W::first(n - i)), W::load(y + i, W::first(n - i))));
+#pragma GCC unroll 8
+  for (std::int64_t half = vectors / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (std::int64_t v = 0; v < half; ++v) sum[v] = W::sum(sum[v], sum[v + half]);
+  return W::total(sum[0]);
 }
 
 /// Outer and matrix-vector products by AVX2, for what is too short for wider vectors.

@@ -33,6 +33,11 @@ struct Avx2 {
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm256_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm256_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm256_fmadd_pd(x, y, z); }
+  /// Of halves, of their halves.
+  __attribute__((always_inline)) static double total(Vector x) {
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+  }
   __attribute__((always_inline)) static void store_first(double* p, Vector x, std::int64_t lanes) {
     // Many processors take a dozen cycles for a store through a mask of this kind.
     if (lanes >= 2) _mm_storeu_pd(p, _mm256_castpd256_pd128(x));
