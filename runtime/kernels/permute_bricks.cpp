@@ -289,7 +289,7 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
 void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) {
   std::int64_t reach = brick_reach;
   if (fast_y_ == 0)
-    while (reach < longest_reach && 4 * reach * reach <= brick_of_lines * dims_[0].extent) reach *= 2;
+    while (2 * reach <= longest_reach && 4 * reach * reach <= brick_of_lines * dims_[0].extent) reach *= 2;
   while (cut_bricks(reach, reach) > most_brick) reach = reach / 4 * 3;
   const std::int64_t size = lay_out_buffer();
   SIAL_CHECK(size <= buffer_size, "a brick of {} elements", size);

@@ -208,15 +208,19 @@ void outer_row_past_caches(double* d, const double* x, const double* y, std::int
   constexpr int width = W::width;
   const Vector scale = W::all(alpha), factor = W::all(*y), zero = W::zero();
   const auto value = [&](Vector row) { return W::product(scale, W::fused(row, factor, zero)); };
-  const auto end = [&](std::int64_t i, std::int64_t lanes) {
-    const typename W::Mask mask = W::first(lanes);
-    W::store(d + i, mask, value(W::load(x + i, mask)));
+  const auto some = [&](std::int64_t i, std::int64_t end) {
+    for (; i < end; i += width) {
+      const typename W::Mask mask = W::first(end - i);
+      W::store(d + i, mask, value(W::load(x + i, mask)));
+    }
   };
-  std::int64_t i = (width - reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % width) % width;
-  if (i > 0) end(0, i);
+  // Whole lines: what is written in part goes there twice.
+  std::int64_t i = (near_line - reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % near_line) % near_line;
+  some(0, i);
 #pragma GCC unroll 4
-  for (; i + width <= rows; i += width) W::stream(d + i, value(W::load(x + i)));
-  if (i < rows) end(i, rows - i);
+  for (; i + near_line <= rows; i += near_line)
+    for (std::int64_t k = i; k < i + near_line; k += width) W::stream(d + k, value(W::load(x + k)));
+  some(i, rows);
 }
 
 constexpr std::int64_t columns_side_by_side = 8;
