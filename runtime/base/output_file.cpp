@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -46,11 +45,10 @@ std::optional<std::string> name_of_open_file(const std::string& path) {
 int open_again(const std::string& name) {
   std::fflush(nullptr);  // what was written there before comes before
   for (const std::string& folder : {std::string("/dev/fd/"), std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", ::getpid())}) {
-    int descriptor = -1;
-    const char* const first = name.data() + std::min(folder.size(), name.size());
-    const char* const last = name.data() + name.size();
     if (!name.starts_with(folder)) continue;
-    if (const auto [end, error] = std::from_chars(first, last, descriptor); error == std::errc() && end == last && descriptor >= 0) return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    int descriptor = -1;
+    const char* const last = name.data() + name.size();
+    if (const auto [end, error] = std::from_chars(name.data() + folder.size(), last, descriptor); error == std::errc() && end == last && descriptor >= 0) return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   }
   return ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }

@@ -111,6 +111,8 @@ std::string describe_kernels(const KernelOptions& options);
 namespace kernels {
 /// Of the largest cache that a core uses; a guess where nobody says.
 std::int64_t last_level_cache_bytes();
+/// Operands of so many bytes together, or a result of so many, are not expected to stay in that cache.
+inline std::int64_t bytes_beyond_caches() { return last_level_cache_bytes() / 8 * 5; }
 }  // namespace kernels
 
 /// Which BLAS kernel set is in use and whether it suits this processor, for --version --verbose. Also applies the start-up

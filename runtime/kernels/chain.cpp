@@ -21,7 +21,7 @@ int sources_of(const ChainStep& step) {
 }  // namespace
 
 ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), rows_(builtin_rows(engine ? engine->facts() : processor_facts())), limits_(limits) {
-  if (limits_.bytes_for_parts == 0) limits_.bytes_for_parts = last_level_cache_bytes() / 8 * 5;
+  if (limits_.bytes_for_parts == 0) limits_.bytes_for_parts = bytes_beyond_caches();
 }
 
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result) {

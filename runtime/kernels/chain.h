@@ -46,7 +46,7 @@ struct ChainWork {
 bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result);
 
 struct ChainLimits {
-  std::int64_t bytes_for_parts = 0;      // of all operands: from here on what is needed next is fetched; 0: five eighths of the last-level cache
+  std::int64_t bytes_for_parts = 0;      // of all operands: from here on what is needed next is fetched; 0: bytes_beyond_caches()
   std::int64_t elements_of_box = 65536;  // of all sources: half of a second-level cache
   bool parts_for_any_sources = false;    // also where boxes are as fast
 };

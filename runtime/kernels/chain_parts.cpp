@@ -33,7 +33,7 @@ std::int64_t even_part(std::int64_t extent, std::int64_t most) {
 bool ChainRunner::needs_parts() const {
   if (target_[0] != 1) return false;
   constexpr std::size_t most_sources = 2;
-  constexpr std::int64_t half_page = 256, small_matrix = 4096;
+  constexpr std::int64_t small_matrix = 4096;
   std::vector<const double*> operands;
   std::size_t sources = 0;
   bool in_order = false, other_order = false, crowded = false, near_by = false;

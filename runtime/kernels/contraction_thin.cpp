@@ -39,9 +39,9 @@ void run_outer(const ContractionPlan& plan, const TileKit& kit, const Contractio
     combine(work.row_panels, work.x, std::move(dims), 1.0, 0.0);
     w.x = work.row_panels;
   }
-  const std::int64_t bytes = plan.m * plan.n * static_cast<std::int64_t>(sizeof(double)), cache = last_level_cache_bytes();
-  w.row_by_row = bytes > cache / 2;
-  w.past_caches = work.beta == 0.0 && bytes > cache / 8 * 5;
+  const std::int64_t bytes = plan.m * plan.n * static_cast<std::int64_t>(sizeof(double));
+  w.row_by_row = bytes > last_level_cache_bytes() / 2;
+  w.past_caches = work.beta == 0.0 && bytes > bytes_beyond_caches();
   w.inner = loop_of(plan.nest, 0);
   w.outer = loop_of(plan.nest, 1);
   std::array<std::int64_t, 2 * max_rank> at{};

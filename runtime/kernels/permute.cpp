@@ -11,7 +11,7 @@ namespace sial::kernels {
 namespace {
 
 // Elements of a page, and the ways of a first-level cache: lines a page apart all want the same place.
-constexpr std::int64_t page = 512, ways = 8;
+constexpr std::int64_t page = 2 * half_page, ways = 8;
 constexpr std::int64_t panel_length = 64, panel_count = 64, panel_volume = 2048, panel_of_lines = 4096, few = 16;
 // Programs that move less than this never load a code generator.
 constexpr std::int64_t elements_worth_generating = 50'000'000;
@@ -36,8 +36,8 @@ Panels cut_lines(const PairDim& fast, const PairDim& second) {
 
 /// Panels that are turned: fast is x's fastest dimension, second that of y.
 Panels cut_turned(const PairDim& fast, const PairDim& second) {
-  const bool x_crowded = second.x % (page / 2) == 0, y_crowded = fast.y % (page / 2) == 0;
-  const std::int64_t apart = std::max(few, ways * page / std::gcd(second.x, page));  // columns of x that have places of their own
+  const bool x_crowded = second.x % half_page == 0, y_crowded = fast.y % half_page == 0;
+  const std::int64_t apart = ways * page / std::gcd(second.x, page);  // columns of x that have places of their own
   Panels p;
   if (!x_crowded && !y_crowded) {
     // Whole columns: each part of eight rows goes on where the one before ended, and what it touches is small. Cuts cost whole lines read twice.
@@ -45,7 +45,7 @@ Panels cut_turned(const PairDim& fast, const PairDim& second) {
     // Short columns that follow one another are written from end to end.
     p.along_x = second.x == fast.extent && fast.extent <= panel_length && second.x % cache_line != 0;
     const std::int64_t most = second.extent <= 2 * panel_count ? second.extent : std::max(panel_count, panel_volume / fast.extent);
-    p.count = p.along_x ? second.extent : part_of(second.extent, std::min(most, apart));
+    p.count = p.along_x ? second.extent : part_of(second.extent, std::min(most, std::max(few, apart)));
     return p;
   }
   // Columns of x half a page apart share few places in the cache: their lines have to be done one by one.
@@ -57,8 +57,7 @@ Panels cut_turned(const PairDim& fast, const PairDim& second) {
   }
   p.columns_outermost = x_crowded;
   p.length = part_of(fast.extent, panel_length);
-  const std::int64_t most = std::min(panel_volume / std::min(p.length, panel_length), ways * page / std::gcd(second.x, page));
-  p.count = part_of(second.extent, std::max(x_crowded ? cache_line : few, most));
+  p.count = part_of(second.extent, std::max(x_crowded ? cache_line : few, std::min(panel_volume / p.length, apart)));
   return p;
 }
 
@@ -72,7 +71,7 @@ bool fetch(CodeEngine& engine, PermuteRole role, Blend blend, Code& code) {
 
 Permuter::Permuter(CodeEngine* engine, PermuteLimits limits)
     : engine_(engine), limits_(limits), kit_(builtin_permute(engine ? engine->facts() : processor_facts())) {
-  if (limits_.assembled_bytes == 0) limits_.assembled_bytes = last_level_cache_bytes() / 8 * 5;
+  if (limits_.assembled_bytes == 0) limits_.assembled_bytes = bytes_beyond_caches();
   if (engine_ && (limits_.prefer_generated || engine_->facts().vector_bits > kit_.vector_bits)) {
     generated_.vector_bits = engine_->facts().vector_bits;
     generated_.streams = true;

@@ -13,6 +13,9 @@ namespace sial::kernels {
 /// Doubles in a cache line.
 inline constexpr std::int64_t cache_line = 8;
 
+/// Doubles in half a page: lines a multiple of it apart share two places in a first-level cache at most.
+inline constexpr std::int64_t half_page = 256;
+
 /// Whether a cache line begins there.
 inline bool begins_line(const double* p) { return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) == 0; }
 

@@ -1,7 +1,5 @@
 #include "runtime/kernels/tile_source.h"
 
-#include <utility>
-
 namespace sial::kernels {
 namespace {
 
@@ -36,13 +34,14 @@ void pack_panel(const TileKit& kit, const PackWork& work) {
 }
 
 TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
-  generated_.shape = generated_tile_shape(engine.facts());
   generated_.fast = true;
   // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only, those of one column not at all.
-  const int lone_vectors = std::exchange(generated_.shape.lone_vectors, builtin_.shape.lone_vectors);
-  complete_ = builtin_.fast && builtin_.shape == generated_.shape;
+  const TileShape shape = generated_tile_shape(engine.facts());
+  TileShape alike = builtin_.shape;
+  alike.lone_vectors = shape.lone_vectors;
+  complete_ = builtin_.fast && alike == shape;
   if (complete_) return;
-  generated_.shape.lone_vectors = lone_vectors;
+  generated_.shape = shape;
   generated_.codes = {};
 }
 

@@ -103,7 +103,7 @@ struct TileShape {
   int most_vectors = 1;  // of rows
   int most_columns = 1;
   int tall_columns = 0;  // of tiles that are one vector taller; 0: there are none
-  int lone_vectors = 0;  // of tiles of one column, whose few sums wait for one another; 0: as of others
+  int lone_vectors = 0;  // of tiles of one column, whose few sums wait for one another; 0: there are none
   bool operator==(const TileShape&) const = default;
   int rows() const { return width * most_vectors; }
   /// Of the tallest tile.
@@ -114,7 +114,7 @@ struct TileShape {
     return {width, most_vectors + 1, tall_columns, 0, 0};
   }
   /// For rows in place and a single column.
-  TileShape of_column() const { return lone_vectors == 0 ? *this : TileShape{width, lone_vectors, 1, 0, 0}; }
+  TileShape of_column() const { return {width, lone_vectors, 1, 0, 0}; }
 };
 
 /// How columns, and vectors of rows, are cut into tiles: as few as hold them, evenly, the larger ones first. One that is left over would run at a

@@ -168,6 +168,9 @@ void run_case(std::uint32_t seed, ChainRunner& runner) {
     if (!same(expected[i], target.memory[i])) FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
 }
 
+/// By parts wherever orders differ; the latter with small boxes.
+constexpr ChainLimits any_sources{.bytes_for_parts = 1, .parts_for_any_sources = true}, small_boxes{1, 600, true};
+
 }  // namespace
 
 TEST_CASE("random chains have the bits of their steps one after the other") {
@@ -176,7 +179,7 @@ TEST_CASE("random chains have the bits of their steps one after the other") {
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     engines.push_back(make_code_engine({false, true, cpu, ""}));  // never has code
-    for (const ChainLimits limits : {ChainLimits{}, ChainLimits{1}, ChainLimits{1, 65536, true}, ChainLimits{1, 600, true}}) runners.push_back(std::make_unique<ChainRunner>(engines.back().get(), limits));
+    for (const ChainLimits limits : {ChainLimits{}, ChainLimits{1}, any_sources, small_boxes}) runners.push_back(std::make_unique<ChainRunner>(engines.back().get(), limits));
   }
   for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed) run_case(7 * seed, *runners[seed % runners.size()]);
 }
@@ -186,7 +189,7 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
     CAPTURE(cpu);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({true, true, cpu, ""});
-    ChainRunner runner(engine.get()), whole(engine.get(), {1, 65536, true}), boxes(engine.get(), {1, 600, true});
+    ChainRunner runner(engine.get()), whole(engine.get(), any_sources), boxes(engine.get(), small_boxes);
     for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, seed % 3 == 0 ? runner : seed % 3 == 1 ? whole : boxes);
     if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
   }
@@ -197,7 +200,7 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
     CAPTURE(cpu, generated);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({generated, true, cpu, ""});
-    ChainRunner runner(engine.get()), by_parts(engine.get(), {1, 65536, true});
+    ChainRunner runner(engine.get()), by_parts(engine.get(), any_sources);
     Numbers numbers(5, odd_numbers);
     const auto check = [&](const std::array<std::int64_t, max_rank>& extent, const std::vector<int>& order) {
       CAPTURE(extent);
@@ -430,7 +433,7 @@ TEST_CASE("chains go by parts for one or two sources in other orders, not beside
       steps.push_back({k == 0 ? ChainOp::copy : ChainOp::accumulate, 1.0, {}, {}, nullptr});
       REQUIRE(chain_source(target, source, steps.back().a));
     }
-    ChainRunner runner(nullptr, {1, 65536, any});
+    ChainRunner runner(nullptr, any ? any_sources : ChainLimits{1});
     REQUIRE(runner.run(target, steps) == ChainRunner::none);
     CHECK(memory[0] == std::vector<double>(static_cast<std::size_t>(elements), static_cast<double>(orders.size())));
     return runner.by_parts();
