@@ -20,9 +20,11 @@
 #include "compiler/diag/table.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/kernels.h"
+#include "compiler/sema/super_table.h"
 #include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/plants.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
@@ -37,7 +39,7 @@ struct Options {
   std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = default_optimisation;
-  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false;
+  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false, list_instructions = false;
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -51,7 +53,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 int usage_error(const std::string& message) {
-  fmt::print(stderr, "sialc: error: {}\n", message);
+  fmt::print(stderr, "sialc: error: {}\n", printable(message));
   return exit_usage_or_io;
 }
 
@@ -94,9 +96,15 @@ int explain_code(const std::string& code) {
     print_output(explain(*row));
     return exit_ok;
   }
+  if (const SuperPage* page = find_super_page(code)) {
+    print_output(explain_super(*page));
+    return exit_ok;
+  }
   std::string hint;
   for (const std::string_view near : similar_codes(code)) hint += (hint.empty() ? "; did you mean " : ", ") + std::string(near);
-  return usage_error(fmt::format("there is no diagnostic `{}`{}{}", code, hint, hint.empty() ? "; `sialc --explain list` shows all" : "?"));
+  for (const std::string& near : similar_super_instructions(code)) hint += (hint.empty() ? "; did you mean " : ", ") + near;
+  return usage_error(fmt::format("there is no diagnostic or super instruction `{}`{}{}", code, hint,
+                                 hint.empty() ? "; `sialc --explain list` and `sialc --list-instructions` show all" : "?"));
 }
 
 int show_tokens(const std::string& path) {
@@ -105,7 +113,7 @@ int show_tokens(const std::string& path) {
   if (!text) return usage_error(fmt::format("cannot read `{}`: {}", path, error));
   SourceManager sources;
   const FileId file = sources.add(path, path, std::move(*text));
-  print_output(print_tokens(sources, file));
+  print_output(printable(print_tokens(sources, file)));
   return exit_ok;
 }
 
@@ -142,7 +150,7 @@ int parse_only(const std::string& input, const Options& options, const WarningOp
   Emitter emitter(warnings);
   const auto compilation = load_compilation(sources, input, include_dirs(options), emitter);
   if (const int code = outcome(options, emitter, sources); code != exit_ok || !compilation) return code;
-  if (options.emit == "ast") print_output(print_ast(*compilation, sources));
+  if (options.emit == "ast") print_output(printable(print_ast(*compilation, sources)));
   if (options.emit == "ast-json") print_output(ast_to_json(*compilation, sources));
   return exit_ok;
 }
@@ -191,12 +199,12 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   Emitter emitter(warnings);
   const CompileResult result = compile_file(input, to, sources, emitter);
   const int code = outcome(options, emitter, sources);
-  print_output(result.dump);
+  print_output(printable(result.dump));
   if (options.timings)
     for (const PassTime& t : result.times) fmt::print(stderr, "{:<8} {:9.3f} s\n", t.pass, t.seconds);
   if (code != exit_ok || !result.module) return code;
   if (options.explain_kernels) {
-    print_output(report::explain_kernels(*result.module));
+    print_output(printable(report::explain_kernels(*result.module)));
     if (options.output.empty()) return exit_ok;
   }
   write_output(module_path(input, options), sources, *result.module);
@@ -204,7 +212,7 @@ int compile(const std::string& input, const Options& options, const WarningOptio
 }
 
 int disassemble_file(const std::string& path) {
-  print_output(disassemble(read_module_file(path)));
+  print_output(printable(disassemble(read_module_file(path))));
   return exit_ok;
 }
 
@@ -222,7 +230,8 @@ int run(int argc, char** argv) {
   app.add_option("--set", o.values, "NAME=VALUE: with --emit=ranges|cost, the numbers of a job (repeatable)")->allow_extra_args(false);
   app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)")->allow_extra_args(false);
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
-  app.add_option("--explain", o.explain_code, "explain a diagnostic code, or `list` them");
+  app.add_option("--explain", o.explain_code, "explain a diagnostic code or a super instruction; `list` lists the codes");
+  app.add_flag("--list-instructions", o.list_instructions, "list the super instructions, one line each");
   app.add_option("--error-format", o.error_format, "text, or json (one object per line)")->check(CLI::IsMember({"text", "json"}));
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
@@ -248,6 +257,10 @@ int run(int argc, char** argv) {
     return exit_ok;
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);
+  if (o.list_instructions) {
+    print_output(list_super_instructions());
+    return exit_ok;
+  }
   if (!o.disassemble.empty()) return disassemble_file(o.disassemble);
   if (o.inputs.empty()) return usage_error("no source file given; `sialc --help` shows the options");
   if (o.inputs.size() > 1 && !o.output.empty()) return usage_error("-o names one module, but there are several programs; leave it out");
@@ -255,7 +268,7 @@ int run(int argc, char** argv) {
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
-  fmt::print(stderr, "{}", plant_warning());
+  fmt::print(stderr, "{}", printable(plant_warning()));
   if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
@@ -267,8 +280,8 @@ int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const SialError& error) {
-    fmt::print(stderr, "sialc: error: {}\n", error.what());
-    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
+    fmt::print(stderr, "sialc: error: {}\n", printable_name(error.what()));
+    if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", printable_name(error.hint()));
     return exit_usage_or_io;
   } catch (const std::exception& error) {
     return usage_error(error.what());
@@ -278,6 +291,6 @@ int run_reporting(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sial::expect_full_disks();
+  sial::expect_failed_writes();
   return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialc");
 }

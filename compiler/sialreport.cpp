@@ -17,6 +17,7 @@
 #include "compiler/sialreport_memory.h"
 #include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 
@@ -36,7 +37,7 @@ void check_place(const Arguments& a, const std::vector<sial::NamedFile>& inputs)
 }
 
 /// What the user should hear but the output must not contain.
-void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n", text); }
+void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n", sial::printable_name(text)); }
 
 std::string compared(const Arguments& a) {
   if (!a.module.empty()) throw sial::WorldError("`--compare` takes two run.json files and no module", "sialreport --compare a.json b.json");
@@ -120,7 +121,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "sialreport: error: {}; `sialreport --help` shows the options\n", error.what());
+    fmt::print(stderr, "sialreport: error: {}; `sialreport --help` shows the options\n", sial::printable(error.what()));
     return sial::exit_usage_or_io;
   }
   if (a.version) {
@@ -134,7 +135,7 @@ int run(int argc, char** argv) {
   check_place(a, inputs);
   const std::string text = !a.predict.empty() ? predicted(a) : !a.compare.empty() ? compared(a) : reported(a);
   if (a.output.empty()) {
-    sial::print_output(text);
+    sial::print_output(sial::printable(text));
     return sial::exit_ok;
   }
   sial::write_file(a.output, text, sial::Durability::until_crash, "choose another place with -o");
@@ -142,8 +143,8 @@ int run(int argc, char** argv) {
 }
 
 int failed(const sial::SialError& error, int code) {
-  fmt::print(stderr, "sialreport: error: {}\n", error.what());
-  if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", error.hint());
+  fmt::print(stderr, "sialreport: error: {}\n", sial::printable_name(error.what()));
+  if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", sial::printable_name(error.hint()));
   return code;
 }
 
@@ -160,6 +161,6 @@ int run_reporting(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sial::expect_full_disks();
+  sial::expect_failed_writes();
   return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialreport");
 }

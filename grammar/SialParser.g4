@@ -69,6 +69,7 @@ statementLine
     | ASSERT_SAME IDENT                                     # assertSameStatement
     | BROADCAST_FROM primary IDENT                          # broadcastStatement
     | ( PRINT | PRINTLN ) expr                              # printStatement
+    | ( PRINT | PRINTLN ) IDENT LPAREN inspected ( COMMA expr )* RPAREN # inspectStatement
     | EXECUTE IDENT argument*                               # executeStatement
     | ( SET_PERSISTENT | RESTORE_PERSISTENT ) IDENT STRING  # persistentStatement
     | ( GPU_ALLOCATE | GPU_FREE | GPU_PUT | GPU_GET ) argument # gpuStatement
@@ -79,6 +80,8 @@ statementLine
 assignOp : ASSIGN | PLUS_ASSIGN | MINUS_ASSIGN | STAR_ASSIGN ;
 wildSelector : LBRACK wildIndex ( COMMA wildIndex )* RBRACK ;
 wildIndex : IDENT | STAR ;
+// The words before the parenthesis (norm, max, elements) are no keywords: elsewhere they are names.
+inspected : region | block | IDENT ;
 // Arguments are separated by blanks only; `A [i,j]` is one argument.
 argument : region | block | IDENT | DOUBLE | INTEGER ;
 

@@ -1,13 +1,16 @@
 #include "runtime/dry_run.h"
 
 #include <ostream>
+#include <sstream>
 
+#include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/job/results.h"
 
 namespace sial {
 
 int dry_run(const Job& job, const PlanSetting& setting, const CompileFile& compile, std::ostream& out, std::ostream& err) {
+  for (const std::string& text : job.warnings) err << "warning: " << printable_name(text) << std::endl;
   for (const std::string& line : job.segment_choices) err << line << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   for (const std::string& path : job.programs) {
@@ -22,7 +25,9 @@ int dry_run(const Job& job, const PlanSetting& setting, const CompileFile& compi
   }
   const MemoryPlan plan = plan_memory(programs, job.data, saved, setting);
   const bool fits = plan.fits(setting.memory_per_rank);
-  print_plan(plan, setting, fits ? 0 : ranks_needed(programs, job.data, saved, setting, plan), out);
+  std::ostringstream text;
+  print_plan(plan, setting, fits ? 0 : ranks_needed(programs, job.data, saved, setting, plan), text);
+  out << printable(text.str());
   return fits ? exit_ok : exit_program_error;
 }
 

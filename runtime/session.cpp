@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -14,7 +15,10 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/check.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/output_file.h"
+#include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/job/names.h"
 #include "runtime/job/results.h"
@@ -30,12 +34,11 @@ PrintFormat print_format_of(const std::string& name) {
 }
 
 std::vector<std::byte> read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::vector<char> chars{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad())
-    throw WorldError(fmt::format("cannot read the program `{}`", path), "check the path; relative names in a job file are relative to its folder");
-  const auto* p = reinterpret_cast<const std::byte*>(chars.data());
-  return {p, p + chars.size()};
+  std::string problem;
+  const std::string content = read_file(path, input_limit::module, problem);
+  if (!problem.empty()) throw WorldError(fmt::format("cannot read the program `{}`: {}", path, problem), "check the path; relative names in a job file are relative to its folder");
+  const auto* p = reinterpret_cast<const std::byte*>(content.data());
+  return {p, p + content.size()};
 }
 
 /// Of the folder or the index in it.
@@ -46,6 +49,8 @@ std::string checkpoint_folder(const std::string& path) {
 }
 
 const char* const results_role = "the results file";
+const char* const checkpoint_role = "the checkpoint's index";
+const char* const trace_role = "the trace";
 
 std::vector<NamedFile> restored_files(const Job& job) {
   std::vector<NamedFile> files;
@@ -58,6 +63,7 @@ void check_output(const NamedFile& file) {
   std::string problem = write_problem(file.path);
   // Results are put in the place of an earlier file, when they are complete.
   if (const std::string_view kind = special_kind(file.path); problem.empty() && file.role == results_role && !kind.empty()) problem = fmt::format("it is {}", kind);
+  if (problem.empty() && file.role == results_role && written_in_place(file.path)) problem = "its folder may not be written";
   if (!problem.empty())
     throw WorldError(fmt::format("cannot write `{}`: {}", file.path, problem), "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
 }
@@ -87,10 +93,10 @@ std::vector<std::byte> program_bytes(const std::string& path, const Job& job, co
 
 std::string error_text(const SialError& error, int rank, int ranks) {
   std::string text = "error: ";
-  if (!error.where().empty()) text += error.where() + ": ";
-  text += error.what();
+  if (!error.where().empty()) text += printable_name(error.where()) + ": ";
+  text += printable_name(error.what());
   if (ranks > 1) text += fmt::format(" (on rank {} of {})", rank, ranks);
-  if (!error.hint().empty()) text += "\n  hint: " + error.hint();
+  if (!error.hint().empty()) text += "\n  hint: " + printable_name(error.hint());
   return text;
 }
 
@@ -127,7 +133,7 @@ void Session::make_device_of_rank() {
     device_ = make_device(options_.device, *kernels_, device_options);
   } catch (const WorldError& error) {
     if (options_.device != "auto") throw;
-    err_ << fmt::format("warning: {}{}; block operations run on the host\n  hint: {}\n", error.what(), transport_.size() > 1 ? fmt::format(" (on rank {} of {})", transport_.rank(), transport_.size()) : "", error.hint())
+    err_ << fmt::format("warning: {}{}; block operations run on the host\n  hint: {}\n", printable_name(error.what()), transport_.size() > 1 ? fmt::format(" (on rank {} of {})", transport_.rank(), transport_.size()) : "", error.hint())
          << std::flush;
   }
   if (!device_) return;
@@ -178,21 +184,55 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   return exit_ok;
 }
 
-/// A value by a name that no program has, and that looks like a slip: super instructions and plugins may read others.
+/// What the job gives by a name that no program has. Super instructions and plugins read values and integer arrays by names of their own:
+/// those must look like a slip. Real arrays are read by programs, and by plugins.
 void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
   if (job.legacy) return;
-  std::set<std::string> predefined;
+  std::set<std::string> predefined, arrays{"scalar_array_data"};  // which a test helper reads
   for (const auto& program : programs) {
     for (const IntVar& v : program->ints)
       if (v.predefined) predefined.insert(v.name);
     for (const ScalarVar& v : program->scalars)
       if (v.predefined) predefined.insert(v.name);
+    for (const auto& a : program->arrays)
+      if (a.predefined) arrays.insert(a.name);
+  }
+  const auto warn = [&](const char* what, const char* kind, const std::string& name, const std::set<std::string>& names, bool certain) {
+    if (names.contains(name)) return;
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const auto close = close_names(name, known);
+    if (close.empty() && !certain) return;
+    const std::string hint = close.empty() ? fmt::format("declare it `predefined static {}[...]` in a program, or leave it out of the job", name) : fmt::format("did you mean `{}`?", close.front());
+    err_ << printable(fmt::format("warning: the job gives {} `{}`, and no program has a predefined {} of this name\n  hint: {}\n", what, name, kind, hint)) << std::flush;
+  };
+  for (const std::string& name : job.given_values) warn("a value for", "int or scalar", name, predefined, false);
+  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
+  for (const auto& [name, array] : job.data.arrays) {
+    const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
+    if (!of_molecule) warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
+  }
+  warn_of_arrays(job, programs);
+}
+
+/// Likewise an array. Where no program has super instructions, which may read others, none but the predefined ones are of use.
+void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  std::set<std::string> predefined;
+  std::string lacking;
+  bool executes = false;
+  for (const auto& program : programs) {
+    executes |= !program->specials.empty();
+    for (const ArrayRow& a : program->arrays)
+      if (a.predefined && predefined.insert(a.name).second && !job.data.arrays.contains(a.name)) lacking += (lacking.empty() ? "`" : ", `") + a.name + "`";
   }
   const std::vector<std::string_view> known(predefined.begin(), predefined.end());
-  for (const std::string& name : job.given_values) {
+  for (const std::string& name : job.given_arrays) {
     if (predefined.contains(name)) continue;
-    if (const auto close = close_names(name, known); !close.empty())
-      err_ << fmt::format("warning: the job gives a value for `{}`, and no program has a predefined int or scalar of this name\n  hint: did you mean `{}`?\n", name, close.front()) << std::flush;
+    std::string hint;
+    if (const auto close = close_names(name, known); !close.empty()) hint = fmt::format("did you mean `{}`?", close.front());
+    else if (!lacking.empty()) hint = fmt::format("predefined static arrays of the programs without data: {}", lacking);
+    else if (executes) continue;
+    else hint = "remove it from `[arrays]`, or declare it in a program: `predefined static`";
+    err_ << fmt::format("warning: the job gives the array `{}`, and no program has a predefined static array of this name\n  hint: {}\n", name, hint) << std::flush;
   }
 }
 
@@ -209,14 +249,18 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
     std::vector<NamedFile> outputs;
     if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
     if (job.run_json_path != "none") outputs.push_back({"the statistics file", (folder / job.run_json_path).string()});
-    if (!options_.trace.empty()) outputs.push_back({"the trace", options_.trace});
-    if (options_.checkpoints && job.checkpoint_every >= 0) outputs.push_back({"the checkpoint's index", (folder / job.checkpoint_dir / checkpoint_index_name).string()});
+    if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
+    if (options_.checkpoints && job.checkpoint_every >= 0) outputs.push_back({checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
     try {
       check_distinct(outputs, input_files(job, programs));
       // Results may replace those that they start from: they hold what was saved there.
       for (const NamedFile& output : outputs)
         if (output.role != results_role) check_distinct(std::span(&output, 1), restored_files(job));
       for (const NamedFile& output : outputs) check_output(output);
+      lock_outputs(outputs);
+      std::error_code ignored;
+      if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name; options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
+        checkpoint_lock_.emplace(index.string(), checkpoint_remedy);
     } catch (const WorldError& error) {
       err_ << error_text(error, 0, 1) << std::endl;
       code = exit_usage_or_io;
@@ -226,20 +270,61 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   return static_cast<int>(code);
 }
 
+/// Two jobs that replace each other's files both lose: the second one ends here, while nothing is computed yet.
+void Session::lock_outputs(std::span<const NamedFile> outputs) {
+  std::string problem;
+  replaced_.clear();
+  for (const NamedFile& output : outputs) {
+    if (!special_kind(output.path).empty() || names_open_file(output.path)) continue;  // written into, not replaced
+    if (std::error_code ignored; output.role != checkpoint_role && std::filesystem::exists(output.path, ignored)) replaced_.push_back(std::filesystem::path(output.path).lexically_normal().string());
+    const bool is_checkpoint = output.role == checkpoint_role;
+    OutputLock lock(output.path, is_checkpoint                 ? checkpoint_remedy
+                                 : output.role == trace_role ? "wait until it has ended, or give this job another file with `--trace`"
+                                                             : "wait until it has ended, or give this job a folder of its own with `--output-dir`");
+    if (!lock.problem().empty()) problem = fmt::format("`{}` cannot be locked: {}", output.path, lock.problem());
+    if (is_checkpoint) checkpoint_lock_.emplace(std::move(lock));
+    else locks_.push_back(std::move(lock));
+  }
+  if (!problem.empty())
+    err_ << fmt::format("warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`", problem) << std::endl;
+}
+
+void Session::note_replaced() const {
+  if (replaced_.empty()) return;
+  std::string names;
+  for (const std::string& path : replaced_) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path);
+  err_ << fmt::format("note: replaced {} of an earlier run", names) << std::endl;
+}
+
+void Session::release_outputs() {
+  if (checkpoints_) checkpoints_->release_lock();
+  checkpoint_lock_.reset();
+  locks_.clear();
+}
+
+std::string Session::checkpoint_folder_of(const Job& job) const {
+  if (options_.restart && !options_.restart->empty()) return checkpoint_folder(*options_.restart);
+  return (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
+}
+
 int Session::run(const Job& job) {
   const int code = run_programs(job);
   runner_.reset();
   trace_.reset();
   checkpoints_.reset();
+  release_outputs();
   return code;
 }
 
 int Session::run_programs(const Job& job) {
-  if (transport_.rank() == 0)
+  if (transport_.rank() == 0) {
+    for (const std::string& text : job.warnings) err_ << "warning: " << printable_name(text) << std::endl;
     for (const std::string& line : job.segment_choices) err_ << line << std::endl;
+  }
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(job, programs); code != exit_ok) return code;
   if (const int code = check_outputs(job, programs); code != exit_ok) return code;
+  if (options_.catch_stop_signals) options_.catch_stop_signals();
   state_ = std::make_unique<RankState>();
   state_->phase = phase_;
   const bool results = job.results_path != "none";
@@ -251,10 +336,10 @@ int Session::run_programs(const Job& job) {
   run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results;
+  if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();
   std::optional<CheckpointIndex> from;
   if (options_.checkpoints) {
-    std::string folder = (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
-    if (options_.restart && !options_.restart->empty()) folder = checkpoint_folder(*options_.restart);
+    const std::string folder = checkpoint_folder_of(job);
     JobIdentity identity = identity_of(job.data, job.programs, programs);
     if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
     int code = exit_ok;
@@ -262,6 +347,7 @@ int Session::run_programs(const Job& job) {
     if (code != exit_ok) return code;
     checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,
                          std::move(identity));
+    if (checkpoint_lock_) checkpoints_->keep_lock(std::move(*checkpoint_lock_));
     if (from) checkpoints_->continue_from(*from);
   }
   if (!options_.trace.empty()) {
@@ -288,6 +374,7 @@ int Session::run_programs(const Job& job) {
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->set_trace(nullptr);
   if (trace_) runner_->write_trace(options_.trace);
+  note_replaced();
   store_->drop_labels_except({});
   if (checkpoints_) checkpoints_->job_done();
   return exit_ok;
@@ -303,16 +390,16 @@ std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folde
         text = read_checkpoint_index(folder);
         const CheckpointIndex index = checkpoint_index_from(text, path);
         check_restart(index, identity, path);
-        err_ << fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place) << std::endl;
+        err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) << std::endl;
       } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
         const std::string found = read_checkpoint_index(folder);
         if (!is_checkpoint_index(found)) {
-          err_ << fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path) << std::endl;
+          err_ << printable(fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path)) << std::endl;
           message[1] = exit_usage_or_io;
         } else {
           const CheckpointIndex index = checkpoint_index_from(found, path);
-          err_ << fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
-                              "  hint: `--restart` continues that job", folder, index.written, index.place)
+          err_ << printable(fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                              "  hint: `--restart` continues that job", folder, index.written, index.place))
                << std::endl;
         }
       }
@@ -339,8 +426,11 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
     throw SialError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id), "name the folder of the other job's checkpoint with `--restart`");
   if (index.version != options_.version)
     throw SialError(fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version), hint);
-  if (const std::string differs = difference(index.job, identity); !differs.empty())
-    throw SialError(fmt::format("{} does not belong to this job: {}", what, differs), hint);
+  if (const std::string differs = difference(index.job, identity); !differs.empty()) {
+    const std::string options = differs.starts_with("the segments") ? segment_options(index.job, identity) : std::string();
+    throw SialError(fmt::format("{} does not belong to this job: {}", what, differs),
+                    options.empty() ? hint : fmt::format("add the segments of the checkpoint to the command line (automatic ones follow the number of ranks and the memory): `{}`", options));
+  }
   if (index.inside && std::ssize(index.files) != transport_.size())
     throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place, index.files.size(),
                                 index.files.size() == 1 ? "" : "s", transport_.size()),
@@ -382,12 +472,22 @@ void Session::warn_different_statics() {
       std::uint64_t hash = 0;
       if (theirs.size() >= (i + 1) * sizeof hash) std::memcpy(&hash, &theirs[i * sizeof hash], sizeof hash);
       if (hash != mine[i]) {
-        err_ << fmt::format("warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's", label) << std::endl;
+        err_ << printable_name(fmt::format("warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's", label)) << std::endl;
         break;
       }
     }
     ++i;
   }
+}
+
+/// Seconds since 1970; the environment may fix them, so that two runs can write the same file.
+static std::int64_t creation_time() {
+  if (const char* fixed = std::getenv("SOURCE_DATE_EPOCH")) {
+    std::int64_t seconds = 0;
+    const char* end = fixed + std::strlen(fixed);
+    if (const auto [at, error] = std::from_chars(fixed, end, seconds); error == std::errc() && at == end && seconds >= 0 && seconds < 253402300800) return seconds;
+  }
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 void Session::write_results(const Job& job) {
@@ -396,7 +496,14 @@ void Session::write_results(const Job& job) {
   std::optional<ResultsWriter> writer;
   if (writes) {
     writer.emplace((std::filesystem::path(job.output_dir) / job.results_path).string());
-    for (const ProgramOutcome& outcome : runner_->outcomes()) {
+    const std::vector<ProgramDescription> descriptions = runner_->descriptions();
+    SIAL_CHECK(descriptions.size() == runner_->outcomes().size(), "{} programs with {} outcomes", descriptions.size(), runner_->outcomes().size());
+    std::map<std::string, std::vector<std::int32_t>> segments;
+    for (const auto& [kind, extents] : job.data.segments) segments[kind_name(kind)] = extents;
+    writer->about(options_.version, creation_time(), segments, job.data.has_molecule ? &job.data.molecule : nullptr);
+    for (std::size_t i = 0; i < descriptions.size(); ++i) {
+      const ProgramOutcome& outcome = runner_->outcomes()[i];
+      writer->program(descriptions[i]);
       for (const auto& [name, value] : outcome.scalars) writer->scalar(name, value);
       for (const auto& [name, value] : outcome.ints) writer->integer(name, value);
       for (const auto& [name, array] : outcome.statics) writer->static_array(name, array);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/output_file.h"
+#include "runtime/base/output_lock.h"
 #include "runtime/device/device.h"
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/job_run.h"
@@ -43,6 +44,7 @@ struct SessionOptions {
   // Checkpoints; how often and where is the job's.
   bool checkpoints = false;
   std::int64_t stop_after = 0;          // see CheckpointOptions
+  std::function<void()> catch_stop_signals;  // called when the programs are about to run: until then a signal ends the process, with nothing lost
   std::function<int()> stop_signal;
   std::string version;
   std::optional<std::string> restart;   // go on from the checkpoint in this folder; empty: the job's
@@ -63,6 +65,8 @@ class Session {
   /// without an exception, reported by rank 0; `exit_stopped` when it ended early, to be continued). Throws SialError for errors
   /// while it runs; `job` then outlives the session.
   int run(const Job& job);
+  /// Lets other jobs have this job's outputs: before the process ends in a way that skips destructors.
+  void release_outputs();
 
  private:
   int run_programs(const Job& job);
@@ -71,8 +75,11 @@ class Session {
   void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
   int check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
+  void lock_outputs(std::span<const NamedFile> outputs);
+  std::string checkpoint_folder_of(const Job& job) const;
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
+  void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
   /// The checkpoint to go on from, checked against the job. Null when there is none to go on from, with `code` set for an error.
   std::optional<CheckpointIndex> find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code);
@@ -80,6 +87,7 @@ class Session {
   void write_results(const Job& job);
   void write_statistics(const Job& job);
   void warn_different_statics();
+  void note_replaced() const;
   CollectiveTag tag(CollectiveKind kind) const { return {kind, {sequence_, -1}}; }
 
   Transport& transport_;
@@ -96,6 +104,9 @@ class Session {
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far
   // Of the job that runs, or was left by an error:
+  std::vector<OutputLock> locks_;                 // on rank 0
+  std::vector<std::string> replaced_;             // outputs that were there before; on rank 0
+  std::optional<OutputLock> checkpoint_lock_;     // ... until the checkpoints take it
   std::optional<Checkpoints> checkpoints_;
   std::optional<Trace> trace_;
   std::unique_ptr<JobRunner> runner_;

@@ -16,7 +16,9 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/plants.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/job/describe.h"
@@ -26,6 +28,7 @@
 #include "runtime/dry_run.h"
 #include "runtime/option_checks.h"
 #include "runtime/job/segments.h"
+#include "runtime/kernels/code_library.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_devices.h"
 #include "runtime/sialrun_network.h"
@@ -180,9 +183,9 @@ struct BatchEntry {
 };
 
 std::vector<BatchEntry> read_batch(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw WorldError(fmt::format("cannot read the batch file `{}`", path));
-  if (special_kind(path) == "a folder") throw WorldError(fmt::format("cannot read the batch file `{}`: it is a folder", path), "`--batch` names a file with one command line per line");
+  std::string problem;
+  std::istringstream in(read_file(path, input_limit::batch, problem));
+  if (!problem.empty()) throw WorldError(fmt::format("cannot read the batch file `{}`: {}", path, problem), "`--batch` names a file with one command line per line");
   std::vector<BatchEntry> entries;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -228,6 +231,7 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
   try {
     session.start();
     if (transport.is_server()) {
+      if (options.catch_stop_signals) options.catch_stop_signals();  // workers do so when their programs run
       transport.serve_forever();
       return exit_ok;
     }
@@ -244,6 +248,7 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
         // This rank's helper has failed as well. The error that ends the job is the first.
       }
     }
+    session.release_outputs();
     if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
@@ -279,7 +284,7 @@ int run_in_process(const Arguments& arguments, const SessionOptions& options, co
 int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins, Transport* mpi) {
   const std::vector<BatchEntry> entries = read_batch(arguments.batch);
   int worst = exit_ok;
-  const auto separator = [](const BatchEntry& entry) { std::cout << "=== " << entry.name << std::endl; };
+  const auto separator = [](const BatchEntry& entry) { std::cout << "=== " << printable_name(entry.name) << std::endl; };
   const auto report = [](int code) {
     if (code != exit_ok) std::cout << "--- failed with exit code " << code << std::endl;
   };
@@ -355,9 +360,10 @@ void apply_aces_ranks(Arguments& arguments) {
 int show_job(const Arguments& arguments) {
   if (!is_first_rank()) return exit_ok;
   const Job job = state_job(arguments.job);
+  for (const std::string& text : job.warnings) std::cerr << "warning: " << printable_name(text) << std::endl;
   const NamedFile written{"the data file", arguments.write_dat};
   if (!written.path.empty()) check_distinct(std::span(&written, 1), input_files(job, {}));
-  if (arguments.describe) std::cout << describe_job(job, program_folders(arguments.job));
+  if (arguments.describe) std::cout << printable(describe_job(job, program_folders(arguments.job)));
   if (!arguments.write_dat.empty()) write_legacy_file(to_legacy_dat(job), arguments.write_dat);
   return exit_ok;
 }
@@ -389,7 +395,7 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   apply_aces_ranks(arguments);
   SessionOptions options = arguments.session;
   options.store.copy = arguments.store == "copy";
-  options.store.check = options.machine.check_slices = arguments.check;
+  options.store.check = options.machine.check_slices = options.machine.check_ranks = arguments.check;
   options.store.deterministic = options.machine.deterministic;
   options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
   options.version = sialx_version;
@@ -398,7 +404,7 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   options.stop_signal = stop_signal;
   options.checkpoints = arguments.batch.empty();
   if (options.checkpoints)
-    catch_stop_signals();
+    options.catch_stop_signals = catch_stop_signals;
   else if (arguments.restart || options.stop_after > 0 || !(arguments.checkpoint_every + arguments.checkpoint_dir + arguments.time_limit).empty())
     throw SialError("jobs of a batch are neither saved nor limited in time", "run the long ones by themselves, without `--batch`");
   const bool terminal = isatty(STDERR_FILENO) == 1;
@@ -441,9 +447,19 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   mpi_options.servers = arguments.servers;
   if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
-  if (!arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, transport.get());
-  if (!job) transport->abort_job(problem, problem_code);
-  return run_on_rank(*transport, options, compile, one_job);
+  if (!job && arguments.batch.empty()) transport->abort_job(problem, problem_code);
+  const int code = job ? run_on_rank(*transport, options, compile, one_job) : run_batch(arguments, options, compile, plugins, transport.get());
+  std::cout.flush();
+  transport->leave(code);
+  return code;
+}
+
+/// The folder of generated code, or none with a warning. Other ranks find by themselves, and silently, what they do not use.
+std::string trusted_cache(const std::string& folder) {
+  const std::string trouble = kernels::cache_trouble(folder);
+  if (trouble.empty()) return folder;
+  std::cerr << fmt::format("warning: generated code is not kept on disk: {}\n  hint: make `{}` yours alone (`chmod -R go-w`), remove it, or set XDG_CACHE_HOME to a folder of your own\n", trouble, folder) << std::flush;
+  return {};
 }
 
 /// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
@@ -469,7 +485,7 @@ int run_reporting(int argc, char** argv) {
   add_job_options(app, arguments.job);
   app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2 (default)")->check(CLI::Range(0, 2));
   app.add_option("--store", arguments.store, "share, or copy: every get and put copies")->check(CLI::IsMember({"share", "copy"}));
-  app.add_flag("--check,!--no-check", arguments.check, "check the phase rule of remote arrays, and access slices, while running");
+  app.add_flag("--check,!--no-check", arguments.check, "stop at broken phases of remote arrays, at values used as shared that differ between ranks, and at wrong access slices");
   app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));
   app.add_flag("--deterministic", arguments.session.machine.deterministic, "bitwise equal results for an equal layout");
   app.add_option("--kernels", arguments.session.kernels, "block kernels: auto (planned per operation, default), blas or reference")->check(CLI::IsMember({"auto", "blas", "reference"}));
@@ -515,6 +531,7 @@ int run_reporting(int argc, char** argv) {
     block_kernels.jit = arguments.jit == "on";
     read_device_arguments(arguments.device, arguments.session);
     block_kernels.jit_cache = kernels::default_cache_folder();
+    if (is_first_rank() && block_kernels.jit) block_kernels.jit_cache = trusted_cache(block_kernels.jit_cache);
     check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
     if (!arguments.simulated && !arguments.network.empty()) (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
@@ -531,12 +548,12 @@ int run_reporting(int argc, char** argv) {
       return exit_usage_or_io;
     }
     arguments.session.machine.plugins = &plugins;
-    if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << warning << std::flush;
+    if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << printable(warning) << std::flush;
     return run(arguments, plugins, argc, argv, blas);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    if (is_first_rank()) std::cerr << "error: " << error.what() << "\n  hint: sialrun --help lists the options\n";
+    if (is_first_rank()) std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
     return exit_usage_or_io;
   } catch (const SialError& error) {
     if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
@@ -547,6 +564,6 @@ int run_reporting(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  expect_full_disks();
+  expect_failed_writes();
   return end_output(run_reporting(argc, argv), exit_world, "");
 }

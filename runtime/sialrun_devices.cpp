@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/base/number.h"
 #include "runtime/job/job_file.h"
 #include "runtime/option_checks.h"
 
@@ -13,7 +14,7 @@ void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOption
   app.add_option("--device-memory", arguments.memory, "memory of the device that a rank may use, for example 4GB (default: all there is)");
   app.add_option("--device-from", session.device_from, "leave programs to the host whose largest block has fewer elements (default: 4096 where --device is auto, else 0)")->check(number_from_zero);
   app.add_option("--device-copies", arguments.copies, "direct: straight from and to the host's blocks (default); staged: through buffers in between")->check(CLI::IsMember({"direct", "staged"}));
-  app.add_option("--device-batch", arguments.batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" ? std::string() : CLI::Range(1, 2'000'000'000)(text); });
+  app.add_option("--device-batch", arguments.batch, "off, or the elements of an operation's blocks together up to which it waits for others of its like, to be started with them (default: auto, 196608)")->check([](const std::string& text) { return text == "auto" || text == "off" || read_integer(text, 1, 2'000'000'000) ? std::string() : "`" + text + "` is not auto, off or a number from 1 to 2000000000"; });
   app.add_option("--device-graphs", arguments.graphs, "whether small work of a GPU that comes in one composition again and again is started as a graph; auto: where that takes the host less time, as found while it runs; on; off (default)")
       ->check(CLI::IsMember({"auto", "on", "off"}));
   app.add_flag("--device-times", session.device_times, "take the time of each piece of work of the device for the statistics, at two events each");
@@ -26,7 +27,7 @@ void add_device_options(CLI::App& app, DeviceArguments& arguments, SessionOption
 
 void read_device_arguments(const DeviceArguments& arguments, SessionOptions& session) {
   session.device_options.direct = arguments.copies == "direct";
-  session.device_options.batch = arguments.batch == "auto" ? auto_device_batch : arguments.batch == "off" ? 0 : std::stoll(arguments.batch);
+  session.device_options.batch = arguments.batch == "auto" ? auto_device_batch : arguments.batch == "off" ? 0 : read_integer(arguments.batch).value_or(auto_device_batch);
   session.device_options.graphs = arguments.graphs == "auto" ? DeviceGraphs::measured : arguments.graphs == "on" ? DeviceGraphs::on : DeviceGraphs::off;
   session.device_late_puts = arguments.puts == "defer";
   if (arguments.messages != "auto") session.device_messages = arguments.messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;

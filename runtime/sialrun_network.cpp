@@ -1,41 +1,37 @@
 #include "runtime/sialrun_network.h"
 
-#include <cmath>
 #include <cstdint>
-#include <exception>
 #include <initializer_list>
+#include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 
 namespace sial {
 namespace {
 
 /// "50us", "1.5 ms", "7GB/s", "100": a number with an optional unit, in seconds or bytes per second.
 double quantity(const std::string& text) {
-  std::size_t end = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    throw SialError(fmt::format("`{}` is not a number with a unit", text), "write for example latency=50us,bandwidth=7GB/s");
-  }
-  const std::string unit = text.substr(end);
-  if (!std::isfinite(value) || value < 0) throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
+  std::string_view unit = text;
+  const std::optional<double> value = take_real(unit);
+  if (!value) throw SialError(fmt::format("`{}` is not a number with a unit", text), "write for example latency=50us,bandwidth=7GB/s");
+  if (*value < 0) throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
   for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{
            {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}})
-    if (unit == name) return value * factor;
+    if (unit == name) return *value * factor;
   throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
 }
 
 int count(const std::string& text) {
-  const double value = quantity(text);
-  if (value > 1e9 || value != std::floor(value)) throw SialError(fmt::format("`{}` is no count", text), "a whole number, as in ranks=3,seed=7");
-  return static_cast<int>(value);
+  const std::optional<std::int64_t> value = read_integer(text, 0, 1'000'000'000);
+  if (!value) throw SialError(fmt::format("`{}` is no count", text), "a whole number, as in ranks=3,seed=7");
+  return static_cast<int>(*value);
 }
 
 /// "a=1,b=2" to (key, value) pairs.

@@ -18,9 +18,10 @@ Rooms under tests/lang:
   run/    NAME.sialx                   expectations in comments of the program:
             # args: --segments ao=2,3 --set norb=2     flags for sialrun
             # ranks: 1 2 4                             rank counts (default 1); above 1 through mpirun
-            # expect: text                             lines of stdout, in this order, nothing else between
+            # expect: text                             lines of stdout that are not empty, in this order, nothing else between
             # expect-error: text                       must exit non-zero and say this on stderr (several allowed)
           lines of stdout are compared after stripping trailing blanks; program start and end banners go to stderr.
+          Where there is a NAME.expected, stdout must also be that, byte for byte.
 """
 import argparse
 import concurrent.futures
@@ -105,9 +106,10 @@ def run_test(path, options):
     text = path.read_text()
     args = " ".join(re.findall(r"^#\s*args:\s*(.*)$", text, re.M)).split()
     ranks = [int(n) for n in " ".join(re.findall(r"^#\s*ranks:\s*(.*)$", text, re.M)).split()] or [1]
-    expected = [line.rstrip() for line in re.findall(r"^#\s*expect: ?(.*)$", text, re.M)]
+    expected = [line.rstrip() for line in re.findall(r"^#\s*expect: ?(.*)$", text, re.M) if line.strip()]
     errors = re.findall(r"^#\s*expect-error:\s*(.*?)\s*$", text, re.M)
-    if not expected and not errors:
+    exact = path.with_suffix(".expected")
+    if not expected and not errors and not exact.exists():
         return ["the program carries no expectation"]
     failures = []
     for n in ranks:
@@ -115,7 +117,7 @@ def run_test(path, options):
         if n > 1:
             command = options.launcher.format(n=n).split() + command
         code, out, err = run(command, path.parent)
-        lines = [line.rstrip() for line in out.splitlines()]
+        lines = [line.rstrip() for line in out.splitlines() if line.strip()]
         where = f"{n} rank{'s' if n > 1 else ''}: "
         if errors:
             if code in (0, None):
@@ -123,6 +125,10 @@ def run_test(path, options):
             failures += [where + f"stderr does not say {e!r}: {err.strip()}" for e in errors if e not in err]
         elif code != 0:
             failures.append(where + f"exit code {code}: {err.strip()}")
+        if exact.exists():
+            failures += golden(path, out, options.update)
+            if not expected:
+                continue
         if expected != lines[:len(expected)] if errors else expected != lines:
             failures += [where + "output differs", "--- expected", *expected, "--- found", *lines]
     return failures

@@ -53,7 +53,7 @@ class Uses {
       case Opcode::broadcast: return list_.push_back({array, Intent::update, Side::own, k});  // read on one rank, replaced on the others
       case Opcode::set_persistent: return list_.push_back({array, Intent::read, home, k});
       case Opcode::restore_persistent: return list_.push_back({array, Intent::write, home, k});
-      case Opcode::print_array: return list_.push_back({array, Intent::read, Side::own, k});
+      case Opcode::print_array: case Opcode::inspect_array: case Opcode::elements_array: return list_.push_back({array, Intent::read, Side::own, k});
       default: SIAL_CHECK(false, "`{}` of a whole array is not known to the analyses", opcode_info(in_.op)->name);
     }
   }
@@ -113,7 +113,8 @@ OpClass op_class(Opcode op) {
     case Opcode::barrier: case Opcode::collective_sum: case Opcode::assert_same: case Opcode::broadcast: return OpClass::sync;
     case Opcode::set_persistent: case Opcode::restore_persistent: return OpClass::persist;
     case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index: case Opcode::print_block:
-    case Opcode::print_region: case Opcode::print_array:
+    case Opcode::print_region: case Opcode::print_array: case Opcode::inspect_block: case Opcode::inspect_region: case Opcode::inspect_array:
+    case Opcode::elements_block: case Opcode::elements_region: case Opcode::elements_array:
       return OpClass::output;
     case Opcode::execute: return OpClass::execute;
     case Opcode::gpu_on: case Opcode::gpu_off: case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:

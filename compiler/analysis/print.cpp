@@ -1,7 +1,8 @@
 #include "compiler/analysis/print.h"
 
-#include <charconv>
 #include <iterator>
+#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "compiler/analysis/work.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 
 namespace sial::analysis {
 namespace {
@@ -230,16 +232,19 @@ std::string facts_text(const ir::Program& program, std::string_view kind, const 
 
 Job job_of(const std::vector<std::string>& values, const std::vector<std::string>& segments) {
   Job job;
-  const auto number_of = [](const std::string& text, auto& value, const std::string& word) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) throw SialError(fmt::format("`{}` is not of the form name=number", word));
+  const auto integer_of = [](std::string_view text, const std::string& word) {
+    const std::optional<std::int64_t> value = read_integer(text, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+    if (!value) throw SialError(fmt::format("`{}` in `{}` is not a 32-bit integer", text, word));
+    return static_cast<std::int32_t>(*value);
   };
   for (const std::string& word : values) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) throw SialError(fmt::format("`{}` is not of the form name=number", word));
     const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-    if (value.find_first_of(".eE") == std::string::npos) number_of(value, job.ints[name], word);
-    number_of(value, job.scalars[name], word);
+    const std::optional<double> real = read_real(value);
+    if (!real) throw SialError(fmt::format("`{}` is not of the form name=number", word));
+    if (value.find_first_of(".eEdD") == std::string::npos) job.ints[name] = integer_of(value, word);
+    job.scalars[name] = *real;
   }
   static const std::map<std::string, IndexKind> kinds = {{"ao", IndexKind::ao}, {"mo", IndexKind::mo}, {"moa", IndexKind::moa}, {"mob", IndexKind::mob}, {"la", IndexKind::la}};
   for (const std::string& word : segments) {
@@ -249,7 +254,7 @@ Job job_of(const std::vector<std::string>& values, const std::vector<std::string
     std::vector<std::int32_t>& extents = job.segments[kind->second];
     for (std::size_t at = equals + 1; at <= word.size();) {
       const std::size_t comma = std::min(word.find(',', at), word.size());
-      number_of(word.substr(at, comma - at), extents.emplace_back(), word);
+      extents.push_back(integer_of(word.substr(at, comma - at), word));
       at = comma + 1;
     }
   }

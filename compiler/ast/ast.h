@@ -91,6 +91,7 @@ struct Collective { Name target; AssignOp op = AssignOp::add; ExprPtr value; Spa
 struct AssertSame { Name scalar; };
 struct Broadcast { ExprPtr source; Name array; };
 struct Print { bool newline = false; ExprPtr value; };
+struct Inspect { bool newline = false; Name function; Arg operand; std::vector<ExprPtr> options; };  // print norm(t[p,q])
 struct Execute { Name special; std::vector<Arg> args; };
 struct Persistent { bool restore = false; Name item; std::string label; Span label_span; };
 enum class GpuOpKind { allocate, free, put, get };
@@ -104,7 +105,7 @@ struct Stmt {
   Span span;         // whole statement; compound: header to closing keyword
   Span header_span;  // first line of a compound statement, else == span
   std::variant<DoLoop, SubLoop, PardoLoop, Section, If, GpuSection, Call, Return, Stop, Exit, Barrier, Allocate, AllocateRegion,
-               Create, Delete, Get, Put, Collective, AssertSame, Broadcast, Print, Execute, Persistent, GpuOp, AssignName,
+               Create, Delete, Get, Put, Collective, AssertSame, Broadcast, Print, Inspect, Execute, Persistent, GpuOp, AssignName,
                AssignBlock, AssignRegion>
       node;
 };

@@ -12,6 +12,7 @@
 #include "compiler/ast/build_stop.h"
 #include "compiler/ast/build_tokens.h"
 #include "compiler/ast/build_tree.h"
+#include "runtime/base/module_limits.h"
 
 namespace sial {
 namespace {
@@ -96,6 +97,8 @@ void check_sizes(const std::vector<Line>& lines, const SourceManager& sources, F
       if (t.type == SialLexer::IDENT && t.end - t.begin > max_name_length)
         emitter.report(Code::E_NAME_LENGTH, span, fmt::format("the name has {} characters; at most {} are possible", t.end - t.begin, max_name_length),
                        "choose a shorter one");
+      if (t.type == SialLexer::STRING && t.end - t.begin > max_module_text)
+        emitter.report(Code::E_STRING, span, fmt::format("the string has {} bytes; at most {} are possible", t.end - t.begin, max_module_text), "print it in parts");
       if (t.type == SialLexer::DOUBLE && !std::isfinite(parsing::real_value(sources.slice(span))))
         emitter.report(Code::E_REAL_RANGE, span, "the number is too large for a scalar", "the largest is about 1.797e308");
     }

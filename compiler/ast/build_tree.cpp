@@ -265,6 +265,10 @@ class TreeBuilder {
       out.node = Call{name_of(s->IDENT())};
     } else if (auto* s = dynamic_cast<P::PrintStatementContext*>(c)) {
       out.node = Print{s->PRINTLN() != nullptr, expr(s->expr())};
+    } else if (auto* s = dynamic_cast<P::InspectStatementContext*>(c)) {
+      Inspect node{s->PRINTLN() != nullptr, name_of(s->IDENT()), inspected(s->inspected()), {}};
+      for (P::ExprContext* e : s->expr()) node.options.push_back(expr(e));
+      out.node = std::move(node);
     } else if (auto* s = dynamic_cast<P::AllocateStatementContext*>(c)) {
       Allocate node{s->DEALLOCATE() != nullptr, name_of(s->IDENT()), std::nullopt};
       if (s->wildSelector()) node.selector = wild_selector(s->wildSelector());
@@ -335,6 +339,17 @@ class TreeBuilder {
       out.node = RealLit{real(c->DOUBLE()), text_of(out.span)};
     else if (c->INTEGER())
       out.node = IntLit{integer(c->INTEGER())};
+    else
+      out.node = name_of(c->IDENT());
+    return out;
+  }
+
+  Arg inspected(P::InspectedContext* c) {
+    Arg out{span_of(c), Name{}};
+    if (c->region())
+      out.node = region(c->region());
+    else if (c->block())
+      out.node = block(c->block());
     else
       out.node = name_of(c->IDENT());
     return out;

@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "compiler/ast/build.h"
+#include "runtime/base/input_file.h"
 
 namespace sial {
 namespace {
@@ -158,22 +155,8 @@ class Loader {
 }  // namespace
 
 std::optional<std::string> read_source_file(const std::string& path, std::string& error) {
-  std::error_code failed;
-  if (fs::is_directory(path, failed)) {
-    error = "it is a directory";
-    return std::nullopt;
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    error = std::strerror(errno);
-    return std::nullopt;
-  }
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) {
-    error = std::strerror(errno);
-    return std::nullopt;
-  }
-  return text;
+  std::string text = read_file(path, input_limit::source, error);
+  return error.empty() ? std::optional(std::move(text)) : std::nullopt;
 }
 
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,

@@ -145,6 +145,11 @@ class Printer {
         [](const AssertSame& n) { return "assert_same " + n.scalar.name; },
         [](const Broadcast& n) { return "broadcast_from " + expression_text(*n.source) + " " + n.array.name; },
         [](const Print& n) { return (n.newline ? "println " : "print ") + expression_text(*n.value); },
+        [](const Inspect& n) {
+          std::string out = fmt::format("{} {}({}", n.newline ? "println" : "print", n.function.name, text_of(n.operand));
+          for (const ExprPtr& e : n.options) out += ", " + expression_text(*e);
+          return out + ")";
+        },
         [](const Execute& n) {
           return "execute " + n.special.name + (n.args.empty() ? "" : " " + join(n.args, " ", [](const Arg& a) { return text_of(a); }));
         },

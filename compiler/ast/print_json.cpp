@@ -246,6 +246,15 @@ class JsonPrinter {
           out["value"] = expr(*n.value);
           return out;
         },
+        [&](const Inspect& n) {
+          json out = make("Inspect");
+          out["newline"] = n.newline;
+          out["function"] = n.function.name;
+          out["operand"] = argument(n.operand);
+          out["options"] = json::array();
+          for (const ExprPtr& e : n.options) out["options"].push_back(expr(*e));
+          return out;
+        },
         [&](const Execute& n) {
           json out = make("Execute");
           out["special"] = n.special.name;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "compiler/diag/table.h"
+#include "runtime/base/printable.h"
 
 namespace sial {
 namespace {
@@ -23,48 +24,31 @@ const char* word(Severity s) {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// Columns that the first `bytes` bytes of a line take on the screen: tabs go to multiples of four, a UTF-8 sequence is one.
-std::size_t display_width(std::string_view line, std::size_t bytes) {
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < bytes && i < line.size(); ++i) {
-    if (line[i] == '\t')
-      width += tab_width - width % tab_width;
-    else if (!continues_character(line[i]))
-      ++width;
-  }
-  return width + (bytes > line.size() ? bytes - line.size() : 0);
-}
+/// A line on the screen: tabs go to multiples of four, control characters and bytes that are no UTF-8 are shown as numbers.
+struct Shown {
+  std::string text;
+  std::size_t width = 0;  // in columns; a UTF-8 sequence is one
+  std::vector<std::size_t> column;  // where each byte of the line begins, and one after the last
+};
 
-/// Length of the UTF-8 sequence that begins at `i`, 0 when it is none.
-std::size_t sequence_length(std::string_view line, std::size_t i) {
-  const auto c = static_cast<unsigned char>(line[i]);
-  const std::size_t n = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-  for (std::size_t k = 1; k < n; ++k)
-    if (i + k >= line.size() || !continues_character(line[i + k])) return 0;
-  return n;
-}
-
-/// The line as shown: tabs expanded, control bytes and bytes that are no UTF-8 replaced.
-std::string shown(std::string_view line) {
-  std::string out;
-  std::size_t width = 0;
+Shown shown(std::string_view line) {
+  Shown out;
   for (std::size_t i = 0; i < line.size();) {
-    const std::size_t n = sequence_length(line, i);
-    const auto u = static_cast<unsigned char>(line[i]);
-    if (line[i] == '\t') {
-      const std::size_t blanks = tab_width - width % tab_width;
-      out.append(blanks, ' ');
-      width += blanks;
-    } else {
-      if (n == 0 || u < 0x20 || u == 0x7F)
-        out += '?';
-      else
-        out += line.substr(i, n);
-      ++width;
-    }
-    i += std::max<std::size_t>(n, 1);
+    const std::size_t n = std::max<std::size_t>(utf8_length(line, i), 1);
+    const std::string text = line[i] == '\t' ? std::string(tab_width - out.width % tab_width, ' ') : printable_name(line.substr(i, n));
+    out.column.insert(out.column.end(), n, out.width);
+    out.width += text == line.substr(i, n) ? 1 : text.size();
+    out.text += text;
+    i += n;
   }
+  out.column.push_back(out.width);
   return out;
+}
+
+/// Columns before a byte; those after the end of the line are one each.
+std::size_t column_of(const Shown& line, std::size_t byte) {
+  const std::size_t end = line.column.size() - 1;
+  return byte <= end ? line.column[byte] : line.width + (byte - end);
 }
 
 /// Windows of very long lines: the part around the caret is enough.
@@ -89,15 +73,31 @@ std::string snippet(Span span, const SourceManager& sources) {
     if (cut > 0) left = "...";
     if (end < line.size()) right = "...";
   }
-  const std::size_t begin_column = display_width(part, first - cut);
-  const std::size_t end_column = std::max(display_width(part, std::min(last - cut, part.size() + 1)), begin_column + 1);
-  return fmt::format("    {}{}{}\n    {}^{}\n", left, shown(part), right, std::string(left.size() + begin_column, ' '),
+  const Shown line_shown = shown(part);
+  const std::size_t begin_column = column_of(line_shown, first - cut);
+  // A span that ends within a sequence covers it.
+  std::size_t end = std::min(last - cut, part.size() + 1);
+  while (end > 0 && end < part.size() && line_shown.column[end] == line_shown.column[end - 1]) ++end;
+  const std::size_t end_column = std::max(column_of(line_shown, end), begin_column + 1);
+  return fmt::format("    {}{}{}\n    {}^{}\n", left, line_shown.text, right, std::string(left.size() + begin_column, ' '),
                      std::string(end_column - begin_column - 1, '~'));
 }
 
 std::string place(Span span, const SourceManager& sources) {
   const LineColumn p = sources.position(span.file, span.begin);
-  return fmt::format("{}:{}:{}: ", sources.name(span.file), p.line, p.column);
+  return fmt::format("{}:{}:{}: ", printable_name(sources.name(span.file)), p.line, p.column);
+}
+
+/// DEL and the control characters of C1 as escapes of JSON, which leaves them as they are; they stand only in texts.
+std::string printable_json(std::string_view json) {
+  std::string out;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const auto c = static_cast<unsigned char>(json[i]), next = static_cast<unsigned char>(i + 1 < json.size() ? json[i + 1] : 0);
+    if (c == 0x7F) out += "\\u007f";
+    else if (c == 0xC2 && next >= 0x80 && next < 0xA0) out += fmt::format("\\u00{:02x}", json[++i] & 0xFF);
+    else out += json[i];
+  }
+  return out;
 }
 
 nlohmann::ordered_json place_json(Span span, const SourceManager& sources) {
@@ -117,14 +117,14 @@ nlohmann::ordered_json place_json(Span span, const SourceManager& sources) {
 std::string render_text(const Diagnostic& d, const SourceManager& sources) {
   const bool placed = d.span.file >= 0;
   std::string out = placed ? place(d.span, sources) : "sialc: ";
-  out += fmt::format("{}: {} [{}]\n", word(d.severity), d.message, row_of(d.code).name);
+  out += fmt::format("{}: {} [{}]\n", word(d.severity), printable_name(d.message), row_of(d.code).name);
   if (placed) out += snippet(d.span, sources);
-  if (!d.hint.empty()) out += fmt::format("    hint: {}\n", d.hint);
+  if (!d.hint.empty()) out += fmt::format("    hint: {}\n", printable_name(d.hint));
   for (const Note& note : d.notes) {
     if (note.span.file < 0) {
-      out += fmt::format("    note: {}\n", note.message);
+      out += fmt::format("    note: {}\n", printable_name(note.message));
     } else {
-      out += fmt::format("{}note: {}\n", place(note.span, sources), note.message) + snippet(note.span, sources);
+      out += fmt::format("{}note: {}\n", place(note.span, sources), printable_name(note.message)) + snippet(note.span, sources);
     }
   }
   return out;
@@ -145,7 +145,7 @@ std::string render_json(const Diagnostic& d, const SourceManager& sources) {
     out["notes"].push_back(std::move(entry));
   }
   // Source text may hold bytes that are no UTF-8; they become replacement characters.
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return printable_json(out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 std::vector<Diagnostic> in_source_order(const std::vector<Diagnostic>& diagnostics) {

@@ -15,8 +15,9 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Breaks a paragraph into lines of at most 78 columns, each behind `indent`.
-std::string wrap(std::string_view text, std::string_view indent) {
+}  // namespace
+
+std::string wrap_text(std::string_view text, std::string_view indent) {
   std::string out, line(indent);
   std::size_t at = 0;
   while (at < text.size()) {
@@ -32,8 +33,6 @@ std::string wrap(std::string_view text, std::string_view indent) {
   }
   return out + line + "\n";
 }
-
-}  // namespace
 
 const std::vector<DiagnosticRow>& diagnostic_rows() {
   static const std::vector<DiagnosticRow> rows = {
@@ -91,7 +90,7 @@ bool in_group(const DiagnosticRow& row, std::string_view group) {
 
 std::string explain(const DiagnosticRow& row) {
   std::string out = fmt::format("{} ({}): {}\n\n", row.name, row.severity == Severity::error ? "error" : "warning", row.title);
-  out += wrap(row.explanation, "") + "\nExample:\n";
+  out += wrap_text(row.explanation, "") + "\nExample:\n";
   std::string_view example = row.example;
   while (!example.empty()) {
     const std::size_t end = std::min(example.find('\n'), example.size());

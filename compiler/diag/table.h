@@ -32,6 +32,9 @@ bool in_group(const DiagnosticRow& row, std::string_view group);
 /// Number of edits (insert, delete, replace, exchange of neighbours) between two words.
 int edit_distance(std::string_view a, std::string_view b);
 
+/// Breaks a paragraph into lines of at most 78 columns, each behind `indent`.
+std::string wrap_text(std::string_view text, std::string_view indent);
+
 /// Text of `sialc --explain CODE`, and of `--explain list`.
 std::string explain(const DiagnosticRow& row);
 std::string explain_list();

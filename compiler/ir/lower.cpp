@@ -119,6 +119,7 @@ void Lowering::statement(const ast::Stmt& stmt, Body& out) {
             emit(out, Opcode::broadcast, {IntReg{source}, ArrayId{row(s.array)}});
           },
           [&](const ast::Print& s) { print(s, out); },
+          [&](const ast::Inspect& s) { inspect(s, out); },
           [&](const ast::Execute& s) { execute(s, out); },
           [&](const ast::Persistent& s) { persistent(s, out); },
           [&](const ast::GpuOp& s) { gpu(s, out); },
@@ -306,6 +307,44 @@ void Lowering::print(const ast::Print& s, Body& out) {
     const std::int32_t value = int_value(e, out);
     emit(out, Opcode::print_int, {IntReg{value}, line, name});
   }
+}
+
+void Lowering::inspect(const ast::Inspect& s, Body& out) {
+  const bool elements = s.function.name == "elements";
+  const auto pick = [&](Opcode summary, Opcode list) { return elements ? list : summary; };
+  std::vector<Operand> operands;
+  Opcode op;
+  if (const auto* b = std::get_if<ast::Block>(&s.operand.node)) {
+    op = pick(Opcode::inspect_block, Opcode::elements_block);
+    operands.push_back(block(*b, Intent::read));
+  } else if (const auto* r = std::get_if<ast::Region>(&s.operand.node)) {
+    op = pick(Opcode::inspect_region, Opcode::elements_region);
+    operands.push_back(region(*r, Intent::read, out));
+  } else {
+    op = pick(Opcode::inspect_array, Opcode::elements_array);
+    operands.push_back(ArrayId{row(std::get<ast::Name>(s.operand.node))});
+  }
+  operands.push_back(Flag{s.newline});
+  if (!elements) {
+    operands.push_back(Flag{s.function.name == "max"});
+    return emit(out, op, std::move(operands));
+  }
+  std::int32_t threshold, limit;
+  if (!s.options.empty()) {
+    threshold = scalar_value(*s.options[0], out);
+  } else {
+    threshold = new_scalar();
+    emit(out, Opcode::real_const, {ScalarReg{threshold}, Real{0.0}});
+  }
+  if (s.options.size() > 1) {
+    limit = int_value(*s.options[1], out);
+  } else {
+    limit = new_int();
+    emit(out, Opcode::int_const, {IntReg{limit}, Imm{-1}});
+  }
+  operands.push_back(ScalarReg{threshold});
+  operands.push_back(IntReg{limit});
+  emit(out, op, std::move(operands));
 }
 
 void Lowering::execute(const ast::Execute& s, Body& out) {

@@ -34,6 +34,7 @@ class Lowering {
   void allocate(const ast::Allocate& s, Body& out);
   void persistent(const ast::Persistent& s, Body& out);
   void print(const ast::Print& s, Body& out);
+  void inspect(const ast::Inspect& s, Body& out);
   void execute(const ast::Execute& s, Body& out);
   void gpu(const ast::GpuOp& s, Body& out);
   Operand argument(const ast::Arg& arg, Intent intent, Body& out);

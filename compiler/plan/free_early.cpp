@@ -23,23 +23,31 @@ bool makes_blocks(const ir::Program& p, const ir::Node& n) {
   return false;
 }
 
-bool free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
-  bool changed = false;
-  for (std::size_t at = 1; at + 1 < body.size(); ++at) {
+void free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
+  std::size_t making = body.size();  // behind the last statement that makes a block, nothing is gained
+  while (making > 0 && !makes_blocks(l.program(), body[making - 1])) --making;
+  if (making < 3) return;
+  Local::LastUses last(l, body, path);
+  std::vector<std::pair<std::size_t, ir::Node>> freed;  // behind which statement
+  for (std::size_t at = 1; at + 1 < making; ++at) {
     const ir::Instr* i = instr_of(body[at]);
     if (i == nullptr || i->op == Opcode::free_block) continue;
-    std::vector<ir::Block> last;
-    bool worth_it = false;
-    for (std::size_t k = at + 1; k < body.size() && !worth_it; ++k) worth_it = makes_blocks(l.program(), body[k]);
-    for (std::size_t k = 0; k < i->operands.size() && worth_it; ++k)
-      if (l.last_use(body, path, at, k)) last.push_back(*block_of(*i, k));
-    for (const ir::Block& b : last) {
+    for (std::size_t k = 0; k < i->operands.size(); ++k) {
+      if (!last.is_last(at, k)) continue;
+      const ir::Block& b = *block_of(*i, k);
       l.remark(RemarkKind::passed, "freed-early", body[at], path, b, fmt::format("the memory of {} is free for what the iteration makes after its last use", l.text(b)));
-      body.insert(body.begin() + static_cast<std::ptrdiff_t>(at) + 1, l.make(body[at].place, Opcode::free_block, {with_intent(b, Intent::write)}));
-      changed = true;
+      freed.emplace_back(at, l.make(body[at].place, Opcode::free_block, {with_intent(b, Intent::write)}));
     }
   }
-  return changed;
+  if (freed.empty()) return;
+  ir::Body with;
+  with.reserve(body.size() + freed.size());
+  auto next = freed.begin();
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    with.push_back(std::move(body[at]));
+    for (; next != freed.end() && next->first == at; ++next) with.push_back(std::move(next->second));
+  }
+  body = std::move(with);
 }
 
 }  // namespace

@@ -152,9 +152,8 @@ bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
 }
 
 bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand) {
+  if (!may_end(list[at], operand)) return false;
   const ir::Block* block = block_of(*instr_of(list[at]), operand);
-  if (block == nullptr || kind(*block) != ArrayKind::temp || analysis::is_part(p_, *block) || !dead_after(list[at], operand))
-    return false;
   bool made = false;
   for (std::size_t k = 0; k < at && !made; ++k) {
     const ir::Instr* before = instr_of(list[k]);
@@ -164,6 +163,36 @@ bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size
   }
   for (std::size_t k = at + 1; k < list.size() && made; ++k) made = !touches(list[k], block->array);
   return made && (of_this_loop(path, block->array) || planted(Plant::free_early_of_outer_loop));
+}
+
+bool Local::may_end(const ir::Node& node, std::size_t operand) const {
+  const ir::Block* block = block_of(*instr_of(node), operand);
+  return block != nullptr && kind(*block) == ArrayKind::temp && !analysis::is_part(p_, *block) && dead_after(node, operand);
+}
+
+Local::LastUses::Reference Local::LastUses::reference(const ir::Block& block) {
+  Reference r{block.array};
+  for (const RefEntry& e : block.entries) r.push_back(2 * e.index + (e.as_simple ? 1 : 0));
+  return r;
+}
+
+Local::LastUses::LastUses(Local& local, const ir::Body& list, const analysis::Path& path) : l_(local), list_(list), path_(path) {
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    for (const analysis::ArrayTouch& t : l_.summary(list[k]).arrays)
+      if (t.own.any()) touched_[t.array] = k;
+    const ir::Instr* i = instr_of(list[k]);
+    if (i == nullptr) continue;
+    for (const analysis::ArrayUse& w : analysis::array_uses(l_.p_, *i))
+      if (w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(l_.p_, *i, w)) made_.try_emplace(reference(*w.block), k);
+  }
+}
+
+bool Local::LastUses::is_last(std::size_t at, std::size_t operand) {
+  if (!l_.may_end(list_[at], operand)) return false;
+  const ir::Block& block = *block_of(*instr_of(list_[at]), operand);
+  const auto made = made_.find(reference(block));
+  if (made == made_.end() || made->second >= at || touched_.at(block.array) > at) return false;
+  return l_.of_this_loop(path_, block.array) || planted(Plant::free_early_of_outer_loop);
 }
 
 bool in_range(const ir::Program& program, const ir::Block& block) {

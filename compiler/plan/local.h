@@ -5,6 +5,7 @@
 // outlive it.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -64,6 +65,22 @@ class Local {
   /// around it use its array further down, nobody needs its value, and no loop further out can have made it. Otherwise a temp of a
   /// loop around, made again in this one, would become this loop's own and die earlier.
   bool last_use(const ir::Body& list, const analysis::Path& path, std::size_t at, std::size_t operand);
+
+  /// The same question about all statements of a list that stays as it is meanwhile, in time that grows with its length.
+  class LastUses {
+   public:
+    LastUses(Local& local, const ir::Body& list, const analysis::Path& path);
+    bool is_last(std::size_t at, std::size_t operand);
+
+   private:
+    using Reference = std::vector<std::int32_t>;  // array and entries
+    static Reference reference(const ir::Block& block);
+    Local& l_;
+    const ir::Body& list_;
+    const analysis::Path& path_;
+    std::unordered_map<std::int32_t, std::size_t> touched_;  // by array: the last statement that does something with it
+    std::map<Reference, std::size_t> made_;                  // the first statement that replaces the block
+  };
   bool in_range(const ir::Block& block) const { return plan::in_range(p_, block); }
   /// The value of a scalar register right before body[at], when literals of the same statement make it.
   const double* constant(const ir::Body& body, std::size_t at, std::int32_t reg);
@@ -91,6 +108,8 @@ class Local {
   const std::vector<std::size_t>& top_touches(std::int32_t proc, const ir::Body& list, std::int32_t array);
   bool made_here(const ir::Node& node, std::int32_t array);
   bool of_this_loop(const analysis::Path& path, std::int32_t array);
+  /// What last_use() asks of the statement itself.
+  bool may_end(const ir::Node& node, std::size_t operand) const;
   ir::Program& p_;
   Plan& plan_;
   std::string pass_;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
+#include "runtime/base/number.h"
 #include "runtime/bytecode/layout.h"
 
 namespace sial::report {
@@ -215,7 +217,7 @@ void add_lines(Report& report, const Module& m) {
   for (const LoopLine& loop : report.loops) {
     const std::size_t colon = loop.place.rfind(':');
     const auto file = files.find(loop.place.substr(0, colon));
-    const int number = std::stoi(loop.place.substr(colon + 1));
+    const int number = static_cast<int>(read_integer(std::string_view(loop.place).substr(colon + 1), 0, std::numeric_limits<int>::max()).value_or(0));
     for (SourceLine& l : report.lines)
       if (file != files.end() && l.file == file->second && l.line == number) {
         l.loop = loop.kind + " " + loop.indices;

@@ -9,6 +9,7 @@
 
 #include "compiler/report/lines.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 
 namespace sial::report {
 namespace {
@@ -182,9 +183,10 @@ void set_lines(Filter& filter, const std::string& text) {
     range = text.substr(colon + 1);
   }
   const auto line = [&](const std::string& digits) {
-    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos || std::stoi(digits) == 0)
+    const auto number = read_integer(digits, 1, 999'999'999);
+    if (!number)
       throw SialError(fmt::format("`{}` is not a line or a range of lines", text), "write `--line 12`, `--line 12-20` or `--line prog.sialx:12-20`");
-    return std::stoi(digits);
+    return static_cast<int>(*number);
   };
   const std::size_t dash = range.find('-');
   filter.first_line = line(range.substr(0, dash));

@@ -4,15 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "compiler/report/model.h"
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
 
 namespace sial::report {
 namespace {
@@ -20,12 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string read_text(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw WorldError(fmt::format("cannot open statistics file `{}`: {}", path, std::strerror(errno)));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (text.str().empty()) throw WorldError(fmt::format("cannot read statistics file `{}`: it is empty or a directory", path));
-  return text.str();
+  std::string problem;
+  std::string text = read_file(path, input_limit::statistics, problem);
+  if (problem.empty() && text.empty()) problem = "it is empty";
+  if (!problem.empty()) throw WorldError(fmt::format("cannot read the statistics file `{}`: {}", path, problem));
+  return text;
 }
 
 Run::Pairs pairs(const Json& object) {

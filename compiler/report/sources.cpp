@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 
 #include "compiler/report/model.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/sha256.h"
 
 namespace sial::report {
@@ -17,12 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::string> contents(const std::string& path) {
-  std::error_code failure;
-  if (!fs::is_regular_file(path, failure)) return {};
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) return {};
-  return text;
+  std::string problem;
+  std::string text = read_file(path, input_limit::source, problem);
+  return problem.empty() ? std::optional(std::move(text)) : std::nullopt;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "compiler/report/predict.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 
 namespace sial::report {
 namespace {
@@ -15,33 +17,23 @@ namespace {
 constexpr const char* target_example = "write for example ranks=64,latency=2us,bandwidth=12GB/s";
 
 double quantity(const std::string& key, const std::string& text, std::initializer_list<std::pair<const char*, double>> units) {
-  std::size_t end = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    throw SialError(fmt::format("`{}={}`: a number is missing", key, text), target_example);
-  }
+  std::string_view unit = text;
+  const std::optional<double> value = take_real(unit);
+  if (!value) throw SialError(fmt::format("`{}={}`: a number is missing", key, text), target_example);
+  if (*value < 0) throw SialError(fmt::format("`{}={}` is less than nothing", key, text), target_example);
   std::string known;
   for (const auto& [name, factor] : units) {
-    if (text.substr(end) == name && std::isfinite(value) && value >= 0) return value * factor;
+    if (unit == name) return *value * factor;
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  if (!std::isfinite(value) || value < 0) throw SialError(fmt::format("`{}={}` is less than nothing, or no number", key, text), target_example);
   throw SialError(fmt::format("`{}={}` has no unit that is known here", key, text), known.empty() ? target_example : fmt::format("units of {}: {}", key, known));
 }
 
 int whole(const std::string& key, const std::string& text, int least) {
-  std::size_t end = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  if (end == 0 || end != text.size() || value != std::floor(value) || value < least || value > 1e6)
+  const std::optional<std::int64_t> value = read_integer(text, least, 1'000'000);
+  if (!value)
     throw SialError(fmt::format("`{}={}` is not a whole number from {} to 1000000", key, text, least), target_example);
-  return static_cast<int>(value);
+  return static_cast<int>(*value);
 }
 
 }  // namespace

@@ -80,6 +80,9 @@ class Collector {
       whole(broadcast->array).write = true;
     } else if (const auto* print = std::get_if<ast::Print>(&s.node)) {
       expr(*print->value);
+    } else if (const auto* inspect = std::get_if<ast::Inspect>(&s.node)) {
+      for (const ast::ExprPtr& e : inspect->options) expr(*e);
+      arg(inspect->operand, 'r');
     } else if (const auto* execute = std::get_if<ast::Execute>(&s.node)) {
       const std::string& signature = program_.symbol_of(execute->special).signature;
       for (std::size_t i = 0; i < execute->args.size(); ++i) arg(execute->args[i], signature[i]);

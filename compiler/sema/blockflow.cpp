@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/sema/accesses.h"
@@ -22,10 +23,12 @@ class BlockDomain {
     int depth = 0;                      // number of ifs around that `if`
     bool operator==(const TempState&) const = default;
   };
-  struct PutRecord {
-    const ast::Stmt* put = nullptr;
+  struct Record {                       // of a put or a get
+    const ast::Stmt* stmt = nullptr;
     const ast::Stmt* pardo = nullptr;
-    bool operator==(const PutRecord&) const = default;
+    bool over = false;                  // the pardo has ended since: the one that runs now may be the same, but its iterations go to other ranks
+    SymbolId moved = no_symbol;         // a serial loop over this index, which names the block, has gone on since
+    bool operator==(const Record&) const = default;
   };
   struct State {
     bool live = true;
@@ -34,7 +37,9 @@ class BlockDomain {
     std::vector<TempState> temps;        // by slot
     std::vector<bool> fetched;           // by slot of remote arrays: perhaps fetched, put or written since the last barrier
     std::vector<bool> restored;          // likewise: perhaps restored since the last barrier
-    std::vector<PutRecord> puts;         // since the last barrier, in pardos
+    std::vector<bool> deleted;           // likewise: certainly deleted, and not put or restored since
+    std::vector<Record> puts;            // since the last barrier: in pardos, and accumulates of all ranks
+    std::vector<Record> gets;            // since the last barrier
 
     bool operator==(const State&) const = default;
     bool join(const State& other) {
@@ -53,13 +58,17 @@ class BlockDomain {
         changed = changed || (other.fetched[i] && !fetched[i]) || (other.restored[i] && !restored[i]);
         fetched[i] = fetched[i] || other.fetched[i];
         restored[i] = restored[i] || other.restored[i];
+        changed = changed || (deleted[i] && !other.deleted[i]);
+        deleted[i] = deleted[i] && other.deleted[i];
       }
-      for (const PutRecord& record : other.puts) {
-        if (std::find(puts.begin(), puts.end(), record) != puts.end()) continue;
-        puts.push_back(record);
-        changed = true;
-      }
+      for (const Record& record : other.puts) changed = add(puts, record) || changed;
+      for (const Record& record : other.gets) changed = add(gets, record) || changed;
       return changed;
+    }
+    static bool add(std::vector<Record>& records, const Record& record) {
+      if (std::find(records.begin(), records.end(), record) != records.end()) return false;
+      records.push_back(record);
+      return true;
     }
   };
 
@@ -77,6 +86,7 @@ class BlockDomain {
     s.temps.resize(temps_);
     s.fetched.resize(remotes_);
     s.restored.resize(remotes_);
+    s.deleted.resize(remotes_);
     return s;
   }
 
@@ -85,11 +95,25 @@ class BlockDomain {
       std::fill(s.fetched.begin(), s.fetched.end(), false);
       std::fill(s.restored.begin(), s.restored.end(), false);
       s.puts.clear();
+      s.gets.clear();
+      return;
+    }
+    if (const auto* erase = std::get_if<ast::Delete>(&stmt.node)) {
+      const std::size_t slot = this->slot(program_.symbol_of(erase->array));
+      s.deleted[slot] = true;
+      deletes_[slot] = &stmt;
+      return;
+    }
+    if (const auto* create = std::get_if<ast::Create>(&stmt.node)) {
+      s.deleted[this->slot(program_.symbol_of(create->array))] = false;
       return;
     }
     if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
       const Symbol& item = program_.symbol_of(persistent->item);
-      if (persistent->restore && item.kind == SymbolKind::array && item.remote()) s.restored[slot(item)] = true;
+      if (persistent->restore && item.kind == SymbolKind::array && item.remote()) {
+        s.restored[slot(item)] = true;
+        s.deleted[slot(item)] = false;
+      }
       return;
     }
     for (const Access& access : accesses(program_, stmt)) visit(stmt, access, s);
@@ -120,8 +144,23 @@ class BlockDomain {
   }
 
   // Temps first written in an iteration die at its end.
-  void next(const ast::Stmt&, const State& before, State& s) { restore(before, s, true); }
-  void leave(const ast::Stmt&, const State& before, State& s) { restore(before, s, true); }
+  void next(const ast::Stmt& loop, const State& before, State& s) {
+    restore(before, s, true);
+    if (const auto* serial = std::get_if<ast::DoLoop>(&loop.node)) goes_on(program_.names.at(&serial->index), s);
+    else if (const auto* sub = std::get_if<ast::SubLoop>(&loop.node)) goes_on(program_.names.at(&sub->index), s);
+  }
+  void leave(const ast::Stmt& loop, const State& before, State& s) {
+    restore(before, s, true);
+    if (!std::holds_alternative<ast::PardoLoop>(loop.node)) return;
+    for (std::vector<Record>* records : {&s.puts, &s.gets}) {
+      std::vector<Record> ended;
+      for (Record record : *records) {
+        record.over = record.over || record.pardo == &loop;
+        State::add(ended, record);
+      }
+      *records = std::move(ended);
+    }
+  }
   void departs(const ast::Stmt&, State&) {}
   void returned(const ast::Stmt&, const State& before, State& s) { restore(before, s, false); }
 
@@ -165,17 +204,24 @@ class BlockDomain {
     const std::size_t slot = this->slot(array);
     const bool served = array.array_kind == ast::ArrayKind::served;
     if (access.fetch) {
+      if (s.deleted[slot] && reported_.emplace(access.span.begin, access.array).second) {
+        Diagnostic& d = emitter_.report(Code::W_PHASE_DELETED, access.span, fmt::format("`{}` is deleted, and not put since: a run that comes here stops", array.text),
+                                        fmt::format("fetch before `{}`, or put the block again", served ? "destroy" : "delete"));
+        d.notes.push_back({deletes_[slot]->span, "it is deleted here"});
+      }
       if (s.restored[slot] && reported_.emplace(access.span.begin, access.array).second)
         emitter_.report(Code::W_RESTORE_GET, access.span,
                         fmt::format("`{}` was restored in this phase; its blocks are there after the next barrier", array.text),
                         "put a barrier behind `restore_persistent`");
-      for (const PutRecord& record : s.puts) check_phase(stmt, access, array, record, s);
+      for (const Record& record : s.puts) check_get(stmt, access, array, record, s);
       s.fetched[slot] = true;
+      State::add(s.gets, {&stmt, s.pardo});
     } else if (access.put || (access.write && !access.read)) {
       s.fetched[slot] = true;
-      if (!access.put || !s.pardo) return;
-      const PutRecord record{&stmt, s.pardo};
-      if (std::find(s.puts.begin(), s.puts.end(), record) == s.puts.end()) s.puts.push_back(record);
+      if (!access.put) return;
+      s.deleted[slot] = false;
+      for (const Record& record : s.gets) check_put(stmt, access, array, record, s);
+      if (s.pardo) State::add(s.puts, {&stmt, s.pardo});
     } else if (access.read && !s.fetched[slot] && access.block) {
       s.fetched[slot] = true;
       if (!reported_.emplace(access.span.begin, access.array).second) return;
@@ -198,25 +244,123 @@ class BlockDomain {
     return true;
   }
 
-  void check_phase(const ast::Stmt& stmt, const Access& access, const Symbol& array, const PutRecord& record, const State& s) {
-    const auto& put = std::get<ast::Put>(record.put->node);
-    if (program_.names.at(&put.block.array) != array.id) return;
+  // A get and a put that meet twice, in one iteration and around the loop, are one mistake.
+  bool first_time(const ast::Stmt* a, const ast::Stmt* b) { return phases_.emplace(std::min(a->id, b->id), std::max(a->id, b->id)).second; }
+
+  static const ast::Block& block_of(const ast::Stmt& stmt) {
+    if (const auto* put = std::get_if<ast::Put>(&stmt.node)) return put->block;
+    return std::get<ast::Get>(stmt.node).block;
+  }
+
+  // The blocks that a serial loop's index names are others in its next iteration.
+  void goes_on(SymbolId index, State& s) const {
+    for (std::vector<Record>* records : {&s.puts, &s.gets}) {
+      std::vector<Record> moved;
+      for (Record record : *records) {
+        for (const Label& label : labels_of(program_, block_of(*record.stmt)))
+          if (label.index == index) record.moved = index;
+        State::add(moved, record);
+      }
+      *records = std::move(moved);
+    }
+  }
+
+  bool moved_on(const Record& record, const std::vector<Label>& labels) const {
+    if (record.moved == no_symbol) return false;
+    const std::vector<Label> before = labels_of(program_, block_of(*record.stmt));
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      if (labels[i].index == record.moved && labels[i] == before[i]) return true;
+    return false;
+  }
+
+  // Sides of a relation that mean the same in two pardos: indices (of the pardos, since labels agree), predefined ints, literals.
+  struct Side {
+    SymbolId symbol = no_symbol;
+    std::int64_t literal = 0;
+    bool known = false;
+    bool operator==(const Side&) const = default;
+  };
+  Side side(const ast::Expr& e, const ast::Stmt& pardo) const {
+    if (const auto* literal = std::get_if<ast::IntLit>(&e.node)) return {no_symbol, literal->value, true};
+    const auto* name = std::get_if<ast::NameExpr>(&e.node);
+    if (!name) return {};
+    const Symbol& s = program_.symbol_of(name->name);
+    const auto& indices = std::get<ast::PardoLoop>(pardo.node).indices;
+    const bool own = std::any_of(indices.begin(), indices.end(), [&](const ast::Name& index) { return program_.names.at(&index) == s.id; });
+    return {s.id, 0, own || (s.kind == SymbolKind::int_ && s.predefined)};
+  }
+
+  /// Whether no pair of values meets both relations: `i < j` and `i >= j`, `i == 1` and `i == 2`.
+  bool exclude(const ast::Relation& a, const ast::Stmt& pardo_a, const ast::Relation& b, const ast::Stmt& pardo_b) const {
+    constexpr int less = 1, equal = 2, greater = 4;
+    const auto orders = [](ast::RelOp op) {
+      switch (op) {
+        case ast::RelOp::lt: return less;
+        case ast::RelOp::le: return less | equal;
+        case ast::RelOp::gt: return greater;
+        case ast::RelOp::ge: return greater | equal;
+        case ast::RelOp::eq: return equal;
+        case ast::RelOp::ne: return less | greater;
+      }
+      return less | equal | greater;
+    };
+    const Side left = side(*a.left, pardo_a), right = side(*a.right, pardo_a), left_b = side(*b.left, pardo_b), right_b = side(*b.right, pardo_b);
+    if (!left.known || !right.known || !left_b.known || !right_b.known) return false;
+    const int mine = orders(a.op), theirs = orders(b.op);
+    if (left == left_b && right == right_b) return (mine & theirs) == 0;
+    if (left == right_b && right == left_b) return (mine & ((theirs & equal) | (theirs & less ? greater : 0) | (theirs & greater ? less : 0))) == 0;
+    return left == left_b && right.symbol == no_symbol && right_b.symbol == no_symbol && mine == equal && theirs == equal;
+  }
+
+  /// Whether blocks named alike in two pardos are others, since their where clauses exclude each other.
+  bool apart(const Record& record, const std::vector<Label>& labels, const State& s) const {
+    if (!record.pardo || !s.pardo || labels_of(program_, block_of(*record.stmt)) != labels) return false;
+    const auto& theirs = program_.pardos.at(record.pardo).wheres;
+    const auto& mine = program_.pardos.at(s.pardo).wheres;
+    return std::any_of(mine.begin(), mine.end(), [&](const ast::Relation* a) {
+      return std::any_of(theirs.begin(), theirs.end(), [&](const ast::Relation* b) { return exclude(*a, *s.pardo, *b, *record.pardo); });
+    });
+  }
+
+  /// Why blocks of one pardo and the next statement meet: it is another pardo, or the same in the next iteration of a loop around it.
+  static std::string_view place(const Record& record, const State& s) {
+    return record.over && record.pardo != nullptr && record.pardo == s.pardo ? "in the previous iteration of the loop around it" : "in the same phase";
+  }
+
+  static std::string remedy(const Record& record, const State& s) {
+    if (record.pardo != s.pardo) return "put a barrier between them";
+    return record.over ? "put a barrier behind the pardo, inside the loop around it" : "split the pardo and put a barrier between";
+  }
+
+  void check_get(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
+    const ast::Block& put = block_of(*record.stmt);
+    if (program_.names.at(&put.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, labels_of(program_, *access.block), s)) return;
     // Within one iteration a worker may use its own block; only another block of the array is somebody else's.
-    if ((record.pardo == s.pardo && own_block(*s.pardo, labels_of(program_, put.block), labels_of(program_, *access.block))) || !phases_.emplace(record.put, &stmt).second)
-      return;
+    if (!record.over && record.pardo == s.pardo && own_block(*s.pardo, labels_of(program_, put), labels_of(program_, *access.block))) return;
+    if (!first_time(record.stmt, &stmt)) return;
     Diagnostic& d = emitter_.report(Code::W_PHASE_GET_AFTER_PUT, access.span,
-                                    fmt::format("`{}` is put by a pardo in the same phase: blocks of other workers may be old or new here",
-                                                array.text),
-                                    record.pardo == s.pardo ? "split the pardo and put a barrier between" : "put a barrier between them");
-    d.notes.push_back({record.put->span, fmt::format("the {} is here", put.prepare ? "prepare" : "put")});
+                                    fmt::format("`{}` is put by a pardo {}: blocks of other workers may be old or new here", array.text, place(record, s)), remedy(record, s));
+    d.notes.push_back({record.stmt->span, fmt::format("the {} is here", std::get<ast::Put>(record.stmt->node).prepare ? "prepare" : "put")});
+  }
+
+  // Of get and put in one iteration, and of what one worker does outside of pardos, the order is the program's.
+  void check_put(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
+    const ast::Block& got = block_of(*record.stmt);
+    if (program_.names.at(&got.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, labels_of(program_, *access.block), s)) return;
+    if ((!s.pardo && !record.pardo) || (s.pardo && s.pardo == record.pardo && !record.over)) return;
+    if (!first_time(record.stmt, &stmt)) return;
+    Diagnostic& d = emitter_.report(Code::W_PHASE_PUT_AFTER_GET, access.span,
+                                    fmt::format("`{}` is fetched {}: workers that are still there may get the old block or this one", array.text, place(record, s)), remedy(record, s));
+    d.notes.push_back({record.stmt->span, fmt::format("the {} is here", std::get<ast::Get>(record.stmt->node).request ? "request" : "get")});
   }
 
   const CheckedProgram& program_;
   Emitter& emitter_;
   std::vector<std::size_t> slots_;  // by symbol
   std::size_t temps_ = 0, remotes_ = 0;
+  std::map<std::size_t, const ast::Stmt*> deletes_;  // by slot
   std::set<std::pair<std::uint32_t, SymbolId>> reported_;
-  std::set<std::pair<const ast::Stmt*, const ast::Stmt*>> phases_;
+  std::set<std::pair<ast::NodeId, ast::NodeId>> phases_;
 };
 
 }  // namespace

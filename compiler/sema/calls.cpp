@@ -27,7 +27,7 @@ class CallGraph {
 
   void run() {
     find_reachable();
-    check_depth();
+    if (!check_depth()) return;  // what follows takes the square of the depth
     solve();
     for (std::size_t r = 0; r < routines_.size(); ++r) {
       check_pardo(r);
@@ -68,7 +68,7 @@ class CallGraph {
   }
 
   // Later passes follow calls by calls of their own.
-  void check_depth() {
+  bool check_depth() {
     std::vector<int> depth(routines_.size(), 0);  // of calls below; 0: not known yet
     std::vector<char> open(routines_.size(), 0);
     struct Frame { std::size_t routine, next; int deepest; };
@@ -98,10 +98,11 @@ class CallGraph {
           if (frame.deepest < max_nesting) continue;
           emitter_.report(Code::E_NESTING, call.span, fmt::format("calls are nested more than {} procedures deep", max_nesting),
                           "call the inner procedures from a procedure further out, one after the other");
-          return;
+          return false;
         }
       }
     }
+    return true;
   }
 
   // avail_: indices bound around every call (greatest solution; nullopt is "all"). busy_: bound around some call.

@@ -7,8 +7,10 @@
 #include "compiler/sema/calls.h"
 #include "compiler/sema/checker.h"
 #include "compiler/sema/near.h"
+#include "compiler/sema/partial.h"
 #include "compiler/sema/patterns.h"
 #include "compiler/sema/rank.h"
+#include "compiler/sema/super_calls.h"
 #include "compiler/sema/unused.h"
 
 namespace sial {
@@ -121,8 +123,10 @@ std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const
   if (sound) {
     sema::warn_unused(*program, checker.routines(), emitter);
     sema::follow_ranks(*program, emitter);
+    sema::warn_partial_values(*program, emitter);
     sema::follow_blocks(*program, emitter);
     sema::warn_patterns(*program, options, emitter);
+    sema::check_super_calls(*program, emitter);
   }
   if (emitter.has_errors()) return nullptr;
   return program;

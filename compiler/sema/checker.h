@@ -1,7 +1,7 @@
 #pragma once
 // The working state of the core checks: one Checker walks every module once, in textual order, fills the CheckedProgram and
 // collects per routine (module body or procedure) the facts that the interprocedural checks (calls.h) need. Its methods are
-// grouped by idea into declarations.cpp, expressions.cpp, blocks.cpp, forms.cpp, statements.cpp, loops.cpp and pragma.cpp. An
+// grouped by idea into declarations.cpp, expressions.cpp, blocks.cpp, forms.cpp, statements.cpp, output.cpp, loops.cpp and pragma.cpp. An
 // expression whose mistake was reported has the empty mask: everything built on it stays silent.
 
 #include <set>
@@ -140,6 +140,8 @@ class Checker {
   void check_node(const ast::Stmt& stmt, const ast::AssertSame& same);
   void check_node(const ast::Stmt& stmt, const ast::Broadcast& broadcast);
   void check_node(const ast::Stmt& stmt, const ast::Print& print);
+  void check_node(const ast::Stmt& stmt, const ast::Inspect& inspect);
+  void check_inspected(const ast::Arg& operand, const std::string& function);
   void check_node(const ast::Stmt& stmt, const ast::Execute& execute);
   void check_node(const ast::Stmt& stmt, const ast::Persistent& persistent);
   void check_node(const ast::Stmt& stmt, const ast::GpuOp& op);

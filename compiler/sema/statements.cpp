@@ -193,38 +193,6 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Broadcast& broadcast)
   note(d, id);
 }
 
-void Checker::check_node(const ast::Stmt&, const ast::Print& print) {
-  const ast::Expr& e = *print.value;
-  const Mask mask = infer(e);
-  if (mask == 0) return;
-  if (std::holds_alternative<ast::BlockExpr>(e.node)) {
-    const BlockInfo& info = block_info(e);
-    if (no_sub_block(info, std::get<ast::BlockExpr>(e.node).block)) choose(e, Type::block);
-  } else if (mask & may_scalar) {
-    choose(e, Type::scalar);
-  } else if (std::holds_alternative<ast::NameExpr>(e.node) && (mask & may_index)) {
-    choose(e, Type::index);
-  } else if (mask & (may_int | may_index)) {
-    choose_int(e);
-  } else if (mask & may_string) {
-    choose(e, Type::string);
-  } else if (mask & may_region) {
-    choose(e, Type::region);
-  } else if (mask & may_array) {
-    const auto* name = std::get_if<ast::NameExpr>(&e.node);
-    const SymbolId id = name ? program_.names.at(&name->name) : no_symbol;
-    if (name && symbol(id).contiguous) {
-      choose(e, Type::array);
-      return;
-    }
-    Diagnostic& d = report(Code::E_PRINT, e.span, "only static and contiguous arrays are printed as a whole",
-                           "print one of its blocks: `a[i,j]`");
-    if (name) note(d, id);
-  } else {
-    report(Code::E_PRINT, e.span, "a block expression cannot be printed", "assign it to a temp block and print that");
-  }
-}
-
 void Checker::check_argument(const ast::Arg& arg, const Symbol* special) {
   const std::string what = special ? fmt::format("an argument of `{}`", special->text) : "the operand";
   if (const auto* block = std::get_if<ast::Block>(&arg.node)) {

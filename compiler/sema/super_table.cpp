@@ -1,6 +1,7 @@
 #include "compiler/sema/super_table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <sstream>
 
@@ -8,14 +9,47 @@ namespace sial {
 
 namespace {
 
-struct Row { std::string_view name, signatures; };
+struct Row { std::string_view name, signatures, meaning; };
 constexpr Row rows[] = {
-#define SUPER(id, name, signatures, meaning) {#name, signatures},
+#define SUPER(id, name, signatures, meaning) {#name, signatures, meaning},
 #include "runtime/super/super_instructions.def"
 #undef SUPER
 };
 
+struct ArgumentsRow { std::string_view name, arguments, formula, source; };
+constexpr ArgumentsRow argument_rows[] = {
+#define SUPER_ARGUMENTS(name, arguments, formula, source) {#name, arguments, formula, source},
+#include "runtime/super/super_arguments.def"
+#undef SUPER_ARGUMENTS
+};
+
+constexpr bool same_names() {
+  if (std::size(rows) != std::size(argument_rows)) return false;
+  for (std::size_t i = 0; i < std::size(rows); ++i)
+    if (rows[i].name != argument_rows[i].name) return false;
+  return true;
+}
+static_assert(same_names(), "super_arguments.def has one row for each of super_instructions.def, in the same order");
+
 }  // namespace
+
+const std::vector<SuperPage>& super_pages() {
+  static const std::vector<SuperPage> pages = [] {
+    std::vector<SuperPage> made;
+    for (std::size_t i = 0; i < std::size(rows); ++i)
+      made.push_back({rows[i].name, rows[i].signatures, rows[i].meaning, argument_rules(argument_rows[i].arguments), argument_rows[i].formula, argument_rows[i].source});
+    return made;
+  }();
+  return pages;
+}
+
+const SuperPage* find_super_page(std::string_view name) {
+  std::string wanted(name);
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const SuperPage& page : super_pages())
+    if (page.name == wanted) return &page;
+  return nullptr;
+}
 
 std::optional<std::string> table_signatures(std::string_view name) {
   for (const Row& row : rows)

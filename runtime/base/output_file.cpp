@@ -1,15 +1,19 @@
 #include "runtime/base/output_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -53,18 +57,47 @@ int open_again(const std::string& name) {
   return ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-/// Writes all of `content`; 0 or the error. Closes the file in any case.
-int write_and_close(int file, std::string_view content, Durability durability) {
-  int error = 0;
-  while (!content.empty() && error == 0) {
+/// 0 or the error.
+int write_all(int file, std::string_view content) {
+  while (!content.empty()) {
     const ssize_t n = ::write(file, content.data(), content.size());
     if (n > 0) content.remove_prefix(static_cast<std::size_t>(n));
-    else if (n == 0) error = ENOSPC;
-    else if (errno != EINTR) error = errno;
+    else if (n == 0) return ENOSPC;
+    else if (errno != EINTR) return errno;
   }
-  if (error == 0 && durability == Durability::on_disk && ::fsync(file) != 0 && errno != EINVAL) error = errno;
-  if (::close(file) != 0 && error == 0) error = errno;
+  return 0;
+}
+
+/// 0 or the error. Closes the file in any case.
+int complete(Descriptor& file, Durability durability) {
+  int error = 0;
+  if (durability == Durability::on_disk && ::fsync(file.get()) != 0 && errno != EINVAL) error = errno;
+  if (::close(file.release()) != 0 && error == 0) error = errno;
   return error;
+}
+
+/// A link that somebody put where everybody may: the rule of Linux's protected_symlinks, on every system.
+bool foreign_link(const fs::path& link) {
+  struct stat of_link {}, of_folder {};
+  const fs::path folder = link.has_parent_path() ? link.parent_path() : ".";
+  if (::lstat(link.c_str(), &of_link) != 0 || ::stat(folder.c_str(), &of_folder) != 0) return false;
+  return (of_folder.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) && of_link.st_uid != ::geteuid() && of_link.st_uid != of_folder.st_uid;
+}
+
+/// A new file in an open folder, under a name that nobody knows before it is there. Negative: errno is set.
+int create_beside(const OpenFolder& place, std::string& name) {
+  constexpr std::size_t longest_stem = 240;  // of the 255 bytes that a name may have
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz234567";
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::array<std::uint8_t, 8> random{};
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return -1;
+    name = place.name.substr(0, longest_stem) + ".";
+    for (const std::uint8_t r : random) name += letters[r % letters.size()];
+    name += ".part";
+    const int file = ::openat(place.folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
 }
 
 fs::path whole_path(const std::string& path) {
@@ -83,11 +116,13 @@ std::string link_end(const std::string& path) {
   for (int i = 0; i < most_links; ++i) {
     std::error_code failure;
     const fs::path target = fs::read_symlink(at, failure);
-    if (failure) return at.string();
+    if (failure || foreign_link(at)) return at.string();
     at = target.is_absolute() ? target : at.parent_path() / target;
   }
   return path;
 }
+
+bool names_open_file(const std::string& path) { return name_of_open_file(path).has_value(); }
 
 std::string_view special_kind(const std::string& path) {
   struct stat s {};
@@ -118,20 +153,60 @@ void check_distinct(std::span<const NamedFile> outputs, std::span<const NamedFil
   }
 }
 
-PartFile::PartFile(const std::string& path) : path_(path), end_(link_end(path)), name_(end_ + ".part") {}
-
-PartFile::~PartFile() {
-  if (!done_) ::unlink(name_.c_str());
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(file_, other.file_);
+  return *this;
 }
 
-void PartFile::finish() {
+Descriptor::~Descriptor() {
+  if (file_ >= 0) ::close(file_);
+}
+
+int Descriptor::release() { return std::exchange(file_, -1); }
+
+OpenFolder::OpenFolder(const std::string& path) : name(fs::path(path).filename().string()) {
+  const fs::path parent = fs::path(path).parent_path();
+  folder = Descriptor(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool OpenFolder::holds(const std::string& entry, int file) const {
+  struct stat named {}, open {};
+  return ::fstatat(folder.get(), entry.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && ::fstat(file, &open) == 0 && named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+PartFile::PartFile(const std::string& path, std::string hint) : path_(path), hint_(std::move(hint)), place_(link_end(path)) {
+  file_ = Descriptor(place_.folder.get() < 0 ? -1 : create_beside(place_, name_));
+  if (file_.get() < 0) cannot_write(path_, errno, hint_);
+}
+
+PartFile::~PartFile() {
+  if (!done_ && (file_.get() < 0 || place_.holds(name_, file_.get()))) ::unlinkat(place_.folder.get(), name_.c_str(), 0);
+}
+
+std::string PartFile::name_to_open() const {
+  const std::string open_file = fmt::format("/proc/self/fd/{}", file_.get());
+  return ::access(open_file.c_str(), W_OK) == 0 ? open_file : (fs::path(link_end(path_)).parent_path() / name_).string();
+}
+
+void PartFile::finish(Durability durability) {
   struct stat earlier {};
-  if (::stat(end_.c_str(), &earlier) == 0) {
-    if (!S_ISREG(earlier.st_mode)) throw WorldError(fmt::format("cannot write `{}`: it is {}", path_, special_kind(end_)), "choose another name");
-    [[maybe_unused]] const int ignored = ::chmod(name_.c_str(), earlier.st_mode & 07777);  // what lies on a disk without rights has none
+  if (::fstatat(place_.folder.get(), place_.name.c_str(), &earlier, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISREG(earlier.st_mode)) {
+      [[maybe_unused]] const int ignored = ::fchmod(file_.get(), earlier.st_mode & 0777);  // what lies on a disk without rights has none
+    } else if (!S_ISLNK(earlier.st_mode)) {
+      throw WorldError(fmt::format("cannot write `{}`: it is {}", path_, special_kind(path_)), "choose another name");
+    }
   }
-  if (std::rename(name_.c_str(), end_.c_str()) != 0) cannot_write(path_, errno, "may the folder be written?");
+  if (!place_.holds(name_, file_.get())) throw WorldError(fmt::format("cannot write `{}`: another process removed or replaced it while it was written", path_), "choose a folder that only you may write");
+  if (const int error = complete(file_, durability); error != 0) cannot_write(path_, error, hint_);
+  if (::renameat(place_.folder.get(), name_.c_str(), place_.folder.get(), place_.name.c_str()) != 0) cannot_write(path_, errno, "may the folder be written?");
   done_ = true;
+}
+
+bool written_in_place(const std::string& path) {
+  const fs::path end = link_end(path), folder = end.has_parent_path() ? end.parent_path() : ".";
+  std::error_code failure;
+  return fs::is_regular_file(fs::symlink_status(end, failure)) && ::access(end.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) != 0;
 }
 
 std::string write_problem(const std::string& path) {
@@ -139,39 +214,64 @@ std::string write_problem(const std::string& path) {
     if (kind == "a folder") return "it is a folder";
     return ::access(path.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
   }
+  if (names_open_file(path) || written_in_place(path)) return {};
   const fs::path end = link_end(path);
   std::error_code failure;
   fs::create_directories(end.has_parent_path() ? end.parent_path() : ".", failure);
   if (failure) return failure.message();
-  const std::string probe = end.string() + ".probe";
-  const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  const int error = file < 0 ? errno : write_and_close(file, "x", Durability::until_crash);
-  ::unlink(probe.c_str());
+  const OpenFolder place(end);
+  std::string name;
+  Descriptor file(place.folder.get() < 0 ? -1 : create_beside(place, name));
+  if (file.get() < 0) return std::strerror(errno);
+  int error = write_all(file.get(), "x");
+  ::unlinkat(place.folder.get(), name.c_str(), 0);
+  if (const int closing = complete(file, Durability::until_crash); error == 0) error = closing;
   return error == 0 ? "" : std::strerror(error);
 }
 
-void bring_to_disk(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  const int error = file < 0 ? errno : write_and_close(file, {}, Durability::on_disk);
-  if (error != 0) cannot_write(path, error, "is the disk full?");
+OutputFile::OutputFile(const std::string& path, std::string hint, std::size_t size) : path_(path), hint_(std::move(hint)) {
+  const std::string_view kind = special_kind(path);
+  if (kind == "a folder") cannot_write(path, EISDIR, hint_);
+  if (const std::optional<std::string> open_file = name_of_open_file(path)) {
+    file_ = Descriptor(open_again(*open_file));
+  } else if (!kind.empty()) {
+    file_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  } else {
+    if (::access(path.c_str(), W_OK) != 0 && errno != ENOENT) cannot_write(path, errno, hint_);
+    in_place_ = written_in_place(path);
+    if (!in_place_) {
+      part_.emplace(path, hint_);
+      return;
+    }
+    file_ = Descriptor(::open(link_end(path).c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat before {};
+    // What does not fit is found before the first byte is replaced.
+    if (file_.get() >= 0 && size > 0 && ::fstat(file_.get(), &before) == 0 && static_cast<off_t>(size) > before.st_size) {
+      if (const int error = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(size)); error != 0) {
+        [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), before.st_size);
+        cannot_write(path, error, hint_);
+      }
+    }
+  }
+  if (file_.get() < 0) cannot_write(path, errno, hint_);
+}
+
+void OutputFile::write(std::string_view content) {
+  if (const int error = write_all(part_ ? part_->descriptor() : file_.get(), content); error != 0) cannot_write(path_, error, hint_);
+}
+
+void OutputFile::finish(Durability durability) {
+  if (part_) return part_->finish(durability);
+  int error = 0;
+  if (in_place_ && ::ftruncate(file_.get(), ::lseek(file_.get(), 0, SEEK_CUR)) != 0) error = errno;
+  if (const int closing = complete(file_, in_place_ ? durability : Durability::until_crash); error == 0) error = closing;
+  if (error != 0) cannot_write(path_, error, hint_);
 }
 
 void write_file(const std::string& path, std::string_view content, Durability durability, const std::string& hint) {
-  const std::string_view kind = special_kind(path);
-  if (kind == "a folder") cannot_write(path, EISDIR, hint);
-  const std::optional<std::string> open_file = name_of_open_file(path);
-  if (open_file || !kind.empty()) {
-    const int file = open_file ? open_again(*open_file) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    const int error = file < 0 ? errno : write_and_close(file, content, Durability::until_crash);
-    if (error != 0) cannot_write(path, error, hint);
-    return;
-  }
-  if (::access(path.c_str(), W_OK) != 0 && errno != ENOENT) cannot_write(path, errno, hint);
-  PartFile part(path);
-  const int file = ::open(part.name().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  const int error = file < 0 ? errno : write_and_close(file, content, durability);
-  if (error != 0) cannot_write(path, error, hint);
-  part.finish();
+  OutputFile file(path, hint, content.size());
+  file.write(content);
+  file.finish(durability);
 }
 
 }  // namespace sial

@@ -1,16 +1,21 @@
 #pragma once
-// Files that a program leaves behind. They are written under the name NAME.part beside their place and renamed when complete, so that
-// what lies under its own name is always whole and a failure leaves the earlier file as it was. Symbolic links are followed. What is no
-// regular file (a device, a pipe) is written into and never replaced.
+// Files that a program leaves behind. They are written beside their place under a random name and renamed when complete, so that what
+// lies under its own name is always whole, a failure leaves the earlier file as it was, and a link made by somebody else is never written
+// through. The user's symbolic links are followed. What is no regular file (a device, a pipe) is written into and never replaced.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace sial {
 
-/// Where `path` leads through symbolic links, whether or not anything is there.
+/// Where `path` leads through symbolic links, whether or not anything is there. In a folder where everybody may write (with the sticky bit,
+/// as /tmp) only links of this user and of the folder's owner are followed.
 std::string link_end(const std::string& path);
+
+/// Whether `path` names what a process has open, such as /dev/stdout.
+bool names_open_file(const std::string& path);
 
 /// "a folder", "a device", ... when something that is no regular file is there; empty otherwise.
 std::string_view special_kind(const std::string& path);
@@ -24,30 +29,77 @@ struct NamedFile { std::string role, path; };
 /// Throws WorldError when one of `outputs` is one of `inputs`, or another output.
 void check_distinct(std::span<const NamedFile> outputs, std::span<const NamedFile> inputs);
 
-/// The name under which a file is written until it is complete. Creates nothing; unless finish() was reached, the destructor removes
-/// what was written.
+/// A file descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int file = -1) : file_(file) {}
+  Descriptor(Descriptor&& other) noexcept : file_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return file_; }
+  int release();
+
+ private:
+  int file_;
+};
+
+/// The folder of a file, opened: what is done to its names is done in this folder, wherever a path leads later.
+struct OpenFolder {
+  /// `path` without links at its end. Throws nothing: `folder` is negative and errno set when there is none.
+  explicit OpenFolder(const std::string& path);
+  /// Of what this name is now, links not followed.
+  bool holds(const std::string& entry, int file) const;
+
+  Descriptor folder;
+  std::string name;  // of the file in it
+};
+
+enum class Durability { until_crash, on_disk };
+
+/// A new file beside the place of another, open for writing. Unless finish() was reached, the destructor removes it.
 class PartFile {
  public:
-  explicit PartFile(const std::string& path);
+  /// Throws WorldError.
+  PartFile(const std::string& path, std::string hint);
   ~PartFile();
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
-  const std::string& name() const { return name_; }
-  /// Gives the file its own name, and the permissions of the one that it replaces. Throws WorldError.
-  void finish();
+  int descriptor() const { return file_.get(); }
+  const std::string& path() const { return path_; }
+  /// For libraries that open files by name: it leads to the open file itself, whatever lies under the file's own name by now. Where there is
+  /// no /proc it is that name.
+  std::string name_to_open() const;
+  /// Closes the file and gives it its own name, and the permissions of the one that it replaces. Throws WorldError.
+  void finish(Durability durability);
 
  private:
-  std::string path_, end_, name_;
+  std::string path_, hint_;
+  OpenFolder place_;
+  std::string name_;
+  Descriptor file_;
   bool done_ = false;
 };
+
+/// Whether `path` is a file that may be written in a folder that may not: it cannot be replaced, only changed where it stands.
+bool written_in_place(const std::string& path);
 
 /// Why no file of this name could be written now; empty when one could. Makes its folder, and leaves nothing else behind.
 std::string write_problem(const std::string& path);
 
-/// Waits until the disk has the file. Throws WorldError when it does not take it.
-void bring_to_disk(const std::string& path);
+/// A file that is written piece by piece. An error leaves what was there as it was, unless it is written in place.
+class OutputFile {
+ public:
+  /// `size`: of the whole content, where it is known. Throws WorldError, here and later.
+  explicit OutputFile(const std::string& path, std::string hint = "is the disk full, or the folder read-only?", std::size_t size = 0);
+  void write(std::string_view content);
+  void finish(Durability durability = Durability::until_crash);
 
-enum class Durability { until_crash, on_disk };
+ private:
+  std::string path_, hint_;
+  std::optional<PartFile> part_;
+  Descriptor file_;  // where there is no part
+  bool in_place_ = false;
+};
 
 /// Makes `path` hold `content`, or throws WorldError and leaves it as it was.
 void write_file(const std::string& path, std::string_view content, Durability durability = Durability::until_crash, const std::string& hint = "is the disk full, or the folder read-only?");

@@ -11,7 +11,10 @@
 
 namespace sial {
 
-void expect_full_disks() { std::signal(SIGXFSZ, SIG_IGN); }
+void expect_failed_writes() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+}
 
 void print_output(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

@@ -6,8 +6,9 @@
 
 namespace sial {
 
-/// First of all in main: a file that may not grow is an error like a full disk, not the end of the process.
-void expect_full_disks();
+/// First of all in main: a file that may not grow, and a reader that is gone (`| head`), are errors like a full disk, not the end of the
+/// process.
+void expect_failed_writes();
 
 /// Prints; what fails is found by end_output().
 void print_output(std::string_view text);

@@ -3,12 +3,11 @@
 #include <flatbuffers/flatbuffers.h>
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "module_generated.h"
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
 
 namespace sial {
 namespace {
@@ -207,18 +206,10 @@ Module read_module(std::span<const std::byte> bytes, const std::string& name) {
 }
 
 Module read_module_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw WorldError(fmt::format("cannot open module `{}`: {}", path, std::strerror(errno)));
-  std::vector<char> bytes;
-  constexpr std::size_t piece = std::size_t{1} << 16;
-  while (in.good()) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + piece);
-    in.read(bytes.data() + before, static_cast<std::streamsize>(piece));
-    bytes.resize(before + static_cast<std::size_t>(in.gcount()));
-  }
-  if (!in.eof()) throw WorldError(fmt::format("cannot read module `{}`: {}", path, std::strerror(errno)));  // a directory, a broken disk
-  return read_module(std::as_bytes(std::span<const char>(bytes)), path);
+  std::string problem;
+  const std::string content = read_file(path, input_limit::module, problem);
+  if (!problem.empty()) throw WorldError(fmt::format("cannot read the module `{}`: {}", path, problem));
+  return read_module(std::as_bytes(std::span(content)), path);
 }
 
 }  // namespace sial

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/module_limits.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/verify_detail.h"
 
@@ -9,15 +10,11 @@ namespace sial {
 namespace detail {
 namespace {
 
-constexpr std::size_t max_name_length = 1000;
-constexpr std::size_t max_text_length = std::size_t{1} << 20;
-constexpr std::size_t max_rows = std::size_t{1} << 26;
-
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
 void verify_name(const VerifyContext& c, const std::string& name) {
   c.require(!name.empty(), "the name is empty");
-  c.require(name.size() <= max_name_length, "the name has {} characters", name.size());
+  c.require(name.size() <= max_module_name, "the name has {} characters", name.size());
   const bool good = is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char ch) {
     return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '.' || ch == '$';  // $ marks names the compiler made up
   });
@@ -25,7 +22,7 @@ void verify_name(const VerifyContext& c, const std::string& name) {
 }
 
 void verify_text(const VerifyContext& c, const std::string& text) {
-  c.require(text.size() <= max_text_length, "the text has {} characters", text.size());
+  c.require(text.size() <= max_module_text, "the text has {} characters", text.size());
 }
 
 void verify_bound(const VerifyContext& c, const Bound& b, IndexKind kind) {
@@ -195,7 +192,7 @@ void verify_slice(const VerifyContext& c, const SliceRow& row) {
 template <class Rows, class Check>
 void each(VerifyContext& c, const char* what, const Rows& rows, Check check) {
   c.at_module();
-  c.require(rows.size() < max_rows, "it has {} rows of kind `{}`", rows.size(), what);
+  c.require(rows.size() < max_module_rows, "it has {} rows of kind `{}`", rows.size(), what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     c.at(what, i);
     check(c, rows[i]);
@@ -225,7 +222,7 @@ void verify_tables(VerifyContext& c) {
   c.require(m.optimisation >= 0 && m.optimisation <= 3, "its optimisation level is {}", m.optimisation);
   c.require(!m.files.empty(), "it names no source file");
   c.require(!m.code.empty(), "it has no code");
-  c.require(m.code.size() < max_rows, "it has {} instructions", m.code.size());
+  c.require(m.code.size() < max_module_rows, "it has {} instructions", m.code.size());
   c.require(m.places.size() == m.code.size(), "it has {} instructions but {} source places", m.code.size(), m.places.size());
   verify_registers(c);
   each(c, "file", m.files, verify_text);

@@ -113,8 +113,8 @@ class BlockRules {
         break;
       case Opcode::expect: operand(i.a); break;
       case Opcode::contract_scaled: case Opcode::contract_add_scaled: product(i); break;
-      case Opcode::print_block: operand(i.a); break;
-      case Opcode::print_array: whole(m_.arrays[i.a]); break;
+      case Opcode::print_block: case Opcode::inspect_block: case Opcode::elements_block: operand(i.a); break;
+      case Opcode::print_array: case Opcode::inspect_array: case Opcode::elements_array: whole(m_.arrays[i.a]); break;
       case Opcode::execute: execute(i); break;
       case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
         c_.require(in_table(i.a, m_.args), "the argument {} does not exist", i.a);

@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/input_file.h"
+#include "runtime/base/number.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/write.h"
@@ -57,13 +59,12 @@ std::string hash_of(const Module& module) {
 }
 
 /// SERIAL.rankN
-std::optional<std::int64_t> serial_of(const std::string& name) {
-  const std::size_t dot = name.find(".rank");
-  std::int64_t serial = 0;
-  if (dot == std::string::npos) return {};
-  const auto [end, error] = std::from_chars(name.data(), name.data() + dot, serial);
-  if (error != std::errc() || end != name.data() + dot || serial < 0) return {};
-  return serial;
+std::optional<std::int64_t> serial_of(std::string_view name) {
+  constexpr std::string_view middle = ".rank";
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::size_t dot = name.find(middle);
+  if (dot == std::string_view::npos || !read_integer(name.substr(dot + middle.size()), 0, most)) return {};
+  return read_integer(name.substr(0, dot), 0, most);
 }
 
 std::string kind_key(IndexKind kind) {
@@ -180,6 +181,13 @@ std::string difference(const JobIdentity& saved, const JobIdentity& now) {
   return {};
 }
 
+std::string segment_options(const JobIdentity& saved, const JobIdentity& now) {
+  std::string options;
+  for (const auto& [kind, extents] : saved.segments) options += fmt::format("{}--segments {}={}", options.empty() ? "" : " ", kind, extents);
+  const bool more = std::any_of(now.segments.begin(), now.segments.end(), [&](const auto& entry) { return !saved.segments.contains(entry.first); });
+  return more || saved.segments == now.segments ? std::string() : options;
+}
+
 std::string to_text(const CheckpointIndex& index) {
   Json j;
   j["format"] = format_version;
@@ -208,8 +216,11 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
     j.erase("hash");
     if (hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace)) != hash) throw refuse("is damaged");
     for_each_field(index, [&](const char* key, auto& value) { j.at(key).get_to(value); });
-    for (const Json& f : j.at("files"))
-      index.files.push_back({f.at("name").get<std::string>(), {f.at("bytes").get<std::uint64_t>(), std::stoull(f.at("hash").get<std::string>(), nullptr, 16)}});
+    for (const Json& f : j.at("files")) {
+      const auto file_hash = read_hexadecimal(f.at("hash").get<std::string>());
+      if (!file_hash) throw refuse("is damaged");
+      index.files.push_back({f.at("name").get<std::string>(), {f.at("bytes").get<std::uint64_t>(), *file_hash}});
+    }
     const Json& job = j.at("job");
     for_each_field(index.job, [&](const char* key, auto& value) { job.at(key).get_to(value); });
   } catch (const SialError&) {
@@ -232,10 +243,10 @@ void write_checkpoint_index(const CheckpointIndex& index, const std::string& fol
 std::string read_checkpoint_index(const std::string& path) {
   std::error_code ignored;
   const fs::path file = fs::is_directory(path, ignored) ? fs::path(path) / checkpoint_index_name : fs::path(path);
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad())
-    throw WorldError(fmt::format("there is no checkpoint `{}` to restart from", file.string()),
+  std::string problem;
+  std::string text = read_file(file.string(), input_limit::checkpoint_index, problem);
+  if (!problem.empty())
+    throw WorldError(fmt::format("there is no checkpoint `{}` to restart from: {}", file.string(), problem),
                      "name the folder with `--restart FOLDER`, or start the job without `--restart`");
   return text;
 }
@@ -255,12 +266,11 @@ void remove_old_files(const std::string& folder, const CheckpointIndex* keep) no
     std::vector<fs::path> old;
     for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
       const std::string name = it->path().filename().string();
-      if (!serial_of(name)) continue;
+      if (!serial_of(name) || !is_record_file(it->path().string())) continue;
       if (keep && std::any_of(keep->files.begin(), keep->files.end(), [&](const auto& f) { return f.name == name; })) continue;
       old.push_back(it->path());
     }
     for (const fs::path& path : old) fs::remove(path, failure);
-    if (!keep) fs::remove(folder, failure);  // only when nothing else lies there
   } catch (const std::exception&) {
     // What stays behind costs disk space and is removed by the next checkpoint.
   }

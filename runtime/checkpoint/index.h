@@ -30,6 +30,9 @@ struct JobIdentity {
 JobIdentity identity_of(const JobData& data, std::span<const std::string> paths, std::span<const std::shared_ptr<const Module>> programs);
 /// What differs, for a message; empty when both are the same job.
 std::string difference(const JobIdentity& saved, const JobIdentity& now);
+/// The options that give a run the segments of the saved one: `--segments ao=8,8,4 --segments mo=5,6`; empty when they are the same, or when some kind
+/// can only go.
+std::string segment_options(const JobIdentity& saved, const JobIdentity& now);
 
 struct CheckpointIndex {
   struct File { std::string name; FileSeal seal; };
@@ -61,7 +64,7 @@ std::string read_checkpoint_index(const std::string& path);
 
 /// Serials start here in a folder that may hold earlier checkpoints, complete or not.
 std::int64_t next_serial(const std::string& folder);
-/// Removes the rank files that `keep` does not name (all, and the index, when it is null). Never throws.
+/// Removes the rank files that `keep` does not name (all, and the index, when it is null), and nothing that no job has written. Never throws.
 void remove_old_files(const std::string& folder, const CheckpointIndex* keep) noexcept;
 
 }  // namespace sial

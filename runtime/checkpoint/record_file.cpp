@@ -51,8 +51,18 @@ std::uint64_t hash_record(const RecordHeader& header, std::span<const std::byte>
 
 void Packer::append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
 
+bool is_record_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;
+  struct stat about {};
+  std::uint32_t mark = magic;
+  const bool is_ours = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_size == 0 || ::read(file, &mark, sizeof mark) == static_cast<ssize_t>(sizeof mark)) && mark == magic;
+  ::close(file);
+  return is_ours;
+}
+
 RecordWriter::RecordWriter(const std::string& path) : path_(path) {
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file_ < 0) fail(errno);
   buffer_.reserve(buffer_bytes);
 }

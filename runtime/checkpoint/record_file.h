@@ -19,9 +19,12 @@ struct FileSeal {
   bool operator==(const FileSeal&) const = default;
 };
 
+/// Whether it is one by its beginning, or empty: a job was ended before it wrote anything. Links are none.
+bool is_record_file(const std::string& path);
+
 class RecordWriter {
  public:
-  /// Replaces what is there. Throws WorldError, here and later, when the disk does not take it.
+  /// Makes a file that is not there yet. Throws WorldError, here and later, when the disk does not take it.
   explicit RecordWriter(const std::string& path);
   ~RecordWriter();  // removes the file unless finish() was reached
   RecordWriter(const RecordWriter&) = delete;

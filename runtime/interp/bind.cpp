@@ -173,7 +173,7 @@ std::vector<char> used_arrays(const Module& module) {
     if (a.kind == ArgKind::array) used[a.id] = 1;
   for (const Instruction& i : module.code) {
     if (i.op == Opcode::broadcast) used[i.b] = 1;
-    if (i.op == Opcode::print_array) used[i.a] = 1;
+    if (i.op == Opcode::print_array || i.op == Opcode::inspect_array || i.op == Opcode::elements_array) used[i.a] = 1;
     if ((i.op == Opcode::set_persistent || i.op == Opcode::restore_persistent) && i.a == 1) used[i.b] = 1;
   }
   return used;

@@ -138,7 +138,7 @@ double* Machine::static_data(std::int32_t id) {
   statics_[id] = data;
   if (!array.predefined) return data;
   const auto found = env_.job.arrays.find(array.name);
-  if (found == env_.job.arrays.end() || (found->second.data.empty() && n > 0)) {  // data files hold arrays of no elements
+  if (found == env_.job.arrays.end() || (env_.job.empty_means_none && found->second.data.empty() && n > 0)) {
     warn(fmt::format("program `{}`: the job gives no data for the predefined static array `{}`; it starts as zeros", m_->program, array.name));
     return data;
   }
@@ -324,6 +324,13 @@ std::string Machine::region_name(std::int32_t id, const std::array<std::int32_t,
   const BoundArray& array = bound_.arrays[id];
   std::string text = array.name + "[";
   for (int d = 0; d < array.rank; ++d) text += fmt::format("{}{}:{}", d ? "," : "", lo[d], hi[d]);
+  return text + "]";
+}
+
+std::string Machine::range_name(std::int32_t id, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const {
+  const BoundArray& array = bound_.arrays[id];
+  std::string text = array.name + "[";
+  for (int d = 0; d < array.rank; ++d) text += (d ? "," : "") + (lo[d] == hi[d] ? std::to_string(lo[d]) : fmt::format("{}:{}", lo[d], hi[d]));
   return text + "]";
 }
 

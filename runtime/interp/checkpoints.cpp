@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
+#include "runtime/base/printable.h"
 
 namespace sial {
 namespace {
@@ -92,34 +93,53 @@ void Checkpoints::save_or_stop(Wish wish, std::int32_t program, const std::strin
   if (transport_.rank() == 0) {
     const std::string why = wish.reason == Reason::signal ? signal_name(wish.signal) : wish.reason == Reason::time_limit ? "the time limit" : "`--stop-after`";
     if (saved)
-      err_ << fmt::format("stopped by {} {}: checkpoint `{}` written ({}, {:.2f} s)\n  hint: continue with the same command and `--restart`", why, place,
-                          options_.folder, amount(last_total_), last_.seconds);
+      err_ << printable(fmt::format("stopped by {} {}: checkpoint `{}` written ({}, {:.2f} s)\n  hint: continue with the same command and `--restart`", why, place,
+                                    options_.folder, amount(last_total_), last_.seconds));
     else if (last_.files.empty())
-      err_ << fmt::format("error: stopped by {} {} without a checkpoint\n  hint: the job must be started again", why, place);
+      err_ << printable(fmt::format("error: stopped by {} {} without a checkpoint\n  hint: the job must be started again", why, place));
     else
-      err_ << fmt::format("error: stopped by {} {} without a new checkpoint\n  hint: continue from the one of {} ({}) with the same command and `--restart`", why,
-                          place, last_.written, last_.place);
+      err_ << printable(fmt::format("error: stopped by {} {} without a new checkpoint\n  hint: continue from the one of {} ({}) with the same command and `--restart`", why,
+                                    place, last_.written, last_.place));
     err_ << std::endl;
   }
   throw JobStopped{saved};
 }
 
+std::int64_t Checkpoints::begin_attempt(std::string& problem) {
+  std::int64_t serial = 0;  // none: another job has the folder
+  if (transport_.rank() == 0) {
+    std::error_code failure;
+    fs::create_directories(options_.folder, failure);  // of what goes wrong here, opening the file tells
+    try {
+      if (!lock_) lock_.emplace(path(checkpoint_index_name), checkpoint_remedy);
+      serial = serial_ = std::max(serial_ + 1, next_serial(options_.folder));
+    } catch (const WorldError& error) {
+      problem = error.what();
+    }
+  }
+  transport_.broadcast(std::as_writable_bytes(std::span(&serial, 1)), 0, tag(CollectiveKind::other));
+  return serial;
+}
+
 bool Checkpoints::write(std::int32_t program, const std::string& place, const MachinePart* machine) {
   const double begin = transport_.now();
-  if (transport_.rank() == 0) serial_ = std::max(serial_ + 1, next_serial(options_.folder));
-  transport_.broadcast(std::as_writable_bytes(std::span(&serial_, 1)), 0, tag(CollectiveKind::other));
-  const std::string name = fmt::format("{}.rank{}", serial_, transport_.rank());
+  std::string problem;
+  const std::int64_t serial = begin_attempt(problem);
+  const std::string name = fmt::format("{}.rank{}", serial, transport_.rank());
 
   FileSeal seal;
   std::uint64_t common = 0;
-  std::string problem;
+  bool written = false;
   try {
-    std::error_code failure;
-    fs::create_directories(options_.folder, failure);  // of what goes wrong here, opening the file tells
-    RecordWriter writer(path(name));
-    common = job_part_(writer);
-    if (machine) (*machine)(writer);
-    seal = writer.finish();
+    if (serial > 0) {
+      std::error_code failure;
+      fs::create_directories(options_.folder, failure);  // of another machine, perhaps
+      RecordWriter writer(path(name));
+      common = job_part_(writer);
+      if (machine) (*machine)(writer);
+      seal = writer.finish();
+      written = true;
+    }
   } catch (const WorldError& error) {
     problem = error.what();
   }
@@ -136,7 +156,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     Unpacker theirs(all[r]);
     const std::string text = theirs.text();
     if (somebodys_problem.empty()) somebodys_problem = text;
-    index.files.push_back({fmt::format("{}.rank{}", serial_, r), theirs.value<FileSeal>()});
+    index.files.push_back({fmt::format("{}.rank{}", serial, r), theirs.value<FileSeal>()});
     index.uniform = index.uniform && theirs.value<std::uint64_t>() == common;
     total += index.files.back().seal.bytes;
   }
@@ -145,7 +165,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     index.version = options_.version;
     index.job_id = job_id_;
     index.written = local_time("%Y-%m-%d %H:%M:%S");
-    index.serial = serial_;
+    index.serial = serial;
     index.program = program;
     index.inside = machine != nullptr;
     index.place = place;
@@ -160,7 +180,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     }
   }
   transport_.broadcast(std::as_writable_bytes(std::span(&good, 1)), 0, tag(CollectiveKind::other));
-  if (!good) {
+  if (!good && written) {
     std::error_code ignored;
     fs::remove(path(name), ignored);
   }
@@ -168,8 +188,8 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     if (good)
       remove_old_files(options_.folder, &last_);
     else
-      err_ << fmt::format("warning: no checkpoint could be written: {}; {}", somebodys_problem,
-                          last_.files.empty() ? "the run goes on without one" : fmt::format("the one of {} stays valid", last_.written))
+      err_ << printable(fmt::format("warning: no checkpoint could be written: {}; {}", somebodys_problem,
+                                    last_.files.empty() ? "the run goes on without one" : fmt::format("the one of {} stays valid", last_.written)))
            << std::endl;
   }
   last_time_ = transport_.now();
@@ -185,10 +205,9 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
 void Checkpoints::job_done() {
   if (transport_.rank() != 0) return;
   std::error_code ignored;
-  if (!last_.files.empty())
-    remove_old_files(options_.folder, nullptr);
-  else if (fs::is_directory(options_.folder, ignored))
-    fs::remove(options_.folder, ignored);  // made, and never used; what is not empty stays
+  if (!last_.files.empty()) remove_old_files(options_.folder, nullptr);
+  lock_.reset();  // its file lies in the folder
+  if (fs::is_directory(options_.folder, ignored)) fs::remove(options_.folder, ignored);  // what is not empty stays
 }
 
 }  // namespace sial

@@ -10,8 +10,11 @@
 #include <functional>
 #include <iosfwd>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "runtime/base/output_lock.h"
 #include "runtime/checkpoint/index.h"
 #include "runtime/transport/transport.h"
 
@@ -26,6 +29,8 @@ struct CheckpointOptions {
   std::function<int()> stop_signal;   // number of a signal that asks this process to end, or 0; may be empty
   std::string version;                // of sialrun
 };
+
+inline constexpr const char* checkpoint_remedy = "wait until it has ended, or give this job another folder with `--checkpoint-dir` or `--output-dir`";
 
 /// Exit code of a job that ended early and can be continued (the others: base/error.h).
 inline constexpr int exit_stopped = 4;
@@ -42,6 +47,9 @@ class Checkpoints {
   Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job);
   /// The job goes on from this checkpoint, which stays valid until the next one.
   void continue_from(const CheckpointIndex& index);
+  /// Of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
+  void keep_lock(OutputLock lock) { lock_.emplace(std::move(lock)); }
+  void release_lock() { lock_.reset(); }
   void set_job_part(JobPart part) { job_part_ = std::move(part); }
 
   /// Whether this rank has a reason to stop at the coming barrier.
@@ -67,6 +75,8 @@ class Checkpoints {
   void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
   std::string path(const std::string& name) const;
+  /// The number of the coming attempt, or a problem and none.
+  std::int64_t begin_attempt(std::string& problem);
   CollectiveTag tag(CollectiveKind kind) const { return {kind, {-1, -1}}; }
 
   CheckpointOptions options_;
@@ -75,6 +85,7 @@ class Checkpoints {
   JobIdentity job_;
   JobPart job_part_;
   std::string job_id_;
+  std::optional<OutputLock> lock_;  // on rank 0
   CheckpointIndex last_;     // the one that is valid; on rank 0
   std::uint64_t last_total_ = 0;  // bytes of all its files
   std::int64_t serial_ = 0;  // of the last attempt

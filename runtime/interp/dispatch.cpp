@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/printable.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/device/copies.h"
 #include "runtime/interp/chain.h"
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/late_puts.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/rank_check.h"
 #include "runtime/interp/slice_check.h"
 #include "runtime/interp/super_context.h"
 
@@ -29,9 +31,11 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
       statics_(module.arrays.size(), nullptr),
       pardo_instances_(module.loops.size(), 0),
       printer_(environment.out, options.print_format),
+      orbital_ranges_(environment.job),
       context_(std::make_unique<MachineContext>(*this)) {
   if (options_.deterministic) options_.schedule = Schedule::static_;
-  options_.profile |= environment.trace != nullptr;
+  if (workers() == 1) options_.check_ranks = false;
+  options_.profile |= environment.trace != nullptr || options_.check_ranks;
   if (options_.profile) pc_costs_.resize(module.code.size());
   initial_values(module, environment.job, ints_, scalars_);
   for (const SpecialRow& row : module.specials) {
@@ -40,11 +44,13 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
     else if (options_.plugins) body.run = options_.plugins->find(row.name, row.signature);
     body.element = find_element_form(row.name);
     body.block = find_block_form(row.name);
+    body.orbitals = orbital_rules(row.name);
   }
   if (options_.progress != ProgressMode::off && worker() == 0) progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
   if (options_.check_slices && !module.slices.empty())
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
+  if (options_.check_ranks) make_rank_check();
   if (env_.device && largest_block(bound_) >= static_cast<double>(env_.device_from)) copies_ = std::make_unique<DeviceCopies>(*env_.device, env_.store.buffers(), env_.device_direct, at_, options_.self_check);
   if (copies_ && env_.device_late_puts) late_puts_ = std::make_unique<LatePuts>(env_.device->memory());
   loops_.reserve(64);
@@ -77,7 +83,7 @@ void Machine::fail(const std::string& message, const std::string& hint) const { 
 
 void Machine::warn(const std::string& message) const {
   if (progress_) progress_->hide();
-  if (worker() == 0) env_.warnings << "warning: " << message << std::endl;
+  if (worker() == 0) env_.warnings << "warning: " << printable_name(message) << std::endl;
 }
 
 void Machine::load() {
@@ -106,10 +112,9 @@ void Machine::run(RecordReader* from) {
     }
     make_look_ahead();
     if (from) read_state(*from);
-    if (options_.profile)
-      loop<true>();
-    else
-      loop<false>();
+    if (rank_check_) loop<true, true>();
+    else if (options_.profile) loop<true, false>();
+    else loop<false, false>();
     finish_program();
   } catch (const JobStopped&) {
     if (env_.trace) env_.trace->add(TraceKind::program, {sequence_, m_->main_entry}, begin_, now());
@@ -163,7 +168,7 @@ static constexpr bool is_light(Opcode op) {
 /// With `profile` time is attributed to instructions. The clock costs as much as a small block operation, so it is read as
 /// seldom as can be: where computation ended anyway, after other heavy instructions, and before one only when more light
 /// instructions ran than the reading would cost.
-template <bool profile>
+template <bool profile, bool check>
 void Machine::loop() {
   constexpr int short_run = 8;
   const Instruction* code = m_->code.data();
@@ -183,6 +188,7 @@ void Machine::loop() {
     at_ = pc_++;
     const Instruction& in = code[at_];
     ++executed;
+    if constexpr (check) check_step(at_);
     switch (in.op) {
 #define OPCODE(number, name, a, b, c, d, meaning) \
   case Opcode::name:                              \
@@ -240,6 +246,7 @@ void Machine::trace_instruction(const Instruction& in, double begin, double end)
 
 void Machine::finish_program() {
   carry_out_late_puts();
+  check_saved();
   if (copies_)
     for (std::size_t a = 0; a < statics_.size(); ++a)
       if (statics_[a]) copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results

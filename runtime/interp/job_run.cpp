@@ -10,6 +10,7 @@
 #include "runtime/base/check.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/checkpoints.h"
+#include "runtime/stats/earlier_run.h"
 
 namespace sial {
 namespace {
@@ -36,7 +37,24 @@ JobRunner::JobRunner(const Environment& environment, const JobRunOptions& option
   first_phase_ = env_.store.phase_peaks().size();
 }
 
+JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const {
+  JobOutlook outlook;
+  outlook.program = static_cast<std::int32_t>(program);
+  outlook.programs = static_cast<std::int32_t>(programs.size());
+  outlook.program_begun = env_.transport.now();
+  if (program >= earlier_seconds_.size()) return outlook;
+  outlook.earlier_program = earlier_seconds_[program];
+  for (std::size_t i = program + 1; i < earlier_seconds_.size(); ++i) outlook.earlier_rest += earlier_seconds_[i];
+  return outlook;
+}
+
 void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
+  // A run that goes on from a checkpoint is inside a program at once: how much of it was done is not known.
+  if (options_.machine.progress != ProgressMode::off && env_.transport.rank() == 0 && !options_.earlier_run.empty() && !inside_) {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const auto& module : programs) names.emplace_back(module->program, module->source_hash);
+    earlier_seconds_ = earlier_program_seconds(options_.earlier_run, env_.transport.size(), names, job_facts());
+  }
   for (std::size_t i = 0; i < programs.size(); ++i) {
     run_modules_.push_back(programs[i]);
     const std::int32_t sequence = sequence_++;
@@ -45,6 +63,7 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     if (i < first_program_) continue;
     start.ran = inside_ == nullptr;
     for (const auto& [label, layout] : env_.state.saved_remote) start.saved.push_back({label, layout.first_segment, layout.extents});
+    options_.machine.outlook = outlook(programs, i);
     machine_ = std::make_unique<Machine>(*programs[i], sequence, env_, options_.machine);
     try {
       machine_->run(inside_.get());
@@ -120,6 +139,34 @@ void JobRunner::gather_saved(const std::string& label,
   }
 }
 
+std::vector<ProgramDescription> JobRunner::descriptions() const {
+  std::vector<ProgramDescription> all;
+  for (const auto& module : run_modules_) {
+    const BoundProgram bound = bind_program(*module, env_.job);
+    const auto describe = [&](const BoundArray& array) {
+      ArrayDescription d;
+      d.declared = array_kind_text(array.kind);
+      for (int k = 0; k < array.rank; ++k) {
+        const BoundDim& dim = array.dim[k];
+        d.indices.push_back(bound.indices[dim.index].name);
+        d.kinds.emplace_back(index_kind_text(module->indices[dim.index].kind));
+        d.first_segment.push_back(dim.lo);
+        std::vector<std::int64_t>& extents = d.extents.emplace_back();
+        for (std::int32_t s = dim.lo; s <= dim.hi; ++s) extents.push_back(dim.extent_of(s));
+      }
+      return d;
+    };
+    ProgramDescription& program = all.emplace_back();
+    program.name = module->program;
+    program.source_hash = module->source_hash;
+    for (const BoundArray& array : bound.arrays)
+      if (array.kind == ArrayKind::static_ && array.problem.empty()) program.statics[array.name] = describe(array);
+    for (const Instruction& in : module->code)
+      if (in.op == Opcode::set_persistent && in.a == 1) program.saved[module->strings[in.c]] = describe(bound.arrays[in.b]);
+  }
+  return all;
+}
+
 // Nothing keeps the ranks of a phase in step: each may be at its fullest while the node's blocks are all there.
 std::vector<std::int64_t> JobRunner::phase_high_water() {
   std::vector<PhasePeak> mine(env_.store.phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_), env_.store.phase_peaks().end());
@@ -138,6 +185,12 @@ std::vector<std::int64_t> JobRunner::phase_high_water() {
   return phases;
 }
 
+JobFacts JobRunner::job_facts() const {
+  JobFacts facts{env_.job.ints, env_.job.scalars, {}};
+  for (const auto& [kind, extents] : env_.job.segments) facts.segments[kind_name(kind)] = extents;
+  return facts;
+}
+
 JobStats JobRunner::collect_stats() {
   Stats stats = own_stats();
   const std::vector<std::int64_t> phases = phase_high_water();
@@ -149,9 +202,7 @@ JobStats JobRunner::collect_stats() {
     ranks.push_back(unpack_stats(bytes));
   JobStats job = reduce_stats(std::move(ranks));
   job.facts.programs = program_facts();
-  job.facts.job.ints = env_.job.ints;
-  job.facts.job.scalars = env_.job.scalars;
-  for (const auto& [kind, extents] : env_.job.segments) job.facts.job.segments[kind_name(kind)] = extents;
+  job.facts.job = job_facts();
   for (std::size_t p = 0; p < starts_.size(); ++p) {
     ProgramFacts& facts = job.facts.programs[p];
     facts.ran = starts_[p].ran;

@@ -16,6 +16,7 @@ namespace sial {
 
 struct JobRunOptions {
   MachineOptions machine;
+  std::string earlier_run;  // the run.json of an earlier run, if there is one, for the progress line
   bool keep_saved = false;  // keep everything saved until the end, for a results file; else labels no later program names are freed
 };
 
@@ -44,6 +45,9 @@ class JobRunner {
   /// Collective: brings the blocks saved under `label` to rank 0, a limited amount at a time.
   void gather_saved(const std::string& label, const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0);
 
+  /// The programs of the job, with their static and saved arrays.
+  std::vector<ProgramDescription> descriptions() const;
+
   /// Collective: this job's statistics over all ranks, with the facts about its programs; meaningful on rank 0.
   JobStats collect_stats();
 
@@ -53,6 +57,7 @@ class JobRunner {
 
  private:
   std::vector<std::int64_t> phase_high_water();
+  JobOutlook outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const;
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
   std::uint64_t write_state(RecordWriter& writer) const;
@@ -60,6 +65,7 @@ class JobRunner {
   void read_state(RecordReader& reader, bool own, bool shared);
   Stats own_stats() const;
   std::vector<ProgramFacts> program_facts() const;
+  JobFacts job_facts() const;
   TraceName span_name(const TraceSpan& span) const;
 
   Environment env_;
@@ -78,6 +84,7 @@ class JobRunner {
   std::size_t first_phase_ = 0;
   struct Start { bool ran = false; std::size_t phase = 0; std::vector<SavedFacts> saved; };
   std::vector<Start> starts_;  // of the programs; phase: from first_phase_
+  std::vector<double> earlier_seconds_;  // of the programs, in an earlier run of the same job
   std::unique_ptr<Machine> machine_;  // while its program runs, and from when an error left it
 };
 

@@ -53,6 +53,7 @@ void Machine::op_do_begin(const Instruction& in) {
     fail(index.problem, index.remedy);
   open_index(id, index.lo);
   loops_.push_back({in.a, id, index.lo, index.hi, temps_.size()});
+  if (progress_) time_loop();
   if (slice_check_) slice_check_->open(in.a, calls_.size());
 }
 
@@ -61,6 +62,7 @@ void Machine::op_do_next(const Instruction& in) {
   free_temps(frame.temp_mark);
   if (frame.value < frame.hi) {
     index_value_[frame.index] = ++frame.value;
+    if (progress_ && loop_times_.size() == loops_.size()) loop_times_.back().iteration_begun = now();
     pc_ = m_->loops[in.a].begin + 1;
   } else {
     leave_loop();
@@ -72,6 +74,7 @@ void Machine::op_sub_begin(const Instruction& in) {
   index_value(bound_.indices[id].parent);  // must be bound
   open_index(id, 1);
   loops_.push_back({in.a, id, 1, subsegments_per_segment, temps_.size()});
+  if (progress_) time_loop();
   if (slice_check_) slice_check_->open(in.a, calls_.size());
 }
 
@@ -101,6 +104,13 @@ void Machine::leave_loop() {
     if (progress_) progress_->end();
   }
   loops_.pop_back();
+  if (loop_times_.size() > loops_.size()) loop_times_.pop_back();
+}
+
+void Machine::time_loop() {
+  if (pardo_.active) return;
+  const double t = now();
+  loop_times_.push_back({t, t});
 }
 
 }  // namespace sial

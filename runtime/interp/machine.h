@@ -18,6 +18,7 @@
 #include "runtime/interp/bind.h"
 #include "runtime/interp/block_map.h"
 #include "runtime/interp/lookahead.h"
+#include "runtime/interp/inspect.h"
 #include "runtime/interp/printer.h"
 #include "runtime/interp/progress.h"
 #include "runtime/job/results.h"
@@ -26,6 +27,7 @@
 #include "runtime/stats/stats.h"
 #include "runtime/stats/trace.h"
 #include "runtime/store/store.h"
+#include "runtime/super/orbital_ranges.h"
 #include "runtime/super/plugins.h"
 #include "runtime/transport/work_queue.h"
 
@@ -40,6 +42,7 @@ enum class PutAs;
 enum class ElementOp;
 struct HostBlock;
 class RecordReader;
+class RankCheck;
 class RecordWriter;
 class SliceCheck;
 
@@ -51,9 +54,11 @@ struct MachineOptions {
   bool deterministic = false;  // implies the static schedule
   bool profile = false;        // time per line; implied by a trace
   bool check_slices = false;   // carry access slices out beside the program and compare
+  bool check_ranks = false;    // compare between ranks what they print, save, decide by and use
   LookAheadDepth look_ahead;
   int self_check = 0;          // of so many operations of a device one is compared with the host; 0: none is
   ProgressMode progress = ProgressMode::off;
+  JobOutlook outlook;          // for the progress line, but for the loops
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
 
@@ -118,6 +123,8 @@ class Machine {
     std::size_t temp_mark = 0;                            // temps created in the current iteration begin here
     std::size_t first_temp = temp_mark;                   // ... and here those that were kept over iterations and end with the loop
   };
+  /// When a serial loop outside of pardos and its current iteration began, where progress is shown; negative: before a checkpoint.
+  struct LoopTimes { double begun = -1, iteration_begun = -1; };
   struct CallFrame { std::int32_t return_pc = 0; std::size_t loop_depth = 0; };
   struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };
   struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Shape shape; double* data = nullptr; };
@@ -146,7 +153,7 @@ class Machine {
 
   // --- dispatch.cpp
   void load();
-  template <bool profile>
+  template <bool profile, bool check>
   void loop();
   void trace_instruction(const Instruction& in, double begin, double end);
   /// Adds the time a block of code takes to the time of computation.
@@ -182,6 +189,7 @@ class Machine {
   bool region_block_view(const RefPlan& ref, const Located& at, MutableView& view);
   void region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo, std::array<std::int32_t, max_rank>& hi) const;
   std::string region_name(std::int32_t array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const;
+  std::string range_name(std::int32_t array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const;  // one number where both are equal
   void region_view(const RegionRow& row, MutableView& view);
   const Region* region_around(std::int32_t array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const;
   void fill_region_view(std::int32_t array, const Region& region, const std::array<std::int32_t, max_rank>& lo,
@@ -293,12 +301,20 @@ class Machine {
   void make_look_ahead();
   bool near_pays() const;
   void show_progress();
+  void time_loop();
   void check_get(std::int32_t array, const BlockIndex& block);
 
   // --- machine_state.cpp
   void write_state(RecordWriter& writer) const;
   void read_state(RecordReader& reader);
   void read_own_record(std::uint32_t type, RecordReader& reader);
+
+  // --- ops_check.cpp
+  void make_rank_check();
+  bool shares_pardo() const;
+  void check_step(std::int32_t pc);
+  void check_values(CollectiveKind kind);
+  void check_saved();
 
   // --- ops_comm.cpp
   void put_block_as(const Instruction& in, PutAs how);
@@ -324,6 +340,15 @@ class Machine {
   void prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopyBack& back, double& literal);
   void describe_dims(SuperArg& arg, const BoundArray& array, const Located& at, const RefPlan& ref) const;
 
+  // --- ops_output.cpp, ops_inspect.cpp: printing
+  void require_regions(std::int32_t array);                                 // of a contiguous local array, on the host
+  std::string whole_name(std::int32_t array, const Region& region) const;  // of the only region, that of the array
+  void look_at_block(const Instruction& in, bool list);
+  void look_at_region(const Instruction& in, bool list);
+  void look_at_array(const Instruction& in, bool list);
+  ElementLabels declared_labels(std::int32_t array, const std::array<std::int32_t, max_rank>& lo) const;
+  void inspect(const Instruction& in, bool list, const std::string& name, const ElementLabels& labels, const ConstView& view);
+
 #define OPCODE(number, name, a, b, c, d, meaning) void op_##name(const Instruction& in);
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
@@ -340,6 +365,7 @@ class Machine {
   std::int32_t pc_ = 0, at_ = 0;
   bool halted_ = false;
   std::vector<LoopFrame> loops_;
+  std::vector<LoopTimes> loop_times_;  // of the first of loops_
   std::vector<CallFrame> calls_;
   std::vector<TempEntry> temps_;
   std::vector<BlockMap> blocks_;            // per array: temps and locals
@@ -360,11 +386,14 @@ class Machine {
     std::function<void(SuperContext&, std::span<SuperArg>)> run;  // may be empty
     ElementForm element = nullptr;
     BlockFormMaker block = nullptr;
+    std::span<const ArgumentRule> orbitals;  // what of its arguments is checked; often empty
   };
   std::vector<Body> bodies_;                // per special
+  OrbitalRanges orbital_ranges_;
   std::unique_ptr<SuperContext> context_;
   std::unique_ptr<Progress> progress_;      // on the first rank, when wanted
   std::unique_ptr<SliceCheck> slice_check_;
+  std::unique_ptr<RankCheck> rank_check_;   // with --check, on several ranks
   std::int64_t look_in_ = 0, tuples_seen_ = 0;  // until the clock is looked at again; in this pardo by then
   std::int32_t allocating_ = -1;            // array
   std::unique_ptr<DeviceCopies> copies_;    // with a device of its own memory

@@ -101,6 +101,7 @@ void Machine::read_state(RecordReader& reader) {
   if (pc_ <= 0 || static_cast<std::size_t>(pc_) >= m_->code.size()) reader.fail_damaged("does not fit the program");
   at_ = pc_ - 1;
   loops_ = u.values<LoopFrame>();
+  if (progress_) loop_times_.assign(loops_.size(), {});
   calls_ = u.values<CallFrame>();
   temps_ = u.values<TempEntry>();
   unpack_marks(u, marked_scalars_);

@@ -256,7 +256,9 @@ bool Machine::energies_of(const Instruction& in, Chain& chain, SuperArg& target)
     for (std::int32_t k = there ? 1 : 0; k < in.c; ++k) prepare_arg(m_->args[in.b + k], special.signature[k], args[k], backs[k], literals[k]);
     if (there) describe_block(first, special.signature[0], args[0]);
     dense = backs[0].scratch == nullptr;
-    if (dense) chain.energies.push_back(form(std::span(args.data(), static_cast<std::size_t>(in.c))));
+    const std::span all(args.data(), static_cast<std::size_t>(in.c));
+    orbital_ranges_.check(special.name, all, bodies_[in.a].orbitals);
+    if (dense) chain.energies.push_back(form(all));
   } catch (...) {
     settle();
     throw;

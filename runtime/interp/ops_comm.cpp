@@ -135,6 +135,7 @@ void Machine::op_put_scalar(const Instruction& in) {
 
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
+  check_values(CollectiveKind::barrier);
   carry_out_late_puts();
   drop_retired();
   if (copies_) copies_->settle_all();
@@ -160,6 +161,7 @@ void Machine::count_collective(double begin) {
 
 void Machine::op_collective_sum(const Instruction& in) {
   if (pardo_.active) fail("a collective statement runs inside a pardo", "sum into a scalar there and run the collective behind `endpardo`");
+  check_values(CollectiveKind::sum);
   const double begin = now();
   scalars_[in.a] += env_.transport.sum(scalars_[in.b], {CollectiveKind::sum, place()});
   count_collective(begin);
@@ -167,6 +169,7 @@ void Machine::op_collective_sum(const Instruction& in) {
 
 void Machine::op_assert_same(const Instruction& in) {
   if (pardo_.active) fail("assert_same runs inside a pardo", "move it behind `endpardo`");
+  check_values(CollectiveKind::broadcast);
   const double mine = scalars_[in.a];
   double masters = mine;
   const double begin = now();
@@ -186,6 +189,7 @@ void Machine::op_broadcast(const Instruction& in) {
   const std::int32_t root = ints_[in.a];
   if (root < 0 || root >= workers())
     fail(fmt::format("broadcast_from {} of `{}`: the job has ranks 0 to {}", root, array.name, workers() - 1));
+  check_values(CollectiveKind::broadcast);
   const double begin = now();
   const auto roots = env_.transport.all_gather(std::as_bytes(std::span(&root, 1)), {CollectiveKind::broadcast, place()});
   for (std::size_t r = 0; r < roots.size(); ++r) {
@@ -242,6 +246,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
     if (saved->second.first_segment != mine.first_segment || saved->second.extents != mine.extents)
       fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
            "restore into an array declared over the same ranges");
+    check_values(CollectiveKind::persist);
     carry_out_late_puts();
     env_.store.restore(in.b, label, place());
     return;

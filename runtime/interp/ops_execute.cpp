@@ -204,6 +204,7 @@ void Machine::execute_body(const Instruction& in) {
     const char letter = i < static_cast<std::int32_t>(special.signature.size()) ? special.signature[i] : 'r';
     prepare_arg(m_->args[in.b + i], letter, args[i], backs[i], literals[i]);
   }
+  orbital_ranges_.check(special.name, std::span(args.data(), static_cast<std::size_t>(in.c)), bodies_[in.a].orbitals);
   {
     const Computing computing(*this);
     body(*context_, std::span(args.data(), static_cast<std::size_t>(in.c)));

@@ -31,7 +31,7 @@ void Machine::op_print_block(const Instruction& in) {
   if (!prints()) return;
   Located at;
   locate(bound_.refs[in.a], at);
-  printer_.elements(block_name(array_of(bound_.refs[in.a]), at.block), view, line(), in.b != 0);
+  printer_.block(block_name(array_of(bound_.refs[in.a]), at.block), view, line(), in.b != 0);
 }
 
 void Machine::op_print_region(const Instruction& in) {
@@ -41,27 +41,35 @@ void Machine::op_print_region(const Instruction& in) {
   if (!prints()) return;
   std::array<std::int32_t, max_rank> lo{}, hi{};
   region_bounds(row, lo, hi);
-  printer_.elements(region_name(row.array, lo, hi), as_const(view), line(), in.b != 0);
+  printer_.block(range_name(row.array, lo, hi), as_const(view), line(), in.b != 0);
+}
+
+void Machine::require_regions(std::int32_t id) {
+  if (regions_[id].empty())
+    fail(fmt::format("contiguous local array `{}` has no allocated region to print", bound_.arrays[id].name), "allocate one with `allocate contiguous`");
+  if (copies_)
+    for (const Region& region : regions_[id]) copies_->buffer_on_host(region.data, region.shape.size(), Intent::read);
+}
+
+std::string Machine::whole_name(std::int32_t id, const Region& region) const {
+  return regions_[id].size() == 1 ? bound_.arrays[id].name : range_name(id, region.lo, region.hi);
 }
 
 void Machine::op_print_array(const Instruction& in) {
   const BoundArray& array = bound_.arrays[in.a];
   if (array.kind == ArrayKind::contiguous_local) {
-    if (regions_[in.a].empty())
-      fail(fmt::format("contiguous local array `{}` has no allocated region to print", array.name), "allocate one with `allocate contiguous`");
-    if (copies_)
-      for (const Region& region : regions_[in.a]) copies_->buffer_on_host(region.data, region.shape.size(), Intent::read);
+    require_regions(in.a);
     if (!prints()) return;
     for (const Region& region : regions_[in.a]) {
       MutableView view;
       fill_region_view(in.a, region, region.lo, region.hi, view);
-      printer_.elements(region_name(in.a, region.lo, region.hi), as_const(view), line(), in.b != 0);
+      printer_.array(whole_name(in.a, region), as_const(view), line(), in.b != 0);
     }
     return;
   }
   const double* data = whole_static(in.a, Intent::read);
   if (!prints()) return;
-  printer_.elements(array.name, dense_view<const double>(data, array.whole, {}), line(), in.b != 0);
+  printer_.array(array.name, dense_view<const double>(data, array.whole, {}), line(), in.b != 0);
 }
 
 }  // namespace sial

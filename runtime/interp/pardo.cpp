@@ -102,7 +102,16 @@ void Machine::show_progress() {
     done = static_cast<double>(pardo_.chunk_first) + on_node * (done - static_cast<double>(pardo_.chunk_first));
     total *= on_node / workers();
   }
-  progress_->update(done / total, t);
+  JobOutlook outlook = options_.outlook;
+  for (std::size_t i = 0; i < loop_times_.size(); ++i) {
+    const LoopTimes& times = loop_times_[i];
+    if (times.begun < 0) continue;
+    const LoopFrame& frame = loops_[i];
+    const LoopRow& row = m_->loops[static_cast<std::size_t>(frame.loop)];
+    const std::int32_t first = row.kind == LoopKind::sub ? 1 : bound_.indices[frame.index].lo;
+    outlook.loops.push_back({m_->places[static_cast<std::size_t>(row.begin)].line, std::int64_t{frame.value} - first, std::int64_t{frame.hi} - first + 1, times.begun, times.iteration_begun});
+  }
+  progress_->update(done / total, t, outlook);
   const double per_tuple = (t - pardo_.begun) / static_cast<double>(std::max<std::int64_t>(1, tuples_seen_));
   look_in_ = per_tuple > 0 ? std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 / per_tuple), 1, std::max<std::int64_t>(1, tuples_seen_)) : 1;
   tuples_seen_ += look_in_;

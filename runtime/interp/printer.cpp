@@ -1,5 +1,6 @@
 #include "runtime/interp/printer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ostream>
@@ -11,6 +12,8 @@
 namespace sial {
 namespace {
 
+constexpr int array_width = 14;  // of the values of whole arrays, in the original's formats
+
 std::string digits(double value, PrintFormat format) {
   if (std::isnan(value)) return "nan";  // the sign of a NaN means nothing
   return format == PrintFormat::plain ? fmt::format("{}", value) : fmt::format("{:.14f}", value);
@@ -19,53 +22,85 @@ std::string digits(std::int32_t value, PrintFormat) { return std::to_string(valu
 
 }  // namespace
 
+void Printer::end(bool newline) {
+  if (newline) *out_ << '\n';
+  out_->flush();
+}
+
 void Printer::string(std::string_view text, bool newline) {
   *out_ << text;
-  if (newline || format_ == PrintFormat::classic) *out_ << '\n';
-  out_->flush();
+  if (format_ != PrintFormat::plain) *out_ << '\n';
+  end(newline);
 }
 
 template <class T>
-void Printer::number(std::string_view name, T value, std::int32_t line, bool newline) {
+void Printer::named(std::string_view name, T value, std::int32_t line, std::string_view where) {
   const std::string v = digits(value, format_);
-  bool end = newline || format_ == PrintFormat::classic;
-  if (name.empty()) {
-    *out_ << v;
-  } else if (format_ == PrintFormat::classic) {
-    *out_ << line << ":  " << name << " = " << v;
-  } else if (format_ == PrintFormat::classic_test) {
-    *out_ << name << '=' << v;
-    end = true;
-  } else {
-    *out_ << name << " = " << v;
+  switch (format_) {
+    case PrintFormat::classic: *out_ << line << ":  " << name << " = " << v << where << '\n'; break;
+    case PrintFormat::classic_test: *out_ << line << ":  " << name << '=' << v << where << '\n'; break;
+    case PrintFormat::plain: *out_ << name << " = " << v << where; break;
   }
-  if (end) *out_ << '\n';
-  out_->flush();
 }
 
-void Printer::scalar(std::string_view name, double value, std::int32_t line, bool newline) { number(name, value, line, newline); }
-void Printer::integer(std::string_view name, std::int32_t value, std::int32_t line, bool newline) { number(name, value, line, newline); }
-
-void Printer::elements(std::string_view name, const ConstView& view, std::int32_t line, bool newline) {
-  const std::int64_t size = view_size(view);
-  if (size == 1) {
-    *out_ << name << " = " << digits(view.data[0], format_);
-    if (newline || format_ != PrintFormat::plain) *out_ << '\n';
-    out_->flush();
-    return;
+void Printer::scalar(std::string_view name, double value, std::int32_t line, bool newline, std::string_view where) {
+  if (!name.empty()) {
+    named(name, value, line, where);
+  } else {
+    *out_ << digits(value, format_);
+    if (format_ != PrintFormat::plain) *out_ << '\n';
   }
-  const std::int64_t shown = std::min(size, element_cap());
-  if (format_ == PrintFormat::plain)
-    *out_ << name << ':';
+  end(newline);
+}
+
+void Printer::integer(std::string_view name, std::int32_t value, std::int32_t line, bool newline) {
+  if (!name.empty())
+    named(name, value, line);
   else
-    *out_ << line << ":  printing " << shown << " of " << size << " elements of block " << name << " in the order stored in memory ";
-  *out_ << '\n';
+    *out_ << digits(value, format_);
+  end(newline);
+}
+
+void Printer::block(std::string_view name, const ConstView& view, std::int32_t line, bool newline) {
+  if (view_size(view) != 1) {
+    rows("block", name, view, 0, line);
+    return end(newline && format_ != PrintFormat::plain);
+  }
+  if (format_ != PrintFormat::plain) *out_ << line << (format_ == PrintFormat::classic_test ? ":  printing " : ":  ");
+  *out_ << name << " = " << digits(view.data[0], format_);
+  if (format_ != PrintFormat::plain) *out_ << '\n';
+  end(newline);
+}
+
+void Printer::list(std::string_view head, std::span<const std::string> names, std::span<const double> values, std::int32_t line, bool newline) {
+  if (format_ != PrintFormat::plain) *out_ << line << ":  ";
+  *out_ << head << '\n';
+  for (std::size_t i = 0; i < names.size(); ++i) *out_ << names[i] << " = " << digits(values[i], format_) << '\n';
+  end(newline && format_ != PrintFormat::plain);
+}
+
+void Printer::array(std::string_view name, const ConstView& view, std::int32_t line, bool newline) {
+  if (format_ == PrintFormat::plain) return block(name, view, line, newline);
+  rows("contiguous array", name, view, array_width, line);
+  end(newline);
+}
+
+void Printer::rows(std::string_view what, std::string_view name, const ConstView& view, int width, std::int32_t line) {
+  const bool plain = format_ == PrintFormat::plain;
+  const std::int64_t size = view_size(view), shown = std::min(size, element_limit());
+  if (plain)
+    *out_ << name << ":\n";
+  else
+    *out_ << fmt::format("{}:  printing {} of {} elements of {} {} in the order stored in memory \n", line, shown, size, what, name);
   const std::int64_t row = view.rank ? view.extent[0] : 1;
   std::array<std::int64_t, max_rank> at{};
   std::int64_t offset = 0;
   for (std::int64_t i = 0; i < shown; ++i) {
-    *out_ << digits(view.data[offset], format_);
-    *out_ << (i + 1 == shown || (i + 1) % row == 0 ? '\n' : ' ');
+    const bool last = i + 1 == shown || (i + 1) % row == 0;
+    *out_ << fmt::format("{:>{}}", digits(view.data[offset], format_), width);
+    if (!plain || !last) *out_ << ' ';
+    if (i + 1 == shown && shown < size) *out_ << "....";
+    if (last) *out_ << '\n';
     for (int d = 0; d < view.rank; ++d) {
       offset += view.stride[d];
       if (++at[d] < view.extent[d]) break;
@@ -73,7 +108,6 @@ void Printer::elements(std::string_view name, const ConstView& view, std::int32_
       at[d] = 0;
     }
   }
-  out_->flush();
 }
 
 }  // namespace sial

@@ -1,11 +1,13 @@
 #pragma once
-// The print statements' formats. `classic` is the production format of the original runtime: every item ends its line,
-// named values carry the source line, numbers have 14 decimals. `classic_test` is that of its test programs: no line number,
-// no blanks round the sign, strings and anonymous values end the line only with println. `plain` prints shortest
-// round-trip numbers and ends lines only with println. The stream is not owned and is flushed after every item.
+// The print statements' formats. `classic` is the production format of the original runtime, `classic_test` that of its test
+// programs; they differ in the blanks round the sign of a named value, in the words before a block of one element, and in how many
+// elements of an array they show. In both, `println` ends the line once more than `print`. `plain` prints shortest round-trip
+// numbers and ends lines only with println. The stream is not owned and is flushed after every item.
 
 #include <cstdint>
 #include <iosfwd>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "runtime/kernels/block_op.h"
@@ -19,15 +21,22 @@ class Printer {
   Printer(std::ostream& out, PrintFormat format) : out_(&out), format_(format) {}
   void string(std::string_view text, bool newline);
   /// `name` may be empty.
-  void scalar(std::string_view name, double value, std::int32_t line, bool newline);
+  /// `where` follows the value.
+  void scalar(std::string_view name, double value, std::int32_t line, bool newline, std::string_view where = {});
   void integer(std::string_view name, std::int32_t value, std::int32_t line, bool newline);
-  /// Block, region or whole array; `name` as in `a[1,2]`.
-  void elements(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
-  std::int64_t element_cap() const { return format_ == PrintFormat::classic_test ? 1024 : 1000000; }
+  /// Block or region; `name` as in `a[1,2]`.
+  void block(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
+  /// A line of its own, then lines of `name = value`.
+  void list(std::string_view head, std::span<const std::string> names, std::span<const double> values, std::int32_t line, bool newline);
+  /// A whole static or contiguous array.
+  void array(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
+  std::int64_t element_limit() const { return format_ == PrintFormat::classic_test ? 1024 : 1000000; }
 
  private:
   template <class T>
-  void number(std::string_view name, T value, std::int32_t line, bool newline);
+  void named(std::string_view name, T value, std::int32_t line, std::string_view where = {});
+  void rows(std::string_view what, std::string_view name, const ConstView& view, int width, std::int32_t line);
+  void end(bool newline);
   std::ostream* out_;
   PrintFormat format_;
 };

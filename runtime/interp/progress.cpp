@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/printable.h"
+
 namespace sial {
 
 namespace {
@@ -24,20 +26,22 @@ std::string duration_text(double seconds) {
 
 void Progress::begin(std::string what, double now) {
   hide();
-  what_ = std::move(what);
+  what_ = printable_name(what);
   begun_ = now;
   fraction_ = 0;
   if (next_log_ < 0) next_log_ = now + log_interval;
   next_ = mode_ == ProgressMode::log ? std::max(next_log_, now + first_after) : now + first_after;
 }
 
-void Progress::update(double fraction, double now) {
+void Progress::update(double fraction, double now, const JobOutlook& job) {
   // An estimate from one rank's chunks may step back; what is shown does not.
   fraction_ = std::clamp(fraction, fraction_, 0.999);
   if (mode_ == ProgressMode::off || now < next_) return;
   const double elapsed = now - begun_;
   std::string text = fmt::format("{}: {:.0f} %, {} so far", what_, std::floor(100 * fraction_), duration_text(elapsed));
-  if (fraction_ > 0.005) text += fmt::format(", about {} left", duration_text(elapsed * (1 - fraction_) / fraction_));
+  const double left = fraction_ > 0.005 ? elapsed * (1 - fraction_) / fraction_ : -1;
+  if (left >= 0) text += fmt::format(", about {} left", duration_text(left));
+  if (const std::string outlook = outlook_text(job, now, left); !outlook.empty()) text += "; " + outlook;
   if (mode_ == ProgressMode::line) {
     out_ << clear_line << text << std::flush;
     shown_ = true;

@@ -1,9 +1,11 @@
 #pragma once
-// Tells how far a long pardo is: one line that is rewritten in place on a terminal, or now and then a line of a log. Owned by the
+// Tells how far a long pardo is, and what is known of the job: one line that is rewritten in place on a terminal, or now and then a line of a log. Owned by the
 // first rank's machine; whoever writes to the same terminal calls hide() first.
 
 #include <iosfwd>
 #include <string>
+
+#include "runtime/interp/job_outlook.h"
 
 namespace sial {
 
@@ -18,7 +20,7 @@ class Progress {
 
   /// Times are in seconds on any clock.
   void begin(std::string what, double now);
-  void update(double fraction, double now);
+  void update(double fraction, double now, const JobOutlook& job = {});
   void end() { hide(); }
   void hide();
 

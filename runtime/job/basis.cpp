@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -14,6 +14,8 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/number.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 
@@ -53,9 +55,10 @@ void normalise(Shell& s) {
 /// Reads one file, line by line, remembering where it is.
 class BasisReader {
  public:
-  explicit BasisReader(const std::string& path) : path_(path), in_(path) {
-    std::error_code ignored;
-    if (!in_ || fs::is_directory(path, ignored)) throw SialError(fmt::format("cannot read the basis file `{}`", path));
+  explicit BasisReader(const std::string& path) : path_(path) {
+    std::string problem;
+    text_ = read_file(path, input_limit::basis, problem);
+    if (!problem.empty()) throw SialError(fmt::format("cannot read the basis file `{}`: {}", path, problem));
   }
 
   struct Contents {
@@ -69,15 +72,13 @@ class BasisReader {
     bool any = false;
     while (next_line()) {
       if (line_.starts_with("****")) continue;
-      std::istringstream fields(line_);
-      std::string symbol, zero, rest;
-      fields >> symbol >> zero;
-      if (!symbol.empty() && symbol[0] == '-') symbol.erase(0, 1);
+      std::string_view symbol = words_.front();
+      if (symbol.starts_with('-')) symbol.remove_prefix(1);
       std::int32_t element = atomic_number(symbol);
-      if (element == 0 || zero != "0" || fields >> rest) fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
+      if (element == 0 || words_.size() != 2 || words_[1] != "0") fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
       any = true;
       next_or_fail(element);
-      if (std::string head = line_.substr(0, line_.find_first_of(" \t")); lower_case(head).ends_with("-ecp")) {
+      if (lower_case(words_.front()).ends_with("-ecp")) {
         Ecp ecp = element_ecp(element);
         if (wanted.count(element)) found.ecps[element] = std::move(ecp);
         continue;
@@ -96,24 +97,28 @@ class BasisReader {
 
   /// Next line that says something; comments begin with `!`.
   bool next_line() {
-    while (std::getline(in_, line_)) {
+    while (at_ < text_.size()) {
       ++number_;
-      while (!line_.empty() && std::isspace(static_cast<unsigned char>(line_.back()))) line_.pop_back();
-      std::size_t first = line_.find_first_not_of(" \t");
-      if (first != std::string::npos && line_[first] != '!') return true;
+      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+      line_ = std::string_view(text_).substr(at_, end - at_);
+      at_ = end + 1;
+      while (!line_.empty() && std::isspace(static_cast<unsigned char>(line_.back()))) line_.remove_suffix(1);
+      words_ = words_of(line_);
+      if (!words_.empty() && words_.front().front() != '!') return true;
     }
     return false;
   }
 
-  double number(std::istringstream& fields) {
-    std::string text;
-    if (!(fields >> text)) fail(fmt::format("expected more numbers in `{}`", line_));
-    std::replace(text.begin(), text.end(), 'D', 'e');
-    std::replace(text.begin(), text.end(), 'd', 'e');
-    char* end = nullptr;
-    double x = std::strtod(text.c_str(), &end);
-    if (*end != '\0' || !std::isfinite(x)) fail(fmt::format("`{}` is not a number", text));
-    return x;
+  double number(std::size_t word) const {
+    if (word >= words_.size()) fail(fmt::format("expected more numbers in `{}`", line_));
+    const std::optional<double> x = read_real(words_[word]);
+    if (!x) fail(fmt::format("`{}` is not a number", words_[word]));
+    return *x;
+  }
+
+  /// Nothing may follow: a comment may.
+  void expect_words(std::size_t count) const {
+    if (words_.size() > count && words_[count].front() != '!') fail(fmt::format("`{}` follows the numbers", words_[count]));
   }
 
   void next_or_fail(std::int32_t element) {
@@ -123,26 +128,22 @@ class BasisReader {
   /// From the line `CL-ECP 2 10` on: for the local part, then for s, p, ..., a title, the number of terms, and the terms.
   Ecp element_ecp(std::int32_t element) {
     Ecp ecp;
-    std::istringstream head(line_);
-    std::string name, rest;
-    std::int32_t top = 0;
-    if (!(head >> name >> top >> ecp.electrons) || head >> rest || top < 0 || top > 10 || ecp.electrons < 0 || ecp.electrons >= element)
+    const auto top = words_.size() == 3 ? read_integer(words_[1], 0, 10) : std::nullopt, electrons = words_.size() == 3 ? read_integer(words_[2], 0, element - 1) : std::nullopt;
+    if (!top || !electrons)
       fail(fmt::format("expected a line such as `CL-ECP 2 10`, largest angular momentum and number of electrons replaced, found `{}`", line_));
-    for (std::int32_t l = -1; l < top; ++l) {
+    ecp.electrons = static_cast<std::int32_t>(*electrons);
+    for (std::int32_t l = -1; l < *top; ++l) {
       next_or_fail(element);
       next_or_fail(element);
-      std::istringstream fields(line_);
-      std::int64_t count = 0;
-      if (!(fields >> count) || fields >> rest || count < 0 || count > 1000) fail(fmt::format("expected the number of terms of a potential, found `{}`", line_));
-      for (std::int64_t t = 0; t < count; ++t) {
+      const auto count = words_.size() == 1 ? read_integer(words_[0], 0, 1000) : std::nullopt;
+      if (!count) fail(fmt::format("expected the number of terms of a potential, found `{}`", line_));
+      for (std::int64_t t = 0; t < *count; ++t) {
         next_or_fail(element);
-        std::istringstream row(line_);
-        EcpTerm term;
-        term.l = l;
-        if (!(row >> term.power) || term.power < 0 || term.power > 10) fail(fmt::format("expected power, exponent and coefficient of a potential, found `{}`", line_));
-        term.exponent = number(row);
-        term.coefficient = number(row);
-        if (row >> rest) fail("potentials with spin-orbit terms are not known here");
+        const auto power = read_integer(words_[0], 0, 10);
+        if (!power) fail(fmt::format("expected power, exponent and coefficient of a potential, found `{}`", line_));
+        EcpTerm term{l, static_cast<std::int32_t>(*power), number(1), number(2)};
+        if (words_.size() > 3 && read_real(words_[3])) fail("potentials with spin-orbit terms are not known here");
+        expect_words(3);
         if (term.exponent <= 0.0) fail("an exponent must be positive");
         ecp.terms.push_back(term);
       }
@@ -150,19 +151,21 @@ class BasisReader {
     return ecp;
   }
 
+  /// Several factors scale the angular momenta of a shell one by one, which only equal ones do not need; Gaussian itself prints a 0 there.
+  void check_further_scales(const std::string& letters) const {
+    for (std::size_t i = 3; i < words_.size() && words_[i].front() != '!'; ++i)
+      if (number(i) != number(2) && number(i) != 0) fail(fmt::format("the shell `{}` has several scale factors, which is not known here", letters));
+  }
+
   /// From the element's first line on.
   std::vector<Shell> element_shells(std::int32_t element) {
     std::vector<Shell> shells;
     for (; !line_.starts_with("****"); next_or_fail(element)) {
-      std::istringstream head(line_);
-      std::string letters;
-      std::int64_t count = 0;
-      double scale = 1.0;
-      if (!(head >> letters >> count) || count < 1 || count > 1000) fail(fmt::format("expected a shell line such as `S 3 1.00`, found `{}`", line_));
-      if (std::string text; head >> text) {
-        std::istringstream again(text);
-        scale = number(again);
-      }
+      const std::string letters(words_[0]);
+      const auto count = words_.size() > 1 ? read_integer(words_[1], 1, 1000) : std::nullopt;
+      if (!count) fail(fmt::format("expected a shell line such as `S 3 1.00`, found `{}`", line_));
+      const double scale = words_.size() > 2 && words_[2].front() != '!' ? number(2) : 1.0;
+      if (words_.size() > 3) check_further_scales(letters);
       std::vector<Shell> group;
       for (char c : letters) {
         std::size_t l = angular_letters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
@@ -171,15 +174,15 @@ class BasisReader {
         s.l = static_cast<std::int32_t>(l);
         group.push_back(s);
       }
-      for (std::int64_t p = 0; p < count; ++p) {
-        if (!next_line() || line_.starts_with("****")) fail(fmt::format("the shell of element {} ends after {} of {} primitives", element_symbol(element), p, count));
-        std::istringstream fields(line_);
-        double exponent = number(fields) * scale * scale;
+      for (std::int64_t p = 0; p < *count; ++p) {
+        if (!next_line() || line_.starts_with("****")) fail(fmt::format("the shell of element {} ends after {} of {} primitives", element_symbol(element), p, *count));
+        const double exponent = number(0) * scale * scale;
         if (exponent <= 0.0) fail("an exponent must be positive");
-        for (Shell& s : group) {
-          s.exponents.push_back(exponent);
-          s.coefficients.push_back(number(fields));
+        for (std::size_t g = 0; g < group.size(); ++g) {
+          group[g].exponents.push_back(exponent);
+          group[g].coefficients.push_back(number(g + 1));
         }
+        expect_words(group.size() + 1);
       }
       for (Shell& s : group) {
         if (std::all_of(s.coefficients.begin(), s.coefficients.end(), [](double c) { return c == 0.0; })) fail("all coefficients of a shell are zero");
@@ -190,9 +193,10 @@ class BasisReader {
     return shells;
   }
 
-  std::string path_;
-  std::ifstream in_;
-  std::string line_;
+  std::string path_, text_;
+  std::size_t at_ = 0;
+  std::string_view line_;
+  std::vector<std::string_view> words_;  // of the line
   int number_ = 0;
 };
 

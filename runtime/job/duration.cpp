@@ -1,14 +1,15 @@
 #include "runtime/job/duration.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 
 namespace sial {
 namespace {
@@ -19,12 +20,9 @@ namespace {
 
 /// The number at the front of `rest`, which loses it.
 double take_number(std::string_view& rest, std::string_view text) {
-  const std::string copy(rest);
-  char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
-  if (end == copy.c_str() || !std::isfinite(value) || value < 0 || std::signbit(value)) refuse(text);
-  rest.remove_prefix(static_cast<std::size_t>(end - copy.c_str()));
-  return value;
+  const std::optional<double> value = take_real(rest);
+  if (!value || std::signbit(*value)) refuse(text);
+  return *value;
 }
 
 /// [[HH:]MM:]SS

@@ -23,24 +23,54 @@ const auto& array(const Arrays& arrays, const char* name) {
 /// Terms [first, last) of part k of a centre.
 struct Parts {
   const std::vector<std::int32_t>&first, &last;
-  std::size_t part_stride, centre_stride;
+  std::size_t part_stride, centre_stride, n_parts;
   std::pair<std::int64_t, std::int64_t> of(std::size_t centre, std::size_t part) const {
-    std::size_t at = centre * centre_stride + part * part_stride;
-    if (at >= first.size()) return {1, 0};
+    if (part >= n_parts) return {-1, 0};
+    const std::size_t at = centre * centre_stride + part * part_stride;
     return {std::int64_t{first[at]} - 1, last[at]};
   }
 };
 
-/// Do the parts of all centres lie one after the other in the list of terms?
-bool in_order(const Parts& parts, const std::vector<std::int32_t>& top, const std::vector<std::int32_t>& electrons, std::int64_t n_terms) {
+/// How well a reading of kfirst and klast explains them, the least first: some part is not within the terms; all are; those of a centre
+/// do not overlap; are in order; follow on each other; all centres do, one after the other.
+enum class Fit { outside, valid, apart, in_order, joined, listed };
+
+struct Reading {
+  Fit fit = Fit::listed;
+  std::int64_t outside = 0;  // parts that are not within the terms, and the first of them
+  std::size_t bad_centre = 0;
+  std::int32_t bad_part = 0;
+};
+
+Reading judge(const Parts& parts, const std::vector<std::int32_t>& top, const std::vector<std::int32_t>& electrons, std::int64_t n_terms) {
+  using Range = std::pair<std::int64_t, std::int64_t>;
+  Reading reading;
   std::int64_t done = 0;
-  for (std::size_t c = 0; c < electrons.size(); ++c)
-    for (std::int32_t part = 0; electrons[c] > 0 && part <= top[c]; ++part) {
-      auto [first, last] = parts.of(c, part);
-      if (first < done || last < first || last > n_terms) return false;
-      done = last;
+  bool gaps = false;
+  const auto no_better_than = [&](Fit fit) { reading.fit = std::min(reading.fit, fit); };
+  for (std::size_t c = 0; c < electrons.size(); ++c) {
+    if (electrons[c] <= 0) continue;
+    std::vector<Range> ranges;
+    for (std::int32_t part = 0; part <= top[c]; ++part) {
+      const Range range = parts.of(c, part);
+      if (range.first >= 0 && range.second >= range.first && range.second <= n_terms) {
+        ranges.push_back(range);
+        continue;
+      }
+      if (reading.outside++ == 0) reading.bad_centre = c, reading.bad_part = part;
+      no_better_than(Fit::outside);
     }
-  return true;
+    const auto any = [&](auto found) { return std::adjacent_find(ranges.begin(), ranges.end(), found) != ranges.end(); };
+    const auto overlap = [](const Range& p, const Range& q) { return q.first < p.second; };
+    if (!ranges.empty() && ranges.front().first < done) no_better_than(Fit::joined);
+    gaps = gaps || any([](const Range& p, const Range& q) { return q.first > p.second; });
+    if (any(overlap)) no_better_than(Fit::apart);
+    if (!ranges.empty()) done = ranges.back().second;
+    std::sort(ranges.begin(), ranges.end());
+    if (any(overlap)) no_better_than(Fit::valid);
+  }
+  if (gaps && reading.fit != Fit::listed) no_better_than(Fit::in_order);
+  return reading;
 }
 
 }  // namespace
@@ -59,12 +89,20 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
   if (top.size() != electrons.size()) fail(fmt::format("llmax has {} elements, nelecp {}", top.size(), electrons.size()));
   if (job.has_molecule && electrons.size() > job.molecule.atoms.size()) fail(fmt::format("nelecp has {} elements for {} atoms", electrons.size(), job.molecule.atoms.size()));
   if (first.size() != last.size() || first.size() % electrons.size() != 0) fail(fmt::format("kfirst has {} elements, klast {}, for {} centres", first.size(), last.size(), electrons.size()));
-  // Which of the two indices runs fastest differs between writers; only one reading lists the terms in order.
-  const std::size_t n_parts = first.size() / electrons.size();
+  // Which of the two indices runs fastest differs between writers; what matters is that each part is a range of the terms. Centres alike
+  // may share theirs. Of two possible readings the one with the parts of a centre side by side is meant.
+  const std::size_t n_centres = electrons.size(), n_parts = first.size() / n_centres;
   const auto n_terms = static_cast<std::int64_t>(coefficient.size());
-  const Parts by_part{first, last, 1, n_parts}, by_centre{first, last, electrons.size(), 1};
-  const Parts& parts = in_order(by_part, top, electrons, n_terms) ? by_part : by_centre;
-  if (!in_order(parts, top, electrons, n_terms)) fail("kfirst and klast do not list the terms of each centre one after the other");
+  const Parts by_part{first, last, 1, n_parts, n_parts}, by_centre{first, last, n_centres, 1, n_parts};
+  const Reading part_fastest = judge(by_part, top, electrons, n_terms), centre_fastest = judge(by_centre, top, electrons, n_terms);
+  const bool centres_first = centre_fastest.fit > part_fastest.fit || (centre_fastest.fit == Fit::outside && centre_fastest.outside < part_fastest.outside);
+  const Parts& parts = centres_first ? by_centre : by_part;
+  if (const Reading& reading = centres_first ? centre_fastest : part_fastest; reading.fit == Fit::outside) {
+    if (static_cast<std::size_t>(reading.bad_part) >= n_parts)
+      fail(fmt::format("llmax of centre {} is {}, but kfirst and klast have {} parts of each centre", reading.bad_centre + 1, top[reading.bad_centre], n_parts));
+    const auto [begin, end] = parts.of(reading.bad_centre, reading.bad_part);
+    fail(fmt::format("kfirst and klast give part {} of centre {} the terms {} to {}, and clp has {}", reading.bad_part + 1, reading.bad_centre + 1, begin + 1, end, n_terms));
+  }
   std::vector<Ecp> ecps;
   for (std::size_t c = 0; c < electrons.size(); ++c) {
     if (electrons[c] <= 0) continue;

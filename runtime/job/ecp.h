@@ -1,7 +1,7 @@
 #pragma once
 // Effective core potentials of data files of old, which come as flat arrays: clp coefficients, zlp exponents, nlp powers; per centre
 // llmax (angular momentum of the local part) and nelecp (electrons replaced); kfirst and klast, the terms (from 1) of each part of a
-// centre, local part first, then s, p, ...
+// centre, local part first, then s, p, ... Centres alike may point at the same terms.
 
 #include <map>
 #include <string>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hdf5.h>
 
 #include "runtime/base/error.h"
@@ -92,9 +93,10 @@ Hdf5File Hdf5File::open(const std::string& path) {
   return Hdf5File(path, id);
 }
 
-Hdf5File Hdf5File::create(const std::string& path) {
+Hdf5File Hdf5File::create(const PartFile& part) {
   prepare();
-  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const std::string& path = part.path();
+  hid_t id = H5Fcreate(part.name_to_open().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (id < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path, last_error()), "does the folder exist, may you write there, is the disk full?");
   return Hdf5File(path, id);
 }
@@ -133,6 +135,7 @@ std::vector<std::int64_t> Hdf5File::extents(const std::string& dataset) const {
   Handle d(H5Dopen2(id_, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path_, fmt::format("cannot read dataset `{}`", dataset));
   Handle s(H5Dget_space(d));
+  if (H5Sget_simple_extent_type(s) == H5S_NULL) return {0};
   int rank = H5Sget_simple_extent_ndims(s);
   if (rank < 0) fail_read(path_, fmt::format("cannot read the shape of `{}`", dataset));
   std::vector<hsize_t> dims(rank);
@@ -144,14 +147,18 @@ namespace {
 
 template <class T>
 std::vector<T> read_dataset(hid_t file, const std::string& path, const std::string& dataset, std::span<const std::int64_t> extents, hid_t type) {
-  std::size_t n = 1;
-  for (std::int64_t e : extents) n *= static_cast<std::size_t>(e);
+  std::int64_t n = std::find(extents.begin(), extents.end(), 0) == extents.end() ? 1 : 0;
+  // A damaged file may claim any size, and the machine would end the process for memory that it writes to.
+  const std::int64_t most = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t e : extents)
+    if (n > 0 && (e < 0 || __builtin_mul_overflow(n, e, &n) || n > most))
+      throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, fmt::join(extents, " x ")), "is the file damaged?");
   Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
   std::vector<T> data;
   try {
-    data.resize(n);
-  } catch (const std::exception&) {  // a damaged file may claim any size
+    data.resize(static_cast<std::size_t>(n));
+  } catch (const std::exception&) {
     throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, n));
   }
   if (n > 0 && H5Dread(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()) < 0) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
@@ -203,6 +210,31 @@ void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> e
   write_dataset(dataset, extents, data.data(), H5T_NATIVE_INT64);
 }
 
+void Hdf5File::write(const std::string& dataset, std::span<const std::string> texts) {
+  std::size_t length = 1;
+  for (const std::string& text : texts) length = std::max(length, text.size());
+  std::string data;
+  for (const std::string& text : texts) data += text + std::string(length - text.size(), '\0');
+  Handle t(H5Tcopy(H5T_C_S1));
+  H5Tset_size(t, length);
+  H5Tset_strpad(t, H5T_STR_NULLPAD);
+  H5Tset_cset(t, H5T_CSET_UTF8);
+  write_dataset(dataset, std::vector<std::int64_t>{std::ssize(texts)}, data.data(), t);
+}
+
+void Hdf5File::link(const std::string& object, const std::string& name) {
+  if (H5Lcreate_hard(id_, object.c_str(), id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) fail_write(fmt::format("link `{}`", name));
+}
+
+void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::int64_t value) {
+  Handle s(H5Screate(H5S_SCALAR));
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!a.ok() || H5Awrite(a, H5T_NATIVE_INT64, &value) < 0) {
+    a.leave();
+    fail_write(fmt::format("attribute `{}`", attribute));
+  }
+}
+
 void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values) {
   hsize_t n = values.size();
   Handle s(H5Screate_simple(1, &n, nullptr));
@@ -229,7 +261,6 @@ void Hdf5File::close() {
   if (id_ < 0) return;
   if (H5Fflush(id_, H5F_SCOPE_GLOBAL) < 0) fail_write({});
   if (H5Fclose(std::exchange(id_, -1)) < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path_, last_error()), "is the disk full?");
-  bring_to_disk(path_);
 }
 
 }  // namespace sial

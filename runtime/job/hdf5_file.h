@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 
 namespace sial {
@@ -17,7 +18,7 @@ namespace sial {
 class Hdf5File {
  public:
   static Hdf5File open(const std::string& path);    // reading
-  static Hdf5File create(const std::string& path);  // replaces
+  static Hdf5File create(const PartFile& part);     // finish it after close()
   Hdf5File(Hdf5File&&) noexcept;
   Hdf5File& operator=(Hdf5File&&) noexcept;
   ~Hdf5File();
@@ -33,7 +34,13 @@ class Hdf5File {
   void make_group(const std::string& name);
   void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data);
   void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const std::int64_t> data);
+  /// Texts of one length, the shorter ones filled up with zeros.
+  void write(const std::string& dataset, std::span<const std::string> texts);
+  /// A second name for what `object` is.
+  void link(const std::string& object, const std::string& name);
+  /// Of the root when `object` is "/".
   void set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values);
+  void set_attribute(const std::string& object, const std::string& attribute, std::int64_t value);
   void set_attribute(const std::string& object, const std::string& attribute, const std::string& text);
 
   /// Flushes and closes, reporting what the disk says; the destructor closes silently.

@@ -55,6 +55,7 @@ struct JobData {
   std::map<std::string, IntDataArray> int_arrays;
   bool has_molecule = false;
   Molecule molecule;
+  bool empty_means_none = false;  // initial-data files list arrays without elements that their programs fill themselves
 };
 
 }  // namespace sial

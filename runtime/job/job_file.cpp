@@ -1,15 +1,17 @@
 #include "runtime/job/job_file.h"
 
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/number.h"
 #include "runtime/job/basis.h"
 #include "runtime/job/duration.h"
 #include "runtime/job/hdf5_file.h"
@@ -50,9 +52,12 @@ class JobReader {
   Job read() {
     std::error_code ignored;
     if (!fs::exists(path_, ignored)) throw SialError(fmt::format("there is no job file `{}`", path_));
+    std::string problem;
+    const std::string text = read_file(path_, input_limit::job_file, problem);
+    if (!problem.empty()) throw SialError(fmt::format("cannot read the job file `{}`: {}", path_, problem));
     toml::table root;
     try {
-      root = toml::parse_file(path_);
+      root = toml::parse(text, path_);
     } catch (const toml::parse_error& e) {
       throw SialError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
     }
@@ -134,6 +139,12 @@ class JobReader {
     return static_cast<std::int32_t>(v);
   }
 
+  double real(const toml::node& n, std::string_view key) const {
+    const double value = n.value<double>().value();
+    if (!std::isfinite(value)) fail(n, fmt::format("value `{}` is not a finite number", key));
+    return value;
+  }
+
   void programs(const toml::table& root) {
     const toml::node* n = root.get("programs");
     if (!n) throw SialError("the key `programs` is missing", "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
@@ -161,7 +172,7 @@ class JobReader {
       std::string name = lower_case(key.str());
       if (!is_name(name)) fail(node, fmt::format("`{}` is not a name", key.str()));
       if (node.is_integer()) job_.data.ints[name] = integer(node, name);
-      else if (node.is_floating_point()) job_.data.scalars[name] = node.value<double>().value();
+      else if (node.is_floating_point()) job_.data.scalars[name] = real(node, name);
       else fail(node, fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
       job_.given_values.insert(name);
     }
@@ -191,11 +202,11 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp"});
+    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments", "fragment_charges"});
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
-    at(*t.get("xyz"), [&] { m.atoms = read_xyz(data_file(resolve(string(*t.get("xyz"), "xyz")))); });
+    at(*t.get("xyz"), [&] { m.atoms = read_xyz(data_file(resolve(string(*t.get("xyz"), "xyz"))), job_.warnings); });
     if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
     if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
     bool pure = true;
@@ -207,9 +218,33 @@ class JobReader {
     m.basis_name = string(basis, "basis");
     at(basis, [&] { m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure); });
     at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
+    fragments(t);
     at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
+    if (const toml::node* n = t.get("fragments")) at(*n, [&] { check_fragments(job_.fragments, m); });
     job_.data.has_molecule = true;
+  }
+
+  std::vector<std::int32_t> integers(const toml::node& n, std::string_view key) const {
+    std::vector<std::int32_t> out;
+    if (!n.is_array()) fail(n, fmt::format("`{}` must be a list of integers", key));
+    for (const toml::node& e : *n.as_array()) out.push_back(integer(e, key));
+    return out;
+  }
+
+  /// Atoms of each fragment and its charge. The molecule's charge is their sum, unless it is stated.
+  void fragments(const toml::table& t) {
+    const toml::node *lists = t.get("fragments"), *charges = t.get("fragment_charges");
+    if (charges && !lists) fail(*charges, "`fragment_charges` goes with `fragments`", "fragments = [[1, 2, 3], [4, 5, 6]] lists the atoms of each");
+    if (!lists) return;
+    if (!lists->is_array() || lists->as_array()->empty()) fail(*lists, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
+    for (const toml::node& list : *lists->as_array()) {
+      if (!list.is_array()) fail(list, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
+      job_.fragments.atoms.push_back(integers(list, "fragments"));
+    }
+    if (charges) job_.fragments.charges = integers(*charges, "fragment_charges");
+    if (!t.get("charge"))
+      for (std::int32_t charge : job_.fragments.charges) job_.data.molecule.charge += charge;
   }
 
   /// Potentials of the basis file, unless `ecp` names another file or is false.
@@ -237,6 +272,9 @@ class JobReader {
   void arrays(const toml::table& t) {
     for (auto&& [key, node] : t) {
       std::string name = lower_case(key.str());
+      if (!job_.fragments.atoms.empty() && name.starts_with("w_frag_"))
+        fail(node, fmt::format("`{}` follows from `fragments` under [molecule]", name), "leave out one of the two");
+      job_.given_arrays.insert(name);
       if (node.is_array()) {
         inline_array(name, *node.as_array());
         continue;
@@ -329,11 +367,9 @@ class JobReader {
 int parse_look_ahead(std::string_view text) {
   if (text == "auto") return -1;
   if (text == "off") return 0;
-  int blocks = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), blocks);
-  if (error != std::errc{} || end != text.data() + text.size() || blocks < 0 || blocks > 4096)
-    throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
-  return blocks;
+  const std::optional<std::int64_t> blocks = read_integer(text, 0, 4096);
+  if (!blocks) throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
+  return static_cast<int>(*blocks);
 }
 
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
@@ -344,31 +380,24 @@ void apply_set(Job& job, std::string_view text) {
   if (equals == std::string_view::npos || !is_name(name))
     throw SialError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
   std::string value(text.substr(equals + 1));
-  std::int32_t integer = 0;
-  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), integer);
-  char* real_end = nullptr;
-  double real = std::strtod(value.c_str(), &real_end);
-  if (value.empty() || *real_end != '\0' || !std::isfinite(real))
-    throw SialError(fmt::format("`{}` in `--set {}` is not a number", value, text), "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
-  bool is_integer = error == std::errc() && end == value.data() + value.size();
-  if (error == std::errc::result_out_of_range && value.find_first_of(".eE") == std::string::npos)
-    throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
+  const std::optional<double> real = read_real(value);
+  if (!real) throw SialError(fmt::format("`{}` in `--set {}` is not a number", value, text), "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
+  const std::optional<std::int64_t> integer = read_integer(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+  if (!integer && value.find_first_of(".eEdD") == std::string::npos) throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
   // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
-  if (is_integer && !job.data.scalars.count(name)) job.data.ints[name] = integer;
-  else job.data.scalars[name] = real;
+  if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
+  else job.data.scalars[name] = *real;
   job.given_values.insert(name);
   derive_job_data(job);
 }
 
-void apply_segments(Job& job, std::string_view text) {
-  std::size_t equals = text.find('=');
-  std::string key = lower_case(text.substr(0, equals));
+namespace {
+
+/// One `kind=sizes` of `--segments text`.
+void request_segments(Job& job, std::string_view one, std::string_view text) {
+  std::size_t equals = one.find('=');
+  std::string key = lower_case(one.substr(0, equals));
   Keys known = all_segment_keys();
-  if (key == "auto" && equals == std::string_view::npos) {
-    job.segment_requests.clear();
-    derive_job_data(job);
-    return;
-  }
   constexpr std::string_view target_suffix = "_target";
   const bool is_target = key.ends_with(target_suffix);
   if (is_target) key.resize(key.size() - target_suffix.size());
@@ -376,15 +405,13 @@ void apply_segments(Job& job, std::string_view text) {
   if (std::find(known.begin(), known.end(), key) == known.end())
     throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", key, text), suggestion(key, known));
   SegmentRequest r;
-  std::string_view rest = text.substr(equals + 1);
+  std::string_view rest = one.substr(equals + 1);
   while (rest != "auto") {
     std::size_t comma = rest.find(',');
     std::string_view part = rest.substr(0, comma);
-    std::int64_t value = 0;
-    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (part.empty() || error != std::errc() || end != part.data() + part.size())
-      throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text), "for example --segments ao=8,8,4");
-    r.sizes.push_back(segment_size(value, key));
+    const std::optional<std::int64_t> value = read_integer(part);
+    if (!value) throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text), "for example --segments ao=8,8,4");
+    r.sizes.push_back(segment_size(*value, key));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
@@ -394,20 +421,34 @@ void apply_segments(Job& job, std::string_view text) {
     r.sizes.clear();
   }
   job.segment_requests[key] = r;
+}
+
+}  // namespace
+
+void apply_segments(Job& job, std::string_view text) {
+  if (lower_case(text) == "auto") job.segment_requests.clear();
+  else
+    // A name behind a comma begins another kind: occ_target=3,virt_target=7.
+    for (std::size_t begin = 0; begin < text.size() || begin == 0;) {
+      const std::size_t equals = text.find('=', begin), next = equals == std::string_view::npos ? equals : text.find('=', equals + 1);
+      std::size_t end = next == std::string_view::npos ? text.size() : text.rfind(',', next);
+      if (end == std::string_view::npos || end <= equals) end = text.size();
+      request_segments(job, text.substr(begin, end - begin), text);
+      begin = end + 1;
+    }
   derive_job_data(job);
 }
 
 std::size_t parse_memory(std::string_view text) {
-  std::string copy(text);
-  char* end = nullptr;
-  double amount = std::strtod(copy.c_str(), &end);
-  std::string unit = lower_case(end);
-  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size() : unit.find_first_not_of(' '));
+  std::string_view rest = text;
+  const std::optional<double> amount = take_real(rest);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const std::string unit = lower_case(rest);
   double factor = 0.0;
   for (auto [name, f] : {std::pair{"", 1.0}, {"b", 1.0}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30}, {"tib", 0x1p40}})
     if (unit == name) factor = f;
-  double bytes = amount * factor;
-  if (end == copy.c_str() || factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)
+  const double bytes = amount.value_or(0) * factor;
+  if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)
     throw SialError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
   return static_cast<std::size_t>(bytes);
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/job/fragment_request.h"
 #include "runtime/job/job_data.h"
 
 namespace sial {
@@ -42,8 +43,10 @@ struct Job {
   std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
 
   // What the user stated, kept apart from what follows from it.
-  std::set<std::string> given_values;
+  std::set<std::string> given_values, given_arrays;
+  FragmentRequest fragments;               // of the molecule, from [molecule]
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...
+  std::vector<std::string> warnings;                       // about the files that data came from, each with its place
   std::vector<std::string> segment_choices;                // a line for each range that was cut automatically
   std::shared_ptr<const LegacyDat> legacy;  // the initial-data file the job was read from, as it stands there
 };

@@ -3,15 +3,13 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/output_file.h"
 
 namespace sial {
@@ -295,15 +293,12 @@ LegacyDat parse_legacy_dat(std::span<const std::byte> bytes, const std::string& 
 std::vector<std::byte> format_legacy_dat(const LegacyDat& dat, ByteOrder order) { return Writer(order).write(dat); }
 
 LegacyDat read_legacy_file(const std::string& path) {
-  std::error_code ignored;
-  std::ifstream in(path, std::ios::binary);
-  std::vector<char> chars;
-  if (in && !std::filesystem::is_directory(path, ignored)) chars.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  else throw WorldError(fmt::format("cannot read the data file `{}`", path), "check the path given with --dat");
-  if (in.bad()) throw WorldError(fmt::format("reading the data file `{}` failed", path));
-  const std::string_view text(chars.data(), chars.size());
+  std::string problem;
+  const std::string content = read_file(path, input_limit::initial_data, problem);
+  if (!problem.empty()) throw WorldError(fmt::format("cannot read the data file `{}`: {}", path, problem), "check the path given with --dat");
+  const std::string_view text(content);
   if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != std::string_view::npos && text[first] == '{') return parse_legacy_json(text, path);
-  return parse_legacy_dat(std::as_bytes(std::span(chars)), path);
+  return parse_legacy_dat(std::as_bytes(std::span(content)), path);
 }
 
 void write_legacy_file(const LegacyDat& dat, const std::string& path) {

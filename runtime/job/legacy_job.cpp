@@ -4,13 +4,14 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/segments.h"
@@ -202,7 +203,9 @@ std::string link_target(const fs::path& path) {
 
 /// The programs of a `.programs` file; `#` begins a comment.
 std::vector<std::string> listed_programs(const std::string& path) {
-  std::ifstream in(path);
+  std::string problem;
+  std::istringstream in(read_file(path, input_limit::batch, problem));
+  if (!problem.empty()) throw SialError(fmt::format("cannot read the list of programs `{}`: {}", path, problem));
   std::vector<std::string> files;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -234,6 +237,7 @@ void take_arrays(const std::vector<Array>& from, const std::string& file, Out& o
 Job legacy_job(LegacyDat dat, const std::string& file) {
   Job job;
   job.file = file;
+  job.data.empty_means_none = true;
   for (const auto& [name, value] : dat.ints) job.data.ints[lower_case(name)] = value, job.given_values.insert(lower_case(name));
   for (const auto& [name, value] : dat.scalars) job.data.scalars[lower_case(name)] = value, job.given_values.insert(lower_case(name));
   for (const auto& [kind, sizes] : dat.segments)

@@ -27,7 +27,8 @@ constexpr std::string_view known_keys[] = {"SialPrograms",           "Predefined
 constexpr std::string_view integer_names[] = {
     "ao_seg_ranges", "atom",   "ccbeg",  "ccend", "end_nfps", "indx_cc", "ipseux", "iqmstr",        "ivangmom",       "ixalphas",       "ixpcoeffs",
     "jcostr",        "jrs",    "jstrt",  "kfirst", "klast",   "llmax",   "ncfps",  "mo_seg_ranges", "moa_seg_ranges", "mob_seg_ranges", "nelecp",
-    "nlp",           "npfps",  "nrcstr", "nucstr", "fragao",  "int_array_data"};
+    "nlp",           "npfps",  "nrcstr", "nucstr", "fragao",  "int_array_data", "w_frag_ao",     "w_frag_aocc",    "w_frag_avirt",   "w_frag_bocc",
+    "w_frag_bvirt"};
 
 class JsonReader {
  public:

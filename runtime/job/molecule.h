@@ -17,8 +17,9 @@ inline constexpr double bohr_in_angstrom = 0.52917721092;
 std::int32_t atomic_number(std::string_view symbol);
 std::string element_symbol(std::int32_t number);
 
-/// Reads an xyz file (Angstrom). Throws SialError naming file and line.
-std::vector<Atom> read_xyz(const std::string& path);
+/// Reads an xyz file (Angstrom). Throws SialError naming file and line; `warnings` gets what looks like a mistake and what is ignored, with
+/// its place.
+std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& warnings);
 
 /// Numbers of alpha and beta electrons. Throws SialError when charge and multiplicity do not fit the nuclei.
 std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& molecule);

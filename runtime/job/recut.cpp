@@ -1,7 +1,7 @@
 #include "runtime/job/recut.h"
 
 #include <algorithm>
-#include <charconv>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 #include "runtime/job/segments.h"
 
 namespace sial {
@@ -197,14 +198,13 @@ void apply_resegment(Job& job, std::string_view text) {
     const std::size_t equals = item.find('=');
     const std::string key(item.substr(0, equals));
     const std::string_view number = equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
-    std::int32_t target = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), target);
-    if (error != std::errc() || end != number.data() + number.size() || target < 1)
+    const std::optional<std::int64_t> target = read_integer(number, 1, std::numeric_limits<std::int32_t>::max());
+    if (!target)
       throw SialError(fmt::format("`{}` in `--resegment {}` is not kind=size", item, text), example);
     if (key != "ao" && key != "occ" && key != "virt" && key != "beta_occ" && key != "beta_virt")
       throw SialError(fmt::format("unknown kind `{}` in `--resegment {}`", key, text), "known: ao, occ, virt, beta_occ, beta_virt; --segments gives the sizes of a kind one by one");
     SegmentRequest r;
-    r.target = target;
+    r.target = static_cast<std::int32_t>(*target);
     job.segment_requests[key] = r;
     // A target for a space replaces lists that fixed it.
     if (key != "ao")

@@ -2,19 +2,25 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <numeric>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 
 namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t results_format_version = 2;
+constexpr std::size_t max_described_segments = 8000;  // of a static array: an attribute holds 64 kB
 
 /// Labels and names may hold what HDF5 reserves.
 std::string encode(const std::string& name) {
@@ -27,8 +33,9 @@ std::string decode(const std::string& name) {
   if (name == "%") return {};
   std::string out;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '%' && i + 2 < name.size()) {
-      out += static_cast<char>(std::stoi(name.substr(i + 1, 2), nullptr, 16));
+    const auto code = name[i] == '%' && i + 2 < name.size() ? read_hexadecimal(std::string_view(name).substr(i + 1, 2)) : std::nullopt;
+    if (code) {
+      out += static_cast<char>(*code);
       i += 2;
     } else {
       out += name[i];
@@ -84,14 +91,107 @@ std::string block_name(const BlockIndex& block) { return fmt::format("{}", fmt::
 }  // namespace
 
 ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
-    : part_(path), dense_limit_(dense_limit), file_([&] {
+    : part_([&] {
         std::error_code error;
-        fs::path folder = fs::path(part_.name()).parent_path();
+        const fs::path folder = fs::path(link_end(path)).parent_path();
         if (!folder.empty()) fs::create_directories(folder, error);
         if (error) throw WorldError(fmt::format("cannot make the folder of `{}`: {}", path, error.message()));
-        return Hdf5File::create(part_.name());
-      }()) {
+        return path;
+      }(), "is the disk full, or the folder read-only?"),
+      dense_limit_(dense_limit),
+      file_(Hdf5File::create(part_)) {
   for (const char* group : {"scalars", "ints", "statics", "saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"}) file_.make_group(group);
+}
+
+void ResultsWriter::about(const std::string& version, std::int64_t created, const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule) {
+  file_.set_attribute("/", "format", std::string("sialx results"));
+  file_.set_attribute("/", "format_version", results_format_version);
+  file_.set_attribute("/", "sialx_version", version);
+  file_.set_attribute("/", "created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(created))));
+  file_.set_attribute("/", "units", std::string("atomic units: energies in hartree, lengths in bohr"));
+  file_.set_attribute("/", "storage_order", std::string("x[i,j] of a program is element [j,i] of its dataset: extents are listed slowest first"));
+  file_.make_group("segments");
+  for (const auto& [kind, extents] : segments) {
+    const std::vector<std::int64_t> wide(extents.begin(), extents.end());
+    file_.write("segments/" + kind, std::vector<std::int64_t>{std::ssize(wide)}, std::span<const std::int64_t>(wide));
+  }
+  if (!molecule) return;
+  file_.make_group("molecule");
+  file_.set_attribute("molecule", "charge", molecule->charge);
+  file_.set_attribute("molecule", "multiplicity", molecule->multiplicity);
+  file_.set_attribute("molecule", "basis", molecule->basis_name);
+  file_.set_attribute("molecule", "frozen_core", molecule->frozen_core);
+  std::vector<std::string> symbols;
+  std::vector<double> coordinates;
+  std::vector<std::int64_t> charges;
+  for (const Atom& atom : molecule->atoms) {
+    symbols.push_back(atom.symbol);
+    coordinates.insert(coordinates.end(), atom.position.begin(), atom.position.end());
+    charges.push_back(atom.charge);
+  }
+  const std::int64_t n = std::ssize(symbols);
+  file_.write("molecule/symbols", symbols);
+  file_.write("molecule/coordinates", std::vector<std::int64_t>{3, n}, std::span<const double>(coordinates));
+  file_.set_attribute("molecule/coordinates", "unit", std::string("bohr"));
+  file_.write("molecule/charges", std::vector<std::int64_t>{n}, std::span<const std::int64_t>(charges));
+  file_.set_attribute("molecule/charges", "meaning", std::string("nuclear charges, less the electrons of effective core potentials"));
+}
+
+void ResultsWriter::program(const ProgramDescription& description) {
+  program_ = description;
+  for (const auto& [label, array] : description.saved) saved_[label] = array;
+  program_group_ = fmt::format("programs/{}_{}", ++programs_, encode(description.name));
+  file_.make_group("programs");
+  file_.make_group(program_group_);
+  file_.set_attribute(program_group_, "name", description.name);
+  file_.set_attribute(program_group_, "source_hash", description.source_hash);
+}
+
+/// Where an item of the current program goes. Modules that it imports may give one name to items of different kinds.
+std::string ResultsWriter::place(const std::string& name) const {
+  SIAL_CHECK(!program_group_.empty(), "{} belongs to no program", name);
+  std::string path = program_group_ + "/" + encode(name);
+  while (file_.exists(path)) path += "'";
+  return path;
+}
+
+void ResultsWriter::scalar(const std::string& name, double value) {
+  file_.write(scalars_[name] = place(name), std::vector<std::int64_t>{}, std::span<const double>(&value, 1));
+}
+
+void ResultsWriter::integer(const std::string& name, std::int64_t value) {
+  file_.write(ints_[name] = place(name), std::vector<std::int64_t>{}, std::span<const std::int64_t>(&value, 1));
+}
+
+void ResultsWriter::static_array(const std::string& name, const DataArray& array) {
+  const std::string path = place(name);
+  file_.write(path, array.extents, std::span<const double>(array.data));
+  if (const auto found = program_.statics.find(name); found != program_.statics.end()) {
+    std::size_t n = 0;
+    for (const auto& extents : found->second.extents) n += extents.size();
+    describe(path, found->second);
+    if (n <= max_described_segments) describe_segments(path, found->second.first_segment, found->second.extents);
+  }
+  statics_[name] = path;
+}
+
+void ResultsWriter::describe(const std::string& object, const ArrayDescription& array) {
+  const auto joined = [](const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ",")); };
+  file_.set_attribute(object, "declared", array.declared);
+  file_.set_attribute(object, "indices", joined(array.indices));
+  file_.set_attribute(object, "index_kinds", joined(array.kinds));
+}
+
+void ResultsWriter::describe_segments(const std::string& object, std::span<const std::int32_t> first_segment, std::span<const std::vector<std::int64_t>> segments) {
+  const std::vector<std::int64_t> first(first_segment.begin(), first_segment.end());
+  std::vector<std::int64_t> count, extents;
+  for (const auto& e : segments) {
+    count.push_back(std::ssize(e));
+    extents.insert(extents.end(), e.begin(), e.end());
+  }
+  file_.set_attribute(object, "first_segment", first);
+  file_.set_attribute(object, "n_segments", count);
+  file_.set_attribute(object, "segment_extents", extents);
 }
 
 void ResultsWriter::saved_scalar(const std::string& label, double value) { saved_scalars_[label] = value; }
@@ -101,6 +201,7 @@ void ResultsWriter::saved_static(const std::string& label, const DataArray& arra
 void ResultsWriter::begin_saved(const std::string& label, const SavedLayout& layout) {
   SIAL_CHECK(label_.empty() && layout.first_segment.size() == layout.extents.size(), "saved array {}", label);
   label_ = "saved/arrays/" + encode(label);
+  saved_label_ = label;
   layout_ = layout;
   blocks_.clear();
   double size = 1.0;
@@ -120,15 +221,9 @@ void ResultsWriter::saved_block(const BlockIndex& block, std::span<const double>
 
 void ResultsWriter::end_saved() {
   if (is_dense_) file_.write(label_, dense_extents(layout_), std::span<const double>(dense_));
-  std::vector<std::int64_t> first(layout_.first_segment.begin(), layout_.first_segment.end()), count, extents;
-  for (const auto& e : layout_.extents) {
-    count.push_back(std::ssize(e));
-    extents.insert(extents.end(), e.begin(), e.end());
-  }
   file_.set_attribute(label_, "array", layout_.array);
-  file_.set_attribute(label_, "first_segment", first);
-  file_.set_attribute(label_, "n_segments", count);
-  file_.set_attribute(label_, "segment_extents", extents);
+  describe_segments(label_, layout_.first_segment, layout_.extents);
+  if (const auto found = saved_.find(saved_label_); found != saved_.end()) describe(label_, found->second);
   std::int64_t rank = std::ssize(layout_.extents);
   file_.write("saved/blocks/" + label_.substr(std::string("saved/arrays/").size()), std::vector<std::int64_t>{rank, std::ssize(blocks_) / rank}, std::span<const std::int64_t>(blocks_));
   dense_ = {};
@@ -138,16 +233,19 @@ void ResultsWriter::end_saved() {
 void ResultsWriter::finish() {
   SIAL_CHECK(label_.empty(), "array {} is not ended", label_);
   const std::vector<std::int64_t> single;
-  auto write_scalars = [&](const char* group, const std::map<std::string, double>& values) {
-    for (const auto& [name, value] : values) file_.write(group + encode(name), single, std::span<const double>(&value, 1));
+  for (const auto& [label, value] : saved_scalars_) {
+    file_.write("saved/scalars/" + encode(label), single, std::span<const double>(&value, 1));
+    scalars_[label] = "saved/scalars/" + encode(label);
+  }
+  const auto link = [&](const std::string& group, const std::map<std::string, std::string>& paths) {
+    for (const auto& [name, path] : paths)
+      file_.link(path, group + encode(name));
   };
-  write_scalars("saved/scalars/", saved_scalars_);
-  for (const auto& [label, value] : saved_scalars_) scalars_[label] = value;
-  write_scalars("scalars/", scalars_);
-  for (const auto& [name, value] : ints_) file_.write("ints/" + encode(name), single, std::span<const std::int64_t>(&value, 1));
-  for (const auto& [name, array] : statics_) file_.write("statics/" + encode(name), array.extents, std::span<const double>(array.data));
+  link("scalars/", scalars_);
+  link("ints/", ints_);
+  link("statics/", statics_);
   file_.close();
-  part_.finish();
+  part_.finish(Durability::on_disk);
 }
 
 ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5File::open(path)) {

@@ -2,6 +2,11 @@
 // The results file: what a job leaves behind, and what a later job restores. HDF5, readable with h5py. Written by rank 0 under a
 // temporary name and renamed when complete, so that a file under its own name is always whole.
 //
+//   attributes of the root          format, format_version, sialx_version, created, units, storage_order
+//   /molecule                       symbols, coordinates, charges; attributes charge, multiplicity, basis, frozen_core
+//   /segments/KIND                  extents of all segments of an index kind
+//   /programs/N_NAME/               one group per program of the job: each scalar, int and static array at its end; attributes name,
+//                                   source_hash
 //   /scalars/NAME, /ints/NAME       last value of each variable over the job's programs; saved scalars also by their label
 //   /statics/NAME                   static arrays at the end of the last program that has them
 //   /saved/scalars/LABEL            items of set_persistent, by label
@@ -10,6 +15,11 @@
 //                                   too large, a group with one dataset per block named 1.4.2; attributes array, first_segment,
 //                                   n_segments, segment_extents (of all dimensions, one after the other)
 //   /saved/blocks/LABEL             which blocks exist: their segment numbers
+//
+// Static arrays, and saved ones where the program that saved them is of this job, say how they were declared: `declared` (their kind),
+// `indices` and `index_kinds` (a name per dimension), first_segment, n_segments, segment_extents (the last three are left out where
+// there are more segments than an attribute holds: only simple indices have so many). The items in /scalars, /ints and /statics are the same objects as those of the last
+// program that has them. Version 1 of the format lacks the attributes of the root, /molecule, /segments and /programs; readers need none.
 //
 // HDF5 lists extents slowest first, SIAL fastest first: the dataset of a SIAL array x[i,j] has shape (extent of j, extent of i).
 
@@ -34,6 +44,20 @@ struct SavedLayout {
   std::vector<std::vector<std::int64_t>> extents;
 };
 
+/// How an array was declared, and the segments that its indices run over.
+struct ArrayDescription {
+  std::string declared;                        // static, distributed or served
+  std::vector<std::string> indices, kinds;     // names and kinds, one per dimension
+  std::vector<std::int32_t> first_segment;
+  std::vector<std::vector<std::int64_t>> extents;
+};
+
+struct ProgramDescription {
+  std::string name, source_hash;
+  std::map<std::string, ArrayDescription> statics;  // by name
+  std::map<std::string, ArrayDescription> saved;    // arrays it saves, by label
+};
+
 class ResultsWriter {
  public:
   /// Creates missing folders. Arrays of more than `dense_limit` elements are stored block by block.
@@ -41,10 +65,15 @@ class ResultsWriter {
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
+  /// What the file is about. `created`: seconds since 1970. `segments`: extents by kind. `molecule` may be null.
+  void about(const std::string& version, std::int64_t created, const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule);
+  /// The items that follow are those of this program.
+  void program(const ProgramDescription& description);
+
   // Each replaces an earlier item of the same name, so that programs can be reported in order.
-  void scalar(const std::string& name, double value) { scalars_[name] = value; }
-  void integer(const std::string& name, std::int64_t value) { ints_[name] = value; }
-  void static_array(const std::string& name, DataArray array) { statics_[name] = std::move(array); }
+  void scalar(const std::string& name, double value);
+  void integer(const std::string& name, std::int64_t value);
+  void static_array(const std::string& name, const DataArray& array);
 
   void saved_scalar(const std::string& label, double value);
   void saved_static(const std::string& label, const DataArray& array);
@@ -60,11 +89,17 @@ class ResultsWriter {
   PartFile part_;
   std::int64_t dense_limit_;
   Hdf5File file_;
-  std::map<std::string, double> scalars_, saved_scalars_;
-  std::map<std::string, std::int64_t> ints_;
-  std::map<std::string, DataArray> statics_;
+  void describe(const std::string& object, const ArrayDescription& array);
+  void describe_segments(const std::string& object, std::span<const std::int32_t> first_segment, std::span<const std::vector<std::int64_t>> segments);
+  std::string place(const std::string& name) const;
+  std::map<std::string, double> saved_scalars_;
+  std::int64_t programs_ = 0;
+  ProgramDescription program_;
+  std::string program_group_;  // the last one's
+  std::map<std::string, ArrayDescription> saved_;
+  std::map<std::string, std::string> scalars_, ints_, statics_;  // where the last of each name is
   // The array between begin_saved and end_saved.
-  std::string label_;
+  std::string label_, saved_label_;
   SavedLayout layout_;
   std::vector<double> dense_;
   bool is_dense_ = false;

@@ -8,6 +8,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/bytes.h"
 #include "runtime/job/auto_segments.h"
+#include "runtime/job/fragment_request.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/recut.h"
 
@@ -64,8 +65,18 @@ Sizes cut(Job& job, const std::string& key, std::int32_t n, AutoRange range, std
   return sizes;
 }
 
-Sizes orbital_pieces(Job& job, const std::string& key, std::int32_t n, AutoRange range, std::string_view what) {
-  return cut(job, key, n, range, what, [n](std::int32_t target) { return equal_pieces(n, target); });
+/// Each part is cut by itself.
+Sizes orbital_pieces(Job& job, const std::string& key, const std::vector<FragmentPart>& parts, AutoRange range, std::string_view what) {
+  std::int32_t n = 0;
+  for (const FragmentPart& part : parts) n += part.count;
+  return cut(job, key, n, range, what, [&](std::int32_t target) {
+    Sizes sizes;
+    for (const FragmentPart& part : parts) {
+      const Sizes pieces = equal_pieces(part.count, target);
+      sizes.insert(sizes.end(), pieces.begin(), pieces.end());
+    }
+    return sizes;
+  });
 }
 
 void check_total(const Sizes& sizes, std::int32_t n, std::string_view key, std::string_view what) {
@@ -103,7 +114,7 @@ std::int32_t segments_until(const Sizes& sizes, std::int32_t orbitals, std::stri
 /// Segments of the frozen core, of the other occupied orbitals, of the virtual ones. A list for occupied orbitals may leave out the
 /// frozen ones, which then have their own.
 OrbitalSegments orbital_segments(Job& job, const std::string& kind_key, const std::string& occ_key, const std::string& virt_key,
-                                 std::int32_t frozen, std::int32_t occupied, std::int32_t n) {
+                                 std::int32_t frozen, const FragmentParts& parts, std::int32_t occupied, std::int32_t n) {
   constexpr std::string_view frozen_first = "write the segments of the frozen core first, then those of the other occupied orbitals";
   OrbitalSegments result;
   if (const SegmentRequest* r = request(job, kind_key); r && !r->sizes.empty()) {
@@ -122,13 +133,13 @@ OrbitalSegments orbital_segments(Job& job, const std::string& kind_key, const st
     result.n_core = segments_until(occ->sizes, frozen, occ_key, "frozen and correlated", frozen_first);
     add(occ->sizes);
   } else {
-    add(orbital_pieces(job, occ_key, frozen, AutoRange::occupied_orbitals, "frozen orbitals"));
+    add(orbital_pieces(job, occ_key, {{1, frozen}}, AutoRange::occupied_orbitals, "frozen orbitals"));
     result.n_core = static_cast<std::int32_t>(result.sizes.size());
-    add(occ && !occ->sizes.empty() ? occ->sizes : orbital_pieces(job, occ_key, active, AutoRange::occupied_orbitals, frozen > 0 ? "correlated occupied orbitals" : "occupied orbitals"));
+    add(occ && !occ->sizes.empty() ? occ->sizes : orbital_pieces(job, occ_key, frozen > 0 ? std::vector<FragmentPart>{{1, active}} : parts.occupied, AutoRange::occupied_orbitals, frozen > 0 ? "correlated occupied orbitals" : "occupied orbitals"));
   }
   result.n_occupied = static_cast<std::int32_t>(result.sizes.size());
   if (virt && !virt->sizes.empty()) check_total(virt->sizes, n - occupied, virt_key, "virtual orbitals of this spin");
-  add(virt && !virt->sizes.empty() ? virt->sizes : orbital_pieces(job, virt_key, n - occupied, AutoRange::virtual_orbitals, "virtual orbitals"));
+  add(virt && !virt->sizes.empty() ? virt->sizes : orbital_pieces(job, virt_key, parts.virtuals, AutoRange::virtual_orbitals, "virtual orbitals"));
   return result;
 }
 
@@ -157,24 +168,33 @@ void set_spin_values(Job& job, const std::string& letter, const OrbitalSegments&
 void derive_from_molecule(Job& job) {
   const Molecule& m = job.data.molecule;
   std::int32_t n = m.n_basis();
+  auto [n_alpha, n_beta] = electron_counts(m);
+  const FragmentParts alpha_parts = fragment_parts(job.fragments, m, n_alpha);
+  const FragmentParts beta_parts = fragment_parts(job.fragments, m, n_beta);
   const SegmentRequest* ao = request(job, "ao");
-  Sizes ao_sizes = ao && !ao->sizes.empty() ? ao->sizes : cut(job, "ao", n, AutoRange::functions, "basis functions", [&](std::int32_t target) { return shell_pieces(m, target); });
+  Sizes ao_sizes = ao && !ao->sizes.empty() ? ao->sizes : cut(job, "ao", n, AutoRange::functions, "basis functions", [&](std::int32_t target) {
+    Sizes sizes;
+    for (const Molecule& part : alpha_parts.shells) {
+      const Sizes pieces = shell_pieces(part, target);
+      sizes.insert(sizes.end(), pieces.begin(), pieces.end());
+    }
+    return sizes;
+  });
   check_total(ao_sizes, n, "ao", "basis functions");
   check_shells(ao_sizes, m);
   job.data.segments[IndexKind::ao] = ao_sizes;
 
-  auto [n_alpha, n_beta] = electron_counts(m);
   if (n_alpha > n)
     throw SialError(fmt::format("{} electrons of one spin do not fit into {} basis functions", n_alpha, n), "use a larger basis");
   std::int32_t frozen = m.frozen_core;
   if (frozen > n_beta)
     throw SialError(fmt::format("`frozen_core` freezes {} orbitals, and only {} are occupied in both spins", frozen, n_beta), "freeze fewer, or write frozen_core = false");
-  OrbitalSegments alpha = orbital_segments(job, "moa", "occ", "virt", frozen, n_alpha, n);
+  OrbitalSegments alpha = orbital_segments(job, "moa", "occ", "virt", frozen, alpha_parts, n_alpha, n);
   // Without a word about beta, a closed shell's beta orbitals are cut as its alpha ones.
   const std::size_t choices = job.segment_choices.size();
   bool own_beta = n_beta != n_alpha || request(job, "mob") || request(job, "beta_occ") || request(job, "beta_virt");
-  OrbitalSegments beta = own_beta ? orbital_segments(job, "mob", "beta_occ", "beta_virt", frozen, n_beta, n) : alpha;
-  OrbitalSegments mo = request(job, "mo") ? orbital_segments(job, "mo", "occ", "virt", frozen, n_alpha, n) : alpha;
+  OrbitalSegments beta = own_beta ? orbital_segments(job, "mob", "beta_occ", "beta_virt", frozen, beta_parts, n_beta, n) : alpha;
+  OrbitalSegments mo = request(job, "mo") ? orbital_segments(job, "mo", "occ", "virt", frozen, alpha_parts, n_alpha, n) : alpha;
   if (!own_beta) job.segment_choices.resize(choices);  // said once
   job.data.segments[IndexKind::moa] = alpha.sizes;
   job.data.segments[IndexKind::mob] = beta.sizes;
@@ -184,6 +204,7 @@ void derive_from_molecule(Job& job) {
   set_spin_values(job, "", mo, 0, 0, n_alpha, n);
   set_spin_values(job, "a", alpha, alpha.n_core, frozen, n_alpha, n);
   set_spin_values(job, "b", beta, beta.n_core, frozen, n_beta, n);
+  set_fragment_tables(job, alpha_parts, alpha.n_occupied, beta.n_occupied);
   set_int(job, "norb", static_cast<std::int32_t>(ao_sizes.size()));
   set_int(job, "nocc", mo.n_occupied);
   set_int(job, "nvirt", static_cast<std::int32_t>(mo.sizes.size()) - mo.n_occupied);
@@ -217,14 +238,14 @@ void derive_from_molecule(Job& job) {
 /// keeps them, as sums and as differences over pairs of pairs of segments, where they take a quarter of the job's memory at most.
 void set_keep_quartets(Job& job) {
   auto it = job.data.segments.find(IndexKind::ao);
-  double pairs = 0, squares = 0;  // elements of pairs of segments
+  double sum = 0, sum_2 = 0, sum_4 = 0;  // of the segments' sizes, of their squares and of those of these
   if (it != job.data.segments.end())
-    for (std::size_t i = 0; i < it->second.size(); ++i)
-      for (std::size_t j = i; j < it->second.size(); ++j) {
-        const double pair = static_cast<double>(it->second[i]) * it->second[j];
-        pairs += pair;
-        squares += pair * pair;
-      }
+    for (const double n : it->second) {
+      sum += n;
+      sum_2 += n * n;
+      sum_4 += n * n * n * n;
+    }
+  const double pairs = (sum * sum + sum_2) / 2, squares = (sum_2 * sum_2 + sum_4) / 2;  // elements of pairs of segments, i <= j
   const double bytes = sizeof(double) * (pairs * pairs + squares);
   set_int(job, "keep_quartets", pairs > 0 && bytes <= static_cast<double>(job.memory_per_rank) * job.ranks / 4 ? 1 : 0);
 }

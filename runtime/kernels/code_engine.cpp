@@ -115,7 +115,7 @@ class Engine final : public CodeEngine {
       done_.notify_all();
       return;
     }
-    const DiskCache cache(options_.cache_folder, compiler->identity(), ".o");
+    DiskCache cache(options_.cache_folder, compiler->identity(), ".o");
     for (;;) {
       wake_.wait(lock, [&] { return leaving_ || !queue_.empty(); });
       if (leaving_) break;

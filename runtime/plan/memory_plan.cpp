@@ -194,7 +194,7 @@ void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_th
     out << (program.kernels.empty() ? "  no block operation that kernels would run\n" : "  kernels that would be chosen, for the largest operation of each line\n");
     for (const PlannedKernel& k : program.kernels) out << fmt::format("  {}:{}: {}\n", k.file, k.line, k.why);
   }
-  if (!plan.exact) out << "the job has too many iterations to follow one by one: loops were taken by their largest segments, an upper bound\n";
+  if (!plan.exact) out << "the job has too many iterations or calls to follow one by one: loops were taken by their largest segments, an upper bound, and procedures once\n";
   const std::string needed = bytes_text(plan.least), given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
   if (plan.fits(setting.memory_per_rank))
     out << fmt::format("fits: {} of {} per rank\n", needed, given);

@@ -78,6 +78,11 @@ void Walk::step() {
     case Opcode::jump_unless: jump_unless(in); break;
     case Opcode::call:
       if (calls_.size() >= 10000) fail(fmt::format("procedure `{}` is called recursively without end", m_.procs[in.a].name), {});
+      // Procedures that call others several times take steps without number: when there are no more, each is followed once.
+      if (memory_.steps_left <= 0 && !followed_.insert(in.a).second) {
+        exact_ = false;
+        break;
+      }
       calls_.push_back({pc_, loops_.size()});
       pc_ = m_.procs[in.a].entry;
       break;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -147,6 +148,7 @@ class Walk {
   bool halted_ = false, exact_ = true;
   std::vector<LoopFrame> loops_;
   std::vector<CallFrame> calls_;
+  std::set<std::int32_t> followed_;                // procedures, since there are no steps left
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
   std::int64_t cyclic_counter_ = 0;                // of the machine, whose rule it is

@@ -1,15 +1,12 @@
 #include "runtime/stats/trace.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/check.h"
-#include "runtime/base/error.h"
 
 namespace sial {
 
@@ -54,8 +51,8 @@ void Trace::thin_out() {
   });
 }
 
-TraceWriter::TraceWriter(const std::string& path, int ranks, TraceNamer namer) : path_(path), out_(path), namer_(std::move(namer)) {
-  out_ << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
+TraceWriter::TraceWriter(const std::string& path, int ranks, TraceNamer namer) : out_(path, "choose another place with --trace"), namer_(std::move(namer)) {
+  waiting_ = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
   for (int r = 0; r < ranks; ++r) {
     event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}})", r));
     for (const auto& [lane, name] : {std::pair{TraceLane::program, "program"}, {TraceLane::compute, "compute"},
@@ -65,9 +62,13 @@ TraceWriter::TraceWriter(const std::string& path, int ranks, TraceNamer namer) :
 }
 
 void TraceWriter::event(const std::string& text) {
-  if (!first_) out_ << ",\n";
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  if (!first_) waiting_ += ",\n";
   first_ = false;
-  out_ << text;
+  waiting_ += text;
+  if (waiting_.size() < piece) return;
+  out_.write(waiting_);
+  waiting_.clear();
 }
 
 // Ends are rounded like beginnings, to whole nanoseconds: what is nested stays nested.
@@ -93,9 +94,8 @@ void TraceWriter::dropped(int rank, const std::array<Trace::Dropped, trace_kinds
 }
 
 void TraceWriter::finish() {
-  out_ << "\n]}\n";
-  out_.close();
-  if (!out_) throw WorldError(fmt::format("cannot write the trace `{}`: {}", path_, std::strerror(errno)), "choose another place with --trace");
+  out_.write(waiting_ + "\n]}\n");
+  out_.finish();
 }
 
 }  // namespace sial

@@ -7,12 +7,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 
 namespace sial {
@@ -71,8 +71,8 @@ class TraceWriter {
  private:
   void event(const std::string& text);
 
-  std::string path_;
-  std::ofstream out_;
+  OutputFile out_;
+  std::string waiting_;  // for a write that is worth it
   TraceNamer namer_;
   bool first_ = true;
 };

@@ -22,7 +22,7 @@ struct PhaseRecord {
   std::int64_t phase;  // of the rest; another phase's record counts as untouched
   std::int32_t state;
   EarlierUse last;     // the most recent use that fits the rule
-  EarlierUse other;    // with several ranks: the most recent one by another rank than the last
+  EarlierUse other;    // with several ranks: the most recent one by another rank than the last; of a block that only one rank used: its last use of another kind
 };
 
 /// Enters `now`. False when it breaks the rule; the record then stays as it is and `conflict` is another rank's use.

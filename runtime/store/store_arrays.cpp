@@ -78,7 +78,7 @@ void StoreImpl::wait_until_freed(std::uint64_t array, std::uint32_t generation) 
     transport_.pause();
 }
 
-void StoreImpl::erase(std::int32_t id, Place) {
+void StoreImpl::erase(std::int32_t id, Place place) {
   // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
   for (HeldBlock& h : held_.all()) {
     if (h.array != id) continue;
@@ -93,6 +93,7 @@ void StoreImpl::erase(std::int32_t id, Place) {
   wait_until_freed(number(id), a.generation);
   ++a.generation;
   a.restored_from.clear();
+  a.deleted = place;
   deletions_ = mix_hash(deletions_, static_cast<std::uint64_t>(id) + 1);
 }
 
@@ -147,6 +148,7 @@ void StoreImpl::restore(std::int32_t id, const std::string& label_name, Place pl
   erase(id, place);
   array(id).placement = label->placement;
   array(id).restored_from = label_name;
+  array(id).deleted.reset();
   transport_.barrier({CollectiveKind::persist, place});
   for (const int node : nodes_in_charge()) {
     RequestHeader request;

@@ -27,10 +27,26 @@ const char* verb(BlockUse use) {
   return use == BlockUse::get ? "get" : use == BlockUse::put ? "put =" : "put +=";
 }
 
+/// `now` is the verb of the second statement, which stands at `place`.
+std::string phase_remedy(const EarlierUse& earlier, const std::string& now, Place place) {
+  const std::string rule = "between barriers a block is either read by any worker, or added to with put += by any worker, or used by a single worker";
+  if (earlier.place == place)
+    return fmt::format("iterations of one pardo, or of successive ones without a barrier between them, use the same block: {}; {}",
+                       now == "get" ? "put a sip_barrier between the pardos" : "add with put +=, or let the pardo run over the block's own indices only", rule);
+  if (earlier.place.program == place.program && earlier.place.pc > place.pc)
+    return "put a sip_barrier between the two statements; where there is one and they belong to successive iterations of a loop, another one at the end of the loop: " + rule;
+  return "put a sip_barrier between the two statements: " + rule;
+}
+
 }  // namespace
 
 Chunk* StoreImpl::new_chunk(std::int32_t id, const BlockIndex& block, std::int64_t size) {
   return heap_->allocate(config_.arena, size, [&] { return "block " + block_name(name(id), block); });
+}
+
+std::string StoreImpl::deletion(std::int32_t id) {
+  const std::optional<Place>& deleted = array(id).deleted;
+  return deleted ? fmt::format("array {} was deleted at {}", name(id), at(*deleted)) : std::string();
 }
 
 void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
@@ -41,6 +57,10 @@ void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id
       if (kind == RequestKind::scale)
         throw SialError(fmt::format("block {} cannot be scaled: it does not exist", what),
                         fmt::format("put {} = ... first: only put = and put += create a block", what), at(place));
+      if (const std::string deleted = deletion(id); !deleted.empty())
+        throw SialError(fmt::format("block {} does not exist: {}, and the block was not written between that and the last barrier (get at {})", what, deleted,
+                                    at(place)),
+                        fmt::format("move the `delete` behind the last get of {}, or put {} again, with a sip_barrier between the put and the get", name(id), what));
       throw SialError(fmt::format("block {} does not exist: it was never written before the last barrier (get at {})", what, at(place)),
                       fmt::format("put {} before getting it, with a sip_barrier between the put and the get", what));
     case BlockStatus::wrong_size: {
@@ -54,8 +74,7 @@ void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id
       const EarlierUse& e = outcome.earlier;
       throw SialError(fmt::format("block {}: {} by rank {} at {} and {} by rank {} at {} in the same phase", what, verb(e.use), e.rank, at(e.place),
                                   verb(kind), transport_.rank(), at(place)),
-                      "put a sip_barrier between the two statements: between barriers a block is either read by any worker, or added to with "
-                      "put += by any worker, or used by a single worker");
+                      phase_remedy(e, verb(kind), place));
     }
     case BlockStatus::ok: break;
   }
@@ -281,6 +300,9 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
   HeldBlock* h = held_.find(id, block);
   if (!h || !(h->fetched || h->own)) {
     const std::string what = block_name(name(id), block);
+    if (const std::string deleted = deletion(id); !deleted.empty())
+      throw SialError(fmt::format("block {} was not fetched in this phase, after {}", what, deleted),
+                      fmt::format("a delete drops all fetched blocks: move it behind the last use of {}, or put {} again and get it", name(id), what), at(place));
     throw SialError(fmt::format("block {} was not fetched in this phase", what),
                     fmt::format("get {} before using it (request, for served arrays); a barrier drops all fetched blocks", what), at(place));
   }

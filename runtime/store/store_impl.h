@@ -92,6 +92,7 @@ class StoreImpl final : public BlockStore {
     std::uint32_t generation = 0;
     std::uint64_t placement = 0;
     std::string restored_from;  // label
+    std::optional<Place> deleted;  // where, last
     std::optional<KeepCopies> keep;  // over the next barrier
     bool on_host_only = false;       // its copies are compared with the owner's
     bool retain_puts = false;        // what this rank puts may outlive the barrier: decided once for the program
@@ -109,6 +110,8 @@ class StoreImpl final : public BlockStore {
   Access access(Place place);
   /// Home nodes for whose whole arrays this rank acts: its own when it is the node's first worker, some of the servers'.
   std::vector<int> nodes_in_charge() const;
+  /// What a message says of a block that is not there, where the array was deleted; empty: it was not.
+  std::string deletion(std::int32_t array);
   std::string at(Place place) const { return namer_ ? namer_(place) : std::string("an earlier statement"); }
 
   // --- data (store_data.cpp)

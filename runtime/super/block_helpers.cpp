@@ -25,6 +25,12 @@ void require_same_shape(std::span<SuperArg> args) {
   if (!(args[0].shape == args[1].shape)) throw SialError(fmt::format("{} and {} differ in shape", describe(args[0], 0), describe(args[1], 1)));
 }
 
+/// x / y; x itself where y is zero, or so small that the quotient is out of range.
+double divided_or_kept(double x, double y) {
+  const double quotient = x / y;
+  return y == 0.0 || (std::isinf(quotient) && std::isfinite(x)) ? x : quotient;
+}
+
 }  // namespace
 
 void super_get_my_rank(SuperContext& context, std::span<SuperArg> args) {
@@ -80,7 +86,7 @@ void super_invert_diagonal(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
   require_same_shape(args);
   for (std::int64_t i = 0; i < args[0].size(); ++i)
-    if (args[1].data[i] != 0.0) args[0].data[i] /= args[1].data[i];
+    args[0].data[i] = divided_or_kept(args[0].data[i], args[1].data[i]);
 }
 
 void super_invert_diagonal_asym(SuperContext&, std::span<SuperArg> args) {
@@ -90,8 +96,7 @@ void super_invert_diagonal_asym(SuperContext&, std::span<SuperArg> args) {
   if (t.shape.rank != 5) throw SialError(fmt::format("{} must have rank 5 as in t[k,a,i,b,j], it has {}", describe(t, 0), t.shape.rank));
   for_each_element(t.shape, [&](const auto& at, std::int64_t i) {
     bool differ = global_position(t, 1, at[1]) != global_position(t, 3, at[3]) && global_position(t, 2, at[2]) != global_position(t, 4, at[4]);
-    if (!differ) t.data[i] = 0.0;
-    else if (args[1].data[i] != 0.0) t.data[i] /= args[1].data[i];
+    t.data[i] = differ ? divided_or_kept(t.data[i], args[1].data[i]) : 0.0;
   });
 }
 

@@ -12,9 +12,6 @@ namespace sial {
 /// first component above 1e-5 positive. Nothing when LAPACK does not converge.
 std::optional<std::vector<double>> diagonalise(std::int64_t n, double* matrix);
 
-/// right_side := matrix^-1 right_side, destroying the matrix; false when it is singular.
-bool solve_linear_equations(std::int64_t n, double* matrix, double* right_side);
-
 /// c(m,n) := a(m,k) b(k,n) + beta c, each factor transposed in memory when its flag says so.
 void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double beta, double* c);
 

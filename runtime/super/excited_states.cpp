@@ -1,12 +1,12 @@
 // Super instructions of excited-state programs: starting vectors, same-spin antisymmetry, core orbitals.
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
 #include "runtime/super/bodies.h"
+#include "runtime/super/fragments.h"
 
 namespace sial {
 namespace {
@@ -63,9 +63,25 @@ std::int64_t dropped_columns(std::int32_t charge) {
   return charge <= 54 ? 36 : 54;
 }
 
+/// Elements of h[a,i] that are no excitation: exactly 0, for a virtual and an occupied orbital of different fragments. A program that
+/// excites each fragment by itself leaves them so.
+std::vector<bool> between_fragments(SuperContext& context, const SuperArg& h) {
+  std::vector<bool> result(h.size(), false);
+  const auto count = context.job().ints.find("nfrags");
+  if (count == context.job().ints.end() || count->second < 2 || !context.job().has_molecule) return result;
+  const Fragments fragments(context);
+  if (!fragments.own_orbitals(h.kind[0]) || !fragments.own_orbitals(h.kind[1])) return result;
+  const std::vector<std::int32_t> virtuals = fragments.orbital_owners(h.kind[0]), occupied = fragments.orbital_owners(h.kind[1]);
+  for_each_element(h.shape, [&](const auto& at, std::int64_t n) {
+    const std::size_t a = global_position(h, 0, at[0]), i = global_position(h, 1, at[1]);
+    result[n] = h.data[n] == 0.0 && a < virtuals.size() && i < occupied.size() && virtuals[a] != occupied[i];
+  });
+  return result;
+}
+
 }  // namespace
 
-void super_cis_unit_guess(SuperContext&, std::span<SuperArg> args) {
+void super_cis_unit_guess(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
   SuperArg& c = args[0];
   const SuperArg& h = args[1];
@@ -79,9 +95,14 @@ void super_cis_unit_guess(SuperContext&, std::span<SuperArg> args) {
   if (first + vectors > elements)
     throw SialError(fmt::format("{} asks for {} starting vectors, but {} has only {} elements", describe(c, 0), first + vectors, describe(h, 1), elements),
                     "there are as many single excitations as pairs of an occupied and a virtual orbital: ask for fewer roots");
+  const std::vector<bool> left_out = between_fragments(context, h);
+  std::vector<std::int64_t> order;
+  for (std::int64_t n = 0; n < elements; ++n)
+    if (!left_out[n]) order.push_back(n);
+  if (first + vectors > std::ssize(order))
+    throw SialError(fmt::format("{} asks for {} starting vectors, but {} has only {} elements beside the zeros between fragments", describe(c, 0), first + vectors, describe(h, 1), order.size()),
+                    "an excitation from one fragment to another whose energy is 0 is none: ask for fewer roots, or give these elements too");
   // Of equal elements the last in memory (i outer, a inner) comes first.
-  std::vector<std::int64_t> order(elements);
-  std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::int64_t p, std::int64_t q) { return h.data[p] != h.data[q] ? h.data[p] < h.data[q] : p > q; });
   std::fill_n(c.data, c.size(), 0.0);
   for (std::int64_t k = 0; k < vectors; ++k) c.data[k + vectors * order[first + k]] = 1.0;

@@ -28,7 +28,8 @@ void for_each_pair(SuperContext& context, const Fragments& fragments, std::int32
       if (owner[a] == i && owner[b] == j && (i != j || a < b)) body(atoms[a], atoms[b]);
 }
 
-double repulsion(const Atom& a, const Atom& b) { return a.charge * b.charge / distance(a, b); }
+/// A centre without charge may be where another one is.
+double repulsion(const Atom& a, const Atom& b) { return a.charge == 0 || b.charge == 0 ? 0.0 : a.charge * b.charge / distance(a, b); }
 
 /// The shells of a block's rows and columns by themselves, among all nuclei.
 struct BlockShells {
@@ -89,7 +90,8 @@ std::vector<bool> electrostatic_neighbours(SuperContext& context, const Fragment
 
 /// Where the fragment's own matrices have the first element of a block's dimension: its segments of that kind, one after the other.
 std::int64_t position_in_fragment(SuperContext& context, const Fragments& fragments, const SuperArg& block, int d, std::int32_t f) {
-  if (block.kind[d] == IndexKind::simple || block.whole_array) throw SialError(fmt::format("{} must be a block over AO or MO segments", describe(block, 0)));
+  const bool orbitals = block.kind[d] == IndexKind::mo || block.kind[d] == IndexKind::moa || block.kind[d] == IndexKind::mob;
+  if (block.whole_array || (!orbitals && block.kind[d] != IndexKind::ao)) throw SialError(fmt::format("{} must be a block over AO or MO segments", describe(block, 0)));
   const std::vector<std::int32_t>& sizes = context.job().segments.at(block.kind[d]);
   std::int64_t offset = 0;
   for (std::int32_t s : fragments.segments_of(block.kind[d], f)) {
@@ -131,16 +133,9 @@ void super_frag_index_range(SuperContext& context, std::span<SuperArg> args) {
   const double kind = *args[1].data;
   if (kind != 1 && kind != 6 && kind != 7 && kind != 9 && kind != 10)
     throw SialError(fmt::format("{} is not a kind of range", kind), "1 AO, 6 and 7 alpha occupied and virtual, 9 and 10 beta occupied and virtual");
-  const auto [first, owners] = fragments.owners(static_cast<FragmentRange>(static_cast<int>(kind)));
-  std::int32_t low = 1, high = 0;  // a fragment without segments of the kind: an empty range
-  for (std::size_t s = 0; s < owners.size(); ++s) {
-    if (owners[s] != f) continue;
-    const std::int32_t segment = first + static_cast<std::int32_t>(s);
-    if (high == 0) low = segment;
-    high = segment;
-  }
-  *args[0].data = low;
-  *args[1].data = high;
+  const auto [first, last] = fragments.positions(static_cast<FragmentRange>(static_cast<int>(kind)), f);
+  *args[0].data = first;
+  *args[1].data = last;
 }
 
 void super_return_pairs(SuperContext& context, std::span<SuperArg> args) {
@@ -210,17 +205,22 @@ void super_return_vpq(SuperContext&, std::span<SuperArg> args) {
 void super_place_scratch(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::matrix, Expect::matrix, Expect::scalar, Expect::scalar});
   const Fragments fragments(context);
+  constexpr const char* order = "after the block and the matrix come the kind (1 for AO rows, 2 for MO rows), then the fragment";
   const SuperArg &block = args[0], &scratch = args[1];
-  const std::int32_t f = fragments.number(args[2], 2);
-  const double rows = *args[3].data;
-  if (rows != 1.0 && rows != 2.0) throw SialError(fmt::format("{} is not a kind of rows", rows), "1 for AO rows, 2 for MO rows");
-  if ((rows == 1.0) != (block.kind[0] == IndexKind::ao))
-    throw SialError(fmt::format("the first dimension of {} is {} an aoindex, and the last argument is {}", describe(block, 0), rows == 1.0 ? "not" : "", rows), "1 for AO rows, 2 for MO rows");
+  const double kind = *args[2].data;
+  if (kind != 1.0 && kind != 2.0) throw SialError(fmt::format("{} is {}, which is no kind of rows", describe(args[2], 2), kind), order);
+  const std::int32_t f = fragments.number(args[3], 3);
+  if ((kind == 1.0) != (block.kind[0] == IndexKind::ao))
+    throw SialError(fmt::format("the first dimension of {} is {}an aoindex, and the kind of rows, {}, is {}", describe(block, 0), kind == 1.0 ? "not " : "", describe(args[2], 2), kind), order);
   const std::int64_t row = position_in_fragment(context, fragments, block, 0, f), column = position_in_fragment(context, fragments, block, 1, f);
-  const std::int64_t m = block.shape.extent[0], n = block.shape.extent[1];
+  const std::int64_t m = block.shape.extent[0], n = block.shape.extent[1], functions = fragments.functions(f);
+  if (row + m > functions || column + n > functions)
+    throw SialError(fmt::format("{} is rows to {} and columns to {} of the matrices of fragment {}, which has {} functions", describe(block, 0), row + m, column + n, f, functions),
+                    "do the segments of the job belong to the fragments that its `w_frag_` arrays name?");
   if (row + m > scratch.shape.extent[0] || column + n > scratch.shape.extent[1])
     throw SialError(fmt::format("{} needs rows to {} and columns to {} of {}, which has {} and {}", describe(block, 0), row + m, column + n, describe(scratch, 1), scratch.shape.extent[0],
-                                scratch.shape.extent[1]));
+                                scratch.shape.extent[1]),
+                    fmt::format("the matrices of fragment {} have {} rows and columns", f, functions));
   for (std::int64_t j = 0; j < n; ++j) std::copy_n(scratch.data + row + scratch.shape.extent[0] * (column + j), m, block.data + m * j);
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/dense_algebra.h"
+#include "runtime/super/diis.h"
 
 extern "C" void dgemm_(const char* transpose_a, const char* transpose_b, const lapack_int* m, const lapack_int* n, const lapack_int* k, const double* alpha,
                        const double* a, const lapack_int* lda, const double* b, const lapack_int* ldb, const double* beta, double* c, const lapack_int* ldc);
@@ -27,12 +28,6 @@ std::optional<std::vector<double>> diagonalise(std::int64_t n, double* matrix) {
     if (first != v + n && *first < 0.0) std::transform(v, v + n, v, std::negate<>());
   }
   return values;
-}
-
-bool solve_linear_equations(std::int64_t n, double* matrix, double* right_side) {
-  std::vector<lapack_int> pivots(n);
-  const lapack_int size = static_cast<lapack_int>(n);
-  return LAPACKE_dgesv(LAPACK_COL_MAJOR, size, 1, matrix, size, pivots.data(), right_side, size) == 0;
 }
 
 void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double beta, double* c) {
@@ -136,37 +131,10 @@ void super_gen_eigen_calc(SuperContext& context, std::span<SuperArg> args) {
 
 void super_compute_diis(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::matrix});
-  std::int64_t n = require_square(args[0], 0), m = 0;
+  const std::int64_t n = require_square(args[0], 0);
   require_finite(args[0], 0);
-  double* bb = args[0].data;
-  auto element = [&](std::int64_t i, std::int64_t j) { return bb[std::min(i, j) + std::max(i, j) * n]; };  // upper triangle
-  for (std::int64_t i = 0; i < n; ++i) {
-    bool any = false;
-    for (std::int64_t j = 0; j < n; ++j) any = any || element(i, j) != 0.0;
-    m += any;
-  }
-  // Errors shrink by many orders of magnitude while they are collected: the equations are solved for vectors of norm 1, with the factors
-  // t(i) relative to the smallest. In a space of few dimensions vectors depend on each other; of the solutions, all equally good, the
-  // shortest is taken.
-  std::int64_t size = m + 1;
-  std::vector<double> t(m, 1.0), a(size * size, 0.0), c(size, 0.0), singular_values(size);
-  for (std::int64_t i = 0; i < m; ++i)
-    if (element(i, i) > 0.0) t[i] = 1.0 / std::sqrt(element(i, i));
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < m; ++j) a[i + j * size] = element(i, j) * t[i] * t[j];
-  double longest = m > 0 ? *std::max_element(t.begin(), t.end()) : 1.0;
-  for (std::int64_t i = 0; i < m; ++i) a[i + m * size] = a[m + i * size] = -(t[i] /= longest);
-  c[m] = -1.0;
-  if (m > 0) {
-    lapack_int rank = 0, order = static_cast<lapack_int>(size);
-    if (LAPACKE_dgelsd(LAPACK_COL_MAJOR, order, order, 1, a.data(), order, c.data(), order, singular_values.data(), 1e-14, &rank) != 0)
-      throw SialError(fmt::format("the DIIS equations of {} could not be solved", describe(args[0], 0)));
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < m; ++i) sum += c[i] *= t[i];
-    if (!(std::abs(sum - 1.0) < 1e-6))
-      throw SialError(fmt::format("the DIIS equations of {} are singular", describe(args[0], 0)), "an element of the diagonal is not the square of a norm, or an error vector is zero: stop once converged");
-  }
-  for (std::int64_t i = 0; i < n; ++i) bb[i * (n + 1)] = i < m ? c[i] : 0.0;
+  const std::vector<double> c = diis_coefficients(n, args[0].data);
+  for (std::int64_t i = 0; i < n; ++i) args[0].data[i * (n + 1)] = c[i];
 }
 
 }  // namespace sial

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <numeric>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/number.h"
 #include "runtime/job/ecp.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/small_scf.h"
@@ -53,19 +57,16 @@ void scatter(const std::vector<double>& values, const std::vector<std::int64_t>&
     }
 }
 
-std::vector<double> read_occupations(std::ifstream& in) {
+std::vector<double> read_occupations() {
+  std::string problem;
+  const std::string text = read_file(occupation_file, input_limit::occupations, problem);
+  if (!problem.empty()) throw SialError(fmt::format("cannot read `{}`: {}", occupation_file, problem), "without this file the orbitals of lowest energy are occupied");
   std::vector<double> values;
-  for (std::string word; in >> word;) {
-    std::size_t end = 0;
-    double value = 0.0;
-    try {
-      value = std::stod(word, &end);
-    } catch (const std::exception&) {
-      end = 0;
-    }
-    if (end != word.size() || !(value >= 0.0 && value <= 1.0))
+  for (const std::string_view word : words_of(text)) {
+    const std::optional<double> value = read_real(word);
+    if (!value || *value < 0.0 || *value > 1.0)
       throw SialError(fmt::format("`{}` holds `{}`, which is not an occupation number", occupation_file, word), "it holds numbers from 0 to 1: those of all alpha orbitals, then of all beta orbitals");
-    values.push_back(value);
+    values.push_back(*value);
   }
   return values;
 }
@@ -96,8 +97,8 @@ void super_a4_get_init_occupation(SuperContext& context, std::span<SuperArg> arg
   const bool beta = *args[1].data != 0.0;
   const std::int64_t n = occupation.size();
   std::fill_n(occupation.data, n, 0.0);
-  if (std::ifstream in(occupation_file); in) {
-    const std::vector<double> values = read_occupations(in);
+  if (std::error_code ignored; std::filesystem::exists(occupation_file, ignored)) {
+    const std::vector<double> values = read_occupations();
     const std::int64_t have = std::ssize(values);
     if (have != n && have != 2 * n)
       throw SialError(fmt::format("`{}` holds {} numbers, and {} has {} orbitals", occupation_file, have, describe(occupation, 0), n),

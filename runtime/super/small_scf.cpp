@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/dense_algebra.h"
+#include "runtime/super/diis.h"
 #include "runtime/super/ecp_integrals.h"
 #include "runtime/super/integrals.h"
 
@@ -215,21 +216,15 @@ class Uhf {
     return to_orthonormal(e);
   }
 
-  /// Pulay's extrapolation over the last iterations, both spins together; the newest Fock matrices where it has no solution.
+  /// DIIS over the last iterations, both spins together.
   SpinMatrices extrapolate(Matrix error) {
     history_.push_back({result_.fock, std::move(error)});
     if (history_.size() > max_history) history_.pop_front();
-    const std::int64_t m = std::ssize(history_), size = m + 1;
-    const double scale = dot(history_.back().error, history_.back().error);
-    Matrix b(size * size, -1.0), c(size, 0.0);
+    const std::int64_t m = std::ssize(history_);
+    Matrix products(m * m);
     for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < m; ++j) b[i + size * j] = dot(history_[i].error, history_[j].error) / scale;
-    b[size * size - 1] = 0.0;
-    c[m] = -1.0;
-    if (!solve_linear_equations(size, b.data(), c.data()) || !std::all_of(c.begin(), c.end(), [](double x) { return std::isfinite(x); })) {
-      history_.clear();
-      return result_.fock;
-    }
+      for (std::int64_t j = 0; j < m; ++j) products[i + m * j] = dot(history_[i].error, history_[j].error);
+    const std::vector<double> c = diis_coefficients(m, products.data());
     SpinMatrices f{Matrix(result_.fock.alpha.size(), 0.0), Matrix(result_.fock.beta.size(), 0.0)};
     for (std::int64_t i = 0; i < m; ++i)
       for (std::size_t k = 0; k < f.alpha.size(); ++k) {

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <fstream>
 #include <ostream>
-#include <sstream>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/number.h"
 #include "runtime/super/bodies.h"
 
 namespace sial {
@@ -70,8 +73,11 @@ void super_list_blocks_with_number(SuperContext& context, std::span<SuperArg>) {
 }
 
 void super_get_first_block_element(SuperContext&, std::span<SuperArg> args) {
-  expect_arguments(args, {Expect::block, Expect::scalar});
-  if (args[0].size() == 0) throw SialError(fmt::format("{} has no elements", describe(args[0], 0)));
+  // Programs also pass a block to take the element: its first one is set, the others stay.
+  const bool to_block = args.size() == 2 && !args[1].is_scalar;
+  expect_arguments(args, {Expect::block, to_block ? Expect::block : Expect::scalar});
+  for (int i = 0; i < 2; ++i)
+    if (args[i].size() == 0) throw SialError(fmt::format("{} has no elements", describe(args[i], i)));
   *args[1].data = args[0].data[0];
 }
 
@@ -128,16 +134,23 @@ void super_read_block_from_text_file(SuperContext&, std::span<SuperArg> args) {
   std::string path = fmt::format("{}[", a.name);
   for (int d = 0; d < a.shape.rank; ++d) path += fmt::format("{}{}", d ? "." : "", a.segment[d]);
   path += "].txt";
+  if (const std::string problem = read_problem(path, input_limit::block_text); !problem.empty())
+    throw SialError(fmt::format("cannot read `{}`: {}", path, problem), "the file of a block lies in the working directory");
   std::ifstream in(path);
-  if (!in) throw SialError(fmt::format("cannot read `{}`", path), "the file of a block lies in the working directory");
   std::array<std::int64_t, max_rank> first{}, at{};
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    std::istringstream fields(line);
-    double value = 0.0;
-    for (int d = 0; d < a.shape.rank; ++d) fields >> at[d];
-    if (!(fields >> value)) throw SialError(fmt::format("`{}` line {}: expected {} indices and a value", path, number, a.shape.rank));
+    const std::vector<std::string_view> words = words_of(line);
+    if (words.empty()) continue;
+    const auto refuse = [&](const std::string& what) { throw SialError(fmt::format("`{}` line {}: {}", path, number, what), fmt::format("a line holds {} indices and a value", a.shape.rank)); };
+    if (std::ssize(words) != a.shape.rank + 1) refuse(fmt::format("expected {} indices and a value, found `{}`", a.shape.rank, line));
+    for (int d = 0; d < a.shape.rank; ++d) {
+      const auto index = read_integer(words[static_cast<std::size_t>(d)]);
+      if (!index) refuse(fmt::format("`{}` is not an index", words[static_cast<std::size_t>(d)]));
+      at[d] = *index;
+    }
+    const auto value = read_real(words.back());
+    if (!value) refuse(fmt::format("`{}` is not a number", words.back()));
     if (number == 1) first = at;
     std::int64_t position = 0, stride = 1;
     for (int d = 0; d < a.shape.rank; ++d) {
@@ -147,7 +160,7 @@ void super_read_block_from_text_file(SuperContext&, std::span<SuperArg> args) {
       position += i * stride;
       stride *= a.shape.extent[d];
     }
-    a.data[position] = value;
+    a.data[position] = *value;
   }
 }
 

@@ -67,6 +67,8 @@ class MpiTransport final : public ExchangeTransport {
     world_.finished = true;
   }
 
+  void leave(int exit_code) override { world_.leave(exit_code); }
+
   void pause() override;
   void progress() override { client_.progress(); }
   double now() const override { return MPI_Wtime() - start_; }

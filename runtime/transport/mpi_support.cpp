@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
+#include "runtime/base/printable.h"
 
 namespace sial {
 
@@ -40,6 +43,13 @@ bool let_looks_yield(bool yield) {
   return set && set(yield);
 }
 
+static int show_no_help(const char*, const char*, bool, ...) { return 0; }
+
+void silence_abort() {
+  using Help = int (*)(const char*, const char*, bool, ...);
+  if (auto* help = static_cast<Help*>(dlsym(RTLD_DEFAULT, "opal_show_help"))) *help = show_no_help;
+}
+
 bool reports_device_memory() {
   using Query = int (*)();
   const auto query = reinterpret_cast<Query>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
@@ -50,7 +60,7 @@ namespace {
 
 int environment_number(const char* name) {
   const char* text = std::getenv(name);
-  return text ? std::atoi(text) : 0;
+  return text ? static_cast<int>(read_integer(text, 0, std::numeric_limits<int>::max()).value_or(0)) : 0;
 }
 
 /// False only when the launcher says that all ranks are on this host.
@@ -89,7 +99,7 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
     take_short_naps();
     looks_yielded_ = let_looks_yield(false);
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
-    abort(fmt::format("error: {}{}{}", e.what(), e.hint().empty() ? "" : "\n  hint: ", e.hint()),
+    abort(fmt::format("error: {}{}{}", printable_name(e.what()), e.hint().empty() ? "" : "\n  hint: ", printable_name(e.hint())),
           dynamic_cast<const WorldError*>(&e) ? exit_world : exit_usage_or_io);
   }
 }
@@ -190,6 +200,7 @@ void MpiWorld::print_and_abort(const std::string& message, int exit_code) {
   std::fflush(stdout);
   fmt::print(stderr, "{}\n", message);
   std::fflush(stderr);
+  silence_abort();
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }
@@ -212,6 +223,20 @@ void MpiWorld::abort(const std::string& message, int exit_code) {
     }
   }
   print_and_abort(message, exit_code);
+}
+
+void MpiWorld::leave(int exit_code) {
+  int total = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &total);
+  if (total == 1 || options.servers > 0 || !finished) return;
+  std::fflush(stdout);
+  std::fflush(stderr);
+  // Codes may differ, where one rank alone could not write: all take the same way out.
+  int worst = exit_code;
+  if (MPI_Allreduce(&exit_code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS || worst == 0) return;
+  if (rank != 0) wait_to_be_killed(worst);
+  silence_abort();
+  MPI_Abort(MPI_COMM_WORLD, worst);
 }
 
 void MpiWorld::abort_for_other_host(const std::string& message, int exit_code) {

@@ -46,6 +46,9 @@ void take_short_naps();
 /// and at each look of a rank that computes. Its blocking calls, at the beginning and the end, need it. Returns what was set; does nothing elsewhere.
 bool let_looks_yield(bool yield);
 
+/// Open MPI explains at length what MPI_Abort is, behind the message that says why the job ends: not from here on. Does nothing elsewhere.
+void silence_abort();
+
 /// Whether this MPI says that it takes the addresses of a GPU's memory, which is asked of those that know the question.
 bool reports_device_memory();
 
@@ -62,6 +65,8 @@ class MpiWorld {
 
   /// Ends the job with one message on stderr.
   [[noreturn]] void abort(const std::string& message, int exit_code);
+  /// Ends the job with an exit code other than 0, all ranks having done their part; does nothing for 0, or where there are servers.
+  void leave(int exit_code);
   /// For the helper of rank 0: another host's message.
   void abort_for_other_host(const std::string& message, int exit_code);
   /// Does not return when another rank is ending the job; rethrows what the helper thread died of.

@@ -138,6 +138,10 @@ class Transport {
   /// mismatch. Only now() and destruction may follow.
   virtual void finish() = 0;
 
+  /// After finish(): where a launcher would remark on an exit code other than 0, ends the processes of the job without that. Collective; the
+  /// largest code of all counts.
+  virtual void leave(int /*exit_code*/) {}
+
   /// Requests that arrive before it is set wait for it. Whoever owns the service sets nullptr before it goes away (in its
   /// destructor, so that errors unwind cleanly): that waits until no call is running and every reply is released, unless the job is ending.
   virtual void set_service(Service* service) = 0;

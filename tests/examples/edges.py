@@ -107,7 +107,8 @@ multiplicity = {multiplicity}
         out, err = self.stopped(EXAMPLES / "11_ccsd_t/job_sto3g.toml", "--set", "cc_iter=3")
         self.assertIn("CCSD did not converge: allow more iterations with [values] cc_iter", out)
         self.assertRegex(err, r"ccsd\.sialx:\d+:\d+: program `ccsd` reached a `stop` statement")
-        table = out.split(" iteration ")[-1].splitlines()[1:]  # the last one; the SCF prints one too
+        # The last table; the SCF prints one too, and println leaves empty lines.
+        table = [line for line in out.split(" iteration ")[-1].splitlines()[1:] if line]
         self.assertEqual([line.split()[0] for line in table[:-1]], ["1", "2", "3"], out)
         self.assertNotIn("ccsd_energy", out)
         self.assertNotIn("t_energy", out)

@@ -120,6 +120,21 @@ class OwnFiles(Jobs):
         self.assertIn("baocc = 2", text)
         self.assertIn("04_rhf/rhf.sialx", text)
 
+    def test_fragments(self):
+        # Two waters: the tables of fragments go through both forms of the file, and may be stated one by one.
+        example = ROOT / "examples" / "16_fragments"
+        expected = {name: entry["value"] for name, entry in json.loads((example / "expected.json").read_text())["scalars"].items()}
+        for file, ranks in (("job.dat", 2), ("job.json", 1)):
+            self.sialrun(example / "job.toml", "--write-dat", file)
+            with self.subTest(file=file):
+                self.check(self.results("--dat", file, "--programs", example, ranks=ranks), expected)
+        programs = ", ".join(f'"{example / name}.sialx"' for name in ("frag_rhf", "frag_scratch", "frag_cis"))
+        (self.folder / "tables.toml").write_text(
+            f'programs = [{programs}]\n[molecule]\nxyz = "{ROOT / "examples/molecules/water-dimer.xyz"}"\nbasis = "6-31g"\n'
+            "[segments]\nao = [9, 4, 5, 4, 4]\nocc = [2, 3, 5]\nvirt = [8, 5, 3]\n[values]\nnfrags = 2\neom_roots = 6\n"
+            "[arrays]\nw_frag_ao = [1, 1, 2, 2, 2]\nw_frag_aocc = [1, 1, 2]\nw_frag_avirt = [1, 2, 2]\n")
+        self.check(self.results("tables.toml"), expected)
+
     def test_old_flags(self):
         (self.folder / "p.sialx").write_text("sial p\npredefined int scf_iter\nprintln scf_iter\nendsial p\n")
         self.job("water", "sto-3g", ["scf_rhf_coreh"])

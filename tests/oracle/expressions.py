@@ -20,7 +20,7 @@ class Reference:
         return all(simple for _, simple in self.labels)
 
     def text(self):
-        numbers = ",".join(str(k[-1] if isinstance(k, tuple) else k) for k in self.key)
+        numbers = ",".join(f"{k[0]}.{k[1]}" if isinstance(k, tuple) else str(k) for k in self.key)
         return f"{self.array.name}[{numbers}]"
 
 

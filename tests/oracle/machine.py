@@ -337,24 +337,73 @@ class Machine:
 
     # ---- output and super instructions
     def do_Print(self, module, s):
-        text = self.printed(module, s["value"])  # rows of elements end their own lines
-        self.write(text + "\n" if s["newline"] and not text.endswith("\n") else text)
+        for text in self.printed(module, s["value"]):  # rows of elements end their own lines
+            self.write(text + "\n" if s["newline"] and not text.endswith("\n") else text)
 
     def printed(self, module, expr):
+        """The texts of one print statement."""
         if expr["kind"] == "StringLit":
-            return expr["value"]
+            return [expr["value"]]
         if expr["kind"] == "Name":
             entity = module.find(expr["name"])
             if entity.kind == "array":
-                return elements(entity.name, entity.dense)
-            return f"{entity.name} = {digits(number(self, module, expr))}"
+                return [elements(name, values) for name, values in whole(entity)]
+            return [f"{entity.name} = {digits(number(self, module, expr))}"]
         if expr["kind"] == "Block":
             ref = reference(module, expr)
-            return elements(ref.text(), readable(ref))
+            return [elements(ref.text(), readable(ref))]
         if expr["kind"] == "Region":
             array, ranges, view = region_view(self, module, expr)
-            return elements(f"{array.name}[{','.join(f'{a}:{b}' for a, b in ranges)}]", view)
-        return digits(number(self, module, expr))
+            return [elements(region_name(array, ranges), view)]
+        return [digits(number(self, module, expr))]
+
+    def do_Inspect(self, module, s):
+        """Norms, largest elements and labelled elements."""
+        def show(text, rows=False):
+            self.write(text + "\n" if s["newline"] or rows else text)
+
+        options = [number(self, module, e) for e in s["options"]]
+        for name, array, indices, first, values in self.inspected(module, s["operand"]):
+            flat = values.reshape(-1, order="F")
+
+            def place(k):
+                at = np.unravel_index(k, values.shape, order="F")
+                return f"{array}[{','.join(f'{i}={f + int(a)}' for i, f, a in zip(indices, first, at))}]"
+
+            if s["function"] == "norm":
+                show(f"norm({name}) = {digits(float(np.sqrt(np.sum(flat * flat))))}")
+            elif s["function"] == "max":
+                k = int(np.argmax(np.abs(flat)))
+                show(f"max({name}) = {digits(float(flat[k]))} at {place(k)}")
+            else:
+                threshold = options[0] if options else 0.0
+                chosen = [k for k in range(flat.size) if abs(flat[k]) >= threshold]
+                head = f"elements({name}): {len(chosen)} of {flat.size}" + (f" of at least {digits(threshold)}" if threshold > 0 else "")
+                if len(options) > 1 and 0 <= options[1] < len(chosen):
+                    head += f", the {options[1]} largest"
+                    chosen = sorted(chosen, key=lambda k: -abs(flat[k]))[: options[1]]
+                show(head, rows=True)
+                for k in chosen:
+                    show(f"{place(k)} = {digits(float(flat[k]))}", rows=True)
+
+    def inspected(self, module, operand):
+        """(text, array, index names, global numbers of the first elements, values) of the operand or its regions."""
+        if operand["kind"] == "Block":
+            ref = reference(module, operand)
+            names = [i["name"] for i in operand["indices"]]
+            return [(ref.text(), ref.array.name, names, [first_element(*x) for x in zip(ref.array.dims, ref.key)], readable(ref))]
+        if operand["kind"] == "Region":
+            array, ranges, view = region_view(self, module, operand)
+            parts = [(region_name(array, ranges), ranges, view)]
+        else:
+            array = module.find(operand["name"])
+            everything = [(d.lo, d.hi) for d in array.dims]
+            if array.dense is not None:
+                parts = [(array.name, everything, array.dense)]
+            else:
+                parts = [(name, ranges, values) for (name, values), ranges in zip(whole(array), array.regions)]
+        return [(name, array.name, [d.name for d in array.dims], [first_element(d, lo) for d, (lo, _) in zip(array.dims, ranges)], values)
+                for name, ranges, values in parts]
 
     def do_Execute(self, module, s):
         special = module.find(s["special"])
@@ -389,6 +438,27 @@ def digits(value):
         return str(value)
     text = repr(float(value))
     return text[:-2] if text.endswith(".0") else text
+
+
+def first_element(dim, segment):
+    """The number of a segment's first element among all of its kind, from 1."""
+    if dim.kind == "subindex":
+        parent, sub = segment
+        return first_element(dim.parent, parent) + model.subsegment(dim.parent.extent(parent), sub)[0]
+    return segment if dim.simple else sum(dim.extents[:segment - 1]) + 1
+
+
+def region_name(array, ranges):
+    return f"{array.name}[{','.join(str(a) if a == b else f'{a}:{b}' for a, b in ranges)}]"
+
+
+def whole(array):
+    """(name, elements) of a static array, or of every region of a contiguous local one."""
+    if array.dense is not None:
+        return [(array.name, array.dense)]
+    if not array.regions:
+        raise LanguageError("region", f"`{array.name}` has no allocated region")
+    return [(array.name if len(array.regions) == 1 else region_name(array, ranges), values) for ranges, values in array.regions.items()]
 
 
 def elements(name, values):

@@ -10,6 +10,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import warnings
 
 import h5py
 import numpy as np
@@ -73,6 +74,13 @@ class Package(unittest.TestCase):
         program = self.program("sial nn\nspecial compute_nn_repulsion w\nscalar e\nexecute compute_nn_repulsion e\nendsial nn\n")
         results = sialx.Job(program, molecule=molecule).run(self.dir / "job")
         self.assertAlmostEqual(results.scalars["e"], 1 / np.linalg.norm(coordinates[0] - coordinates[1]), places=13)
+        np.testing.assert_allclose(results.molecule["coordinates"], coordinates, rtol=1e-12)
+        self.assertEqual(results.molecule["symbols"], ["H", "H"])
+        self.assertEqual((results.molecule["charge"], results.molecule["multiplicity"], results.molecule["basis"]), (0, 1, "sto-3g"))
+        with h5py.File(results.path, "r") as f:
+            self.assertEqual(f["molecule/coordinates"].attrs["unit"], b"bohr")
+            self.assertEqual(f["scalars/e"], f["programs/1_nn/e"])  # one object with two names
+            self.assertEqual(int(f["segments/ao"][()].sum()), 2)
 
     def test_arrays_keep_their_indices(self):
         rng = np.random.default_rng(8)
@@ -115,7 +123,14 @@ endsial arrays
             self.assertEqual(results.saved_array_labels, [label])
             np.testing.assert_array_equal(results.saved_array(label), results.static("copy"))
             self.assertEqual(results.segments(label), [[2, 3], [3, 1], [1, 1, 1]])
-        with self.assertRaisesRegex(KeyError, "`e` is not there; there are: a, copy"):
+            self.assertEqual(results.indices(label), ["i", "p", "k"])
+            self.assertEqual(results.programs, ["1_arrays"])
+            np.testing.assert_array_equal(results.program("1_arrays")["copy"], results.static("copy"))
+            self.assertEqual(results.program("1_arrays")["shift"], 2)
+            self.assertEqual((results.about["format"], results.about["format_version"]), ("sialx results", 2))
+            self.assertRegex(results.about["created"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertIsNone(results.molecule)
+        with self.assertRaisesRegex(KeyError, "the static array `e` is not there; there are: a, copy"):
             results.static("e")
         # The next job takes the array from there.
         again = self.program("""sial again
@@ -150,7 +165,9 @@ endsial again
                 group.attrs[key] = value
             for (i, j), b in blocks.items():
                 group.create_dataset(f"{i}.{j}", data=np.ascontiguousarray(b.T))
-        whole = sialx.Results(self.dir).saved_array("big")
+        old = sialx.Results(self.dir)  # of format 1
+        self.assertEqual((old.about, old.programs, old.molecule, old.indices("big")), ({}, [], None, None))
+        whole = old.saved_array("big")
         np.testing.assert_array_equal(whole, [[0, 1, 2, 0, 0], [3, 4, 5, 0, 0], [0, 0, 0, 7, 7]])
 
     def test_failures_say_why(self):
@@ -167,6 +184,46 @@ endsial again
             sialx.Job(RHF, values={"x": float("nan")}).write(self.dir / "job")
         with self.assertRaisesRegex(ValueError, "not a name"):
             sialx.Job(RHF, values={"a b": 1})
+
+    def test_names_that_are_not_there(self):
+        program = self.program("""sial names
+index i = 1:3
+predefined static full[i]
+predefined scalar factor
+scalar energy
+int steps
+energy = factor
+do i
+  energy += full[i]*full[i]
+enddo i
+steps = 3
+set_persistent energy "label"
+endsial names
+""")
+        data = {"full": np.ones(3)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            results = sialx.Job(program, values={"factor": 2.5}, arrays=data).run(self.dir / "job")
+        with self.assertWarnsRegex(sialx.JobWarning, r"the job gives the array `ful`, and no program has .*\n  hint: did you mean `full`\?"):
+            sialx.Job(program, values={"factor": 2.5}, arrays={**data, "ful": np.ones(3)}).run(self.dir / "job")
+        with self.assertWarnsRegex(sialx.JobWarning, "the job gives the array `other`"):
+            sialx.Job(program, values={"factor": 2.5}, arrays={**data, "other": np.ones(3)}).run(self.dir / "job")
+        with self.assertWarnsRegex(sialx.JobWarning, "a value for `facto`.*\n  hint: did you mean `factor`"):
+            sialx.Job(program, values={"factor": 2.5, "facto": 1.0}, arrays=data).run(self.dir / "job")
+        with self.assertRaisesRegex(sialx.JobError, "did you mean `ao`"):
+            sialx.Job(program, values={"factor": 2.5}, arrays=data, segments={"a0": [2]}).run(self.dir / "job")
+        self.assertEqual(results.scalars["energy"], 5.5)
+        for wrong, text in ((lambda: results.scalars["enrgy"], "the scalar `enrgy` is not there (did you mean `energy`?); there are: energy, factor, label"),
+                            (lambda: results.ints["stps"], "the int `stps` is not there (did you mean `steps`?); there are: steps"),
+                            (lambda: results.saved_scalars["x"], "the saved scalar `x` is not there; there are: label"),
+                            (lambda: results.static("fulll"), "the static array `fulll` is not there (did you mean `full`?); there are: full"),
+                            (lambda: results.saved_static("x"), "the saved static array `x` is not there; there are: none"),
+                            (lambda: results.segments("x"), "the saved array `x` is not there; there are: none")):
+            with self.assertRaises(KeyError) as caught:
+                wrong()
+            self.assertIsInstance(caught.exception, sialx.UnknownName)
+            self.assertEqual(str(caught.exception), text)
+        self.assertIsNone(results.scalars.get("enrgy"))
 
     def test_general_contractions_and_flags(self):
         general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]

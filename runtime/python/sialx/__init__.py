@@ -1,7 +1,7 @@
 """Job folders for sialx, and what its runs leave behind. See README.md."""
 
-from .job import Job, JobError
+from .job import Job, JobError, JobWarning
 from .molecule import Molecule, from_pyscf
-from .results import Results
+from .results import Results, UnknownName
 
-__all__ = ["Job", "JobError", "Molecule", "Results", "from_pyscf"]
+__all__ = ["Job", "JobError", "JobWarning", "Molecule", "Results", "UnknownName", "from_pyscf"]

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import h5py
@@ -21,6 +22,10 @@ class JobError(RuntimeError):
     def __init__(self, code, text):
         super().__init__(text.strip() or f"sialrun ended with exit code {code}")
         self.code = code
+
+
+class JobWarning(UserWarning):
+    """A warning of sialrun or of the compiler in it, for example about an array of the job that no program has."""
 
 
 class Job:
@@ -77,7 +82,8 @@ class Job:
     def run(self, folder, ranks=1, flags=(), sialrun=None, mpirun=("mpirun", "--bind-to", "none"), echo=False):
         """Writes the job into `folder`, runs it there and returns its Results. Raises JobError when the run fails.
 
-        What the programs print is in the results' `text`; `echo` shows it while it comes."""
+        What the programs print is in the results' `text`; `echo` shows it while it comes. What sialrun writes to the error stream is in the
+        folder's messages.txt; its warnings are also given as `JobWarning`s, through Python's `warnings`."""
         path = self.write(folder)
         program = sialrun or os.environ.get("SIALRUN") or shutil.which("sialrun")
         if not program:
@@ -93,14 +99,29 @@ class Job:
                     if echo:
                         print(line, end="", flush=True)
             messages.seek(0)
-            if p.returncode != 0:
-                raise JobError(p.returncode, messages.read())
+            said = messages.read()
+        if p.returncode != 0:
+            raise JobError(p.returncode, said)
+        for warning in _warnings(said):
+            warnings.warn(warning, JobWarning, stacklevel=2)
         where = Path(folder) / self.output.get("dir", ".")
         return Results(where, text="".join(text), results=self.output.get("results", "results.h5"), run_json=self.output.get("run_json", "run.json"))
 
     @staticmethod
     def _path(p):
         return str(Path(p).resolve())
+
+
+def _warnings(text):
+    """Each warning with the indented lines below it: its place in the program, its hint."""
+    found, inside = [], False
+    for line in text.splitlines():
+        inside = re.search(r"(^|: )warning: ", line) is not None or (inside and line.startswith(" "))
+        if inside and line.startswith(" "):
+            found[-1] += "\n" + line
+        elif inside:
+            found.append(line)
+    return found
 
 
 def _key(key):

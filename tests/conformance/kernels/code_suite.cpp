@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "runtime/base/error.h"
+#include "runtime/kernels/code_library.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/tiles.h"
 
@@ -174,6 +175,48 @@ TEST_CASE("what is not worth making is looked for on disk, and made when it has 
   REQUIRE(nowhere->wait(first) != nullptr);
   CHECK(nowhere->find_kept(first) != nullptr);
   CHECK(make_code_engine({false, false, "", ""})->find_kept(first) == nullptr);
+}
+
+TEST_CASE("code that others could have written is not run") {
+  if (!can_generate()) return;
+  Folder folder;
+  CodeOptions options;
+  options.cache_folder = folder.path.string();
+  const CodeKey key = tile_key(1, 1, false);
+  bool works = false;
+  CHECK(stats_after(options, key, works).compiled == 1);
+  REQUIRE(folder.files().size() == 1);
+  const fs::path file = folder.files().front();
+  for (const fs::path& path : {folder.path, file.parent_path()}) CHECK(fs::status(path).permissions() == fs::perms(0700));
+  CHECK(fs::status(file).permissions() == fs::perms(0600));
+  CHECK(cache_trouble(options.cache_folder).empty());
+
+  const auto refused = [&](const char* why) {
+    const CodeStats stats = stats_after(options, key, works);
+    CHECK(works);
+    CHECK(stats.from_disk == 0);
+    CHECK(stats.compiled == 1);
+    CHECK(cache_trouble(options.cache_folder).find(why) == 0);
+  };
+  for (const fs::path& path : {folder.path, file.parent_path(), file})
+    for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
+      const fs::perms before = fs::status(path).permissions();
+      fs::permissions(path, others, fs::perm_options::add);
+      refused(("others may write to `" + path.string() + "`").c_str());
+      fs::permissions(path, before);
+    }
+  if (geteuid() == 0)
+    for (const fs::path& path : {folder.path, file.parent_path(), file}) {
+      REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
+      refused(("`" + path.string() + "` belongs to another user").c_str());
+      REQUIRE(chown(path.c_str(), 0, 0) == 0);
+    }
+  // A link is made again, whatever it leads to.
+  fs::rename(file, folder.path / "aside");
+  fs::create_symlink(folder.path / "aside", file);
+  CHECK(stats_after(options, key, works).compiled == 1);
+  CHECK(fs::is_regular_file(fs::symlink_status(file)));
+  CHECK(stats_after(options, key, works).from_disk == 1);
 }
 
 TEST_CASE("a cache folder that cannot be written costs nothing but itself") {

@@ -121,6 +121,8 @@ void inner(Assembler& a) {
   a.add(Opcode::execute, 0, 0, 2);
   a.add(Opcode::call, 0);
   a.add(Opcode::print_block, a.r(t, {i, j}), 0);
+  a.add(Opcode::inspect_block, a.r(t, {i, j}), 0, 0);
+  a.add(Opcode::elements_block, a.r(t, {i, j}), 0, x, i2);
 }
 
 // Of the pardo: only its where clause. Of the nest over i and j: its get, and the procedure called behind it.
@@ -223,6 +225,8 @@ Module sample_module() {
   a.add(Opcode::print_scalar, x, 0, 3);
   a.add(Opcode::print_int, i2, 0, -1);
   a.add(Opcode::print_array, st, 0);
+  a.add(Opcode::inspect_array, st, 0, 1);
+  a.add(Opcode::elements_array, st, 1, x, i2);
   a.add(Opcode::erase_array, d);
   a.add(Opcode::deallocate, a.w(l, {-1, -1}));
   a.add(Opcode::halt);

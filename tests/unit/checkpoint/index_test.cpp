@@ -136,7 +136,11 @@ TEST_CASE("what differs between two jobs is named") {
 
 TEST_CASE("old files go, all others stay") {
   Folder folder;
-  for (const char* name : {"11.rank0", "11.rank1", "12.rank0", "12.rank1", "13.rank0", "notes.txt", "x.rank0", ".rank1"}) folder.write(name, "x");
+  for (const char* name : {"11.rank0", "11.rank1", "12.rank0", "12.rank1", "13.rank0"}) RecordWriter(folder.path(name)).finish();
+  folder.write("13.rank1", "");  // its job was killed
+  const std::set<std::string> others{"notes.txt", "x.rank0", ".rank1", "2024.ranking.txt", "7.rank0.bak", "7.rank-1", "9.rank0"};
+  for (const std::string& name : others) folder.write(name, "x");
+  std::filesystem::create_symlink("12.rank0", folder.path("10.rank0"));
   CHECK(next_serial(folder.path(".")) == 14);
   CHECK(next_serial(folder.path("none")) == 1);
   const CheckpointIndex index = sample_index();
@@ -147,7 +151,11 @@ TEST_CASE("old files go, all others stay") {
     for (const auto& entry : std::filesystem::directory_iterator(folder.path("."))) found.insert(entry.path().filename().string());
     return found;
   };
-  CHECK(names() == std::set<std::string>{"12.rank0", "12.rank1", "index.json", "notes.txt", "x.rank0", ".rank1"});
+  std::set<std::string> expected = others;
+  expected.insert({"10.rank0", "12.rank0", "12.rank1", "index.json"});
+  CHECK(names() == expected);
   remove_old_files(folder.path("."), nullptr);
-  CHECK(names() == std::set<std::string>{"notes.txt", "x.rank0", ".rank1"});
+  expected = others;
+  expected.insert("10.rank0");  // a link
+  CHECK(names() == expected);
 }

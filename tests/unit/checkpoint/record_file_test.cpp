@@ -77,6 +77,8 @@ TEST_CASE("a file that is not what was written is refused and named") {
 
   folder.write("1.rank0", whole.substr(0, whole.size() - 8));
   CHECK(problem(path, seal).find(path + "` has") != std::string::npos);
+  CHECK_THROWS_AS(RecordWriter(path), WorldError);  // what is there stays
+  std::filesystem::remove(path);
   write_sample(path, 1.5);  // whole, but another one
   CHECK(problem(path, seal).find("of another checkpoint") != std::string::npos);
 

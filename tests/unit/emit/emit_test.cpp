@@ -9,6 +9,7 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
+#include "tests/unit/main/source_path.h"
 
 using namespace sial;
 using Catch::Matchers::Contains;
@@ -94,7 +95,7 @@ namespace {
 // Those of one room of tests/lang; returns how many.
 int compile_room(const std::string& room, int level, std::set<Opcode>& used) {
   int programs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(SIALX_SOURCE_DIR "/tests/lang/" + room)) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("tests/lang/") + room)) {
     const std::filesystem::path& path = entry.path();
     if (path.extension() != ".sialx" || path.filename().string().starts_with("fail_")) continue;
     CAPTURE(path.string());
@@ -148,7 +149,7 @@ TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
 }
 
 TEST_CASE("the pipeline stops, dumps and times as asked") {
-  const std::string path = SIALX_SOURCE_DIR "/tests/lang/ir/blocks.sialx";
+  const std::string path = source_path("tests/lang/ir/blocks.sialx");
   const auto run = [&](const std::string& dump_after, const std::string& last_pass) {
     CompileOptions options;
     options.dump_after = dump_after;
@@ -170,12 +171,12 @@ TEST_CASE("the pipeline stops, dumps and times as asked") {
 TEST_CASE("errors in the program leave no module, and the same source has the same hash") {
   SourceManager sources;
   Emitter emitter;
-  CHECK_FALSE(compile_file(SIALX_SOURCE_DIR "/tests/lang/ir/no_such_file.sialx", {}, sources, emitter).module.has_value());
+  CHECK_FALSE(compile_file(source_path("tests/lang/ir/no_such_file.sialx"), {}, sources, emitter).module.has_value());
   CHECK(emitter.has_errors());
   const auto source_hash = [](const char* name) {
     SourceManager s;
     Emitter e;
-    return compile_file(std::string(SIALX_SOURCE_DIR "/tests/lang/ir/") + name, {}, s, e).module->source_hash;
+    return compile_file(source_path("tests/lang/ir/") + name, {}, s, e).module->source_hash;
   };
   CHECK(source_hash("blocks.sialx") == source_hash("blocks.sialx"));
   CHECK(source_hash("blocks.sialx") != source_hash("control.sialx"));

@@ -90,7 +90,7 @@ Outcome run_on(Transport& transport, const Module& module, const MachineOptions&
   return outcome;
 }
 
-const MachineOptions plain{PrintFormat::plain, Schedule::dynamic, false, false, false, {}};
+const MachineOptions plain{.print_format = PrintFormat::plain, .look_ahead = {}, .outlook = {}};
 
 Outcome run(const Code& code, const JobData& data = {}) {
   verify_module(code.m, "test");
@@ -104,7 +104,7 @@ std::map<int, Outcome> run_ranks(const Code& code, int ranks, Schedule schedule,
   simulation.ranks = ranks;
   simulation.seed = seed;
   run_simulated(simulation, [&](Transport& transport) {
-    Outcome mine = run_on(transport, code.m, {PrintFormat::plain, schedule, false, false, false, {}});
+    Outcome mine = run_on(transport, code.m, {.print_format = PrintFormat::plain, .schedule = schedule, .look_ahead = {}, .outlook = {}});
     outcomes[transport.rank()] = std::move(mine);
   });
   return outcomes;
@@ -267,7 +267,10 @@ TEST_CASE("predefined statics take the job's data, start as zeros with a warning
   JobData data;
   CHECK(run(code, data).out == "s:\n0 0 0\n");
   CHECK(run(code, data).err.find("warning: program `p`: the job gives no data for the predefined static array `s`") == 0);
-  data.arrays["s"] = {{0}, {}};  // a data file's array without elements is no data
+  data.arrays["s"] = {{0, 3}, {}};
+  CHECK_THROWS_WITH(run(code, data), Catch::Contains("have extents (0,3), and the program declares (3)"));
+  data.arrays["s"] = {{0}, {}};
+  data.empty_means_none = true;
   CHECK(run(code, data).out == "s:\n0 0 0\n");
   CHECK(run(code, data).err.find("no data for the predefined static array `s`") != std::string::npos);
   data.arrays["s"] = {{3, 1, 1, 1, 1, 1}, {1, 2, 3}};  // as legacy files write it

@@ -130,6 +130,19 @@ TEST_CASE("integrals are kept where they take a quarter of the memory") {
   CHECK(f.read("programs = [\"p.sialx\"]\n").data.ints.at("keep_quartets") == 0);  // nothing is known of the basis
 }
 
+TEST_CASE("several kinds in one --segments") {
+  JobFolder f;
+  Job job = f.read(f.molecule("basis = \"cc-pvdz\"\n"));
+  Job apart = job;
+  for (const char* one : {"occ_target=3", "virt_target=7", "ao=9,15"}) apply_segments(apart, one);
+  apply_segments(job, "occ_target=3,virt_target=7,ao=9,15");
+  CHECK(job.data.segments == apart.data.segments);
+  CHECK(job.data.segments.at(IndexKind::moa) == std::vector<std::int32_t>{3, 2, 7, 6, 6});
+  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,vrt_target=7"); }), Contains("unknown index kind `vrt`"));
+  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,x"); }), Contains("`x` in `--segments occ_target=3,x` is not a segment size"));
+  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=,virt=7"); }), Contains("`` in `--segments"));
+}
+
 TEST_CASE("segments of orbitals as lists") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [2, 3, 8]\n"));
@@ -148,6 +161,50 @@ TEST_CASE("an open shell has its own beta segments") {
   CHECK(job.data.ints.at("nbeta_occupied") == 4);
   CHECK(job.data.ints.at("reference") == 1);
   CHECK_THAT(f.error(f.molecule("charge = 1\nbasis = \"sto-3g\"\n")), Contains("multiplicity 1") && Contains("9 electrons"));
+}
+
+TEST_CASE("fragments of a molecule have segments and tables of their own") {
+  JobFolder f;
+  f.write("water.xyz", "7\nwater, hydroxide and a water molecule's place\nO 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 0.59\nO 0 0 5\nH 0 0.76 5.59\nHe 0 0 9\nHe 0 2 9\n");
+  using Sizes = std::vector<std::int32_t>;
+  const std::string three = "basis = \"sto-3g\"\nfragments = [[1, 2, 3], [6, 7], [4, 5]]\nfragment_charges = [0, 0, -1]\n";
+  const Job job = f.read(f.molecule(three + "[segments]\nao_target = 4\nocc_target = 3\nvirt_target = 3\n"));
+  auto owners = [](const Job& j, const char* name) { return j.data.int_arrays.at(name).data; };
+  CHECK(job.data.ints.at("nfrags") == 3);
+  CHECK(job.data.molecule.charge == -1);
+  // Functions in the order of the atoms, 7 | 6 | 2; orbitals in the order of the fragments, occupied 5 | 2 | 5 and virtual 2 | 0 | 1.
+  CHECK(job.data.segments.at(IndexKind::ao) == Sizes{2, 5, 2, 4, 2});
+  CHECK(job.data.segments.at(IndexKind::moa) == Sizes{3, 2, 2, 3, 2, 2, 1});
+  CHECK(job.data.segments.at(IndexKind::mob) == job.data.segments.at(IndexKind::moa));
+  CHECK(owners(job, "w_frag_ao") == Sizes{1, 1, 3, 3, 2});
+  for (const char* name : {"w_frag_aocc", "w_frag_bocc"}) CHECK(owners(job, name) == Sizes{1, 1, 2, 3, 3});
+  for (const char* name : {"w_frag_avirt", "w_frag_bvirt"}) CHECK(owners(job, name) == Sizes{1, 3});
+  CHECK(owners(job, "w_frag_atom") == Sizes{1, 1, 1, 3, 3, 2, 2});
+
+  Job listed = f.read(f.molecule(three + "[segments]\nao = [7, 6, 1, 1]\nmoa = [5, 1, 1, 5, 2, 1]\n"));
+  CHECK(owners(listed, "w_frag_ao") == Sizes{1, 3, 2, 2});
+  CHECK(owners(listed, "w_frag_aocc") == Sizes{1, 2, 2, 3});
+  apply_segments(listed, "ao=7,6,2");
+  CHECK(owners(listed, "w_frag_ao") == Sizes{1, 3, 2});
+  CHECK_THAT(error_of([&] { apply_segments(listed, "ao=13,2"); }), Contains("`ao` segment 1 holds functions of more than one fragment"));
+  CHECK_THAT(f.error(f.molecule(three + "[segments]\nocc = [5, 7]\n")), Contains("`occ` segment 2 holds orbitals of more than one fragment"));
+  CHECK_THAT(f.error(f.molecule(three + "[segments]\nvirt = [3]\n")), Contains("`virt` segment 1"));
+
+  auto wrong = [&](const std::string& lists) { return f.error(f.molecule("basis = \"sto-3g\"\n" + lists)); };
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3]]\n"), Contains("job.toml:6") && Contains("atom 4 is in no fragment"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [3, 4, 5], [6, 7]]\n"), Contains("atom 3 is in fragments 1 and 2"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 8]]\n"), Contains("fragment 3 names atom 8"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 4], [3, 5], [6, 7]]\n"), Contains("fragment 1 do not follow each other: 4 comes after 2"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 7], []]\n"), Contains("fragment 4 has no atoms"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 7]]\n"), Contains("add up to 0, and that of the molecule is -1"));
+  CHECK_THAT(wrong("fragments = [[1, 2, 3], [4, 5], [6, 7]]\nfragment_charges = [-1, 0, 0]\n"), Contains("fragment 1 has 11 electrons"));
+  CHECK_THAT(wrong("fragments = [[1, 2, 3], [4, 5], [6, 7]]\nfragment_charges = [0, -1]\n"), Contains("lists 2 charges, and there are 3 fragments"));
+  CHECK_THAT(wrong("charge = -1\nfragment_charges = [0, -1]\n"), Contains("goes with `fragments`"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [1, 2]\n"), Contains("must list the atoms of each fragment"));
+  CHECK_THAT(wrong("charge = -1\nfragments = []\n"), Contains("must list the atoms of each fragment"));
+  CHECK_THAT(f.error(f.molecule(three + "frozen_core = true\n")), Contains("`frozen_core` do not go together"));
+  CHECK_THAT(f.error(f.molecule(three + "[arrays]\nw_frag_ao = [1, 2]\n")), Contains("`w_frag_ao` follows from `fragments`"));
+  CHECK_THAT(f.error(f.molecule(three + "[values]\nnfrags = 2\n")), Contains("`nfrags` is 2") && Contains("lists 3"));
 }
 
 TEST_CASE("a frozen core has leading segments of its own") {
@@ -241,15 +298,22 @@ TEST_CASE("command line values and segments that cannot be") {
 TEST_CASE("arrays from HDF5 keep their memory order") {
   JobFolder f;
   {
-    Hdf5File h5 = Hdf5File::create(f.path("d.h5"));
+    PartFile part(f.path("d.h5"), "");
+    Hdf5File h5 = Hdf5File::create(part);
     std::vector<double> data{1, 2, 3, 4, 5, 6};
     h5.write("a", std::vector<std::int64_t>{2, 3}, std::span<const double>(data));
+    h5.write("empty", std::vector<std::int64_t>{3, 0}, std::span<const double>());
     h5.close();
+    part.finish(Durability::until_crash);
   }
   const std::string head = "programs = [\"p.sialx\"]\n[arrays]\n";
   Job job = f.read(head + "a = {file = \"d.h5\"}\n");
   CHECK(job.data.arrays.at("a").extents == std::vector<std::int64_t>{2, 3});
   CHECK(job.data.arrays.at("a").data == std::vector<double>{1, 2, 3, 4, 5, 6});
+  job = f.read(head + "a = {file = \"d.h5\", dataset = \"empty\"}\n");
+  CHECK(job.data.arrays.at("a").extents == std::vector<std::int64_t>{3, 0});
+  CHECK(job.data.arrays.at("a").data.empty());
+  CHECK_FALSE(job.data.empty_means_none);
   CHECK_THAT(f.error(head + "a = {file = \"d.h5\", dataset = \"b\"}\n"), Contains("no dataset `b`") && Contains("the file holds: a") && Contains("job.toml:3"));
   CHECK_THAT(f.error(head + "a = {file = \"e.h5\"}\n"), Contains("e.h5"));
   CHECK_THAT(f.error(head + "a = {fil = \"e.h5\"}\n"), Contains("did you mean `file`"));

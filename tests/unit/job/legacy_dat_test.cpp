@@ -17,6 +17,7 @@
 #include "runtime/job/recut.h"
 #include "tests/unit/job/folder.h"
 #include "tests/unit/job/legacy_sample.h"
+#include "tests/unit/main/source_path.h"
 
 using namespace sial;
 using Catch::Matchers::Contains;
@@ -111,7 +112,7 @@ TEST_CASE("both forms are written back as they were read") {
 
 TEST_CASE("files of other programs come back byte for byte") {
   const char* folder = std::getenv("SIALX_LEGACY_DATA");
-  const std::filesystem::path data = folder ? folder : SIALX_SOURCE_DIR "/../shared/data";
+  const std::filesystem::path data = folder ? folder : source_path("../shared/data");
   if (!std::filesystem::is_directory(data)) {
     std::cout << "skipped: there is no folder " << data << " of initial-data files\n";
     return;
@@ -207,10 +208,10 @@ TEST_CASE("mistakes in the JSON form are named") {
   // ACES4 writes integer arrays under the key of the real ones; a real array of whole numbers stays real.
   const LegacyDat mixed = parse_legacy_json(
       R"({"PredefinedScalarArrays": {"npfps": {"Rank": 1, "Dims": [2], "Data": [3, 6]}, "charge": {"Rank": 1, "Dims": [1], "Data": [8]},)"
-      R"("nlp": {"Rank": 1, "Dims": [0], "Data": null}}})",
+      R"("nlp": {"Rank": 1, "Dims": [0], "Data": null}, "w_frag_avirt": {"Rank": 1, "Dims": [2], "Data": [1, 2]}}})",
       "x.json");
   CHECK(mixed.arrays == decltype(mixed.arrays){{"charge", {1}, {8.0}}});
-  CHECK(mixed.int_arrays == decltype(mixed.int_arrays){{"npfps", {2}, {3, 6}}, {"nlp", {0}, {}}});
+  CHECK(mixed.int_arrays == decltype(mixed.int_arrays){{"npfps", {2}, {3, 6}}, {"nlp", {0}, {}}, {"w_frag_avirt", {2}, {1, 2}}});
 }
 
 TEST_CASE("any mutant is used or refused with one error") {

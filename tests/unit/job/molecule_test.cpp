@@ -12,19 +12,81 @@ using Catch::Matchers::Contains;
 
 TEST_CASE("xyz files") {
   Folder f;
-  auto atoms = read_xyz(f.write("h2.xyz", "2\r\n\r\nh 0 0 0\r\n1 0 0 0.74\r\n\r\n"));
+  std::vector<std::string> warnings;
+  auto atoms = read_xyz(f.write("h2.xyz", "2\r\n\r\nh 0 0 0\r\n1 0 0 0.74\r\n\r\n"), warnings);
   REQUIRE(atoms.size() == 2);
   CHECK(atoms[1].charge == 1);
   CHECK(atoms[0].symbol == "H");
   CHECK(atoms[1].position[2] == Approx(0.74 / 0.52917721092));
-  auto error = [&](const std::string& text) { return error_of([&] { read_xyz(f.write("bad.xyz", text)); }); };
+  auto error = [&](const std::string& text) { return error_of([&] { read_xyz(f.write("bad.xyz", text), warnings); }); };
   CHECK_THAT(error(""), Contains("number of atoms") && Contains("bad.xyz:1"));
   CHECK_THAT(error("3\n\nO 0 0 0\nH 0 0 1\n"), Contains("ends after 2 of 3 atoms") && Contains("bad.xyz:5"));
   CHECK_THAT(error("2\n\nO 0 0 0\nH 0 0\n"), Contains("three coordinates") && Contains("bad.xyz:4"));
   CHECK_THAT(error("2\n\nO 0 0 0\nQq 0 0 1\n"), Contains("unknown element `Qq`") && Contains("bad.xyz:4"));
   CHECK_THAT(error("1\n\nO 0 0 0\nH 0 0 1\n"), Contains("after the last") && Contains("bad.xyz:4"));
   CHECK_THAT(error("2\n\nO 0 0 0\nH 0 0 0\n"), Contains("same place"));
-  CHECK_THAT(error_of([&] { read_xyz(f.path("none.xyz")); }), Contains("none.xyz"));
+  CHECK_THAT(error_of([&] { read_xyz(f.path("none.xyz"), warnings); }), Contains("none.xyz"));
+}
+
+TEST_CASE("coordinates of xyz files are whole numbers") {
+  Folder f;
+  std::vector<std::string> warnings;
+  const auto error = [&](const std::string& text) { return error_of([&] { read_xyz(f.write("bad.xyz", text), warnings); }); };
+  CHECK(read_xyz(f.write("d.xyz", "2\n\nH 0 0 0\nH 0 0 7.4D-1\n"), warnings)[1].position[2] == Approx(0.74 / bohr_in_angstrom));
+  for (const char* number : {"1,74", "0.7.4", "0.74x", "nan", "inf", "0x1", "1e", "1e999"}) {
+    INFO(number);
+    CHECK_THAT(error(std::string("2\n\nH 0 0 0\nH 0 0 ") + number + "\n"), Contains(std::string("`") + number + "` is not a number") && Contains("bad.xyz:4"));
+  }
+  CHECK_THAT(error("2x\n\nH 0 0 0\nH 0 0 1\n"), Contains("number of atoms") && Contains("bad.xyz:1"));
+  CHECK_THAT(error("2.0\n\nH 0 0 0\nH 0 0 1\n"), Contains("number of atoms"));
+  CHECK_THAT(error("1000000\n"), Contains("more than 20000"));
+  CHECK_THAT(error("2\n\nH 0 0 0\nH 0 0 1 0.5\n"), Contains("`0.5` follows the coordinates of `H`") && Contains("bad.xyz:4") && Contains("Properties="));
+  CHECK_THAT(error("1\n\n+1x 0 0 0\n"), Contains("unknown element `+1x`"));
+  CHECK(warnings.empty());
+}
+
+TEST_CASE("extended xyz files say which columns they have") {
+  Folder f;
+  std::vector<std::string> warnings;
+  const auto read = [&](const std::string& comment, const std::string& rest) { return read_xyz(f.write("e.xyz", "1\n" + comment + "\nH 0 0 1" + rest + "\n"), warnings); };
+  CHECK(read("Properties=species:S:1:pos:R:3 pbc=\"F F F\"", "").size() == 1);
+  CHECK(warnings.empty());
+  CHECK(read("Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:forces:R:3:charge:R:1", " 1 2 3 x")[0].position[2] == Approx(1 / bohr_in_angstrom));
+  REQUIRE(warnings.size() == 2);
+  CHECK_THAT(warnings[0], Contains("e.xyz:2: the unit cell"));
+  CHECK_THAT(warnings[1], Contains("e.xyz:2: ignored columns: forces, charge"));
+  const auto error = [&](const std::string& comment, const std::string& rest) { return error_of([&] { read(comment, rest); }); };
+  CHECK_THAT(error("Properties=species:S:1:pos:R:3:charge:R:1", ""), Contains("4 columns, and the second line names 5") && Contains("e.xyz:3"));
+  CHECK_THAT(error("Properties=id:I:1:species:S:1:pos:R:3", " 1"), Contains("columns are `id:I:1:species") && Contains("e.xyz:2"));
+  CHECK_THAT(error("Properties=species:S:1:pos:R:3:charge:R", " 1"), Contains("no list of columns"));
+  CHECK_THAT(error("no Properties here", " 1"), Contains("follows the coordinates"));
+}
+
+TEST_CASE("atoms that are too near") {
+  Folder f;
+  std::vector<std::string> warnings;
+  const auto read = [&](const std::string& text) { read_xyz(f.write("near.xyz", text), warnings); };
+  CHECK_THAT(error_of([&] { read("3\n\nO 0 0 0\nH 0 0 1\nH 0 0.09 0\n"); }), Contains("atoms 1 and 3 are 0.09 Angstrom apart") && Contains("near.xyz:5"));
+  read("2\n\nH 0 0 0\nH 0 0 0.32\n");
+  CHECK(warnings.empty());
+  read("2\n\nO 0 0 0\nH 0 0 0.4\n");  // half a usual bond: 0.485
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("near.xyz:4: atoms 1 (O) and 2 (H) are 0.4 Angstrom apart") && Contains("0.97"));
+  warnings.clear();
+  std::string chain = "12\n\n";
+  for (int i = 0; i < 12; ++i) chain += "C 0 0 " + std::to_string(0.7 * i) + "\n";
+  read(chain);
+  REQUIRE(warnings.size() == 6);
+  CHECK_THAT(warnings[5], Contains("6 more pairs"));
+}
+
+TEST_CASE("twenty thousand atoms are read at once") {
+  Folder f;
+  std::vector<std::string> warnings;
+  std::string text = "20000\n\n";
+  for (int i = 0; i < 20000; ++i) text += "H " + std::to_string(i % 27) + " " + std::to_string(i / 27 % 27) + " " + std::to_string(i / 729) + "\n";
+  CHECK(read_xyz(f.write("many.xyz", text), warnings).size() == 20000);
+  CHECK(warnings.empty());
 }
 
 TEST_CASE("the chemical core is the noble gas before each atom") {
@@ -76,6 +138,12 @@ TEST_CASE("basis files: shells, names, normalisation") {
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0\n****\n"), Contains("bad.g94:3"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 x\n****\n"), Contains("`x` is not a number") && Contains("bad.g94:3"));
   CHECK_THAT(error("O 0\nX 1 1.0\n 1.0 1.0\n****\n"), Contains("shell type") && Contains("bad.g94:2"));
+  CHECK_THAT(error("O 0\nS 1x 1.0\n 1.0 1.0\n****\n"), Contains("expected a shell line") && Contains("bad.g94:2"));
+  CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0 2.0\n****\n"), Contains("`2.0` follows the numbers") && Contains("bad.g94:3"));
+  CHECK_THAT(error("O 0\nS 1 1.0\n 1,0 1.0\n****\n"), Contains("`1,0` is not a number"));
+  CHECK_THAT(error("O 0\nSP 1 1.0 1.2\n 1.0 1.0 1.0\n****\n"), Contains("several scale factors"));
+  CHECK(read_basis(f.write("printed.g94", "O 0\nSP 1 1.0 0.000\n 1.0d0 1.0 1.0 ! last\n****\n"), atoms, true).size() == 2);
+  CHECK_THAT(error_of([&] { read_basis("/dev/zero", atoms, true); }), Contains("it is a device"));
   CHECK_THAT(error("<html>\n"), Contains("element line") && Contains("bad.g94:1"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0\n"), Contains("ends inside element O"));
   CHECK_THAT(error_of([&] { read_basis(f.path(""), atoms, true); }), Contains("cannot read the basis file"));

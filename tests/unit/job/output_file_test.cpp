@@ -34,7 +34,7 @@ std::string content_of(const std::string& path) {
 class LargestFile {
  public:
   explicit LargestFile(rlim_t bytes) {
-    expect_full_disks();
+    expect_failed_writes();
     getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit now{bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &now);
@@ -49,6 +49,7 @@ class LargestFile {
 
 void write_results(const std::string& path, double x) {
   ResultsWriter w(path, 10);
+  w.program({"p", "", {}, {}});
   w.static_array("h", {{40, 40}, std::vector<double>(1600, x)});
   w.saved_static("c", {{40, 40}, std::vector<double>(1600, x)});
   const SavedLayout layout{"t", {1, 1}, {{40, 40}, {40}}};

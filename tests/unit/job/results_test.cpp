@@ -21,10 +21,23 @@ const SavedLayout layout{"t", {1, 2}, {{2, 1}, {1, 2}}};  // 3 x 3, segments 1,2
 
 void write(const std::string& path, std::int64_t dense_limit) {
   ResultsWriter w(path, dense_limit);
+  Molecule molecule;
+  molecule.atoms = {{8, "O", {0, 0, 0.25}}, {1, "He", {0, 1, 2}}};
+  molecule.multiplicity = 3;
+  molecule.basis_name = "sto-3g";
+  w.about("1.2", 1700000000, {{"ao", {2, 1}}}, &molecule);
+  w.program({"scf", "abc", {}, {}});
   w.scalar("energy", -1.0);
+  w.scalar("charge", 2.0);
+  w.static_array("f", {{1}, {7}});
+  ProgramDescription second{"mp2", "def", {}, {}};
+  second.statics["f"] = {"static", {"i", "j"}, {"aoindex", "index"}, {1, 2}, {{2}, {1, 1, 1}}};
+  second.saved["t2"] = {"distributed", {"a", "b"}, {"moaindex", "mobindex"}, {1, 2}, {{2, 1}, {1, 2}}};
+  w.program(second);
   w.scalar("energy", -76.5);
   w.integer("iterations", 12);
   w.static_array("f", {{2, 3}, {1, 2, 3, 4, 5, 6}});
+  w.integer("f", 3);  // of another module that it imports
   w.saved_scalar("e.scf/total", 2.5);
   w.saved_static("c", {{2, 2}, {1, 2, 3, 4}});
   w.begin_saved("t2", layout);
@@ -44,6 +57,19 @@ TEST_CASE("results are read back as they were written, dense or by blocks") {
     Hdf5File raw = Hdf5File::open(path);
     CHECK(raw.read("scalars/energy") == Values{-76.5});
     CHECK(raw.read_ints("ints/iterations") == std::vector<std::int32_t>{12});
+    CHECK(raw.read("scalars/charge") == Values{2});
+    CHECK(raw.list("programs") == std::vector<std::string>{"1_scf", "2_mp2"});
+    CHECK(raw.read("programs/1_scf/energy") == Values{-1});
+    CHECK(raw.read("programs/1_scf/f") == Values{7});
+    CHECK(raw.read("programs/2_mp2/energy") == Values{-76.5});
+    CHECK(raw.read_ints("programs/2_mp2/f'") == std::vector<std::int32_t>{3});
+    CHECK(raw.read_ints("segments/ao") == std::vector<std::int32_t>{2, 1});
+    CHECK(raw.read("molecule/coordinates") == Values{0, 0, 0.25, 0, 1, 2});
+    CHECK(raw.extents("molecule/coordinates") == std::vector<std::int64_t>{3, 2});
+    CHECK(raw.read_ints("molecule/charges") == std::vector<std::int32_t>{8, 1});
+    CHECK(raw.attribute_ints("/", "format_version") == std::vector<std::int64_t>{2});
+    CHECK(raw.attribute_ints("molecule", "multiplicity") == std::vector<std::int64_t>{3});
+    CHECK(raw.attribute_ints("statics/f", "segment_extents") == std::vector<std::int64_t>{2, 1, 1, 1});
     CHECK(raw.extents("statics/f") == std::vector<std::int64_t>{2, 3});
     CHECK(raw.read("statics/f") == Values{1, 2, 3, 4, 5, 6});
     if (limit == 1000) CHECK(raw.read("saved/arrays/t2") == Values{0, 0, 9, 1, 2, 0, 3, 4, 0});
@@ -62,10 +88,37 @@ TEST_CASE("results are read back as they were written, dense or by blocks") {
   }
 }
 
+TEST_CASE("a static array over more values than an attribute holds is written without its segments") {
+  Folder f;
+  ResultsWriter w(f.path("r.h5"));
+  ProgramDescription program{"p", "abc", {}, {}};
+  const std::int64_t n = 20000;
+  program.statics["x"] = {"static", {"k"}, {"index"}, {1}, {std::vector<std::int64_t>(n, 1)}};
+  w.program(program);
+  w.static_array("x", {{n}, Values(n, 0.5)});
+  w.finish();
+  Hdf5File raw = Hdf5File::open(f.path("r.h5"));
+  CHECK(raw.read("statics/x") == Values(n, 0.5));
+  CHECK_THAT(error_of([&] { raw.attribute_ints("statics/x", "segment_extents"); }), Contains("no attribute"));
+}
+
+TEST_CASE("a file of format 1 is read") {
+  Folder f;
+  PartFile part(f.path("r.h5"), "");
+  Hdf5File old = Hdf5File::create(part);
+  for (const char* group : {"saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"}) old.make_group(group);
+  const double value = 2.5;
+  old.write("saved/scalars/e", std::vector<std::int64_t>{}, std::span<const double>(&value, 1));
+  old.close();
+  part.finish(Durability::on_disk);
+  CHECK(ResultsReader(f.path("r.h5")).saved_scalars() == std::map<std::string, double>{{"e", 2.5}});
+}
+
 TEST_CASE("an unfinished results file leaves nothing") {
   Folder f;
   {
     ResultsWriter w(f.path("r.h5"));
+    w.program({"p", "abc", {}, {}});
     w.scalar("x", 1.0);
   }
   CHECK(std::filesystem::is_empty(f.path("")));
@@ -77,7 +130,9 @@ TEST_CASE("results that cannot be written or read") {
   CHECK_THAT(error_of([&] { ResultsWriter w(f.path("file/r.h5")); }), Contains("file/r.h5"));
   CHECK_THAT(error_of([&] { ResultsReader r(f.path("file")); }), Contains("HDF5"));
   CHECK_THAT(error_of([&] { ResultsReader r(f.path("none.h5")); }), Contains("none.h5"));
-  Hdf5File::create(f.path("other.h5")).close();
+  PartFile other(f.path("other.h5"), "");
+  Hdf5File::create(other).close();
+  other.finish(Durability::until_crash);
   CHECK_THAT(error_of([&] { ResultsReader r(f.path("other.h5")); }), Contains("not a results file"));
   write(f.path("r.h5"), 1000);
   auto size = std::filesystem::file_size(f.path("r.h5"));

@@ -6,6 +6,7 @@
 #include "compiler/report/predict.h"
 #include "compiler/report/timeline.h"
 #include "runtime/base/error.h"
+#include "tests/unit/main/source_path.h"
 
 using namespace sial;
 using namespace sial::report;
@@ -180,7 +181,7 @@ TEST_CASE("an owner answers one after the other") {
 }
 
 TEST_CASE("parts and meetings of a program") {
-  const Module m = compiled_at(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
+  const Module m = compiled_at(source_path("tests/bench/prefetch/stream.sialx"));
   const Parts parts(m);
   using What = Parts::What;
   std::vector<std::pair<What, Parts::Turn>> found;
@@ -192,7 +193,7 @@ TEST_CASE("parts and meetings of a program") {
 }
 
 TEST_CASE("a program is predicted from its run") {
-  const Module m = compiled_at(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
+  const Module m = compiled_at(source_path("tests/bench/prefetch/stream.sialx"));
   const Run run = stream_run(m);
   Target t = machine(2, 1);
   t.look_ahead = 0;
@@ -217,7 +218,7 @@ TEST_CASE("a program is predicted from its run") {
 }
 
 TEST_CASE("a second run is set beside the prediction") {
-  const Module m = compiled_at(SIALX_SOURCE_DIR "/tests/bench/prefetch/stream.sialx");
+  const Module m = compiled_at(source_path("tests/bench/prefetch/stream.sialx"));
   const Run run = stream_run(m);
   Run real = run;
   const Prediction p = predict(m, run, machine(1, 0), real);

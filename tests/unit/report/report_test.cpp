@@ -9,6 +9,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/report/model.h"
 #include "runtime/base/error.h"
+#include "tests/unit/main/source_path.h"
 
 using namespace sial;
 using Catch::Matchers::Contains;
@@ -18,7 +19,7 @@ namespace {
 report::Report report_of(const char* name) {
   SourceManager sources;
   Emitter emitter;
-  const CompileResult result = compile_file(std::string(SIALX_SOURCE_DIR "/tests/lang/ir/") + name, {}, sources, emitter);
+  const CompileResult result = compile_file(source_path("tests/lang/ir/") + name, {}, sources, emitter);
   REQUIRE(result.module.has_value());
   return report::describe(*result.module);
 }
@@ -123,7 +124,7 @@ RemarkRow remark(RemarkKind kind, const std::string& name, std::int32_t line, co
 Module compiled(const char* name) {
   SourceManager sources;
   Emitter emitter;
-  CompileResult result = compile_file(std::string(SIALX_SOURCE_DIR "/tests/lang/ir/") + name, {}, sources, emitter);
+  CompileResult result = compile_file(source_path("tests/lang/ir/") + name, {}, sources, emitter);
   REQUIRE(result.module.has_value());
   result.module->remarks.clear();
   return std::move(*result.module);
@@ -226,7 +227,7 @@ TEST_CASE("transfers to and from a device, most bytes first, and what its memory
 }
 
 TEST_CASE("kernels of a run: contractions below half of the fastest are marked, with what to change") {
-  const std::string source = SIALX_SOURCE_DIR "/tests/lang/analysis/kernels.sialx";
+  const std::string source = source_path("tests/lang/analysis/kernels.sialx");
   SourceManager sources;
   Emitter emitter;
   CompileOptions options;

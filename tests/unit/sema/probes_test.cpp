@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tests/unit/main/source_path.h"
 #include "tests/unit/sema/check_program.h"
 
 using namespace sial;
@@ -45,7 +46,7 @@ special f2 rw
 struct Probe { std::string name, text; std::vector<std::string> verdict; };
 
 std::vector<Probe> read_probes() {
-  std::ifstream file(std::string(SIALX_SOURCE_DIR) + "/tests/unit/sema/probes.txt");
+  std::ifstream file(source_path("tests/unit/sema/probes.txt"));
   std::vector<Probe> probes;
   std::string line;
   while (std::getline(file, line)) {

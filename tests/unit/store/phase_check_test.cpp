@@ -86,6 +86,43 @@ TEST_CASE("a new phase starts untouched, and a refused use changes nothing") {
   CHECK(r.state == reach("read").state);
 }
 
+TEST_CASE("of a block that a rank changed and then got, the change is named") {
+  for (const BlockUse change : {BlockUse::put, BlockUse::accumulate}) {
+    PhaseRecord r{};
+    r.phase = -1;
+    EarlierUse conflict;
+    REQUIRE(enter_use(r, 7, {1, change, {0, 10}}, conflict));
+    REQUIRE(enter_use(r, 7, {1, BlockUse::get, {0, 20}}, conflict));
+    REQUIRE(enter_use(r, 7, {1, BlockUse::get, {0, 30}}, conflict));
+    CHECK_FALSE(enter_use(r, 7, {2, BlockUse::get, {0, 40}}, conflict));
+    CHECK(conflict.rank == 1);
+    CHECK(conflict.use == change);
+    CHECK(conflict.place.pc == 10);
+  }
+  PhaseRecord r{};
+  r.phase = -1;
+  EarlierUse conflict;
+  REQUIRE(enter_use(r, 7, {1, BlockUse::get, {0, 10}}, conflict));
+  REQUIRE(enter_use(r, 7, {1, BlockUse::put, {0, 20}}, conflict));
+  REQUIRE(enter_use(r, 7, {1, BlockUse::get, {0, 30}}, conflict));
+  CHECK_FALSE(enter_use(r, 7, {2, BlockUse::get, {0, 40}}, conflict));
+  CHECK(conflict.place.pc == 20);
+}
+
+TEST_CASE("of a block that a rank replaced and then added to, the replacement is named to who adds") {
+  for (const BlockUse first : {BlockUse::put, BlockUse::get}) {
+    PhaseRecord r{};
+    r.phase = -1;
+    EarlierUse conflict;
+    REQUIRE(enter_use(r, 7, {1, first, {0, 10}}, conflict));
+    REQUIRE(enter_use(r, 7, {1, BlockUse::accumulate, {0, 20}}, conflict));
+    REQUIRE(enter_use(r, 7, {1, BlockUse::accumulate, {0, 30}}, conflict));
+    CHECK_FALSE(enter_use(r, 7, {2, BlockUse::accumulate, {0, 40}}, conflict));
+    CHECK(conflict.use == first);
+    CHECK(conflict.place.pc == 10);
+  }
+}
+
 TEST_CASE("a conflict names another rank even if the offender came last") {
   PhaseRecord r = reach("read many");
   EarlierUse conflict;

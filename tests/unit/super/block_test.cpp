@@ -107,6 +107,13 @@ TEST_CASE("elements, copies, data of the job") {
   Scalar s;
   execute(c, "get_first_block_element", {a, s});
   CHECK(s.value == 1);
+  Array target({2, 2}, {5, 6, 7, 8}), nothing({0});
+  execute(c, "get_first_block_element", {b, target});
+  CHECK(target.data == Values{3, 6, 7, 8});
+  CHECK_THAT(execution_error(c, "get_first_block_element", {b, nothing}), Contains("no elements"));
+  CHECK_THAT(execution_error(c, "get_first_block_element", {nothing, s}), Contains("no elements"));
+  CHECK_THAT(execution_error(c, "get_first_block_element", {s, target}), Contains("must be a block"));
+  CHECK_THAT(execution_error(c, "get_first_block_element", {a}), Contains("takes 2 arguments"));
   execute(c, "return_sval", {a, s});
   CHECK(s.value == -7);
   execute(c, "check_dconf", {a, s});
@@ -196,6 +203,15 @@ TEST_CASE("element-wise division") {
   Array same({1, 2, 1, 2, 1}, {8, 8, 8, 8});
   execute(c, "invert_diagonal_asym", {same, d5});
   CHECK(same.data == Values{0, 0, 0, 0});
+  // A divisor of rounding leaves what its quotient has no number for; what was not finite before stays that.
+  Array noise({3}, {6, HUGE_VAL, 1e-300}), tiny({3}, {1e-310, 2, 1e-310});
+  execute(c, "invert_diagonal", {noise, tiny});
+  CHECK(noise.data[0] == 6);
+  CHECK(noise.data[1] == HUGE_VAL);
+  CHECK(noise.data[2] == Approx(1e10));
+  Array strange({1}, {6}), no_number({1}, {std::nan("")});
+  execute(c, "invert_diagonal", {strange, no_number});
+  CHECK(std::isnan(strange.data[0]));
 }
 
 TEST_CASE("slices by a simple index") {

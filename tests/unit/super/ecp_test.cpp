@@ -4,7 +4,9 @@
 
 #include "runtime/job/basis.h"
 #include "runtime/job/ecp.h"
+#include "runtime/job/legacy_job.h"
 #include "runtime/super/small_scf.h"
+#include "tests/unit/main/source_path.h"
 #include "tests/unit/super/reference_data.h"
 
 using namespace sial;
@@ -154,16 +156,106 @@ TEST_CASE("effective core potentials as the arrays of old data files") {
   CHECK(error([](JobData&) {}).empty());
   CHECK_THAT(error([](JobData& j) { j.arrays.erase("zlp"); }), Contains("no array `zlp`"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["nlp"].data.pop_back(); }), Contains("clp, zlp and nlp"));
-  CHECK_THAT(error([](JobData& j) { j.int_arrays["klast"].data[1] = 10000; }), Contains("kfirst and klast"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["klast"].data[1] = 10000; }), Contains("kfirst and klast give part 2 of centre 1 the terms") && Contains("to 10000, and clp has"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["kfirst"].data[1] = 0; }), Contains("part 2 of centre 1 the terms 0 to"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["llmax"].data = {1}; }), Contains("llmax"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["nelecp"].data = {28, 10, 0, 2}; }), Contains("llmax"));
 }
 
 namespace {
 
+/// Three atoms alike, one potential of three parts: local, s, p.
+Molecule three_alike() {
+  Molecule m;
+  for (int a = 0; a < 3; ++a) m.atoms.push_back(Atom{7, "Cl", {0.3 * a, 0.0, 3.5 * a}, 10});
+  for (int a = 0; a < 3; ++a)
+    for (int l = 0; l < 2; ++l) {
+      Shell shell;
+      shell.atom = a;
+      shell.l = l;
+      shell.n_contractions = 1;
+      shell.exponents = {0.9 + 0.2 * l};
+      shell.coefficients = {1.0};
+      m.shells.push_back(shell);
+    }
+  for (int a = 0; a < 3; ++a)
+    m.ecps.push_back(Ecp{a, 10, {{-1, 1, 1.3, -10.0}, {0, 2, 2.1, 25.0}, {0, 0, 0.7, 3.0}, {1, 2, 1.1, 12.0}, {1, 1, 3.0, 5.0}}});
+  return m;
+}
+
+std::vector<double> potential_matrix(const JobData& data) {
+  FakeContext c;
+  c.data = data;
+  const std::int64_t n = data.molecule.n_basis();
+  Array whole = reference_block({{0, n}, {0, n}});
+  execute(c, "return_1el_ecpints", {whole});
+  return whole.data;
+}
+
+template <class T>
+LegacyArray<T>& named(std::vector<LegacyArray<T>>& arrays, const std::string& name) {
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const LegacyArray<T>& a) { return a.name == name; });
+  REQUIRE(found != arrays.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("atoms alike may share the terms of their potential in a data file") {
+  Job job;
+  job.data.has_molecule = true;
+  job.data.molecule = three_alike();
+  job.data.segments[IndexKind::ao] = {12};
+  job.data.ints = {{"intspherical", 1}, {"nalpha_occupied", 11}, {"nbeta_occupied", 10}};
+  LegacyDat expanded = to_legacy_dat(job);
+  const auto through_file = [](const LegacyDat& dat) { return legacy_job(parse_legacy_dat(format_legacy_dat(dat), "x.dat"), "x.dat").data; };
+  const std::vector<double> want = potential_matrix(job.data);
+  CHECK(*std::max_element(want.begin(), want.end()) > 0.1);
+  const auto same = [&](const LegacyDat& dat) {
+    const std::vector<double> got = potential_matrix(through_file(dat));
+    double worst = 0.0;
+    for (std::size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(got[i] - want[i]));
+    return worst < 1e-13;
+  };
+  CHECK(same(expanded));
+  // All terms are there three times, and every centre has those of the first; either index fastest, and with room for more parts.
+  using Ints = std::vector<std::int32_t>;
+  const auto shared = [&](Ints first, Ints last) {
+    LegacyDat dat = expanded;
+    const auto n = static_cast<std::int32_t>(first.size());
+    named(dat.int_arrays, "kfirst").dims = named(dat.int_arrays, "klast").dims = {n};
+    named(dat.int_arrays, "kfirst").data = std::move(first);
+    named(dat.int_arrays, "klast").data = std::move(last);
+    return dat;
+  };
+  CHECK(named(expanded.int_arrays, "kfirst").data == Ints{1, 2, 4, 6, 7, 9, 11, 12, 14});
+  CHECK(same(shared({1, 2, 4, 1, 2, 4, 1, 2, 4}, {1, 3, 5, 1, 3, 5, 1, 3, 5})));
+  CHECK(same(shared({1, 1, 1, 2, 2, 2, 4, 4, 4}, {1, 1, 1, 3, 3, 3, 5, 5, 5})));
+  CHECK(same(shared({1, 2, 4, 0, 0, 1, 2, 4, 0, 0, 1, 2, 4, 0, 0}, {1, 3, 5, 0, 0, 1, 3, 5, 0, 0, 1, 3, 5, 0, 0})));
+  CHECK(same(shared({1, 1, 1, 2, 2, 2, 4, 4, 4, 0, 0, 0}, {1, 1, 1, 3, 3, 3, 5, 5, 5, 0, 0, 0})));
+  CHECK(same(shared({11, 12, 14, 6, 7, 9, 1, 2, 4}, {11, 13, 15, 6, 8, 10, 1, 3, 5})));  // backwards
+  CHECK(same(shared({11, 6, 1, 12, 7, 2, 14, 9, 4}, {11, 6, 1, 13, 8, 3, 15, 10, 5})));
+  CHECK(same(shared({1, 6, 1, 2, 7, 2, 4, 9, 4}, {1, 6, 1, 3, 8, 3, 5, 10, 5})));  // the third as the first
+  // What is outside the terms is named.
+  const auto error = [&](const LegacyDat& dat) {
+    try {
+      ecps_of_arrays(through_file(dat));
+    } catch (const SialError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(error(shared({1, 2, 4, 1, 2, 4, 1, 2, 4}, {1, 3, 5, 1, 3, 16, 1, 3, 5})), Contains("part 3 of centre 2 the terms 4 to 16, and clp has 15"));
+  LegacyDat high = expanded;
+  named(high.int_arrays, "llmax").data[1] = 5;
+  CHECK_THAT(error(high), Contains("llmax of centre 2 is 5, but kfirst and klast have 3 parts of each centre"));
+}
+
+namespace {
+
 /// Hydrogen chloride in LANL2DZ, with chlorine's potential.
 void set_hydrogen_chloride(FakeContext& c) {
-  const std::string file = std::string(SIALX_SOURCE_DIR) + "/tests/examples/ecp/hcl.g94";
+  const std::string file = source_path("tests/examples/ecp/hcl.g94");
   Molecule& m = c.data.molecule;
   m.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{17, "Cl", {0.0, 0.0, 2.4}}};
   m.shells = read_basis(file, m.atoms, true);

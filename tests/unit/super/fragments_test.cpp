@@ -34,10 +34,10 @@ FakeContext context() {
   c.data.ints = {{"nfrags", 3}, {"baocc", 1}, {"eaocc", 4}, {"bavirt", 5}, {"eavirt", 6}, {"bbocc", 1}, {"ebocc", 3}, {"bbvirt", 4}, {"ebvirt", 5}};
   auto owners = [&](const char* name, std::vector<std::int32_t> list) { c.data.int_arrays[name] = {{std::ssize(list)}, list}; };
   owners("w_frag_ao", {1, 1, 2, 2, 3});
-  owners("w_frag_occa", {1, 1, 2, 3});
-  owners("w_frag_virta", {1, 2});
-  owners("w_frag_occb", {1, 2, 3, 1, 2});  // as many as there are segments: occupied and virtual ones
-  owners("w_frag_virtb", {1, 2, 3, 1, 2});
+  owners("w_frag_aocc", {1, 1, 2, 3});
+  owners("w_frag_avirt", {1, 2});
+  owners("w_frag_bocc", {1, 2, 3, 1, 2});  // as many as there are segments: occupied and virtual ones
+  owners("w_frag_bvirt", {1, 2, 3, 1, 2});
   return c;
 }
 
@@ -78,10 +78,13 @@ TEST_CASE("fragments and their segments") {
   CHECK(range(c, 3, 1) == Range{5, 5});
   CHECK(range(c, 1, 6) == Range{1, 2});
   CHECK(range(c, 2, 6) == Range{3, 3});
-  CHECK(range(c, 2, 7) == Range{6, 6});
-  CHECK(range(c, 3, 7) == Range{1, 0});  // helium has no virtual orbitals
+  CHECK(range(c, 1, 7) == Range{1, 1});  // virtual segment 1 of its kind, 5 of the table
+  CHECK(range(c, 2, 7) == Range{2, 2});
+  CHECK(range(c, 3, 7) == Range{1, 0});  // helium has no virtual orbitals: no segment lies in this range
   CHECK(range(c, 2, 9) == Range{2, 2});
-  CHECK(range(c, 2, 10) == Range{5, 5});
+  CHECK(range(c, 1, 10) == Range{1, 1});
+  CHECK(range(c, 2, 10) == Range{2, 2});
+  CHECK(range(c, 3, 10) == Range{1, 0});
 
   Scalar zero{0}, four{4}, kind{1};
   CHECK_THAT(execution_error(c, "frag_index_range", {zero, kind}), Contains("fragments are 1 to 3"));
@@ -90,12 +93,14 @@ TEST_CASE("fragments and their segments") {
   Scalar one{1};
   CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("not a kind of range"));
   kind.value = 6;
-  c.data.int_arrays["w_frag_occa"] = {{3}, {1, 2, 3}};
-  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("`w_frag_occa` has 3 entries"));
-  c.data.int_arrays["w_frag_occa"] = {{4}, {1, 2, 3, 4}};
+  c.data.int_arrays["w_frag_aocc"] = {{3}, {1, 2, 3}};
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("`w_frag_aocc` has 3 entries"));
+  c.data.int_arrays["w_frag_aocc"] = {{4}, {1, 2, 3, 4}};
   CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("names fragment 4"));
-  c.data.int_arrays.erase("w_frag_occa");
-  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("no integer array `w_frag_occa`"));
+  c.data.int_arrays["w_frag_aocc"] = {{4}, {1, 2, 1, 3}};
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("segments 1 to 3 are those of fragment 1, but segment 2 between them is of fragment 2"));
+  c.data.int_arrays.erase("w_frag_aocc");
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("no integer array `w_frag_aocc`"));
   c.data.int_arrays["w_frag_ao"] = {{5}, {1, 1, 2, 3, 3}};  // the water's hydrogens elsewhere: fine
   execute(c, "set_frag", {n});
   c.data.segments[IndexKind::ao] = {5, 1, 1, 6, 1};         // oxygen's functions in two fragments: not fine
@@ -104,6 +109,92 @@ TEST_CASE("fragments and their segments") {
   execute(c, "set_frag", {n});
   c.data.ints["nfrags"] = 0;
   CHECK_THAT(execution_error(c, "set_frag", {n}), Contains("no fragments"));
+}
+
+TEST_CASE("names that early jobs give to owners of orbitals") {
+  FakeContext c = context();
+  auto rename = [&](const char* now, const char* then) { c.data.int_arrays[then] = c.data.int_arrays[now], c.data.int_arrays.erase(now); };
+  rename("w_frag_aocc", "w_frag_occa");
+  rename("w_frag_avirt", "w_frag_virta");
+  rename("w_frag_bocc", "w_frag_occb");
+  rename("w_frag_bvirt", "w_frag_virtb");
+  using Range = std::pair<double, double>;
+  CHECK(range(c, 1, 6) == Range{1, 2});
+  CHECK(range(c, 2, 7) == Range{2, 2});
+  CHECK(range(c, 2, 9) == Range{2, 2});
+  CHECK(range(c, 2, 10) == Range{2, 2});
+  c.data.int_arrays["w_frag_avirt"] = c.data.int_arrays["w_frag_virta"];
+  CHECK(range(c, 2, 7) == Range{2, 2});  // both, and the same
+  c.data.int_arrays["w_frag_avirt"].data = {2, 1};
+  Scalar two{2}, kind{7};
+  CHECK_THAT(execution_error(c, "frag_index_range", {two, kind}), Contains("`w_frag_avirt` and `w_frag_virta` name different fragments"));
+  c.data.int_arrays.erase("w_frag_avirt");
+  c.data.int_arrays["w_frag_virta"].data = {2, 4};
+  CHECK_THAT(execution_error(c, "frag_index_range", {two, kind}), Contains("`w_frag_virta` names fragment 4"));
+}
+
+TEST_CASE("frozen orbitals of fragments") {
+  // Frozen 1s orbitals of fluorine and oxygen are segments 1 and 2, the other occupied ones 3 to 5.
+  FakeContext c = context();
+  c.data.segments[IndexKind::moa] = {1, 1, 4, 4, 1, 1, 2};
+  c.data.ints["baocc"] = 3;
+  c.data.ints["eaocc"] = 5;
+  c.data.ints["bavirt"] = 6;
+  c.data.ints["eavirt"] = 7;
+  using Range = std::pair<double, double>;
+  Array scratch({7, 7}), block({4, 4});
+  std::iota(scratch.data.begin(), scratch.data.end(), 0.0);
+  scratch.whole();
+  block.at(0, 4, 6).at(1, 4, 6);
+  Scalar mo_rows{2}, water{2};
+  c.data.int_arrays["w_frag_aocc"] = {{5}, {1, 2, 1, 2, 3}};  // from segment 1 on
+  CHECK(range(c, 3, 6) == Range{5, 5});
+  execute(c, "place_scratch", {block, scratch, mo_rows, water});
+  CHECK(block.data[0] == 8);  // behind the 1s orbital
+  c.data.int_arrays["w_frag_aocc"] = {{3}, {1, 2, 3}};        // from baocc on: whose the frozen ones are is unknown
+  CHECK(range(c, 3, 6) == Range{3, 3});
+  CHECK_THAT(execution_error(c, "place_scratch", {block, scratch, mo_rows, water}), Contains("frozen orbitals in segments 1 to 2"));
+  CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, scratch, scratch, scratch, scratch}), Contains("frozen orbitals in segments 1 to 2"));
+}
+
+TEST_CASE("unit vectors of excitations within fragments") {
+  // Virtual orbitals HF 1 | H2O 1-2 (here segments 5 and 6), occupied ones from segment 3 on: H2O 5 | He 1. Elements that are 0 between
+  // fragments are no excitations; a 0 within one and an excitation between two are.
+  FakeContext c = context();
+  Array h({3, 6}), x({3, 3, 6});
+  h.at(0, 0, 11).at(1, 0, 5).whole();
+  h.data[1 + 3 * 0] = 0.5;  // water: the others of its elements stay 0
+  for (int i = 1; i < 5; ++i) h.data[1 + 3 * i] = h.data[2 + 3 * i] = 1.0 + i;
+  h.data[0 + 3 * 5] = 0.7;  // from helium to hydrogen fluoride
+  h.data[2 + 3 * 0] = 0.0;
+  x.whole().arg.letter = 'u';
+  execute(c, "cis_unit_guess", {x, h});
+  const std::int64_t expected[] = {2, 1, 15};
+  for (std::int64_t k = 0; k < 3; ++k)
+    for (std::int64_t e = 0; e < 18; ++e) CHECK(x.data[k + 3 * e] == (e == expected[k] ? 1.0 : 0.0));
+  Array many({12, 3, 6});
+  many.whole().arg.letter = 'u';
+  CHECK_THAT(execution_error(c, "cis_unit_guess", {many, h}), Contains("12 starting vectors") && Contains("11 elements beside the zeros between fragments"));
+  c.data.ints["nfrags"] = 0;  // elements like others
+  execute(c, "cis_unit_guess", {x, h});
+  CHECK(x.data[0 + 3 * 17] == 1.0);
+}
+
+TEST_CASE("a centre without charge where a nucleus is repels nothing") {
+  FakeContext c;
+  c.data.has_molecule = true;
+  c.data.molecule.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{2, "He", {0.0, 0.0, 4.0}}};
+  c.data.segments[IndexKind::ao] = {1, 1};
+  c.data.ints["nfrags"] = 2;
+  c.data.int_arrays["w_frag_ao"] = {{2}, {1, 2}};
+  c.data.int_arrays["w_frag_atom"] = {{4}, {1, 1, 2, 2}};
+  Scalar e{-1}, one{1}, two{2};
+  execute(c, "compute_nn_repulsion", {e});
+  CHECK(e.value == 0.5);
+  execute(c, "moi_nn_repulsion", {e, one});
+  CHECK(e.value == 0.0);
+  execute(c, "compute_pair_nn", {one, two, e});
+  CHECK(e.value == 0.5);
 }
 
 TEST_CASE("distances and repulsion of fragments") {
@@ -205,17 +296,28 @@ TEST_CASE("an SCF of one fragment, and its way into blocks") {
   Scalar water{2}, ao_rows{1}, mo_rows{2};
   Array block({2, 2}, Values(4, -1.0));
   block.at(0, 4, 11).at(1, 6, 12).arg.kind[0] = IndexKind::ao;
-  execute(c, "place_scratch", {block, scratch, water, ao_rows});
+  execute(c, "place_scratch", {block, scratch, ao_rows, water});
   CHECK(block.data == Values{505, 506, 605, 606});
   Array fock({5, 2});
   fock.at(0, 3, 5).at(1, 6, 12);
-  execute(c, "place_scratch", {fock, scratch, water, mo_rows});
+  execute(c, "place_scratch", {fock, scratch, mo_rows, water});
   CHECK(fock.data == Values{500, 501, 502, 503, 504, 600, 601, 602, 603, 604});
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, water, ao_rows}), Contains("not an aoindex"));
-  Scalar fluoride{1};
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, fluoride, mo_rows}), Contains("does not belong to fragment 1"));
+  // The kind comes before the fragment; fragment 1 has no block here.
+  Scalar fluoride{1}, four{4}, half{1.5};
+  CHECK_THAT(execution_error(c, "place_scratch", {block, scratch, water, ao_rows}), Contains("is an aoindex, and the kind of rows, `s`, is 2"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, ao_rows, water}), Contains("is not an aoindex, and the kind of rows, `s`, is 1"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, fluoride}), Contains("does not belong to fragment 1"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, four}), Contains("`s` is 4, and the job's fragments are 1 to 3"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, half}), Contains("fragments are 1 to 3"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, four, water}), Contains("`s` is 4, which is no kind of rows"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, half, water}), Contains("`s` is 1.5, which is no kind of rows"));
   Array tiny({6, 7});
-  CHECK_THAT(execution_error(c, "place_scratch", {block, tiny, water, ao_rows}), Contains("needs rows to 7"));
+  CHECK_THAT(execution_error(c, "place_scratch", {block, tiny, ao_rows, water}), Contains("needs rows to 7"));
+  // More orbitals than functions: the table of segments is not that of these fragments.
+  c.data.segments[IndexKind::moa] = {2, 3, 6, 1, 1, 2};
+  Array third({6, 2}), large({20, 20});
+  third.at(0, 3, 5).at(1, 6, 13);
+  CHECK_THAT(execution_error(c, "place_scratch", {third, large, mo_rows, water}), Contains("columns to 8") && Contains("which has 7 functions"));
   Array small({6, 6});
   CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, small, small, small, small}), Contains("too small") && Contains("7 functions"));
 }

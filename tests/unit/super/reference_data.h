@@ -7,10 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/job/molecule.h"
+#include "tests/unit/main/source_path.h"
 #include "tests/unit/super/context.h"
 
 inline nlohmann::json reference_data(const std::string& file) {
-  std::ifstream in(std::string(SIALX_SOURCE_DIR) + "/tests/unit/super/data/" + file);
+  std::ifstream in(sial::source_path("tests/unit/super/data/" + file));
   if (!in) throw std::runtime_error("no reference data " + file);
   return nlohmann::json::parse(in);
 }

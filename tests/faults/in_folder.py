@@ -1,0 +1,88 @@
+"""What the tests of files and streams share: each has a folder of its own, two small programs in it, and runs the tools there."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from faults import ENV
+
+BIN = None  # set by main()
+
+SAVE = """sial save
+index i = 1:40
+index j = 1:40
+static h[i,j]
+do i
+  do j
+    h[i,j] = 1.0
+  enddo j
+enddo i
+println "computed"
+endsial save
+"""
+TINY = 'sial tiny\nprintln "hello"\nendsial tiny\n'
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-outputs-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.write("save.sialx", SAVE)
+        self.write("tiny.sialx", TINY)
+
+    def write(self, name, text):
+        (self.dir / name).write_text(text)
+        return name
+
+    def read(self, name):
+        return (self.dir / name).read_bytes()
+
+    def command(self, tool, *args):
+        return [str(BIN / tool), *map(str, args)]
+
+    def run_tool(self, tool, *args, launcher=(), **how):
+        how = {"stdout": subprocess.PIPE, "env": ENV, **how}
+        p = subprocess.run([*launcher, *self.command(tool, *args)], cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100, **how)
+        return p.returncode, p.stdout, p.stderr
+
+    def must(self, tool, *args, **how):
+        code, out, err = self.run_tool(tool, *args, **how)
+        self.assertEqual(code, 0, f"{out}{err}")
+        return out
+
+    def refused(self, tool, *args, code, says, **how):
+        """One error that says all of `says`."""
+        got, _, err = self.run_tool(tool, *args, **how)
+        self.assertEqual(got, code, err)
+        self.assertEqual(err.count("error:"), 1, f"not exactly one error line:\n{err}")
+        for text in says:
+            self.assertIn(text, err)
+        return err
+
+    def names(self, folder="."):
+        return sorted(p.name for p in (self.dir / folder).iterdir())
+
+    def somebody_else(self):
+        """How to run as a user whom permissions bind, and who owns the test's folder."""
+        if os.geteuid() != 0:
+            return {}
+        how = {"user": 65534, "group": 65534, "extra_groups": [], "env": {**ENV, "HOME": str(self.dir)}}
+        os.chown(self.dir, 65534, 65534)
+        try:
+            code = self.run_tool("sialrun", "--version", **how)[0]
+        except PermissionError:
+            code = 1
+        if code != 0:
+            self.skipTest("nobody else may run the programs here")
+        return how
+
+
+def main(description):
+    global BIN
+    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
+        sys.exit(description)
+    BIN = pathlib.Path(sys.argv[2]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Files that people give to the programs: what is no number, no text and no file is refused at once, with its place.
+
+    inputs.py --bin DIR [unittest arguments]
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = None
+PROGRAM = "sial counts\npredefined int n\nscalar x\nx = 1.0\nprintln x\nendsial counts\n"
+BLOCK = "sial block\nindex p = 1:1\nindex q = 1:1\nstatic a[p]\nspecial read_block_from_text_file w\ndo p\nexecute read_block_from_text_file a[p]\nenddo p\nendsial block\n"
+JOB = 'programs = ["counts.sialx"]\n[values]\nn = 2\n[molecule]\nxyz = "h2.xyz"\nbasis = "{basis}"\n[output]\nresults = "none"\nrun_json = "none"\n'
+H2 = "2\n\nH 0 0 0\nH 0 0 0.74\n"
+
+
+class Inputs(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-inputs-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.write("counts.sialx", PROGRAM)
+        self.write("h2.xyz", H2)
+        self.write("job.toml", JOB.format(basis="sto-3g"))
+
+    def write(self, name, text):
+        (self.dir / name).write_text(text)
+        return name
+
+    def call(self, tool, *args, code, says=(), env=None):
+        p = subprocess.run([str(BIN / tool), *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env={**os.environ, **(env or {})})
+        err = p.stderr.decode("utf-8", "surrogateescape")
+        self.assertEqual(p.returncode, code, (args, p.stdout, err))
+        for text in says:
+            self.assertIn(text, err, args)
+        for stream in (p.stdout, p.stderr):
+            self.assertEqual([b for b in stream if (b < 32 and b not in (9, 10)) or b == 127], [], (args, stream))
+            stream.decode("utf-8")  # no bytes that are none
+        return err
+
+    def test_whole_numbers(self):
+        """A token is a number as a whole, or refused."""
+        for args, says in ((("--set", "n=1,5"), "`1,5`"), (("--set", "n=2x"), "`2x`"), (("--set", "n=0x10"), "`0x10`"), (("--set", "n=2", "--memory", "1,5GB"), "amount of memory"),
+                           (("--set", "n=2", "--memory", "1.5.0GB"), "amount of memory"), (("--set", "n=2", "--time-limit", "1:xx"), "span of time"),
+                           (("--set", "n=2", "--time-limit", "1,5h"), "span of time"), (("--set", "n=2", "--look-ahead", "4x"), "look-ahead"),
+                           (("--set", "n=2", "--segments", "ao=8,8x"), "`8x`"), (("--set", "n=2", "--simulate", "ranks=2x"), "`2x` is no count"),
+                           (("--set", "n=2", "--simulate", "ranks=2,seed=1.5"), "`1.5` is no count"), (("--set", "n=2", "--simulate-network", "latency=5.0.0us"), "5.0.0us")):
+            self.call("sialrun", "counts.sialx", "--results", "none", *args, code=1, says=[says])
+        self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--self-check", "0x1", code=2, says=["`0x1` is not a number above 0"])
+        self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--set", "conv=1D-8", code=0)
+        self.write("value.toml", 'programs = ["counts.sialx"]\n[values]\nn = 2\nx = nan\n')
+        self.call("sialrun", "value.toml", code=1, says=["value.toml:4:5", "`x` is not a finite number"])
+
+    def test_molecules(self):
+        for line, says in (("H 0 0 0,74", "h2.xyz:4: expected three coordinates after `H`: `0,74` is not a number"), ("H 0 0 0.7.4", "`0.7.4`"),
+                           ("H 0 0 0.74 1.0", "h2.xyz:4: `1.0` follows the coordinates of `H`"), ("H 0 0 0.05", "h2.xyz:4: atoms 1 and 2 are 0.05 Angstrom apart")):
+            self.write("h2.xyz", "2\n\nH 0 0 0\n" + line + "\n")
+            self.call("sialrun", "job.toml", code=1, says=[says])
+        self.write("h2.xyz", "2\n\nH 0 0 0\nH 0 0 7.4D-1\n")
+        self.assertNotIn("warning: h2.xyz", self.call("sialrun", "job.toml", code=0))
+        self.write("h2.xyz", "2\nProperties=species:S:1:pos:R:3:charge:R:1\nH 0 0 0 0.5\nH 0 0 0.3 0.5\n")
+        for args in ((), ("--dry-run",), ("--describe",)):
+            self.call("sialrun", "job.toml", *args, code=0, says=["warning: h2.xyz:2: ignored columns: charge", "warning: h2.xyz:4: atoms 1 (H) and 2 (H) are 0.3 Angstrom apart"])
+        self.write("h2.xyz", "100000\n\n" + "".join(f"H {i} 0 0\n" for i in range(100000)))
+        self.call("sialrun", "job.toml", code=1, says=["h2.xyz:1: 100000 atoms are more than 20000"])
+
+    def test_blocks_of_text_files(self):
+        self.write("block.sialx", BLOCK)
+        for text, says in (("1 0.5x\n", "a[1].txt` line 1: `0.5x` is not a number"), ("1 0.5 7\n", "line 1: expected 1 indices and a value"), ("1.0 0.5\n", "`1.0` is not an index")):
+            self.write("a[1].txt", text)
+            self.call("sialrun", "block.sialx", "--results", "none", code=1, says=[says])
+        self.write("a[1].txt", "1 5D-1\n")
+        self.call("sialrun", "block.sialx", "--results", "none", code=0)
+
+    def test_files_that_are_none(self):
+        """A device never ends, and a pipe may never begin."""
+        os.mkfifo(self.dir / "pipe")
+        for name, says in (("/dev/zero", "it is a device"), (str(self.dir / "pipe.g94"), "it is a pipe")):
+            if name.endswith(".g94"):
+                os.rename(self.dir / "pipe", name)
+            self.write("other.toml", JOB.format(basis=name))
+            self.call("sialrun", "other.toml", code=1, says=["other.toml:6:9: cannot read the basis file", says])
+        os.mkfifo(self.dir / "pipe.xyz")
+        self.write("other.toml", JOB.format(basis="sto-3g").replace("h2.xyz", "pipe.xyz"))
+        self.call("sialrun", "other.toml", code=1, says=["cannot read the molecule", "it is a pipe"])
+        for name in ("pipe.toml", "pipe.sialx", "pipe.siox", "pipe.dat", "pipe.json"):
+            os.mkfifo(self.dir / name)
+        self.call("sialrun", "pipe.toml", code=1, says=["pipe.toml", "it is a pipe"])
+        self.call("sialrun", "pipe.siox", code=2, says=["cannot read the program `pipe.siox`: it is a pipe"])
+        self.call("sialrun", "pipe.sialx", code=1, says=["pipe.sialx", "it is a pipe"])
+        self.call("sialrun", "--dat", "pipe.dat", code=2, says=["it is a pipe"])
+        self.call("sialrun", "--batch", "pipe.dat", code=3, says=["it is a pipe"])
+        self.call("sialc", "pipe.sialx", code=2, says=["it is a pipe"])
+        self.call("sialc", "--disassemble", "pipe.siox", code=2, says=["it is a pipe"])
+        self.call("sialc", "--emit=tokens", "/dev/zero", code=2, says=["it is a device"])
+        self.call("sialreport", "pipe.siox", code=2, says=["it is a pipe"])
+        with open(self.dir / "large.sialx", "wb") as f:
+            f.truncate(1 << 40)
+        self.call("sialc", "large.sialx", code=2, says=["it has 1024 GiB, and such a file may have 16 MiB"])
+
+    def test_limits_of_modules(self):
+        """What a module cannot hold is refused with its line."""
+        self.write("long.sialx", 'sial p\nprint "' + "x" * 5_000_000 + '"\nendsial p\n')
+        err = self.call("sialc", "long.sialx", code=1, says=["long.sialx:2:7: error: the string has 5000002 bytes; at most 1048576 are possible [E-STRING]"])
+        self.assertLess(len(err), 1000)
+        self.write("long.sialx", 'sial p\nset_persistent a "' + "x" * 2_000_000 + '"\nendsial p\n')
+        self.call("sialrun", "long.sialx", code=1, says=["the string has 2000002 bytes"])
+        self.write("long.sialx", 'sial p\nprint "' + "x" * 1_000_000 + '"\nendsial p\n')
+        self.call("sialc", "long.sialx", code=0)
+        self.write("long.sialx", "sial " + "p" * 1000 + "\nendsial " + "p" * 1000 + "\n")
+        self.call("sialc", "long.sialx", code=1, says=["[E-NAME-LENGTH]"])
+        self.write("path.sialx", 'import "' + "x" * 2_000_000 + '"\nsial p\nendsial p\n')
+        self.assertLess(len(self.call("sialc", "path.sialx", code=1, says=["the string has"])), 1000)
+
+    def test_time(self):
+        """What grows with the square of an input, or without end, is found in seconds; call() waits for a minute."""
+        calls = "".join(f"proc q{k}\ncall q{k - 1}\ncall q{k - 1}\nendproc q{k}\n" for k in range(1, 100))
+        self.write("tree.sialx", "sial p\nscalar x\nproc q0\nx = 1.0\nendproc q0\n" + calls + "call q99\nendsial p\n")
+        self.call("sialrun", "tree.sialx", "--dry-run", code=0)
+        calls = "".join(f"proc q{k}\n" + (f"call q{k - 1}\n" if k else "") + f"endproc q{k}\n" for k in range(20000))
+        self.write("deep.sialx", "sial p\n" + calls + "call q19999\nendsial p\n")
+        self.call("sialc", "deep.sialx", code=1, says=["calls are nested more than 200 procedures deep"])
+        self.write("free.sialx", "sial p\naoindex i = 1:2\ntemp a[i]\ntemp b[i]\ndo i\n" + 10000 * "a[i] = 1.0\nb[i] = a[i]\n" + "enddo i\nendsial p\n")
+        self.call("sialc", "free.sialx", code=0)
+        self.call("sialrun", "counts.sialx", "--set", "n=2", "--results", "none", "--segments", "ao=" + ",".join(["1"] * 30000), code=0)
+
+    def test_signal_before_the_run(self):
+        """While a job is read and compiled there is nothing to save: the first signal ends it."""
+        self.write("long.sialx", "sial p\n" + "".join(f"scalar s{k}\n" for k in range(200000)) + "".join(f"s{k} = 1.0\n" for k in range(200000)) + "endsial p\n")
+        process = subprocess.Popen([str(BIN / "sialrun"), "long.sialx", "--results", "none"], cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGTERM)
+
+    def test_control_characters(self):
+        """A name that a terminal would obey is shown, not sent; call() looks for them."""
+        escape = "\x1b[31m"
+        shown = "\\x1B[31m"
+        self.call("sialrun", f"{escape}.sialx", code=1, says=[shown])
+        self.call("sialrun", f"{escape}.toml", code=1, says=[shown])
+        self.call("sialrun", f"--{escape}", code=2, says=[shown])
+        self.call("sialc", f"{escape}.sialx", code=2, says=[shown])
+        self.call("sialc", "--disassemble", f"{escape}.siox", code=2, says=[shown])
+        self.call("sialreport", f"{escape}.siox", code=2, says=[shown])
+        self.write(f"{escape}.sialx", "sial p\nx = \x07\x7f\xc2\x9b1\nendsial p\n")
+        for tool in ("sialc", "sialrun"):
+            self.call(tool, f"{escape}.sialx", code=1, says=[f"{shown}.sialx:2:"])
+        self.call("sialc", "--emit=tokens", f"{escape}.sialx", code=0)
+        self.call("sialc", "--error-format=json", f"{escape}.sialx", code=1)
+        self.write("name.toml", 'programs = ["\\u001b]0;title\\u0007.sialx"]\n')
+        self.call("sialrun", "name.toml", code=1, says=["\\x1B]0;title\\x07.sialx"])
+        self.write("list", f"counts.sialx --set n=2 --name '{escape}'\nnone{escape}.sialx\n")
+        self.call("sialrun", "--batch", "list", code=1, says=[shown])
+        self.write("grün.sialx", "sial p\nx = 1\nendsial p\n")
+        self.call("sialc", "grün.sialx", code=1, says=["grün.sialx:2:1"])
+        bad = os.fsencode(self.dir) + b"/caf\xe9.sialx"
+        with open(bad, "w") as f:
+            f.write("sial p\nx = 1\nendsial p\n")
+        self.call("sialc", b"caf\xe9.sialx", code=1, says=["caf\\xE9.sialx:2:1"])
+
+
+def main():
+    global BIN
+    at = sys.argv.index("--bin")
+    BIN = pathlib.Path(sys.argv[at + 1]).resolve()
+    del sys.argv[at:at + 2]
+    os.environ["LC_ALL"] = "C.UTF-8"
+    unittest.main(verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""What `cmake --install` leaves is complete and may be moved: code generator, basis sets, plugin header.
+
+    install.py --bin DIR --build DIR --cmake CMAKE --cc CC
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+ENV.pop("SIAL_BASIS_PATH", None)
+OPTIONS = None
+
+PROGRAM = """sial overlap
+special return_ovl w
+special c_twice u
+aoindex m = 1:2
+aoindex n = 1:2
+temp s[m,n]
+scalar x
+do m
+  do n
+    execute return_ovl s[m,n]
+    x += s[m,n]*s[m,n]
+  enddo n
+enddo m
+execute c_twice x
+println x
+endsial overlap
+"""
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-install-"))
+        cls.addClassCleanup(shutil.rmtree, cls.dir, ignore_errors=True)
+        done = subprocess.run([OPTIONS.cmake, "--install", OPTIONS.build, "--prefix", cls.dir / "first"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stdout + done.stderr)
+        (cls.dir / "first").rename(cls.dir / "moved")
+        cls.prefix = cls.dir / "moved"
+        cls.generator = (pathlib.Path(OPTIONS.bin) / "libsialx_jit.so").exists()
+
+    def run_tool(self, tool, *args):
+        env = {**ENV, "XDG_CACHE_HOME": str(self.dir / "cache")}
+        p = subprocess.run([str(self.prefix / "bin" / tool), *map(str, args)], cwd=self.dir, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        return p.stdout
+
+    def test_programs_know_the_code_generator(self):
+        text = self.run_tool("sialrun", "--version", "--verbose")
+        if not self.generator:
+            self.assertIn("this build has no code generator", text)
+            return
+        self.assertRegex(text, r"generated code: \d+ x \d+, \d+-bit vectors")
+        (library,) = self.prefix.rglob("libsialx_jit.so")
+        aside = self.dir / "aside.so"
+        library.rename(aside)
+        try:
+            text = self.run_tool("sialrun", "--version", "--verbose")
+            for place in (self.prefix / "bin", library.parent):
+                self.assertIn(str(place / "libsialx_jit.so"), text)
+            self.assertIn("generated code: none, the code generator is missing: there is no ", text)
+        finally:
+            aside.rename(library)
+
+    def test_a_job_with_a_basis_and_a_plugin(self):
+        for name in (p.name for p in (ROOT / "runtime/job/basis").glob("*.g94")):
+            self.assertTrue((self.prefix / "share/sialx/basis" / name).is_file(), name)
+        # Found beside the programs, not where they were built.
+        shutil.copy(self.prefix / "share/sialx/basis/sto-3g.g94", self.prefix / "share/sialx/basis/only-here.g94")
+        subprocess.run([OPTIONS.cc, "-std=c99", "-fPIC", "-shared", "-I", self.prefix / "include", ROOT / "tests/plugin/plain_c.c", "-o", self.dir / "plain_c.so"], check=True)
+        (self.dir / "overlap.sialx").write_text(PROGRAM)
+        (self.dir / "h2.xyz").write_text("2\nH2\nH 0 0 0\nH 0 0 0.74\n")
+        values = set()
+        for basis in ("sto-3g", "only-here"):
+            (self.dir / "job.toml").write_text(f'programs = ["overlap.siox"]\nplugins = ["plain_c.so"]\n[molecule]\nxyz = "h2.xyz"\nbasis = "{basis}"\n[segments]\nao = [1, 1]\n')
+            self.run_tool("sialc", "overlap.sialx")
+            values.add(self.run_tool("sialrun", "job.toml", "--print-format", "plain"))
+            self.assertIn("overlap", self.run_tool("sialreport", "overlap.siox", "run.json"))
+        (value,) = values
+        # Twice 1 + 1 + 2 s**2, with the overlap of two hydrogen functions 0.74 Angstrom apart: 0.6599.
+        self.assertAlmostEqual(float(value.partition("=")[2]), 2 * (2 + 2 * 0.6599**2), places=3)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for name in ("bin", "build", "cmake", "cc"):
+        parser.add_argument(f"--{name}", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
