@@ -119,7 +119,10 @@ int show_tokens(const std::string& path) {
 
 void show_diagnostics(const Emitter& emitter, const SourceManager& sources, bool json) {
   std::string out;
-  for (const Diagnostic& d : in_source_order(emitter.all())) out += json ? render_json(d, sources) : render_text(d, sources);
+  if (json)
+    for (const Diagnostic& d : in_source_order(emitter.all())) out += render_json(d, sources);
+  else
+    out = render_list(emitter.all(), sources);
   if (!json)
     if (const std::string count = count_text(emitter.error_count(), emitter.warning_count()); !count.empty()) out += count + "\n";
   std::fputs(out.c_str(), stderr);

@@ -217,7 +217,7 @@ CompileFile compiler(int optimisation) {
     SourceManager sources;
     Emitter emitter;
     const CompileResult result = compile_file(path, options, sources, emitter);
-    for (const Diagnostic& d : in_source_order(emitter.all())) diagnostics << render_text(d, sources);
+    diagnostics << render_list(emitter.all(), sources);
     diagnostics.flush();
     return result.module ? write_module(*result.module) : std::vector<std::byte>{};
   };

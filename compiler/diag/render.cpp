@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -158,6 +160,21 @@ std::vector<Diagnostic> in_source_order(const std::vector<Diagnostic>& diagnosti
            a.message == b.message;
   };
   out.erase(std::unique(out.begin(), out.end(), same), out.end());
+  return out;
+}
+
+std::string render_list(const std::vector<Diagnostic>& diagnostics, const SourceManager& sources) {
+  constexpr int most = 50;
+  std::string out;
+  std::map<Code, int> seen;
+  for (const Diagnostic& d : in_source_order(diagnostics))
+    if (d.severity != Severity::warning || ++seen[d.code] <= most) out += render_text(d, sources);
+  for (const auto& [code, n] : seen)
+    if (n > most) {
+      std::string group(row_of(code).name.substr(2));  // W-UNUSED-ARRAY: unused-array
+      for (char& c : group) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      out += fmt::format("sialc: note: and {} more of [{}]\n    hint: `sialc -Wno-{}` shows none of them, `sialc --error-format=json` all\n", n - most, row_of(code).name, group);
+    }
   return out;
 }
 

@@ -46,6 +46,7 @@ class Checker {
   Diagnostic& report(Code code, Span span, std::string message, std::string hint = {});
   void note(Diagnostic& diagnostic, SymbolId id);
   const Symbol& symbol(SymbolId id) const { return program_.symbol(id); }
+  bool bounds_an_index(SymbolId id);
   /// Resolves a use; no_symbol after reporting. `kinds`: what would fit here, for suggestions.
   SymbolId resolve(const ast::Name& use, const std::vector<SymbolKind>& kinds = {});
   SymbolId bind_name(const ast::Name& use, SymbolId id);
@@ -169,6 +170,8 @@ class Checker {
   Emitter& emitter_;
   const CheckOptions& options_;
   CheckedProgram& program_;
+  std::set<SymbolId> bounding_;   // symbols that bound an index, of the first bounding_of_ symbols
+  std::size_t bounding_of_ = 0;
   SymbolTable table_;
 
   int module_ = 0;

@@ -273,6 +273,16 @@ void Checker::check_node(const ast::Stmt&, const ast::GpuOp& op) {
     report(Code::E_ARG, op.arg.span, "only a block, a scalar or a whole array can be kept on a device");
 }
 
+bool Checker::bounds_an_index(SymbolId id) {
+  if (bounding_of_ != program_.symbols.size()) {
+    bounding_.clear();
+    for (const Symbol& s : program_.symbols)
+      if (s.kind == SymbolKind::index) bounding_.insert({s.lo.symbol, s.hi.symbol});
+    bounding_of_ = program_.symbols.size();
+  }
+  return bounding_.contains(id);
+}
+
 void Checker::check_node(const ast::Stmt&, const ast::AssignName& assign) {
   const SymbolId id = resolve(assign.target, {SymbolKind::scalar, SymbolKind::int_});
   if (id == no_symbol) {
@@ -291,8 +301,7 @@ void Checker::check_node(const ast::Stmt&, const ast::AssignName& assign) {
     return;
   }
   if (target.predefined) {
-    bool bound = false;
-    for (const Symbol& s : program_.symbols) bound = bound || (s.kind == SymbolKind::index && (s.lo.symbol == id || s.hi.symbol == id));
+    const bool bound = bounds_an_index(id);
     Diagnostic& d = report(Code::W_ASSIGN_PREDEF, assign.target.span,
                            fmt::format("`{}` is predefined; its value comes from the job's data", target.text),
                            bound ? "it bounds an index range, which keeps the value from the job's data" : "");

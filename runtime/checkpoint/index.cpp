@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 
@@ -56,6 +57,20 @@ std::string hash_of(const Module& module) {
   Hash hash;
   for (const std::byte b : write_module(plain)) hash.add(b);
   return hash.text();
+}
+
+std::string file_name(std::int64_t serial, std::size_t rank) { return fmt::format("{}.rank{}", serial, rank); }
+
+/// As it is written; not one that is cut or rounded to fit.
+template <class T>
+void take(const Json& value, T& out) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr auto most = std::numeric_limits<T>::max();
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) throw std::out_of_range("no count");
+    out = value.get<T>();
+  } else {
+    value.get_to(out);
+  }
 }
 
 /// SERIAL.rankN
@@ -209,17 +224,22 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
   CheckpointIndex index;
   try {
     Json j = Json::parse(text);
-    const int format = j.at("format").get<int>();
+    std::int32_t format = 0;
+    take(j.at("format"), format);
     if (format != format_version)
       throw refuse(fmt::format("has format {}, and this sialrun reads format {}", format, format_version));
     const std::string hash = j.at("hash").get<std::string>();
     j.erase("hash");
     if (hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace)) != hash) throw refuse("is damaged");
-    for_each_field(index, [&](const char* key, auto& value) { j.at(key).get_to(value); });
+    for_each_field(index, [&](const char* key, auto& value) { take(j.at(key), value); });
     for (const Json& f : j.at("files")) {
       const auto file_hash = read_hexadecimal(f.at("hash").get<std::string>());
       if (!file_hash) throw refuse("is damaged");
-      index.files.push_back({f.at("name").get<std::string>(), {f.at("bytes").get<std::uint64_t>(), *file_hash}});
+      CheckpointIndex::File file{f.at("name").get<std::string>(), {0, *file_hash}};
+      take(f.at("bytes"), file.seal.bytes);
+      // A name of another form could lead out of the folder.
+      if (file.name != file_name(index.serial, index.files.size())) throw refuse(fmt::format("names `{}`, which is no file of checkpoint {}", file.name, index.serial));
+      index.files.push_back(std::move(file));
     }
     const Json& job = j.at("job");
     for_each_field(index.job, [&](const char* key, auto& value) { job.at(key).get_to(value); });

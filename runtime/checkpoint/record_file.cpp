@@ -123,9 +123,13 @@ FileSeal RecordWriter::finish() {
 }
 
 RecordReader::RecordReader(const std::string& path, const FileSeal& seal) : path_(path), expected_(seal) {
-  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe of this name would have us wait for a writer
   if (file_ < 0) fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
   struct stat about {};
+  if (::fstat(file_, &about) == 0 && !S_ISREG(about.st_mode)) {
+    ::close(file_);
+    fail_damaged("is no regular file");
+  }
   if (::fstat(file_, &about) != 0 || static_cast<std::uint64_t>(about.st_size) != seal.bytes) {
     const auto found = about.st_size;
     ::close(file_);

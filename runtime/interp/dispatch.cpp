@@ -147,9 +147,6 @@ void Machine::fail_memory(const OutOfMemory& error) const {
   throw OutOfMemory(wanted, error.situation() + largest, error.where().empty() ? place_name(at_) : error.where());
 }
 
-/// Instructions at which the machine may be saved: its counters are complete there.
-static constexpr bool may_save(Opcode op) { return op == Opcode::barrier || op == Opcode::section_end; }
-
 /// Instructions so short that reading the clock would take longer than they do: registers and control. They are counted one by
 /// one, and timed together.
 static constexpr bool is_light(Opcode op) {

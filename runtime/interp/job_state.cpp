@@ -45,6 +45,10 @@ std::pair<std::string, DataArray> unpack_array(const RecordReader& reader) {
   array.extents = u.values<std::int64_t>();
   array.origin = u.text();
   array.data.assign(reader.data().begin(), reader.data().end());
+  std::int64_t size = 1;
+  bool fits = array.extents.size() <= max_rank;
+  for (const std::int64_t e : array.extents) fits = fits && e >= 0 && !__builtin_mul_overflow(size, e, &size);
+  if (!fits || size != std::ssize(array.data)) reader.fail_damaged("has an array that does not fit its extents");
   return {std::move(name), std::move(array)};
 }
 
@@ -162,22 +166,25 @@ void JobRunner::restore(const CheckpointIndex& index, const std::string& folder)
 void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
   RankState& state = env_.state;
   std::string label;
+  std::map<std::string, SavedLayout> layouts;
   for (std::uint32_t type = reader.next(); type != RecordReader::end && type != record_machine; type = reader.next()) {
     Unpacker u(reader.head());
     switch (type) {
       case record_rank: break;
       case record_job: {
-        const bool print = u.value<bool>();
+        const bool print = u.value<std::uint8_t>() != 0;
         auto scalars = u.map<double>();
-        std::map<std::string, SavedLayout> layouts;
+        layouts.clear();
         for (auto n = u.value<std::uint64_t>(); n > 0; --n) {
           std::string name = u.text();
-          layouts[std::move(name)] = unpack_layout(u);
+          SavedLayout layout = unpack_layout(u);
+          if (!is_possible(layout)) reader.fail_damaged(fmt::format("has an impossible layout of array \"{}\"", name));
+          layouts[std::move(name)] = std::move(layout);
         }
         if (own) {
           state.all_ranks_print = print;
           state.saved_scalars = std::move(scalars);
-          state.saved_remote = std::move(layouts);
+          state.saved_remote = layouts;
         }
         if (shared) add_earlier(earlier_, unpack_stats(u.values<std::byte>()));
         break;
@@ -200,9 +207,13 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
         label = u.text();
         if (shared) env_.store.load_label(label);
         break;
-      case record_block:
-        if (shared) env_.store.load_saved_block(label, u.value<BlockIndex>(), reader.data());
+      case record_block: {
+        const auto block = u.value<BlockIndex>();
+        const auto layout = layouts.find(label);
+        if (layout == layouts.end() || block_size(layout->second, block) != std::ssize(reader.data())) reader.fail_damaged("has a block of no saved array");
+        if (shared) env_.store.load_saved_block(label, block, reader.data());
         break;
+      }
       default: reader.fail_damaged(fmt::format("has a record of unknown kind {}", type));
     }
   }

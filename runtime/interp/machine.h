@@ -308,6 +308,12 @@ class Machine {
   void write_state(RecordWriter& writer) const;
   void read_state(RecordReader& reader);
   void read_own_record(std::uint32_t type, RecordReader& reader);
+  bool frames_fit() const;
+  bool marks_fit() const;
+  bool temps_fit();
+  std::int64_t size_of_key(std::int32_t array, std::uint64_t key) const;
+  std::int64_t size_of_block(std::int32_t array, const BlockIndex& block) const;
+  bool region_fits(std::int32_t array, const Region& region) const;
 
   // --- ops_check.cpp
   void make_rank_check();
@@ -428,5 +434,8 @@ class Machine {
 };
 
 inline constexpr std::int32_t unbound_index = INT32_MIN;
+
+/// Instructions at which the machine may be saved: its counters are complete there.
+constexpr bool may_save(Opcode op) { return op == Opcode::barrier || op == Opcode::section_end; }
 
 }  // namespace sial

@@ -155,6 +155,11 @@ std::vector<T> read_dataset(hid_t file, const std::string& path, const std::stri
       throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, fmt::join(extents, " x ")), "is the file damaged?");
   Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
+  // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to read.
+  Handle layout(H5Dget_create_plist(d)), stored(H5Dget_type(d));
+  hsize_t bytes = 0;
+  if (n > 0 && H5Pget_layout(layout) == H5D_CONTIGUOUS && H5Dget_offset(d) != HADDR_UNDEF && H5Fget_filesize(file, &bytes) >= 0 && static_cast<hsize_t>(n) > bytes / std::max<std::size_t>(H5Tget_size(stored), 1))
+    throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, and the file has {} bytes", dataset, path, n, bytes), "is the file damaged?");
   std::vector<T> data;
   try {
     data.resize(static_cast<std::size_t>(n));
@@ -178,7 +183,8 @@ std::vector<std::int64_t> Hdf5File::attribute_ints(const std::string& object, co
   Handle a(H5Aopen_by_name(id_, object.c_str(), attribute.c_str(), H5P_DEFAULT, H5P_DEFAULT));
   if (!a.ok()) fail_read(path_, fmt::format("`{}` has no attribute `{}`", object, attribute));
   Handle s(H5Aget_space(a));
-  hssize_t n = H5Sget_simple_extent_npoints(s);
+  const hssize_t n = H5Sget_simple_extent_npoints(s);
+  if (n > hssize_t{1} << 24) throw SialError(fmt::format("attribute `{}` of `{}` in `{}` claims {} values", attribute, object, path_, n), "is the file damaged?");
   std::vector<std::int64_t> values(n > 0 ? static_cast<std::size_t>(n) : 0);
   if (n > 0 && H5Aread(a, H5T_NATIVE_INT64, values.data()) < 0) fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
   return values;

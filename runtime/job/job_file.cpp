@@ -120,7 +120,9 @@ class JobReader {
 
   std::string string(const toml::node& n, std::string_view key) const {
     if (!n.is_string()) fail(n, fmt::format("`{}` must be a string", key));
-    return n.value<std::string>().value();
+    std::string text = n.value<std::string>().value();
+    if (text.find('\0') != std::string::npos) fail(n, fmt::format("`{}` holds a NUL character", key), "file names end at a NUL");
+    return text;
   }
 
   std::vector<std::string> strings(const toml::node& n, std::string_view key) const {

@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
+#include "runtime/base/printable.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/segments.h"
@@ -223,6 +224,13 @@ std::vector<std::string> listed_programs(const std::string& path) {
   return files;
 }
 
+/// Of a file in some folder of programs.
+bool is_program_name(const std::string& name) {
+  constexpr std::size_t longest = 240;  // of the 255 bytes that a file name may have
+  const std::string base = fs::path(name).filename().string();
+  return !base.empty() && base != "." && base != ".." && base.size() <= longest && std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; });
+}
+
 template <class Array, class Out>
 void take_arrays(const std::vector<Array>& from, const std::string& file, Out& out) {
   for (const Array& a : from) {
@@ -266,6 +274,7 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
 
 std::vector<std::string> find_program(const std::string& name, const std::vector<std::string>& folders) {
   fs::path base = fs::path(name).filename();
+  if (!is_program_name(name)) return {};
   if (base.extension() == ".siox" || base.extension() == ".sialx") base.replace_extension();
   for (const std::string& folder : folders) {
     std::error_code ignored;
@@ -284,6 +293,9 @@ std::vector<std::string> find_program(const std::string& name, const std::vector
 std::vector<std::string> find_programs(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
   std::vector<std::string> files, missing;
   for (const std::string& name : names) {
+    if (!is_program_name(name))
+      throw SialError(fmt::format("`{}` is no name of a program", printable_name(name.size() > 100 ? name.substr(0, 100) + "..." : name)),
+                      "a data file names programs as files: `NAME.siox` or `NAME.sialx`; others can be named on the command line");
     const std::vector<std::string> found = find_program(name, folders);
     files.insert(files.end(), found.begin(), found.end());
     if (found.empty()) missing.push_back(name);

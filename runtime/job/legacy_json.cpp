@@ -73,10 +73,10 @@ class JsonReader {
       for (const auto& [name, value] : int_arrays->items()) dat.int_arrays.push_back(array<std::int32_t>(name, value, path("PredefinedIntegerArrays", name)));
     if (const Json* table = section(root, "SialConfiguration", Json::value_t::object))
       for (const auto& [program, pairs] : table->items()) {
-        LegacyConfig config{program, {}};
+        LegacyConfig config{name_of(program, "SialConfiguration"), {}};
         const std::string where = path("SialConfiguration", program);
         if (!pairs.is_object() && !pairs.is_null()) fail(where, "an object is expected");
-        for (const auto& [key, value] : pairs.items()) config.pairs.emplace_back(key, text_of(value, path(where, key)));
+        for (const auto& [key, value] : pairs.items()) config.pairs.emplace_back(name_of(key, where), text_of(value, path(where, key)));
         dat.configs.push_back(std::move(config));
       }
     return dat;

@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 
 #include <fmt/chrono.h>
@@ -22,10 +23,13 @@ namespace fs = std::filesystem;
 constexpr std::int64_t results_format_version = 2;
 constexpr std::size_t max_described_segments = 8000;  // of a static array: an attribute holds 64 kB
 
-/// Labels and names may hold what HDF5 reserves.
+/// Labels and names may hold what HDF5 reserves, a NUL, at which it would cut them, or what terminals obey.
 std::string encode(const std::string& name) {
   std::string out;
-  for (char c : name) out += c == '/' || c == '%' || c == '.' ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    out += c == '/' || c == '%' || c == '.' || code < 0x20 || code == 0x7F ? fmt::format("%{:02X}", code) : std::string(1, c);
+  }
   return out.empty() ? "%" : out;
 }
 
@@ -63,7 +67,7 @@ Box box_of(const SavedLayout& layout, const BlockIndex& block) {
   std::int64_t stride = 1;
   for (int d = 0; d < box.rank; ++d) {
     const std::vector<std::int64_t>& e = layout.extents[d];
-    std::int64_t segment = block.segment[d] - layout.first_segment[d];
+    const std::int64_t segment = std::int64_t{block.segment[d]} - layout.first_segment[d];
     SIAL_CHECK(block.rank == box.rank && segment >= 0 && segment < std::ssize(e), "block outside array {}", layout.array);
     box.extent[d] = e[segment];
     box.stride[d] = stride;
@@ -89,6 +93,35 @@ void for_box(const Box& box, Body body) {
 std::string block_name(const BlockIndex& block) { return fmt::format("{}", fmt::join(block.segment.begin(), block.segment.begin() + block.rank, ".")); }
 
 }  // namespace
+
+bool is_possible(const SavedLayout& layout) {
+  const std::size_t rank = layout.extents.size();
+  if (rank == 0 || rank > max_rank || layout.first_segment.size() != rank) return false;
+  std::int64_t size = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    std::int64_t sum = 0;
+    for (const std::int64_t e : layout.extents[d])
+      if (e < 0 || __builtin_add_overflow(sum, e, &sum)) return false;
+    if (sum > 0 && __builtin_mul_overflow(size, sum, &size)) return false;
+    if (layout.first_segment[d] + std::ssize(layout.extents[d]) > std::numeric_limits<std::int32_t>::max()) return false;
+  }
+  return true;
+}
+
+std::int64_t block_size(const SavedLayout& layout, const BlockIndex& block) {
+  if (block.rank != std::ssize(layout.extents)) return -1;
+  std::int64_t size = 1;
+  for (int d = 0; d < max_rank; ++d) {
+    if (d >= block.rank) {
+      if (block.segment[d] != 0) return -1;
+      continue;
+    }
+    const std::int64_t segment = std::int64_t{block.segment[d]} - layout.first_segment[d];
+    if (segment < 0 || segment >= std::ssize(layout.extents[d])) return -1;
+    size *= layout.extents[d][segment];
+  }
+  return size;
+}
 
 ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
     : part_([&] {
@@ -287,11 +320,11 @@ SavedLayout ResultsReader::layout(const std::string& label) const {
   std::size_t at = 0;
   bool fits = first.size() == count.size() && !first.empty() && first.size() <= max_rank;
   for (std::size_t d = 0; fits && d < count.size(); ++d) {
-    fits = count[d] >= 0 && at + static_cast<std::size_t>(count[d]) <= extents.size();
+    fits = count[d] >= 0 && static_cast<std::size_t>(count[d]) <= extents.size() - at && first[d] >= std::numeric_limits<std::int32_t>::min() && first[d] <= std::numeric_limits<std::int32_t>::max();
     if (fits) result.extents.emplace_back(extents.begin() + static_cast<std::ptrdiff_t>(at), extents.begin() + static_cast<std::ptrdiff_t>(at + count[d]));
-    at += static_cast<std::size_t>(count[d]);
+    if (fits) at += static_cast<std::size_t>(count[d]);
   }
-  if (!fits || at != extents.size()) throw SialError(fmt::format("the layout of saved array `{}` in `{}` is damaged", label, path_));
+  if (!fits || at != extents.size() || !is_possible(result)) throw SialError(fmt::format("the layout of saved array `{}` in `{}` is damaged", label, path_));
   return result;
 }
 
@@ -304,11 +337,8 @@ std::vector<BlockIndex> ResultsReader::blocks(const std::string& label) const {
   for (std::size_t i = 0; fits && i < numbers.size(); i += rank) {
     BlockIndex b;
     b.rank = static_cast<std::int32_t>(rank);
-    for (std::size_t d = 0; d < rank; ++d) {
-      b.segment[d] = numbers[i + d];
-      std::int64_t segment = b.segment[d] - l.first_segment[d];
-      fits = fits && segment >= 0 && segment < std::ssize(l.extents[d]);
-    }
+    for (std::size_t d = 0; d < rank; ++d) b.segment[d] = numbers[i + d];
+    fits = block_size(l, b) >= 0;
     result.push_back(b);
   }
   if (!fits) throw SialError(fmt::format("the list of blocks of saved array `{}` in `{}` is damaged", label, path_));
@@ -328,8 +358,9 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
     }
   }
   Box box = box_of(cached_layout_, block);
-  std::vector<double> data(box.size);
+  std::vector<double> data;
   if (!cached_.empty()) {
+    data.resize(static_cast<std::size_t>(box.size));
     for_box(box, [&](std::int64_t position, std::int64_t i) { data[i] = cached_[position]; });
   } else if (box.size > 0) {
     data = file_.read(dataset);

@@ -44,6 +44,11 @@ struct SavedLayout {
   std::vector<std::vector<std::int64_t>> extents;
 };
 
+/// Whether it can be the layout of any array: files may be damaged.
+bool is_possible(const SavedLayout& layout);
+/// Elements of a block, or -1 when the array (of a possible layout) has no such block.
+std::int64_t block_size(const SavedLayout& layout, const BlockIndex& block);
+
 /// How an array was declared, and the segments that its indices run over.
 struct ArrayDescription {
   std::string declared;                        // static, distributed or served

@@ -5,7 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "runtime/base/check.h"
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
 
 namespace sial {
 namespace {
@@ -39,20 +41,25 @@ class Unpacker {
   explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
   template <class T>
   void value(T& v) {
-    SIAL_CHECK(bytes_.size() >= sizeof v, "statistics message too short: {} bytes left", bytes_.size());
+    need(sizeof v);
     std::memcpy(&v, bytes_.data(), sizeof v);
     bytes_ = bytes_.subspan(sizeof v);
   }
   void text(std::string& s) {
     std::uint64_t n = 0;
     value(n);
-    SIAL_CHECK(bytes_.size() >= n, "statistics message too short: {} bytes left, {} needed", bytes_.size(), n);
+    need(n);
     s.assign(reinterpret_cast<const char*>(bytes_.data()), n);
     bytes_ = bytes_.subspan(n);
   }
   bool done() const { return bytes_.empty(); }
 
  private:
+  /// They may come from a checkpoint, which may be damaged.
+  void need(std::uint64_t n) const {
+    if (bytes_.size() < n) throw SialError(fmt::format("the statistics end too early: {} bytes are left, {} are needed", bytes_.size(), n));
+  }
+
   std::span<const std::byte> bytes_;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -308,22 +309,19 @@ void StoreImpl::load_array_block(std::int32_t id, const BlockIndex& block, std::
 void StoreImpl::exchange_new_labels(Place place) {
   std::vector<std::byte> mine;
   for (const std::string& n : new_labels_) {
-    const auto bytes = std::as_bytes(std::span(n));
-    mine.insert(mine.end(), bytes.begin(), bytes.end());
-    mine.push_back(std::byte{0});
+    const std::uint64_t size = n.size();
+    for (const auto bytes : {std::as_bytes(std::span(&size, 1)), std::as_bytes(std::span(n))}) mine.insert(mine.end(), bytes.begin(), bytes.end());
   }
   new_labels_.clear();
   for (const auto& part : transport_.all_gather(mine, {CollectiveKind::gather, place})) {
-    std::string n;
-    for (const std::byte b : part) {
-      if (b != std::byte{0}) {
-        n += static_cast<char>(b);
-        continue;
-      }
+    for (std::size_t at = 0; at < part.size();) {
+      std::uint64_t size = 0;
+      std::memcpy(&size, &part[at], sizeof size);
+      const std::string n(reinterpret_cast<const char*>(part.data()) + at + sizeof size, size);
+      at += sizeof size + size;
       Label& label = labels_.at(n);
       label.exists = true;
       names_.set(label.number, n);
-      n.clear();
     }
   }
 }

@@ -83,8 +83,9 @@ def case(bin_dir, name, target, number, work):
     if target.name == "@option":
         option = data.decode("utf-8", "surrogateescape").replace("\x00", "")
     else:
-        (folder / target.name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / target.name).write_bytes(data)
+        for file, content in (data if isinstance(data, dict) else {target.name: data}).items():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_bytes(content)
     inputs, outside = set(contents(folder)), contents(work, but=(work / "case" / "inner", work / "cache"))
     before = contents(folder)
     for command in target.commands:

@@ -1,6 +1,7 @@
 """Mutators: from an input that is right to one that is nearly right. All take a random.Random, so that a case can be made again."""
 import json
 import re
+import struct
 
 NUMBERS = ["0", "-1", "1", "2", "7.4D-1", "1,74", "0.7.4", "1e999", "-1e-999", "nan", "inf", "0x10", "2147483647", "2147483648", "-2147483649", "9223372036854775808",
            "99999999999999999999", "1.", ".5", "+3", "", "1e", "--1", "1_000"]
@@ -149,3 +150,154 @@ def mutate_json(rng, data, others):
 def mutate_options(rng, data, others):
     """One line of options: keys, values and separators."""
     return mutate_text(rng, data, others, (",", "=", "ranks", "seed", "latency", "bandwidth", "us", "GB/s", "servers", "ranks-per-node", *NUMBERS)).replace(b"\x00", b"").replace(b"\n", b"")
+
+
+# --- what a checkpoint holds, sealed again: the content is wrong, not its hash
+
+ALL = 2**64 - 1
+RECORD = struct.Struct("<IIQQQ")  # mark, type, bytes of the head, doubles, hash
+
+
+def mix(h, v):
+    h ^= (v + 0x9e3779b97f4a7c15 + (h << 6) + (h >> 2)) & ALL
+    h ^= h >> 31
+    return h * 0xbf58476d1ce4e5b9 & ALL
+
+
+def hash_bytes(seed, data):
+    lanes, whole = [seed + k & ALL for k in range(4)], len(data) // 32 * 32
+    for at in range(0, whole, 32):
+        lanes = [mix(h, w) for h, w in zip(lanes, struct.unpack_from("<4Q", data, at))]
+    rest = struct.unpack("<4Q", data[whole:].ljust(32, b"\0"))
+    h = mix(seed, len(data))
+    for lane, word in zip(lanes, rest):
+        h = mix(mix(h, lane), word)
+    return h
+
+
+def sealed_index(document):
+    document.pop("hash", None)
+    h = 0x5a11
+    for byte in json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "replace"):
+        h = mix(h, byte)
+    return json.dumps({**document, "hash": f"{h:016x}"}, indent=1, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def mutate_sealed_index(rng, data, others):
+    changed = mutate_json(rng, data, others)
+    try:
+        document = json.loads(changed)
+        if rng.randrange(3) == 0:
+            rng.choice(document["files"])["name"] = rng.choice(NAMES)
+        return sealed_index(document)
+    except (ValueError, TypeError, KeyError, IndexError):
+        return changed
+
+
+def records_of(data):
+    """(type, head, doubles as bytes) of each record."""
+    at, found = 0, []
+    while at < len(data):
+        _, kind, head, doubles, _ = RECORD.unpack_from(data, at)
+        at += RECORD.size
+        found.append((kind, data[at:at + head], data[at + head:at + head + 8 * doubles]))
+        at += head + 8 * doubles
+    return found
+
+
+def sealed_records(records):
+    """The file's bytes, and the hash that the index has of it."""
+    data, seal = b"", 0
+    for kind, head, doubles in records:
+        h = mix(RECORD_MARK, kind)
+        h = mix(mix(h, len(head)), len(doubles) // 8)
+        h = hash_bytes(hash_bytes(h, head), doubles)
+        data += RECORD.pack(RECORD_MARK, kind, len(head), len(doubles) // 8, h) + head + doubles
+        seal = mix(seal, h)
+    return data, seal
+
+
+RECORD_MARK = 0x78C5A11B
+
+
+def mutate_records(rng, seed):
+    """`seed`: the index and the file of its only rank, by name. Words, sizes, kinds and the order of the records change."""
+    index_name, file_name = seed
+    records = records_of(seed[file_name])
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        at = rng.randrange(len(records))
+        kind, head, doubles = records[at]
+        what = rng.randrange(8)
+        if what < 4 and len(head) >= 4:
+            width = rng.choice((4, 8))
+            begin = rng.randrange(len(head) // 4) * 4
+            value = rng.choice((0, 1, 2, 3, -1, 7, 100, 2**31 - 1, -2**31, rng.randrange(64)))
+            head = (head[:begin] + value.to_bytes(width, "little", signed=True) + head[begin + width:])[:len(head)]
+            records[at] = (kind, head, doubles)
+        elif what == 4:
+            records[at] = (rng.choice((1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 99)), head, doubles)
+        elif what == 5:
+            records[at] = (kind, mutate_bytes(rng, head, [head]), doubles)
+        elif what == 6:
+            records[at] = (kind, head, rng.choice((doubles + doubles, doubles[8:], doubles + bytes(8))))
+        elif rng.randrange(2) and len(records) > 1:
+            del records[at]
+        else:
+            records.insert(rng.randrange(len(records) + 1), records[at])
+    data, seal = sealed_records(records)
+    document = json.loads(seed[index_name])
+    document["files"][0].update(bytes=len(data), hash=f"{seal:016x}")
+    return {index_name: sealed_index(document), file_name: data}
+
+
+# --- names in initial-data files
+
+ODD_NAMES = NAMES + ["x" * 70000, "a/" * 3000 + "b", "/tmp/outside", "../" * 40 + "etc/passwd", "saved.siox/../../outside", "..siox", ".siox", "\x07", "a\tb", "a\rb", "\x00", "con\x00.siox",
+                     "results.h5", "job.dat", "checkpoint", "saved.sialx ", "'", "1_x"]
+
+
+def packed_dat(document):
+    """The binary form of a document in the JSON form."""
+    def integer(x):
+        return struct.pack("<i", x)
+
+    def text(x):
+        data = x.encode("utf-8", "surrogateescape") + b"\0"
+        return integer(len(data)) + data
+
+    def listed(items, pack):
+        return integer(len(items)) + b"".join(pack(x) for x in items)
+
+    def array(code):
+        return lambda item: text(item[0]) + integer(item[1]["Rank"]) + listed(item[1]["Dims"], integer) + listed(item[1]["Data"], lambda x: struct.pack(code, x))
+
+    return b"".join((
+        integer(23121991), integer(1), listed(document["SialPrograms"], text),
+        listed(document["PredefinedIntegers"].items(), lambda i: text(i[0]) + integer(i[1])),
+        listed(document["PredefinedScalars"].items(), lambda i: text(i[0]) + struct.pack("<d", i[1])),
+        listed(document["SegmentSizeArrays"].items(), lambda i: integer(int(i[0])) + listed(i[1], integer)),
+        listed(document["PredefinedScalarArrays"].items(), array("<d")), listed(document["PredefinedIntegerArrays"].items(), array("<i")),
+        listed(document["SialConfiguration"].items(), lambda i: text(i[0]) + listed(i[1].items(), lambda p: text(p[0]) + text(p[1])))))
+
+
+def mutate_dat_names(rng, data, others):
+    document = json.loads(data)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        section = rng.choice(list(document))
+        if section == "SialPrograms":
+            document[section][rng.randrange(len(document[section]))] = rng.choice(ODD_NAMES)
+        elif section != "SegmentSizeArrays" and document[section]:
+            name = rng.choice(list(document[section]))
+            document[section][rng.choice(ODD_NAMES)] = document[section].pop(name)
+    return packed_dat(document)
+
+
+def mutate_labels(rng, data, others):
+    """Bytes of the labels in a module: what becomes a name in the results file."""
+    data = bytearray(data)
+    for label in (b"the array", b"energy"):
+        at = data.find(label)
+        if at >= 0:
+            for _ in range(rng.choice((0, 1, 1, 3))):
+                data[at + rng.randrange(len(label))] = rng.choice(b"/%.\0\x01\x1b\x7f\xff'A ")
+    return bytes(data)

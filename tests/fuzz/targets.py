@@ -28,6 +28,13 @@ class Target:
         return self.mutator(rng, rng.choice(self.seeds), self.seeds)
 
 
+class Files(Target):
+    """Several files that are mutated together: a seed holds all of them by name."""
+
+    def __init__(self, seed, mutator, commands, files):
+        super().__init__("", [seed], lambda rng, s, _: mutator(rng, s), commands, files)
+
+
 def corpus(pattern):
     return [p.read_bytes() for p in sorted(CORPUS.glob(pattern))]
 
@@ -64,6 +71,8 @@ def targets(bin_dir, work):
     modules = [made["blocks.siox"], made["saved.siox"]]
     checkpoint = {k: v for k, v in made.items() if k.startswith("checkpoint/")}
     ranks = next(k for k in checkpoint if ".rank" in k)
+    saved = {"saved.siox": made["saved.siox"]}
+    sealed = {k: checkpoint[k] for k in ("checkpoint/index.json", ranks)}
     restart = Command("sialrun", "saved.siox", *QUICK, "--results", "none", "--restart", runs=True)
     describe = Command("sialrun", "job.toml", "--describe")
     batch = [b"blocks.sialx --set norb=2 --segments ao=2,1\n# a comment\nsaved.sialx --set norb=1 --segments ao=1 --name 'the second'\n"]
@@ -87,6 +96,14 @@ def targets(bin_dir, work):
                        {**program, "restore.toml": made["restore.toml"]}),
         "index": Target("checkpoint/index.json", [made["checkpoint/index.json"]], mutate.mutate_json, [restart], {"saved.siox": made["saved.siox"], **checkpoint}),
         "checkpoint": Target(ranks, [made[ranks]], mutate.mutate_bytes, [restart], {"saved.siox": made["saved.siox"], **checkpoint}),
+        "sealed_index": Target("checkpoint/index.json", [made["checkpoint/index.json"]], mutate.mutate_sealed_index, [restart], {**saved, **checkpoint}),
+        "records": Files(sealed, mutate.mutate_records, [restart], saved),
+        "dat_names": Target("job.dat", [made["data.json"]], mutate.mutate_dat_names,
+                            [Command("sialrun", "-d", "job.dat", "--describe"), Command("sialrun", "-d", "job.dat", "--write-dat", "again.dat"),
+                             Command("sialrun", "-d", "job.dat", "--memory", "16MB", runs=True)], program),
+        "labels": Target("saved.siox", [made["saved.siox"]], mutate.mutate_labels,
+                         [Command("sialrun", "saved.siox", *QUICK, runs=True), Command("sialrun", "restore.toml", "--memory", "16MB", runs=True)],
+                         {"saved.sialx": made["saved.sialx"], "restore.toml": made["restore.toml"]}),
         "statistics": Target("run.json", [made["run.json"]], mutate.mutate_json,
                              [Command("sialreport", "saved.siox", "run.json"), Command("sialreport", "--compare", "run.json", "run.json"),
                               Command("sialreport", "saved.siox", "run.json", "--predict", predict[0].decode())], {"saved.siox": made["saved.siox"]}),

@@ -12,7 +12,7 @@ import numpy as np
 
 
 def _encode(name):
-    return "".join(f"%{ord(c):02X}" if c in "/%." else c for c in name) or "%"
+    return "".join(f"%{ord(c):02X}" if c in "/%." or ord(c) < 32 or ord(c) == 127 else c for c in name) or "%"
 
 
 def _decode(name):

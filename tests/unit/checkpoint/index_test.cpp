@@ -159,3 +159,16 @@ TEST_CASE("old files go, all others stay") {
   expected.insert("10.rank0");  // a link
   CHECK(names() == expected);
 }
+
+TEST_CASE("an index whose hash is right is read with care") {
+  const auto problem = [](auto change) {
+    CheckpointIndex index = sample_index();
+    change(index);
+    return error_of([&] { checkpoint_index_from(to_text(index), "f/index.json"); });
+  };
+  CHECK(problem([](CheckpointIndex&) {}).empty());
+  for (const char* name : {"../12.rank0", "/etc/passwd", "12.rank1", "11.rank0", "", "12.rank0/"})
+    CHECK(problem([&](CheckpointIndex& index) { index.files[0].name = name; }).find("f/index.json") != std::string::npos);
+  CHECK(problem([](CheckpointIndex& index) { index.serial = -1; }).find("damaged") != std::string::npos);
+  CHECK(problem([](CheckpointIndex& index) { index.program = -1; }).find("damaged") != std::string::npos);
+}

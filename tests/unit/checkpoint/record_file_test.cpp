@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -117,4 +119,10 @@ TEST_CASE("packed data that promise more than there is are refused") {
   CHECK_THROWS_AS(v.text(), SialError);
   Unpacker w(p.bytes());
   CHECK_THROWS_AS(w.map<double>(), SialError);
+}
+
+TEST_CASE("a pipe is no checkpoint") {
+  Folder folder;
+  REQUIRE(::mkfifo(folder.path("1.rank0").c_str(), 0600) == 0);
+  CHECK(error_of([&] { RecordReader(folder.path("1.rank0"), {}); }).find("is no regular file") != std::string::npos);
 }

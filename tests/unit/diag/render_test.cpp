@@ -109,3 +109,22 @@ TEST_CASE("counts are words") {
   CHECK(count_text(2, 1) == "2 errors and 1 warning");
   CHECK(count_text(0, 3) == "3 warnings");
 }
+
+TEST_CASE("of a warning that is repeated the first fifty are shown") {
+  SourceManager sources;
+  const FileId f = sources.add("p.sialx", "/p.sialx", std::string(200, 'x'));
+  std::vector<Diagnostic> all;
+  for (std::uint32_t i = 0; i < 53; ++i) all.push_back({Code::W_ASSIGN_PREDEF, Severity::warning, {f, i, i + 1}, "again", {}, {}});
+  for (std::uint32_t i = 0; i < 60; ++i) all.push_back({Code::E_TYPE, Severity::error, {f, i, i + 1}, "wrong", {}, {}});
+  const std::string text = render_list(all, sources);
+  const auto count = [&text](std::string_view part) {
+    int n = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  };
+  CHECK(count("warning: again") == 50);
+  CHECK(count("error: wrong") == 60);
+  CHECK(text.ends_with("sialc: note: and 3 more of [W-ASSIGN-PREDEF]\n    hint: `sialc -Wno-assign-predef` shows none of them, `sialc --error-format=json` all\n"));
+  all.resize(50);
+  CHECK(render_list(all, sources).find("more of") == std::string::npos);
+}

@@ -367,3 +367,9 @@ TEST_CASE("automatic segments: said once per range, overridden by kind, the same
   CHECK_THROWS_AS(apply_segments(job, "ao_target=3,4"), SialError);
   CHECK_THROWS_AS(apply_segments(job, "autos"), SialError);
 }
+
+TEST_CASE("a file name with a NUL is refused") {
+  Folder f;
+  f.write("p.sialx", "");
+  CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", "programs = [\"p.sialx\"]\n[output]\nresults = \"r\\u0000x.h5\"\n")); }), Contains("NUL") && Contains("job.toml:3"));
+}

@@ -259,3 +259,8 @@ TEST_CASE("any mutant is used or refused with one error") {
   CHECK(accepted > 0);
   CHECK(refused > accepted);
 }
+
+TEST_CASE("texts that the binary form could not hold are refused in JSON") {
+  for (const char* text : {R"({"SialConfiguration": {"a\u0000b": {}}})", R"({"SialConfiguration": {"p": {"k\u0000": "v"}}})", R"({"SialConfiguration": {"p": {"k": "v\u0000"}}})"})
+    CHECK_THAT(error_of([&] { parse_legacy_json(text, "x.json"); }), Contains("NUL") && Contains("x.json"));
+}

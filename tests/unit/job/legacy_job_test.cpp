@@ -304,6 +304,8 @@ TEST_CASE("programs are found by base name, the newer of source and module") {
   CHECK_THAT(error_of([&] { find_program("g", folders); }), Contains("x.sialx") && Contains("g.programs:1"));
   f.write("one/g.programs", "#\n");
   CHECK_THAT(error_of([&] { find_program("g", folders); }), Contains("names no program"));
+  for (const std::string& odd : {std::string(".."), std::string("/"), std::string(), std::string("a\0.siox", 7), std::string("a\n.siox"), std::string(5000, 'x')})
+    CHECK_THAT(error_of([&] { find_programs({odd}, folders); }), Contains("is no name of a program"));
   CHECK_THAT(error_of([&] { find_programs({"a.siox", "d.siox"}, folders); }), Contains("no program d.siox") && Contains(f.path("two")) && Contains("--programs"));
 }
 

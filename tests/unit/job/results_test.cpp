@@ -146,3 +146,39 @@ TEST_CASE("results that cannot be written or read") {
                Contains("r.h5"));
   }
 }
+
+TEST_CASE("labels with any bytes come back whole") {
+  Folder f;
+  const std::vector<std::string> labels{std::string("a\0b", 3), std::string("a\0c", 3), "a/b", "..", "%00", "\x1b[m", ""};
+  {
+    ResultsWriter w(f.path("r.h5"));
+    double value = 0;
+    for (const std::string& label : labels) w.saved_scalar(label, ++value);
+    w.begin_saved(labels[0], layout);
+    w.saved_block(block(2, 2), Values{9});
+    w.end_saved();
+    w.finish();
+  }
+  ResultsReader r(f.path("r.h5"));
+  const auto saved = r.saved_scalars();
+  REQUIRE(saved.size() == labels.size());
+  double value = 0;
+  for (const std::string& label : labels) CHECK(saved.at(label) == ++value);
+  CHECK(r.block(r.saved_arrays().at(0), block(2, 2)) == Values{9});
+  CHECK(r.saved_arrays().at(0) == labels[0]);
+}
+
+TEST_CASE("impossible layouts") {
+  CHECK(is_possible(layout));
+  CHECK(block_size(layout, block(1, 3)) == 4);
+  CHECK(block_size(layout, block(0, 3)) == -1);
+  CHECK(block_size(layout, block(2147483647, 3)) == -1);
+  BlockIndex deep = block(1, 3);
+  deep.rank = 99;
+  CHECK(block_size(layout, deep) == -1);
+  CHECK(!is_possible({"t", {}, {}}));
+  CHECK(!is_possible({"t", {1}, {{1}, {1}}}));
+  CHECK(!is_possible({"t", {1}, {{-1}}}));
+  CHECK(!is_possible({"t", {2147483647}, {{1}}}));
+  CHECK(!is_possible({"t", {1, 1}, {{std::int64_t{1} << 62}, {4}}}));
+}
