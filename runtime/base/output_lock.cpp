@@ -1,5 +1,6 @@
 #include "runtime/base/output_lock.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -63,6 +64,32 @@ bool is_lock_file(int file) {
   return n == 0 || std::string_view(bytes.data(), n > 0 ? static_cast<std::size_t>(n) : 0) == first_line;
 }
 
+/// NAME.k3x7qmbd.part, as output_file.cpp makes them.
+bool is_part_of(std::string_view entry, std::string_view name) {
+  constexpr std::string_view end = ".part";
+  constexpr std::size_t letters = 8;
+  if (entry.size() != name.size() + 1 + letters + end.size() || !entry.starts_with(name) || entry[name.size()] != '.' || !entry.ends_with(end)) return false;
+  return entry.substr(name.size() + 1, letters).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == std::string_view::npos;
+}
+
+/// What jobs that were killed left of this output: whoever holds its lock is the only one that writes it.
+void remove_old_parts(const OpenFolder& place) {
+  const int again = ::openat(place.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const list = again < 0 ? nullptr : ::fdopendir(again);
+  if (!list) {
+    if (again >= 0) ::close(again);
+    return;
+  }
+  while (const dirent* entry = ::readdir(list)) {
+    if (!is_part_of(entry->d_name, place.name)) continue;
+    const Descriptor file(::openat(place.folder.get(), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat about {};
+    const bool ours = file.get() >= 0 && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() && about.st_nlink == 1;
+    if (ours && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && place.holds(entry->d_name, file.get())) ::unlinkat(place.folder.get(), entry->d_name, 0);
+  }
+  ::closedir(list);
+}
+
 }  // namespace
 
 OutputLock::OutputLock(const std::string& path, const std::string& remedy) : place_(link_end(path)) {
@@ -94,6 +121,7 @@ OutputLock::OutputLock(const std::string& path, const std::string& remedy) : pla
     }
     if (place_.holds(name_, file_.get())) break;  // else the one before removed it in between
   }
+  remove_old_parts(place_);
   ours_ = is_lock_file(file_.get());
   if (!ours_) return;  // somebody's file of this name: locked, and left alone
   const std::string text = own_text();

@@ -86,6 +86,20 @@ class SharedFolders(InFolder):
             self.assertTrue(self.whole())
             self.assertEqual([n for n in self.names() if n.startswith(".")], [])
 
+    def test_what_killed_jobs_left_is_removed(self):
+        old = ["results.h5.k3x7qmbd.part", "run.json.aaaaaaaa.part"]
+        others = ["results.h5.part", "results.h5.K3X7QMBD.part", "results.h5.k3x7qmbd.part.txt", "other.h5.k3x7qmbd.part", "results.h5.k3x7qmb.part"]
+        for name in [*old, *others]:
+            self.write(name, "half")
+        self.write(".results.h5.lock", "held by a sialx job\nprocess 1 on nowhere, since then\n")
+        (self.dir / "results.h5.bbbbbbbb.part").symlink_to("save.sialx")
+        self.must("sialrun", "save.sialx")
+        left = sorted(p.name for p in self.dir.iterdir())
+        self.assertEqual([n for n in left if n in old or n.endswith(".lock")], [])
+        self.assertEqual([n for n in others if n not in left], [])
+        self.assertIn("results.h5.bbbbbbbb.part", left)
+        self.assertTrue((self.dir / "save.sialx").is_file())
+
     def test_pairs_at_the_same_time(self):
         for _ in range(10):
             jobs = [subprocess.Popen(self.command("sialrun", "save.sialx"), cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
