@@ -368,6 +368,11 @@ TEST_CASE("automatic segments: said once per range, overridden by kind, the same
   CHECK_THROWS_AS(apply_segments(job, "autos"), SialError);
 }
 
+TEST_CASE("a stray character behind a bracket is a mistake of the file") {
+  Folder f;
+  for (const char* text : {"[=]\n", "[[,\n", "[\n", "[\x01]\n"}) CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", text)); }), Contains("job.toml:"));
+}
+
 TEST_CASE("a file name with a NUL is refused") {
   Folder f;
   f.write("p.sialx", "");
