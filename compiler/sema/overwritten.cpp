@@ -23,9 +23,51 @@ class Overwritten {
   void run() {
     for (const SymbolId id : program_.procs) walk(program_.symbol(id).proc->body);
     for (const ast::Module* module : program_.bodies) walk(module->statements);
+    check_unread();
   }
 
  private:
+  // What pardos make of fetched blocks, or sum from zero, and nothing in the program reads: another name stands where it was meant.
+  void check_unread() {
+    for (const Symbol& s : program_.symbols) {
+      const bool temp = s.kind == SymbolKind::array && s.array_kind == ast::ArrayKind::temp && !s.hidden;
+      if (!temp && (s.kind != SymbolKind::scalar || s.predefined)) continue;
+      const ast::Stmt* made = nullptr;
+      bool zeroed = false, collects = false, read = false;
+      const auto look = [&](const ast::Body& body) {
+        std::set<SymbolId> seen;
+        read = read || used(body, s.id, seen);
+        for_each_stmt(body, [&](const ast::Stmt& stmt) {
+          collects = collects || std::holds_alternative<ast::Collective>(stmt.node);
+          zeroed = zeroed || (sets(stmt) && target_of(stmt) == s.id && accesses(program_, *value_of(stmt)).empty());
+          const auto* pardo = std::get_if<ast::PardoLoop>(&stmt.node);
+          if (!pardo || made) return;
+          for_each_stmt(pardo->body, [&](const ast::Stmt& inner) {
+            if (!made && value_of(inner) && target_of(inner) == s.id && (temp ? fetched(*value_of(inner)) : adds(inner))) made = &inner;
+          });
+        });
+      };
+      for (const SymbolId id : program_.procs) look(program_.symbol(id).proc->body);
+      for (const ast::Module* module : program_.bodies) look(module->statements);
+      if (!made || read) continue;
+      if (temp)
+        emitter_.report(Code::W_UNUSED_GET, target_span(*made), fmt::format("nothing in the program reads `{}`, which is made of a fetched block", s.text), "does another name stand where it was meant?");
+      else if (zeroed && collects)
+        emitter_.report(Code::W_PARTIAL_SCALAR, target_span(*made), fmt::format("each rank adds to `{}` in a pardo, and nothing in the program reads it", s.text),
+                        fmt::format("sum the shares behind the pardo: `collective total += {}`", s.text));
+    }
+  }
+
+  bool fetched(const ast::Expr& value) const {
+    const std::vector<Access> list = accesses(program_, value);
+    return std::any_of(list.begin(), list.end(), [&](const Access& access) { return program_.symbol(access.array).remote(); });
+  }
+
+  static bool adds(const ast::Stmt& stmt) {
+    const auto* name = std::get_if<ast::AssignName>(&stmt.node);
+    return name && (name->op == ast::AssignOp::add || name->op == ast::AssignOp::subtract);
+  }
+
   struct Loop {
     const ast::Stmt* stmt = nullptr;
     const ast::Body* body = nullptr;
