@@ -118,6 +118,7 @@ class BlockDomain {
       }
       return;
     }
+    if (std::holds_alternative<ast::GpuOp>(stmt.node)) return;  // a hint, which blocks that are not there ignore
     for (const Access& access : accesses(program_, stmt)) visit(stmt, access, s);
   }
 
@@ -224,6 +225,7 @@ class BlockDomain {
       s.fetched[slot] = true;
       if (!access.put) return;
       s.deleted[slot] = false;
+      if (never(stmt, s.pardo)) return;
       for (const Record& record : s.gets) check_put(stmt, access, array, record, s);
       for (const Record& record : s.puts) check_puts(stmt, access, array, record, s);
       // Outside of pardos all ranks execute a put. That of one rank alone stands under a condition.
@@ -238,16 +240,19 @@ class BlockDomain {
     }
   }
 
-  // Whether the put block belongs to one iteration alone, and the fetched one is named by the same pardo indices.
+  // Whether blocks that two iterations put and fetch are never the same: each index of the pardo names both at one place.
   bool own_block(const ast::Stmt& pardo, const std::vector<Label>& put, const std::vector<Label>& fetched) const {
     if (!unmentioned(program_, pardo, put).empty()) return false;
     const auto& indices = std::get<ast::PardoLoop>(pardo.node).indices;
-    for (std::size_t i = 0; i < put.size(); ++i) {
-      const bool parallel = std::any_of(indices.begin(), indices.end(),
-                                        [&](const ast::Name& name) { return program_.names.at(&name) == put[i].index; });
-      if (parallel && !(put[i] == fetched[i])) return false;
-    }
-    return true;
+    return std::all_of(indices.begin(), indices.end(), [&](const ast::Name& name) {
+      const SymbolId index = program_.names.at(&name);
+      bool named = false, alike = false;
+      for (std::size_t i = 0; i < put.size(); ++i) {
+        named = named || put[i].index == index;
+        alike = alike || (put[i].index == index && put[i] == fetched[i]);
+      }
+      return alike || !named;
+    });
   }
 
   // A get and a put that meet twice, in one iteration and around the loop, are one mistake.
@@ -369,6 +374,27 @@ class BlockDomain {
     const std::vector<Clause> mine = clauses_of(stmt, s.pardo), theirs = clauses_of(*record.stmt, record.pardo);
     return std::any_of(mine.begin(), mine.end(), [&](const Clause& a) {
       return std::any_of(theirs.begin(), theirs.end(), [&](const Clause& b) { return exclude(a, b, labels); });
+    });
+  }
+
+  /// Whether a condition on an index of literal bounds keeps the statement from ever being executed.
+  bool never(const ast::Stmt& stmt, const ast::Stmt* pardo) const {
+    const std::vector<Clause> clauses = clauses_of(stmt, pardo);
+    return std::any_of(clauses.begin(), clauses.end(), [&](const Clause& c) {
+      const auto* name = std::get_if<ast::NameExpr>(&c.relation->left->node);
+      const auto* literal = std::get_if<ast::IntLit>(&c.relation->right->node);
+      if (!name || !literal || c.negated) return false;
+      const Symbol& index = program_.symbol_of(name->name);
+      if (index.kind != SymbolKind::index || index.lo.symbol != no_symbol || index.hi.symbol != no_symbol) return false;
+      switch (c.relation->op) {
+        case ast::RelOp::lt: return index.lo.literal >= literal->value;
+        case ast::RelOp::le: return index.lo.literal > literal->value;
+        case ast::RelOp::gt: return index.hi.literal <= literal->value;
+        case ast::RelOp::ge: return index.hi.literal < literal->value;
+        case ast::RelOp::eq: return literal->value < index.lo.literal || literal->value > index.hi.literal;
+        case ast::RelOp::ne: return false;
+      }
+      return false;
     });
   }
 
