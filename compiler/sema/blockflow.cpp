@@ -75,10 +75,12 @@ class BlockDomain {
   // States are copied at every branch, so temps and remote arrays get dense slots of their own.
   BlockDomain(const CheckedProgram& program, Emitter& emitter) : program_(program), emitter_(emitter), slots_(program.symbols.size()) {
     for (const Symbol& s : program.symbols) {
+      if (s.kind == SymbolKind::proc) note_conditions(s.proc->body);
       if (s.kind != SymbolKind::array) continue;
       if (s.array_kind == ast::ArrayKind::temp) slots_[static_cast<std::size_t>(s.id)] = temps_++;
       else if (s.remote()) slots_[static_cast<std::size_t>(s.id)] = remotes_++;
     }
+    for (const ast::Module* module : program.bodies) note_conditions(module->statements);
   }
 
   State start() const {
@@ -116,6 +118,7 @@ class BlockDomain {
       }
       return;
     }
+    if (std::holds_alternative<ast::GpuOp>(stmt.node)) return;  // a hint, which blocks that are not there ignore
     for (const Access& access : accesses(program_, stmt)) visit(stmt, access, s);
   }
 
@@ -151,6 +154,8 @@ class BlockDomain {
   }
   void leave(const ast::Stmt& loop, const State& before, State& s) {
     restore(before, s, true);
+    if (const auto* serial = std::get_if<ast::DoLoop>(&loop.node)) return comes_to_rest(program_.names.at(&serial->index), s);
+    if (const auto* sub = std::get_if<ast::SubLoop>(&loop.node)) return comes_to_rest(program_.names.at(&sub->index), s);
     if (!std::holds_alternative<ast::PardoLoop>(loop.node)) return;
     for (std::vector<Record>* records : {&s.puts, &s.gets}) {
       std::vector<Record> ended;
@@ -220,8 +225,11 @@ class BlockDomain {
       s.fetched[slot] = true;
       if (!access.put) return;
       s.deleted[slot] = false;
+      if (never(stmt, s.pardo)) return;
       for (const Record& record : s.gets) check_put(stmt, access, array, record, s);
-      if (s.pardo) State::add(s.puts, {&stmt, s.pardo});
+      for (const Record& record : s.puts) check_puts(stmt, access, array, record, s);
+      // Outside of pardos all ranks execute a put. That of one rank alone stands under a condition.
+      if (s.pardo || (access.op == ast::AssignOp::add && s.depth == 0)) State::add(s.puts, {&stmt, s.pardo});
     } else if (access.read && !s.fetched[slot] && access.block) {
       s.fetched[slot] = true;
       if (!reported_.emplace(access.span.begin, access.array).second) return;
@@ -232,16 +240,19 @@ class BlockDomain {
     }
   }
 
-  // Whether the put block belongs to one iteration alone, and the fetched one is named by the same pardo indices.
+  // Whether blocks that two iterations put and fetch are never the same: each index of the pardo names both at one place.
   bool own_block(const ast::Stmt& pardo, const std::vector<Label>& put, const std::vector<Label>& fetched) const {
     if (!unmentioned(program_, pardo, put).empty()) return false;
     const auto& indices = std::get<ast::PardoLoop>(pardo.node).indices;
-    for (std::size_t i = 0; i < put.size(); ++i) {
-      const bool parallel = std::any_of(indices.begin(), indices.end(),
-                                        [&](const ast::Name& name) { return program_.names.at(&name) == put[i].index; });
-      if (parallel && !(put[i] == fetched[i])) return false;
-    }
-    return true;
+    return std::all_of(indices.begin(), indices.end(), [&](const ast::Name& name) {
+      const SymbolId index = program_.names.at(&name);
+      bool named = false, alike = false;
+      for (std::size_t i = 0; i < put.size(); ++i) {
+        named = named || put[i].index == index;
+        alike = alike || (put[i].index == index && put[i] == fetched[i]);
+      }
+      return alike || !named;
+    });
   }
 
   // A get and a put that meet twice, in one iteration and around the loop, are one mistake.
@@ -258,10 +269,22 @@ class BlockDomain {
       std::vector<Record> moved;
       for (Record record : *records) {
         for (const Label& label : labels_of(program_, block_of(*record.stmt)))
-          if (label.index == index) record.moved = index;
+          if (label.index == index && record.moved == no_symbol) record.moved = index;  // an outer loop that has gone on stays noted
         State::add(moved, record);
       }
       *records = std::move(moved);
+    }
+  }
+
+  // Behind the loop its index means nothing: the records stand for the blocks of all its iterations.
+  static void comes_to_rest(SymbolId index, State& s) {
+    for (std::vector<Record>* records : {&s.puts, &s.gets}) {
+      std::vector<Record> rested;
+      for (Record record : *records) {
+        if (record.moved == index) record.moved = no_symbol;
+        State::add(rested, record);
+      }
+      *records = std::move(rested);
     }
   }
 
@@ -273,27 +296,58 @@ class BlockDomain {
     return false;
   }
 
-  // Sides of a relation that mean the same in two pardos: indices (of the pardos, since labels agree), predefined ints, literals.
+  // A condition under which a statement is executed: a where clause, or an `if` around it, negated in its else branch.
+  struct Clause {
+    const ast::Relation* relation = nullptr;
+    bool negated = false;
+  };
+
+  void note_conditions(const ast::Body& body) {
+    for (const ast::StmtPtr& stmt : body) {
+      if (!clauses_.empty() && (std::holds_alternative<ast::Put>(stmt->node) || std::holds_alternative<ast::Get>(stmt->node))) conditions_[stmt.get()] = clauses_;
+      const std::size_t outside = clauses_.size();
+      if (const auto* branch = std::get_if<ast::If>(&stmt->node)) {
+        clauses_.push_back({&branch->condition, false});
+        note_conditions(branch->then_body);
+        clauses_.back().negated = true;
+        note_conditions(branch->else_body);
+      } else if (const auto* loop = std::get_if<ast::DoLoop>(&stmt->node)) {
+        for (const ast::Relation& where : loop->wheres) clauses_.push_back({&where});
+        note_conditions(loop->body);
+      } else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt->node)) {
+        for (const ast::Relation& where : sub->wheres) clauses_.push_back({&where});
+        note_conditions(sub->body);
+      } else if (const auto* pardo = std::get_if<ast::PardoLoop>(&stmt->node)) {
+        note_conditions(pardo->body);
+      } else if (const auto* section = std::get_if<ast::Section>(&stmt->node)) {
+        note_conditions(section->body);
+      } else if (const auto* gpu = std::get_if<ast::GpuSection>(&stmt->node)) {
+        note_conditions(gpu->body);
+      }
+      clauses_.resize(outside);
+    }
+  }
+
+  // Sides of a relation that mean the same wherever the same block is meant: indices that name it, predefined ints, literals.
   struct Side {
     SymbolId symbol = no_symbol;
     std::int64_t literal = 0;
     bool known = false;
     bool operator==(const Side&) const = default;
   };
-  Side side(const ast::Expr& e, const ast::Stmt& pardo) const {
+  Side side(const ast::Expr& e, const std::vector<Label>& labels) const {
     if (const auto* literal = std::get_if<ast::IntLit>(&e.node)) return {no_symbol, literal->value, true};
     const auto* name = std::get_if<ast::NameExpr>(&e.node);
     if (!name) return {};
     const Symbol& s = program_.symbol_of(name->name);
-    const auto& indices = std::get<ast::PardoLoop>(pardo.node).indices;
-    const bool own = std::any_of(indices.begin(), indices.end(), [&](const ast::Name& index) { return program_.names.at(&index) == s.id; });
-    return {s.id, 0, own || (s.kind == SymbolKind::int_ && s.predefined)};
+    const bool names_block = std::any_of(labels.begin(), labels.end(), [&](const Label& label) { return label.index == s.id; });
+    return {s.id, 0, names_block || (s.kind == SymbolKind::int_ && s.predefined)};
   }
 
   /// Whether no pair of values meets both relations: `i < j` and `i >= j`, `i == 1` and `i == 2`.
-  bool exclude(const ast::Relation& a, const ast::Stmt& pardo_a, const ast::Relation& b, const ast::Stmt& pardo_b) const {
+  bool exclude(const Clause& a, const Clause& b, const std::vector<Label>& labels) const {
     constexpr int less = 1, equal = 2, greater = 4;
-    const auto orders = [](ast::RelOp op) {
+    const auto order_of = [](ast::RelOp op) {
       switch (op) {
         case ast::RelOp::lt: return less;
         case ast::RelOp::le: return less | equal;
@@ -304,22 +358,53 @@ class BlockDomain {
       }
       return less | equal | greater;
     };
-    const Side left = side(*a.left, pardo_a), right = side(*a.right, pardo_a), left_b = side(*b.left, pardo_b), right_b = side(*b.right, pardo_b);
+    const auto orders = [&](const Clause& clause) { return clause.negated ? (less | equal | greater) & ~order_of(clause.relation->op) : order_of(clause.relation->op); };
+    const Side left = side(*a.relation->left, labels), right = side(*a.relation->right, labels);
+    const Side left_b = side(*b.relation->left, labels), right_b = side(*b.relation->right, labels);
     if (!left.known || !right.known || !left_b.known || !right_b.known) return false;
-    const int mine = orders(a.op), theirs = orders(b.op);
+    const int mine = orders(a), theirs = orders(b);
     if (left == left_b && right == right_b) return (mine & theirs) == 0;
     if (left == right_b && right == left_b) return (mine & ((theirs & equal) | (theirs & less ? greater : 0) | (theirs & greater ? less : 0))) == 0;
     return left == left_b && right.symbol == no_symbol && right_b.symbol == no_symbol && mine == equal && theirs == equal;
   }
 
-  /// Whether blocks named alike in two pardos are others, since their where clauses exclude each other.
-  bool apart(const Record& record, const std::vector<Label>& labels, const State& s) const {
-    if (!record.pardo || !s.pardo || labels_of(program_, block_of(*record.stmt)) != labels) return false;
-    const auto& theirs = program_.pardos.at(record.pardo).wheres;
-    const auto& mine = program_.pardos.at(s.pardo).wheres;
-    return std::any_of(mine.begin(), mine.end(), [&](const ast::Relation* a) {
-      return std::any_of(theirs.begin(), theirs.end(), [&](const ast::Relation* b) { return exclude(*a, *s.pardo, *b, *record.pardo); });
+  /// Whether two statements that name blocks alike never mean the same one, since the conditions around them exclude each other.
+  bool apart(const Record& record, const ast::Stmt& stmt, const std::vector<Label>& labels, const State& s) const {
+    if (labels_of(program_, block_of(*record.stmt)) != labels) return false;
+    const std::vector<Clause> mine = clauses_of(stmt, s.pardo), theirs = clauses_of(*record.stmt, record.pardo);
+    return std::any_of(mine.begin(), mine.end(), [&](const Clause& a) {
+      return std::any_of(theirs.begin(), theirs.end(), [&](const Clause& b) { return exclude(a, b, labels); });
     });
+  }
+
+  /// Whether a condition on an index of literal bounds keeps the statement from ever being executed.
+  bool never(const ast::Stmt& stmt, const ast::Stmt* pardo) const {
+    const std::vector<Clause> clauses = clauses_of(stmt, pardo);
+    return std::any_of(clauses.begin(), clauses.end(), [&](const Clause& c) {
+      const auto* name = std::get_if<ast::NameExpr>(&c.relation->left->node);
+      const auto* literal = std::get_if<ast::IntLit>(&c.relation->right->node);
+      if (!name || !literal || c.negated) return false;
+      const Symbol& index = program_.symbol_of(name->name);
+      if (index.kind != SymbolKind::index || index.lo.symbol != no_symbol || index.hi.symbol != no_symbol) return false;
+      switch (c.relation->op) {
+        case ast::RelOp::lt: return index.lo.literal >= literal->value;
+        case ast::RelOp::le: return index.lo.literal > literal->value;
+        case ast::RelOp::gt: return index.hi.literal <= literal->value;
+        case ast::RelOp::ge: return index.hi.literal < literal->value;
+        case ast::RelOp::eq: return literal->value < index.lo.literal || literal->value > index.hi.literal;
+        case ast::RelOp::ne: return false;
+      }
+      return false;
+    });
+  }
+
+  /// Those around the statement in its own procedure, and those of the pardo, which may be around a call.
+  std::vector<Clause> clauses_of(const ast::Stmt& stmt, const ast::Stmt* pardo) const {
+    std::vector<Clause> result;
+    if (const auto known = conditions_.find(&stmt); known != conditions_.end()) result = known->second;
+    if (pardo)
+      for (const ast::Relation* where : program_.pardos.at(pardo).wheres) result.push_back({where});
+    return result;
   }
 
   /// Why blocks of one pardo and the next statement meet: it is another pardo, or the same in the next iteration of a loop around it.
@@ -328,25 +413,42 @@ class BlockDomain {
   }
 
   static std::string remedy(const Record& record, const State& s) {
-    if (record.pardo != s.pardo) return "put a barrier between them";
+    if (record.pardo != s.pardo || record.pardo == nullptr) return "put a barrier between them";
     return record.over ? "put a barrier behind the pardo, inside the loop around it" : "split the pardo and put a barrier between";
   }
 
   void check_get(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
     const ast::Block& put = block_of(*record.stmt);
-    if (program_.names.at(&put.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, labels_of(program_, *access.block), s)) return;
+    if (program_.names.at(&put.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, stmt, labels_of(program_, *access.block), s)) return;
     // Within one iteration a worker may use its own block; only another block of the array is somebody else's.
-    if (!record.over && record.pardo == s.pardo && own_block(*s.pardo, labels_of(program_, put), labels_of(program_, *access.block))) return;
+    if (s.pardo && !record.over && record.pardo == s.pardo && own_block(*s.pardo, labels_of(program_, put), labels_of(program_, *access.block))) return;
     if (!first_time(record.stmt, &stmt)) return;
     Diagnostic& d = emitter_.report(Code::W_PHASE_GET_AFTER_PUT, access.span,
-                                    fmt::format("`{}` is put by a pardo {}: blocks of other workers may be old or new here", array.text, place(record, s)), remedy(record, s));
+                                    fmt::format("`{}` is put by {} {}: blocks of other workers may be old or new here", array.text, record.pardo ? "a pardo" : "all ranks", place(record, s)),
+                                    remedy(record, s));
     d.notes.push_back({record.stmt->span, fmt::format("the {} is here", std::get<ast::Put>(record.stmt->node).prepare ? "prepare" : "put")});
+  }
+
+  // Zeroed by some iterations and added to by others: what was added first is lost.
+  void check_puts(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
+    const auto& earlier = std::get<ast::Put>(record.stmt->node);
+    const std::vector<Label> labels = labels_of(program_, *access.block);
+    if (program_.names.at(&earlier.block.array) != array.id || (earlier.op == ast::AssignOp::add) == (access.op == ast::AssignOp::add)) return;
+    if (labels_of(program_, earlier.block) != labels || moved_on(record, labels) || apart(record, stmt, labels, s)) return;
+    if ((!s.pardo && access.op != ast::AssignOp::add) || (s.pardo == record.pardo && !record.over)) return;
+    if (!first_time(record.stmt, &stmt)) return;
+    const bool adds = access.op == ast::AssignOp::add;
+    Diagnostic& d = emitter_.report(Code::W_PHASE_MIXED_PUTS, access.span,
+                                    fmt::format("blocks of `{}` are {} here and {} {}: a slower worker may {} last", array.text, adds ? "added to" : "replaced", adds ? "replaced" : "added to",
+                                                place(record, s), adds ? "replace them" : "add to them"),
+                                    remedy(record, s));
+    d.notes.push_back({record.stmt->span, fmt::format("they are {} here", adds ? "replaced" : "added to")});
   }
 
   // Of get and put in one iteration, and of what one worker does outside of pardos, the order is the program's.
   void check_put(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
     const ast::Block& got = block_of(*record.stmt);
-    if (program_.names.at(&got.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, labels_of(program_, *access.block), s)) return;
+    if (program_.names.at(&got.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, stmt, labels_of(program_, *access.block), s)) return;
     if ((!s.pardo && !record.pardo) || (s.pardo && s.pardo == record.pardo && !record.over)) return;
     if (!first_time(record.stmt, &stmt)) return;
     Diagnostic& d = emitter_.report(Code::W_PHASE_PUT_AFTER_GET, access.span,
@@ -361,6 +463,8 @@ class BlockDomain {
   std::map<std::size_t, const ast::Stmt*> deletes_;  // by slot
   std::set<std::pair<std::uint32_t, SymbolId>> reported_;
   std::set<std::pair<ast::NodeId, ast::NodeId>> phases_;
+  std::vector<Clause> clauses_;  // around the statement that note_conditions() is at
+  std::map<const ast::Stmt*, std::vector<Clause>> conditions_;  // around each put and get that has some
 };
 
 }  // namespace

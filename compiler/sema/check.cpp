@@ -7,6 +7,7 @@
 #include "compiler/sema/calls.h"
 #include "compiler/sema/checker.h"
 #include "compiler/sema/near.h"
+#include "compiler/sema/overwritten.h"
 #include "compiler/sema/partial.h"
 #include "compiler/sema/patterns.h"
 #include "compiler/sema/rank.h"
@@ -124,6 +125,7 @@ std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const
     sema::warn_unused(*program, checker.routines(), emitter);
     sema::follow_ranks(*program, emitter);
     sema::warn_partial_values(*program, emitter);
+    sema::warn_overwritten(*program, emitter);
     sema::follow_blocks(*program, emitter);
     sema::warn_patterns(*program, options, emitter);
     sema::check_super_calls(*program, emitter);

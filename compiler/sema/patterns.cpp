@@ -166,7 +166,29 @@ class Patterns {
                     get.request ? "remove the request, or use the block inside this loop" : "remove the get, or use the block inside this loop");
   }
 
+  /// The same block or variable, as written.
+  bool same(const ast::Expr& a, const ast::Expr& b) const {
+    const auto *x = std::get_if<ast::BlockExpr>(&a.node), *y = std::get_if<ast::BlockExpr>(&b.node);
+    return x && y && same(x->block, y->block);
+  }
+  bool same(const ast::Block& a, const ast::Block& b) const {
+    return program_.names.at(&a.array) == program_.names.at(&b.array) && labels_of(program_, a) == labels_of(program_, b);
+  }
+
+  void check_same(const ast::Stmt& stmt) {
+    const auto* assign = std::get_if<ast::AssignBlock>(&stmt.node);
+    if (!assign) return;
+    const auto* copy = std::get_if<ast::BlockExpr>(&assign->value->node);
+    const auto* binary = std::get_if<ast::Binary>(&assign->value->node);
+    if (copy && assign->op == ast::AssignOp::set && same(assign->target, copy->block))
+      emitter_.report(Code::W_SAME_OPERANDS, assign->value->span, fmt::format("the block of `{}` is copied onto itself", copy->block.array.text), "another array is probably meant on the right");
+    if (binary && (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) && same(*binary->left, *binary->right))
+      emitter_.report(Code::W_SAME_OPERANDS, binary->right->span, fmt::format("both operands of `{}` are the same block", binary->op == ast::BinaryOp::add ? "+" : "-"),
+                      binary->op == ast::BinaryOp::add ? "another block is probably meant; a multiple is written `2.0*a[..]`" : "another block is probably meant; zeros are written `= 0.0`");
+  }
+
   void collect(const ast::Stmt& stmt) {
+    check_same(stmt);
     if (const auto* allocate = std::get_if<ast::Allocate>(&stmt.node); allocate && !allocate->deallocate)
       filled_.insert(program_.names.at(&allocate->array));
     if (const auto* region = std::get_if<ast::AllocateRegion>(&stmt.node); region && !region->deallocate)

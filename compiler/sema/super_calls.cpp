@@ -48,7 +48,7 @@ class SuperCalls {
       const ArgumentRule& rule = page->arguments[k];
       if (given[k].empty()) continue;
       if (!rule.accepts_rank(static_cast<int>(given[k].size()))) report_rank(execute, k, rule, given[k].size());
-      else if (!check_ranges(execute, k, rule, given[k])) return;
+      else if (!check_ranges(execute, k, rule, given)) return;
     }
     check_equal(execute, *page, given);
   }
@@ -102,12 +102,20 @@ class SuperCalls {
 
   /// What speaks against a dimension: nothing, doubt, or certainty.
   enum class Fault { none, doubt, certain };
-  static Fault fault(const DimensionRule& rule, const GivenDimension& given) {
+  static Fault fault(const DimensionRule& rule, const GivenDimension& given, const std::vector<GivenDimension>& first) {
     const bool ao = given.kind == ast::IndexKind::ao;
     switch (rule.range) {
       case OrbitalRange::any: return Fault::none;
       case OrbitalRange::ao: return ao ? Fault::none : rule.strict ? Fault::certain : given.kind == ast::IndexKind::simple ? Fault::none : Fault::doubt;
       case OrbitalRange::mo: return ao ? Fault::doubt : Fault::none;
+      case OrbitalRange::alpha:
+      case OrbitalRange::beta: {
+        if (ao) return Fault::doubt;
+        const ast::IndexKind mine = rule.range == OrbitalRange::alpha ? ast::IndexKind::moa : ast::IndexKind::mob;
+        const ast::IndexKind other = rule.range == OrbitalRange::alpha ? ast::IndexKind::mob : ast::IndexKind::moa;
+        const bool needed = std::any_of(first.begin(), first.end(), [&](const GivenDimension& d) { return d.kind == mine; });
+        return given.kind == other && needed ? Fault::doubt : Fault::none;
+      }
       case OrbitalRange::occupied:
       case OrbitalRange::virtual_:
         if (ao) return Fault::doubt;
@@ -117,13 +125,14 @@ class SuperCalls {
     return Fault::none;
   }
 
-  bool check_ranges(const ast::Execute& execute, std::size_t k, const ArgumentRule& rule, const std::vector<GivenDimension>& given) {
+  bool check_ranges(const ast::Execute& execute, std::size_t k, const ArgumentRule& rule, const std::vector<std::vector<GivenDimension>>& all) {
+    const std::vector<GivenDimension>& given = all[k];
     const std::vector<DimensionRule> wanted = rule.of_rank(static_cast<int>(given.size()));
     for (std::size_t d = 0; d < wanted.size(); ++d) {
-      const Fault found = fault(wanted[d], given[d]);
+      const Fault found = fault(wanted[d], given[d], all.front());
       if (found == Fault::none) continue;
       const Symbol& index = program_.symbol(given[d].index);
-      const bool side = given[d].side != OrbitalRange::any && wanted[d].range != OrbitalRange::ao;
+      const bool side = given[d].side != OrbitalRange::any && wanted[d].range != OrbitalRange::ao && wanted[d].range != OrbitalRange::alpha && wanted[d].range != OrbitalRange::beta;
       const std::string is = side ? fmt::format("runs over {}", range_words(given[d].side)) : fmt::format("is {}", an_index_word(given[d].kind));
       Diagnostic& diagnostic = emitter_.report(
           found == Fault::certain ? Code::E_SUPER_ARGUMENT : Code::W_SUPER_ARGUMENT, span_of(execute.args[k], d),

@@ -28,6 +28,8 @@ DimensionRule dimension(std::string_view text) {
   }
   if (word == "ao") rule.range = OrbitalRange::ao;
   else if (word == "mo") rule.range = OrbitalRange::mo;
+  else if (word == "alpha") rule.range = OrbitalRange::alpha;
+  else if (word == "beta") rule.range = OrbitalRange::beta;
   else if (word == "occ") rule.range = OrbitalRange::occupied;
   else if (word == "virt") rule.range = OrbitalRange::virtual_;
   else rule.label = word;
@@ -92,6 +94,8 @@ std::string_view range_words(OrbitalRange range) {
     case OrbitalRange::any: return "any range";
     case OrbitalRange::ao: return "basis functions";
     case OrbitalRange::mo: return "orbitals";
+    case OrbitalRange::alpha: return "alpha orbitals";
+    case OrbitalRange::beta: return "beta orbitals";
     case OrbitalRange::occupied: return "occupied orbitals";
     case OrbitalRange::virtual_: return "virtual orbitals";
   }

@@ -8,7 +8,7 @@
 
 namespace sial {
 
-enum class OrbitalRange { any, ao, mo, occupied, virtual_ };
+enum class OrbitalRange { any, ao, mo, alpha, beta, occupied, virtual_ };
 
 struct DimensionRule {
   OrbitalRange range = OrbitalRange::any;

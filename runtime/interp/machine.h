@@ -332,6 +332,8 @@ class Machine {
   void note_stored(const double* block);
   template <class T>
   [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
+  template <class T, class Rows>
+  void warn_label(const std::string& label, const std::string& name, const T& known, const Rows& rows) const;
   void save_marked();
   SavedLayout layout_of(std::int32_t array) const;
 

@@ -229,12 +229,22 @@ void Machine::fail_label(const std::string& label, const char* what, const T& kn
                     : fmt::format("saved so far: {}", list));
 }
 
+// One of two orbital sets, energies or amplitudes in the place of the other. Labels of other names are common, as long as they are not the name
+// of another item of this program while the item's own name was saved, too.
+template <class T, class Rows>
+void Machine::warn_label(const std::string& label, const std::string& name, const T& known, const Rows& rows) const {
+  if (label == name || !known.contains(name)) return;
+  if (std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == label; })) return;
+  warn(fmt::format("{}: `{}` is restored from \"{}\", though \"{}\" was saved as well: is that the right label?", place_name(at_), name, label, name));
+}
+
 void Machine::op_restore_persistent(const Instruction& in) {
   const std::string& label = m_->strings[in.c];
   RankState& state = env_.state;
   if (in.a == 0) {
     const auto found = state.saved_scalars.find(label);
     if (found == state.saved_scalars.end()) fail_label(label, "scalar", state.saved_scalars);
+    warn_label(label, m_->scalars[in.b].name, state.saved_scalars, m_->scalars);
     scalars_[in.b] = found->second;
     return;
   }
@@ -246,6 +256,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
     if (saved->second.first_segment != mine.first_segment || saved->second.extents != mine.extents)
       fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
            "restore into an array declared over the same ranges");
+    warn_label(label, array.name, state.saved_remote, m_->arrays);
     check_values(CollectiveKind::persist);
     carry_out_late_puts();
     env_.store.restore(in.b, label, place());
@@ -259,6 +270,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
     fail(fmt::format("the array saved as \"{}\" has extents ({}), and `{}` is declared with ({})", label, fmt::join(found->second.extents, ","),
                      array.name, fmt::join(declared, ",")),
          "restore into an array of the same shape");
+  warn_label(label, array.name, state.saved_statics, m_->arrays);
   std::copy(found->second.data.begin(), found->second.data.end(), data);
 }
 

@@ -103,6 +103,17 @@ class Runner:
                 at += 1
         return trees, ""
 
+    def false_warnings(self, jobs):
+        """Warnings that a program with one result on any number of ranks must not get. Others are true of what is made at random: unused
+        names, barriers twice, values that the next iteration replaces."""
+        names = [f"{p.name}.sialx" for j in jobs for p in j.programs]
+        command = [str(self.bin / "sialc"), "--error-format=json", "-o", os.devnull]
+        lines = []
+        for name in names:
+            done = subprocess.run([*command, name], cwd=self.work, env=self.env, capture_output=True, text=True)
+            lines += [line for line in done.stderr.splitlines() if any(f'"{code}' in line for code in ("W-PHASE-", "W-PARTIAL-", "W-TEMP-UNSET", "W-LOCAL-UNSET", "W-RESTORE-GET"))]
+        return "\n".join(lines)
+
     def compile(self, jobs):
         """Modules of the default optimisation; messages where the compiler refuses."""
         done = self.sialc(*(f"{p.name}.sialx" for j in jobs for p in j.programs))
@@ -177,6 +188,8 @@ def make_jobs(runner, seeds, reals=False):
                 sys.exit(f"{job.text()}\nseed {job.seed}: sialc refuses a valid program: {messages}")
     if messages := runner.compile(jobs):
         sys.exit(f"seeds {seeds[0]} to {seeds[-1]}: sialc refuses what it could parse:\n{messages}")
+    if messages := runner.false_warnings(jobs):
+        sys.exit(f"seeds {seeds[0]} to {seeds[-1]}: sialc warns of valid programs:\n{messages}")
     usable, at = [], 0
     for job in jobs:
         mine, at = trees[at:at + len(job.programs)], at + len(job.programs)
