@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -13,9 +14,9 @@ namespace sial::sema {
 
 namespace {
 
-// One serial loop at a time. A statement counts when each iteration executes it, when its target is not named by the loop's index and its
-// value depends on blocks that are, when nothing in the loop reads the target, and when the target was set to a number or allocated before the
-// loop: that would never be read.
+// One serial loop at a time. A statement counts when each iteration executes it, when its target is not named by the
+// loop's index and its value depends on blocks that are, when nothing in the loop reads the target, and when the target
+// was set to a number or allocated before the loop: that would never be read.
 class Overwritten {
  public:
   Overwritten(const CheckedProgram& program, Emitter& emitter) : program_(program), emitter_(emitter) {}
@@ -27,40 +28,47 @@ class Overwritten {
   }
 
  private:
-  // What pardos make of fetched blocks, or sum from zero, and nothing in the program reads: another name stands where it was meant.
+  // What pardos make of fetched blocks, or sum from zero, and nothing in the program reads: another name stands where
+  // it was meant.
   void check_unread() {
-    for (const Symbol& s : program_.symbols) {
-      const bool temp = s.kind == SymbolKind::array && s.array_kind == ast::ArrayKind::temp && !s.hidden;
-      if (!temp && (s.kind != SymbolKind::scalar || s.predefined)) continue;
-      const ast::Stmt* made = nullptr;
-      bool zeroed = false, collects = false, read = false;
-      const auto look = [&](const ast::Body& body) {
-        std::set<SymbolId> seen;
-        read = read || used(body, s.id, seen);
-        for_each_stmt(body, [&](const ast::Stmt& stmt) {
-          collects = collects || std::holds_alternative<ast::Collective>(stmt.node);
-          zeroed = zeroed || (sets(stmt) && target_of(stmt) == s.id && accesses(program_, *value_of(stmt)).empty());
-          const auto* pardo = std::get_if<ast::PardoLoop>(&stmt.node);
-          if (!pardo || made) return;
-          for_each_stmt(pardo->body, [&](const ast::Stmt& inner) {
-            if (!made && value_of(inner) && target_of(inner) == s.id && (temp ? fetched(*value_of(inner)) : adds(inner))) made = &inner;
-          });
+    std::set<SymbolId> read, zeroed, seen;
+    std::map<SymbolId, const ast::Stmt*> made;  // by array or scalar: the first such statement
+    bool collects = false;
+    const auto look = [&](const ast::Body& body) {
+      uses(body, read, seen);
+      for_each_stmt(body, [&](const ast::Stmt& stmt) {
+        collects = collects || std::holds_alternative<ast::Collective>(stmt.node);
+        if (sets(stmt) && accesses(program_, *value_of(stmt)).empty()) zeroed.insert(target_of(stmt));
+        const auto* pardo = std::get_if<ast::PardoLoop>(&stmt.node);
+        if (!pardo) return;
+        for_each_stmt(pardo->body, [&](const ast::Stmt& inner) {
+          if (value_of(inner) &&
+              (std::holds_alternative<ast::AssignBlock>(inner.node) ? fetched(*value_of(inner)) : adds(inner)))
+            made.emplace(target_of(inner), &inner);
         });
-      };
-      for (const SymbolId id : program_.procs) look(program_.symbol(id).proc->body);
-      for (const ast::Module* module : program_.bodies) look(module->statements);
-      if (!made || read) continue;
+      });
+    };
+    for (const SymbolId id : program_.procs) look(program_.symbol(id).proc->body);
+    for (const ast::Module* module : program_.bodies) look(module->statements);
+    for (const Symbol& s : program_.symbols) {
+      const auto found = made.find(s.id);
+      if (found == made.end() || read.contains(s.id)) continue;
+      const bool temp = s.kind == SymbolKind::array && s.array_kind == ast::ArrayKind::temp && !s.hidden;
       if (temp)
-        emitter_.report(Code::W_UNUSED_GET, target_span(*made), fmt::format("nothing in the program reads `{}`, which is made of a fetched block", s.text), "does another name stand where it was meant?");
-      else if (zeroed && collects)
-        emitter_.report(Code::W_PARTIAL_SCALAR, target_span(*made), fmt::format("each rank adds to `{}` in a pardo, and nothing in the program reads it", s.text),
+        emitter_.report(Code::W_UNUSED_GET, target_span(*found->second),
+                        fmt::format("nothing in the program reads `{}`, which is made of a fetched block", s.text),
+                        "does another name stand where it was meant?");
+      else if (s.kind == SymbolKind::scalar && !s.predefined && zeroed.contains(s.id) && collects)
+        emitter_.report(Code::W_PARTIAL_SCALAR, target_span(*found->second),
+                        fmt::format("each rank adds to `{}` in a pardo, and nothing in the program reads it", s.text),
                         fmt::format("sum the shares behind the pardo: `collective total += {}`", s.text));
     }
   }
 
   bool fetched(const ast::Expr& value) const {
     const std::vector<Access> list = accesses(program_, value);
-    return std::any_of(list.begin(), list.end(), [&](const Access& access) { return program_.symbol(access.array).remote(); });
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Access& access) { return program_.symbol(access.array).remote(); });
   }
 
   static bool adds(const ast::Stmt& stmt) {
@@ -74,9 +82,13 @@ class Overwritten {
     SymbolId index = no_symbol;
   };
 
-  // `before_`: what the statements before the one at hand have allocated or set to a number, in this body and those around it.
+  // `before_`: what the statements before the one at hand have allocated or set to a number, in this body and those
+  // around it.
   void walk(const ast::Body& body) {
-    const std::size_t outside = before_.size();
+    std::vector<SymbolId> mine;
+    const auto note = [&](SymbolId id) {
+      if (before_.insert(id).second) mine.push_back(id);
+    };
     for (const ast::StmtPtr& stmt : body) {
       if (const auto* loop = std::get_if<ast::DoLoop>(&stmt->node)) {
         check_loop({stmt.get(), &loop->body, program_.names.at(&loop->index)}, loop->wheres);
@@ -94,12 +106,12 @@ class Overwritten {
         walk(branch->then_body);
         walk(branch->else_body);
       } else if (const auto* allocate = std::get_if<ast::Allocate>(&stmt->node); allocate && !allocate->deallocate) {
-        before_.push_back(program_.names.at(&allocate->array));
+        note(program_.names.at(&allocate->array));
       } else if (sets(*stmt) && accesses(program_, *value_of(*stmt)).empty()) {
-        before_.push_back(target_of(*stmt));
+        note(target_of(*stmt));
       }
     }
-    before_.resize(outside);
+    for (const SymbolId id : mine) before_.erase(id);
   }
 
   void check_loop(const Loop& loop, const std::vector<ast::Relation>& wheres) {
@@ -107,33 +119,66 @@ class Overwritten {
     std::vector<const ast::Stmt*> always;
     collect(*loop.body, always);
     if (always.empty() || leaves(*loop.body)) return;
-    varying_.clear();
-    for (bool more = true; more;) {
-      const std::size_t before = varying_.size();
-      for_each_stmt(*loop.body, [&](const ast::Stmt& stmt) {
-        const ast::Expr* value = value_of(stmt);
-        if (value && depends(*value, loop.index)) varying_.insert(target_of(stmt));
-      });
-      more = varying_.size() > before;
+    find_varying(loop);
+    std::vector<const ast::Stmt*> lost;
+    for (const ast::Stmt* stmt : always)
+      if (may_be_lost(loop, *stmt)) lost.push_back(stmt);
+    if (lost.empty()) return;
+    std::set<SymbolId> read, seen;
+    uses(*loop.body, read, seen);
+    std::map<SymbolId, int> assignments;
+    for_each_stmt(*loop.body, [&](const ast::Stmt& stmt) {
+      if (std::holds_alternative<ast::AssignName>(stmt.node)) ++assignments[target_of(stmt)];
+    });
+    for (const ast::Stmt* stmt : lost) {
+      // A scalar that is set in several places of a loop is scratch, whatever becomes of it.
+      const SymbolId target = target_of(*stmt);
+      if (!read.contains(target) && assignments[target] <= 1) report(loop, *stmt);
     }
-    for (const ast::Stmt* stmt : always) check(loop, *stmt);
   }
 
-  void check(const Loop& loop, const ast::Stmt& stmt) {
-    if (reported_.count(&stmt) > 0) return;
+  // What the loop sets to values of blocks that its index names, or to values of what varies so.
+  void find_varying(const Loop& loop) {
+    varying_.clear();
+    std::map<SymbolId, std::vector<SymbolId>> made_of;  // by operand: what is made of it
+    std::vector<SymbolId> next;
+    const auto vary = [&](SymbolId id) {
+      if (varying_.insert(id).second) next.push_back(id);
+    };
+    for_each_stmt(*loop.body, [&](const ast::Stmt& stmt) {
+      const ast::Expr* value = value_of(stmt);
+      if (!value) return;
+      const SymbolId target = target_of(stmt);
+      for (const Access& access : accesses(program_, *value)) {
+        made_of[access.array].push_back(target);
+        if (access.block && names_it(*access.block, loop.index)) vary(target);
+      }
+      for_each_variable(program_, *value, [&](SymbolId v) { made_of[v].push_back(target); });
+    });
+    while (!next.empty()) {
+      const SymbolId id = next.back();
+      next.pop_back();
+      for (const SymbolId target : made_of[id]) vary(target);
+    }
+  }
+
+  bool may_be_lost(const Loop& loop, const ast::Stmt& stmt) const {
+    if (reported_.contains(&stmt) || !before_.contains(target_of(stmt))) return false;
     for (const Label& label : target_labels(stmt))
-      if (label.index == loop.index || program_.symbol(label.index).parent == loop.index) return;
-    const SymbolId target = target_of(stmt);
-    if (std::find(before_.begin(), before_.end(), target) == before_.end()) return;
-    if (!depends(*value_of(stmt), loop.index)) return;
-    if (program_.symbol(target).kind != SymbolKind::array && assignments(*loop.body, target) > 1) return;
-    std::set<SymbolId> seen;
-    if (used(*loop.body, target, seen)) return;
+      if (label.index == loop.index || program_.symbol(label.index).parent == loop.index) return false;
+    return depends(*value_of(stmt), loop.index);
+  }
+
+  void report(const Loop& loop, const ast::Stmt& stmt) {
     reported_.insert(&stmt);
-    const Symbol& symbol = program_.symbol(target);
+    const Symbol& symbol = program_.symbol(target_of(stmt));
     const Symbol& index = program_.symbol(loop.index);
-    Diagnostic& d = emitter_.report(Code::W_OVERWRITTEN, target_span(stmt), fmt::format("each iteration of `do {}` replaces `{}`, and nothing in the loop reads it: only the last value is left", index.text, symbol.text),
-                                    fmt::format("`+=` sums over `{}`, with `{}` set to 0.0 before the loop", index.text, symbol.text));
+    Diagnostic& d = emitter_.report(
+        Code::W_OVERWRITTEN, target_span(stmt),
+        fmt::format(
+            "each iteration of `do {}` replaces `{}`, and nothing in the loop reads it: only the last value is left",
+            index.text, symbol.text),
+        fmt::format("`+=` sums over `{}`, with `{}` set to 0.0 before the loop", index.text, symbol.text));
     d.notes.push_back({loop.stmt->header_span, "the loop is here"});
   }
 
@@ -148,13 +193,6 @@ class Overwritten {
         found.push_back(stmt.get());
       }
     }
-  }
-
-  // A scalar that is set in several places of a loop is scratch, whatever becomes of it.
-  long assignments(const ast::Body& body, SymbolId scalar) const {
-    long n = 0;
-    for_each_stmt(body, [&](const ast::Stmt& stmt) { n += std::holds_alternative<ast::AssignName>(stmt.node) && target_of(stmt) == scalar ? 1 : 0; });
-    return n;
   }
 
   static bool sets(const ast::Stmt& stmt) {
@@ -180,67 +218,70 @@ class Overwritten {
   }
 
   static Span target_span(const ast::Stmt& stmt) {
-    if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node)) return cover(block->target.array.span, block->target.indices.back().span);
+    if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node))
+      return cover(block->target.array.span, block->target.indices.back().span);
     return std::get<ast::AssignName>(stmt.node).target.span;
   }
 
   bool one_iteration(SymbolId id) const {
     const Symbol& index = program_.symbol(id);
-    return index.kind == SymbolKind::index && index.lo.symbol == no_symbol && index.hi.symbol == no_symbol && index.lo.literal == index.hi.literal;
+    return index.kind == SymbolKind::index && index.lo.symbol == no_symbol && index.hi.symbol == no_symbol &&
+           index.lo.literal == index.hi.literal;
   }
 
   // A clause with `==` may pick one iteration.
   static bool picks(const std::vector<ast::Relation>& wheres) {
-    return std::any_of(wheres.begin(), wheres.end(), [](const ast::Relation& where) { return where.op == ast::RelOp::eq; });
+    return std::any_of(wheres.begin(), wheres.end(),
+                       [](const ast::Relation& where) { return where.op == ast::RelOp::eq; });
   }
 
   static bool leaves(const ast::Body& body) {
     bool found = false;
     for_each_stmt(body, [&](const ast::Stmt& stmt) {
-      found = found || std::holds_alternative<ast::Exit>(stmt.node) || std::holds_alternative<ast::Return>(stmt.node) || std::holds_alternative<ast::Stop>(stmt.node);
+      found = found || std::holds_alternative<ast::Exit>(stmt.node) || std::holds_alternative<ast::Return>(stmt.node) ||
+              std::holds_alternative<ast::Stop>(stmt.node);
     });
     return found;
   }
 
-  // A value of blocks that the index names, or of one that was made of such. A number made of the index itself may well be wanted of the last
-  // iteration.
+  bool names_it(const ast::Block& block, SymbolId index) const {
+    const std::vector<Label> labels = labels_of(program_, block);
+    return std::any_of(labels.begin(), labels.end(), [&](const Label& label) { return label.index == index; });
+  }
+
+  // A value of blocks that the index names, or of one that was made of such. A number made of the index itself may well
+  // be wanted of the last iteration.
   bool depends(const ast::Expr& value, SymbolId index) const {
     for (const Access& access : accesses(program_, value)) {
-      if (varying_.count(access.array) > 0) return true;
-      if (!access.block) continue;
-      for (const Label& label : labels_of(program_, *access.block))
-        if (label.index == index) return true;
+      if (varying_.contains(access.array) || (access.block && names_it(*access.block, index))) return true;
     }
     bool found = false;
-    for_each_variable(program_, value, [&](SymbolId v) { found = found || varying_.count(v) > 0; });
+    for_each_variable(program_, value, [&](SymbolId v) { found = found || varying_.contains(v); });
     return found;
   }
 
-  // Any use but that of a target of an assignment.
-  bool used(const ast::Body& body, SymbolId target, std::set<SymbolId>& seen) const {
-    bool found = false;
+  // What the statements and the procedures they call use, but for the targets of assignments.
+  void uses(const ast::Body& body, std::set<SymbolId>& found, std::set<SymbolId>& seen) const {
     const auto in = [&](const ast::Expr& e) {
-      for (const Access& access : accesses(program_, e)) found = found || access.array == target;
-      for_each_variable(program_, e, [&](SymbolId v) { found = found || v == target; });
+      for (const Access& access : accesses(program_, e)) found.insert(access.array);
+      for_each_variable(program_, e, [&](SymbolId v) { found.insert(v); });
     };
     for_each_stmt(body, [&](const ast::Stmt& stmt) {
-      if (found) return;
       if (const ast::Expr* value = value_of(stmt)) return in(*value);
-      for (const Access& access : accesses(program_, stmt)) found = found || access.array == target;
+      for (const Access& access : accesses(program_, stmt)) found.insert(access.array);
       if (const auto* call = std::get_if<ast::Call>(&stmt.node)) {
         const Symbol& proc = program_.symbol_of(call->proc);
-        if (seen.insert(proc.id).second && used(proc.proc->body, target, seen)) found = true;
-      } else if (names(stmt, target, in)) {
-        found = true;
+        if (seen.insert(proc.id).second) uses(proc.proc->body, found, seen);
+      } else {
+        unlisted_uses(stmt, found, in);
       }
     });
-    return found;
   }
 
   // Uses that no access tells of: scalars, and arrays by their names.
   template <class F>
-  bool names(const ast::Stmt& stmt, SymbolId target, F&& in) const {
-    const auto is = [&](const ast::Name& name) { return program_.names.at(&name) == target; };
+  void unlisted_uses(const ast::Stmt& stmt, std::set<SymbolId>& found, F&& in) const {
+    const auto add = [&](const ast::Name& name) { found.insert(program_.names.at(&name)); };
     const auto relations = [&](const std::vector<ast::Relation>& list) {
       for (const ast::Relation& relation : list) {
         in(*relation.left);
@@ -262,35 +303,36 @@ class Overwritten {
       in(*put->value);
     } else if (const auto* collective = std::get_if<ast::Collective>(&stmt.node)) {
       in(*collective->value);
-      return is(collective->target);
+      add(collective->target);
     } else if (const auto* same = std::get_if<ast::AssertSame>(&stmt.node)) {
-      return is(same->scalar);
+      add(same->scalar);
     } else if (const auto* broadcast = std::get_if<ast::Broadcast>(&stmt.node)) {
       in(*broadcast->source);
     } else if (const auto* print = std::get_if<ast::Print>(&stmt.node)) {
       in(*print->value);
     } else if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
-      return is(persistent->item);
+      add(persistent->item);
     } else if (const auto* allocate = std::get_if<ast::Allocate>(&stmt.node)) {
-      return is(allocate->array);
+      add(allocate->array);
     } else if (const auto* part = std::get_if<ast::AllocateRegion>(&stmt.node)) {
-      return is(part->region.array);
+      add(part->region.array);
     } else if (const auto* execute = std::get_if<ast::Execute>(&stmt.node)) {
       for (const ast::Arg& arg : execute->args)
-        if (const auto* name = std::get_if<ast::Name>(&arg.node); name && is(*name)) return true;
+        if (const auto* name = std::get_if<ast::Name>(&arg.node)) add(*name);
     }
-    return false;
   }
 
   const CheckedProgram& program_;
   Emitter& emitter_;
-  std::vector<SymbolId> before_;
+  std::set<SymbolId> before_;
   std::set<SymbolId> varying_;  // of the loop at hand: set to values of blocks that its index names
   std::set<const ast::Stmt*> reported_;
 };
 
 }  // namespace
 
-void warn_overwritten(const CheckedProgram& program, Emitter& emitter) { Overwritten(program, emitter).run(); }
+void warn_overwritten(const CheckedProgram& program, Emitter& emitter) {
+  Overwritten(program, emitter).run();
+}
 
 }  // namespace sial::sema
