@@ -141,10 +141,13 @@ void Machine::fail_memory(const OutOfMemory& error) const {
   std::stable_sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (held.size() > 4) held.resize(4);
   std::string largest;
+  std::int64_t rest = error.used();
+  for (const auto& [what, bytes] : held) rest -= bytes;
   for (const auto& [what, bytes] : held) largest += fmt::format("{}{} ({})", largest.empty() ? "; the largest: " : ", ", what, bytes_text(bytes));
+  if (!held.empty() && rest > 0) largest += fmt::format(", all else ({})", bytes_text(rest));
   const std::string wanted = allocating_ < 0 || !error.where().empty() ? error.wanted()
                                              : fmt::format("{} `{}` ({})", array_kind_text(bound_.arrays[allocating_].kind), bound_.arrays[allocating_].name, error.wanted());
-  throw OutOfMemory(wanted, error.situation() + largest, error.where().empty() ? place_name(at_) : error.where());
+  throw OutOfMemory(wanted, error.used(), error.situation() + largest, error.where().empty() ? place_name(at_) : error.where());
 }
 
 /// Instructions so short that reading the clock would take longer than they do: registers and control. They are counted one by

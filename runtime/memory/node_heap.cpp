@@ -323,9 +323,11 @@ Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::fun
     if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
   } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
   if (Chunk* c = wait_for_spare(own, doubles, shared)) return c;
-  throw OutOfMemory(what(), fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}",
+  const std::int64_t used = bytes_in_use() + bytes_not_counted();
+  const bool gaps = used + static_cast<std::int64_t>(chunk_bytes(doubles)) <= static_cast<std::int64_t>(budget());
+  throw OutOfMemory(what(), used, fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}{}",
                                         bytes_text(doubles * 8), arenas_, arenas_ == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(budget())),
-                                        bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(bytes_in_use()),
+                                        bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(used), gaps ? fmt::format(", but no {} has so much in one piece", arenas_ == 1 ? "part of the rest" : "rank") : "",
                                         reason.empty() ? "" : "; " + reason));
 }
 
@@ -395,6 +397,12 @@ double NodeHeap::fragmentation(int index) const {
   const SpinGuard guard(a.lock, hooks_.pause);
   const auto used = a.in_use() + a.uncounted.load(relaxed);
   return a.top == 0 ? 0.0 : 1.0 - static_cast<double>(used) / static_cast<double>(a.top);
+}
+
+std::int64_t NodeHeap::bytes_not_counted() const {
+  std::int64_t sum = 0;
+  for (int a = 0; a < arenas_; ++a) sum += arena(a).uncounted.load(relaxed);
+  return sum;
 }
 
 std::int64_t NodeHeap::bytes_in_use() const {

@@ -106,6 +106,8 @@ class NodeHeap {
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
   std::int64_t bytes_in_use() const;  // all arenas
+  /// Of chunks that not_counted() has marked.
+  std::int64_t bytes_not_counted() const;
   /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`). For a
   /// rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
   PhasePeak close_phase(int arena, bool first);

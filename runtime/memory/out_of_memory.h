@@ -1,22 +1,25 @@
 #pragma once
 // The error of a heap that has no room. Thrown by the heap, completed by the interpreter.
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/base/error.h"
 
 namespace sial {
 
-/// A block does not fit. `wanted` says what it was for, `situation` who may use and uses how much; whoever knows more (the
+/// A block does not fit. `wanted` says what it was for, `used` how many bytes the heap's users have, `situation` who may use and uses how much; whoever knows more (the
 /// interpreter: which array, what holds the memory) throws it anew.
 class OutOfMemory : public WorldError {
  public:
-  OutOfMemory(std::string wanted, std::string situation, std::string where = {});
+  OutOfMemory(std::string wanted, std::int64_t used, std::string situation, std::string where = {});
   const std::string& wanted() const { return wanted_; }
   const std::string& situation() const { return situation_; }
+  std::int64_t used() const { return used_; }
 
  private:
   std::string wanted_, situation_;
+  std::int64_t used_ = 0;
 };
 
 }  // namespace sial

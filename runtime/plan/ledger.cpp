@@ -11,12 +11,11 @@ namespace {
 
 constexpr std::int64_t entries_per_slab = 64;
 
+std::int64_t slab_bytes() { return static_cast<std::int64_t>(NodeHeap::chunk_bytes(entries_per_slab * static_cast<std::int64_t>(sizeof(Entry)) / 8)); }
+
 }  // namespace
 
-std::int64_t Ledger::Node::directory() const {
-  const std::int64_t slabs = (most_entries + entries_per_slab - 1) / entries_per_slab;
-  return slabs * static_cast<std::int64_t>(NodeHeap::chunk_bytes(entries_per_slab * static_cast<std::int64_t>(sizeof(Entry)) / 8));
-}
+std::int64_t Ledger::Node::directory() const { return (most_entries + entries_per_slab - 1) / entries_per_slab * slab_bytes(); }
 
 Ledger::Ledger(const PlanSetting& setting, int rank)
     : setting_(setting), per_node_(setting.ranks_per_node > 0 ? setting.ranks_per_node : setting.ranks), own_node_(rank / per_node_) {
@@ -40,7 +39,7 @@ void Ledger::begin_program() {
   rows_.clear();
   workspace_ = item("workspace of statements", "", false);
   fetched_ = item("copies of other nodes' blocks", "", false);
-  peak_ = least_ = floor_ = 0;
+  peak_ = least_ = enough_ = floor_ = 0;
   pc_ = phase_pc_ = peak_pc_ = 0;  // statements of the last program are not this one's
   phase_least_ = phase_full_ = 0;
   for (Node& n : nodes_) n.most_remote = n.remote;
@@ -57,6 +56,7 @@ ProgramNeed Ledger::end_program(const std::string& name) {
     if (row.item.bytes > 0) need.items.push_back(row.item);
   need.peak = peak_;
   need.least = least_;
+  need.enough = enough_;
   return need;
 }
 
@@ -70,24 +70,31 @@ void Ledger::count(Row& row, std::int64_t blocks, std::int64_t bytes) {
 void Ledger::take(int item, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   firm_ += bytes;
+  // What all ranks take before there is anything else lies in their own arenas, each its own.
+  if (nodes_[own_node_].remote > 0) note_chunk(bytes);
   note();
 }
 
 void Ledger::give(int item, std::int64_t bytes) {
   count(rows_[item], -1, -bytes);
   firm_ -= bytes;
+  gave_back_ = true;
 }
 
 void Ledger::spike(std::int64_t bytes) {
   if (bytes == 0) return;
   MemoryItem& item = rows_[workspace_].item;
   item.bytes = std::max(item.bytes, bytes);
+  gave_back_ = true;
+  note_chunk(bytes);
   note(bytes);
 }
 
 void Ledger::fetch(std::int64_t bytes) {
   cache_ += bytes;
   largest_copy_ = std::max(largest_copy_, bytes);
+  gave_back_ = true;
+  note_chunk(bytes);
   note();
   MemoryItem& item = rows_[fetched_].item;
   item.bytes = std::max(item.bytes, kept_copies(firm_));
@@ -114,6 +121,7 @@ void Ledger::hold_sum(std::int64_t bytes) {
 void Ledger::take_remote(int item, int node, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   nodes_[node].remote += bytes;
+  nodes_[node].largest = std::max(nodes_[node].largest, bytes);
   if (nodes_[node].remote > nodes_[node].most_remote) {
     nodes_[node].most_remote = nodes_[node].remote;
     phase_pc_ = pc_;
@@ -123,10 +131,12 @@ void Ledger::take_remote(int item, int node, std::int64_t bytes) {
 void Ledger::give_remote(int item, int node, std::int64_t bytes) {
   count(rows_[item], -1, -bytes);
   nodes_[node].remote -= bytes;
+  gave_back_ = true;
 }
 
 void Ledger::entries(int node, std::int64_t n) {
   Node& home = nodes_[node];
+  home.largest = std::max(home.largest, slab_bytes());
   home.entries += n;
   home.most_entries = std::max(home.most_entries, home.entries);
 }
@@ -141,6 +151,14 @@ std::int64_t Ledger::kept_copies(std::int64_t firm) const {
   return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
 }
 
+/// What a rank's arena needs beside `least` bytes, since a chunk lies in one piece in one arena. When none of n arenas has room for a
+/// chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at most. Chunks of other sizes than those that
+/// were given back leave gaps, which the heap closes where neighbours are free: one chunk and a sixteenth.
+std::int64_t Ledger::gaps(const Node& node, std::int64_t least) const {
+  const std::int64_t largest = std::max(node.largest, node.workers ? largest_own_ : 0);
+  return largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0);
+}
+
 void Ledger::note(std::int64_t spike) {
   const std::int64_t firm = firm_ + spike, least = firm + needed_copies();
   phase_full_ = std::max(phase_full_, firm + kept_copies(firm) + sums_);
@@ -150,7 +168,7 @@ void Ledger::note(std::int64_t spike) {
 }
 
 void Ledger::end_phase() {
-  floor_ = std::max(floor_, phase_least_);
+  floor_ = std::max(floor_, phase_least_ + gaps(nodes_[own_node_], phase_least_));
   for (Node& n : nodes_) {
     const std::int64_t shared = (n.most_remote + n.directory()) / n.ranks;
     peak_ = std::max(peak_, shared + (n.workers ? phase_full_ : 0));
@@ -159,6 +177,7 @@ void Ledger::end_phase() {
       least_ = least;
       peak_pc_ = phase_pc_;
     }
+    enough_ = std::max(enough_, least + gaps(n, least));
     n.most_remote = n.remote;
   }
   phase_least_ = phase_full_ = 0;

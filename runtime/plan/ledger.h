@@ -60,6 +60,7 @@ class Ledger {
   void at(std::int32_t pc) { pc_ = pc; }
   std::int32_t peak_pc() const { return peak_pc_; }
   std::int64_t peak() const { return peak_; }
+  /// Part of what end_program() says is enough that more ranks do not lower.
   std::int64_t floor() const { return floor_; }
   /// Changes whenever the amounts held change.
   std::uint64_t signature() const;
@@ -69,12 +70,15 @@ class Ledger {
     int ranks = 0;
     bool workers = false;
     std::int64_t remote = 0, entries = 0, most_entries = 0, most_remote = 0;  // most_remote: of the phase
+    std::int64_t largest = 0;                                                  // chunk that was ever put here
     std::int64_t directory() const;
   };
   struct Row { MemoryItem item; std::int64_t blocks = 0, bytes = 0; };
   void count(Row& row, std::int64_t blocks, std::int64_t bytes);
   void entries(int node, std::int64_t n);
   void note(std::int64_t spike = 0);
+  void note_chunk(std::int64_t bytes) { largest_own_ = std::max(largest_own_, bytes); }
+  std::int64_t gaps(const Node& node, std::int64_t least) const;
   std::int64_t needed_copies() const;
   std::int64_t kept_copies(std::int64_t firm) const;
 
@@ -86,7 +90,9 @@ class Ledger {
   int workspace_ = -1, fetched_ = -1;
   std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0, sums_ = 0;
   std::int64_t phase_least_ = 0, phase_full_ = 0;  // a rank's own, of the phase; without and with copies that could go
-  std::int64_t peak_ = 0, least_ = 0, floor_ = 0;
+  std::int64_t peak_ = 0, least_ = 0, enough_ = 0, floor_ = 0;
+  std::int64_t largest_own_ = 0;  // chunk of a rank's own that was taken when blocks of the nodes lay beside it
+  bool gave_back_ = false;        // anything so far: from then on there are gaps
   std::int32_t pc_ = 0, phase_pc_ = 0, peak_pc_ = 0;
 };
 

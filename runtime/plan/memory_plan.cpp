@@ -1,6 +1,7 @@
 #include "runtime/plan/memory_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -70,6 +71,7 @@ MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const
     const ProgramNeed& need = plan.programs.back();
     plan.peak = std::max(plan.peak, need.peak);
     plan.least = std::max(plan.least, need.least);
+    plan.enough = std::max(plan.enough, need.enough);
     plan.exact &= need.exact;
     if (setting.keep_saved) continue;
     for (auto label = memory.labels.begin(); label != memory.labels.end();) {
@@ -122,12 +124,25 @@ void merge(MemoryPlan& plan, const MemoryPlan& other) {
     if (theirs.least > need.least) need.place = theirs.place;
     need.peak = std::max(need.peak, theirs.peak);
     need.least = std::max(need.least, theirs.least);
+    need.enough = std::max(need.enough, theirs.enough);
     need.exact &= theirs.exact;
   }
   plan.peak = std::max(plan.peak, other.peak);
   plan.least = std::max(plan.least, other.least);
+  plan.enough = std::max(plan.enough, other.enough);
   plan.floor = std::max(plan.floor, other.floor);
   plan.exact &= other.exact;
+}
+
+/// An argument of --memory that is no less: two digits, rounded up.
+std::string memory_option(std::int64_t bytes) {
+  constexpr std::array units = {"", "kB", "MB", "GB", "TB"};
+  std::int64_t unit = 1;
+  std::size_t name = 0;
+  for (; name + 1 < units.size() && bytes >= 1000 * unit; ++name) unit *= 1000;
+  const std::int64_t step = std::max<std::int64_t>(1, bytes < 10 * unit ? unit / 100 : bytes < 100 * unit ? unit / 10 : unit);
+  const std::int64_t up = (bytes + step - 1) / step * step;
+  return fmt::format("{}{}", static_cast<double>(up) / static_cast<double>(unit), units[name]);
 }
 
 }  // namespace
@@ -158,11 +173,11 @@ int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const 
     // What is shared spreads over more ranks, the rest does not.
     const std::int64_t room = budget - p.floor;
     if (room <= 0) return 0;
-    const double wanted = static_cast<double>(p.least - p.floor) * ranks / static_cast<double>(room);
+    const double wanted = static_cast<double>(p.enough - p.floor) * ranks / static_cast<double>(room);
     return static_cast<int>(std::min<double>(most, std::max<double>(wanted + 0.999, ranks + 1)));
   };
   MemoryPlan now = plan;
-  for (int tries = 0; tries < 12; ++tries) {
+  for (int tries = 0; tries < 24; ++tries) {
     if (now.fits(setting.memory_per_rank)) return setting.ranks;
     const int guess = next_guess(now, setting.ranks);
     if (guess == 0 || guess >= most) return 0;
@@ -196,14 +211,14 @@ void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_th
   }
   if (!plan.exact) out << "the job has too many iterations or calls to follow one by one: loops were taken by their largest segments, an upper bound, and procedures once\n";
   const std::string needed = bytes_text(plan.least), given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
-  if (plan.fits(setting.memory_per_rank))
+  if (plan.fits(setting.memory_per_rank)) {
     out << fmt::format("fits: {} of {} per rank\n", needed, given);
-  else if (ranks_that_fit > 0)
-    out << fmt::format("does not fit: {} of {} per rank; needs at least {} of this memory, or --memory {} on {}\n", needed, given,
-                       plural(ranks_that_fit, "rank"), needed, plural(setting.ranks, "rank"));
-  else
-    out << fmt::format("does not fit: {} of {} per rank; no number of ranks helps, since every rank needs {} for itself: use --memory {} or smaller segments\n",
-                       needed, given, bytes_text(plan.floor), needed);
+    return;
+  }
+  out << fmt::format("does not fit: {} of {} per rank", needed, given);
+  if (plan.least <= static_cast<std::int64_t>(setting.memory_per_rank)) out << fmt::format(", and up to {} for gaps between blocks of different sizes", bytes_text(plan.enough - plan.least));
+  if (ranks_that_fit > 0) out << fmt::format("; needs at least {} of this memory, or --memory {} on {}\n", plural(ranks_that_fit, "rank"), memory_option(plan.enough), plural(setting.ranks, "rank"));
+  else out << fmt::format("; no number of ranks helps, since every rank needs {} for itself: use --memory {} or smaller segments\n", bytes_text(plan.floor), memory_option(plan.enough));
 }
 
 }  // namespace sial

@@ -55,6 +55,7 @@ struct ProgramNeed {
   std::int64_t peak = 0;       // bytes per rank: the fullest node's sum divided by its ranks, fetched copies kept as long as they are
   std::int64_t most = 0;       // the same for a rank that draws all iterations of the pardos, because the others are late
   std::int64_t least = 0;      // `peak` with fetched copies given up as early as possible
+  std::int64_t enough = 0;     // `least` and what blocks of different sizes cannot use of it
   std::string place;           // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;           // false: most_steps was reached
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
@@ -63,10 +64,10 @@ struct ProgramNeed {
 /// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest counts.
 struct MemoryPlan {
   std::vector<ProgramNeed> programs;
-  std::int64_t peak = 0, most = 0, least = 0;  // of all programs
-  std::int64_t floor = 0;            // part of `least` that more ranks do not lower: what every rank has for itself
+  std::int64_t peak = 0, most = 0, least = 0, enough = 0;  // of all programs
+  std::int64_t floor = 0;            // part of `enough` that more ranks do not lower: what every rank has for itself
   bool exact = true;
-  bool fits(std::size_t memory_per_rank) const { return least <= static_cast<std::int64_t>(memory_per_rank); }
+  bool fits(std::size_t memory_per_rank) const { return enough <= static_cast<std::int64_t>(memory_per_rank); }
 };
 
 /// Remote arrays that exist before the first program: label and layout.

@@ -11,7 +11,9 @@ namespace sial {
 namespace {
 
 constexpr std::uint64_t locked = 1;
-constexpr int entries_per_slab = 64;
+constexpr std::size_t entries_per_slab = 64;
+
+std::int64_t slab_doubles(std::size_t entries) { return static_cast<std::int64_t>(entries * sizeof(Entry) / 8); }
 
 }  // namespace
 
@@ -79,21 +81,28 @@ Entry* Directory::find_or_create(const BlockKey& key) {
   return fresh;
 }
 
+/// With free_lock held. Slabs are never given back: where memory is short, smaller ones go into the gaps between blocks.
+void Directory::add_slab() {
+  Header& h = header();
+  Chunk* slab = nullptr;
+  std::size_t entries = entries_per_slab;
+  while (entries > 1 && !(slab = heap_.try_allocate(own_arena_, slab_doubles(entries), nullptr, true))) entries /= 8;
+  if (!slab) slab = heap_.allocate(own_arena_, slab_doubles(1), [] { return std::string("the block directory"); }, true);
+  heap_.not_counted(slab);
+  auto* raw = reinterpret_cast<std::byte*>(slab->data());
+  for (std::size_t i = 0; i < entries; ++i) {
+    Entry* fresh = new (raw + i * sizeof(Entry)) Entry{};
+    fresh->chain_next = h.free_first;
+    h.free_first = offset(fresh);
+  }
+}
+
 Entry* Directory::new_entry(const BlockKey& key) {
   Header& h = header();
   Entry* e = nullptr;
   {
     const SpinGuard guard(h.free_lock, hooks_.pause);
-    if (h.free_first == 0) {
-      Chunk* slab = heap_.allocate(own_arena_, entries_per_slab * sizeof(Entry) / 8, [] { return std::string("the block directory"); }, true);
-      heap_.not_counted(slab);
-      auto* raw = reinterpret_cast<std::byte*>(slab->data());
-      for (std::size_t i = 0; i < entries_per_slab; ++i) {
-        Entry* fresh = new (raw + i * sizeof(Entry)) Entry{};
-        fresh->chain_next = h.free_first;
-        h.free_first = offset(fresh);
-      }
-    }
+    if (h.free_first == 0) add_slab();
     e = entry(h.free_first);
     h.free_first = e->chain_next;
   }

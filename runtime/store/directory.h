@@ -82,6 +82,7 @@ class Directory {
   std::uint64_t offset(const Entry* e) const { return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(e) - base_); }
   std::uint64_t lock_chain(std::atomic<std::uint64_t>& head);
   Entry* walk(std::uint64_t first, const BlockKey& key) const;
+  void add_slab();
   Entry* new_entry(const BlockKey& key);
   void free_entry(Entry* e);
   void forget_dirty(Entry* e);

@@ -59,7 +59,7 @@ Chunk* StoreService::allocate(const RequestHeader& request) {
   try {
     return heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
   } catch (const OutOfMemory& error) {
-    throw OutOfMemory(error.wanted(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place));
+    throw OutOfMemory(error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place));
   }
 }
 

@@ -185,6 +185,7 @@ std::vector<std::pair<std::string, std::int64_t>> StoreImpl::memory_held() const
   for (const Array& a : arrays_)
     if (!a.info.name.empty()) add(fmt::format("array `{}` on this node", a.info.name), number(a.info.id), a.generation);
   for (const std::string& label : labels_.names()) add(fmt::format("what was saved as \"{}\" on this node", label), labels_.find(label)->number, labels_.find(label)->generation);
+  if (const std::int64_t directory = heap_->bytes_not_counted(); directory > 0) held.emplace_back("the block directory", directory);
   if (copied_bytes_ > 0) held.emplace_back("copies of other nodes' blocks", static_cast<std::int64_t>(copied_bytes_));
   return held;
 }

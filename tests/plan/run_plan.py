@@ -73,6 +73,36 @@ print t[i,i]
 enddo i
 endsial tiny
 """
+# Blocks so small that most memory is the directory's, one piece of 12 kB for 64 blocks.
+MANY = """sial many
+predefined int norb
+aoindex i = 1:norb
+aoindex j = 1:norb
+distributed a[i,j]
+scalar sum
+scalar total
+pardo i, j
+put a[i,j] = 1.0
+endpardo i, j
+sip_barrier
+sum = 0.0
+pardo i, j
+get a[i,j]
+sum += a[i,j] * a[i,j]
+endpardo i, j
+total = 0.0
+collective total += sum
+print total
+endsial many
+"""
+# Jobs that must run in the least memory that a dry run says is enough.
+TIGHT_CASES = [
+    ("03_four_index/job.toml", ["--segments", "ao=2,5,1,4,3"], "1 2"),
+    ("04_rhf/job.toml", [], "2 2x1"),
+    ("05_mp2/job.toml", ["--segments", "occ=2,3", "--segments", "virt=5,6,8"], "2"),
+    ("05_mp2/job_dimer.toml", [], "1 3"),
+    ("09_ccsd/job_321g.toml", [], "1 2 2x1"),
+]
 DATA_DECIDE = set()
 
 
@@ -85,8 +115,8 @@ def size(text):
     return float(number) * UNITS[unit]
 
 
-def dry_run(binary, arguments):
-    done = subprocess.run([binary, *arguments, "--dry-run"], env=ENV, capture_output=True, text=True, timeout=100)
+def dry_run(binary, arguments, folder=None):
+    done = subprocess.run([binary, *arguments, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=100)
     verdict = re.search(r"^(fits|does not fit): ([\d.]+ \w+) of ([\d.]+ \w+) per rank(.*)$", done.stdout, re.M)
     if not verdict or done.returncode != (0 if verdict[1] == "fits" else 1):
         raise Failure(f"{arguments}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -166,6 +196,46 @@ def check_data_file(binary):
     print("plans of data files hold")
 
 
+def enough(binary, arguments, folder=None):
+    """The memory per rank that a dry run recommends, as written, and with which it says that the job fits."""
+    memory = "4kB"
+    for _ in range(5):
+        fits, _, rest, text = dry_run(binary, [*arguments, "--memory", memory], folder)
+        if fits:
+            return memory
+        advice = re.search(r"--memory ([\d.]+[kMG]?B?)\b", rest)
+        if not advice or size(re.sub(r"(?<=\d)(?=[kMGB])", " ", advice[1])) <= size(re.sub(r"(?<=\d)(?=[kMGB])", " ", memory)):
+            break
+        memory = advice[1]
+    raise Failure(f"{arguments}: no memory is enough\n{text}")
+
+
+def check_tight(binary):
+    with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
+        program = pathlib.Path(folder) / "many.sialx"
+        program.write_text(MANY)
+        many = [(str(program), ["--set", f"norb={n}", "--segments", "ao=" + ",".join([str(segment)] * n), "--run-json", "run.json"], "1 2 3 2x1") for n, segment in ((5, 1), (20, 1), (20, 3))]
+        for job, more, layouts in [*many, *TIGHT_CASES]:
+            for layout in layouts.split():
+                ranks, per_node = re.fullmatch(r"(\d+)(?:x(\d+))?", layout).groups(0)
+                arguments = [str(EXAMPLES / job), *more, "--ranks-per-node", str(per_node), "--schedule", "static"]
+                memory = enough(binary, [*arguments, "--ranks", ranks])
+                code, _, errors = run(binary, [*arguments, "--memory", memory], int(ranks))
+                if code != 0:
+                    raise Failure(f"{job} on {layout}: {memory} are said to be enough\n{errors}")
+        # No room for a whole piece of the directory: smaller ones do.
+        code, _, errors = run(binary, [str(program), *many[0][1], "--memory", "8kB"], 2)
+        if code != 0:
+            raise Failure(f"8 kB: {errors}")
+        # Room for half of the blocks. The message says what holds the memory, all of it, and where the program is.
+        code, _, errors = run(binary, [str(program), *many[1][1], "--memory", "64kB"], 1)
+        used, parts = re.search(r" and use ([\d.]+ \w+)", errors), re.findall(r"(?:largest: |, )(?:[^,();]*) \(([\d.]+ \w+)\)", errors)
+        if code != 3 or "many.sialx:" not in errors or not all(part in errors for part in ("the block directory (", "array `a` on this node (", "all else (")) or not used or \
+                abs(sum(map(size, parts)) - size(used[1])) > 0.02 * size(used[1]):
+            raise Failure(f"64 kB: exit code {code}, {errors}")
+    print("jobs run in what a dry run says is enough")
+
+
 def language_programs():
     """The programs of the language tests that run to their end: every statement of the language, on small blocks."""
     for path in sorted((HERE.parent / "lang/run").glob("*.sialx")):
@@ -187,9 +257,15 @@ def check_language(binary):
                 continue  # wants more than one rank, or other surroundings
             measured = json.loads((pathlib.Path(folder) / "run.json").read_text())["total"]["memory_high_water"]
             plan = subprocess.run([*command, "--dry-run"], env=ENV, cwd=path.parent, capture_output=True, text=True, timeout=100)
-        verdict = re.search(r"^fits: ([\d.]+ \w+) of", plan.stdout, re.M)
-        if not verdict:
-            raise Failure(f"{path.name}: {plan.stdout}\n{plan.stderr}")
+            verdict = re.search(r"^fits: ([\d.]+ \w+) of", plan.stdout, re.M)
+            if not verdict:
+                raise Failure(f"{path.name}: {plan.stdout}\n{plan.stderr}")
+            if "--memory" not in arguments:
+                memory = enough(binary, command[1:], path.parent)
+                tight = subprocess.run([*command, "--output-dir", folder, "--memory", memory], env=ENV, cwd=path.parent, stdin=subprocess.DEVNULL,
+                                       capture_output=True, text=True, timeout=100)
+                if tight.returncode != 0:
+                    raise Failure(f"{path.name}: {memory} are said to be enough\n{tight.stderr}")
         predicted = size(verdict[1])
         # What data decide is taken both ways, so less may be used.
         if not 0.9 * measured <= predicted or (path.stem not in DATA_DECIDE and predicted > 1.1 * measured):
@@ -237,7 +313,7 @@ def main():
                     compare(binary, job, [*own, *more], layout, **options)
                 except Failure as failure:
                     failures.append(str(failure))
-    for check in (check_kept, check_data_file, check_language, check_verdict):
+    for check in (check_kept, check_data_file, check_language, check_tight, check_verdict):
         try:
             check(binary)
         except Failure as failure:

@@ -44,6 +44,22 @@ TEST_CASE("entries are found by array, generation and block") {
     CHECK(d.find(other) == nullptr);
 }
 
+TEST_CASE("where no room is left for a slab of entries, smaller ones go into the gaps between blocks") {
+  Node node;
+  std::vector<Chunk*> taken;
+  while (Chunk* c = node.heap->try_allocate(0, 64)) taken.push_back(c);  // 576 bytes each
+  for (std::size_t i = 0; i < taken.size(); i += 2) node.heap->drop_reference(taken[i], 0);
+  Directory& d = *node.directory;
+  std::vector<Entry*> entries;
+  for (int i = 0; i < 100; ++i) entries.push_back(d.find_or_create(key(1, 0, i, 0)));
+  for (int i = 0; i < 100; ++i) CHECK(d.find(key(1, 0, i, 0)) == entries[static_cast<std::size_t>(i)]);
+  CHECK(count(d, 1, 0) == 100);
+  CHECK(node.heap->bytes_not_counted() > 0);
+  CHECK(node.heap->bytes_not_counted() < 64 * 1024);
+  CHECK_THROWS_WITH([&] { for (int i = 100;; ++i) d.find_or_create(key(1, 0, i, 0)); }(), Catch::Matchers::Contains("out of memory for the block directory"));
+  CHECK(count(d, 1, 0) > 1000);
+}
+
 TEST_CASE("a shelf holds the entries of one generation and goes with them") {
   Node node;
   Directory& d = *node.directory;
