@@ -443,6 +443,9 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
 void Session::restore_earlier(const Job& job) {
   for (const std::string& path : job.restore_files) {
     ResultsReader reader(path);
+    if (job.data.has_molecule && transport_.rank() == 0)
+      if (const std::string difference = reader.difference_of(job.data.molecule); !difference.empty())
+        err_ << printable(fmt::format("warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result", difference, path)) << std::endl;
     for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
     for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {

@@ -20,6 +20,8 @@ Rooms under tests/lang:
             # ranks: 1 2 4                             rank counts (default 1); above 1 through mpirun
             # expect: text                             lines of stdout that are not empty, in this order, nothing else between
             # expect-error: text                       must exit non-zero and say this on stderr (several allowed)
+            # expect-warning: text                     must exit with 0 and say this on stderr, once on all ranks together (several allowed)
+            # expect-no-warning: text                  must not say this on stderr (several allowed)
           lines of stdout are compared after stripping trailing blanks; program start and end banners go to stderr.
           Where there is a NAME.expected, stdout must also be that, byte for byte.
 """
@@ -108,8 +110,10 @@ def run_test(path, options):
     ranks = [int(n) for n in " ".join(re.findall(r"^#\s*ranks:\s*(.*)$", text, re.M)).split()] or [1]
     expected = [line.rstrip() for line in re.findall(r"^#\s*expect: ?(.*)$", text, re.M) if line.strip()]
     errors = re.findall(r"^#\s*expect-error:\s*(.*?)\s*$", text, re.M)
+    warnings = re.findall(r"^#\s*expect-warning:\s*(.*?)\s*$", text, re.M)
+    unwanted = re.findall(r"^#\s*expect-no-warning:\s*(.*?)\s*$", text, re.M)
     exact = path.with_suffix(".expected")
-    if not expected and not errors and not exact.exists():
+    if not expected and not errors and not warnings and not exact.exists():
         return ["the program carries no expectation"]
     failures = []
     for n in ranks:
@@ -125,6 +129,8 @@ def run_test(path, options):
             failures += [where + f"stderr does not say {e!r}: {err.strip()}" for e in errors if e not in err]
         elif code != 0:
             failures.append(where + f"exit code {code}: {err.strip()}")
+        failures += [where + f"stderr says {w!r} {err.count(w)} times: {err.strip()}" for w in warnings if err.count(w) != 1]
+        failures += [where + f"stderr says {w!r}: {err.strip()}" for w in unwanted if w in err]
         if exact.exists():
             failures += golden(path, out, options.update)
             if not expected:

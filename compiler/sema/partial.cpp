@@ -26,6 +26,7 @@ struct Share {
   const ast::Stmt* summed = nullptr;  // where the shares were summed up since; not part of the order
   SymbolId root = no_symbol;        // the variable or array that became partial
   const ast::Stmt* made = nullptr;  // the statement that made it so
+  const ast::Stmt* filled = nullptr;  // of scalars: the statement that gave all ranks a value other than zero, which their shares begin with
 
   bool partial() const { return stage == Stage::ended && !constant; }
   int order() const { return 3 * static_cast<int>(stage) + (accumulated ? 2 : constant ? 0 : 1); }
@@ -52,14 +53,20 @@ class PartialDomain {
           mine.always = false;
           changed = true;
         }
+        if (mine.filled && !theirs.filled) {
+          mine.filled = nullptr;
+          changed = true;
+        }
         if (!mine.summed && theirs.summed && theirs.stage == mine.stage) {
           mine.summed = theirs.summed;
           changed = true;
         }
         if (theirs.order() <= mine.order()) continue;
         const bool always = mine.stage == Share::Stage::whole ? theirs.always : mine.always && theirs.always;
+        const ast::Stmt* filled = mine.filled;
         mine = theirs;
         mine.always = always;
+        mine.filled = filled;
         changed = true;
       }
       return changed;
@@ -204,12 +211,15 @@ class PartialDomain {
     if (ranks_.count(target) > 0) return;
     const Share from = share_of(*assign.value, s);
     if (!s.parallel || s.single) {
+      const bool fills = other_than_zero(*assign.value, s);
       if (from.partial() && !(again && mine.partial())) mine = from;
       else if (!again) mine = {};
+      if (!s.parallel && !s.own && mine.stage == Share::Stage::whole && fills && assign.op != ast::AssignOp::multiply) mine.filled = &stmt;
     } else if (again) {
       added_again(stmt, mine);
+      const ast::Stmt* filled = mine.filled;
       // What was set in this iteration and is added to is still this iteration's alone.
-      if (mine.stage != Share::Stage::running) mine = {Share::Stage::running, true, false, false, nullptr, target, &stmt};
+      if (mine.stage != Share::Stage::running) mine = {Share::Stage::running, true, false, false, nullptr, target, &stmt, filled};
       else if (mine.constant) mine = {Share::Stage::running, false, mine.always, false, nullptr, target, &stmt};
     } else {
       mine = {Share::Stage::running, false, s.depth == 0, !varies(*assign.value, s), nullptr, target, &stmt};
@@ -256,13 +266,31 @@ class PartialDomain {
     }
     if (!s.parallel) sum_up(stmt, *collective.value, s);
     at(s, collective.target) = {};
+    if (!s.parallel) at(s, collective.target).filled = &stmt;
+  }
+
+  /// A number other than zero, or what is made of a scalar that was given one.
+  bool other_than_zero(const ast::Expr& e, const State& s) const {
+    if (const auto* literal = std::get_if<ast::RealLit>(&e.node)) return literal->value != 0.0;
+    if (const auto* literal = std::get_if<ast::IntLit>(&e.node)) return literal->value != 0;
+    if (const auto* unary = std::get_if<ast::Unary>(&e.node)) return other_than_zero(*unary->operand, s);
+    if (const auto* paren = std::get_if<ast::Paren>(&e.node)) return other_than_zero(*paren->inner, s);
+    if (const auto* cast = std::get_if<ast::Cast>(&e.node)) return other_than_zero(*cast->operand, s);
+    const auto* name = std::get_if<ast::NameExpr>(&e.node);
+    return name && of(s, program_.names.at(&name->name)).filled != nullptr;
   }
 
   /// `collective` of a share, or `put +=` of it by every rank.
-  void sum_up(const ast::Stmt& stmt, const ast::Expr& value, State& s) const {
+  void sum_up(const ast::Stmt& stmt, const ast::Expr& value, State& s) {
     const Share share = share_of(value, s);
     if (!share.partial() || !share.accumulated || s.own) return;
     Share& root = s.shares[static_cast<std::size_t>(share.root)];
+    if (share.filled && reported_.insert(share.made).second) {
+      const Symbol& symbol = program_.symbol(share.root);
+      Diagnostic& d = emitter_.report(Code::W_PARTIAL_SCALAR, stmt.span, fmt::format("this sum counts the value that `{}` has before the pardo once for each rank", symbol.text),
+                                      fmt::format("set `{}` to 0.0 before the pardo, and add that value to the sum", symbol.text));
+      d.notes.push_back({share.filled->span, "every rank gets the value here"});
+    }
     if (root.stage == Share::Stage::ended && !root.summed) root.summed = &stmt;
   }
 

@@ -77,8 +77,11 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     if (!options_.keep_saved) {
       const std::vector<std::string> needed = restored_labels(programs.subspan(i + 1));
       env_.store.drop_labels_except(needed);
-      std::erase_if(env_.state.saved_remote,
-                    [&](const auto& entry) { return std::find(needed.begin(), needed.end(), entry.first) == needed.end(); });
+      std::erase_if(env_.state.saved_remote, [&](const auto& entry) {
+        const bool drop = std::find(needed.begin(), needed.end(), entry.first) == needed.end();
+        if (drop) env_.state.dropped_remote.insert(entry.first);
+        return drop;
+      });
     }
     if (env_.checkpoints && i + 1 < programs.size())
       env_.checkpoints->between_programs(static_cast<std::int32_t>(i) + 1, fmt::format("after program `{}`", programs[i]->program));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <set>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,7 @@ struct RankState {
   std::map<std::string, double> saved_scalars;
   std::map<std::string, DataArray> saved_statics;
   std::map<std::string, SavedLayout> saved_remote;  // the blocks are in the store
+  std::set<std::string> dropped_remote;                 // labels that were saved, but that no later program restores; of a job without results
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
   bool all_ranks_print = false;
   std::int64_t phase = 0;                  // barriers since the job began; numbers the pardo instances

@@ -233,7 +233,7 @@ void Machine::fail_label(const std::string& label, const char* what, const T& kn
 // of another item of this program while the item's own name was saved, too.
 template <class T, class Rows>
 void Machine::warn_label(const std::string& label, const std::string& name, const T& known, const Rows& rows) const {
-  if (label == name || !known.contains(name)) return;
+  if (label == name || !(known.contains(name) || env_.state.dropped_remote.contains(name))) return;
   if (std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == label; })) return;
   warn(fmt::format("{}: `{}` is restored from \"{}\", though \"{}\" was saved as well: is that the right label?", place_name(at_), name, label, name));
 }

@@ -190,6 +190,19 @@ std::vector<std::int64_t> Hdf5File::attribute_ints(const std::string& object, co
   return values;
 }
 
+std::string Hdf5File::attribute_text(const std::string& object, const std::string& attribute) const {
+  Handle a(H5Aopen_by_name(id_, object.c_str(), attribute.c_str(), H5P_DEFAULT, H5P_DEFAULT));
+  if (!a.ok()) fail_read(path_, fmt::format("`{}` has no attribute `{}`", object, attribute));
+  Handle type(H5Aget_type(a)), space(H5Aget_space(a));
+  const std::size_t n = H5Tget_size(type);
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || H5Sget_simple_extent_npoints(space) != 1 || n > 65536)
+    throw SialError(fmt::format("attribute `{}` of `{}` in `{}` is not a text", attribute, object, path_), "is the file damaged?");
+  std::string text(n, '\0');
+  if (n > 0 && H5Aread(a, type, text.data()) < 0) fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
+  text.resize(text.find('\0') == std::string::npos ? n : text.find('\0'));
+  return text;
+}
+
 void Hdf5File::make_group(const std::string& name) {
   if (exists(name)) return;
   Handle g(H5Gcreate2(id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));

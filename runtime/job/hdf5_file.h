@@ -30,6 +30,8 @@ class Hdf5File {
   std::vector<double> read(const std::string& dataset) const;
   std::vector<std::int32_t> read_ints(const std::string& dataset) const;
   std::vector<std::int64_t> attribute_ints(const std::string& object, const std::string& attribute) const;
+  /// Of fixed length, as set_attribute() writes it.
+  std::string attribute_text(const std::string& object, const std::string& attribute) const;
 
   void make_group(const std::string& name);
   void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <limits>
@@ -283,6 +284,27 @@ void ResultsWriter::finish() {
 
 ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5File::open(path)) {
   if (!file_.exists("saved/blocks")) throw SialError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
+}
+
+std::string ResultsReader::difference_of(const Molecule& molecule) const {
+  constexpr double same_place = 1e-6;  // bohr: coordinates may have gone through a text
+  constexpr double angstrom = 0.529177210903;
+  if (!file_.exists("molecule/coordinates") || !file_.exists("molecule/charges")) return {};
+  const std::vector<double> charges = file_.read("molecule/charges"), places = file_.read("molecule/coordinates");
+  const std::size_t n = molecule.atoms.size();
+  if (charges.size() != n || places.size() != 3 * n) return fmt::format("it had {} atoms, not {}", charges.size(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Atom& atom = molecule.atoms[i];
+    if (charges[i] != atom.charge) return fmt::format("atom {} had nuclear charge {}, not {}", i + 1, charges[i], atom.charge);
+    double far = 0;
+    for (std::size_t d = 0; d < 3; ++d) far += (places[3 * i + d] - atom.position[d]) * (places[3 * i + d] - atom.position[d]);
+    if (!(std::sqrt(far) <= same_place)) return fmt::format("atom {} ({}) lay {:.4g} Angstrom from where it is now", i + 1, atom.symbol, std::sqrt(far) * angstrom);
+  }
+  const std::pair<const char*, std::int64_t> numbers[] = {{"charge", molecule.charge}, {"multiplicity", molecule.multiplicity}, {"frozen_core", molecule.frozen_core}};
+  for (const auto& [name, mine] : numbers)
+    if (const auto theirs = file_.attribute_ints("molecule", name); theirs.size() == 1 && theirs[0] != mine) return fmt::format("its {} was {}, not {}", name, theirs[0], mine);
+  if (const std::string theirs = file_.attribute_text("molecule", "basis"); theirs != molecule.basis_name) return fmt::format("its basis was {}, not {}", theirs, molecule.basis_name);
+  return {};
 }
 
 std::map<std::string, double> ResultsReader::saved_scalars() const {

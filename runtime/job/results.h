@@ -120,6 +120,9 @@ class ResultsReader {
   SavedLayout layout(const std::string& label) const;
   std::vector<BlockIndex> blocks(const std::string& label) const;
   std::vector<double> block(const std::string& label, const BlockIndex& block);
+  /// In what the molecule of the job that wrote the file differs from this one: the first of atoms, places, charge, multiplicity, frozen
+  /// core and basis. Empty: in nothing, or the file does not say.
+  std::string difference_of(const Molecule& molecule) const;
 
  private:
   std::string path_;

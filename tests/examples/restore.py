@@ -33,6 +33,7 @@ class Restore(unittest.TestCase):
                    str(BIN / "sialrun"), str(path), "--output-dir", str(self.folder / name), *more]
         done = subprocess.run(command, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.messages = done.stderr
         return self.folder / name / "results.h5"
 
     def test_all_sorts(self):
@@ -64,8 +65,24 @@ class Restore(unittest.TestCase):
         self.job("rhf", f'programs = ["{ROOT}/examples/04_rhf/rhf.sialx"]\n{molecule}', 2)
         done = self.job("mp2", f'programs = ["{ROOT}/examples/05_mp2/mp2.sialx"]\n{molecule}[restore]\nfile = "rhf/results.h5"\n', 3)
         want = json.loads((ROOT / "examples/05_mp2/expected.json").read_text())["scalars"]["mp2_energy"]
+        self.assertNotIn("another molecule", self.messages)
         with h5py.File(done) as f:
             self.assertAlmostEqual(f["scalars/mp2_energy"][()], want["value"], delta=want["tolerance"])
+
+
+    def test_another_molecule(self):
+        """Orbitals of a stretched molecule have the same shapes: only the file can tell."""
+        atoms = "O 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 {}\n"
+        for name, z in (("near", "0.59"), ("far", "0.69")):
+            (self.folder / f"{name}.xyz").write_text("3\n\n" + atoms.format(z))
+        molecule = '[molecule]\nxyz = "{}.xyz"\nbasis = "sto-3g"\n'
+        self.job("rhf", f'programs = ["{ROOT}/examples/04_rhf/rhf.sialx"]\n{molecule.format("near")}', 1)
+        mp2 = f'programs = ["{ROOT}/examples/05_mp2/mp2.sialx"]\n[restore]\nfile = "rhf/results.h5"\n'
+        self.job("same", mp2 + molecule.format("near"), 1)
+        self.assertNotIn("another molecule", self.messages)
+        self.job("other", mp2 + molecule.format("far"), 2)
+        self.assertIn("warning: the results to restore are those of another molecule: atom 3 (H) lay 0.1 Angstrom from where it is now\n  hint: what is restored from `", self.messages)
+        self.assertEqual(self.messages.count("another molecule"), 1)
 
 
 if __name__ == "__main__":

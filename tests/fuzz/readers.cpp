@@ -106,6 +106,9 @@ void read_results(const std::string& path) {
   ResultsReader reader(path);
   reader.saved_scalars();
   reader.saved_statics();
+  Molecule molecule;
+  molecule.atoms = {{8, "O", {0, 0, 0.25}}, {1, "H", {0, 1, 2}}};
+  reader.difference_of(molecule);
   for (const std::string& label : reader.saved_arrays()) {
     reader.layout(label);
     for (const BlockIndex& block : reader.blocks(label)) reader.block(label, block);

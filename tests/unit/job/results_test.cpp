@@ -49,6 +49,30 @@ void write(const std::string& path, std::int64_t dense_limit) {
 
 }  // namespace
 
+TEST_CASE("a results file says in what its molecule differs") {
+  Folder f;
+  const std::string path = f.path("r.h5");
+  write(path, 1000);
+  const ResultsReader reader(path);
+  Molecule same;
+  same.atoms = {{8, "O", {0, 0, 0.25}}, {1, "He", {0, 1, 2 + 1e-8}}};
+  same.multiplicity = 3;
+  same.basis_name = "sto-3g";
+  CHECK(reader.difference_of(same).empty());
+  const auto changed = [&](auto&& change) {
+    Molecule other = same;
+    change(other);
+    return reader.difference_of(other);
+  };
+  CHECK(changed([](Molecule& m) { m.atoms.pop_back(); }) == "it had 2 atoms, not 1");
+  CHECK(changed([](Molecule& m) { m.atoms[1].charge = 2; }) == "atom 2 had nuclear charge 1, not 2");
+  CHECK(changed([](Molecule& m) { m.atoms[1].position[2] = 2.1; }) == "atom 2 (He) lay 0.05292 Angstrom from where it is now");
+  CHECK(changed([](Molecule& m) { m.charge = 1; }) == "its charge was 0, not 1");
+  CHECK(changed([](Molecule& m) { m.multiplicity = 1; }) == "its multiplicity was 3, not 1");
+  CHECK(changed([](Molecule& m) { m.frozen_core = 1; }) == "its frozen_core was 0, not 1");
+  CHECK(changed([](Molecule& m) { m.basis_name = "3-21g"; }) == "its basis was sto-3g, not 3-21g");
+}
+
 TEST_CASE("results are read back as they were written, dense or by blocks") {
   Folder f;
   for (std::int64_t limit : {1000, 4}) {
