@@ -119,8 +119,7 @@ class PartialDomain {
 
   void iteration(const ast::Stmt& loop, State& s, const State*) {
     last_.erase(&loop);
-    const auto* pardo = std::get_if<ast::PardoLoop>(&loop.node);
-    if (!pardo || pardo->pragma == "SequentialPardoLoop") return;
+    if (!shared_out(loop)) return;
     s.parallel = true;
     s.single = unmentioned(program_, loop, {}).empty();
     s.depth = 0;
@@ -137,7 +136,7 @@ class PartialDomain {
 
   // A serial loop that overwrites the blocks of an array is taken to reach all of them: to execute at least one iteration.
   void leave(const ast::Stmt& loop, const State& before, State& s) {
-    const bool alone = !std::holds_alternative<ast::PardoLoop>(loop.node) || unmentioned(program_, loop, {}).empty();
+    const bool alone = !shared_out(loop) || unmentioned(program_, loop, {}).empty();
     if (const auto last = last_.find(&loop); last != last_.end() && alone)
       for (std::size_t i = 0; i < s.shares.size(); ++i)
         if (before.shares[i].stage == Share::Stage::ended && last->second[i].stage == Share::Stage::whole) s.shares[i] = {};
@@ -154,6 +153,12 @@ class PartialDomain {
     s.single = before.single;
     s.depth = before.depth;
     s.own = before.own;
+  }
+
+  /// A pardo, but not one whose iterations every rank executes.
+  static bool shared_out(const ast::Stmt& loop) {
+    const auto* pardo = std::get_if<ast::PardoLoop>(&loop.node);
+    return pardo && pardo->pragma != "SequentialPardoLoop";
   }
 
   static void end_pardo(State& s) {
