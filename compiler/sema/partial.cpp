@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/each_stmt.h"
@@ -124,8 +126,7 @@ class PartialDomain {
 
   void iteration(const ast::Stmt& loop, State& s, const State*) {
     last_.erase(&loop);
-    const auto* pardo = std::get_if<ast::PardoLoop>(&loop.node);
-    if (!pardo || pardo->pragma == "SequentialPardoLoop") return;
+    if (!shared_out(loop)) return;
     s.parallel = true;
     s.single = unmentioned(program_, loop, {}).empty();
     s.depth = 0;
@@ -142,7 +143,7 @@ class PartialDomain {
 
   // A serial loop that overwrites the blocks of an array is taken to reach all of them: to execute at least one iteration.
   void leave(const ast::Stmt& loop, const State& before, State& s) {
-    const bool alone = !std::holds_alternative<ast::PardoLoop>(loop.node) || unmentioned(program_, loop, {}).empty();
+    const bool alone = !shared_out(loop) || unmentioned(program_, loop, {}).empty();
     if (const auto last = last_.find(&loop); last != last_.end() && alone)
       for (std::size_t i = 0; i < s.shares.size(); ++i)
         if (before.shares[i].stage == Share::Stage::ended && last->second[i].stage == Share::Stage::whole) s.shares[i] = {};
@@ -159,6 +160,12 @@ class PartialDomain {
     s.single = before.single;
     s.depth = before.depth;
     s.own = before.own;
+  }
+
+  /// A pardo, but not one whose iterations every rank executes.
+  static bool shared_out(const ast::Stmt& loop) {
+    const auto* pardo = std::get_if<ast::PardoLoop>(&loop.node);
+    return pardo && pardo->pragma != "SequentialPardoLoop";
   }
 
   static void end_pardo(State& s) {
@@ -335,7 +342,7 @@ class PartialDomain {
     Share copied;
     for (std::size_t i = 0; i < execute.args.size(); ++i) {
       const SymbolId id = symbol(execute.args[i]);
-      if (id == no_symbol || special.signature[i] == 'w' || !of(s, id).partial()) continue;
+      if (id == no_symbol || special.signature[i] == 'w' || only_sets(special.name, i) || !of(s, id).partial()) continue;
       if (copies) copied = of(s, id);
       else if (!quiet && !adds_to(special.name, i)) report(of(s, id), execute.args[i].span, prints ? "is printed" : fmt::format("is used by `{}`", special.text), s, of(s, id).root == id);
     }
@@ -348,12 +355,21 @@ class PartialDomain {
       if (s.parallel && adds_to(special.name, i)) added_again(stmt, mine);
       if (s.parallel && !s.single && (scalar || tracked(id))) mine = {Share::Stage::running, !scalar, scalar && s.depth == 0, false, nullptr, id, &stmt};
       else if (copied.partial()) mine = copied;
-      else if (special.signature[i] == 'w' || scalar) mine = {};
+      else if (special.signature[i] == 'w' || scalar || only_sets(special.name, i)) mine = {};
     }
   }
 
   /// Fock matrices that a super instruction adds to may be shares: they go on being such.
   static bool adds_to(const std::string& name, std::size_t argument) { return name.rfind("compute_ubatch", 0) == 0 && argument >= 3; }
+
+  /// Arguments that programs declare `u` although the super instruction does not look at what they hold.
+  static bool only_sets(const std::string& name, std::size_t argument) {
+    static const std::set<std::pair<std::string_view, std::size_t>> list = {{"return_sval", 1},    {"get_first_block_element", 1},  {"check_dconf", 1},      {"return_diagonal", 1},
+                                                                            {"eigen_calc", 1},     {"eigen_calc_sqr_inv", 1},       {"eigen_calc_sqr_inv", 2}, {"gen_eigen_calc", 1},
+                                                                            {"gen_eigen_calc", 2}, {"gen_eigen_calc", 3},           {"compute_nn_repulsion", 0}, {"moi_nn_repulsion", 0},
+                                                                            {"set_frag", 0},       {"compute_dipole_integrals", 1}, {"return_vpq", 1},       {"stripi", 1}};
+    return list.count({name, argument}) > 0;
+  }
 
   void condition(const ast::Expr& e, const State& s) {
     if (s.parallel) use_arrays(e, s);

@@ -69,8 +69,8 @@ std::vector<bool> between_fragments(SuperContext& context, const SuperArg& h) {
   std::vector<bool> result(h.size(), false);
   const auto count = context.job().ints.find("nfrags");
   if (count == context.job().ints.end() || count->second < 2 || !context.job().has_molecule) return result;
+  if (!Fragments::own_orbitals(context.job(), h.kind[0]) || !Fragments::own_orbitals(context.job(), h.kind[1])) return result;
   const Fragments fragments(context);
-  if (!fragments.own_orbitals(h.kind[0]) || !fragments.own_orbitals(h.kind[1])) return result;
   const std::vector<std::int32_t> virtuals = fragments.orbital_owners(h.kind[0]), occupied = fragments.orbital_owners(h.kind[1]);
   for_each_element(h.shape, [&](const auto& at, std::int64_t n) {
     const std::size_t a = global_position(h, 0, at[0]), i = global_position(h, 1, at[1]);

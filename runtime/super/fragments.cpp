@@ -86,9 +86,9 @@ std::int32_t Fragments::number(const SuperArg& arg, int position) const {
   return static_cast<std::int32_t>(value);
 }
 
-bool Fragments::has_owners(FragmentRange range) const {
+bool Fragments::has_owners(const JobData& job, FragmentRange range) {
   const RangeNames& names = names_of(range);
-  return job_.int_arrays.count(names.array) != 0 || (names.early_name && job_.int_arrays.count(names.early_name) != 0);
+  return job.int_arrays.count(names.array) != 0 || (names.early_name && job.int_arrays.count(names.early_name) != 0);
 }
 
 Fragments::Owners Fragments::owners(FragmentRange range) const {
@@ -147,9 +147,9 @@ std::vector<std::int32_t> Fragments::segments_of(IndexKind kind, std::int32_t fr
   return result;
 }
 
-bool Fragments::own_orbitals(IndexKind kind) const {
+bool Fragments::own_orbitals(const JobData& job, IndexKind kind) {
   const std::vector<FragmentRange> ranges = ranges_of(kind);
-  return ranges.size() == 2 && std::all_of(ranges.begin(), ranges.end(), [&](FragmentRange range) { return has_owners(range); });
+  return ranges.size() == 2 && std::all_of(ranges.begin(), ranges.end(), [&](FragmentRange range) { return has_owners(job, range); });
 }
 
 std::vector<std::int32_t> Fragments::orbital_owners(IndexKind kind) const {
@@ -202,9 +202,9 @@ std::pair<std::int32_t, std::int32_t> Fragments::electrons(std::int32_t fragment
       if (list[s] == fragment) sum += table(job_, names.kind).at(first + s - 1);
     return sum;
   };
-  if (has_owners(FragmentRange::alpha_occupied)) {
+  if (has_owners(job_, FragmentRange::alpha_occupied)) {
     const std::int32_t alpha = extents(FragmentRange::alpha_occupied);
-    return {alpha, has_owners(FragmentRange::beta_occupied) ? extents(FragmentRange::beta_occupied) : alpha};
+    return {alpha, has_owners(job_, FragmentRange::beta_occupied) ? extents(FragmentRange::beta_occupied) : alpha};
   }
   std::int32_t charge = 0;
   for (std::size_t a = 0; a < atom_owners_.size(); ++a)

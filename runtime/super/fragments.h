@@ -37,8 +37,8 @@ class Fragments {
   /// Owner of each atom.
   const std::vector<std::int32_t>& atom_owners() const { return atom_owners_; }
 
-  /// Whether owners of occupied and virtual orbitals of an MO kind are known.
-  bool own_orbitals(IndexKind kind) const;
+  /// Whether a job names the owners of occupied and virtual orbitals of an MO kind.
+  static bool own_orbitals(const JobData& job, IndexKind kind);
   /// The owner of each orbital of an MO kind; 0 where none is named.
   std::vector<std::int32_t> orbital_owners(IndexKind kind) const;
   /// Number of its basis functions.
@@ -54,7 +54,7 @@ class Fragments {
 
   Owners owners(FragmentRange range) const;
   Owners owners_with_frozen(FragmentRange range) const;
-  bool has_owners(FragmentRange range) const;
+  static bool has_owners(const JobData& job, FragmentRange range);
   const std::vector<std::int32_t>* array(const std::string& name) const;
   std::int32_t required_int(const char* name) const;
 

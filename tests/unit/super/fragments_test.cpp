@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <utility>
 
 #include "runtime/job/basis.h"
 #include "tests/unit/super/context.h"
@@ -175,6 +176,10 @@ TEST_CASE("unit vectors of excitations within fragments") {
   Array many({12, 3, 6});
   many.whole().arg.letter = 'u';
   CHECK_THAT(execution_error(c, "cis_unit_guess", {many, h}), Contains("12 starting vectors") && Contains("11 elements beside the zeros between fragments"));
+  const auto arrays = std::exchange(c.data.int_arrays, {});  // a job that says no more of its fragments than their number
+  execute(c, "cis_unit_guess", {x, h});
+  CHECK(x.data[0 + 3 * 17] == 1.0);
+  c.data.int_arrays = arrays;
   c.data.ints["nfrags"] = 0;  // elements like others
   execute(c, "cis_unit_guess", {x, h});
   CHECK(x.data[0 + 3 * 17] == 1.0);
