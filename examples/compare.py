@@ -8,7 +8,10 @@ expected.json: {"scalars": {"name": {"value": x, "tolerance": t, "source": "..."
 import json
 import sys
 
-import h5py
+try:
+    import h5py
+except ModuleNotFoundError:
+    sys.exit("error: this Python has no h5py: `$(bash examples/find_python.sh) examples/compare.py ...` takes one that has")
 
 
 def main():

@@ -206,12 +206,28 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
     err_ << printable(fmt::format("warning: the job gives {} `{}`, and no program has a predefined {} of this name\n  hint: {}\n", what, name, kind, hint)) << std::flush;
   };
   for (const std::string& name : job.given_values) warn("a value for", "int or scalar", name, predefined, false);
+  warn_of_ranges(job, programs);
   const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
   for (const auto& [name, array] : job.data.arrays) {
     const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
-    if (!of_molecule) warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
+    if (!of_molecule && !job.given_arrays.contains(name)) warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
   }
   warn_of_arrays(job, programs);
+}
+
+/// `norb` with which a program leaves out the last AO segments, all of which the user gave.
+void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  const auto ao = job.data.segments.find(IndexKind::ao);
+  const auto norb = job.data.ints.find("norb");
+  if (!job.given_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() || norb->second < 1 || norb->second >= std::ssize(ao->second)) return;
+  for (const auto& program : programs)
+    for (const IntVar& v : program->ints)
+      if (v.predefined && v.name == "norb") {
+        err_ << fmt::format("warning: `norb` is {}, and the job has {} segments of kind ao: the last {} left out\n  hint: set norb={}, or leave it to the job\n", norb->second, ao->second.size(),
+                            std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are", ao->second.size())
+             << std::flush;
+        return;
+      }
 }
 
 /// Likewise an array. Where no program has super instructions, which may read others, none but the predefined ones are of use.
@@ -390,7 +406,7 @@ std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folde
         text = read_checkpoint_index(folder);
         const CheckpointIndex index = checkpoint_index_from(text, path);
         check_restart(index, identity, path);
-        err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) << std::endl;
+        err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) + "\n" << std::flush;
       } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
         const std::string found = read_checkpoint_index(folder);
         if (!is_checkpoint_index(found)) {

@@ -79,6 +79,7 @@ class Session {
   std::string checkpoint_folder_of(const Job& job) const;
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
+  void warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
   /// The checkpoint to go on from, checked against the job. Null when there is none to go on from, with `code` set for an error.

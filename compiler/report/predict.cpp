@@ -549,7 +549,7 @@ Prediction predict(const Module& module, const Run& run, const Target& target, c
     throw SialError(fmt::format("`{}` ran on {} ranks and {} servers, and the prediction is for {} and {}", real->path, real->ranks, real->servers, target.ranks, target.servers),
                     "predict for the ranks of the run that the prediction is to be set beside");
   if (real->job != run.job)
-    throw SialError(fmt::format("`{}` had other values or segments than `{}`", real->path, run.path), "only runs of the same job can be compared with a prediction");
+    throw SialError(fmt::format("`{}` had other values or segments than `{}`", real->path, run.path), "only runs of the same job can be compared with a prediction; automatic segments follow the number of ranks: give both runs the same with `--segments`");
   p.measured.emplace();
   p.measured->ranks = real->ranks;
   p.measured->times = model.measured(*real);

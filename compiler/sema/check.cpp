@@ -101,6 +101,11 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
     if (!suggestion.found.empty()) meant = suggestion.found.front();
   }
   if (meant != no_symbol) hint = fmt::format("did you mean `{}`?", symbol(meant).text);
+  if (const SuperPage* page = kinds.size() == 1 && kinds.front() == SymbolKind::special ? find_super_page(use.name) : nullptr) {
+    const std::string letters(page->signatures.substr(0, page->signatures.find(' ')));
+    hint = fmt::format("declare it: `special {}{}`", page->name, letters == "-" ? "" : " " + letters);
+    meant = no_symbol;
+  }
   Diagnostic& d = report(Code::E_UNDECLARED, use.span, fmt::format("`{}` is not declared", use.text), hint);
   if (meant != no_symbol) note(d, meant);
   return no_symbol;

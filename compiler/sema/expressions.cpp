@@ -156,7 +156,13 @@ Mask Checker::infer_binary(const ast::Expr& e, const ast::Binary& binary) {
     case ast::BinaryOp::tensor: return infer_tensor(e, binary, l, r);
     case ast::BinaryOp::divide:
       if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
-      if (is(l, may_int) && is(r, may_int)) return may_int;
+      if (is(l, may_int) && is(r, may_int)) {
+        const auto *number = std::get_if<ast::IntLit>(&strip(*binary.left).node), *by = std::get_if<ast::IntLit>(&strip(*binary.right).node);
+        if (number && by && by->value != 0 && number->value % by->value != 0)
+          report(Code::W_INT_DIVISION, e.span, fmt::format("{}/{} is {} here: ints are divided without a remainder", number->value, by->value, number->value / by->value),
+                 fmt::format("write {}.0/{}.0 for the quotient of scalars", number->value, by->value));
+        return may_int;
+      }
       if (is(l, may_block) && is(r, may_scalar)) {
         report(Code::E_BLOCK_EXPR, e.span, "a block cannot be divided", "multiply by the inverse: store `1.0/s` in a scalar first");
         return 0;

@@ -193,9 +193,12 @@ class Patterns {
       filled_.insert(program_.names.at(&allocate->array));
     if (const auto* region = std::get_if<ast::AllocateRegion>(&stmt.node); region && !region->deallocate)
       filled_.insert(program_.names.at(&region->region.array));
+    if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node); persistent && persistent->restore) written_.insert(program_.names.at(&persistent->item));
+    if (const auto* broadcast = std::get_if<ast::Broadcast>(&stmt.node)) written_.insert(program_.names.at(&broadcast->array));
     if (const auto* execute = std::get_if<ast::Execute>(&stmt.node)) executed_.insert(program_.names.at(&execute->special));
     for (const Access& access : header_accesses(program_, stmt)) {
       if (access.write && !access.read) filled_.insert(access.array);
+      if (access.write) written_.insert(access.array);
       if (access.read) first_read_.emplace(access.array, access.span);
     }
   }
@@ -203,6 +206,11 @@ class Patterns {
   void warn_locals() {
     for (const auto& [array, span] : first_read_) {
       const Symbol& s = program_.symbol(array);
+      if (s.array_kind == ast::ArrayKind::static_ && !s.predefined && !s.hidden && written_.count(array) == 0) {
+        Diagnostic& d = emitter_.report(Code::W_STATIC_UNSET, span, fmt::format("nothing in the program sets `{}`: it holds zeros", s.text),
+                                        fmt::format("`restore_persistent {0} \"...\"` gets what an earlier program saved, `predefined static` what the job gives", s.text));
+        d.notes.push_back({s.span, fmt::format("`{}` is declared here", s.text)});
+      }
       if (s.array_kind != ast::ArrayKind::local || filled_.count(array) > 0) continue;
       Diagnostic& d = emitter_.report(Code::W_LOCAL_UNSET, span, fmt::format("no block of the local `{}` is ever allocated or written", s.text),
                                       s.contiguous ? "allocate the region first: `allocate contiguous`" : "allocate it first, which fills it with zero");
@@ -233,7 +241,7 @@ class Patterns {
   std::map<SymbolId, std::set<SymbolId>> reads_;
   std::map<const ast::Body*, std::set<SymbolId>> scope_reads_;
   std::map<SymbolId, Span> first_read_;
-  std::set<SymbolId> filled_, executed_;
+  std::set<SymbolId> filled_, written_, executed_;
   std::vector<const ast::Relation*> conditions_;
   const ast::Stmt* pardo_ = nullptr;
 };

@@ -69,7 +69,7 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
   } else if (static_cast<std::size_t>(index.hi) > table->second.size()) {
     index.problem = fmt::format("not enough segments: index `{}` runs over {}, and the job has {} segment{} of kind {}",
                                 row.name, range_text(row, index, module), table->second.size(), table->second.size() == 1 ? "" : "s", kind);
-    index.remedy = remedy;
+    index.remedy = fmt::format("give {} extents with `--segments {}=...` or under [segments] in the job file, or let the range end at {}", index.hi, kind, table->second.size());
   } else {
     index.extents = &table->second;
   }

@@ -147,6 +147,14 @@ void set_int(Job& job, const std::string& name, std::int32_t value) {
   if (!job.given_values.count(name)) job.data.ints[name] = value;
 }
 
+/// What follows from the molecule and its segments: another value of the user's is taken, and said.
+void set_of_molecule(Job& job, const std::string& name, std::int32_t value) {
+  set_int(job, name, value);
+  const std::int32_t given = job.data.ints[name];
+  const std::string text = fmt::format("`{0}` is set to {1}, and the molecule gives {2}: leave `{0}` out, unless other orbitals or functions than the molecule's are meant", name, given, value);
+  if (given != value && std::find(job.warnings.begin(), job.warnings.end(), text) == job.warnings.end()) job.warnings.push_back(text);
+}
+
 void set_scalar(Job& job, const std::string& name, double value) {
   if (!job.given_values.count(name)) job.data.scalars[name] = value;
 }
@@ -155,14 +163,14 @@ void set_scalar(Job& job, const std::string& name, double value) {
 /// `frozen` orbitals.
 void set_spin_values(Job& job, const std::string& letter, const OrbitalSegments& s, std::int32_t core, std::int32_t frozen, std::int32_t occupied, std::int32_t n) {
   std::int32_t n_segments = static_cast<std::int32_t>(s.sizes.size());
-  set_int(job, "b" + letter + "occ", core + 1);
-  set_int(job, "e" + letter + "occ", s.n_occupied);
-  set_int(job, "b" + letter + "virt", s.n_occupied + 1);
-  set_int(job, "e" + letter + "virt", n_segments);
-  set_int(job, "b" + letter + "occorb", frozen + 1);
-  set_int(job, "e" + letter + "occorb", occupied);
-  set_int(job, "b" + letter + "virtorb", occupied + 1);
-  set_int(job, "e" + letter + "virtorb", n);
+  set_of_molecule(job, "b" + letter + "occ", core + 1);
+  set_of_molecule(job, "e" + letter + "occ", s.n_occupied);
+  set_of_molecule(job, "b" + letter + "virt", s.n_occupied + 1);
+  set_of_molecule(job, "e" + letter + "virt", n_segments);
+  set_of_molecule(job, "b" + letter + "occorb", frozen + 1);
+  set_of_molecule(job, "e" + letter + "occorb", occupied);
+  set_of_molecule(job, "b" + letter + "virtorb", occupied + 1);
+  set_of_molecule(job, "e" + letter + "virtorb", n);
 }
 
 void derive_from_molecule(Job& job) {
@@ -205,19 +213,19 @@ void derive_from_molecule(Job& job) {
   set_spin_values(job, "a", alpha, alpha.n_core, frozen, n_alpha, n);
   set_spin_values(job, "b", beta, beta.n_core, frozen, n_beta, n);
   set_fragment_tables(job, alpha_parts, alpha.n_occupied, beta.n_occupied);
-  set_int(job, "norb", static_cast<std::int32_t>(ao_sizes.size()));
-  set_int(job, "nocc", mo.n_occupied);
-  set_int(job, "nvirt", static_cast<std::int32_t>(mo.sizes.size()) - mo.n_occupied);
-  set_int(job, "nalpha_occupied", n_alpha);
-  set_int(job, "nalpha_virtual", n - n_alpha);
-  set_int(job, "nbeta_occupied", n_beta);
-  set_int(job, "nbeta_virtual", n - n_beta);
-  set_int(job, "naocc", n_alpha);
-  set_int(job, "nbocc", n_beta);
-  set_int(job, "nbasis_funcs", n);
-  set_int(job, "natoms", static_cast<std::int32_t>(m.atoms.size()));
-  set_int(job, "ncenters", static_cast<std::int32_t>(m.atoms.size()));
-  set_int(job, "nshells", static_cast<std::int32_t>(m.shells.size()));
+  set_of_molecule(job, "norb", static_cast<std::int32_t>(ao_sizes.size()));
+  set_of_molecule(job, "nocc", mo.n_occupied);
+  set_of_molecule(job, "nvirt", static_cast<std::int32_t>(mo.sizes.size()) - mo.n_occupied);
+  set_of_molecule(job, "nalpha_occupied", n_alpha);
+  set_of_molecule(job, "nalpha_virtual", n - n_alpha);
+  set_of_molecule(job, "nbeta_occupied", n_beta);
+  set_of_molecule(job, "nbeta_virtual", n - n_beta);
+  set_of_molecule(job, "naocc", n_alpha);
+  set_of_molecule(job, "nbocc", n_beta);
+  set_of_molecule(job, "nbasis_funcs", n);
+  set_of_molecule(job, "natoms", static_cast<std::int32_t>(m.atoms.size()));
+  set_of_molecule(job, "ncenters", static_cast<std::int32_t>(m.atoms.size()));
+  set_of_molecule(job, "nshells", static_cast<std::int32_t>(m.shells.size()));
   set_int(job, "intspherical", std::none_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2 && !s.pure; }) ? 1 : 0);
   set_int(job, "necp_atoms", static_cast<std::int32_t>(m.ecps.size()));
   set_int(job, "reference", n_alpha == n_beta ? 0 : 1);
