@@ -348,6 +348,7 @@ int Session::run_programs(const Job& job) {
   JobRunOptions run_options;
   run_options.machine = options_.machine;
   run_options.machine.look_ahead.blocks = job.look_ahead;
+  run_options.machine.keep_integrals = job.keep_integrals;
   run_options.machine.print_format = print_format_of(job.print_format);
   run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);

@@ -57,6 +57,7 @@ struct MachineOptions {
   bool check_slices = false;   // carry access slices out beside the program and compare
   bool check_ranks = false;    // compare between ranks what they print, save, decide by and use
   LookAheadDepth look_ahead;
+  bool keep_integrals = true;  // in memory that nothing else needs
   int self_check = 0;          // of so many operations of a device one is compared with the host; 0: none is
   ProgressMode progress = ProgressMode::off;
   JobOutlook outlook;          // for the progress line, but for the loops

@@ -62,6 +62,11 @@ std::shared_ptr<void>& MachineContext::slot(std::string_view family) {
   return found != slots.end() ? found->second : slots[std::string(family)];
 }
 
+const double* MachineContext::find_kept(const BlockIndex& block, std::int64_t size) { return machine_.env_.store.find_kept(block, size); }
+void MachineContext::release_kept(const double* data) { machine_.env_.store.release_kept(data); }
+double* MachineContext::room_to_keep(std::int64_t size) { return machine_.options_.keep_integrals ? machine_.env_.store.room_to_keep(size) : nullptr; }
+void MachineContext::keep_block(const BlockIndex& block, double* data) { machine_.env_.store.keep_block(block, data); }
+
 SuperArg MachineContext::array_by_name(std::string_view name) {
   SuperArg arg;
   for (std::size_t a = 0; a < machine_.bound_.arrays.size(); ++a) {

@@ -39,6 +39,7 @@ struct Job {
   double time_limit = 0;                    // seconds; 0: none
   std::vector<std::string> plugins;         // shared libraries with super instructions of the user's own
   int look_ahead = -1;                      // blocks; 0: off, negative: found out while running
+  bool keep_integrals = true;               // in memory that nothing else needs
   std::vector<std::string> data_files;      // that data came from: molecule, basis, arrays
   std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
 
@@ -62,6 +63,8 @@ void apply_segments(Job& job, std::string_view text);
 
 /// "auto" (-1), "off" (0) or a number of blocks. Throws SialError.
 int parse_look_ahead(std::string_view text);
+/// `auto` or `off`.
+bool parse_keep_integrals(std::string_view text);
 
 /// "512 MB", "2GiB", "1500000000": a number of bytes. Throws SialError.
 std::size_t parse_memory(std::string_view text);

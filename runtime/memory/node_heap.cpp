@@ -116,7 +116,8 @@ void NodeHeap::count(const Chunk* c, std::int64_t bytes) {
       a.other_own.fetch_add(bytes, relaxed);
       return raise(a.own_high_water, a.own_in_use());
     case Use::node: return raise(node.shared_high_water[a.phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
-    case Use::spare: node.spare_in_use.fetch_add(bytes, relaxed);
+    case Use::spare: node.spare_in_use.fetch_add(bytes, relaxed); return;
+    case Use::kept: return;
   }
 }
 
@@ -267,6 +268,8 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   const auto taken = static_cast<std::int64_t>(c->bytes);
   if (wish.use == Use::own && wish.owner == index) {
     count_own_here(a, taken);
+  } else if (wish.use == Use::kept) {
+    a.kept.fetch_add(taken, relaxed);
   } else {
     a.other_in_use.fetch_add(taken, relaxed);
     count(c, taken);
@@ -285,6 +288,19 @@ Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason
 
 Chunk* NodeHeap::try_allocate_spare(int own, std::int64_t doubles) {
   return wanted() ? nullptr : take(own, {doubles, own, Use::spare}, nullptr);
+}
+
+Chunk* NodeHeap::try_allocate_kept(int own, std::int64_t doubles) {
+  if (wanted()) return nullptr;
+  Chunk* c = nullptr;
+  for (int i = 0; !c && i < arenas_; ++i) c = take((own + i) % arenas_, {doubles, own, Use::kept}, nullptr);
+  return c;
+}
+
+std::int64_t NodeHeap::bytes_kept() const {
+  std::int64_t sum = 0;
+  for (int a = 0; a < arenas_; ++a) sum += arena(a).kept.load(relaxed);
+  return sum;
 }
 
 void NodeHeap::keep(Chunk* c) {
@@ -353,7 +369,7 @@ void NodeHeap::drop_shared(Chunk* c, int own) noexcept {
   c->content.store(0, relaxed);
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(static_cast<int>(c->arena));
-  a.other_in_use.fetch_sub(bytes, relaxed);
+  (c->use == static_cast<std::uint8_t>(Use::kept) ? a.kept : a.other_in_use).fetch_sub(bytes, relaxed);
   count(c, -bytes);
   if (c->arena == own && a.lock.try_lock()) {
     push(a, c);
@@ -395,7 +411,7 @@ std::span<const std::byte> NodeHeap::committed(const Chunk* c) const {
 double NodeHeap::fragmentation(int index) const {
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
-  const auto used = a.in_use() + a.uncounted.load(relaxed);
+  const auto used = a.in_use() + a.uncounted.load(relaxed) + a.kept.load(relaxed);
   return a.top == 0 ? 0.0 : 1.0 - static_cast<double>(used) / static_cast<double>(a.top);
 }
 

@@ -27,7 +27,7 @@ struct alignas(64) Chunk {
   std::int64_t doubles;
   std::atomic<std::uint32_t> references;
   std::uint8_t free;  // 1 while in a free list of its arena
-  std::uint8_t use;   // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, or as spare
+  std::uint8_t use;   // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, as spare, or as kept
   std::uint16_t arena;
   std::int32_t owner;
   std::int32_t rank;
@@ -53,7 +53,7 @@ struct HeapHooks {
 
 class NodeHeap {
  public:
-  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2 };
+  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, kept = 3 };
 
   /// Bytes that a chunk for `doubles` doubles takes.
   static std::uint64_t chunk_bytes(std::int64_t doubles);
@@ -79,6 +79,10 @@ class NodeHeap {
   Chunk* try_allocate_spare(int arena, std::int64_t doubles);
   /// A spare chunk becomes the owner's own.
   void keep(Chunk* c);
+  /// A chunk for what can be computed again: counted by itself, see bytes_kept(), and not as in use, since its user gives it back whenever others
+  /// need the memory (HeapHooks::reclaim). Null when no arena has room.
+  Chunk* try_allocate_kept(int arena, std::int64_t doubles);
+  std::int64_t bytes_kept() const;  // all arenas
   /// Somebody on the node waits for memory that spare chunks hold.
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
   /// Bytes of a rank's own chunks.
@@ -137,7 +141,7 @@ class NodeHeap {
     std::atomic<std::int64_t> hits, misses, high_water;    // requests of either kind; written under the lock
     // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it under the lock, and of the rest.
     std::atomic<std::int64_t> own_here, other_in_use, other_own;
-    std::atomic<std::int64_t> uncounted, own_high_water;   // the latter: of the present phase
+    std::atomic<std::int64_t> uncounted, kept, own_high_water;  // the last: of the present phase
     std::int64_t in_use() const { return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed); }
     std::int64_t own_in_use() const { return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed); }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2

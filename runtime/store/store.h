@@ -183,6 +183,14 @@ class BlockStore {
   /// rank's fetched copies.
   virtual std::vector<std::pair<std::string, std::int64_t>> memory_held() const = 0;
 
+  /// Blocks that any rank can compute again, for all ranks of the node and all programs of the job; they go when others need the memory. The
+  /// block with a reference for the caller, until release_kept(); null: not there.
+  virtual const double* find_kept(const BlockIndex& block, std::int64_t size) = 0;
+  virtual void release_kept(const double* data) = 0;
+  /// Memory for such a block, to be filled and given to keep_block(), which leaves the caller a reference; null: memory is too short to keep anything.
+  virtual double* room_to_keep(std::int64_t size) = 0;
+  virtual void keep_block(const BlockIndex& block, double* data) = 0;
+
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
   virtual BufferResource& buffers() = 0;
   virtual StoreStats stats() const = 0;

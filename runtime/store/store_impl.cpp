@@ -34,8 +34,8 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
   const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); }, [&transport] { transport.pause(); },
                         [this](std::uint64_t bytes) {
                           // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
-                          if (std::this_thread::get_id() != rank_thread_) return false;
-                          return reclaim(bytes);
+                          const bool helper = std::this_thread::get_id() != rank_thread_;
+                          return (!helper && reclaim(bytes)) || drop_kept(*directory_, *heap_, helper ? -1 : config_.arena);
                         }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);

@@ -17,6 +17,7 @@
 #include "runtime/memory/arena_pool.h"
 #include "runtime/store/access_log.h"
 #include "runtime/store/held_table.h"
+#include "runtime/store/kept_blocks.h"
 #include "runtime/store/labels.h"
 #include "runtime/store/outbox.h"
 #include "runtime/store/service.h"
@@ -76,6 +77,10 @@ class StoreImpl final : public BlockStore {
   const std::string& restored_from(std::int32_t id) override { return array(id).restored_from; }
   bool is_as_restored(std::int32_t array, const BlockIndex& block) override;
   std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
+  const double* find_kept(const BlockIndex& block, std::int64_t size) override;
+  void release_kept(const double* data) override { heap_->drop_reference(Chunk::of(data), config_.arena); }
+  double* room_to_keep(std::int64_t size) override;
+  void keep_block(const BlockIndex& block, double* data) override;
   BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;
   const std::vector<PhasePeak>& phase_peaks() const override { return phase_peaks_; }

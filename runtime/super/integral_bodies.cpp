@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "runtime/job/molecule.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/ecp_integrals.h"
+#include "runtime/super/fock_quartet.h"
 #include "runtime/super/integrals.h"
 
 namespace sial {
@@ -49,51 +49,106 @@ std::array<FunctionRange, 4> quartet_ranges(const SuperArg& x) {
   return {range(x, 0, 0), range(x, 0, 1), range(x, 0, 2), range(x, 0, 3)};
 }
 
-/// A matrix over basis functions, addressed by function numbers.
-struct AoMatrix {
-  AoMatrix(const SuperArg& a, int position) : data(a.data), rows(range(a, position, 0)), columns(range(a, position, 1)), text(describe(a, position)) {}
-  double* at(std::int64_t column) const { return data + (column - columns.first) * rows.count - rows.first; }  // indexed by row number
-  void require(FunctionRange r, FunctionRange c) const {
-    auto inside = [](FunctionRange part, FunctionRange whole) { return part.first >= whole.first && part.first + part.count <= whole.first + whole.count; };
-    if (!inside(r, rows) || !inside(c, columns)) throw SialError(fmt::format("{} does not hold the functions of this quartet", text), "pass matrices declared over all AO segments");
+/// A quartet of segments and the arrangement of it that is kept: (m n|l s) with m <= n, l <= s and (m, n) not after (l, s).
+struct Arranged {
+  explicit Arranged(const SuperArg& x) : ranges(quartet_ranges(x)) {
+    if (ranges[0].first > ranges[1].first) std::swap(dimension[0], dimension[1]);
+    if (ranges[2].first > ranges[3].first) std::swap(dimension[2], dimension[3]);
+    const auto pair = [&](int d) { return std::pair{ranges[dimension[d]].first, ranges[dimension[d + 1]].first}; };
+    if (pair(2) < pair(0)) {
+      std::swap(dimension[0], dimension[2]);
+      std::swap(dimension[1], dimension[3]);
+    }
+    block.rank = 4;
+    for (int d = 0; d < 4; ++d) {
+      kept[d] = ranges[dimension[d]];
+      block.segment[d] = x.segment[dimension[d]];
+    }
   }
-  double* data;
-  FunctionRange rows, columns;
-  std::string text;
+  bool as_kept() const { return dimension == std::array{0, 1, 2, 3}; }
+  std::array<FunctionRange, 4> ranges, kept;
+  std::array<int, 4> dimension{0, 1, 2, 3};  // of the quartet, for each one of what is kept
+  BlockIndex block;
 };
 
-/// One arrangement (pq|rs) of the quartet: p..s say which dimension of the block each one is.
-using Arrangement = std::array<int, 4>;
+/// Integrals that are kept: found, or computed and kept from now on. Null where there is no room, or where indices run over parts of segments.
+class KeptQuartet {
+ public:
+  KeptQuartet(SuperContext& context, const Arranged& quartet) : context_(context) {
+    std::int64_t size = 1;
+    for (int d = 0; d < 4; ++d) size *= quartet.kept[d].count;
+    if (!whole_segments(quartet)) return;
+    data_ = context.find_kept(quartet.block, size);
+    if (data_) return;
+    double* room = context.room_to_keep(size);
+    if (!room) return;
+    data_ = room;  // given back if the integrals cannot be computed
+    integrals(context).repulsion(quartet.kept, room);
+    context.keep_block(quartet.block, room);
+  }
+  ~KeptQuartet() {
+    if (data_) context_.release_kept(data_);
+  }
+  KeptQuartet(const KeptQuartet&) = delete;
+  KeptQuartet& operator=(const KeptQuartet&) = delete;
+  const double* data() const { return data_; }
 
-constexpr Arrangement arrangements[] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 3, 2}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 2, 1, 0}};
-
-/// F[p,q] += (pq|rs) S[r,s], Fa[p,r] -= (pq|rs) Da[q,s], Fb likewise, for one arrangement.
-void add_arrangement(const double* x, const std::array<FunctionRange, 4>& ranges, const Arrangement& m, const std::array<AoMatrix, 4>& matrices) {
-  std::array<std::int64_t, 4> stride{1, 0, 0, 0};
-  for (int d = 1; d < 4; ++d) stride[d] = stride[d - 1] * ranges[d - 1].count;
-  const FunctionRange p = ranges[m[0]], q = ranges[m[1]], r = ranges[m[2]], s = ranges[m[3]];
-  const auto& [da, db, fa, fb] = matrices;
-  for (auto [row, column] : {std::pair{r, s}, {q, s}})
-    for (const AoMatrix* d : {&da, &db}) d->require(row, column);
-  for (auto [row, column] : {std::pair{p, q}, {p, r}})
-    for (const AoMatrix* f : {&fa, &fb}) f->require(row, column);
-  for (std::int64_t js = 0; js < s.count; ++js)
-    for (std::int64_t jr = 0; jr < r.count; ++jr) {
-      double density = da.at(s.first + js)[r.first + jr] + db.at(s.first + js)[r.first + jr];
-      double *exchange_a = fa.at(r.first + jr) + p.first, *exchange_b = fb.at(r.first + jr) + p.first;
-      for (std::int64_t jq = 0; jq < q.count; ++jq) {
-        double density_a = da.at(s.first + js)[q.first + jq], density_b = db.at(s.first + js)[q.first + jq];
-        double *coulomb_a = fa.at(q.first + jq) + p.first, *coulomb_b = fb.at(q.first + jq) + p.first;
-        const double* line = x + js * stride[m[3]] + jr * stride[m[2]] + jq * stride[m[1]];
-        for (std::int64_t jp = 0; jp < p.count; ++jp) {
-          double value = line[jp * stride[m[0]]];
-          coulomb_a[jp] += value * density;
-          coulomb_b[jp] += value * density;
-          exchange_a[jp] -= value * density_a;
-          exchange_b[jp] -= value * density_b;
-        }
-      }
+ private:
+  bool whole_segments(const Arranged& quartet) const {
+    const auto& segments = context_.job().segments;
+    const auto ao = segments.find(IndexKind::ao);
+    if (ao == segments.end()) return false;
+    for (int d = 0; d < 4; ++d) {
+      const std::int32_t number = quartet.block.segment[d];
+      if (number < 1 || number > std::ssize(ao->second) || ao->second[static_cast<std::size_t>(number) - 1] != quartet.kept[d].count) return false;
     }
+    return true;
+  }
+
+  SuperContext& context_;
+  const double* data_ = nullptr;
+};
+
+/// The block from what is kept, whose dimension d is the block's dimension[d].
+void copy_arranged(const double* from, const Arranged& quartet, double* to) {
+  std::array<std::int64_t, 4> step{}, extent{};  // by the block's dimensions: in what is kept
+  std::int64_t stride = 1;
+  int first = 0;  // the one that runs fastest there
+  for (int d = 0; d < 4; ++d) {
+    step[quartet.dimension[d]] = stride;
+    extent[d] = quartet.ranges[d].count;
+    if (d == 0) first = quartet.dimension[d];
+    stride *= quartet.kept[d].count;
+  }
+  const std::array<std::int64_t, 4> out{1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2]};
+  constexpr std::int64_t tile = 8;
+  // Squares of dimension 0 and the one that is contiguous in what is kept, for all of the other two.
+  const int other = first == 0 ? 1 : first;
+  std::array<int, 2> outer{};
+  for (int d = 1, n = 0; d < 4; ++d)
+    if (d != other) outer[n++] = d;
+  for (std::int64_t l = 0; l < extent[outer[1]]; ++l)
+    for (std::int64_t k = 0; k < extent[outer[0]]; ++k) {
+      const double* source = from + l * step[outer[1]] + k * step[outer[0]];
+      double* target = to + l * out[outer[1]] + k * out[outer[0]];
+      if (first == 0) {
+        for (std::int64_t j = 0; j < extent[other]; ++j) std::copy_n(source + j * step[other], extent[0], target + j * out[other]);
+        continue;
+      }
+      for (std::int64_t j0 = 0; j0 < extent[other]; j0 += tile)
+        for (std::int64_t i0 = 0; i0 < extent[0]; i0 += tile)
+          for (std::int64_t j = j0; j < std::min(j0 + tile, extent[other]); ++j)
+            for (std::int64_t i = i0; i < std::min(i0 + tile, extent[0]); ++i) target[i + j * out[other]] = source[i * step[0] + j];
+    }
+}
+
+FockMatrix fock_matrix(const SuperArg& a, int position, const std::array<FunctionRange, 4>& quartet) {
+  const FockMatrix m{a.data, range(a, position, 0), range(a, position, 1)};
+  const auto inside = [](FunctionRange part, FunctionRange whole) { return part.first >= whole.first && part.first + part.count <= whole.first + whole.count; };
+  for (const FunctionRange& r : quartet)
+    if (!inside(r, m.rows) || !inside(r, m.columns))
+      throw SialError(fmt::format("{} does not hold the functions of this quartet", describe(a, position)), "pass matrices declared over all AO segments");
+  return m;
 }
 
 /// Adds a segment quartet to the Fock matrices: each distinct quadruple of segments among the eight arrangements once.
@@ -101,17 +156,23 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
   const bool block_only = args.size() == 1;  // programs that declare just the block have no Fock matrices to add to
   if (block_only) expect_arguments(args, {Expect::block});
   else expect_arguments(args, {Expect::block, Expect::matrix, Expect::matrix, Expect::matrix, Expect::matrix});
-  std::array<FunctionRange, 4> ranges = quartet_ranges(args[0]);
+  const Arranged quartet(args[0]);
   if (block_only && !return_integrals) {
     std::fill_n(args[0].data, args[0].size(), 0.0);
     return;
   }
-  integrals(context).repulsion(ranges, args[0].data);
+  std::array<FockMatrix, 4> matrices;
+  if (!block_only)
+    for (int k = 0; k < 4; ++k) matrices[static_cast<std::size_t>(k)] = fock_matrix(args[static_cast<std::size_t>(k) + 1], k + 1, quartet.ranges);
+  const KeptQuartet kept(context, quartet);
+  const double* x = quartet.as_kept() ? kept.data() : nullptr;
+  if (!x || return_integrals) {
+    if (kept.data()) copy_arranged(kept.data(), quartet, args[0].data);
+    else integrals(context).repulsion(quartet.ranges, args[0].data);
+    x = args[0].data;
+  }
   if (block_only) return;
-  std::array<AoMatrix, 4> matrices{AoMatrix(args[1], 1), AoMatrix(args[2], 2), AoMatrix(args[3], 3), AoMatrix(args[4], 4)};
-  std::set<std::array<std::int64_t, 4>> seen;
-  for (const Arrangement& m : arrangements)
-    if (seen.insert({ranges[m[0]].first, ranges[m[1]].first, ranges[m[2]].first, ranges[m[3]].first}).second) add_arrangement(args[0].data, ranges, m, matrices);
+  add_to_fock(x, quartet.ranges, matrices[0], matrices[1], matrices[2], matrices[3]);
   if (!return_integrals) std::fill_n(args[0].data, args[0].size(), 0.0);
 }
 
@@ -139,7 +200,10 @@ void super_return_1el_ecpints(SuperContext& context, std::span<SuperArg> args) {
 
 void super_compute_integral_batch(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block});
-  integrals(context).repulsion(quartet_ranges(args[0]), args[0].data);
+  const Arranged quartet(args[0]);
+  const KeptQuartet kept(context, quartet);
+  if (kept.data()) copy_arranged(kept.data(), quartet, args[0].data);
+  else integrals(context).repulsion(quartet.ranges, args[0].data);
 }
 
 void super_compute_dipole_integrals(SuperContext& context, std::span<SuperArg> args) {

@@ -75,6 +75,50 @@ void caller_may_reuse_its_buffer(Job& j) {
     }
 }
 
+// What can be computed again is kept for all ranks of a node, and goes when blocks need the memory.
+void kept_blocks_give_way(Job& j) {
+  constexpr int blocks = 60;
+  constexpr std::int64_t size = 2000;
+  const auto is = [](const double* x, int i) { return std::all_of(x, x + size, [i](double value) { return value == i; }); };
+  for (int round = 0; round < 3; ++round)
+    for (int i = 0; i < blocks; ++i) {
+      const double* x = j.store->find_kept(at(i, 7), size);
+      if (!x) {
+        double* room = j.store->room_to_keep(size);
+        EXPECT(room != nullptr);
+        std::fill_n(room, size, i);
+        j.store->keep_block(at(i, 7), room);
+        x = room;
+      }
+      EXPECT(is(x, i));
+      j.store->release_kept(x);
+    }
+  EXPECT(j.store->find_kept(at(0, 7), size - 1) == nullptr);
+  EXPECT(j.store->find_kept(at(0, 8), size) == nullptr);
+  const double* held = j.store->find_kept(at(3, 7), size);
+  EXPECT(held != nullptr);
+  j.meet();
+  std::vector<double*> taken;
+  bool full = false;
+  for (int i = 0; i < 300 * j.ranks && !full; ++i) {
+    try {
+      taken.push_back(j.store->buffers().allocate(size));
+    } catch (const WorldError&) {
+      full = true;
+    }
+  }
+  EXPECT(full);
+  for (std::size_t i = 0; i < taken.size(); ++i) std::fill_n(taken[i], size, -1.0 - static_cast<double>(i));
+  EXPECT(is(held, 3));
+  j.store->release_kept(held);
+  j.meet();
+  for (int i = 0; i < blocks; ++i) EXPECT(j.store->find_kept(at(i, 7), size) == nullptr);
+  EXPECT(j.store->room_to_keep(size) == nullptr);
+  for (std::size_t i = 0; i < taken.size(); ++i) EXPECT(taken[i][0] == -1.0 - static_cast<double>(i) && taken[i][size - 1] == taken[i][0]);
+  j.meet();
+  for (double* p : taken) j.store->buffers().deallocate(p, size);
+}
+
 // All begin with an absent block: nobody's contribution may get lost in its creation.
 void first_additions_race(Job& j) {
   for (int round = 0; round < 10; ++round) {
@@ -455,6 +499,7 @@ const std::vector<Rule>& rules() {
       {"a label may be empty", a_label_may_be_empty},
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},
+      {"kept blocks give way", kept_blocks_give_way},
       {"fetches not used are completed", fetches_not_used_are_completed},
   };
   return all;

@@ -19,6 +19,21 @@ class FakeContext : public sial::SuperContext {
   const double* scalar_by_name(std::string_view) const override { return nullptr; }
   void list_blocks(std::ostream& o, bool with_numbers) const override { o << (with_numbers ? "a[1] 0\n" : "a[1]\n"); }
   std::shared_ptr<void>& slot(std::string_view family) override { return slots[std::string(family)]; }
+  const double* find_kept(const sial::BlockIndex& block, std::int64_t size) override {
+    const auto it = kept.find(block);
+    if (it == kept.end() || std::ssize(it->second) != size) return nullptr;
+    ++references;
+    ++found;
+    return it->second.data();
+  }
+  void release_kept(const double*) override { --references; }
+  double* room_to_keep(std::int64_t size) override {
+    if (!keeps) return nullptr;
+    ++references;
+    room.resize(static_cast<std::size_t>(size));
+    return room.data();
+  }
+  void keep_block(const sial::BlockIndex& block, double* data) override { kept[block].assign(data, data + room.size()); }
   sial::SuperArg array_by_name(std::string_view name) override {
     auto it = program_arrays.find(std::string(name));
     return it == program_arrays.end() ? sial::SuperArg{} : it->second;
@@ -29,6 +44,10 @@ class FakeContext : public sial::SuperContext {
   bool all_ranks_print = false;
   std::map<std::string, sial::SuperArg> program_arrays;
   std::map<std::string, std::shared_ptr<void>> slots;
+  bool keeps = false;  // integrals
+  std::map<sial::BlockIndex, std::vector<double>> kept;
+  std::vector<double> room;
+  int references = 0, found = 0;
 };
 
 /// A block (or whole array) and its elements.
