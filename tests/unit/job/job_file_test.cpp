@@ -163,6 +163,17 @@ TEST_CASE("an open shell has its own beta segments") {
   CHECK_THAT(f.error(f.molecule("charge = 1\nbasis = \"sto-3g\"\n")), Contains("multiplicity 1") && Contains("9 electrons"));
 }
 
+TEST_CASE("ints that contradict the molecule are taken, and said") {
+  JobFolder f;
+  Job job = f.read(f.molecule("basis = \"3-21g\"\n[segments]\nocc_target = 3\nvirt_target = 7\n[values]\neaocc = 1\nnorb = 1\ncc_iter = 7\n"));
+  derive_job_data(job);
+  CHECK(job.data.ints.at("eaocc") == 1);
+  REQUIRE(job.warnings.size() == 1);
+  CHECK_THAT(job.warnings[0], Contains("`eaocc` is set to 1, and the molecule gives 2"));
+  derive_job_data(job);
+  CHECK(job.warnings.size() == 1);
+}
+
 TEST_CASE("fragments of a molecule have segments and tables of their own") {
   JobFolder f;
   f.write("water.xyz", "7\nwater, hydroxide and a water molecule's place\nO 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 0.59\nO 0 0 5\nH 0 0.76 5.59\nHe 0 0 9\nHe 0 2 9\n");
