@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "runtime/super/fock_slab.h"
+
 namespace sial {
 namespace {
 
@@ -81,66 +83,6 @@ Part density_part(const FockMatrix& d, FunctionRange a, FunctionRange b, bool bo
   return part;
 }
 
-/// For one pair r, s the integrals are a matrix M[p,q]. Vectors over p (y) and q (z) of exchange, sums of Coulomb.
-struct Slab {
-  const double* m;
-  std::int64_t np, nq;
-  const double *us, *ur;  // densities [q,s], [q,r]
-  const double *vs, *vr;  // densities [p,s], [p,r]
-  double *yr, *ys;        // += M us, M ur: over p, of r and s
-  double *zr, *zs;        // += M^T vs, M^T vr: over q, of r and s
-};
-
-template <bool coulomb>
-[[gnu::always_inline]] inline double run_slab(const Slab& b, double density, const double* bra_density, double* bra) {
-  double sum = 0.0;
-  for (std::int64_t q = 0; q < b.nq; ++q) {
-    const double* m = b.m + q * b.np;
-    const double us = b.us[q], ur = b.ur[q];
-    const double* d = coulomb ? bra_density + q * b.np : nullptr;
-    double* j = coulomb ? bra + q * b.np : nullptr;
-    double zr = 0.0, zs = 0.0, total = 0.0;
-#pragma omp simd reduction(+ : zr, zs, total)
-    for (std::int64_t p = 0; p < b.np; ++p) {
-      const double x = m[p];
-      b.yr[p] += x * us;
-      b.ys[p] += x * ur;
-      zr += x * b.vs[p];
-      zs += x * b.vr[p];
-      if constexpr (coulomb) {
-        j[p] += x * density;
-        total += x * d[p];
-      }
-    }
-    b.zr[q] += zr;
-    b.zs[q] += zs;
-    sum += total;
-  }
-  return sum;
-}
-
-using RunSlab = double (*)(const Slab&, double, const double*, double*);
-
-template <bool coulomb>
-double run_plain(const Slab& b, double density, const double* bra_density, double* bra) { return run_slab<coulomb>(b, density, bra_density, bra); }
-#if defined(__x86_64__)
-template <bool coulomb>
-[[gnu::target("avx2,fma")]] double run_avx2(const Slab& b, double density, const double* bra_density, double* bra) { return run_slab<coulomb>(b, density, bra_density, bra); }
-template <bool coulomb>
-[[gnu::target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")]] double run_avx512(const Slab& b, double density, const double* bra_density, double* bra) {
-  return run_slab<coulomb>(b, density, bra_density, bra);
-}
-#endif
-
-template <bool coulomb>
-RunSlab slab_code() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return run_avx512<coulomb>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return run_avx2<coulomb>;
-#endif
-  return run_plain<coulomb>;
-}
-
 /// Exchange with the density `d` into `f`, of all arrangements; and the Coulomb part of `total` into `fa` and `fb`.
 struct Exchange {
   Exchange(const Ranges& r) : pr(r[0], r[2]), ps(r[0], r[3]), qr(r[1], r[2]), qs(r[1], r[3]) {}
@@ -165,7 +107,7 @@ void add_to_fock(const double* x, const Ranges& ranges, const FockMatrix& da, co
     return;
   }
   const bool swap_bra = p.first != q.first, swap_ket = r.first != s.first, swap_pairs = p.first != r.first || q.first != s.first;
-  static const RunSlab with_coulomb = slab_code<true>(), without = slab_code<false>();
+  static const SlabCode code = slab_code();
   const bool one_density = da.data == db.data;
   Part bra(p, q), ket(r, s);
   Part bra_density = density_part(da, p, q, swap_bra), ket_density = density_part(da, r, s, swap_ket);
@@ -180,8 +122,8 @@ void add_to_fock(const double* x, const Ranges& ranges, const FockMatrix& da, co
         const double *of_s = d.at(s.first + js), *of_r = d.at(r.first + jr);
         return Slab{m, p.count, q.count, of_s + q.first, of_r + q.first, of_s + p.first, of_r + p.first, e.pr.column(jr), e.ps.column(js), e.qr.column(jr), e.qs.column(js)};
       };
-      ket.column(js)[jr] = with_coulomb(slab(da, exchange_a), ket_density.column(js)[jr], bra_density.values.data(), bra.values.data());
-      if (!one_density) without(slab(db, exchange_b), 0.0, nullptr, nullptr);
+      ket.column(js)[jr] = code.with_coulomb(slab(da, exchange_a), ket_density.column(js)[jr], bra_density.values.data(), bra.values.data());
+      if (!one_density) code.exchange(slab(db, exchange_b), 0.0, bra_density.values.data(), bra.values.data());
     }
   for (const FockMatrix* f : {&fa, &fb}) {
     bra.add_to(*f, 1.0, false);
