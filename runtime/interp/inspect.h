@@ -27,7 +27,7 @@ struct Element {
 /// `t2[a=12,i=3]`
 std::string element_name(const ElementLabels& labels, int rank, const Element& element);
 
-/// The Frobenius norm. Squares that overflow or vanish do not spoil it.
+/// The Frobenius norm. Squares that overflow or vanish do no harm to it.
 double frobenius_norm(const ConstView& view);
 
 /// The element of the largest absolute value, the first of several; a NaN counts as larger than any number. The view is not empty.

@@ -18,7 +18,7 @@ class MachineContext : public SuperContext {
   std::shared_ptr<void>& slot(std::string_view family) override;
   const double* find_kept(const BlockIndex& block, std::int64_t size) override;
   void release_kept(const double* data) override;
-  double* room_to_keep(std::int64_t size) override;
+  double* allocate_kept(std::int64_t size) override;
   void keep_block(const BlockIndex& block, double* data) override;
   SuperArg array_by_name(std::string_view name) override;
 

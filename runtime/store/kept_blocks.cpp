@@ -37,7 +37,7 @@ const double* StoreImpl::find_kept(const BlockIndex& block, std::int64_t size) {
 }
 
 /// Half of the node's memory at most, and only while a quarter stays free: what is not kept costs time, what others lack ends the job.
-double* StoreImpl::room_to_keep(std::int64_t size) {
+double* StoreImpl::allocate_kept(std::int64_t size) {
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_->budget(), kept = static_cast<std::uint64_t>(heap_->bytes_kept()) + bytes;
   if (kept > budget / 2 || kept + static_cast<std::uint64_t>(heap_->bytes_in_use()) > budget - budget / 4) return nullptr;
   Chunk* c = heap_->try_allocate_kept(config_.arena, size);

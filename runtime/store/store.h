@@ -188,7 +188,7 @@ class BlockStore {
   virtual const double* find_kept(const BlockIndex& block, std::int64_t size) = 0;
   virtual void release_kept(const double* data) = 0;
   /// Memory for such a block, to be filled and given to keep_block(), which leaves the caller a reference; null: memory is too short to keep anything.
-  virtual double* room_to_keep(std::int64_t size) = 0;
+  virtual double* allocate_kept(std::int64_t size) = 0;
   virtual void keep_block(const BlockIndex& block, double* data) = 0;
 
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.

@@ -79,7 +79,7 @@ class StoreImpl final : public BlockStore {
   std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
   const double* find_kept(const BlockIndex& block, std::int64_t size) override;
   void release_kept(const double* data) override { heap_->drop_reference(Chunk::of(data), config_.arena); }
-  double* room_to_keep(std::int64_t size) override;
+  double* allocate_kept(std::int64_t size) override;
   void keep_block(const BlockIndex& block, double* data) override;
   BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;

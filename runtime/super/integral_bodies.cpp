@@ -80,7 +80,7 @@ class KeptQuartet {
     if (!whole_segments(quartet)) return;
     data_ = context.find_kept(quartet.block, size);
     if (data_) return;
-    double* room = context.room_to_keep(size);
+    double* room = context.allocate_kept(size);
     if (!room) return;
     data_ = room;  // given back if the integrals cannot be computed
     integrals(context).repulsion(quartet.kept, room);

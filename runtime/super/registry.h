@@ -48,11 +48,11 @@ class SuperContext {
   /// Private data a family of bodies keeps per rank between calls (integral engines, screening data); created on first use.
   virtual std::shared_ptr<void>& slot(std::string_view family) = 0;
   /// Blocks that can be computed again, in memory of the node that nothing else needs, for all its ranks and all programs of the job. find_kept():
-  /// with a reference, until release_kept(); null when it is not there. room_to_keep(): to be filled, then given to keep_block(), which leaves
+  /// with a reference, until release_kept(); null when it is not there. allocate_kept(): to be filled, then given to keep_block(), which leaves
   /// the caller a reference; null when memory is short.
   virtual const double* find_kept(const BlockIndex& /*block*/, std::int64_t /*size*/) { return nullptr; }
   virtual void release_kept(const double* /*data*/) {}
-  virtual double* room_to_keep(std::int64_t /*size*/) { return nullptr; }
+  virtual double* allocate_kept(std::int64_t /*size*/) { return nullptr; }
   virtual void keep_block(const BlockIndex& /*block*/, double* /*data*/) {}
   /// Arrays of the running program by lower-case name (static or contiguous), or a null data pointer.
   virtual SuperArg array_by_name(std::string_view name) = 0;

@@ -83,7 +83,7 @@ struct Kind {
   std::string name, file;  // of the damaged input
   std::vector<std::string> seeds;
   Reader read;
-  void (*spoil)(std::string&, Random&) = &damage;
+  void (*damage_text)(std::string&, Random&) = &damage;
 };
 
 std::string results_file(const Folder& folder, std::int64_t dense_limit) {
@@ -192,7 +192,7 @@ TEST_CASE("readers of damaged files") {
     for (; std::chrono::steady_clock::now() - start < limit; ++done) {
       Random random(first + done);
       std::string text = kind.seeds[below(random, kind.seeds.size())];
-      for (std::size_t n = below(random, 4) + 1; n > 0; --n) kind.spoil(text, random);
+      for (std::size_t n = below(random, 4) + 1; n > 0; --n) kind.damage_text(text, random);
       const std::string path = folder.write(kind.file, text);
       std::string problem;
       try {

@@ -84,7 +84,7 @@ void kept_blocks_give_way(Job& j) {
     for (int i = 0; i < blocks; ++i) {
       const double* x = j.store->find_kept(at(i, 7), size);
       if (!x) {
-        double* room = j.store->room_to_keep(size);
+        double* room = j.store->allocate_kept(size);
         EXPECT(room != nullptr);
         std::fill_n(room, size, i);
         j.store->keep_block(at(i, 7), room);
@@ -113,7 +113,7 @@ void kept_blocks_give_way(Job& j) {
   j.store->release_kept(held);
   j.meet();
   for (int i = 0; i < blocks; ++i) EXPECT(j.store->find_kept(at(i, 7), size) == nullptr);
-  EXPECT(j.store->room_to_keep(size) == nullptr);
+  EXPECT(j.store->allocate_kept(size) == nullptr);
   for (std::size_t i = 0; i < taken.size(); ++i) EXPECT(taken[i][0] == -1.0 - static_cast<double>(i) && taken[i][size - 1] == taken[i][0]);
   j.meet();
   for (double* p : taken) j.store->buffers().deallocate(p, size);

@@ -27,7 +27,7 @@ class FakeContext : public sial::SuperContext {
     return it->second.data();
   }
   void release_kept(const double*) override { --references; }
-  double* room_to_keep(std::int64_t size) override {
+  double* allocate_kept(std::int64_t size) override {
     if (!keeps) return nullptr;
     ++references;
     room.resize(static_cast<std::size_t>(size));
