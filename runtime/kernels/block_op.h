@@ -107,6 +107,8 @@ std::unique_ptr<Kernels> make_kernels(const std::string& name, BufferResource& w
 void check_kernel_options(const KernelOptions& options);
 /// What contractions run on and whether code is generated, for --version --verbose. Generates a small piece to know.
 std::string describe_kernels(const KernelOptions& options);
+/// The processor: name, family, model, caches.
+std::string describe_processor();
 
 namespace kernels {
 /// Of the largest cache that a core uses; a guess where nobody says.

@@ -15,6 +15,8 @@ std::unique_ptr<Kernels> make_kernels(const std::string& name, BufferResource& w
 
 void check_kernel_options(const KernelOptions& options) { kernels::cpu_facts(options.jit_cpu); }
 
+std::string describe_processor() { return kernels::processor_text(); }
+
 std::string describe_kernels(const KernelOptions& options) {
   const auto engine = kernels::make_code_engine({options.jit, true, options.jit_cpu, options.jit_cache});
   const kernels::TileKit built_in = kernels::builtin_tiles(engine->facts());

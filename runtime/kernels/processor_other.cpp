@@ -6,6 +6,7 @@
 namespace sial::kernels {
 
 std::string preferred_openblas_core() { return {}; }
+std::string processor_text() { return "not an x86-64 processor"; }
 
 // 64-bit ARM has 128-bit vectors with fused arithmetic; of others nothing is known.
 CpuFacts processor_facts() { return {128, false}; }

@@ -1,8 +1,15 @@
+#include <cpuid.h>
 #include <emmintrin.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
 
+#include <fmt/format.h>
+
+#include "runtime/base/bytes.h"
 #include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/implementations.h"
 
@@ -22,6 +29,29 @@ std::string preferred_openblas_core() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return "SkylakeX";
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
   return {};
+}
+
+std::string processor_text() {
+  std::array<unsigned, 4> r{};
+  int family = 0, model = 0;
+  if (__get_cpuid(1, &r[0], &r[1], &r[2], &r[3])) {
+    const int base = static_cast<int>(r[0] >> 8 & 15);
+    family = base == 15 ? base + static_cast<int>(r[0] >> 20 & 255) : base;
+    model = static_cast<int>(r[0] >> 4 & 15) + (base == 6 || base == 15 ? static_cast<int>(r[0] >> 16 & 15) * 16 : 0);
+  }
+  std::string name;
+  for (unsigned leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
+    if (!__get_cpuid(leaf, &r[0], &r[1], &r[2], &r[3])) break;
+    char part[16];
+    std::memcpy(part, r.data(), sizeof part);
+    name.append(part, sizeof part);
+  }
+  name.resize(std::min(name.find('\0'), name.size()));
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  std::string caches;
+  for (const int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
+    if (const long bytes = sysconf(level); bytes > 0) caches += fmt::format("{}{}", caches.empty() ? "" : ", ", bytes_text(bytes));
+  return fmt::format("{} (family {}, model {}), caches {}", name.empty() ? "x86-64" : name, family, model, caches.empty() ? "unknown" : caches);
 }
 
 CpuFacts processor_facts() {

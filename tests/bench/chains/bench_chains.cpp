@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   const std::vector<double> sizes = one > 0.0 ? std::vector<double>{one} : std::vector<double>{1e6, 8e6, 50e6};
   const auto engine = make_code_engine({true, true, {}, {}});
   nlohmann::json out = {{"benchmark", "chains"}, {"cases", nlohmann::json::array()}};
+  std::printf("processor: %s\n", describe_processor().c_str());
   std::printf("%-24s %9s %8s %12s %12s %9s %10s %10s\n", "chain", "extent", "MB", "fused us", "separate us", "speed-up", "of limit", "built in");
   double logs = 0.0;
   int count = 0;

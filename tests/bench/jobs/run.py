@@ -158,7 +158,9 @@ def main():
         programs["Psi4"] = psi4
     if args.pyscf and subprocess.run([args.pyscf, "-c", "import pyscf"], capture_output=True).returncode == 0:
         programs["PySCF"] = pyscf
-    report = {}
+    about = subprocess.run([args.bin / "sialrun", "--version", "--verbose"], env=ENV, capture_output=True, text=True).stdout
+    report = {"processor": re.findall(r"^processor: (.*)$", about, re.M)[0]}
+    print("processor:", report["processor"])
     for job in args.only.split(","):
         if job not in JOBS:
             sys.exit(f"there is no job {job}: {', '.join(JOBS)}")

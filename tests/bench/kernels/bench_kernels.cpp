@@ -97,6 +97,7 @@ void self_check(Memory& memory) {
 
 int run(const Options& o) {
   Setup setup;
+  setup.processor = sial::describe_processor();
   setup.blas = sial::prepare_blas();
   setup.xsmm = xsmm_version();
   setup.clock = o.wall ? "wall time" : "processor time of the thread";

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/block_op.h"
 #include "runtime/kernels/permute.h"
 #include "tests/bench/kernels/cases_permute.h"
 
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
   std::string json;
   std::map<std::string, std::vector<double>> groups;
   std::vector<double> x, y;
+  fmt::print("processor: {}\n", sial::describe_processor());
   fmt::print("{:8} {:34} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "group", "case", "MB", "GB/s", "in order", "memcpy", "fraction");
   for (const bench::PermuteCase& c : bench::permute_cases()) {
     if ((c.group + " " + c.name).find(only) == std::string::npos) continue;

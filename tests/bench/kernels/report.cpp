@@ -121,7 +121,7 @@ void print_sial_summary(const std::vector<Result>& results, const Setup& setup) 
 }  // namespace
 
 void print_setup(const Setup& setup) {
-  fmt::print("{}\nLIBXSMM: {}; clock: {}; size: {}; large dgemm: {:.1f} GFLOP/s\n", setup.blas, setup.xsmm.empty() ? "not built in" : setup.xsmm, setup.clock,
+  fmt::print("processor: {}\n{}\nLIBXSMM: {}; clock: {}; size: {}; large dgemm: {:.1f} GFLOP/s\n", setup.processor, setup.blas, setup.xsmm.empty() ? "not built in" : setup.xsmm, setup.clock,
              setup.size, setup.peak);
   for (const std::string& name : setup.skipped) fmt::print("note: this build has no kernels called `{}`\n", name);
 }
@@ -173,6 +173,7 @@ void write_json(const std::string& file, const std::vector<Result>& results, con
   ordered_json document;
   document["format"] = "sialx-bench-kernels";
   document["version"] = 1;
+  document["processor"] = setup.processor;
   document["blas"] = setup.blas;
   document["libxsmm"] = setup.xsmm;
   document["clock"] = setup.clock;

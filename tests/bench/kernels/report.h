@@ -9,7 +9,7 @@
 namespace bench {
 
 struct Setup {
-  std::string blas, xsmm, clock, size;
+  std::string processor, blas, xsmm, clock, size;
   double peak = 0.0;  // GFLOP/s of a large dgemm in this run
   std::vector<std::string> kernels, skipped;
   bool notes = false;  // how each contender goes about a case, below its row
