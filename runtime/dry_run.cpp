@@ -5,28 +5,30 @@
 
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
-#include "runtime/job/results.h"
+#include "runtime/plan/earlier_results.h"
+#include "runtime/plan/segment_choice.h"
 
 namespace sial {
 
-int dry_run(const Job& job, const PlanSetting& setting, const CompileFile& compile, std::ostream& out, std::ostream& err) {
-  for (const std::string& text : job.warnings) err << "warning: " << printable_name(text) << std::endl;
-  for (const std::string& line : job.segment_choices) err << line << std::endl;
+int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile, std::ostream& out, std::ostream& err) {
+  for (const std::string& text : stated.warnings) err << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
-  for (const std::string& path : job.programs) {
-    const std::vector<std::byte> bytes = program_bytes(path, job, compile, err);
+  for (const std::string& path : stated.programs) {
+    const std::vector<std::byte> bytes = program_bytes(path, stated, compile, err);
     if (bytes.empty()) return exit_program_error;
     programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
   }
-  SavedArrays saved;
-  for (const std::string& path : job.restore_files) {
-    ResultsReader reader(path);
-    for (const std::string& label : reader.saved_arrays()) saved[label] = reader.layout(label);
-  }
+  Job job = stated;
+  const SegmentChoice choice = choose_segments(job, programs, setting, time);
+  for (const std::string& option : choice.options) apply_segments(job, option);
+  for (const auto& lines : {job.segment_choices, choice.lines})
+    for (const std::string& line : lines) err << line << std::endl;
+  const SavedArrays saved = saved_arrays(job);
   const MemoryPlan plan = plan_memory(programs, job.data, saved, setting);
   const bool fits = plan.fits(setting.memory_per_rank);
   std::ostringstream text;
   print_plan(plan, setting, fits ? 0 : ranks_needed(programs, job.data, saved, setting, plan), text);
+  if (!choice.predicted.empty()) text << predicted_text(choice.predicted) << '\n';
   out << printable(text.str());
   return fits ? exit_ok : exit_program_error;
 }

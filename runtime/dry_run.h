@@ -1,14 +1,15 @@
 #pragma once
-// `sialrun --dry-run`: the memory a job will need, printed before it runs. One process, no transport.
+// `sialrun --dry-run`: the memory and the time a job will need, printed before it runs. One process, no transport.
 
 #include <iosfwd>
 
 #include "runtime/plan/memory_plan.h"
+#include "runtime/plan/time_model.h"
 #include "runtime/session.h"
 
 namespace sial {
 
 /// Prints the plan on `out` and returns the exit code: exit_ok when the job fits, exit_program_error when it does not.
-int dry_run(const Job& job, const PlanSetting& setting, const CompileFile& compile, std::ostream& out, std::ostream& err);
+int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile, std::ostream& out, std::ostream& err);
 
 }  // namespace sial

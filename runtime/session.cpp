@@ -10,10 +10,12 @@
 #include <optional>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "runtime/base/check.h"
 #include "runtime/base/input_file.h"
@@ -329,16 +331,49 @@ int Session::run(const Job& job) {
   trace_.reset();
   checkpoints_.reset();
   release_outputs();
+  own_job_.reset();
   return code;
 }
 
-int Session::run_programs(const Job& job) {
+const Job& Session::with_best_segments(const Job& stated, const std::vector<std::shared_ptr<const Module>>& programs) {
+  SegmentChoice choice;
+  std::string text;
   if (transport_.rank() == 0) {
-    for (const std::string& text : job.warnings) err_ << "warning: " << printable_name(text) << std::endl;
-    for (const std::string& line : job.segment_choices) err_ << line << std::endl;
+    PlanSetting memory;
+    memory.ranks = transport_.size();
+    memory.ranks_per_node = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
+    memory.servers = options_.servers;
+    memory.memory_per_rank = stated.memory_per_rank;
+    memory.copy = options_.store.copy;
+    memory.deterministic = options_.store.deterministic;
+    memory.static_schedule = options_.machine.schedule == Schedule::static_;
+    memory.keep_saved = stated.results_path != "none";
+    choice = choose_segments(stated, programs, memory, {memory.ranks, transport_.node_count(), stated.keep_integrals, speed_of_this_machine()});
+    text = fmt::format("{}", fmt::join(choice.options, " "));
   }
+  std::int64_t size = std::ssize(text);
+  transport_.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0, tag(CollectiveKind::other));
+  text.resize(static_cast<std::size_t>(size));
+  if (size > 0) {
+    transport_.broadcast(std::as_writable_bytes(std::span(text)), 0, tag(CollectiveKind::other));
+    own_job_ = stated;
+    std::istringstream words(text);
+    for (std::string option; words >> option;) apply_segments(*own_job_, option);
+  }
+  const Job& job = own_job_ ? *own_job_ : stated;
+  if (transport_.rank() == 0)
+    for (const auto& lines : {job.segment_choices, choice.lines})
+      for (const std::string& line : lines) err_ << line << std::endl;
+  predicted_ = std::move(choice.predicted);
+  return job;
+}
+
+int Session::run_programs(const Job& stated) {
+  if (transport_.rank() == 0)
+    for (const std::string& text : stated.warnings) err_ << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
-  if (const int code = load_programs(job, programs); code != exit_ok) return code;
+  if (const int code = load_programs(stated, programs); code != exit_ok) return code;
+  const Job& job = with_best_segments(stated, programs);
   if (const int code = check_outputs(job, programs); code != exit_ok) return code;
   if (options_.catch_stop_signals) options_.catch_stop_signals();
   state_ = std::make_unique<RankState>();
@@ -547,6 +582,7 @@ void Session::write_statistics(const Job& job) {
   stats.facts.servers = options_.servers;
   stats.facts.options = options_.facts;
   stats.facts.options.emplace_back("memory", std::to_string(job.memory_per_rank));
+  for (std::size_t i = 0; i < predicted_.size() && predicted_.size() == stats.facts.programs.size(); ++i) stats.facts.programs[i].predicted_seconds = predicted_[i].seconds;
   stats.facts.machine = machine_facts();
   if (options_.text_stats) print_stats(stats, err_);
   if (options_.explain_kernels) print_kernels(stats, err_);

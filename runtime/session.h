@@ -18,6 +18,7 @@
 #include "runtime/interp/checkpoints.h"
 #include "runtime/interp/job_run.h"
 #include "runtime/job/job_file.h"
+#include "runtime/plan/segment_choice.h"
 
 namespace sial {
 
@@ -74,6 +75,8 @@ class Session {
   std::int64_t least_block() const;
   void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
+  /// The job with the segments that are best for its programs: the one given, or a copy that the session keeps.
+  const Job& with_best_segments(const Job& stated, const std::vector<std::shared_ptr<const Module>>& programs);
   int check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
   void lock_outputs(std::span<const NamedFile> outputs);
   std::string checkpoint_folder_of(const Job& job) const;
@@ -105,6 +108,8 @@ class Session {
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far
   // Of the job that runs, or was left by an error:
+  std::optional<Job> own_job_;                    // with segments that are chosen here
+  std::vector<PredictedTime> predicted_;          // on rank 0
   std::vector<OutputLock> locks_;                 // on rank 0
   std::vector<std::string> replaced_;             // outputs that were there before; on rank 0
   std::optional<OutputLock> checkpoint_lock_;     // ... until the checkpoints take it

@@ -344,7 +344,8 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.kernels = options.kernels;
   setting.kernel_options = options.kernel_options;
   setting.explain_kernels = options.explain_kernels;
-  return dry_run(job, setting, compile, std::cout, std::cerr);
+  const int nodes = setting.ranks_per_node > 0 ? (setting.ranks + setting.ranks_per_node - 1) / setting.ranks_per_node : 1;
+  return dry_run(job, setting, {setting.ranks, nodes + setting.servers, job.keep_integrals, speed_of_this_machine()}, compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.

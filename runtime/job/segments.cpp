@@ -260,6 +260,11 @@ void set_keep_quartets(Job& job) {
 
 }  // namespace
 
+bool is_automatic(const Job& job, const std::string& key) {
+  const SegmentRequest* r = request(job, key);
+  return !r || (r->sizes.empty() && r->target == 0);
+}
+
 Sizes equal_segments(std::int32_t n, std::int32_t target) { return equal_pieces(n, target); }
 
 Sizes ao_segments(const Molecule& molecule, std::int32_t target) { return shell_pieces(molecule, target); }

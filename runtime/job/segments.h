@@ -21,6 +21,9 @@ std::vector<std::int32_t> ao_segments(const Molecule& molecule, std::int32_t tar
 /// Throws SialError when the sizes do not add up to the basis functions, or a segment ends inside a shell.
 void check_ao_segments(const std::vector<std::int32_t>& sizes, const Molecule& molecule);
 
+/// Whether the user leaves the segments of a key to us.
+bool is_automatic(const Job& job, const std::string& key);
+
 /// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.
 void derive_job_data(Job& job);
 

@@ -82,6 +82,8 @@ class Kernels {
   virtual double dot(const ConstView& a, const ConstView& b) = 0;
   /// How run() goes about it and why, in one line.
   virtual std::string explain(const BlockOp& /*op*/) const { return name(); }
+  /// Clock cycles of one core that run() takes by the model that chooses, operands in its caches; 0 where there is none.
+  virtual double cycles(const BlockOp& /*op*/) const { return 0.0; }
   /// Of the last run().
   virtual KernelChoice last_choice() const { return {name(), nullptr}; }
   virtual kernels::CodeStats code_stats() const { return {}; }

@@ -163,6 +163,24 @@ class PlannedKernels final : public Kernels {
     return {};
   }
 
+  double cycles(const BlockOp& op) const override {
+    const auto positions = [](const auto& view) {
+      double n = 1;
+      for (int d = 0; d < view.rank; ++d) n *= static_cast<double>(view.extent[d]);
+      return n;
+    };
+    if (!op.has_b) return positions(op.d);
+    const Planned& planned = plan_of(op);
+    switch (planned.way) {
+      case Way::nothing: return 0.0;
+      case Way::plain: return positions(op.d);
+      case Way::inner: return positions(op.a) / 2 + 50;
+      case Way::blas:
+      case Way::tiles: break;
+    }
+    return planned.plan.cycles;
+  }
+
   KernelChoice last_choice() const override { return last_; }
 
   CodeStats code_stats() const override { return engine_->stats(); }

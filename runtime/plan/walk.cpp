@@ -1,21 +1,11 @@
 #include "runtime/plan/walk.h"
 
-#include <cmath>
-#include <limits>
-
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
-#include "runtime/bytecode/compare.h"
 #include "runtime/interp/view_ops.h"
 
 namespace sial {
-
-namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
     : m_(module),
@@ -24,6 +14,7 @@ Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
       ledger_(memory.ledger),
       bound_(bind_program(module, memory.job)),
       facts_(loop_facts(module, memory.setting.copy || memory.ledger.several_nodes())),
+      registers_(module, memory.job),
       index_(module.indices.size()),
       items_(module.arrays.size(), -1),
       blocks_(module.arrays.size()),
@@ -33,8 +24,6 @@ Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
       held_(module.arrays.size()),
       keep_copies_(module.arrays.size()),
       retain_puts_(module.arrays.size(), 0) {
-  initial_values(module, memory.job, ints_, reals_);
-  int_known_.assign(ints_.size(), 1);
   for (std::size_t a = 0; a < remote_.size(); ++a)
     remote_[a].placement = static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(a);
 }
@@ -108,7 +97,7 @@ void Walk::step() {
       if (pardo_.active && pardo_.loop == in.a && pardo_.cyclic && !pardo_.raw) take_turn();
       break;
     case Opcode::where:
-      if (int_known_[in.a] && ints_[in.a] == 0) pc_ = m_.loops[in.b].next;
+      if (registers_.integer(in.a) == 0) pc_ = m_.loops[in.b].next;
       break;
     case Opcode::exit_loop:
       if (!uncertain_.empty() && uncertain_.back().loop_depth == loops_.size() && uncertain_.back().call_depth == calls_.size()) break;
@@ -163,77 +152,20 @@ void Walk::step() {
       if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);
       break;
     case Opcode::restore_persistent:
-      if (in.a == 0) set_real(in.b, unknown);
+      if (in.a == 0) registers_.set_real(in.b, Registers::unknown, !uncertain_.empty());
       else if (is_remote(m_.arrays[in.b].kind)) restore(in.b, m_.strings[in.c]);
       else static_memory(in.b);
       break;
     case Opcode::collective_sum:
-    case Opcode::assert_same: set_real(in.a, unknown); break;
+    case Opcode::assert_same: registers_.set_real(in.a, Registers::unknown, !uncertain_.empty()); break;
     case Opcode::execute: execute(in); break;
-    default:
-      ints(in);
-      reals(in);
-  }
-}
-
-void Walk::ints(const Instruction& in) {
-  const auto known = [&](std::int32_t reg) { return int_known_[reg] != 0; };
-  const auto two = [&](auto f) {
-    std::int32_t result = 0;
-    if (known(in.b) && known(in.c) && !f(ints_[in.b], ints_[in.c], &result)) set_int(in.a, result);
-    else set_int(in.a, {});
-  };
-  switch (in.op) {
-    case Opcode::int_const: set_int(in.a, in.b); break;
-    case Opcode::int_copy: set_int(in.a, known(in.b) ? std::optional(ints_[in.b]) : std::nullopt); break;
-    case Opcode::int_index:
-      set_int(in.a, index_[in.b].known ? std::optional(index_[in.b].value) : std::nullopt);
-      break;
-    case Opcode::int_add: two([](auto x, auto y, auto* r) { return __builtin_add_overflow(x, y, r); }); break;
-    case Opcode::int_sub: two([](auto x, auto y, auto* r) { return __builtin_sub_overflow(x, y, r); }); break;
-    case Opcode::int_mul: two([](auto x, auto y, auto* r) { return __builtin_mul_overflow(x, y, r); }); break;
-    case Opcode::int_div:
-      two([](std::int32_t x, std::int32_t y, std::int32_t* r) {
-        if (y == 0 || (y == -1 && x == std::numeric_limits<std::int32_t>::min())) return true;
-        *r = x / y;
-        return false;
-      });
-      break;
-    case Opcode::int_neg: set_int(in.a, known(in.b) && ints_[in.b] != std::numeric_limits<std::int32_t>::min() ? std::optional(-ints_[in.b]) : std::nullopt); break;
-    case Opcode::int_compare:
-      set_int(in.a, known(in.b) && known(in.c) ? std::optional<std::int32_t>(compare(ints_[in.b], ints_[in.c], in.d)) : std::nullopt);
-      break;
-    case Opcode::int_round: {
-      const double x = std::nearbyint(reals_[in.b]);
-      set_int(in.a, std::abs(x) < 2147483648.0 ? std::optional(static_cast<std::int32_t>(x)) : std::nullopt);
-      break;
-    }
-    default: break;
-  }
-}
-
-void Walk::reals(const Instruction& in) {
-  switch (in.op) {
-    case Opcode::real_const: set_real(in.a, m_.reals[in.b]); break;
-    case Opcode::real_copy: set_real(in.a, reals_[in.b]); break;
-    case Opcode::real_add: set_real(in.a, reals_[in.b] + reals_[in.c]); break;
-    case Opcode::real_sub: set_real(in.a, reals_[in.b] - reals_[in.c]); break;
-    case Opcode::real_mul: set_real(in.a, reals_[in.b] * reals_[in.c]); break;
-    case Opcode::real_div: set_real(in.a, reals_[in.c] != 0.0 ? reals_[in.b] / reals_[in.c] : unknown); break;
-    case Opcode::real_pow: set_real(in.a, std::pow(reals_[in.b], reals_[in.c])); break;
-    case Opcode::real_neg: set_real(in.a, -reals_[in.b]); break;
-    case Opcode::real_sqrt: set_real(in.a, reals_[in.b] >= 0.0 ? std::sqrt(reals_[in.b]) : unknown); break;
-    case Opcode::real_compare: {
-      const double a = reals_[in.b], b = reals_[in.c];
-      set_int(in.a, std::isnan(a) || std::isnan(b) ? std::nullopt : std::optional<std::int32_t>(compare(a, b, in.d)));
-      break;
-    }
-    case Opcode::real_from_int: set_real(in.a, int_known_[in.b] ? ints_[in.b] : unknown); break;
     case Opcode::real_contract:
       if (memory_.setting.explain_kernels) choices_.try_emplace({m_.places[at_].file, m_.places[at_].line, true}, Choice{0, "inner product, to a scalar"});
       [[fallthrough]];
-    case Opcode::real_element: set_real(in.a, unknown); break;
-    default: break;
+    default: {
+      const bool reads_index = in.op == Opcode::int_index && index_[in.b].known;
+      registers_.apply(in, reads_index ? std::optional(index_[in.b].value) : std::nullopt, !uncertain_.empty());
+    }
   }
 }
 
@@ -247,7 +179,7 @@ void Walk::execute(const Instruction& in) {
     std::optional<MutableView> view;
     switch (arg.kind) {
       case ArgKind::scalar:
-        if (letter != 'r') set_real(arg.id, unknown);
+        if (letter != 'r') registers_.set_real(arg.id, Registers::unknown, !uncertain_.empty());
         break;
       case ArgKind::array:
         if (m_.arrays[arg.id].kind == ArrayKind::static_) static_memory(arg.id);

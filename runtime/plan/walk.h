@@ -20,6 +20,7 @@
 #include "runtime/interp/bind.h"
 #include "runtime/plan/effects.h"
 #include "runtime/plan/job_memory.h"
+#include "runtime/plan/registers.h"
 
 namespace sial {
 
@@ -70,16 +71,12 @@ class Walk {
 
   // --- walk.cpp
   void step();
-  void ints(const Instruction& in);
-  void reals(const Instruction& in);
   void execute(const Instruction& in);
   void finish();
   void save_marked();
   [[noreturn]] void fail(const std::string& message, const std::string& hint) const;
 
   // --- walk_control.cpp
-  void set_int(std::int32_t reg, std::optional<std::int32_t> value);
-  void set_real(std::int32_t reg, double value);
   void leave_uncertain();
   void jump_unless(const Instruction& in);
   void begin_do(const Instruction& in);
@@ -140,9 +137,7 @@ class Walk {
   Ledger& ledger_;
   BoundProgram bound_;
   std::vector<LoopFacts> facts_;
-  std::vector<std::int32_t> ints_;
-  std::vector<char> int_known_;
-  std::vector<double> reals_;                 // NaN: unknown
+  Registers registers_;
   std::vector<IndexNow> index_;
   std::int32_t pc_ = 0, at_ = 0;
   bool halted_ = false, exact_ = true;

@@ -240,8 +240,8 @@ bool Walk::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank
   if (!array.problem.empty()) return false;
   for (int d = 0; d < array.rank; ++d) {
     const BoundDim& dim = array.dim[d];
-    lo[d] = int_known_[row.lo[d]] ? ints_[row.lo[d]] : dim.lo;
-    hi[d] = int_known_[row.hi[d]] ? ints_[row.hi[d]] : dim.hi;
+    lo[d] = registers_.integer(row.lo[d]).value_or(static_cast<std::int32_t>(dim.lo));
+    hi[d] = registers_.integer(row.hi[d]).value_or(static_cast<std::int32_t>(dim.hi));
     if (lo[d] > hi[d] || lo[d] < dim.lo || hi[d] > dim.hi) return false;
   }
   return true;

@@ -1,7 +1,6 @@
 // Conditions and loops of the abstract walk.
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -20,17 +19,6 @@ constexpr std::int64_t cheap_tuples = 100'000;
 
 }  // namespace
 
-void Walk::set_int(std::int32_t reg, std::optional<std::int32_t> value) {
-  const bool declared = reg < static_cast<std::int32_t>(m_.ints.size());
-  int_known_[reg] = value.has_value() && (uncertain_.empty() || !declared);
-  if (value) ints_[reg] = *value;
-}
-
-void Walk::set_real(std::int32_t reg, double value) {
-  const bool declared = reg < static_cast<std::int32_t>(m_.scalars.size());
-  reals_[reg] = declared && !uncertain_.empty() ? std::numeric_limits<double>::quiet_NaN() : value;
-}
-
 void Walk::leave_uncertain() {
   while (!uncertain_.empty()) {
     const Uncertain& u = uncertain_.back();
@@ -44,8 +32,8 @@ void Walk::leave_uncertain() {
 
 /// Data decide: first the one branch, then the other, as if both were executed.
 void Walk::jump_unless(const Instruction& in) {
-  if (int_known_[in.a]) {
-    if (ints_[in.a] == 0) pc_ = in.b;
+  if (const auto condition = registers_.integer(in.a)) {
+    if (*condition == 0) pc_ = in.b;
     return;
   }
   if (in.b <= at_) return;

@@ -95,6 +95,7 @@ struct ProgramFacts {
   std::string program, source_hash;
   int optimisation = 0;
   std::vector<IndexFacts> indices;  // as bound by the job, in the order of the module
+  double predicted_seconds = 0;     // of wall time, before the run; 0: not predicted
   // When it ran, and not before a checkpoint that the run goes on from:
   bool ran = false;
   std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count

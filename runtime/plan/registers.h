@@ -1,0 +1,39 @@
+#pragma once
+// Int and scalar registers of a program that is interpreted abstractly: what follows from literals, predefined values and known indices is
+// known, everything else is not. Values only.
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "runtime/bytecode/module.h"
+#include "runtime/job/job_data.h"
+
+namespace sial {
+
+class Registers {
+ public:
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+  Registers(const Module& module, const JobData& job);
+
+  std::optional<std::int32_t> integer(std::int32_t reg) const;
+  /// While data decide whether an instruction is executed (`uncertain`), a declared variable that it sets becomes unknown.
+  void set_int(std::int32_t reg, std::optional<std::int32_t> value, bool uncertain);
+  void set_real(std::int32_t reg, double value, bool uncertain);
+
+  /// Carries out an instruction on registers; others leave them as they are. `index`: the value of the index that an int_index reads.
+  void apply(const Instruction& in, std::optional<std::int32_t> index, bool uncertain);
+
+ private:
+  void apply_int(const Instruction& in, std::optional<std::int32_t> index, bool uncertain);
+  void apply_real(const Instruction& in, bool uncertain);
+
+  const Module& m_;
+  std::vector<std::int32_t> ints_;
+  std::vector<char> known_;
+  std::vector<double> reals_;  // NaN: unknown
+};
+
+}  // namespace sial
