@@ -177,7 +177,8 @@ class Overwritten {
       else if (s.kind == SymbolKind::scalar && !s.predefined && zeroed.contains(s.id) && collects)
         emitter_.report(Code::W_PARTIAL_SCALAR, target_span(*found->second),
                         fmt::format("each rank adds to `{}` in a pardo, and nothing in the program reads it", s.text),
-                        fmt::format("sum the shares behind the pardo: `collective total += {}`", s.text));
+                        fmt::format("sum the shares behind the pardo: `collective {} += {}`",
+                                    s.name == "total" ? "whole" : "total", s.text));
     }
   }
 
