@@ -28,6 +28,20 @@
 namespace sial {
 namespace {
 
+std::map<std::string, std::vector<std::int32_t>> segments_by_name(const JobData& data) {
+  std::map<std::string, std::vector<std::int32_t>> segments;
+  for (const auto& [kind, extents] : data.segments) segments[kind_name(kind)] = extents;
+  return segments;
+}
+
+/// The options that give this job the segments of the results; empty where it has them.
+std::string restored_segment_options(const ResultsReader& results, const JobData& data) {
+  JobIdentity theirs, mine;
+  for (const auto& [kind, extents] : results.segments()) theirs.segments[kind] = fmt::format("{}", fmt::join(extents, ","));
+  for (const auto& [kind, extents] : segments_by_name(data)) mine.segments[kind] = fmt::format("{}", fmt::join(extents, ","));
+  return segment_options(theirs, mine);
+}
+
 PrintFormat print_format_of(const std::string& name) {
   if (name == "classic") return PrintFormat::classic;
   if (name == "classic-test") return PrintFormat::classic_test;
@@ -498,6 +512,7 @@ void Session::restore_earlier(const Job& job) {
     if (job.data.has_molecule && transport_.rank() == 0)
       if (const std::string difference = reader.difference_of(job.data.molecule); !difference.empty())
         err_ << printable(fmt::format("warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result", difference, path)) << std::endl;
+    if (const std::string options = restored_segment_options(reader, job.data); !options.empty()) state_->restored_segments = options;
     for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
     for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {
@@ -553,9 +568,7 @@ void Session::write_results(const Job& job) {
     writer.emplace((std::filesystem::path(job.output_dir) / job.results_path).string());
     const std::vector<ProgramDescription> descriptions = runner_->descriptions();
     SIAL_CHECK(descriptions.size() == runner_->outcomes().size(), "{} programs with {} outcomes", descriptions.size(), runner_->outcomes().size());
-    std::map<std::string, std::vector<std::int32_t>> segments;
-    for (const auto& [kind, extents] : job.data.segments) segments[kind_name(kind)] = extents;
-    writer->about(options_.version, creation_time(), segments, job.data.has_molecule ? &job.data.molecule : nullptr);
+    writer->about(options_.version, creation_time(), segments_by_name(job.data), job.data.has_molecule ? &job.data.molecule : nullptr);
     for (std::size_t i = 0; i < descriptions.size(); ++i) {
       const ProgramOutcome& outcome = runner_->outcomes()[i];
       writer->program(descriptions[i]);

@@ -25,9 +25,124 @@ class Overwritten {
     for (const SymbolId id : program_.procs) walk(program_.symbol(id).proc->body);
     for (const ast::Module* module : program_.bodies) walk(module->statements);
     check_unread();
+    check_unread_in_pardos();
   }
 
  private:
+  // Temps end with the iteration. What one statement of a pardo makes of blocks in a temp that nothing in this pardo
+  // reads, and that no statement outside of pardos names, is lost.
+  void check_unread_in_pardos() {
+    std::vector<const ast::Stmt*> pardos;
+    std::set<SymbolId> outside;
+    const auto look = [&](const ast::Body& body) {
+      for_each_stmt(body, [&](const ast::Stmt& stmt) {
+        if (std::holds_alternative<ast::PardoLoop>(stmt.node)) pardos.push_back(&stmt);
+      });
+      find_outside(body, outside);
+    };
+    for (const SymbolId id : program_.procs) look(program_.symbol(id).proc->body);
+    for (const ast::Module* module : program_.bodies) look(module->statements);
+    for (const ast::Stmt* pardo : pardos) {
+      const ast::Body& body = std::get<ast::PardoLoop>(pardo->node).body;
+      std::set<SymbolId> read, seen;
+      uses(body, read, seen);
+      for_each_stmt(body, [&](const ast::Stmt& stmt) { check_unread_in(*pardo, stmt, read, outside); });
+    }
+  }
+
+  void check_unread_in(const ast::Stmt& pardo, const ast::Stmt& stmt, std::set<SymbolId>& read,
+                       const std::set<SymbolId>& outside) {
+    if (!std::holds_alternative<ast::AssignBlock>(stmt.node) || accesses(program_, *value_of(stmt)).empty()) return;
+    const Symbol& temp = program_.symbol(target_of(stmt));
+    if (temp.array_kind != ast::ArrayKind::temp || temp.hidden || outside.contains(temp.id) ||
+        unread_.contains(temp.id) || read.contains(temp.id))
+      return;
+    read.insert(temp.id);  // one message is enough
+    Diagnostic& d =
+        emitter_.report(Code::W_UNREAD, target_span(stmt),
+                        fmt::format("nothing in this pardo reads `{}`, and temps end with the iteration", temp.text),
+                        "does another name stand where it was meant?");
+    d.notes.push_back({pardo.header_span, "the pardo is here"});
+  }
+
+  // Arrays that statements outside of pardos name.
+  void find_outside(const ast::Body& body, std::set<SymbolId>& found) const {
+    for (const ast::StmtPtr& stmt : body) {
+      for (const Access& access : accesses(program_, *stmt)) found.insert(access.array);
+      if (const auto* loop = std::get_if<ast::DoLoop>(&stmt->node)) {
+        find_outside(loop->body, found);
+      } else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt->node)) {
+        find_outside(sub->body, found);
+      } else if (const auto* section = std::get_if<ast::Section>(&stmt->node)) {
+        find_outside(section->body, found);
+      } else if (const auto* gpu = std::get_if<ast::GpuSection>(&stmt->node)) {
+        find_outside(gpu->body, found);
+      } else if (const auto* branch = std::get_if<ast::If>(&stmt->node)) {
+        find_outside(branch->then_body, found);
+        find_outside(branch->else_body, found);
+      }
+    }
+  }
+
+  // A block or variable that is set to a value made of others, and set again by the next statement of the same body
+  // that names it.
+  void check_replaced(const ast::Body& body) {
+    for (std::size_t at = 0; at + 1 < body.size(); ++at) {
+      if (!sets(*body[at]) || !made_of_others(*value_of(*body[at]))) continue;
+      const ast::Stmt* next = next_naming(body, at + 1, target_of(*body[at]));
+      if (!next || !sets(*next) || target_of(*next) != target_of(*body[at])) continue;
+      if (target_labels(*next) != target_labels(*body[at]) || reads(*next, target_of(*next))) continue;
+      const std::string& name = program_.symbol(target_of(*next)).text;
+      Diagnostic& d = emitter_.report(Code::W_REPLACED, target_span(*body[at]),
+                                      fmt::format("nothing reads this value of `{}` before it is replaced", name),
+                                      "does another name stand where it was meant?");
+      d.notes.push_back({next->span, fmt::format("`{}` is set again here", name)});
+    }
+  }
+
+  bool made_of_others(const ast::Expr& value) const {
+    bool found = !accesses(program_, value).empty();
+    for_each_variable(program_, value, [&](SymbolId) { found = true; });
+    return found;
+  }
+
+  // The statement behind `from` that names the array or variable; null if none of the next 50 does, or if the way to it
+  // is not straight.
+  const ast::Stmt* next_naming(const ast::Body& body, std::size_t from, SymbolId id) const {
+    for (std::size_t at = from; at < body.size() && at < from + 50; ++at) {
+      const ast::Stmt& stmt = *body[at];
+      if (compound(stmt) || leaves_or_calls(stmt)) return nullptr;
+      if ((value_of(stmt) && target_of(stmt) == id) || reads(stmt, id)) return &stmt;
+    }
+    return nullptr;
+  }
+
+  bool reads(const ast::Stmt& stmt, SymbolId id) const {
+    std::set<SymbolId> found;
+    const auto in = [&](const ast::Expr& e) {
+      for (const Access& access : accesses(program_, e)) found.insert(access.array);
+      for_each_variable(program_, e, [&](SymbolId v) { found.insert(v); });
+    };
+    if (const ast::Expr* value = value_of(stmt)) {
+      in(*value);
+    } else {
+      for (const Access& access : accesses(program_, stmt)) found.insert(access.array);
+      unlisted_uses(stmt, found, in);
+    }
+    return found.contains(id);
+  }
+
+  static bool compound(const ast::Stmt& stmt) {
+    return std::holds_alternative<ast::DoLoop>(stmt.node) || std::holds_alternative<ast::SubLoop>(stmt.node) ||
+           std::holds_alternative<ast::PardoLoop>(stmt.node) || std::holds_alternative<ast::If>(stmt.node) ||
+           std::holds_alternative<ast::Section>(stmt.node) || std::holds_alternative<ast::GpuSection>(stmt.node);
+  }
+
+  static bool leaves_or_calls(const ast::Stmt& stmt) {
+    return std::holds_alternative<ast::Call>(stmt.node) || std::holds_alternative<ast::Exit>(stmt.node) ||
+           std::holds_alternative<ast::Return>(stmt.node) || std::holds_alternative<ast::Stop>(stmt.node);
+  }
+
   // What pardos make of fetched blocks, or sum from zero, and nothing in the program reads: another name stands where
   // it was meant.
   void check_unread() {
@@ -54,6 +169,7 @@ class Overwritten {
       const auto found = made.find(s.id);
       if (found == made.end() || read.contains(s.id)) continue;
       const bool temp = s.kind == SymbolKind::array && s.array_kind == ast::ArrayKind::temp && !s.hidden;
+      if (temp) unread_.insert(s.id);
       if (temp)
         emitter_.report(Code::W_UNUSED_GET, target_span(*found->second),
                         fmt::format("nothing in the program reads `{}`, which is made of a fetched block", s.text),
@@ -61,7 +177,8 @@ class Overwritten {
       else if (s.kind == SymbolKind::scalar && !s.predefined && zeroed.contains(s.id) && collects)
         emitter_.report(Code::W_PARTIAL_SCALAR, target_span(*found->second),
                         fmt::format("each rank adds to `{}` in a pardo, and nothing in the program reads it", s.text),
-                        fmt::format("sum the shares behind the pardo: `collective total += {}`", s.text));
+                        fmt::format("sum the shares behind the pardo: `collective {} += {}`",
+                                    s.name == "total" ? "whole" : "total", s.text));
     }
   }
 
@@ -85,6 +202,7 @@ class Overwritten {
   // `before_`: what the statements before the one at hand have allocated or set to a number, in this body and those
   // around it.
   void walk(const ast::Body& body) {
+    check_replaced(body);
     std::vector<SymbolId> mine;
     const auto note = [&](SymbolId id) {
       if (before_.insert(id).second) mine.push_back(id);
@@ -327,6 +445,7 @@ class Overwritten {
   std::set<SymbolId> before_;
   std::set<SymbolId> varying_;  // of the loop at hand: set to values of blocks that its index names
   std::set<const ast::Stmt*> reported_;
+  std::set<SymbolId> unread_;  // temps that nothing in the program reads
 };
 
 }  // namespace

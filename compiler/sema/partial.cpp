@@ -418,11 +418,12 @@ class PartialDomain {
     const std::string has = array               ? "has only what its own iterations of a pardo wrote"
                             : share.accumulated ? "has only what its own iterations of a pardo added"
                                                 : "has what the last of its own iterations of a pardo left";
+    const char* sum = root.name == "total" ? "whole" : "total";
     const std::string fix = array ? fmt::format("put the blocks into a distributed array, or sum the shares: every rank executes `put sum[..] += {}[..]` behind the pardo, then barrier and get", root.text)
                             : root.kind == SymbolKind::int_
-                                ? fmt::format("count in a scalar, sum the shares behind the pardo with `collective total += {}`, and use `total`", root.text)
-                            : share.accumulated ? fmt::format("sum the shares behind the pardo, `collective total += {}` with `total` set to 0.0 before, and use `total`", root.text)
-                                                : fmt::format("add to it with `{0} += ..`, sum the shares behind the pardo with `collective total += {0}`, and use `total`", root.text);
+                                ? fmt::format("count in a scalar, sum the shares behind the pardo with `collective {1} += {0}`, and use `{1}`", root.text, sum)
+                            : share.accumulated ? fmt::format("sum the shares behind the pardo, `collective {1} += {0}` with `{1}` set to 0.0 before, and use `{1}`", root.text, sum)
+                                                : fmt::format("add to it with `{0} += ..`, sum the shares behind the pardo with `collective {1} += {0}`, and use `{1}`", root.text, sum);
     Diagnostic& d = emitter_.report(array ? Code::W_PARTIAL_ARRAY : Code::W_PARTIAL_SCALAR, span,
                                     fmt::format("{} {}, but each rank {}", subject, what, has), fix);
     d.notes.push_back({share.made->span, fmt::format("`{}` is {} here, in a pardo", root.text, share.accumulated ? "added to" : array ? "written" : "set")});

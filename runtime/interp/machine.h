@@ -69,6 +69,7 @@ struct RankState {
   std::map<std::string, double> saved_scalars;
   std::map<std::string, DataArray> saved_statics;
   std::map<std::string, SavedLayout> saved_remote;  // the blocks are in the store
+  std::string restored_segments;                        // options that give those of results to restore from, where they differ
   std::set<std::string> dropped_remote;                 // labels that were saved, but that no later program restores; of a job without results
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
   bool all_ranks_print = false;

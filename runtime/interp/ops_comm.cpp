@@ -255,7 +255,8 @@ void Machine::op_restore_persistent(const Instruction& in) {
     const SavedLayout mine = layout_of(in.b);
     if (saved->second.first_segment != mine.first_segment || saved->second.extents != mine.extents)
       fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
-           "restore into an array declared over the same ranges");
+           state.restored_segments.empty() ? std::string("restore into an array declared over the same ranges")
+                                           : fmt::format("the results to restore from have other segments (automatic ones follow the number of ranks and the memory): add `{}`", state.restored_segments));
     warn_label(label, array.name, state.saved_remote, m_->arrays);
     check_values(CollectiveKind::persist);
     carry_out_late_puts();

@@ -412,15 +412,21 @@ void request_segments(Job& job, std::string_view one, std::string_view text) {
   const bool is_target = key.ends_with(target_suffix);
   if (is_target) key.resize(key.size() - target_suffix.size());
   if (equals == std::string_view::npos) throw SialError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
-  if (std::find(known.begin(), known.end(), key) == known.end())
-    throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", key, text), suggestion(key, known));
+  if (std::find(known.begin(), known.end(), key) == known.end()) {
+    const std::string written = lower_case(one.substr(0, equals));
+    std::vector<std::string> targets;
+    for (std::string_view k : segment_keys) targets.push_back(fmt::format("{}{}", k, target_suffix));
+    if (written.find('_') != std::string::npos) known.insert(known.end(), targets.begin(), targets.end());
+    throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", written, text), suggestion(written, known));
+  }
   SegmentRequest r;
   std::string_view rest = one.substr(equals + 1);
   while (rest != "auto") {
     std::size_t comma = rest.find(',');
     std::string_view part = rest.substr(0, comma);
     const std::optional<std::int64_t> value = read_integer(part);
-    if (!value) throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text), "for example --segments ao=8,8,4");
+    if (!value)
+      throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text), is_target ? fmt::format("for example --segments {}{}=4", key, target_suffix) : "for example --segments ao=8,8,4");
     r.sizes.push_back(segment_size(*value, key));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);

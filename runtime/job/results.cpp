@@ -200,13 +200,15 @@ void ResultsWriter::integer(const std::string& name, std::int64_t value) {
 void ResultsWriter::static_array(const std::string& name, const DataArray& array) {
   const std::string path = place(name);
   file_.write(path, array.extents, std::span<const double>(array.data));
-  if (const auto found = program_.statics.find(name); found != program_.statics.end()) {
-    std::size_t n = 0;
-    for (const auto& extents : found->second.extents) n += extents.size();
-    describe(path, found->second);
-    if (n <= max_described_segments) describe_segments(path, found->second.first_segment, found->second.extents);
-  }
+  if (const auto found = program_.statics.find(name); found != program_.statics.end()) describe_static(path, found->second);
   statics_[name] = path;
+}
+
+void ResultsWriter::describe_static(const std::string& object, const ArrayDescription& array) {
+  std::size_t n = 0;
+  for (const auto& extents : array.extents) n += extents.size();
+  describe(object, array);
+  if (n <= max_described_segments) describe_segments(object, array.first_segment, array.extents);
 }
 
 void ResultsWriter::describe(const std::string& object, const ArrayDescription& array) {
@@ -230,7 +232,11 @@ void ResultsWriter::describe_segments(const std::string& object, std::span<const
 
 void ResultsWriter::saved_scalar(const std::string& label, double value) { saved_scalars_[label] = value; }
 
-void ResultsWriter::saved_static(const std::string& label, const DataArray& array) { file_.write("saved/statics/" + encode(label), array.extents, std::span<const double>(array.data)); }
+void ResultsWriter::saved_static(const std::string& label, const DataArray& array) {
+  const std::string path = "saved/statics/" + encode(label);
+  file_.write(path, array.extents, std::span<const double>(array.data));
+  if (const auto found = saved_.find(label); found != saved_.end() && found->second.declared == "static") describe_static(path, found->second);
+}
 
 void ResultsWriter::begin_saved(const std::string& label, const SavedLayout& layout) {
   SIAL_CHECK(label_.empty() && layout.first_segment.size() == layout.extents.size(), "saved array {}", label);
@@ -324,6 +330,13 @@ std::map<std::string, DataArray> ResultsReader::saved_statics() const {
     arrays[decode(name)] = {file_.extents(dataset), file_.read(dataset), path_ + ":" + decode(name)};
   }
   return arrays;
+}
+
+std::map<std::string, std::vector<std::int32_t>> ResultsReader::segments() const {
+  std::map<std::string, std::vector<std::int32_t>> all;
+  if (!file_.exists("segments")) return all;
+  for (const std::string& kind : file_.list("segments")) all[kind] = file_.read_ints("segments/" + kind);
+  return all;
 }
 
 std::vector<std::string> ResultsReader::saved_arrays() const {

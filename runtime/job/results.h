@@ -95,6 +95,7 @@ class ResultsWriter {
   std::int64_t dense_limit_;
   Hdf5File file_;
   void describe(const std::string& object, const ArrayDescription& array);
+  void describe_static(const std::string& object, const ArrayDescription& array);
   void describe_segments(const std::string& object, std::span<const std::int32_t> first_segment, std::span<const std::vector<std::int64_t>> segments);
   std::string place(const std::string& name) const;
   std::map<std::string, double> saved_scalars_;
@@ -116,6 +117,8 @@ class ResultsReader {
   explicit ResultsReader(const std::string& path);
   std::map<std::string, double> saved_scalars() const;
   std::map<std::string, DataArray> saved_statics() const;
+  /// Extents by kind, as the job that wrote the file had them; empty where it does not say.
+  std::map<std::string, std::vector<std::int32_t>> segments() const;
   std::vector<std::string> saved_arrays() const;
   SavedLayout layout(const std::string& label) const;
   /// Extents of all segments by kind; empty in files that do not say.

@@ -26,13 +26,13 @@ class Restore(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def job(self, name, text, ranks, *more):
+    def job(self, name, text, ranks, *more, code=0):
         path = self.folder / f"{name}.toml"
         path.write_text(text)
         command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
                    str(BIN / "sialrun"), str(path), "--output-dir", str(self.folder / name), *more]
         done = subprocess.run(command, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.messages = done.stderr
         return self.folder / name / "results.h5"
 
@@ -59,6 +59,14 @@ class Restore(unittest.TestCase):
                     self.assertAlmostEqual(f["scalars/norm"][()], numpy.sum(d * d), delta=1e-6)
                     self.assertEqual(f["scalars/start"][()], 1 + 4 + 4 + 9 + 16 + 9)
                     numpy.testing.assert_array_equal(f["saved/arrays/the array"][()].T, d)
+
+    def test_other_segments(self):
+        self.job("first", f'programs = ["{PROGRAMS}/saves.sialx"]\n[segments]\nao = [2, 3, 1]\n', 1)
+        text = f'programs = ["{PROGRAMS}/restores.sialx"]\n[segments]\nao = [3, 2, 1]\n[restore]\nfile = "first/results.h5"\n'
+        self.job("second", text, 2, code=1)
+        self.assertIn("do not have the same segments", self.messages)
+        self.assertIn("add `--segments ao=2,3,1`", self.messages)
+        self.job("second", text, 2, "--segments", "ao=2,3,1")
 
     def test_orbitals(self):
         molecule = f'[molecule]\nxyz = "{ROOT}/examples/molecules/water.xyz"\nbasis = "cc-pvdz"\n[segments]\nao_target = 8\nvirt_target = 7\n'

@@ -185,6 +185,20 @@ endsial again
         with self.assertRaisesRegex(ValueError, "not a name"):
             sialx.Job(RHF, values={"a b": 1})
 
+    def test_warnings_name_both_lines(self):
+        program = self.program("""sial share
+predefined int norb
+aoindex i = 1:norb
+scalar mine
+pardo i
+  mine += 1.0
+endpardo i
+print mine
+endsial share
+""")
+        with self.assertWarnsRegex(sialx.JobWarning, r"(?s)program\.sialx:8:7: warning: `mine` is printed.*program\.sialx:6:3: note: `mine` is added to here, in a pardo\n"):
+            sialx.Job(program, segments={"ao": [1, 1]}).run(self.dir / "job")
+
     def test_names_that_are_not_there(self):
         program = self.program("""sial names
 index i = 1:3

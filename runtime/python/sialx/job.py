@@ -113,11 +113,12 @@ class Job:
 
 
 def _warnings(text):
-    """Each warning with the indented lines below it: its place in the program, its hint."""
+    """Each warning with what belongs to it: the indented lines below (its place in the program, its hint), and its notes."""
     found, inside = [], False
     for line in text.splitlines():
-        inside = re.search(r"(^|: )warning: ", line) is not None or (inside and line.startswith(" "))
-        if inside and line.startswith(" "):
+        more = line.startswith(" ") or re.match(r"\S+:\d+:\d+: note: ", line)
+        inside = re.search(r"(^|: )warning: ", line) is not None or (inside and more)
+        if inside and more:
             found[-1] += "\n" + line
         elif inside:
             found.append(line)

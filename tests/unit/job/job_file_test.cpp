@@ -138,7 +138,7 @@ TEST_CASE("several kinds in one --segments") {
   apply_segments(job, "occ_target=3,virt_target=7,ao=9,15");
   CHECK(job.data.segments == apart.data.segments);
   CHECK(job.data.segments.at(IndexKind::moa) == std::vector<std::int32_t>{3, 2, 7, 6, 6});
-  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,vrt_target=7"); }), Contains("unknown index kind `vrt`"));
+  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,vrt_target=7"); }), Contains("unknown index kind `vrt_target`"));
   CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,x"); }), Contains("`x` in `--segments occ_target=3,x` is not a segment size"));
   CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=,virt=7"); }), Contains("`` in `--segments"));
 }

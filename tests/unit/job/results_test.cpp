@@ -33,6 +33,7 @@ void write(const std::string& path, std::int64_t dense_limit) {
   ProgramDescription second{"mp2", "def", {}, {}};
   second.statics["f"] = {"static", {"i", "j"}, {"aoindex", "index"}, {1, 2}, {{2}, {1, 1, 1}}};
   second.saved["t2"] = {"distributed", {"a", "b"}, {"moaindex", "mobindex"}, {1, 2}, {{2, 1}, {1, 2}}};
+  second.saved["c"] = {"static", {"mu", "p"}, {"aoindex", "moaindex"}, {1, 2}, {{2}, {1, 1}}};
   w.program(second);
   w.scalar("energy", -76.5);
   w.integer("iterations", 12);
@@ -94,6 +95,9 @@ TEST_CASE("results are read back as they were written, dense or by blocks") {
     CHECK(raw.attribute_ints("/", "format_version") == std::vector<std::int64_t>{2});
     CHECK(raw.attribute_ints("molecule", "multiplicity") == std::vector<std::int64_t>{3});
     CHECK(raw.attribute_ints("statics/f", "segment_extents") == std::vector<std::int64_t>{2, 1, 1, 1});
+    CHECK(raw.attribute_text("saved/statics/c", "indices") == "mu,p");
+    CHECK(raw.attribute_text("saved/statics/c", "index_kinds") == "aoindex,moaindex");
+    CHECK(raw.attribute_ints("saved/statics/c", "segment_extents") == std::vector<std::int64_t>{2, 1, 1});
     CHECK(raw.extents("statics/f") == std::vector<std::int64_t>{2, 3});
     CHECK(raw.read("statics/f") == Values{1, 2, 3, 4, 5, 6});
     if (limit == 1000) CHECK(raw.read("saved/arrays/t2") == Values{0, 0, 9, 1, 2, 0, 3, 4, 0});
@@ -102,6 +106,7 @@ TEST_CASE("results are read back as they were written, dense or by blocks") {
     ResultsReader r(path);
     CHECK(r.saved_scalars() == std::map<std::string, double>{{"e.scf/total", 2.5}});
     CHECK(r.saved_statics().at("c").data == Values{1, 2, 3, 4});
+    CHECK(r.segments() == std::map<std::string, std::vector<std::int32_t>>{{"ao", {2, 1}}});
     CHECK(r.saved_arrays() == std::vector<std::string>{"t2"});
     CHECK(r.layout("t2").first_segment == layout.first_segment);
     CHECK(r.layout("t2").extents == layout.extents);
