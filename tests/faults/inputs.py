@@ -117,6 +117,17 @@ class Inputs(unittest.TestCase):
         self.write("path.sialx", 'import "' + "x" * 2_000_000 + '"\nsial p\nendsial p\n')
         self.assertLess(len(self.call("sialc", "path.sialx", code=1, says=["the string has"])), 1000)
 
+    def test_slices_of_modules(self):
+        """A loop in which too much decides what it gets runs without being looked ahead of."""
+        n = 30000
+        steps = "".join(f"s{k} = s{k - 1} + 1\n" for k in range(1, n))
+        ints = "".join(f"int s{k}\n" for k in range(n))
+        loops = "".join(f"pardo i\n{body}if s{last} > 3\nget d[i]\nx += d[i] * d[i]\nendif\nendpardo i\n" for body, last in ((f"s0 = i\n{steps}", n - 1), ("s1 = i\n", 1)))
+        self.write("wide.sialx", f"sial p\npredefined int norb\naoindex i = 1:norb\ndistributed d[i]\nscalar x\n{ints}{loops}println x\nendsial p\n")
+        self.call("sialc", "wide.sialx", "-o", "wide.siox", code=0)
+        remarks = subprocess.run([BIN / "sialreport", "wide.siox"], cwd=self.dir, capture_output=True, text=True, timeout=60).stdout
+        self.assertEqual((remarks.count("`get d[i]` is not fetched ahead: what decides"), remarks.count("`get d[i]` is fetched ahead")), (1, 1), remarks[:3000])
+
     def test_time(self):
         """What grows with the square of an input, or without end, is found in seconds; call() waits for a minute."""
         calls = "".join(f"proc q{k}\ncall q{k - 1}\ncall q{k - 1}\nendproc q{k}\n" for k in range(1, 100))
