@@ -103,6 +103,12 @@ class Inputs(unittest.TestCase):
             f.truncate(1 << 40)
         self.call("sialc", "large.sialx", code=2, says=["it has 1024 GiB, and such a file may have 16 MiB"])
 
+    def test_libraries_that_are_cut_off(self):
+        library = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so" in line)
+        whole = pathlib.Path(library).read_bytes()
+        (self.dir / "part.so").write_bytes(whole[:len(whole) // 2])
+        self.call("sialrun", "counts.sialx", "--plugin", "part.so", code=2, says=["cannot load the plugin `part.so`: it ends after"])
+
     def test_limits_of_modules(self):
         """What a module cannot hold is refused with its line."""
         self.write("long.sialx", 'sial p\nprint "' + "x" * 5_000_000 + '"\nendsial p\n')
