@@ -173,6 +173,10 @@ class Inputs(unittest.TestCase):
         self.call("sialrun", "name.toml", code=1, says=["\\x1B]0;title\\x07.sialx"])
         self.write("list", f"counts.sialx --set n=2 --name '{escape}'\nnone{escape}.sialx\n")
         self.call("sialrun", "--batch", "list", code=1, says=[shown])
+        self.write("nul.xyz", "1\n\nH 0 0 0\0.5\n")
+        self.write("nul.toml", JOB.format(basis="sto-3g").replace("h2.xyz", "nul.xyz"))
+        self.call("sialrun", "nul.toml", code=1, says=["nul.xyz:3: expected three coordinates after `H`: `0\\x00.5` is not a number"])
+        self.call("sialrun", "--version", "--verbose", code=0, env={"XDG_CACHE_HOME": f"/nowhere/{escape}"})
         self.write("grün.sialx", "sial p\nx = 1\nendsial p\n")
         self.call("sialc", "grün.sialx", code=1, says=["grün.sialx:2:1"])
         bad = os.fsencode(self.dir) + b"/caf\xe9.sialx"
