@@ -76,6 +76,8 @@ std::vector<NamedFile> restored_files(const Job& job) {
 
 /// Throws WorldError when the file could not be written now.
 void check_output(const NamedFile& file) {
+  if (const std::string link = foreign_folder(file.path); !link.empty())
+    throw WorldError(fmt::format("cannot write `{}`: the folder `{}` is a link that another user made", file.path, link), "remove the link, or choose another folder with `--output-dir`");
   std::string problem = write_problem(file.path);
   // Results are put in the place of an earlier file, when they are complete.
   if (const std::string_view kind = special_kind(file.path); problem.empty() && file.role == results_role && !kind.empty()) problem = fmt::format("it is {}", kind);

@@ -541,7 +541,7 @@ int run_reporting(int argc, char** argv) {
     if (!arguments.simulated && !arguments.network.empty()) (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
-      if (arguments.verbose) std::cout << "processor: " << describe_processor() << '\n' << blas << '\n' << describe_kernels(arguments.session.kernel_options) << '\n' << describe_cuda() << '\n';
+      if (arguments.verbose) std::cout << "processor: " << printable(describe_processor()) << '\n' << blas << '\n' << printable(describe_kernels(arguments.session.kernel_options)) << '\n' << describe_cuda() << '\n';
       return exit_ok;
     }
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong

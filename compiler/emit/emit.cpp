@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <string_view>
 
 #include "runtime/base/check.h"
+#include "runtime/bytecode/read.h"
 
 namespace sial {
 namespace {
@@ -56,10 +58,33 @@ class Emission {
     }
     m_.remarks = plan_.remarks;
     slices();
+    leave_out_large_slices();
     return std::move(m_);
   }
 
  private:
+  /// A slice only makes the program faster: one that the check of modules has no time for is left out, and said.
+  void leave_out_large_slices() {
+    const std::vector<std::size_t> large = slices_too_large(m_);
+    for (auto s = large.rbegin(); s != large.rend(); ++s) {
+      for (const SliceStep& step : m_.slices[*s].steps)
+        if (step.action == SliceAction::fetch) not_fetched_ahead(m_.places[static_cast<std::size_t>(step.pc)]);
+      m_.slices.erase(m_.slices.begin() + static_cast<std::ptrdiff_t>(*s));
+    }
+  }
+
+  void not_fetched_ahead(const SourcePlace& get) {
+    constexpr std::string_view said = " is fetched ahead";
+    for (RemarkRow& row : m_.remarks) {
+      const std::size_t at = row.text.find(said);
+      if (row.name != "prefetched" || !(row.place == get) || at == std::string::npos) continue;
+      row.kind = RemarkKind::missed;
+      row.name = "slice-too-large";
+      row.text = row.text.substr(0, at) + " is not fetched ahead: what decides about the gets of its loop is too large to be run ahead";
+      row.advice = "get in a loop of its own, with fewer statements and variables";
+    }
+  }
+
   void slices() {
     std::vector<std::vector<std::int32_t>> code_of_node(plan_.slices.empty() ? 0 : static_cast<std::size_t>(p_.n_nodes));
     if (!code_of_node.empty())

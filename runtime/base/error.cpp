@@ -8,8 +8,21 @@
 
 namespace sial {
 
+namespace {
+
+/// what() would end there.
+std::string without_nul(const std::string& message) {
+  std::string shown;
+  for (const char c : message)
+    if (c == '\0') shown += "\\x00";
+    else shown += c;
+  return shown;
+}
+
+}  // namespace
+
 SialError::SialError(const std::string& message, std::string hint, std::string where)
-    : std::runtime_error(message), hint_(std::move(hint)), where_(std::move(where)) {}
+    : std::runtime_error(without_nul(message)), hint_(std::move(hint)), where_(std::move(where)) {}
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
   std::fprintf(stderr, "sialx internal error: %s:%d: %s: %s\n", file, line, condition, printable(message).c_str());

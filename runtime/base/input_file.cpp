@@ -1,5 +1,6 @@
 #include "runtime/base/input_file.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -63,6 +65,24 @@ std::string read_file(const std::string& path, std::int64_t limit, std::string& 
   ::close(file);
   content.resize(problem.empty() ? size : 0);
   return content;
+}
+
+std::string library_problem(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
+  const auto read = [&](std::uint64_t at, auto& to) {
+    file.seekg(static_cast<std::streamoff>(at));
+    return static_cast<bool>(file.read(reinterpret_cast<char*>(&to), sizeof to));
+  };
+  Elf64_Ehdr head;
+  if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part;
+    const bool there = read(head.e_phoff + i * head.e_phentsize, part);
+    if (!there || (part.p_type == PT_LOAD && (part.p_offset > size || part.p_filesz > size - part.p_offset)))
+      return fmt::format("it ends after {} bytes, in the middle of its parts", size);
+  }
+  return {};
 }
 
 }  // namespace sial

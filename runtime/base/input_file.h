@@ -30,4 +30,8 @@ std::string read_problem(const std::string& path, std::int64_t limit);
 /// The content of a file; `problem` says why there is none, as read_problem() and where reading fails.
 std::string read_file(const std::string& path, std::int64_t limit, std::string& problem);
 
+/// Why a shared library is not to be opened: parts of it that its own head names are missing, and the loader would die of them (SIGBUS).
+/// Empty when it is whole, and when it is no library at all, of which the loader says more.
+std::string library_problem(const std::string& path);
+
 }  // namespace sial

@@ -122,6 +122,16 @@ std::string link_end(const std::string& path) {
   return path;
 }
 
+std::string foreign_folder(const std::string& path) {
+  fs::path at;
+  for (const fs::path& part : fs::path(path).parent_path()) {
+    at /= part;
+    std::error_code failure;
+    if (fs::is_symlink(at, failure) && foreign_link(at)) return at.string();
+  }
+  return {};
+}
+
 bool names_open_file(const std::string& path) { return name_of_open_file(path).has_value(); }
 
 std::string_view special_kind(const std::string& path) {

@@ -14,6 +14,9 @@ namespace sial {
 /// as /tmp) only links of this user and of the folder's owner are followed.
 std::string link_end(const std::string& path);
 
+/// A folder on the way to `path` that is a link which is not to be followed; empty when there is none.
+std::string foreign_folder(const std::string& path);
+
 /// Whether `path` names what a process has open, such as /dev/stdout.
 bool names_open_file(const std::string& path);
 

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/bytecode/module.h"
 
@@ -17,5 +18,8 @@ Module read_module_file(const std::string& path);
 
 /// The content check alone (used by the compiler after emitting, and by read_module). Throws SialError.
 void verify_module(const Module& module, const std::string& name_for_messages);
+
+/// Slices that verify_module() refuses because their check would take too long, in ascending order. The module is good apart from them.
+std::vector<std::size_t> slices_too_large(const Module& module);
 
 }  // namespace sial

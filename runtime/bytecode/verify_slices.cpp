@@ -6,7 +6,9 @@
 //     it calls finds registers that were written where the slice passes over.
 #include <algorithm>
 #include <deque>
+#include <optional>
 
+#include "runtime/bytecode/read.h"
 #include "runtime/bytecode/verify_detail.h"
 
 namespace sial::detail {
@@ -39,9 +41,15 @@ bool meets(const Module& m, const Instruction& i) {
   }
 }
 
+struct TooLarge {};
+
 class SliceChecker {
  public:
-  SliceChecker(VerifyContext& c, const CodeShape& shape) : c_(c), m_(c.m), shape_(shape), action_(m_.code.size(), 0), slot_(m_.code.size(), -1) {}
+  /// `work`: of the slices before, and what is done is added.
+  SliceChecker(VerifyContext& c, const CodeShape& shape, std::int64_t& work)
+      : c_(c), m_(c.m), shape_(shape), action_(m_.code.size(), 0), slot_(m_.code.size(), -1), work_(work) {}
+
+  /// Throws TooLarge, and is of no use then, when there is more to do than there may be.
 
   void check(const SliceRow& row) {
     row_ = &row;
@@ -251,7 +259,7 @@ class SliceChecker {
 
   void spend(std::int64_t work) {
     work_ += work;
-    c_.require(work_ <= most_work, "its slices are too large to be checked");
+    if (work_ > most_work) throw TooLarge{};
   }
 
   void flow() {
@@ -259,7 +267,7 @@ class SliceChecker {
     std::int64_t instructions = 0;
     for (const auto& [first, end] : all_) instructions += end - first;
     spend(static_cast<std::int64_t>(words_) * instructions);
-    c_.require(static_cast<std::int64_t>(words_) * n_covered_ <= most_words, "it is too large to be checked");
+    if (static_cast<std::int64_t>(words_) * n_covered_ > most_words) throw TooLarge{};
     written_.assign(m_.procs.size(), {});
     for (const std::int32_t proc : order_) {
       written_[proc].assign(words_, 0);
@@ -372,21 +380,49 @@ class SliceChecker {
   std::vector<std::uint64_t> state_;
   std::vector<char> reached_, waiting_;
   std::deque<std::int32_t> work_list_;
-  std::int64_t work_ = 0;
+  std::int64_t& work_;
 };
 
-}  // namespace
-
-void verify_slices(VerifyContext& c, const CodeShape& shape) {
-  SliceChecker checker(c, shape);
+/// `too_large(s)` is called for slices that would take too long; they add nothing to the work of the others.
+template <class F>
+void check_slices(VerifyContext& c, const CodeShape& shape, F too_large) {
+  std::int64_t work = 0;
+  std::optional<SliceChecker> checker;
   for (std::size_t s = 0; s < c.m.slices.size(); ++s) {
     const std::int32_t loop = c.m.slices[s].loop;
     c.at("slice", s);
     for (std::int32_t l = shape.enclosing[loop]; l >= 0; l = shape.enclosing[l])
       c.require(c.m.loops[l].kind != LoopKind::pardo, "its loop is inside of a pardo");
-    checker.check(c.m.slices[s]);
+    if (!checker) checker.emplace(c, shape, work);
+    const std::int64_t before = work;
+    try {
+      checker->check(c.m.slices[s]);
+    } catch (const TooLarge&) {
+      work = before;
+      checker.reset();
+      too_large(s);
+    }
   }
   c.at_module();
 }
 
+}  // namespace
+
+void verify_slices(VerifyContext& c, const CodeShape& shape) {
+  check_slices(c, shape, [&](std::size_t) { c.fail("it is too large to be checked"); });
+}
+
 }  // namespace sial::detail
+
+namespace sial {
+
+std::vector<std::size_t> slices_too_large(const Module& module) {
+  if (module.slices.empty()) return {};
+  const std::string name = module.program;
+  detail::VerifyContext c(module, name);
+  std::vector<std::size_t> found;
+  detail::check_slices(c, detail::verify_structure(c), [&](std::size_t s) { found.push_back(s); });
+  return found;
+}
+
+}  // namespace sial

@@ -396,7 +396,7 @@ void apply_set(Job& job, std::string_view text) {
   if (!integer && value.find_first_of(".eEdD") == std::string::npos) throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
   // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
   if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
-  else job.data.scalars[name] = *real;
+  else job.data.scalars[name] = *real, job.data.ints.erase(name);
   job.given_values.insert(name);
   derive_job_data(job);
 }

@@ -150,7 +150,9 @@ void set_int(Job& job, const std::string& name, std::int32_t value) {
 /// What follows from the molecule and its segments: another value of the user's is taken, and said.
 void set_of_molecule(Job& job, const std::string& name, std::int32_t value) {
   set_int(job, name, value);
-  const std::int32_t given = job.data.ints[name];
+  const auto found = job.data.ints.find(name);
+  if (found == job.data.ints.end()) return;  // given as a real: the program that wants it says so
+  const std::int32_t given = found->second;
   const std::string text = fmt::format("`{0}` is set to {1}, and the molecule gives {2}: leave `{0}` out, unless other orbitals or functions than the molecule's are meant", name, given, value);
   if (given != value && std::find(job.warnings.begin(), job.warnings.end(), text) == job.warnings.end()) job.warnings.push_back(text);
 }

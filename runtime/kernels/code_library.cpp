@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/input_file.h"
 #include "runtime/base/sha256.h"
 
 namespace sial::kernels {
@@ -77,6 +78,10 @@ void* open_code_library(std::string& trouble) {
     if (!std::filesystem::exists(place, failure)) {
       searched += fmt::format("{}{}", searched.empty() ? "" : ", ", place.string());
       continue;
+    }
+    if (const std::string problem = library_problem(place.string()); !problem.empty()) {
+      trouble = fmt::format("the code generator {} cannot be loaded: {}", place.string(), problem);
+      return nullptr;
     }
     // Never closed: libraries like LLVM do not survive it.
     void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

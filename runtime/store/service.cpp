@@ -6,7 +6,6 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/plants.h"
-#include "runtime/memory/out_of_memory.h"
 
 namespace sial {
 
@@ -55,19 +54,22 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
       blocks_(transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); }) {}
 
 /// The message is about another rank's statement: this one's own has nothing to do with it.
+OutOfMemory StoreService::of_sender(const OutOfMemory& error, const RequestHeader& request) {
+  return {error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place)};
+}
+
 Chunk* StoreService::allocate(const RequestHeader& request) {
-  try {
-    return heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
-  } catch (const OutOfMemory& error) {
-    throw OutOfMemory(error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place));
-  }
+  return heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
 }
 
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {
   const RequestHeader request = read_request(header);
   SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements", bytes, request.size);
-  Chunk* c = allocate(request);
-  return {reinterpret_cast<std::byte*>(c->data()), bytes};
+  try {
+    return {reinterpret_cast<std::byte*>(allocate(request)->data()), bytes};
+  } catch (const OutOfMemory& error) {
+    throw of_sender(error, request);
+  }
 }
 
 Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payload) {
@@ -136,7 +138,12 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
     case RequestKind::memory_peak: reply.rows = heap_->close_shared(); break;
     case RequestKind::announce: names_.set(r.key.array, r.name); break;
     case RequestKind::list: return list(r);
-    default: reply.outcome = modify(r, payload);
+    default:
+      try {
+        reply.outcome = modify(r, payload);
+      } catch (const OutOfMemory& error) {
+        throw of_sender(error, r);
+      }
   }
   return {to_bytes(reply), {}, {}};
 }

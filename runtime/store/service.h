@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/memory/out_of_memory.h"
 #include "runtime/store/messages.h"
 #include "runtime/transport/transport.h"
 #include "runtime/transport/work_queue.h"
@@ -44,6 +45,7 @@ class StoreService final : public Service {
  private:
   Reply answer(std::span<const std::byte> header, std::span<std::byte> payload);
   Chunk* allocate(const RequestHeader& request);
+  OutOfMemory of_sender(const OutOfMemory& error, const RequestHeader& request);
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
   Reply list(const RequestHeader& request);
 

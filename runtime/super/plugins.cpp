@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/shape.h"
 #include "runtime/super/include/sialx/plugin.h"
 
@@ -178,6 +179,8 @@ void Plugins::load(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
     throw SialError(fmt::format("there is no plugin `{}`", path), "--plugin names a shared library, relative to the working directory");
+  if (const std::string problem = library_problem(path); !problem.empty())
+    throw SialError(fmt::format("cannot load the plugin `{}`: {}", path, problem), "build or copy it again");
   // An absolute name: a bare one would be searched among the system's libraries.
   void* library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw SialError(fmt::format("cannot load the plugin `{}`: {}", path, dlerror()), "build it with -shared -fPIC for this machine");

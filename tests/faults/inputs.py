@@ -103,6 +103,12 @@ class Inputs(unittest.TestCase):
             f.truncate(1 << 40)
         self.call("sialc", "large.sialx", code=2, says=["it has 1024 GiB, and such a file may have 16 MiB"])
 
+    def test_libraries_that_are_cut_off(self):
+        library = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so" in line)
+        whole = pathlib.Path(library).read_bytes()
+        (self.dir / "part.so").write_bytes(whole[:len(whole) // 2])
+        self.call("sialrun", "counts.sialx", "--plugin", "part.so", code=2, says=["cannot load the plugin `part.so`: it ends after"])
+
     def test_limits_of_modules(self):
         """What a module cannot hold is refused with its line."""
         self.write("long.sialx", 'sial p\nprint "' + "x" * 5_000_000 + '"\nendsial p\n')
@@ -116,6 +122,17 @@ class Inputs(unittest.TestCase):
         self.call("sialc", "long.sialx", code=1, says=["[E-NAME-LENGTH]"])
         self.write("path.sialx", 'import "' + "x" * 2_000_000 + '"\nsial p\nendsial p\n')
         self.assertLess(len(self.call("sialc", "path.sialx", code=1, says=["the string has"])), 1000)
+
+    def test_slices_of_modules(self):
+        """A loop in which too much decides what it gets runs without being looked ahead of."""
+        n = 30000
+        steps = "".join(f"s{k} = s{k - 1} + 1\n" for k in range(1, n))
+        ints = "".join(f"int s{k}\n" for k in range(n))
+        loops = "".join(f"pardo i\n{body}if s{last} > 3\nget d[i]\nx += d[i] * d[i]\nendif\nendpardo i\n" for body, last in ((f"s0 = i\n{steps}", n - 1), ("s1 = i\n", 1)))
+        self.write("wide.sialx", f"sial p\npredefined int norb\naoindex i = 1:norb\ndistributed d[i]\nscalar x\n{ints}{loops}println x\nendsial p\n")
+        self.call("sialc", "wide.sialx", "-o", "wide.siox", code=0)
+        remarks = subprocess.run([BIN / "sialreport", "wide.siox"], cwd=self.dir, capture_output=True, text=True, timeout=60).stdout
+        self.assertEqual((remarks.count("`get d[i]` is not fetched ahead: what decides"), remarks.count("`get d[i]` is fetched ahead")), (1, 1), remarks[:3000])
 
     def test_time(self):
         """What grows with the square of an input, or without end, is found in seconds; call() waits for a minute."""
@@ -156,6 +173,10 @@ class Inputs(unittest.TestCase):
         self.call("sialrun", "name.toml", code=1, says=["\\x1B]0;title\\x07.sialx"])
         self.write("list", f"counts.sialx --set n=2 --name '{escape}'\nnone{escape}.sialx\n")
         self.call("sialrun", "--batch", "list", code=1, says=[shown])
+        self.write("nul.xyz", "1\n\nH 0 0 0\0.5\n")
+        self.write("nul.toml", JOB.format(basis="sto-3g").replace("h2.xyz", "nul.xyz"))
+        self.call("sialrun", "nul.toml", code=1, says=["nul.xyz:3: expected three coordinates after `H`: `0\\x00.5` is not a number"])
+        self.call("sialrun", "--version", "--verbose", code=0, env={"XDG_CACHE_HOME": f"/nowhere/{escape}"})
         self.write("grün.sialx", "sial p\nx = 1\nendsial p\n")
         self.call("sialc", "grün.sialx", code=1, says=["grün.sialx:2:1"])
         bad = os.fsencode(self.dir) + b"/caf\xe9.sialx"

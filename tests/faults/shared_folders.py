@@ -223,6 +223,23 @@ class SharedFolders(InFolder):
             self.assertFalse((everybodys / name).is_symlink())
         self.assertTrue(self.whole("everybodys/results.h5"))
 
+    def test_folders_behind_links_of_others(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs another user")
+        everybodys, mine = self.dir / "everybodys", self.dir / "mine"
+        everybodys.mkdir()
+        everybodys.chmod(0o1777)
+        mine.mkdir()
+        for name in ("checkpoint", "out"):
+            (everybodys / name).symlink_to(mine)
+            os.lchown(everybodys / name, 65534, 65534)
+        self.refused("sialrun", "save.sialx", "--output-dir", everybodys, "--checkpoint-every", "0", code=2, says=(f"the folder `{everybodys}/checkpoint` is a link that another user made",))
+        self.refused("sialrun", "save.sialx", "--output-dir", everybodys / "out", code=2, says=(f"the folder `{everybodys}/out` is a link that another user made",))
+        self.assertEqual(list(mine.iterdir()), [])
+        os.lchown(everybodys / "out", 0, 0)
+        self.must("sialrun", "save.sialx", "--output-dir", everybodys / "out")
+        self.assertTrue(self.whole("mine/results.h5"))
+
     def test_folders_that_may_not_be_written(self):
         """A file there that may be written is changed where it stands, except for results."""
         how = self.somebody_else()

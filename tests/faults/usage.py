@@ -77,6 +77,16 @@ class Usage(unittest.TestCase):
     def test_reals_for_ints(self):
         self.sialrun("--set", "n=2.0", code=1, says=["needs the predefined int `n`, and the job gives it the real number 2", "without a point"])
         self.sialrun(code=1, says=["needs the predefined int `n`, and the job does not define it"])
+        # Also of an int that segments or a molecule give, if the job does not.
+        (self.dir / "counts.sialx").write_text(PROGRAM.replace("int n", "int norb").replace("n:3", "norb:3"))
+        self.sialrun("--segments", "ao=2,2", code=0)
+        self.sialrun("--segments", "ao=2,2", "--set", "norb=1.5", code=1, says=["needs the predefined int `norb`, and the job gives it the real number 1.5"])
+        (self.dir / "h2.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.74\n")
+        (self.dir / "job.toml").write_text('programs = ["counts.sialx"]\n[molecule]\nxyz = "h2.xyz"\nbasis = "sto-3g"\n[values]\nnorb = 1.5\n')
+        done = subprocess.run([BIN / "sialrun", "job.toml", "--results", "none", "--run-json", "none"], cwd=self.dir, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("the job gives it the real number 1.5", done.stderr)
+        self.assertNotIn("warning", done.stderr)
 
     def test_least_index(self):
         """The number that stands for no value is no bound."""
