@@ -1,12 +1,14 @@
 #include "runtime/session.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -65,6 +67,7 @@ std::string checkpoint_folder(const std::string& path) {
 }
 
 const char* const results_role = "the results file";
+const char* const statistics_role = "the statistics file";
 const char* const checkpoint_role = "the checkpoint's index";
 const char* const trace_role = "the trace";
 
@@ -72,6 +75,19 @@ std::vector<NamedFile> restored_files(const Job& job) {
   std::vector<NamedFile> files;
   for (const std::string& path : job.restore_files) files.push_back({"the results to restore", path});
   return files;
+}
+
+/// Whether nothing is lost when an output replaces what is there: nothing, an empty file, something that a job may have written. Pipes and devices
+/// are not replaced.
+bool may_be_of_a_job(const NamedFile& file) {
+  if (!special_kind(file.path).empty() || names_open_file(file.path)) return true;
+  std::ifstream in(file.path, std::ios::binary);
+  std::array<char, 8> head{};
+  in.read(head.data(), head.size());
+  const std::string_view found(head.data(), static_cast<std::size_t>(in.gcount()));
+  if (found.empty()) return true;
+  if (file.role == results_role) return found == "\x89HDF\r\n\x1a\n";
+  return file.role != statistics_role || found.front() == '{';
 }
 
 /// Throws WorldError when the file could not be written now.
@@ -84,6 +100,9 @@ void check_output(const NamedFile& file) {
   if (problem.empty() && file.role == results_role && written_in_place(file.path)) problem = "its folder may not be written";
   if (!problem.empty())
     throw WorldError(fmt::format("cannot write `{}`: {}", file.path, problem), "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
+  if (!may_be_of_a_job(file))
+    throw WorldError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
+                     fmt::format("give it another name with `{}`, or remove the file", file.role == results_role ? "--results" : "--run-json"));
 }
 
 }  // namespace
@@ -282,7 +301,7 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
     const std::filesystem::path folder = job.output_dir;
     std::vector<NamedFile> outputs;
     if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
-    if (job.run_json_path != "none") outputs.push_back({"the statistics file", (folder / job.run_json_path).string()});
+    if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
     if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
     if (options_.checkpoints && job.checkpoint_every >= 0) outputs.push_back({checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
     try {

@@ -35,6 +35,29 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
+/// By symbol. Most hold nothing of a share and take no place: states are copied at every branch, loop and call.
+class Shares {
+ public:
+  Share& operator[](SymbolId id) { return held_[id]; }
+  const Share& operator[](SymbolId id) const {
+    static const Share nothing;
+    const auto found = held_.find(id);
+    return found == held_.end() ? nothing : found->second;
+  }
+  auto begin() { return held_.begin(); }
+  auto end() { return held_.end(); }
+  auto begin() const { return held_.begin(); }
+  auto end() const { return held_.end(); }
+  bool operator==(const Shares& other) const { return agrees(other) && other.agrees(*this); }
+
+ private:
+  bool agrees(const Shares& other) const {
+    return std::all_of(held_.begin(), held_.end(), [&](const auto& entry) { return entry.second == other[entry.first]; });
+  }
+
+  std::map<SymbolId, Share> held_;
+};
+
 class PartialDomain {
  public:
   struct State {
@@ -43,35 +66,38 @@ class PartialDomain {
     bool single = false;    // which has one iteration
     int depth = 0;          // conditions around this point within the pardo
     bool own = false;       // under a condition on the rank's number: what is done here is meant for this rank alone
-    std::vector<Share> shares;  // by symbol
+    Shares shares;
 
     bool operator==(const State&) const = default;
     bool join(const State& other) {
       bool changed = false;
-      for (std::size_t i = 0; i < shares.size(); ++i) {
-        Share& mine = shares[i];
-        const Share& theirs = other.shares[i];
-        if (theirs.stage != Share::Stage::whole && mine.stage != Share::Stage::whole && mine.always && !theirs.always) {
-          mine.always = false;
-          changed = true;
-        }
-        if (mine.filled && !theirs.filled) {
-          mine.filled = nullptr;
-          changed = true;
-        }
-        if (!mine.summed && theirs.summed && theirs.stage == mine.stage) {
-          mine.summed = theirs.summed;
-          changed = true;
-        }
-        if (theirs.order() <= mine.order()) continue;
-        const bool always = mine.stage == Share::Stage::whole ? theirs.always : mine.always && theirs.always;
-        const ast::Stmt* filled = mine.filled;
-        mine = theirs;
-        mine.always = always;
-        mine.filled = filled;
+      for (const auto& entry : other.shares) shares[entry.first];
+      for (auto& [id, mine] : shares) changed |= join(mine, other.shares[id]);
+      return changed;
+    }
+
+   private:
+    static bool join(Share& mine, const Share& theirs) {
+      bool changed = false;
+      if (theirs.stage != Share::Stage::whole && mine.stage != Share::Stage::whole && mine.always && !theirs.always) {
+        mine.always = false;
         changed = true;
       }
-      return changed;
+      if (mine.filled && !theirs.filled) {
+        mine.filled = nullptr;
+        changed = true;
+      }
+      if (!mine.summed && theirs.summed && theirs.stage == mine.stage) {
+        mine.summed = theirs.summed;
+        changed = true;
+      }
+      if (theirs.order() <= mine.order()) return changed;
+      const bool always = mine.stage == Share::Stage::whole ? theirs.always : mine.always && theirs.always;
+      const ast::Stmt* filled = mine.filled;
+      mine = theirs;
+      mine.always = always;
+      mine.filled = filled;
+      return true;
     }
   };
 
@@ -89,11 +115,7 @@ class PartialDomain {
     for (const ast::Module* module : program.bodies) for_each_stmt(module->statements, look);
   }
 
-  State start() const {
-    State s;
-    s.shares.resize(program_.symbols.size());
-    return s;
-  }
+  State start() const { return {}; }
 
   void simple(const ast::Stmt& stmt, State& s) {
     if (const auto* scalar = std::get_if<ast::AssignName>(&stmt.node)) assign_scalar(stmt, *scalar, s);
@@ -145,8 +167,8 @@ class PartialDomain {
   void leave(const ast::Stmt& loop, const State& before, State& s) {
     const bool alone = !shared_out(loop) || unmentioned(program_, loop, {}).empty();
     if (const auto last = last_.find(&loop); last != last_.end() && alone)
-      for (std::size_t i = 0; i < s.shares.size(); ++i)
-        if (before.shares[i].stage == Share::Stage::ended && last->second[i].stage == Share::Stage::whole) s.shares[i] = {};
+      for (const auto& [id, share] : before.shares)
+        if (share.stage == Share::Stage::ended && std::as_const(last->second)[id].stage == Share::Stage::whole) s.shares[id] = {};
     if (!before.parallel) end_pardo(s);
     restore(before, s);
   }
@@ -169,12 +191,12 @@ class PartialDomain {
   }
 
   static void end_pardo(State& s) {
-    for (Share& share : s.shares)
+    for (auto& [id, share] : s.shares)
       if (share.stage == Share::Stage::running) share.stage = Share::Stage::ended;
   }
 
-  Share& at(State& s, const ast::Name& name) const { return s.shares[static_cast<std::size_t>(program_.names.at(&name))]; }
-  const Share& of(const State& s, SymbolId id) const { return s.shares[static_cast<std::size_t>(id)]; }
+  Share& at(State& s, const ast::Name& name) const { return s.shares[program_.names.at(&name)]; }
+  const Share& of(const State& s, SymbolId id) const { return s.shares[id]; }
 
   bool tracked(SymbolId array) const {
     const Symbol& s = program_.symbol(array);
@@ -212,7 +234,7 @@ class PartialDomain {
     const SymbolId target = program_.names.at(&assign.target);
     nonlinear(*assign.value, s);
     if (s.parallel) use_arrays(*assign.value, s);
-    Share& mine = s.shares[static_cast<std::size_t>(target)];
+    Share& mine = s.shares[target];
     bool again = assign.op != ast::AssignOp::set;
     for_each_variable(program_, *assign.value, [&](SymbolId v) { again = again || v == target; });
     if (ranks_.count(target) > 0) return;
@@ -237,7 +259,7 @@ class PartialDomain {
     nonlinear(value, s);
     if (s.parallel) use_arrays(value, s);
     const Share from = share_of(value, s);
-    Share& mine = s.shares[static_cast<std::size_t>(target)];
+    Share& mine = s.shares[target];
     if (s.parallel && !s.single && tracked(target)) {
       const auto* literal = std::get_if<ast::RealLit>(&value.node);
       if (op == ast::AssignOp::set && literal && literal->value == 0.0) mine = {};
@@ -291,7 +313,7 @@ class PartialDomain {
   void sum_up(const ast::Stmt& stmt, const ast::Expr& value, State& s) {
     const Share share = share_of(value, s);
     if (!share.partial() || !share.accumulated || s.own) return;
-    Share& root = s.shares[static_cast<std::size_t>(share.root)];
+    Share& root = s.shares[share.root];
     if (share.filled && reported_.insert(share.made).second) {
       const Symbol& symbol = program_.symbol(share.root);
       Diagnostic& d = emitter_.report(Code::W_PARTIAL_SCALAR, stmt.span, fmt::format("this sum counts the value that `{}` has before the pardo once for each rank", symbol.text),
@@ -350,7 +372,7 @@ class PartialDomain {
     for (std::size_t i = 0; i < execute.args.size(); ++i) {
       const SymbolId id = symbol(execute.args[i]);
       if (id == no_symbol || special.signature[i] == 'r') continue;
-      Share& mine = s.shares[static_cast<std::size_t>(id)];
+      Share& mine = s.shares[id];
       const bool scalar = program_.symbol(id).kind == SymbolKind::scalar;
       if (s.parallel && adds_to(special.name, i)) added_again(stmt, mine);
       if (s.parallel && !s.single && (scalar || tracked(id))) mine = {Share::Stage::running, !scalar, scalar && s.depth == 0, false, nullptr, id, &stmt};
@@ -433,7 +455,7 @@ class PartialDomain {
   Emitter& emitter_;
   std::set<SymbolId> ranks_;                  // scalars that hold the rank's number
   bool every_rank_prints_ = false;
-  std::map<const ast::Stmt*, std::vector<Share>> last_;  // at the end of a loop's iteration
+  std::map<const ast::Stmt*, Shares> last_;  // at the end of a loop's iteration
   std::set<const ast::Stmt*> reported_;
   std::set<SymbolId> again_;
 };

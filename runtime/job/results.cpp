@@ -345,12 +345,6 @@ std::vector<std::string> ResultsReader::saved_arrays() const {
   return labels;
 }
 
-std::map<std::string, std::vector<std::int32_t>> ResultsReader::segments() const {
-  std::map<std::string, std::vector<std::int32_t>> all;
-  for (const std::string& kind : file_.list("segments")) all[kind] = file_.read_ints("segments/" + kind);
-  return all;
-}
-
 SavedLayout ResultsReader::layout(const std::string& label) const {
   std::string object = "saved/arrays/" + encode(label);
   if (!file_.exists(object)) throw SialError(fmt::format("`{}` has no saved array `{}`", path_, label), fmt::format("it has: {}", fmt::join(saved_arrays(), ", ")));

@@ -121,8 +121,6 @@ class ResultsReader {
   std::map<std::string, std::vector<std::int32_t>> segments() const;
   std::vector<std::string> saved_arrays() const;
   SavedLayout layout(const std::string& label) const;
-  /// Extents of all segments by kind; empty in files that do not say.
-  std::map<std::string, std::vector<std::int32_t>> segments() const;
   std::vector<BlockIndex> blocks(const std::string& label) const;
   std::vector<double> block(const std::string& label, const BlockIndex& block);
   /// In what the molecule of the job that wrote the file differs from this one: the first of atoms, places, charge, multiplicity, frozen

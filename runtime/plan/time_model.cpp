@@ -66,7 +66,8 @@ class Timer {
     result.by_code.resize(m_.code.size());
     for (std::size_t n = 0; n < work_.nests.size(); ++n) {
       const LoopNest& nest = work_.nests[n];
-      const double share = nest.in_pardo ? 1.0 / setting_.ranks : 1.0;
+      const std::size_t pardo = outermost_pardo(n);
+      const double share = nest.in_pardo ? 1.0 / shared_by(pardo) : 1.0;
       double sum = 0;
       for (std::size_t pc = 0; pc < nest.executions.size(); ++pc) {
         if (nest.executions[pc] <= 0) continue;
@@ -75,19 +76,25 @@ class Timer {
         sum += seconds;
       }
       result.seconds += sum;
-      add_to_pardo(n, sum);
+      if (nest.in_pardo) in_pardo_[pardo] += sum;
     }
     // At the end of a pardo ranks wait for the last one: half an iteration, on average.
     for (const auto& [n, seconds] : in_pardo_)
-      if (setting_.ranks > 1) result.seconds += work_.nests[n].opened * std::min(0.5, (setting_.ranks - 1.0) / setting_.ranks) * seconds * setting_.ranks / std::max(1.0, work_.nests[n].iterations);
+      if (iterations_of(n) > 1 && setting_.ranks > 1) result.seconds += 0.5 * seconds * shared_by(n) / iterations_of(n);
     return result;
   }
 
  private:
-  void add_to_pardo(std::size_t n, double seconds) {
+  std::size_t outermost_pardo(std::size_t n) const {
     while (work_.nests[n].parent >= 0 && work_.nests[static_cast<std::size_t>(work_.nests[n].parent)].in_pardo) n = static_cast<std::size_t>(work_.nests[n].parent);
-    if (work_.nests[n].in_pardo) in_pardo_[n] += seconds;
+    return n;
   }
+
+  /// Each time.
+  double iterations_of(std::size_t pardo) const { return work_.nests[pardo].opened > 0 ? work_.nests[pardo].iterations / work_.nests[pardo].opened : 0.0; }
+
+  /// Ranks that have something to do in a pardo.
+  double shared_by(std::size_t pardo) const { return std::max(1.0, std::min<double>(setting_.ranks, iterations_of(pardo))); }
 
   double seconds_of(std::int32_t nest, const Instruction& in) const {
     switch (in.op) {

@@ -11,8 +11,8 @@ namespace sial {
 namespace {
 
 constexpr double usual_iterations = 12;      // of a loop that data end
-constexpr std::int64_t largest_sample = 64;  // values of a serial loop that are followed
-constexpr std::int64_t least_sample = 64;    // iterations of a pardo that are followed in any case
+constexpr std::int64_t largest_sample = 1024;  // values of a serial loop that are followed
+constexpr std::int64_t least_sample = 64;      // iterations of a pardo that are followed in any case
 
 class Counter {
  public:
@@ -162,7 +162,7 @@ class Counter {
   }
 
   void sample_values(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples, double weight, bool uncertain) {
-    const std::int64_t sampled = std::min(tuples, largest_sample);
+    const std::int64_t sampled = std::min(tuples, steps_left_ > 0 ? largest_sample : 1);
     for (std::int64_t n = 0; n < sampled; ++n) {
       bind(followed, n * tuples / sampled);
       run_code(row.begin + 1, row.next, weight * static_cast<double>(tuples) / static_cast<double>(sampled), uncertain);

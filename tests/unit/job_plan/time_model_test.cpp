@@ -1,0 +1,72 @@
+#include "runtime/plan/time_model.h"
+
+#include "module_of.h"
+#include "runtime/plan/operand_sources.h"
+
+using namespace sial;
+using namespace sial::test;
+
+namespace {
+
+const std::string product = std::string(four_indices) + "distributed a[i,k]\ndistributed b[k,j]\ntemp c[i,j]\n";
+const char* const multiply = "pardo i, j\nc[i,j] = 0.0\ndo k\nget a[i,k]\nget b[k,j]\nc[i,j] += a[i,k]*b[k,j]\nenddo k\nendpardo i, j";
+
+double seconds(const TimeSetting& setting, const JobData& job, const char* statements = multiply) {
+  return TimeModel(setting).time_of(module_of(product, statements), job).seconds;
+}
+
+}  // namespace
+
+TEST_CASE("an operand is met again behind what its loop touches") {
+  const Module m = module_of(product, multiply);
+  const JobData job = job_of(6, 10);
+  const BoundProgram bound = bind_program(m, job);
+  const WorkCount work = count_work(m, bound, job, 100'000);
+  const OperandSources sources(m, bound, work);
+  const auto nest_of_product = static_cast<std::int32_t>(work.nests.size()) - 1;
+  for (const Instruction& in : m.code) {
+    if (in.op != Opcode::block_contract) continue;
+    const auto of_c = sources.distances(nest_of_product, in.a), of_a = sources.distances(nest_of_product, in.b), of_b = sources.distances(nest_of_product, in.c);
+    // c[i,j] was made in this iteration, of three blocks.
+    REQUIRE(of_c.size() == 1);
+    CHECK(of_c[0].bytes == 3 * 800);
+    // a[i,k] comes again when i, which runs fastest, has had all its values; b[k,j] in the next iteration of i.
+    double first_b = of_b[0].bytes;
+    CHECK(first_b < of_a[0].bytes);
+    double parts = 0;
+    for (const auto& d : of_b) parts += d.part;
+    CHECK(parts == Approx(1.0));
+    CHECK(of_b[0].part == Approx(5.0 / 6));
+  }
+}
+
+TEST_CASE("time follows the work, the caches and the ranks") {
+  TimeSetting setting;
+  const double small = seconds(setting, job_of(8, 20)), large = seconds(setting, job_of(16, 20));
+  CHECK(large > 7 * small);
+  CHECK(large < 10 * small);
+  CHECK(small > 2.0 * 160 * 160 * 160 / 200e9);  // no core does 200 GFLOP/s
+  TimeSetting slow = setting;
+  slow.speed.memory_rate /= 10;
+  slow.speed.l2_bytes = slow.speed.l3_bytes = 64e3;
+  CHECK(seconds(slow, job_of(8, 60)) > 1.2 * seconds(setting, job_of(8, 60)));
+  TimeSetting ranks = setting;
+  ranks.ranks = 4;
+  CHECK(seconds(ranks, job_of(16, 20)) == Approx(large / 4).epsilon(0.1));
+  // One iteration cannot be divided.
+  CHECK(seconds(ranks, job_of(1, 320)) >= 0.99 * seconds(setting, job_of(1, 320)));
+  TimeSetting nodes = ranks;
+  nodes.nodes = 4;
+  CHECK(seconds(nodes, job_of(16, 20)) > seconds(ranks, job_of(16, 20)));
+}
+
+TEST_CASE("tiny blocks cost more than their arithmetic") {
+  const TimeSetting setting;
+  CHECK(seconds(setting, job_of(40, 2)) > 5 * seconds(setting, job_of(4, 20)));
+}
+
+TEST_CASE("a program without its values is refused") {
+  JobData job = job_of(3, 4);
+  job.ints.clear();
+  CHECK_THROWS(seconds({}, job));
+}

@@ -1,0 +1,59 @@
+#include "runtime/plan/work_count.h"
+
+#include "module_of.h"
+
+using namespace sial;
+using namespace sial::test;
+
+namespace {
+
+/// Executions of an opcode, all nests together.
+double executions(const Module& m, const WorkCount& work, Opcode op) {
+  double sum = 0;
+  for (const LoopNest& nest : work.nests)
+    for (std::size_t pc = 0; pc < nest.executions.size(); ++pc)
+      if (m.code[pc].op == op) sum += nest.executions[pc];
+  return sum;
+}
+
+double fills(const std::string& declarations, const std::string& statements, const JobData& job, std::int64_t steps = 1'000'000) {
+  const Module m = module_of(declarations, statements);
+  return executions(m, count_work(m, bind_program(m, job), job, steps), Opcode::block_fill);
+}
+
+const std::string temps = std::string(four_indices) + "temp t[i,j]\nindex n = 1:100\nint count\nscalar x\n";
+
+}  // namespace
+
+TEST_CASE("loops multiply, where clauses are followed") {
+  const JobData job = job_of(5, 4);
+  CHECK(fills(temps, "do i\ndo j\nt[i,j] = 1.0\nenddo j\nenddo i", job) == 25);
+  CHECK(fills(temps, "pardo i, j\nwhere i <= j\nt[i,j] = 1.0\nendpardo i, j", job) == 15);
+  CHECK(fills(temps, "do i\ndo j\nwhere i < j\ndo k\nt[i,j] = 1.0\nenddo k\nenddo j\nenddo i", job) == 50);
+  CHECK(fills(temps, "do i\nif i == 2\ndo j\nt[i,j] = 1.0\nenddo j\nendif\nenddo i", job) == 5);
+}
+
+TEST_CASE("procedures count where they are called") {
+  const std::string twice = temps + "proc fill\nt[i,j] = 1.0\nendproc fill\n";
+  CHECK(fills(twice, "do i\ndo j\ncall fill\nif i == j\ncall fill\nendif\nenddo j\nenddo i", job_of(4, 4)) == 20);
+}
+
+TEST_CASE("where data decide both ways count half, and loops that data end a usual number of times") {
+  const JobData job = job_of(2, 4);
+  CHECK(fills(temps, "do i\ndo j\nt[i,j] = 1.0\nx = t[i,j]*t[i,j]\nif x > 0.5\nt[i,j] = 2.0\nelse\nt[i,j] = 3.0\nendif\nenddo j\nenddo i", job) == 8);
+  CHECK(fills(temps, "do n\ndo i\ndo j\nt[i,j] = 1.0\nx = t[i,j]*t[i,j]\nenddo j\nenddo i\nif x < 0.5\nexit\nendif\nenddo n", job) == 12 * 4);
+}
+
+TEST_CASE("of many iterations a sample stands for all") {
+  const std::string statements = "pardo i, j, k, l\nwhere i <= j\nwhere k <= l\nt[i,j] = 1.0\nendpardo i, j, k, l";
+  const JobData job = job_of(20, 4);
+  const double exact = 210.0 * 210.0;
+  CHECK(fills(temps, statements, job, 10'000'000) == exact);
+  CHECK(fills(temps, statements, job, 100'000) == Approx(exact).epsilon(0.1));
+}
+
+TEST_CASE("an empty range is no iteration") {
+  JobData job = job_of(3, 4);
+  job.ints["norb"] = 0;
+  CHECK(fills(temps, "do i\ndo j\nt[i,j] = 1.0\nenddo j\nenddo i", job) == 0);
+}
