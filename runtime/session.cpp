@@ -1,14 +1,12 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -59,67 +57,7 @@ std::vector<std::byte> read_bytes(const std::string& path) {
   return {p, p + content.size()};
 }
 
-/// Of the folder or the index in it.
-std::string checkpoint_folder(const std::string& path) {
-  const std::filesystem::path p(path);
-  if (p.filename() != checkpoint_index_name) return path;
-  return p.has_parent_path() ? p.parent_path().string() : ".";
-}
-
-const char* const results_role = "the results file";
-const char* const statistics_role = "the statistics file";
-const char* const checkpoint_role = "the checkpoint's index";
-const char* const trace_role = "the trace";
-
-std::vector<NamedFile> restored_files(const Job& job) {
-  std::vector<NamedFile> files;
-  for (const std::string& path : job.restore_files) files.push_back({"the results to restore", path});
-  return files;
-}
-
-/// Whether nothing is lost when an output replaces what is there: nothing, an empty file, something that a job may have written. Pipes and devices
-/// are not replaced.
-bool may_be_of_a_job(const NamedFile& file) {
-  if (!special_kind(file.path).empty() || names_open_file(file.path)) return true;
-  std::ifstream in(file.path, std::ios::binary);
-  std::array<char, 8> head{};
-  in.read(head.data(), head.size());
-  const std::string_view found(head.data(), static_cast<std::size_t>(in.gcount()));
-  if (found.empty()) return true;
-  if (file.role == results_role) return found == "\x89HDF\r\n\x1a\n";
-  return file.role != statistics_role || found.front() == '{';
-}
-
-/// Throws WorldError when the file could not be written now.
-void check_output(const NamedFile& file) {
-  if (const std::string link = foreign_folder(file.path); !link.empty())
-    throw WorldError(fmt::format("cannot write `{}`: the folder `{}` is a link that another user made", file.path, link), "remove the link, or choose another folder with `--output-dir`");
-  std::string problem = write_problem(file.path);
-  // Results are put in the place of an earlier file, when they are complete.
-  if (const std::string_view kind = special_kind(file.path); problem.empty() && file.role == results_role && !kind.empty()) problem = fmt::format("it is {}", kind);
-  if (problem.empty() && file.role == results_role && written_in_place(file.path)) problem = "its folder may not be written";
-  if (!problem.empty())
-    throw WorldError(fmt::format("cannot write `{}`: {}", file.path, problem), "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
-  if (!may_be_of_a_job(file))
-    throw WorldError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
-                     fmt::format("give it another name with `{}`, or remove the file", file.role == results_role ? "--results" : "--run-json"));
-}
-
 }  // namespace
-
-std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  std::vector<NamedFile> inputs;
-  const auto add = [&](const char* role, const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) inputs.push_back({role, path});
-  };
-  if (!job.file.empty()) add("the job file", {job.file});
-  if (!job.batch_file.empty()) add("the batch file", {job.batch_file});
-  add("the program", job.programs);
-  for (const auto& program : programs) add("the source", program->files);
-  add("the data file", job.data_files);
-  add("the plugin", job.plugins);
-  return inputs;
-}
 
 std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err) {
   if (std::filesystem::path(path).extension() != ".siox") return compile(path, job.include_dirs, err);
@@ -294,72 +232,6 @@ std::int64_t Session::least_block() const {
   return options_.device == "auto" ? auto_device_from : 0;
 }
 
-int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  std::int64_t code = exit_ok;
-  if (transport_.rank() == 0) {
-    // A job that ran for days must not find out at its end that its results have no place.
-    const std::filesystem::path folder = job.output_dir;
-    std::vector<NamedFile> outputs;
-    if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
-    if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
-    if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
-    if (options_.checkpoints && job.checkpoint_every >= 0) outputs.push_back({checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
-    try {
-      check_distinct(outputs, input_files(job, programs));
-      // Results may replace those that they start from: they hold what was saved there.
-      for (const NamedFile& output : outputs)
-        if (output.role != results_role) check_distinct(std::span(&output, 1), restored_files(job));
-      for (const NamedFile& output : outputs) check_output(output);
-      lock_outputs(outputs);
-      std::error_code ignored;
-      if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name; options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
-        checkpoint_lock_.emplace(index.string(), checkpoint_remedy);
-    } catch (const WorldError& error) {
-      err_ << error_text(error, 0, 1) << std::endl;
-      code = exit_usage_or_io;
-    }
-  }
-  transport_.broadcast(std::as_writable_bytes(std::span(&code, 1)), 0, tag(CollectiveKind::other));
-  return static_cast<int>(code);
-}
-
-/// Two jobs that replace each other's files both lose: the second one ends here, while nothing is computed yet.
-void Session::lock_outputs(std::span<const NamedFile> outputs) {
-  std::string problem;
-  replaced_.clear();
-  for (const NamedFile& output : outputs) {
-    if (!special_kind(output.path).empty() || names_open_file(output.path)) continue;  // written into, not replaced
-    if (std::error_code ignored; output.role != checkpoint_role && std::filesystem::exists(output.path, ignored)) replaced_.push_back(std::filesystem::path(output.path).lexically_normal().string());
-    const bool is_checkpoint = output.role == checkpoint_role;
-    OutputLock lock(output.path, is_checkpoint                 ? checkpoint_remedy
-                                 : output.role == trace_role ? "wait until it has ended, or give this job another file with `--trace`"
-                                                             : "wait until it has ended, or give this job a folder of its own with `--output-dir`");
-    if (!lock.problem().empty()) problem = fmt::format("`{}` cannot be locked: {}", output.path, lock.problem());
-    if (is_checkpoint) checkpoint_lock_.emplace(std::move(lock));
-    else locks_.push_back(std::move(lock));
-  }
-  if (!problem.empty())
-    err_ << fmt::format("warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`", problem) << std::endl;
-}
-
-void Session::note_replaced() const {
-  if (replaced_.empty()) return;
-  std::string names;
-  for (const std::string& path : replaced_) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path);
-  err_ << fmt::format("note: replaced {} of an earlier run", names) << std::endl;
-}
-
-void Session::release_outputs() {
-  if (checkpoints_) checkpoints_->release_lock();
-  checkpoint_lock_.reset();
-  locks_.clear();
-}
-
-std::string Session::checkpoint_folder_of(const Job& job) const {
-  if (options_.restart && !options_.restart->empty()) return checkpoint_folder(*options_.restart);
-  return (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
-}
-
 int Session::run(const Job& job) {
   const int code = run_programs(job);
   runner_.reset();
@@ -370,37 +242,43 @@ int Session::run(const Job& job) {
   return code;
 }
 
-const Job& Session::with_best_segments(const Job& stated, const std::vector<std::shared_ptr<const Module>>& programs) {
-  SegmentChoice choice;
-  std::string text;
-  if (transport_.rank() == 0) {
-    PlanSetting memory;
-    memory.ranks = transport_.size();
-    memory.ranks_per_node = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
-    memory.servers = options_.servers;
-    memory.memory_per_rank = stated.memory_per_rank;
-    memory.copy = options_.store.copy;
-    memory.deterministic = options_.store.deterministic;
-    memory.static_schedule = options_.machine.schedule == Schedule::static_;
-    memory.keep_saved = stated.results_path != "none";
-    choice = choose_segments(stated, programs, memory, {memory.ranks, transport_.node_count(), stated.keep_integrals, speed_of_this_machine()});
-    text = fmt::format("{}", fmt::join(choice.options, " "));
-  }
-  std::int64_t size = std::ssize(text);
-  transport_.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0, tag(CollectiveKind::other));
-  text.resize(static_cast<std::size_t>(size));
-  if (size > 0) {
-    transport_.broadcast(std::as_writable_bytes(std::span(text)), 0, tag(CollectiveKind::other));
-    own_job_ = stated;
-    std::istringstream words(text);
-    for (std::string option; words >> option;) apply_segments(*own_job_, option);
+/// On rank 0: options of `--segments`, separated by blanks.
+std::string Session::best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  PlanSetting memory;
+  memory.ranks = transport_.size();
+  memory.ranks_per_node = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
+  memory.servers = options_.servers;
+  memory.memory_per_rank = job.memory_per_rank;
+  memory.copy = options_.store.copy;
+  memory.deterministic = options_.store.deterministic;
+  memory.static_schedule = options_.machine.schedule == Schedule::static_;
+  memory.keep_saved = job.results_path != "none";
+  SegmentChoice choice = choose_segments(job, programs, memory, {memory.ranks, transport_.node_count(), job.keep_integrals, speed_of_this_machine(options_.kernel_options.jit_cache)});
+  predicted_ = std::move(choice.predicted);
+  choice_lines_ = std::move(choice.lines);
+  return fmt::format("{}", fmt::join(choice.options, " "));
+}
+
+const Job& Session::with_segments(const Job& stated, const std::string& options) {
+  std::istringstream words(options);
+  for (std::string option; words >> option;) {
+    if (!own_job_) own_job_ = stated;
+    apply_segments(*own_job_, option);
   }
   const Job& job = own_job_ ? *own_job_ : stated;
   if (transport_.rank() == 0)
-    for (const auto& lines : {job.segment_choices, choice.lines})
+    for (const auto& lines : {job.segment_choices, choice_lines_})
       for (const std::string& line : lines) err_ << line << std::endl;
-  predicted_ = std::move(choice.predicted);
   return job;
+}
+
+/// Rank 0's code and text, on all ranks.
+int Session::share(int code, std::string& text) {
+  std::int64_t message[2] = {code, std::ssize(text)};
+  transport_.broadcast(std::as_writable_bytes(std::span(message)), 0, tag(CollectiveKind::other));
+  text.resize(static_cast<std::size_t>(message[1]));
+  if (!text.empty()) transport_.broadcast(std::as_writable_bytes(std::span(text)), 0, tag(CollectiveKind::other));
+  return static_cast<int>(message[0]);
 }
 
 int Session::run_programs(const Job& stated) {
@@ -408,8 +286,14 @@ int Session::run_programs(const Job& stated) {
     for (const std::string& text : stated.warnings) err_ << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(stated, programs); code != exit_ok) return code;
-  const Job& job = with_best_segments(stated, programs);
-  if (const int code = check_outputs(job, programs); code != exit_ok) return code;
+  std::string segments;
+  int code = exit_ok;
+  if (transport_.rank() == 0) {
+    code = check_outputs(stated, programs);
+    if (code == exit_ok) segments = best_segments(stated, programs);
+  }
+  if (code = share(code, segments); code != exit_ok) return code;
+  const Job& job = with_segments(stated, segments);
   if (options_.catch_stop_signals) options_.catch_stop_signals();
   state_ = std::make_unique<RankState>();
   state_->phase = phase_;
@@ -429,7 +313,6 @@ int Session::run_programs(const Job& stated) {
     const std::string folder = checkpoint_folder_of(job);
     JobIdentity identity = identity_of(job.data, job.programs, programs);
     if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
-    int code = exit_ok;
     from = find_checkpoint(folder, identity, code);
     if (code != exit_ok) return code;
     checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,

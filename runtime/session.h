@@ -75,8 +75,10 @@ class Session {
   std::int64_t least_block() const;
   void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
-  /// The job with the segments that are best for its programs: the one given, or a copy that the session keeps.
-  const Job& with_best_segments(const Job& stated, const std::vector<std::shared_ptr<const Module>>& programs);
+  std::string best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
+  /// The job with these segments: the one given where there are none, or a copy that the session keeps.
+  const Job& with_segments(const Job& stated, const std::string& options);
+  int share(int code, std::string& text);
   int check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
   void lock_outputs(std::span<const NamedFile> outputs);
   std::string checkpoint_folder_of(const Job& job) const;
@@ -110,6 +112,7 @@ class Session {
   // Of the job that runs, or was left by an error:
   std::optional<Job> own_job_;                    // with segments that are chosen here
   std::vector<PredictedTime> predicted_;          // on rank 0
+  std::vector<std::string> choice_lines_;         // on rank 0, for the user
   std::vector<OutputLock> locks_;                 // on rank 0
   std::vector<std::string> replaced_;             // outputs that were there before; on rank 0
   std::optional<OutputLock> checkpoint_lock_;     // ... until the checkpoints take it

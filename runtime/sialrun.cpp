@@ -61,7 +61,7 @@ struct Arguments {
   std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
   std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
   std::optional<std::string> restart;
-  bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false;
+  bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false, calibrate = false;
   int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
   int aces_workers = -1, aces_servers = -1;
@@ -345,7 +345,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.kernel_options = options.kernel_options;
   setting.explain_kernels = options.explain_kernels;
   const int nodes = setting.ranks_per_node > 0 ? (setting.ranks + setting.ranks_per_node - 1) / setting.ranks_per_node : 1;
-  return dry_run(job, setting, {setting.ranks, nodes + setting.servers, job.keep_integrals, speed_of_this_machine()}, compile, std::cout, std::cerr);
+  return dry_run(job, setting, {setting.ranks, nodes + setting.servers, job.keep_integrals, speed_of_this_machine(options.kernel_options.jit_cache)}, compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
@@ -466,6 +466,21 @@ std::string trusted_cache(const std::string& folder) {
   return {};
 }
 
+/// What predictions of time go by, measured or usual.
+std::string speed_line(const std::string& cache) {
+  const auto measured = saved_speed(cache);
+  return "speed: " + speed_text(measured.value_or(usual_speed())) + (measured ? ", measured" : ", usual values; `sialrun --calibrate` measures");
+}
+
+int calibrate(const std::string& cache) {
+  if (!is_first_rank()) return exit_ok;
+  if (cache.empty()) throw WorldError("there is no folder to keep what is measured", "set XDG_CACHE_HOME to a folder of your own");
+  const MachineSpeed speed = measure_speed();
+  save_speed(cache, speed);
+  std::cout << "processor: " << printable(describe_processor()) << '\n' << "speed: " << speed_text(speed) << "\nkept in " << printable(speed_file(cache)) << std::endl;
+  return exit_ok;
+}
+
 /// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
 std::vector<std::string> command_line(int argc, char** argv) {
   std::vector<std::string> words;
@@ -521,6 +536,7 @@ int run_reporting(int argc, char** argv) {
   app.add_flag("--progress{on}", arguments.progress, "how far long pardos are: on (a line on a terminal, else one a minute), off, line")->check(CLI::IsMember({"on", "off", "line"}));
   app.add_flag("--dry-run", arguments.dry_run, "print the memory that the job needs and whether it fits; run nothing");
   app.add_option("--ranks", arguments.planned_ranks, "with --dry-run: ranks to plan for, without mpirun")->check(positive_number);
+  app.add_flag("--calibrate", arguments.calibrate, "measure this processor for predictions of time and automatic segments, in a few seconds, and keep what was found");
   app.add_flag("--version", arguments.version, "print the version");
   app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
   try {
@@ -541,9 +557,10 @@ int run_reporting(int argc, char** argv) {
     if (!arguments.simulated && !arguments.network.empty()) (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
-      if (arguments.verbose) std::cout << "processor: " << printable(describe_processor()) << '\n' << blas << '\n' << printable(describe_kernels(arguments.session.kernel_options)) << '\n' << describe_cuda() << '\n';
+      if (arguments.verbose) std::cout << "processor: " << printable(describe_processor()) << '\n' << blas << '\n' << printable(describe_kernels(arguments.session.kernel_options)) << '\n' << printable(speed_line(block_kernels.jit_cache)) << '\n' << describe_cuda() << '\n';
       return exit_ok;
     }
+    if (arguments.calibrate) return calibrate(block_kernels.jit_cache);
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong
     try {
       for (const std::string& path : arguments.plugins) plugins.load(path);

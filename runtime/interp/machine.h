@@ -68,6 +68,7 @@ struct MachineOptions {
 struct RankState {
   std::map<std::string, double> saved_scalars;
   std::map<std::string, DataArray> saved_statics;
+  std::map<std::string, std::vector<IndexKind>> static_kinds;  // of the dimensions of those that this run has saved
   std::map<std::string, SavedLayout> saved_remote;  // the blocks are in the store
   std::string restored_segments;                        // options that give those of results to restore from, where they differ
   std::set<std::string> dropped_remote;                 // labels that were saved, but that no later program restores; of a job without results
@@ -336,6 +337,7 @@ class Machine {
   void note_stored(const double* block);
   template <class T>
   [[noreturn]] void fail_label(const std::string& label, const char* what, const T& known) const;
+  void warn_kinds(const std::string& label, const BoundArray& array) const;
   template <class T, class Rows>
   void warn_label(const std::string& label, const std::string& name, const T& known, const Rows& rows) const;
   void save_marked();

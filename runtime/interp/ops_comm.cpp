@@ -238,6 +238,20 @@ void Machine::warn_label(const std::string& label, const std::string& name, cons
   warn(fmt::format("{}: `{}` is restored from \"{}\", though \"{}\" was saved as well: is that the right label?", place_name(at_), name, label, name));
 }
 
+// Equal extents are not enough: a Fock matrix over orbitals is as large as one over basis functions.
+void Machine::warn_kinds(const std::string& label, const BoundArray& array) const {
+  const auto saved = env_.state.static_kinds.find(label);
+  if (saved == env_.state.static_kinds.end()) return;
+  const auto orbitals = [](IndexKind kind) { return kind == IndexKind::mo || kind == IndexKind::moa || kind == IndexKind::mob; };
+  for (int d = 0; d < std::min(array.rank, static_cast<std::int32_t>(saved->second.size())); ++d) {
+    const IndexKind then = saved->second[static_cast<std::size_t>(d)], now = array.dim[d].kind;
+    if (!(orbitals(then) && now == IndexKind::ao) && !(then == IndexKind::ao && orbitals(now))) continue;
+    warn(fmt::format("{}: `{}` is restored from \"{}\", which was saved over {} in dimension {}, and is declared over {} there: is that the right label?", place_name(at_), array.name, label,
+                     orbitals(then) ? "orbitals" : "basis functions", d + 1, orbitals(now) ? "orbitals" : "basis functions"));
+    return;
+  }
+}
+
 void Machine::op_restore_persistent(const Instruction& in) {
   const std::string& label = m_->strings[in.c];
   RankState& state = env_.state;
@@ -272,6 +286,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
                      array.name, fmt::join(declared, ",")),
          "restore into an array of the same shape");
   warn_label(label, array.name, state.saved_statics, m_->arrays);
+  warn_kinds(label, array);
   std::copy(found->second.data.begin(), found->second.data.end(), data);
 }
 
@@ -285,6 +300,10 @@ void Machine::save_marked() {
     if (state.saved_statics.contains(m.label)) warn(fmt::format("program `{}`: the saved static array \"{}\" is overwritten", m_->program, m.label));
     static_data(m.id);
     state.saved_statics[m.label] = static_array(m.id);
+    const BoundArray& array = bound_.arrays[m.id];
+    std::vector<IndexKind>& kinds = state.static_kinds[m.label];
+    kinds.clear();
+    for (int d = 0; d < array.rank; ++d) kinds.push_back(array.dim[d].kind);
   }
   for (const Mark& m : marked_remote_) {
     if (state.saved_remote.contains(m.label)) warn(fmt::format("program `{}`: the saved array \"{}\" is overwritten", m_->program, m.label));

@@ -1,7 +1,5 @@
 #include "runtime/plan/time_model.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,15 +28,6 @@ bool computes_integrals(const std::string& special) { return special == "compute
 std::int64_t rounded(double extent) { return std::max<std::int64_t>(1, std::llround(extent)); }
 
 }  // namespace
-
-MachineSpeed speed_of_this_machine() {
-  MachineSpeed speed;
-  if (const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) speed.l2_bytes = static_cast<double>(l2);
-  // Beyond so much, a cache is shared by many cores, and other jobs.
-  constexpr double own_share = 16e6;
-  if (const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE); l3 > 0) speed.l3_bytes = std::min(own_share, static_cast<double>(l3));
-  return speed;
-}
 
 struct TimeModel::Parts {
   explicit Parts(const TimeSetting& s) : setting(s), pool(make_host_pool()), kernels(make_kernels("auto", *pool, without_code())) {}

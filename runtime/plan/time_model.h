@@ -13,18 +13,9 @@
 #include "runtime/bytecode/module.h"
 #include "runtime/job/job_data.h"
 #include "runtime/kernels/block_op.h"
+#include "runtime/plan/machine_speed.h"
 
 namespace sial {
-
-/// What a processor and its memory do in a second; of one core where all compute.
-struct MachineSpeed {
-  double cycles = 3.5e9;             // of the kernels' model
-  double l2_bytes = 1e6, l3_bytes = 16e6;
-  double l2_rate = 60e9, l3_rate = 30e9, memory_rate = 22e9;  // bytes per second
-  double network_rate = 5e9, network_latency = 20e-6;         // between nodes
-};
-/// With the caches of this machine.
-MachineSpeed speed_of_this_machine();
 
 struct TimeSetting {
   int ranks = 1, nodes = 1;

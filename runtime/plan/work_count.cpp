@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -104,6 +105,8 @@ class Counter {
   void call(std::int32_t proc, double weight, bool uncertain) {
     constexpr int deepest = 100;
     if (depth_ >= deepest) return;
+    // Procedures that call others several times take steps without number: when there are no more, each is followed once.
+    if (steps_left_ <= 0 && !followed_.insert(proc).second) return;
     ++depth_;
     run_code(m_.procs[proc].entry, m_.procs[proc].end, weight, uncertain);
     --depth_;
@@ -224,6 +227,7 @@ class Counter {
   std::vector<char> decides_, ends_by_data_;
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> children_;
   std::unordered_map<std::size_t, double> passed_;
+  std::set<std::int32_t> followed_;  // procedures, since there are no steps left
   std::size_t nest_ = 0;
   int depth_ = 0;
   std::int64_t steps_left_;

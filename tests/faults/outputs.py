@@ -146,7 +146,8 @@ class Outputs(InFolder):
                     if not there:
                         link.symlink_to(pathlib.Path("far") / name)
                     else:
-                        target.write_text("earlier")
+                        if name in ("d.dat", "m.siox"):
+                            target.write_text("earlier")
                         target.chmod(0o640)
                     self.must(*args, name)
                     self.assertTrue(link.is_symlink())
@@ -154,6 +155,20 @@ class Outputs(InFolder):
                     if there:
                         self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
         self.assertEqual(sorted(p.name for p in (self.dir / "far").iterdir()), ["d.dat", "m.siox", "r.h5", "r.json"])
+
+    def test_files_of_the_user_are_not_replaced(self):
+        """Only what a job may have written gives way to results and statistics: HDF5 and JSON."""
+        for option, other in (("--results", "--run-json"), ("--run-json", "--results")):
+            for content in (b"my notes on water\n", b"\x89HDF is not enough", b"x"):
+                with self.subTest(option=option, content=content):
+                    (self.dir / "mine").write_bytes(content)
+                    err = self.refused("sialrun", "save.sialx", other, "none", option, "mine", code=2, says=("would replace `./mine`, which no job has written", option))
+                    self.assertNotIn("hello", err)
+                    self.assertEqual(self.read("mine"), content)
+            (self.dir / "mine").write_bytes(b"")
+            self.must("sialrun", "save.sialx", other, "none", option, "mine")
+            self.must("sialrun", "save.sialx", other, "none", option, "mine")  # its own
+            (self.dir / "mine").unlink()
 
     # --- outputs that would replace inputs, or each other
 

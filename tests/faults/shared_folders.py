@@ -248,7 +248,7 @@ class SharedFolders(InFolder):
         names = ("m.siox", "r.txt", "t.json", "run.json", "results.h5", "d.dat")
         for name in names:
             path = self.dir / "fixed" / name
-            path.write_text("earlier content " * 2000)
+            path.write_text(("{}" if name == "run.json" else "") + "earlier content " * 2000)
             if how:
                 os.chown(path, 65534, 65534)
         (self.dir / "fixed").chmod(0o555)

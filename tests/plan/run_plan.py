@@ -95,6 +95,32 @@ collective total += sum
 print total
 endsial many
 """
+# Small blocks that are fetched, multiplied and put between nodes: puts under way take memory, too.
+PRODUCTS = """sial products
+predefined int norb
+aoindex i = 1:norb
+aoindex j = 1:norb
+aoindex k = 1:norb
+distributed a[i,j]
+distributed b[i,j]
+temp t[i,j]
+pardo i, j
+t[i,j] = 1.0
+put a[i,j] = t[i,j]
+endpardo i, j
+sip_barrier
+pardo i, j
+t[i,j] = 0.0
+do k
+get a[i,k]
+get a[k,j]
+t[i,j] += a[i,k]*a[k,j]
+enddo k
+put b[i,j] = t[i,j]
+endpardo i, j
+sip_barrier
+endsial products
+"""
 # Jobs that must run in the least memory that a dry run says is enough.
 TIGHT_CASES = [
     ("03_four_index/job.toml", ["--segments", "ao=2,5,1,4,3"], "1 2"),
@@ -215,7 +241,10 @@ def check_tight(binary):
         program = pathlib.Path(folder) / "many.sialx"
         program.write_text(MANY)
         many = [(str(program), ["--set", f"norb={n}", "--segments", "ao=" + ",".join([str(segment)] * n), "--run-json", "run.json"], "1 2 3 2x1") for n, segment in ((5, 1), (20, 1), (20, 3))]
-        for job, more, layouts in [*many, *TIGHT_CASES]:
+        between = pathlib.Path(folder) / "products.sialx"
+        between.write_text(PRODUCTS)
+        products = [(str(between), ["--set", f"norb={n}", "--segments", "ao=" + ",".join([str(segment)] * n), "--results", "none", "--run-json", "run.json"], "2x1 3x1") for n, segment in ((20, 4), (30, 2))]
+        for job, more, layouts in [*many, *products, *TIGHT_CASES]:
             for layout in layouts.split():
                 ranks, per_node = re.fullmatch(r"(\d+)(?:x(\d+))?", layout).groups(0)
                 arguments = [str(EXAMPLES / job), *more, "--ranks-per-node", str(per_node), "--schedule", "static"]

@@ -1,7 +1,12 @@
 #include "runtime/plan/time_model.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "module_of.h"
+#include "runtime/plan/machine_speed.h"
 #include "runtime/plan/operand_sources.h"
+#include "tests/unit/job/folder.h"
 
 using namespace sial;
 using namespace sial::test;
@@ -69,4 +74,40 @@ TEST_CASE("a program without its values is refused") {
   JobData job = job_of(3, 4);
   job.ints.clear();
   CHECK_THROWS(seconds({}, job));
+}
+
+TEST_CASE("what was measured of a processor is kept for this one alone") {
+  const Folder f;
+  CHECK_FALSE(saved_speed(f.path("none")));
+  CHECK_FALSE(saved_speed({}));
+  MachineSpeed speed = usual_speed();
+  speed.cycles = 4.25e9;
+  speed.memory_rate = 7.5e9;
+  save_speed(f.path("cache"), speed);
+  const auto saved = saved_speed(f.path("cache"));
+  REQUIRE(saved);
+  CHECK(saved->cycles == 4.25e9);
+  CHECK(saved->memory_rate == 7.5e9);
+  CHECK(saved->l2_bytes == usual_speed().l2_bytes);
+  CHECK(speed_of_this_machine(f.path("cache")).cycles == 4.25e9);
+  CHECK(speed_of_this_machine(f.path("none")).cycles == usual_speed().cycles);
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"processor\": \"", "processor\": \"another "}, {"4250000000.0", "-1"}, {"4250000000.0", "\"fast\""}, {"4250000000.0", "1e300"}, {"{", "{{"}, {"sialx speed", "x"}}) {
+    save_speed(f.path("cache"), speed);
+    std::ifstream in(speed_file(f.path("cache")));
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    f.write("cache/speed.json", text.replace(at, from.size(), to));
+    CHECK_FALSE(saved_speed(f.path("cache")));
+  }
+}
+
+TEST_CASE("a processor is measured in plausible numbers") {
+  const MachineSpeed speed = measure_speed();
+  CHECK(speed.cycles > 1e7);
+  CHECK(speed.cycles < 1e11);
+  CHECK(speed.memory_rate > 1e7);
+  CHECK(speed.memory_rate <= speed.l3_rate);
+  CHECK(speed.l3_rate <= speed.l2_rate);
+  CHECK(speed.l2_rate < 1e13);
 }

@@ -1,0 +1,137 @@
+#include "runtime/plan/machine_speed.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/bytes.h"
+#include "runtime/base/error.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/output_file.h"
+#include "runtime/kernels/block_op.h"
+#include "runtime/memory/host_pool.h"
+
+namespace sial {
+namespace {
+
+constexpr int format_version = 1;
+constexpr double largest_rate = 1e15;
+
+/// Fields that are measured, by their names in the file.
+constexpr std::pair<const char*, double MachineSpeed::*> fields[] = {
+    {"cycles", &MachineSpeed::cycles}, {"l2_rate", &MachineSpeed::l2_rate}, {"l3_rate", &MachineSpeed::l3_rate}, {"memory_rate", &MachineSpeed::memory_rate}};
+
+/// The least time of many calls within `seconds`.
+template <class F>
+double least_time(double seconds, F f) {
+  using Clock = std::chrono::steady_clock;
+  const auto now = [] { return Clock::now(); };
+  const auto since = [&](Clock::time_point start) { return std::chrono::duration<double>(now() - start).count(); };
+  const auto begin = now();
+  double least = 1e30;
+  for (int n = 0; n < 3 || since(begin) < seconds; ++n) {
+    const auto start = now();
+    f();
+    least = std::min(least, since(start));
+  }
+  return std::max(least, 1e-9);
+}
+
+double measured_cycles() {
+  KernelOptions options;
+  options.jit = false;  // what is built in does not depend on what was generated before
+  const auto pool = make_host_pool();
+  const auto kernels = make_kernels("auto", *pool, options);
+  constexpr std::int64_t n = 192;
+  std::vector<double> a(n * n, 1.0), b(n * n, 0.5), d(n * n);
+  const Shape shape = [] {
+    Shape s;
+    s.rank = 2;
+    s.extent[0] = s.extent[1] = n;
+    return s;
+  }();
+  BlockOp op;
+  op.d = dense_view(d.data(), shape, {1, 2});
+  op.a = as_const(dense_view(a.data(), shape, {1, 3}));
+  op.b = as_const(dense_view(b.data(), shape, {3, 2}));
+  op.has_b = true;
+  return kernels->cycles(op) / least_time(0.4, [&] { kernels->run(op); });
+}
+
+/// Bytes per second of reading the same buffer again and again.
+double measured_rate(double bytes) {
+  std::vector<double> buffer(static_cast<std::size_t>(bytes / sizeof(double)), 1.0);
+  volatile double sink = 0.0;
+  const double seconds = least_time(0.4, [&] {
+    double sums[8] = {};
+    for (std::size_t i = 0; i + 8 <= buffer.size(); i += 8)
+      for (std::size_t k = 0; k < 8; ++k) sums[k] += buffer[i + k];
+    sink = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
+  });
+  static_cast<void>(sink);
+  return static_cast<double>(buffer.size() * sizeof(double)) / seconds;
+}
+
+}  // namespace
+
+MachineSpeed usual_speed() {
+  MachineSpeed speed;
+  if (const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) speed.l2_bytes = static_cast<double>(l2);
+  // Beyond so much, a cache is shared by many cores, and other jobs.
+  constexpr double own_share = 16e6;
+  if (const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE); l3 > 0) speed.l3_bytes = std::min(own_share, static_cast<double>(l3));
+  return speed;
+}
+
+MachineSpeed measure_speed() {
+  MachineSpeed speed = usual_speed();
+  speed.cycles = measured_cycles();
+  speed.l2_rate = measured_rate(speed.l2_bytes / 2);
+  speed.l3_rate = std::min(speed.l2_rate, measured_rate(std::max(2 * speed.l2_bytes, speed.l3_bytes / 2)));
+  speed.memory_rate = std::min(speed.l3_rate, measured_rate(std::max(256e6, 8 * speed.l3_bytes)));
+  return speed;
+}
+
+std::string speed_file(const std::string& folder) { return folder.empty() ? std::string() : (std::filesystem::path(folder) / "speed.json").string(); }
+
+std::optional<MachineSpeed> saved_speed(const std::string& folder) {
+  if (folder.empty()) return {};
+  std::string problem;
+  const std::string text = read_file(speed_file(folder), input_limit::job_file, problem);
+  if (!problem.empty()) return {};
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("format", "") != "sialx speed" || json.value("version", 0) != format_version || json.value("processor", "") != describe_processor()) return {};
+  MachineSpeed speed = usual_speed();
+  for (const auto& [name, field] : fields) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number()) return {};
+    speed.*field = found->get<double>();
+    if (!(speed.*field > 1.0 && speed.*field < largest_rate)) return {};
+  }
+  return speed;
+}
+
+void save_speed(const std::string& folder, const MachineSpeed& speed) {
+  nlohmann::ordered_json json{{"format", "sialx speed"}, {"version", format_version}, {"processor", describe_processor()}};
+  for (const auto& [name, field] : fields) json[name] = speed.*field;
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  write_file(speed_file(folder), json.dump(1) + "\n", Durability::until_crash, "give another folder with XDG_CACHE_HOME");
+}
+
+MachineSpeed speed_of_this_machine(const std::string& folder) { return saved_speed(folder).value_or(usual_speed()); }
+
+std::string speed_text(const MachineSpeed& speed) {
+  const auto rate = [](double bytes) { return bytes_text(static_cast<std::int64_t>(bytes)) + "/s"; };
+  return fmt::format("{:.2f} G model cycles/s, second-level cache {}, last-level cache {}, memory {}", speed.cycles * 1e-9, rate(speed.l2_rate), rate(speed.l3_rate), rate(speed.memory_rate));
+}
+
+}  // namespace sial
