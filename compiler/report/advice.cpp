@@ -99,7 +99,16 @@ class Adviser {
     const bool advised = std::any_of(result_.advice.begin(), result_.advice.end(), [&](const Advice& a) { return std::find(a.lines.begin(), a.lines.end(), result_.costliest) != a.lines.end(); });
     if (advised) return;
     const auto known = reasons_.find({line_->file, line_->line});
-    result_.reason += known == reasons_.end() ? "; no change of it is known that would pay" : "; no change of it is known that would pay: " + known->second;
+    const std::string why = known == reasons_.end() ? missed_there() : known->second;
+    result_.reason += "; no change of it is known that would pay" + (why.empty() ? "" : ": " + why);
+  }
+
+  /// What the compiler could not do about the costliest line.
+  std::string missed_there() const {
+    if (!program_->module) return {};
+    for (const RemarkRow& remark : program_->module->remarks)
+      if (remark.kind == RemarkKind::missed && remark.place.line == line_->line && program_->module->files[static_cast<std::size_t>(remark.place.file)] == line_->file) return remark.text;
+    return {};
   }
 
   void opening() {
