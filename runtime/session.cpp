@@ -618,7 +618,6 @@ void Session::write_statistics(const Job& job) {
   stats.facts.options.emplace_back("memory", std::to_string(job.memory_per_rank));
   for (std::size_t i = 0; i < predicted_.size() && predicted_.size() == stats.facts.programs.size(); ++i) stats.facts.programs[i].predicted_seconds = predicted_[i].seconds;
   stats.facts.machine = machine_facts();
-  for (ProgramFacts& program : stats.facts.programs) add_sources(program);
   if (options_.text_stats) print_stats(stats, err_);
   if (options_.explain_kernels) print_kernels(stats, err_);
   if (job.run_json_path != "none") write_stats_json(stats, (std::filesystem::path(job.output_dir) / job.run_json_path).string());

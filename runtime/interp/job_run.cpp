@@ -205,6 +205,8 @@ JobStats JobRunner::collect_stats() {
     ranks.push_back(unpack_stats(bytes));
   JobStats job = reduce_stats(std::move(ranks));
   job.facts.programs = program_facts();
+  if (env_.transport.rank() == 0)  // which writes run.json
+    for (ProgramFacts& facts : job.facts.programs) add_sources(facts);
   job.facts.job = job_facts();
   for (std::size_t p = 0; p < starts_.size(); ++p) {
     ProgramFacts& facts = job.facts.programs[p];
