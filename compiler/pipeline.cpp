@@ -88,7 +88,7 @@ const std::vector<Pass>& passes() {
   static const std::vector<Pass> list = {
       {"parse", 0,
        [](Work& w) {
-         w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter);
+         w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter, w.options.texts);
          return w.ast != nullptr;
        },
        [](const Work& w) { return print_ast(*w.ast, w.sources); }},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/analysis/bound.h"
+#include "compiler/ast/imports.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/sema/checked.h"
 #include "compiler/source/buffer.h"
@@ -18,6 +19,7 @@ inline constexpr int default_optimisation = 2;
 
 struct CompileOptions {
   std::vector<std::string> include_dirs;
+  const SourceTexts* texts = nullptr;  // compile these; null: the files
   CheckOptions check;
   int optimisation = default_optimisation;
   std::string dump_after;  // pass whose result is wanted as text; one of pass_names()

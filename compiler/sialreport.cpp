@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "compiler/report/advice.h"
 #include "compiler/report/compare.h"
 #include "compiler/report/model.h"
 #include "compiler/report/predict.h"
+#include "compiler/sialreport_job.h"
 #include "compiler/sialreport_memory.h"
 #include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
@@ -24,7 +26,7 @@
 namespace {
 
 struct Arguments {
-  std::string module, statistics, format = "text", lines, output, predict, against;
+  std::string module, statistics, format = "text", lines, output, predict, against, program;
   std::vector<std::string> compare, folders;
   sial::report::Filter filter;
   bool annotate = false, version = false;
@@ -44,7 +46,9 @@ std::string compared(const Arguments& a) {
   if (a.annotate || !a.filter.none() || !a.lines.empty()) throw sial::WorldError("a comparison of runs has no remarks to filter or annotate", "leave out the other options");
   if (a.format != "text" && a.format != "json") throw sial::WorldError(fmt::format("a comparison cannot be written as {}", a.format), "its formats are text and json");
   const auto first = sial::report::read_run(a.compare[0]), second = sial::report::read_run(a.compare[1]);
-  return a.format == "json" ? sial::report::compare_json(first, second) : sial::report::compare_text(first, second);
+  const auto before = sial::load_job(a.compare[0], "", a.folders), after = sial::load_job(a.compare[1], "", a.folders);
+  const auto reached = sial::report::reached_of(before, sial::advise(before), after, sial::advise(after));
+  return a.format == "json" ? sial::report::compare_json(first, second, reached) : sial::report::compare_text(first, second, reached);
 }
 
 std::string predicted(const Arguments& a) {
@@ -71,16 +75,53 @@ std::string predicted(const Arguments& a) {
   return a.format == "json" ? predict_json(prediction, run, real) : predict_text(prediction, run, real);
 }
 
+/// The program that a report of a run without a module is about: the named one, or the one that took longest.
+const sial::report::JobProgram& chosen(const sial::report::Job& job, const std::string& wanted) {
+  const sial::report::JobProgram* best = nullptr;
+  std::string names;
+  for (const sial::report::JobProgram& p : job.programs) {
+    names += (names.empty() ? "" : ", ") + p.name;
+    if (wanted.empty() ? !best || (p.module && (!best->module || p.seconds > best->seconds)) : p.name == wanted) best = &p;
+  }
+  if (!best) throw sial::SialError(fmt::format("`{}` is no run of program `{}`", job.path, wanted), names.empty() ? "it names no programs" : "it ran: " + names);
+  if (!best->module) throw sial::WorldError(best->problem.empty() ? fmt::format("no module of program `{}`", best->name) : best->problem, "give its module: sialreport prog.siox run.json");
+  return *best;
+}
+
+sial::report::Report report_of_run(const Arguments& a) {
+  using namespace sial::report;
+  std::optional<Report> report;
+  if (!a.module.empty()) {  // first: its own mistakes are said before those of the job
+    report = describe(sial::read_module_file(a.module));
+    bind(*report, read_run(a.statistics, report->program));
+  }
+  const Job job = sial::load_job(a.statistics, a.module, a.folders);
+  if (!report) {
+    const JobProgram& program = chosen(job, a.program);
+    report = describe(*program.module);
+    bind(*report, program.run);
+    report->texts = program.texts;
+  }
+  set_job(*report, std::make_shared<const JobAdvice>(sial::advise(job)));
+  return std::move(*report);
+}
+
+/// A single file may be the run's.
+void tell_module_from_run(Arguments& a) {
+  if (a.module.empty() || !a.statistics.empty() || !a.module.ends_with(".json")) return;
+  std::swap(a.module, a.statistics);
+}
+
 std::string reported(Arguments& a) {
   using namespace sial::report;
-  if (a.module.empty()) throw sial::WorldError("no module given", "`sialreport --help` shows the options");
+  if (a.module.empty() && a.statistics.empty()) throw sial::WorldError("no module and no run.json given", "`sialreport --help` shows the options");
   if (a.annotate && a.format != "text") throw sial::WorldError("`--annotate` is a form of text", "leave out `--format`; the JSON form has the facts about every line anyway");
   if (!a.lines.empty()) set_lines(a.filter, a.lines);
-  Report report = describe(sial::read_module_file(a.module));
-  if (!a.statistics.empty()) bind(report, read_run(a.statistics, report.program));
+  Report report = a.statistics.empty() ? describe(sial::read_module_file(a.module)) : report_of_run(a);
   apply(report, a.filter);
   std::vector<std::string> folders = a.folders;
-  if (const std::string beside = std::filesystem::path(a.module).parent_path().string(); !beside.empty()) folders.push_back(beside);
+  for (const std::string& file : {a.module, a.statistics})
+    if (const std::string beside = std::filesystem::path(file).parent_path().string(); !beside.empty()) folders.push_back(beside);
   find_sources(report, folders);
   std::vector<sial::NamedFile> sources;
   for (const SourceFile& source : report.sources)
@@ -101,8 +142,9 @@ std::string reported(Arguments& a) {
 int run(int argc, char** argv) {
   Arguments a;
   CLI::App app{"sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost"};
-  app.add_option("module", a.module, "compiled program (.siox)");
+  app.add_option("module", a.module, "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources");
   app.add_option("statistics", a.statistics, "run.json of a run of it: numbers instead of symbols, and what was measured");
+  app.add_option("--program", a.program, "with run.json alone: which program of the job; the one that took longest if not given");
   app.add_option("--format", a.format, "text, json, yaml (LLVM's optimisation records) or html (one page)")->check(CLI::IsMember({"text", "json", "yaml", "html"}));
   app.add_option("-o,--output", a.output, "write there instead of to the standard output");
   app.add_flag("--annotate", a.annotate, "the sources with what is known about each line");
@@ -128,6 +170,7 @@ int run(int argc, char** argv) {
     sial::print_output(fmt::format("sialreport {}\n", SIALX_VERSION));
     return sial::exit_ok;
   }
+  tell_module_from_run(a);
   if (!a.against.empty() && a.predict.empty()) throw sial::WorldError("`--against` sets a run beside a prediction", "say with `--predict` what is predicted");
   std::vector<sial::NamedFile> inputs{{"the module", a.module}, {"the statistics file", a.statistics}, {"the statistics file", a.against}};
   for (const std::string& path : a.compare) inputs.push_back({"the statistics file", path});

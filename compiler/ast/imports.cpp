@@ -23,8 +23,8 @@ std::string physical_path(const fs::path& path) {
 
 class Loader {
  public:
-  Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter)
-      : sources_(sources), emitter_(emitter), directories_(include_dirs) {
+  Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter, const SourceTexts* texts)
+      : sources_(sources), emitter_(emitter), directories_(include_dirs), texts_(texts) {
     if (const char* path = std::getenv("SIALPATH")) {
       std::string_view rest = path;
       while (!rest.empty()) {
@@ -37,7 +37,7 @@ class Loader {
 
   std::unique_ptr<ast::Compilation> load(const std::string& main_path) {
     std::string error;
-    std::optional<std::string> text = read_source_file(main_path, error);
+    std::optional<std::string> text = read(main_path, error);
     if (!text) {
       emitter_.report(Code::E_FILE, {}, fmt::format("cannot read `{}`: {}", main_path, error));
       return nullptr;
@@ -47,6 +47,18 @@ class Loader {
   }
 
  private:
+  std::optional<std::string> read(const std::string& path, std::string& error) const {
+    if (!texts_) return read_source_file(path, error);
+    const auto given = texts_->find(path);
+    if (given == texts_->end()) error = "it was not given";
+    return given == texts_->end() ? std::nullopt : std::optional(given->second);
+  }
+
+  bool is_file(const fs::path& path) const {
+    std::error_code ignored;
+    return texts_ ? texts_->contains(path.string()) : fs::is_regular_file(path, ignored);
+  }
+
   struct Open { FileId file; Span import; };  // a file being loaded, and the import in it that is being followed
 
   bool load_file(FileId file) {
@@ -81,7 +93,7 @@ class Loader {
       return known->second.good;
     }
     std::string error;
-    std::optional<std::string> text = read_source_file(path->string(), error);
+    std::optional<std::string> text = read(path->string(), error);
     if (!text) {
       emitter_.report(Code::E_IMPORT, import.span, fmt::format("cannot read `{}`: {}", path->string(), error));
       return false;
@@ -95,7 +107,7 @@ class Loader {
   std::optional<fs::path> find(const ast::Import& import) {
     const fs::path wanted = import.path;
     std::error_code ignored;
-    if (fs::is_regular_file(wanted, ignored)) return wanted;
+    if (is_file(wanted)) return wanted;
     const fs::path importer = sources_.name(open_.back().file), own = importer.parent_path();
     std::vector<fs::path> searched;
     if (!wanted.is_absolute()) {
@@ -104,9 +116,12 @@ class Loader {
       for (const std::string& d : directories_) searched.emplace_back(d);
       for (const fs::path& directory : searched) {
         const fs::path candidate = directory == "." ? wanted : directory / wanted;
-        if (fs::is_regular_file(candidate, ignored)) return candidate;
+        if (is_file(candidate)) return candidate;
       }
     }
+    if (texts_)  // found along folders that only the first compilation knew
+      for (const auto& [name, text] : *texts_)
+        if (name.ends_with("/" + import.path)) return name;
     if (fs::is_directory(wanted, ignored)) {
       emitter_.report(Code::E_FILE, import.span, fmt::format("`{}` is a directory", import.path), "name a file in it");
       return std::nullopt;
@@ -146,6 +161,7 @@ class Loader {
   SourceManager& sources_;
   Emitter& emitter_;
   std::vector<std::string> directories_;
+  const SourceTexts* texts_;  // null: the disk's
   std::unique_ptr<ast::Compilation> compilation_ = std::make_unique<ast::Compilation>();
   std::map<std::string, File> files_;  // by canonical path
   std::vector<Open> open_;
@@ -160,8 +176,8 @@ std::optional<std::string> read_source_file(const std::string& path, std::string
 }
 
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
-                                                   const std::vector<std::string>& include_dirs, Emitter& emitter) {
-  return Loader(sources, include_dirs, emitter).load(main_path);
+                                                   const std::vector<std::string>& include_dirs, Emitter& emitter, const SourceTexts* texts) {
+  return Loader(sources, include_dirs, emitter, texts).load(main_path);
 }
 
 }  // namespace sial

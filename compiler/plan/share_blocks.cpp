@@ -155,9 +155,9 @@ class Share {
     if (l_.explained("static-slices", body_[at])) return;
     if (!corresponds(l_.program(), target, source))
       return missed(at, target, "copy-permutes", fmt::format("{} is copied to {} with its elements in another order", l_.text(source), l_.text(target)),
-                    changed_from(at + 1, target) > 0 ? "use one order of indices for both: a copy stays, since it is changed, but a straight one"
-                                                     : "nothing where the values are needed in the other order; otherwise use one order of indices for both, or use the block in one "
-                                                       "contraction only, which then reads it in its own order");
+                    changed_from(at + 1, target) > 0 ? "one order of indices for both would leave a straight copy; `sialreport run.json` says whether that pays over all their uses"
+                                                     : "nothing where the values are needed in the other order; `sialreport run.json` says whether another declaration pays over all "
+                                                       "uses; a block that one contraction only uses is read in its own order");
     for (const ir::Block* b : {&target, &source})
       if (l_.kind(*b) == ArrayKind::static_ || l_.kind(*b) == ArrayKind::contiguous_local)
         return missed(at, target, "part-of-an-array", fmt::format("{} is copied to {}: {}", l_.text(source), l_.text(target), kind_phrase(l_.kind(*b))),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/report/advice_print.h"
 #include "compiler/report/writer.h"
 #include "runtime/base/error.h"
 
@@ -41,7 +42,7 @@ class Listing : Writer {
     for (std::size_t f = 0; f < r_.sources.size(); ++f) any |= file(static_cast<int>(f));
     if (!any) throw WorldError(fmt::format("no source file of program `{}` was found: {}", r_.program, r_.sources.empty() ? "none was looked for" : r_.sources.front().problem),
                                "name the folders of the sources with -I");
-    return take();
+    return (r_.job ? advice_text(*r_.job, r_.program) : "") + take();
   }
 
  private:

@@ -115,12 +115,13 @@ std::string ratio(const Pair& p) {
 
 class ComparisonText : Writer {
  public:
-  std::string text(const Run& a, const Run& b, const Comparison& c) {
+  std::string text(const Run& a, const Run& b, const Comparison& c, const std::vector<Reached>& reached) {
     line("a: {}\nb: {}", a.path, b.path);
     for (const std::string& note : c.notes) line("note: {}", note);
     if (c.settings.empty()) line("both runs had the same options, ranks and version");
     if (!c.settings.empty()) line("\nwhat differs\n  {:<20} {:<28} {}", "", "a", "b");
     for (const auto& d : c.settings) line("  {:<20} {:<28} {}", d.what, d.a, d.b);
+    advice(reached);
     table("time, mean of the ranks", c.times, seconds_number, c.times.size());
     const auto number = [](double v) { return fmt::format("{:.6g}", v); };
     table("counters that differ, all ranks", c.counters, number, c.counters.size());
@@ -131,6 +132,14 @@ class ComparisonText : Writer {
   }
 
  private:
+  void advice(const std::vector<Reached>& reached) {
+    if (reached.empty()) return;
+    line("\nwhat the report of a asked for, predicted beside what b reached at the same lines\n  {:>12} {:>12} {:>12} {:>12}  {}", "predicted", "reached", "before", "after", "");
+    for (const Reached& r : reached)
+      line("  {:>12} {:>12} {:>12} {:>12}  {}{} at {}: {}", seconds_number(r.advice.seconds), r.after ? seconds_number(r.before - *r.after) : "-", seconds_number(r.before), r.after ? seconds_number(*r.after) : "-",
+           r.followed ? "followed: " : "not followed: ", r.advice.kind, short_place(r.advice.at.file, r.advice.at.line), r.advice.change);
+  }
+
   template <class Number>
   void table(const char* title, const std::vector<Pair>& rows, Number number, std::size_t most) {
     if (rows.empty()) return;
@@ -142,9 +151,9 @@ class ComparisonText : Writer {
 
 }  // namespace
 
-std::string compare_text(const Run& a, const Run& b) { return ComparisonText().text(a, b, compare(a, b)); }
+std::string compare_text(const Run& a, const Run& b, const std::vector<Reached>& reached) { return ComparisonText().text(a, b, compare(a, b), reached); }
 
-std::string compare_json(const Run& a, const Run& b) {
+std::string compare_json(const Run& a, const Run& b, const std::vector<Reached>& reached) {
   using Json = nlohmann::ordered_json;
   const Comparison c = compare(a, b);
   const auto rows = [](const std::vector<Pair>& pairs) {
@@ -152,7 +161,7 @@ std::string compare_json(const Run& a, const Run& b) {
     for (const Pair& p : pairs) out.push_back({{"name", p.name}, {"a", p.a}, {"b", p.b}});
     return out;
   };
-  Json j{{"format", 1}, {"a", a.path}, {"b", b.path}, {"notes", c.notes}};
+  Json j{{"format", 2}, {"a", a.path}, {"b", b.path}, {"notes", c.notes}};
   j["settings"] = Json::array();
   for (const auto& d : c.settings) j["settings"].push_back({{"name", d.what}, {"a", d.a}, {"b", d.b}});
   j["times"] = rows(c.times);
@@ -160,6 +169,10 @@ std::string compare_json(const Run& a, const Run& b) {
   j["lines"] = rows(c.lines);
   j["waits"] = rows(c.waits);
   j["bytes_moved"] = rows(c.traffic);
+  j["advice"] = Json::array();
+  for (const Reached& r : reached)
+    j["advice"].push_back({{"kind", r.advice.kind}, {"program", r.advice.at.program}, {"file", r.advice.at.file}, {"line", r.advice.at.line}, {"change", r.advice.change},
+                           {"followed", r.followed}, {"predicted_seconds", r.advice.seconds}, {"before_seconds", r.before}, {"after_seconds", r.after ? Json(*r.after) : Json()}});
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "compiler/report/model.h"
+#include "compiler/report/reached.h"
 
 namespace sial::report {
 
 /// `b` against `a`, as text or as JSON.
-std::string compare_text(const Run& a, const Run& b);
-std::string compare_json(const Run& a, const Run& b);
+std::string compare_text(const Run& a, const Run& b, const std::vector<Reached>& reached = {});
+std::string compare_json(const Run& a, const Run& b, const std::vector<Reached>& reached = {});
 
 }  // namespace sial::report

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/report/advice_print.h"
 #include "compiler/report/writer.h"
 
 namespace sial::report {
@@ -95,7 +96,7 @@ Json run_json(const Run& run) {
           {"device_times", device_times(run.device_seconds())},
           {"kernels", list(run.kernels, [](const KernelLine& k) {
              return Json{{"file", k.file}, {"line", k.line}, {"way", k.way}, {"calls", k.calls}, {"seconds", k.seconds}, {"flops", k.flops}, {"bytes", k.bytes},
-                         {"gflop_per_second", k.flops > 0 && k.seconds > 0 ? Json(k.flops / k.seconds * 1e-9) : Json()}, {"why", k.why}, {"slow", k.slow},
+                         {"gflop_per_second", k.flops > 0 && k.seconds > 0 ? Json(k.flops / k.seconds * 1e-9) : Json()}, {"why", k.why}, {"words", kernel_words(k)}, {"slow", k.slow},
                          {"advice", k.advice}};
            })},
           {"generated_code", run.code ? Json{{"state", run.code->state}, {"asked", run.code->asked}, {"compiled", run.code->compiled},
@@ -107,7 +108,7 @@ Json run_json(const Run& run) {
 
 std::string to_json(const Report& r) {
   const auto file = [&](int f) { return r.files[static_cast<std::size_t>(f)]; };
-  Json j{{"format", 1}, {"program", r.program}, {"producer", r.producer}, {"source_hash", r.source_hash}, {"optimisation", r.optimisation}, {"files", r.files},
+  Json j{{"format", 2}, {"program", r.program}, {"producer", r.producer}, {"source_hash", r.source_hash}, {"optimisation", r.optimisation}, {"files", r.files},
          {"instructions", r.instructions}, {"procedures", r.procedures}};
   j["expected"] = Json{{"ints", r.expected_ints}, {"scalars", r.expected_scalars}, {"arrays", r.expected_arrays}};
   j["indices"] = list(r.indices, [&](const IndexLine& i) {
@@ -134,7 +135,7 @@ std::string to_json(const Report& r) {
   j["remarks"] = list(r.remarks, [&](const RemarkLine& m) {
     return Json{{"kind", kind_text(m.kind)}, {"pass", m.pass}, {"name", m.name}, {"file", file(m.place.file)}, {"line", m.place.line}, {"column", m.place.column},
                 {"procedure", m.part}, {"array", m.array}, {"text", m.text}, {"advice", m.advice}, {"bytes", amount(m.bytes)}, {"flops", amount(m.flops)},
-                {"executions", amount(m.executions)}, {"total_bytes", amount(m.all_bytes)}, {"total_flops", amount(m.all_flops)}};
+                {"executions", amount(m.executions)}, {"total_bytes", amount(m.all_bytes)}, {"total_flops", amount(m.all_flops)}, {"seconds", m.seconds ? Json(*m.seconds) : Json()}};
   });
   j["lines"] = list(r.lines, [&](const SourceLine& l) {
     Json deeds = Json::object();
@@ -147,6 +148,7 @@ std::string to_json(const Report& r) {
     return Json{{"name", s.name}, {"found", s.found}, {"changed", s.changed}, {"problem", s.problem}, {"lines", s.changed ? std::vector<std::string>() : s.lines}};
   });
   if (r.run) j["run"] = run_json(*r.run);
+  if (r.job) j["job"] = advice_json(*r.job);
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

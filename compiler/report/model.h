@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,6 +61,7 @@ struct RemarkLine {
   Amount bytes, flops, executions;              // saved or lost at one execution; executions of a run over all ranks
   Amount all_bytes, all_flops;                  // of all executions
   double weight = 0;                            // for sorting, see weigh()
+  std::optional<double> seconds;                // of all ranks, measured at its line
 };
 
 /// Which arrays the statements of a line use, and how; in the order of the code.
@@ -129,6 +131,7 @@ struct Run {
   std::optional<JobValues> job;                       // what the job gave to its programs
   int optimisation = 0;                               // this program was compiled with
   int number = 0;                                     // of this program among those of the job
+  std::vector<std::string> files, sources;            // of this program: names, the program's own first, and texts as far as the run kept them
   std::optional<double> memory;                       // bytes that a rank needed in this program
   std::vector<SavedArray> saved;                      // what earlier programs had left under labels
   Pairs options, machine;
@@ -158,10 +161,13 @@ struct SourceLine {
   bool at_most = false;                 // something may keep statements here from running each time
   std::vector<std::size_t> remarks;     // rows of Report::remarks
   double weight = 0;                    // of the heaviest missed remark
+  double seconds = 0;                   // measured, all ranks
 };
 
 /// A source file as it is now. The module has one hash over all of its files: `changed` when they are not what it was made of.
 struct SourceFile { std::string name, path, problem; std::vector<std::string> lines; bool found = false, changed = false; };
+
+struct JobAdvice;  // advice.h
 
 struct Report {
   std::string program, producer, source_hash;
@@ -177,9 +183,14 @@ struct Report {
   std::vector<RemarkLine> remarks;    // heaviest first
   std::vector<SourceLine> lines;
   std::vector<SourceFile> sources;    // when they were looked for: as many as files
+  std::map<std::string, std::string> texts;  // sources that are known without a file, by name
   std::vector<ContractionLayout> layouts;  // of the contractions, in the order of the code
   std::optional<Run> run;
+  std::shared_ptr<const JobAdvice> job;    // of the whole job that the run was, where somebody looked at it
 };
+
+/// Takes over what is known of the whole job: remarks and kernels about orders of indices say what was found over all uses.
+void set_job(Report& report, std::shared_ptr<const JobAdvice> job);
 
 Report describe(const Module& module);
 
@@ -217,6 +228,9 @@ std::string to_annotated(const Report& report);
 std::string to_json(const Report& report);
 std::string to_yaml(const Report& report);
 std::string to_html(const Report& report);
+
+/// What a row of block kernels did, in words of the program: "3402 products of 171 flop each".
+std::string kernel_words(const KernelLine& kernel);
 
 std::string kind_text(RemarkKind kind);
 const char* deed_text(Deed deed);

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
+#include "compiler/report/advice.h"
 #include "compiler/report/lines.h"
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
@@ -73,8 +76,22 @@ void add_remarks(Report& report, const Module& m) {
 
 void sort_remarks(Report& report, const std::vector<IndexSize>& sizes) {
   for (RemarkLine& r : report.remarks) r.weight = weigh(r, sizes);
-  std::stable_sort(report.remarks.begin(), report.remarks.end(), [](const RemarkLine& a, const RemarkLine& b) { return a.weight > b.weight; });
+  // What was missed comes first, where a run was measured by the time of its line.
+  const auto rank = [](const RemarkLine& r) { return std::tuple(r.kind == RemarkKind::missed, r.seconds.value_or(0), r.weight); };
+  std::stable_sort(report.remarks.begin(), report.remarks.end(), [&](const RemarkLine& a, const RemarkLine& b) { return rank(a) > rank(b); });
   place_remarks(report);
+}
+
+/// What the lines of remarks took in the run.
+static void set_seconds(Report& report, const Run& run) {
+  std::map<std::pair<std::string, int>, double> seconds;
+  for (const CostLine& line : run.lines) seconds[{line.file, line.line}] += line.seconds;
+  const auto at = [&](int file, int line) {
+    const auto found = seconds.find({report.files[static_cast<std::size_t>(file)], line});
+    return found == seconds.end() ? 0.0 : found->second;
+  };
+  for (RemarkLine& r : report.remarks) r.seconds = at(r.place.file, r.place.line);
+  for (SourceLine& l : report.lines) l.seconds = at(l.file, l.line);
 }
 
 void place_remarks(Report& report) {
@@ -142,8 +159,10 @@ void mark_slow(const Report& report, Run& run) {
   for (KernelLine& k : run.kernels) {
     k.slow = speed(k) > 0 && speed(k) < best / 2;
     if (!k.slow) continue;
-    k.advice = layout_advice(report.layouts, report.files, k.file, k.line);
-    if (!k.advice.empty()) continue;
+    if (!layout_advice(report.layouts, report.files, k.file, k.line).empty()) {
+      k.advice = "the orders of its operands' indices are not those of a matrix product: `sialreport run.json` says whether another declaration pays over all uses";
+      continue;
+    }
     const auto here = std::find_if(report.layouts.begin(), report.layouts.end(), [&](const ContractionLayout& l) {
       return l.place.line == k.line && report.files.at(static_cast<std::size_t>(l.place.file)) == k.file;
     });
@@ -172,8 +191,31 @@ void bind(Report& report, Run run) {
     for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_value(*a, sizes, run.ranks);
   for (const AccessLine& a : run.accesses) add_too_large(report, a);
   mark_slow(report, run);
+  set_seconds(report, run);
   report.run = std::move(run);
   sort_remarks(report, sizes);
+}
+
+namespace {
+
+/// What was found about the orders of the arrays at a line.
+std::string verdict_at(const JobAdvice& job, const std::string& program, const std::string& file, int line) {
+  if (!job.undecided.empty()) return job.undecided.front();
+  for (const Advice& a : job.advice)
+    if (a.kind == "declaration" && std::find(a.lines.begin(), a.lines.end(), LineOfProgram{program, file, line}) != a.lines.end())
+      return fmt::format("{} (predicted gain over all uses: {})", a.change, seconds_number(a.seconds));
+  return "nothing: over all uses of the arrays no other declaration pays";
+}
+
+}  // namespace
+
+void set_job(Report& report, std::shared_ptr<const JobAdvice> job) {
+  report.job = std::move(job);
+  for (RemarkLine& r : report.remarks)
+    if (r.name == "copy-permutes") r.advice = verdict_at(*report.job, report.program, report.files[static_cast<std::size_t>(r.place.file)], r.place.line);
+  if (!report.run) return;
+  for (KernelLine& k : report.run->kernels)
+    if (k.slow && !layout_advice(report.layouts, report.files, k.file, k.line).empty()) k.advice = verdict_at(*report.job, report.program, k.file, k.line);
 }
 
 void set_lines(Filter& filter, const std::string& text) {

@@ -41,6 +41,10 @@ std::vector<CounterLine> counters(const Json& object) {
 void read_program(Run& run, const Json& p) {
   run.number = static_cast<int>(run.programs.size()) - 1;
   run.optimisation = p.at("optimisation");
+  if (p.contains("files")) {  // runs of older versions have none
+    run.files = p.at("files");
+    run.sources = p.at("sources");
+  }
   if (!p.contains("memory_high_water")) return;
   run.memory = p.at("memory_high_water").get<double>();
   for (const Json& s : p.at("saved")) run.saved.push_back({s.at("label"), s.at("first_segment"), s.at("extents")});
@@ -83,8 +87,8 @@ Run read(const std::string& path, const std::string* program) {
     const Json j = Json::parse(text);
     if (j.is_object() && j.contains("ranks") && j.contains("per_rank") && !j.contains("format"))
       throw SialError(fmt::format("`{}` was written by an earlier sialrun and lacks what the report needs", path), "run the program again with this version");
-    if (const int format = j.at("format").get<int>(); format != 2)
-      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads format 2", path, format), "use the sialreport that came with the sialrun which wrote it");
+    if (const int format = j.at("format").get<int>(); format != 2 && format != 3)
+      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads formats 2 and 3", path, format), "use the sialreport that came with the sialrun which wrote it");
     Run run;
     run.path = path;
     run.version = j.at("sialrun");

@@ -70,6 +70,7 @@ void find_sources(Report& report, const std::vector<std::string>& folders) {
   std::vector<std::vector<Found>> found(report.files.size());
   bool all = true;
   for (std::size_t f = 0; f < found.size(); ++f) {
+    if (const auto known = report.texts.find(report.files[f]); known != report.texts.end()) found[f].push_back({known->first, known->second});
     for (const std::string& path : candidates(report.files[f], folders))
       if (auto text = contents(path); text && std::none_of(found[f].begin(), found[f].end(), [&](const Found& other) { return other.text == *text; }))
         found[f].push_back({path, std::move(*text)});

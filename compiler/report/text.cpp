@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compiler/report/advice_print.h"
 #include "compiler/report/model.h"
 #include "compiler/report/writer.h"
 
@@ -19,19 +20,21 @@ class Text : Writer {
   explicit Text(const Report& r) : r_(r) {}
 
   std::string text() {
+    const std::string opening = r_.job ? advice_text(*r_.job, r_.program) : "";
     line("program {} ({})", r_.program, fmt::join(r_.files, ", "));
     line("  compiled by {} at -O{}, sources {}", r_.producer, r_.optimisation, r_.source_hash.substr(0, 16));
     const auto pardos = std::count_if(r_.loops.begin(), r_.loops.end(), [](const LoopLine& l) { return l.kind == "pardo"; });
     line("  {} instructions, {} loops ({} parallel), {} procedures called", r_.instructions, r_.loops.size(), pardos, r_.procedures);
     summary();
-    remarks();
+    remarks(true);
     if (r_.run) run(*r_.run);
+    remarks(false);
     expected();
     indices();
     arrays();
     loops();
     mix();
-    return take();
+    return opening + take();
   }
 
  private:
@@ -65,30 +68,41 @@ class Text : Writer {
     return text;
   }
 
-  void remarks() {
+  /// What was missed, or all else: the former is what a reader can do something about.
+  void remarks(bool missed) {
+    const auto wanted = [&](std::size_t i) { return (r_.remarks[i].kind == RemarkKind::missed) == missed; };
     std::vector<const SourceLine*> lines;
     for (const SourceLine& l : r_.lines)
-      if (!l.remarks.empty()) lines.push_back(&l);
+      if (std::any_of(l.remarks.begin(), l.remarks.end(), wanted)) lines.push_back(&l);
     if (lines.empty()) return;
-    std::stable_sort(lines.begin(), lines.end(), [](const SourceLine* a, const SourceLine* b) { return a->weight > b->weight; });
-    line("\nremarks by line, the most costly first");
+    const auto rank = [&](const SourceLine* l) {
+      double weight = 0;
+      for (const std::size_t i : l->remarks)
+        if (wanted(i)) weight = std::max(weight, r_.remarks[i].weight);
+      return std::pair(l->seconds, weight);
+    };
+    std::stable_sort(lines.begin(), lines.end(), [&](const SourceLine* a, const SourceLine* b) { return rank(a) > rank(b); });
+    line("\n{}, {} first", missed ? "what could be faster, by line" : "what was made faster and found out, by line", r_.run ? "the longest measured" : "the most costly");
     for (const SourceLine* l : lines) {
       const std::string& file = r_.files[static_cast<std::size_t>(l->file)];
       line("\n{}:{}{}", file, l->line, source_text(*l));
-      if (r_.run) measured(*l);
+      if (r_.run && missed) measured(*l);
       for (const RemarkKind kind : {RemarkKind::missed, RemarkKind::passed, RemarkKind::analysis})
         for (const std::size_t i : l->remarks)
-          if (r_.remarks[i].kind == kind) remark(r_.remarks[i]);
+          if (r_.remarks[i].kind == kind && wanted(i)) remark(r_.remarks[i]);
     }
   }
 
-  std::string source_text(const SourceLine& l) const {
-    if (r_.sources.empty()) return {};
-    const SourceFile& source = r_.sources[static_cast<std::size_t>(l.file)];
-    if (source.changed || static_cast<std::size_t>(l.line) > source.lines.size()) return {};
-    const std::string& text = source.lines[static_cast<std::size_t>(l.line) - 1];
-    const std::size_t begin = text.find_first_not_of(" \t");
-    return begin == std::string::npos ? "" : "    " + text.substr(begin);
+  std::string source_text(const SourceLine& l) const { return source_text(r_.files[static_cast<std::size_t>(l.file)], l.line); }
+
+  std::string source_text(const std::string& file, int number) const {
+    for (const SourceFile& source : r_.sources) {
+      if (source.name != file || source.changed || static_cast<std::size_t>(number) > source.lines.size() || number < 1) continue;
+      const std::string& text = source.lines[static_cast<std::size_t>(number) - 1];
+      const std::size_t begin = text.find_first_not_of(" \t");
+      return begin == std::string::npos ? "" : "    " + text.substr(begin);
+    }
+    return {};
   }
 
   void remark(const RemarkLine& r) {
@@ -250,8 +264,8 @@ class Text : Writer {
     for (std::size_t i = 0; i < std::min(longest_list, run.lines.size()); ++i) {
       const CostLine& l = run.lines[i];
       const double mean = l.seconds / run.ranks;
-      line("  {:>10.4f} {:>10.4f} {:>10.2f} {:>12} {:>10}  {}:{}", l.seconds, l.compute_seconds, mean > 0 ? l.slowest_seconds / mean : 1.0, l.executions,
-           l.flops > 0 && l.compute_seconds > 0 ? fmt::format("{:.2f} G", l.flops / l.compute_seconds * 1e-9) : "-", l.file, l.line);
+      line("  {:>10.4f} {:>10.4f} {:>10.2f} {:>12} {:>10}  {}:{}{}", l.seconds, l.compute_seconds, mean > 0 ? l.slowest_seconds / mean : 1.0, l.executions,
+           l.flops > 0 && l.compute_seconds > 0 ? fmt::format("{:.2f} G", l.flops / l.compute_seconds * 1e-9) : "-", l.file, l.line, source_text(l.file, l.line));
     }
   }
 
@@ -294,13 +308,13 @@ class Text : Writer {
       line("  generated code: {}; {} asked for, {} compiled in {}, {} read from disk, {} failed, by the whole job", c.state, c.asked, c.compiled, seconds_number(c.compile_seconds),
            c.from_disk, c.failed);
     }
-    line("  {:>10} {:>10} {:>16}  {:<24} {}", "seconds", "calls", "speed", "place", "way: why");
+    line("  {:>10} {:>10} {:>16}  {:<24} {}", "seconds", "calls", "speed", "place", "what they did");
     for (std::size_t i = 0; i < run.kernels.size(); ++i) {
       const KernelLine& k = run.kernels[i];
       if (i >= longest_list && !k.slow) continue;
       const double amount = k.flops > 0 ? k.flops : k.bytes;
       const std::string speed = k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
-      line("  {:>10.4f} {:>10} {:>16}  {:<24} {}: {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line), k.way, k.why);
+      line("  {:>10.4f} {:>10} {:>16}  {:<24} {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line), kernel_words(k));
       if (k.slow) line("  {:>38}  below half of the fastest contraction; {}", "", k.advice);
     }
   }

@@ -205,6 +205,8 @@ JobStats JobRunner::collect_stats() {
     ranks.push_back(unpack_stats(bytes));
   JobStats job = reduce_stats(std::move(ranks));
   job.facts.programs = program_facts();
+  if (env_.transport.rank() == 0)  // which writes run.json
+    for (ProgramFacts& facts : job.facts.programs) add_sources(facts);
   job.facts.job = job_facts();
   for (std::size_t p = 0; p < starts_.size(); ++p) {
     ProgramFacts& facts = job.facts.programs[p];
@@ -223,6 +225,7 @@ std::vector<ProgramFacts> JobRunner::program_facts() const {
     facts.program = module->program;
     facts.source_hash = module->source_hash;
     facts.optimisation = module->optimisation;
+    facts.files = module->files;
     const BoundProgram bound = bind_program(*module, env_.job);
     for (std::size_t i = 0; i < bound.indices.size(); ++i) {
       const BoundIndex& index = bound.indices[i];

@@ -46,7 +46,8 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
     nlohmann::ordered_json indices = nlohmann::ordered_json::array();
     for (const IndexFacts& i : p.indices)
       indices.push_back({{"name", i.name}, {"kind", i.kind}, {"count", i.count}, {"mean_extent", i.mean_extent}});
-    nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation}, {"indices", std::move(indices)}};
+    nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation}, {"files", p.files},
+                               {"sources", p.sources}, {"indices", std::move(indices)}};
     if (p.predicted_seconds > 0) row["predicted_seconds"] = p.predicted_seconds;
     if (p.ran) {
       row["memory_high_water"] = p.memory_high_water;
@@ -80,7 +81,7 @@ void print_kernels(const JobStats& stats, std::ostream& out) {
 
 void write_stats_json(const JobStats& stats, const std::string& path) {
   nlohmann::ordered_json j;
-  j["format"] = 2;
+  j["format"] = 3;
   facts_json(stats.facts, j);
   j["ranks"] = stats.per_rank.size();
   j["hit_ratio"] = stats.hit_ratio();

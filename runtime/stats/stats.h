@@ -100,6 +100,8 @@ struct ProgramFacts {
   bool ran = false;
   std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count
   std::vector<SavedFacts> saved{};     // what there was at its beginning
+  std::vector<std::string> files{};    // its sources under the names they were compiled from, the program's own first
+  std::vector<std::string> sources{};  // their texts, as many; none: not found any more, or not those that were compiled
 };
 /// What the job gives to its programs, as far as it decides how large things are and how often they happen.
 struct JobFacts {
@@ -115,6 +117,9 @@ struct RunFacts {
   std::vector<ProgramFacts> programs;
   JobFacts job;
 };
+
+/// Reads the texts of a program's sources, if they are still the ones that were compiled.
+void add_sources(ProgramFacts& program);
 
 /// Processor, number of processors and memory of this machine.
 RunFacts::Pairs machine_facts();

@@ -105,7 +105,7 @@ def targets(bin_dir, work):
                          [Command("sialrun", "saved.siox", *QUICK, runs=True), Command("sialrun", "restore.toml", "--memory", "16MB", runs=True)],
                          {"saved.sialx": made["saved.sialx"], "restore.toml": made["restore.toml"]}),
         "statistics": Target("run.json", [made["run.json"]], mutate.mutate_json,
-                             [Command("sialreport", "saved.siox", "run.json"), Command("sialreport", "--compare", "run.json", "run.json"),
+                             [Command("sialreport", "saved.siox", "run.json"), Command("sialreport", "run.json"), Command("sialreport", "--compare", "run.json", "run.json"),
                               Command("sialreport", "saved.siox", "run.json", "--predict", predict[0].decode())], {"saved.siox": made["saved.siox"]}),
         "batch": Target("list", batch, mutate.mutate_text, [Command("sialrun", "--batch", "list", "--memory", "16MB", runs=True)], program),
         "simulate": Target("@option", simulate, mutate.mutate_options, [Command("sialrun", "saved.siox", *QUICK, "--results", "none", "--simulate", "@option", runs=True)],

@@ -41,7 +41,8 @@ def check_text(tools, run):
     expect("remarks: 1 passed, 2 missed, 2 analysis" in text, "text: numbers of remarks")
     expect("costs 8·|i|·|k| bytes, #i·#j·#k times" in text, "text: symbolic cost: " + text)
     expect("to change: move it before `do k`" in text, "text: advice")
-    expect(text.index("the second get of `d` stays") < text.index("cheap: a line of its own") < text.index("two blocks ahead"), "text: the most costly line comes first")
+    expect(text.index("the second get of `d` stays") < text.index("cheap: a line of its own") < text.index("used where it lies") < text.index("two blocks ahead"),
+           "text: what was missed comes first, the most costly line of it before the others")
     expect("get d[j,k]" in text, "text: the source line stands beside its remarks")
     text = tools.report(tools.module, run)
     expect(f"costs {BLOCK * TRIPS / 1000:.2f} kB = 8·|i|·|k| bytes, {TRIPS} times (#i·#j·#k)" in text, "text with a run: numbers: " + text)
@@ -49,6 +50,8 @@ def check_text(tools, run):
     # i <= j keeps 6 of the 9 pairs: 18 trips of the inner loop
     expect("measured 18 executions in" in text and f"predicted at most {TRIPS}" in text, "text with a run: predicted beside measured: " + text)
     expect("load imbalance" in text and "arrays by traffic" in text, "text with a run: parts")
+    expect(re.match(r"[0-9.]+ % of the job's time is spent at line \d+ of `remarked.sialx` \(program remarked, 100 % of the job\), which ", text), "text with a run: the first sentence: " + text)
+    expect(text.index("what could be faster, by line") < text.index("where the time of each rank went") < text.index("what was made faster"), "text with a run: missed remarks first")
     expect("block kernels of this program\n  generated code: " in text, "text with a run: kernels: " + text)
     for percent in re.findall(r"([0-9.]+)%$", text, re.M):
         expect(abs(float(percent) - 100) <= 2, f"text with a run: the parts of a rank's time are {percent} % of its wall time")
@@ -125,14 +128,18 @@ def check_json(tools, run):
     expect(all(k["advice"] for k in rows["kernels"] if k["slow"]), f"json: slow kernels without advice: {rows['kernels']}")
     # The schema is strict enough to notice.
     j = json.loads(tools.report(tools.module, run, "--format=json"))
-    for change in (lambda j: j.pop("remarks"), lambda j: j["run"].pop("breakdown"), lambda j: j.update(more=1), lambda j: j["remarks"][0].update(kind="other"),
+    for change in (lambda j: j.pop("remarks"), lambda j: j["run"].pop("breakdown"), lambda j: j.update(more=1), lambda j: j["remarks"][0].update(kind="other"), lambda j: j["job"].pop("opening"),
                    lambda j: j["lines"][0].update(executions={"value": 3})):
         broken = json.loads(json.dumps(j))
         change(broken)
         expect(any(validator.iter_errors(broken)), "the schema accepts what it should not")
     for i in j["indices"]:
         expect(i["bound"] == {"count": SEGMENTS, "mean_extent": MEAN}, f"json: index {i}")
-    worst = j["remarks"][0]
+    kinds = [r["kind"] for r in j["remarks"]]
+    expect(kinds[:2] == ["missed", "missed"] and "missed" not in kinds[2:], f"json: missed remarks come first: {kinds}")
+    missed = [r["seconds"] for r in j["remarks"] if r["kind"] == "missed"]
+    expect(missed == sorted(missed, reverse=True) and missed[0] > 0, f"json: the longest measured line comes first: {missed}")
+    worst = next(r for r in j["remarks"] if r["name"] == "may-change")
     expect(worst["total_bytes"]["value"] == BLOCK * TRIPS and worst["executions"]["value"] == TRIPS and worst["flops"] is None, f"json: {worst}")
     for line in j["lines"]:
         for r in line["remarks"]:
@@ -191,6 +198,7 @@ def check_compare(tools, run):
     counters = {c["name"]: c for c in j["counters"]}
     expect(counters["messages_sent"]["a"] == 0 < counters["messages_sent"]["b"], "comparison: counters")
     expect(all(c["a"] != c["b"] for c in j["counters"]), "comparison: equal counters are left out")
+    expect(j["format"] == 2 and all(a["followed"] in (True, False) for a in j["advice"]), "comparison: advice")
     same = tools.report("--compare", run, run)
     expect("same options, ranks and version" in same and "counters that differ" not in same, "comparison of a run with itself")
     foreign = edited(run, tools.work / "foreign.json", lambda j: (j["programs"][0].update(source_hash="f" * 64), j["machine"].update(processor="another"), j.update(sialrun="9.9")))
@@ -203,7 +211,7 @@ def check_refusals(tools, run):
     (w / "text.json").write_text("hello")
     (w / "empty.json").write_text("")
     (w / "list.json").write_text("[]")
-    tools.refused(2, "no module given")
+    tools.refused(2, "no module and no run.json given")
     tools.refused(2, "gone.siox", w / "gone.siox")
     tools.refused(1, "text.json", w / "text.json")
     tools.refused(2, "cannot read the statistics file", tools.module, w / "gone.json")
@@ -211,7 +219,7 @@ def check_refusals(tools, run):
     tools.refused(1, "is not a statistics file", tools.module, w / "text.json")
     tools.refused(1, "is not a statistics file", tools.module, w / "list.json")
     tools.refused(1, "written by an earlier sialrun", tools.module, edited(run, w / "old.json", lambda j: j.pop("format")))
-    tools.refused(1, "has format 7", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
+    tools.refused(1, "has format 7, and this sialreport reads formats 2 and 3", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
     tools.refused(1, "is not a statistics file", tools.module, edited(run, w / "short.json", lambda j: j.pop("per_rank")))
     tools.refused(1, "-5 is not a size of a segment", tools.module, edited(run, w / "sizes.json", lambda j: j["job"]["segments"].__setitem__("ao", [-5])))
     tools.refused(1, "is no run of program `remarked`", tools.module, edited(run, w / "else.json", lambda j: j["programs"][0].update(program="other")))

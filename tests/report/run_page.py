@@ -85,7 +85,7 @@ def check_alone(text):
 
 
 def selected(dom, tab):
-    for name in ("summary", "adjust", "data"):
+    for name in ("summary", "source", "adjust", "data"):
         expect(("hidden" not in dom.by_id(name)) == (name == tab), f"{tab}: panel {name} is {'hidden' if name == tab else 'shown'}")
         expect(dom.by_id("tab-" + name)["aria-selected"] == str(name == tab).lower(), f"{tab}: tab {name}")
 
@@ -101,6 +101,20 @@ def check_summary(browser, ranks):
         parts = dom.all("rect", **{"class": "part"})
         expect(len(parts) == 6 * ranks, f"summary: {len(parts)} parts of {ranks} ranks' times")
         expect(len(dom.all("rect", **{"class": "bar"})) > 3, "summary: bars")
+        expect("of the job's time is spent at line" in dom.by_id("opening")["text"], "summary: where the time goes")
+        codes = [e["text"] for e in dom.all("text", **{"class": "code"})]
+        source = {line.strip() for line in (ROOT / "tests/report/remarked.sialx").read_text().splitlines()}
+        expect(len(codes) > 3 and set(codes) <= source, f"summary: code beside the bars: {codes}")
+        expect("remarked (this report)" in dom.by_id("summary")["text"] and "100 %" in dom.by_id("summary")["text"], "summary: this program's share of the job")
+
+
+def check_source(browser):
+    """The annotated source: every line, times beside them, what was missed below its line."""
+    dom = browser.dom("tab=source")
+    selected(dom, "source")
+    text = dom.by_id("source")["text"]
+    expect("endpardo i, j" in text and "missed: the second get" in text, "source: lines and remarks: " + text[:300])
+    expect(len([e for e in dom.all("tr") if "data-line" in e]) == len((ROOT / "tests/report/remarked.sialx").read_text().splitlines()), "source: number of lines")
 
 
 def check_device(tools, browser):
@@ -216,6 +230,7 @@ def main():
         report = json.loads(tools.report(tools.module, run, "--format=json"))
         browser = Browser(find_browser(), page, work)
         check_summary(browser, 2)
+        check_source(browser)
         check_adjust(browser, report)
         check_data(browser, report)
         check_clicks(browser, page)

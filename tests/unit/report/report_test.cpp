@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/pipeline.h"
+#include "compiler/report/advice.h"
 #include "compiler/report/model.h"
 #include "runtime/base/error.h"
 #include "tests/unit/main/source_path.h"
@@ -264,14 +265,28 @@ TEST_CASE("kernels of a run: contractions below half of the fastest are marked, 
   REQUIRE(r.run->kernels.size() == 5);
   CHECK(r.run->kernels[0].line == packed);  // the longest
   for (const report::KernelLine& k : r.run->kernels) CHECK(k.slow == (k.line == packed || k.line == outer));
-  CHECK(r.run->kernels[0].advice == "declare v[a,i,k] to read it in place; declare w2[b,j,k] to read it in place");
+  CHECK_THAT(r.run->kernels[0].advice, Contains("whether another declaration pays over all uses"));
   const std::string text = to_text(r);
   CHECK_THAT(text, Contains("generated code: off; 7 asked for") && Contains("40.00 GFLOP/s") && Contains("8.00 GB/s") &&
-                       Contains("below half of the fastest contraction; declare v[a,i,k]") && Contains("as an outer product it is bound by memory"));
+                       Contains("below half of the fastest contraction; the orders of its operands' indices") && Contains("as an outer product it is bound by memory"));
+  CHECK_THAT(text, Contains("3 matrix products of 6.33 Gflop each"));
   const auto out = nlohmann::json::parse(to_json(r));
   CHECK(out["run"]["kernels"][0]["slow"] == true);
   CHECK(out["run"]["kernels"][4]["gflop_per_second"].is_null());
   CHECK(out["run"]["generated_code"]["state"] == "off");
+  // With the whole job looked at, they say what was found over all uses.
+  auto job = std::make_shared<report::JobAdvice>();
+  set_job(r, job);
+  CHECK(r.run->kernels[0].advice == "nothing: over all uses of the arrays no other declaration pays");
+  job = std::make_shared<report::JobAdvice>();
+  report::Advice advice;
+  advice.kind = "declaration";
+  advice.change = "declare `v[a,k,i]` as `v[a,i,k]`";
+  advice.seconds = 0.5;
+  advice.lines = {{"kernels", r.run->kernels[0].file, packed}};
+  job->advice.push_back(advice);
+  set_job(r, job);
+  CHECK(r.run->kernels[0].advice == "declare `v[a,k,i]` as `v[a,i,k]` (predicted gain over all uses: 500 ms)");
 }
 
 TEST_CASE("remarks are ranked by what they cost in all, by the sizes of a run when there is one") {
