@@ -1,0 +1,7 @@
+#include "runtime/super/hermite_loops.h"
+
+namespace sial {
+
+HermiteCode hermite_code_avx512() { return {hermite_integrals, hermite_contract<8, 4>}; }
+
+}  // namespace sial

@@ -1,0 +1,186 @@
+#pragma once
+// For the files that compile the loops of hermite_code.h; nothing else includes it. `width`: doubles of a vector.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/super/boys_table.h"
+#include "runtime/super/hermite_code.h"
+
+namespace sial {
+namespace {
+
+template <int width>
+struct Vectors {
+  typedef double type __attribute__((vector_size(width * 8)));
+};
+
+/// Lanes of the work space, in this order; the scaled Boys functions of order 0 to l follow.
+struct Lanes {
+  Lanes(double* work, std::int64_t n) : x(work), y(x + n), z(y + n), alpha(z + n), factor(alpha + n), t(factor + n), e(t + n), f(e + n) {}
+  double *x, *y, *z, *alpha, *factor, *t, *e, *f;
+};
+
+/// P - Q, p q / (p + q) and 2 pi^(5/2) / (p q sqrt(p + q)) of each lane.
+inline void set_lanes(const HermiteJob& job, const Lanes& w) {
+  constexpr double two_pi_power = 34.986836655249725;
+  std::int64_t lane = 0;
+  for (std::int64_t i = 0; i < job.bra.count; ++i) {
+    const double p = job.bra.p[i], px = job.bra.x[i], py = job.bra.y[i], pz = job.bra.z[i];
+    const PrimitivePairs& k = job.ket;
+    double *x = w.x + lane, *y = w.y + lane, *z = w.z + lane, *alpha = w.alpha + lane, *factor = w.factor + lane;
+#pragma omp simd
+    for (std::int64_t j = 0; j < k.count; ++j) {
+      const double q = k.p[j], sum = p + q, product = p * q;
+      x[j] = px - k.x[j];
+      y[j] = py - k.y[j];
+      z[j] = pz - k.z[j];
+      alpha[j] = product / sum;
+      factor[j] = two_pi_power / (product * std::sqrt(sum));
+    }
+    lane += k.count;
+  }
+  for (; lane < job.lanes; ++lane) {
+    w.x[lane] = w.y[lane] = w.z[lane] = w.factor[lane] = 0.0;
+    w.alpha[lane] = 1.0;
+  }
+}
+
+/// F_l(T) into f[l]; exp(-T) into e, where it counts.
+inline void highest_boys(const HermiteJob& job, const Lanes& w) {
+  constexpr double end = (boys_points - 1) * boys_grid;
+  const std::int64_t n = job.lanes;
+  double* f = w.f + job.l * n;
+  double largest = 0.0;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double t = w.alpha[i] * (w.x[i] * w.x[i] + w.y[i] * w.y[i] + w.z[i] * w.z[i]);
+    w.t[i] = t;
+    largest = std::max(largest, t);
+    const double inside = std::min(t, end);
+    const int point = static_cast<int>(inside * (1.0 / boys_grid) + 0.5);
+    const double d = point * boys_grid - inside;
+    const double* row = job.boys + point * boys_row;
+    f[i] = row[0] + d * (row[1] + d * (row[2] + d * (row[3] + d * (row[4] + d * (row[5] + d * row[6])))));
+    w.e[i] = row[7] * (1.0 + d * (1.0 + d * (1.0 / 2 + d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120 + d * (1.0 / 720 + d * (1.0 / 5040))))))));
+  }
+  if (largest <= end) return;
+  constexpr double half_root_pi = 0.88622692545275801;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (w.t[i] <= end) continue;
+    const double inverse = 0.5 / w.t[i];
+    double value = half_root_pi / std::sqrt(w.t[i]);
+    for (int m = 1; m <= job.l; ++m) value *= (2 * m - 1) * inverse;
+    f[i] = value;
+    w.e[i] = 0.0;
+  }
+}
+
+/// f[m] := factor (-2 alpha)^m F_m(T) for all m.
+inline void scaled_boys(const HermiteJob& job, const Lanes& w) {
+  const std::int64_t n = job.lanes;
+  for (int m = job.l - 1; m >= 0; --m) {
+    const double inverse = 1.0 / (2 * m + 1);
+    const double* higher = w.f + (m + 1) * n;
+    double* f = w.f + m * n;
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) f[i] = (2.0 * w.t[i] * higher[i] + w.e[i]) * inverse;
+  }
+  for (int m = 0; m <= job.l; ++m) {
+    double* f = w.f + m * n;
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) {
+      f[i] *= w.factor[i];
+      w.factor[i] *= -2.0 * w.alpha[i];
+    }
+  }
+}
+
+/// Each step from the highest Boys function down makes integrals of one order more, in place.
+inline void raise_order(const HermiteJob& job, const Lanes& w) {
+  const std::int64_t n = job.lanes;
+  const double* component[] = {w.x, w.y, w.z};
+  std::copy_n(w.f + job.l * n, n, job.r);
+  for (int m = job.l - 1; m >= 0; --m) {
+    for (std::int64_t number = n_hermites(job.l - m) - 1; number > 0; --number) {
+      const HermiteStep& s = job.steps[number];
+      const double *d = component[s.direction], *first = job.r + s.first * n, *second = job.r + s.second * n;
+      double* r = job.r + number * n;
+      if (s.factor == 0.0) {
+#pragma omp simd
+        for (std::int64_t i = 0; i < n; ++i) r[i] = d[i] * first[i];
+      } else {
+        const double factor = s.factor;
+#pragma omp simd
+        for (std::int64_t i = 0; i < n; ++i) r[i] = d[i] * first[i] + factor * second[i];
+      }
+    }
+    std::copy_n(w.f + m * n, n, job.r);
+  }
+}
+
+void hermite_integrals(const HermiteJob& job) {
+  const Lanes w(job.work, job.lanes);
+  set_lanes(job, w);
+  highest_boys(job, w);
+  scaled_boys(job, w);
+  raise_order(job, w);
+}
+
+template <int width, int rows, int vectors>
+void contract_tile(const ContractJob& job, std::int64_t row, std::int64_t column) {
+  using Vector = typename Vectors<width>::type;
+  Vector sum[rows][vectors] = {};
+  const double* e = job.e + column;
+  for (std::int64_t b = 0; b < job.blocks; ++b) {
+    const double* a[rows];
+    for (int i = 0; i < rows; ++i) a[i] = job.values + job.index[(row + i) * job.index_stride + b] * job.step;
+    for (std::int64_t k = 0; k < job.length; ++k, e += job.columns) {
+      Vector x[vectors];
+      std::memcpy(x, e, sizeof x);  // what lies in memory is not aligned as vectors are
+      for (int i = 0; i < rows; ++i)
+        for (int v = 0; v < vectors; ++v) sum[i][v] += a[i][k] * x[v];
+    }
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int v = 0; v < vectors; ++v) {
+      double* out = job.out + (row + i) * job.columns + column + v * width;
+      if (job.add) {
+        Vector before;
+        std::memcpy(&before, out, sizeof before);
+        sum[i][v] += before;
+      }
+      std::memcpy(out, &sum[i][v], sizeof sum[i][v]);
+    }
+}
+
+template <int width, int vectors>
+void contract_columns(const ContractJob& job, std::int64_t column) {
+  std::int64_t row = 0;
+  for (; row + 4 <= job.rows; row += 4) contract_tile<width, 4, vectors>(job, row, column);
+  switch (job.rows - row) {
+    case 3: return contract_tile<width, 3, vectors>(job, row, column);
+    case 2: return contract_tile<width, 2, vectors>(job, row, column);
+    case 1: return contract_tile<width, 1, vectors>(job, row, column);
+    default: return;
+  }
+}
+
+/// `most`: vectors that four rows of sums leave registers for.
+template <int width, int most>
+void hermite_contract(const ContractJob& job) {
+  const std::int64_t all = job.columns / width, parts = (all + most - 1) / most;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t begin = all * part / parts, count = all * (part + 1) / parts - begin;
+    if constexpr (most >= 4)
+      if (count == 4) contract_columns<width, 4>(job, begin * width);
+    if constexpr (most >= 3)
+      if (count == 3) contract_columns<width, 3>(job, begin * width);
+    if (count == 2) contract_columns<width, 2>(job, begin * width);
+    if (count == 1) contract_columns<width, 1>(job, begin * width);
+  }
+}
+
+}  // namespace
+}  // namespace sial
