@@ -45,6 +45,7 @@ DensityScreen::DensityScreen(std::span<const FockMatrix> densities, const std::a
 }
 
 double DensityScreen::largest(const std::array<std::size_t, 4>& group) const {
+  if (!on_) return largest();
   double x = 0.0;
   for (std::size_t k = 0; k < parts_.size(); ++k)
     x = std::max(x, parts_[k].largest[group[static_cast<std::size_t>(pairs_of_dimensions[k][1])] * parts_[k].stride + group[static_cast<std::size_t>(pairs_of_dimensions[k][0])]]);

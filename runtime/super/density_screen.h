@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -21,13 +22,15 @@ class DensityScreen {
   /// `groups`: of functions, within each of the four ranges of a block. Without densities, or where one is not finite, nothing is left out for their sake.
   DensityScreen(std::span<const FockMatrix> densities, const std::array<const FunctionSets*, 4>& groups);
 
-  /// Whether a quartet with this bound of its integrals adds nothing; the four numbers are those of its groups.
-  bool negligible(double bound, const std::array<std::size_t, 4>& group) const { return bound < integral_threshold || (on_ && bound * largest(group) < share_threshold); }
-  /// As above, whatever the groups.
-  bool negligible(double bound) const { return bound < integral_threshold || (on_ && bound * largest_ < share_threshold); }
+  /// The largest element that a quartet meets; the four numbers are those of its groups. Infinite where all counts.
+  double largest(const std::array<std::size_t, 4>& group) const;
+  /// That of all quartets.
+  double largest() const { return on_ ? largest_ : std::numeric_limits<double>::infinity(); }
+
+  /// Whether a quartet with this bound of its integrals, and such an element, adds nothing.
+  static bool negligible(double bound, double element) { return bound < integral_threshold || bound * element < share_threshold; }
 
  private:
-  double largest(const std::array<std::size_t, 4>& group) const;
 
   struct Part {
     std::vector<double> largest;  // [second group][first group]

@@ -40,15 +40,16 @@ struct HermiteJob {
   double *r, *work;
 };
 
-/// out[row][column] (+)= sum over blocks b and k of a[row, b][k] * e[b][k][column], for columns padded; the rows of `a` are found at
-/// values + index[row * index_stride + b] * step.
+/// out[row][column] (+)= sum over blocks b and k < length of a[row, b][k] * e[b][k][column], for columns padded. Rows come in groups: a[row, b] of member
+/// m of group g is found at values + g * group_step + index[m * index_stride + b] * step, and e[b] at e + b * e_step.
 struct ContractJob {
   const double* values;
+  std::int64_t groups, members, group_step;
   const std::int32_t* index;
   std::int64_t index_stride, step;
-  std::int64_t rows, blocks, length;
+  std::int64_t blocks, length;
   const double* e;
-  std::int64_t columns;
+  std::int64_t e_step, columns;
   double* out;
   bool add;
 };

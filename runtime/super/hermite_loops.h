@@ -32,18 +32,24 @@ inline void set_lanes(const HermiteJob& job, const Lanes& w) {
     double *x = w.x + lane, *y = w.y + lane, *z = w.z + lane, *alpha = w.alpha + lane, *factor = w.factor + lane;
 #pragma omp simd
     for (std::int64_t j = 0; j < k.count; ++j) {
-      const double q = k.p[j], sum = p + q, product = p * q;
       x[j] = px - k.x[j];
       y[j] = py - k.y[j];
       z[j] = pz - k.z[j];
-      alpha[j] = product / sum;
-      factor[j] = two_pi_power / (product * std::sqrt(sum));
+      alpha[j] = p * k.p[j];
+      factor[j] = p + k.p[j];
     }
     lane += k.count;
   }
   for (; lane < job.lanes; ++lane) {
-    w.x[lane] = w.y[lane] = w.z[lane] = w.factor[lane] = 0.0;
-    w.alpha[lane] = 1.0;
+    w.x[lane] = w.y[lane] = w.z[lane] = 0.0;
+    w.alpha[lane] = w.factor[lane] = 1.0;
+  }
+  // Apart, for vectors are often longer than the primitives of the ket.
+#pragma omp simd
+  for (std::int64_t i = 0; i < job.lanes; ++i) {
+    const double product = w.alpha[i], sum = w.factor[i];
+    w.alpha[i] = product / sum;
+    w.factor[i] = two_pi_power / (product * std::sqrt(sum));
   }
 }
 
@@ -51,29 +57,45 @@ inline void set_lanes(const HermiteJob& job, const Lanes& w) {
 inline void highest_boys(const HermiteJob& job, const Lanes& w) {
   constexpr double end = (boys_points - 1) * boys_grid;
   const std::int64_t n = job.lanes;
-  double* f = w.f + job.l * n;
-  double largest = 0.0;
-#pragma omp simd reduction(max : largest)
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double t = w.alpha[i] * (w.x[i] * w.x[i] + w.y[i] * w.y[i] + w.z[i] * w.z[i]);
-    w.t[i] = t;
-    largest = std::max(largest, t);
-    const double inside = std::min(t, end);
-    const int point = static_cast<int>(inside * (1.0 / boys_grid) + 0.5);
-    const double d = point * boys_grid - inside;
-    const double* row = job.boys + point * boys_row;
-    f[i] = row[0] + d * (row[1] + d * (row[2] + d * (row[3] + d * (row[4] + d * (row[5] + d * row[6])))));
-    w.e[i] = row[7] * (1.0 + d * (1.0 + d * (1.0 / 2 + d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120 + d * (1.0 / 720 + d * (1.0 / 5040))))))));
+  const double* table = job.boys;
+  double *f = w.f + job.l * n, outside = 0.0;
+  constexpr std::int64_t batch = 128;
+  std::int32_t rows[batch];
+  for (std::int64_t begin = 0; begin < n; begin += batch) {
+    const std::int64_t count = std::min(batch, n - begin);
+    const double *x = w.x + begin, *y = w.y + begin, *z = w.z + begin, *alpha = w.alpha + begin;
+    double *t = w.t + begin, *e = w.e + begin, *value = f + begin;
+#pragma omp simd reduction(+ : outside)
+    for (std::int64_t i = 0; i < count; ++i) {
+      t[i] = alpha[i] * (x[i] * x[i] + y[i] * y[i] + z[i] * z[i]);
+      outside += t[i] > end ? 1.0 : 0.0;
+      const double inside = t[i] < end ? t[i] : end;
+      const int point = static_cast<int>(inside * (1.0 / boys_grid) + 0.5);
+      rows[i] = point * boys_row;
+      e[i] = point * boys_grid - inside;
+    }
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t row = rows[i];
+      const double d = e[i];
+      value[i] = table[row] + d * (table[row + 1] + d * (table[row + 2] + d * (table[row + 3] + d * (table[row + 4] + d * (table[row + 5] + d * table[row + 6])))));
+      e[i] = table[row + 7] * (1.0 + d * (1.0 + d * (1.0 / 2 + d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120 + d * (1.0 / 720 + d * (1.0 / 5040))))))));
+    }
   }
-  if (largest <= end) return;
-  constexpr double half_root_pi = 0.88622692545275801;
+  if (outside == 0.0) return;
+  // There F_l(T) is (2l-1)!! / (2T)^l sqrt(pi/T) / 2.
+  double factor = 0.88622692545275801, *inverse = job.r;
+  for (int m = 1; m <= job.l; ++m) factor *= 2 * m - 1;
+#pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
-    if (w.t[i] <= end) continue;
-    const double inverse = 0.5 / w.t[i];
-    double value = half_root_pi / std::sqrt(w.t[i]);
-    for (int m = 1; m <= job.l; ++m) value *= (2 * m - 1) * inverse;
-    f[i] = value;
-    w.e[i] = 0.0;
+    const double t = w.t[i], value = factor / std::sqrt(t > end ? t : end), half = 0.5 / (t > end ? t : end);
+    f[i] = t > end ? value : f[i];
+    w.e[i] = t > end ? 0.0 : w.e[i];
+    inverse[i] = t > end ? half : 1.0;
+  }
+  for (int m = 1; m <= job.l; ++m) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) f[i] *= inverse[i];
   }
 }
 
@@ -132,10 +154,16 @@ template <int width, int rows, int vectors>
 void contract_tile(const ContractJob& job, std::int64_t row, std::int64_t column) {
   using Vector = typename Vectors<width>::type;
   Vector sum[rows][vectors] = {};
-  const double* e = job.e + column;
+  const double* group[rows];
+  const std::int32_t* index[rows];
+  for (int i = 0; i < rows; ++i) {
+    const std::int64_t g = (row + i) / job.members, member = row + i - g * job.members;
+    group[i] = job.values + g * job.group_step;
+    index[i] = job.index + member * job.index_stride;
+  }
   for (std::int64_t b = 0; b < job.blocks; ++b) {
-    const double* a[rows];
-    for (int i = 0; i < rows; ++i) a[i] = job.values + job.index[(row + i) * job.index_stride + b] * job.step;
+    const double *a[rows], *e = job.e + b * job.e_step + column;
+    for (int i = 0; i < rows; ++i) a[i] = group[i] + index[i][b] * job.step;
     for (std::int64_t k = 0; k < job.length; ++k, e += job.columns) {
       Vector x[vectors];
       std::memcpy(x, e, sizeof x);  // what lies in memory is not aligned as vectors are
@@ -157,9 +185,13 @@ void contract_tile(const ContractJob& job, std::int64_t row, std::int64_t column
 
 template <int width, int vectors>
 void contract_columns(const ContractJob& job, std::int64_t column) {
+  const std::int64_t rows = job.groups * job.members;
   std::int64_t row = 0;
-  for (; row + 4 <= job.rows; row += 4) contract_tile<width, 4, vectors>(job, row, column);
-  switch (job.rows - row) {
+  // As many sums as hide the time that each takes, and have registers.
+  if constexpr (vectors == 1 || (vectors == 2 && width == 8))
+    for (; row + 8 <= rows; row += 8) contract_tile<width, 8, vectors>(job, row, column);
+  for (; row + 4 <= rows; row += 4) contract_tile<width, 4, vectors>(job, row, column);
+  switch (rows - row) {
     case 3: return contract_tile<width, 3, vectors>(job, row, column);
     case 2: return contract_tile<width, 2, vectors>(job, row, column);
     case 1: return contract_tile<width, 1, vectors>(job, row, column);

@@ -48,7 +48,7 @@ class Expansion {
 
 /// One primitive pair: p, its centre, and [function][Hermite].
 struct Primitive {
-  double p = 0.0;
+  double p = 0.0, bound = 0.0;
   std::array<double, 3> center{};
   std::vector<double> e;
 };
@@ -112,7 +112,7 @@ std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells,
       std::size_t number = primitives.size();
       if (one_center) number = of_sum.try_emplace(p, number).first->second;
       if (number == primitives.size()) {
-        primitives.push_back({p, {}, std::vector<double>(functions * static_cast<std::size_t>(hermites))});
+        primitives.push_back({p, 0.0, {}, std::vector<double>(functions * static_cast<std::size_t>(hermites))});
         for (int k = 0; k < 3; ++k) primitives.back().center[k] = one_center ? first_a.center[k] : (alpha * first_a.center[k] + beta * first_b.center[k]) / p;
       }
       Primitive& primitive = primitives[number];
@@ -138,6 +138,7 @@ void set_layouts(HermitePair& pair, const std::vector<Primitive>& primitives, co
   pair.blocks.assign(hermites * n * columns, 0.0);
   for (std::size_t k = 0; k < n; ++k) {
     const Primitive& primitive = primitives[k];
+    pair.primitive_bounds.push_back(primitive.bound);
     pair.p.push_back(primitive.p);
     pair.x.push_back(primitive.center[0]);
     pair.y.push_back(primitive.center[1]);
@@ -179,9 +180,16 @@ HermitePair make_hermite_pair(const std::vector<GaussianShell>& shells, const Sh
   pair.columns = (std::ssize(pair.functions) + hermite_padding - 1) / hermite_padding * hermite_padding;
   const std::vector<Orders> orders = hermite_orders(pair.l);
   std::vector<Primitive> primitives = make_primitives(shells, a, b, same, pair.functions.size());
-  std::erase_if(primitives, [&](const Primitive& p) { return primitive_bound(p, orders) < threshold; });
+  for (Primitive& p : primitives) p.bound = primitive_bound(p, orders);
+  std::erase_if(primitives, [&](const Primitive& p) { return p.bound < threshold; });
+  std::stable_sort(primitives.begin(), primitives.end(), [](const Primitive& x, const Primitive& y) { return x.bound > y.bound; });
   set_layouts(pair, primitives, orders);
   return pair;
+}
+
+std::int64_t HermitePair::primitives_above(double threshold) const {
+  const auto end = std::partition_point(primitive_bounds.begin(), primitive_bounds.end(), [&](double bound) { return bound >= threshold; });
+  return std::max<std::int64_t>(end - primitive_bounds.begin(), primitives() > 0 ? 1 : 0);
 }
 
 std::vector<HermiteStep> hermite_steps(int l) {

@@ -10,6 +10,8 @@ namespace {
 
 // Primitives of one pair are dropped only where no other pair could make up for their smallness.
 constexpr double primitive_threshold = 1e-17;
+// What primitives of one quartet may add to an integral, or to a Fock matrix, and are left out.
+constexpr double primitive_integral = 1e-15, primitive_share = 1e-15;
 constexpr std::int64_t max_list_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t max_r_doubles = 3072;  // of a batch of lanes: they stay in the first-level cache
 
@@ -50,7 +52,7 @@ void HermiteRepulsion::make_bounds() {
   for (std::size_t a = 0; a < families.size(); ++a)
     for (std::size_t b = 0; b <= a; ++b) {
       const HermitePair pair = make_hermite_pair(shells_, families[a], families[b], a == b, 0.0);
-      quartet(pair, pair);
+      quartet(pair, pair, 0.0);
       for (std::size_t f = 0; f < pair.functions.size(); ++f) {
         const HermitePair::Function& function = pair.functions[f];
         double& bound = bounds_[shell_pair(function.shell_a, function.shell_b)];
@@ -105,10 +107,10 @@ const std::vector<double>& HermiteRepulsion::boys(int l) {
   return table;
 }
 
-void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket) {
+void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket, double threshold) {
   const int l = bra.l + ket.l;
   const std::int64_t of_bra = n_hermites(bra.l), of_ket = n_hermites(ket.l), of_both = n_hermites(l), functions = std::ssize(bra.functions);
-  const std::int64_t n_bra = bra.primitives(), n_ket = ket.primitives();
+  const std::int64_t n_bra = bra.primitives_above(ket.bound > 0.0 ? threshold / ket.bound : 0.0), n_ket = ket.primitives_above(bra.bound > 0.0 ? threshold / bra.bound : 0.0);
   values_.resize(static_cast<std::size_t>(functions * ket.columns));
   if (n_bra == 0 || n_ket == 0) {
     std::fill(values_.begin(), values_.end(), 0.0);
@@ -122,14 +124,13 @@ void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket) {
   reserve(r_, of_both * lanes);
   reserve(work_, (l + 8) * lanes);
   reserve(half_, batch * of_bra * ket.columns);
-  while (std::ssize(rows_) < functions) rows_.push_back(static_cast<std::int32_t>(rows_.size()));
+  constexpr std::int32_t no_index = 0;
   const double* table = boys(l).data();
   for (std::int64_t begin = 0; begin < n_bra; begin += batch) {
     const std::int64_t count = std::min(batch, n_bra - begin), n = (count * n_ket + hermite_padding - 1) / hermite_padding * hermite_padding;
-    code_.integrals({{bra.p.data() + begin, bra.x.data() + begin, bra.y.data() + begin, bra.z.data() + begin, count}, ket.primitive_pairs(), l, n, table, steps_.data(), r_.data(), work_.data()});
-    for (std::int64_t k = 0; k < count; ++k)
-      code_.contract({r_.data() + k * n_ket, sums_.data(), n_hermites(max_l_), n, of_bra, of_ket, n_ket, ket.blocks.data(), ket.columns, half_.data() + k * of_bra * ket.columns, false});
-    code_.contract({bra.rows.data() + begin * of_bra, rows_.data(), 1, n_bra * of_bra, functions, 1, count * of_bra, half_.data(), ket.columns, values_.data(), begin > 0});
+    code_.integrals({{bra.p.data() + begin, bra.x.data() + begin, bra.y.data() + begin, bra.z.data() + begin, count}, ket.primitive_pairs(n_ket), l, n, table, steps_.data(), r_.data(), work_.data()});
+    code_.contract({r_.data(), count, of_bra, n_ket, sums_.data(), n_hermites(max_l_), n, of_ket, n_ket, ket.blocks.data(), ket.primitives() * ket.columns, ket.columns, half_.data(), false});
+    code_.contract({bra.rows.data() + begin * of_bra, functions, 1, bra.primitives() * of_bra, &no_index, 1, 0, 1, count * of_bra, half_.data(), 0, ket.columns, values_.data(), begin > 0});
   }
 }
 
@@ -180,11 +181,12 @@ void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::sp
     const std::size_t end = same ? i + 1 : ket.list->pairs.size();
     for (std::size_t j = 0; j < end; ++j) {
       const HermitePair& q = ket.list->pairs[j];
-      if (screen.negligible(p.bound * q.bound)) {  // and so are all behind it
+      if (DensityScreen::negligible(p.bound * q.bound, screen.largest())) {  // and so are all behind it
         counts_.skipped += static_cast<std::int64_t>(end - j);
         break;
       }
-      if (screen.negligible(p.bound * q.bound, {p.family[0], p.family[1], q.family[0], q.family[1]})) {
+      const double element = screen.largest({p.family[0], p.family[1], q.family[0], q.family[1]});
+      if (DensityScreen::negligible(p.bound * q.bound, element)) {
         ++counts_.skipped;
         continue;
       }
@@ -193,7 +195,7 @@ void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::sp
       const bool swapped = q.primitives() < p.primitives();
       const HermitePair &first = swapped ? q : p, &second = swapped ? p : q;
       const Half &of_first = swapped ? ket : bra, &of_second = swapped ? bra : ket;
-      quartet(first, second);
+      quartet(first, second, std::max(primitive_integral, primitive_share / element));
       scatter(values_.data(), first, of_first, second, of_second, out);
       if (same && i != j) scatter(values_.data(), first, of_second, second, of_first, out);
     }

@@ -33,8 +33,8 @@ class HermiteRepulsion {
   void make_bounds();
   std::shared_ptr<const PairList> pair_list(FunctionRange a, FunctionRange b);
   std::shared_ptr<const PairList> make_pair_list(FunctionRange a, FunctionRange b) const;
-  /// values_ := integrals [function pair of bra][that of ket, padded].
-  void quartet(const HermitePair& bra, const HermitePair& ket);
+  /// values_ := integrals [function pair of bra][that of ket, padded], but for what primitives below a threshold of their products add.
+  void quartet(const HermitePair& bra, const HermitePair& ket, double threshold);
   const std::vector<double>& boys(int l);
   std::size_t shell_pair(std::size_t a, std::size_t b) const { return a < b ? b * (b + 1) / 2 + a : a * (a + 1) / 2 + b; }
 
@@ -43,7 +43,7 @@ class HermiteRepulsion {
   HermiteCode code_ = hermite_code();
   int max_l_ = 0;  // of a pair
   std::vector<HermiteStep> steps_;
-  std::vector<std::int32_t> sums_, rows_;
+  std::vector<std::int32_t> sums_;
   std::vector<std::vector<double>> boys_;
   std::vector<double> bounds_;  // sqrt of the largest (ij|ij) of each pair of shells
   double largest_bound_ = 0.0;

@@ -172,12 +172,12 @@ class LibintIntegrals : public AoIntegrals {
     for (std::size_t i = r[0].begin; i < r[0].end; ++i)
       for (std::size_t j = r[1].begin; j < (same_bra ? i + 1 : r[1].end); ++j) {
         const Pair& bra = pair(i, j);
-        if (screen.negligible(bra.bound * largest_bound_)) continue;
+        if (DensityScreen::negligible(bra.bound * largest_bound_, screen.largest())) continue;
         for (std::size_t k = r[2].begin; k < r[2].end; ++k)
           for (std::size_t l = r[3].begin; l < (same_ket ? k + 1 : r[3].end); ++l) {
             if (same_pairs && (k > i || (k == i && l > j))) continue;
             const Pair& ket = pair(k, l);
-            if (screen.negligible(bra.bound * ket.bound, {i - r[0].begin, j - r[1].begin, k - r[2].begin, l - r[3].begin})) {
+            if (DensityScreen::negligible(bra.bound * ket.bound, screen.largest({i - r[0].begin, j - r[1].begin, k - r[2].begin, l - r[3].begin}))) {
               ++counts_.skipped;
               continue;
             }

@@ -110,7 +110,7 @@ TEST_CASE("all kinds of vectors give the same integrals over Hermite Gaussians")
       }
   }
   // Products, with rows and vectors that no loop of four divides.
-  for (const std::int64_t rows : {1, 2, 3, 4, 7})
+  for (const std::int64_t rows : {1, 2, 3, 4, 7, 8, 13})
     for (const std::int64_t columns : {8, 16, 24, 32, 40}) {
       constexpr std::int64_t blocks = 3, length = 5;
       Values a(static_cast<std::size_t>(rows * blocks * length)), e(static_cast<std::size_t>(blocks * length * columns)), wanted(static_cast<std::size_t>(rows * columns), 0.25);
@@ -126,7 +126,15 @@ TEST_CASE("all kinds of vectors give the same integrals over Hermite Gaussians")
               wanted[static_cast<std::size_t>(r * columns + c)] += a[static_cast<std::size_t>(index[static_cast<std::size_t>(r * blocks + b)] * length + k)] * e[static_cast<std::size_t>((b * length + k) * columns + c)];
       for (const HermiteCode& code : codes) {
         Values out = before;
-        code.contract({a.data(), index.data(), blocks, length, rows, blocks, length, e.data(), columns, out.data(), true});
+        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, e.data(), length * columns, columns, out.data(), true});
+        CHECK(largest_difference(out, wanted) < 1e-12);
+        // The same rows as groups of one, the blocks of each in a row.
+        out.assign(out.size(), 0.0);
+        Values in_order;
+        for (const std::int32_t k : index) in_order.insert(in_order.end(), a.begin() + k * length, a.begin() + (k + 1) * length);
+        const std::vector<std::int32_t> plain{0, 1, 2};
+        code.contract({in_order.data(), rows, 1, blocks * length, plain.data(), 0, length, blocks, length, e.data(), length * columns, columns, out.data(), false});
+        for (double& x : out) x += 0.25;
         CHECK(largest_difference(out, wanted) < 1e-12);
       }
     }
@@ -187,7 +195,7 @@ TEST_CASE("quartets are left out by the densities they meet, and Fock matrices a
   const Molecule m = molecule("6-31g", true, waters(3));
   const std::int64_t n = m.n_basis(), third = n / 3;
   for (const RepulsionMethod method : {RepulsionMethod::hermite, RepulsionMethod::libint})
-    for (const double scale : {1.0, 1e-6}) {
+    for (const double scale : {1.0, 1e-5, 1e-10}) {
       const auto all = make_ao_integrals(m, method), screened = make_ao_integrals(m, method);
       Values d = density(n, scale), fa(static_cast<std::size_t>(n * n)), fb = fa, ga = fa, gb = fa;
       const std::array<FockMatrix, 2> densities{whole(d, n), whole(d, n)};
@@ -206,10 +214,12 @@ TEST_CASE("quartets are left out by the densities they meet, and Fock matrices a
             }
       CAPTURE(scale, static_cast<int>(method));
       CHECK(largest_difference(fa, ga) < 1e-11);
+      CHECK(largest_difference(fb, gb) < 1e-11);
       CHECK(std::abs(trace_product(d, fa) - trace_product(d, ga)) < 1e-10 * scale);
       CHECK(screened->quartets().computed + screened->quartets().skipped <= all->quartets().computed + all->quartets().skipped);
-      CHECK(screened->quartets().computed < all->quartets().computed);
-      if (scale < 1.0) CHECK(2 * screened->quartets().computed < all->quartets().computed);
+      CHECK(screened->quartets().computed <= all->quartets().computed);
+      if (scale == 1e-5) CHECK(screened->quartets().computed < all->quartets().computed);
+      if (scale == 1e-10) CHECK(2 * screened->quartets().computed < all->quartets().computed);
     }
 }
 
@@ -226,18 +236,18 @@ TEST_CASE("nothing is left out for a density that is not finite, and never of in
   REQUIRE(full > 0);
   const auto computed = [&](const char* name, double element) {
     const std::int64_t before = engine()->quartets().computed;
-    d.data.assign(d.data.size(), 1e-9);
+    d.data.assign(d.data.size(), 1e-12);
     d.data[0] = element;
     std::fill(x.data.begin(), x.data.end(), 0.0);
     std::fill(fa.data.begin(), fa.data.end(), 0.0);
     execute(c, name, {x, d, d, fa, fb});
     return engine()->quartets().computed - before;
   };
-  CHECK(computed("compute_ubatch1", 1e-9) < full);
+  CHECK(computed("compute_ubatch1", 1e-12) < full);
   CHECK(computed("compute_ubatch1", std::numeric_limits<double>::quiet_NaN()) == full);
   CHECK(std::isnan(fa.data[static_cast<std::size_t>(half + n * half)]));
   CHECK(computed("compute_ubatch1", std::numeric_limits<double>::infinity()) == full);
-  CHECK(computed("compute_ubatch6", 1e-9) == full);
+  CHECK(computed("compute_ubatch6", 1e-12) == full);
   CHECK(x.data == wanted.data);
   d.data.assign(d.data.size(), 0.0);
   const std::int64_t before = engine()->quartets().computed;
