@@ -2,6 +2,6 @@
 
 namespace sial {
 
-HermiteCode hermite_code_avx512() { return {hermite_integrals, hermite_contract<8, 4>}; }
+HermiteCode hermite_code_avx512() { return {hermite_integrals, hermite_contract<8, 2>}; }
 
 }  // namespace sial

@@ -41,7 +41,8 @@ struct HermiteJob {
 };
 
 /// out[row][column] (+)= sum over blocks b and k < length of a[row, b][k] * e[b][k][column], for columns padded. Rows come in groups: a[row, b] of member
-/// m of group g is found at values + g * group_step + index[m * index_stride + b] * step, and e[b] at e + b * e_step.
+/// m of group g is found at values + g * group_step + index[m * index_stride + b] * step, and e[b] at e + b * e_step. With `limits`, one for each eight
+/// columns, e[b][k] is zero there from k = limit on.
 struct ContractJob {
   const double* values;
   std::int64_t groups, members, group_step;
@@ -50,6 +51,7 @@ struct ContractJob {
   std::int64_t blocks, length;
   const double* e;
   std::int64_t e_step, columns;
+  const std::int64_t* limits;  // or null
   double* out;
   bool add;
 };

@@ -161,10 +161,12 @@ void contract_tile(const ContractJob& job, std::int64_t row, std::int64_t column
     group[i] = job.values + g * job.group_step;
     index[i] = job.index + member * job.index_stride;
   }
+  std::int64_t length = job.length;
+  if (job.limits) length = std::min(length, *std::max_element(job.limits + column / hermite_padding, job.limits + (column + vectors * width - 1) / hermite_padding + 1));
   for (std::int64_t b = 0; b < job.blocks; ++b) {
     const double *a[rows], *e = job.e + b * job.e_step + column;
     for (int i = 0; i < rows; ++i) a[i] = group[i] + index[i][b] * job.step;
-    for (std::int64_t k = 0; k < job.length; ++k, e += job.columns) {
+    for (std::int64_t k = 0; k < length; ++k, e += job.columns) {
       Vector x[vectors];
       std::memcpy(x, e, sizeof x);  // what lies in memory is not aligned as vectors are
       for (int i = 0; i < rows; ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace sial {
 namespace {
@@ -132,8 +133,27 @@ std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells,
   return primitives;
 }
 
+/// Functions in the order of the primitives that they need: in a general contraction some consist of few.
+std::vector<std::size_t> by_need(const std::vector<Primitive>& primitives, std::size_t functions, std::size_t hermites, std::vector<std::int64_t>& limits) {
+  std::vector<std::int64_t> need(functions, 0);
+  for (std::size_t k = 0; k < primitives.size(); ++k)
+    for (std::size_t f = 0; f < functions; ++f) {
+      const double* e = primitives[k].e.data() + f * hermites;
+      if (std::any_of(e, e + hermites, [](double x) { return x != 0.0; })) need[f] = static_cast<std::int64_t>(k) + 1;
+    }
+  std::vector<std::size_t> order(functions);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return need[a] < need[b]; });
+  for (std::size_t f = 0; f < functions; f += hermite_padding) limits.push_back(need[order[std::min<std::size_t>(f + hermite_padding, functions) - 1]]);
+  return order;
+}
+
 void set_layouts(HermitePair& pair, const std::vector<Primitive>& primitives, const std::vector<Orders>& orders) {
   const std::size_t hermites = orders.size(), n = primitives.size(), columns = static_cast<std::size_t>(pair.columns);
+  const std::vector<std::size_t> order = by_need(primitives, pair.functions.size(), hermites, pair.limits);
+  std::vector<HermitePair::Function> functions;
+  for (const std::size_t f : order) functions.push_back(pair.functions[f]);
+  pair.functions = std::move(functions);
   pair.rows.resize(pair.functions.size() * n * hermites);
   pair.blocks.assign(hermites * n * columns, 0.0);
   for (std::size_t k = 0; k < n; ++k) {
@@ -145,7 +165,7 @@ void set_layouts(HermitePair& pair, const std::vector<Primitive>& primitives, co
     pair.z.push_back(primitive.center[2]);
     for (std::size_t f = 0; f < pair.functions.size(); ++f)
       for (std::size_t h = 0; h < hermites; ++h) {
-        const double e = primitive.e[f * hermites + h];
+        const double e = primitive.e[order[f] * hermites + h];
         pair.rows[(f * n + k) * hermites + h] = e;
         pair.blocks[(h * n + k) * columns + f] = (orders[h].t + orders[h].u + orders[h].v) % 2 ? -e : e;
       }

@@ -39,6 +39,7 @@ struct HermitePair {
   std::vector<double> primitive_bounds; // upper estimates of their own sqrt (ij|ij), which fall
   std::vector<double> rows;             // [function][primitive][Hermite]
   std::vector<double> blocks;           // [Hermite][primitive][column], with the sign (-1)^order
+  std::vector<std::int64_t> limits;     // for each eight columns: primitives from there on are zero in all of them
   double bound = 0.0;                   // sqrt of the largest (ij|ij)
   std::array<std::size_t, 2> family{};  // among those of its ranges
   std::vector<std::int64_t> place, place_turned;  // of the functions, in a block over its ranges, or over these in the other order

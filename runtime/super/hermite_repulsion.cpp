@@ -33,6 +33,12 @@ void set_places(HermitePair& pair, FunctionRange a, FunctionRange b) {
   }
 }
 
+/// Additions of vectors for a quartet, and what is done between them.
+std::int64_t contraction_cost(const HermitePair& bra, const HermitePair& ket) {
+  const std::int64_t rows = bra.primitives() * n_hermites(bra.l), vectors = ket.columns / hermite_padding;
+  return rows * vectors * (n_hermites(ket.l) * ket.primitives() + std::ssize(bra.functions)) + 2 * rows * n_hermites(ket.l);
+}
+
 }  // namespace
 
 HermiteRepulsion::HermiteRepulsion(std::vector<GaussianShell> shells) : shells_(std::move(shells)) {
@@ -129,8 +135,8 @@ void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket, d
   for (std::int64_t begin = 0; begin < n_bra; begin += batch) {
     const std::int64_t count = std::min(batch, n_bra - begin), n = (count * n_ket + hermite_padding - 1) / hermite_padding * hermite_padding;
     code_.integrals({{bra.p.data() + begin, bra.x.data() + begin, bra.y.data() + begin, bra.z.data() + begin, count}, ket.primitive_pairs(n_ket), l, n, table, steps_.data(), r_.data(), work_.data()});
-    code_.contract({r_.data(), count, of_bra, n_ket, sums_.data(), n_hermites(max_l_), n, of_ket, n_ket, ket.blocks.data(), ket.primitives() * ket.columns, ket.columns, half_.data(), false});
-    code_.contract({bra.rows.data() + begin * of_bra, functions, 1, bra.primitives() * of_bra, &no_index, 1, 0, 1, count * of_bra, half_.data(), 0, ket.columns, values_.data(), begin > 0});
+    code_.contract({r_.data(), count, of_bra, n_ket, sums_.data(), n_hermites(max_l_), n, of_ket, n_ket, ket.blocks.data(), ket.primitives() * ket.columns, ket.columns, ket.limits.data(), half_.data(), false});
+    code_.contract({bra.rows.data() + begin * of_bra, functions, 1, bra.primitives() * of_bra, &no_index, 1, 0, 1, count * of_bra, half_.data(), 0, ket.columns, nullptr, values_.data(), begin > 0});
   }
 }
 
@@ -191,8 +197,7 @@ void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::sp
         continue;
       }
       ++counts_.computed;
-      // Vectors run over primitives of the ket.
-      const bool swapped = q.primitives() < p.primitives();
+      const bool swapped = contraction_cost(q, p) < contraction_cost(p, q);
       const HermitePair &first = swapped ? q : p, &second = swapped ? p : q;
       const Half &of_first = swapped ? ket : bra, &of_second = swapped ? bra : ket;
       quartet(first, second, std::max(primitive_integral, primitive_share / element));
