@@ -9,7 +9,8 @@ namespace {
 constexpr std::array<std::array<int, 2>, 6> pairs_of_dimensions = {{{0, 1}, {2, 3}, {0, 2}, {0, 3}, {1, 2}, {1, 3}}};
 
 /// The largest |d[i,j]| or |d[j,i]|, summed over densities; NaN where one is not finite.
-double largest_element(std::span<const FockMatrix> densities, const std::vector<FunctionRange>& of_a, const std::vector<FunctionRange>& of_b) {
+double largest_element(std::span<const FockMatrix> densities, const std::vector<FunctionRange>& of_a,
+                       const std::vector<FunctionRange>& of_b) {
   double total = 0.0;
   for (const FockMatrix& d : densities) {
     double largest = 0.0, sum = 0.0;
@@ -32,7 +33,8 @@ DensityScreen::DensityScreen(std::span<const FockMatrix> densities, const std::a
   if (densities.empty()) return;
   on_ = true;
   for (std::size_t k = 0; k < parts_.size(); ++k) {
-    const FunctionSets &first = *groups[static_cast<std::size_t>(pairs_of_dimensions[k][0])], &second = *groups[static_cast<std::size_t>(pairs_of_dimensions[k][1])];
+    const FunctionSets &first = *groups[static_cast<std::size_t>(pairs_of_dimensions[k][0])],
+                       &second = *groups[static_cast<std::size_t>(pairs_of_dimensions[k][1])];
     parts_[k].stride = first.size();
     for (const auto& b : second)
       for (const auto& a : first) {
@@ -48,7 +50,8 @@ double DensityScreen::largest(const std::array<std::size_t, 4>& group) const {
   if (!on_) return largest();
   double x = 0.0;
   for (std::size_t k = 0; k < parts_.size(); ++k)
-    x = std::max(x, parts_[k].largest[group[static_cast<std::size_t>(pairs_of_dimensions[k][1])] * parts_[k].stride + group[static_cast<std::size_t>(pairs_of_dimensions[k][0])]]);
+    x = std::max(x, parts_[k].largest[group[static_cast<std::size_t>(pairs_of_dimensions[k][1])] * parts_[k].stride +
+                                      group[static_cast<std::size_t>(pairs_of_dimensions[k][0])]]);
   return x;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The largest density elements that a quartet of shells meets in Fock matrices: with them integrals are left out whose share would be nothing.
+// The largest density elements that a quartet of shells meets in Fock matrices: with them integrals are left out whose
+// share would be nothing.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +20,8 @@ using FunctionSets = std::vector<std::vector<FunctionRange>>;
 
 class DensityScreen {
  public:
-  /// `groups`: of functions, within each of the four ranges of a block. Without densities, or where one is not finite, nothing is left out for their sake.
+  /// `groups`: of functions, within each of the four ranges of a block. Without densities, or where one is not finite,
+  /// nothing is left out for their sake.
   DensityScreen(std::span<const FockMatrix> densities, const std::array<const FunctionSets*, 4>& groups);
 
   /// The largest element that a quartet meets; the four numbers are those of its groups. Infinite where all counts.
@@ -28,10 +30,11 @@ class DensityScreen {
   double largest() const { return on_ ? largest_ : std::numeric_limits<double>::infinity(); }
 
   /// Whether a quartet with this bound of its integrals, and such an element, adds nothing.
-  static bool negligible(double bound, double element) { return bound < integral_threshold || bound * element < share_threshold; }
+  static bool negligible(double bound, double element) {
+    return bound < integral_threshold || bound * element < share_threshold;
+  }
 
  private:
-
   struct Part {
     std::vector<double> largest;  // [second group][first group]
     std::size_t stride = 0;

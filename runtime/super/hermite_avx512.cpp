@@ -2,6 +2,8 @@
 
 namespace sial {
 
-HermiteCode hermite_code_avx512() { return {hermite_integrals, hermite_contract<8, 2>}; }
+HermiteCode hermite_code_avx512() {
+  return {hermite_integrals, hermite_contract<8, 3>};
+}
 
 }  // namespace sial

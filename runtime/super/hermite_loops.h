@@ -18,7 +18,8 @@ struct Vectors {
 
 /// Lanes of the work space, in this order; the scaled Boys functions of order 0 to l follow.
 struct Lanes {
-  Lanes(double* work, std::int64_t n) : x(work), y(x + n), z(y + n), alpha(z + n), factor(alpha + n), t(factor + n), e(t + n), f(e + n) {}
+  Lanes(double* work, std::int64_t n)
+      : x(work), y(x + n), z(y + n), alpha(z + n), factor(alpha + n), t(factor + n), e(t + n), f(e + n) {}
   double *x, *y, *z, *alpha, *factor, *t, *e, *f;
 };
 
@@ -78,8 +79,14 @@ inline void highest_boys(const HermiteJob& job, const Lanes& w) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int32_t row = rows[i];
       const double d = e[i];
-      value[i] = table[row] + d * (table[row + 1] + d * (table[row + 2] + d * (table[row + 3] + d * (table[row + 4] + d * (table[row + 5] + d * table[row + 6])))));
-      e[i] = table[row + 7] * (1.0 + d * (1.0 + d * (1.0 / 2 + d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120 + d * (1.0 / 720 + d * (1.0 / 5040))))))));
+      value[i] = table[row] +
+                 d * (table[row + 1] +
+                      d * (table[row + 2] +
+                           d * (table[row + 3] + d * (table[row + 4] + d * (table[row + 5] + d * table[row + 6])))));
+      e[i] = table[row + 7] *
+             (1.0 +
+              d * (1.0 + d * (1.0 / 2 +
+                              d * (1.0 / 6 + d * (1.0 / 24 + d * (1.0 / 120 + d * (1.0 / 720 + d * (1.0 / 5040))))))));
     }
   }
   if (outside == 0.0) return;
@@ -162,7 +169,9 @@ void contract_tile(const ContractJob& job, std::int64_t row, std::int64_t column
     index[i] = job.index + member * job.index_stride;
   }
   std::int64_t length = job.length;
-  if (job.limits) length = std::min(length, *std::max_element(job.limits + column / hermite_padding, job.limits + (column + vectors * width - 1) / hermite_padding + 1));
+  if (job.limits)
+    length = std::min(length, *std::max_element(job.limits + column / hermite_padding,
+                                                job.limits + (column + vectors * width - 1) / hermite_padding + 1));
   for (std::int64_t b = 0; b < job.blocks; ++b) {
     const double *a[rows], *e = job.e + b * job.e_step + column;
     for (int i = 0; i < rows; ++i) a[i] = group[i] + index[i][b] * job.step;
@@ -190,14 +199,18 @@ void contract_columns(const ContractJob& job, std::int64_t column) {
   const std::int64_t rows = job.groups * job.members;
   std::int64_t row = 0;
   // As many sums as hide the time that each takes, and have registers.
-  if constexpr (vectors == 1 || (vectors == 2 && width == 8))
+  if constexpr (vectors == 1 || (vectors <= 3 && width == 8))
     for (; row + 8 <= rows; row += 8) contract_tile<width, 8, vectors>(job, row, column);
   for (; row + 4 <= rows; row += 4) contract_tile<width, 4, vectors>(job, row, column);
   switch (rows - row) {
-    case 3: return contract_tile<width, 3, vectors>(job, row, column);
-    case 2: return contract_tile<width, 2, vectors>(job, row, column);
-    case 1: return contract_tile<width, 1, vectors>(job, row, column);
-    default: return;
+    case 3:
+      return contract_tile<width, 3, vectors>(job, row, column);
+    case 2:
+      return contract_tile<width, 2, vectors>(job, row, column);
+    case 1:
+      return contract_tile<width, 1, vectors>(job, row, column);
+    default:
+      return;
   }
 }
 

@@ -2,6 +2,8 @@
 
 namespace sial {
 
-HermiteCode hermite_code() { return hermite_code_portable(); }
+HermiteCode hermite_code() {
+  return hermite_code_portable();
+}
 
 }  // namespace sial

@@ -8,7 +8,9 @@
 namespace sial {
 namespace {
 
-struct Orders { int t, u, v; };
+struct Orders {
+  int t, u, v;
+};
 
 std::vector<Orders> hermite_orders(int l) {
   std::vector<Orders> all;
@@ -20,8 +22,8 @@ std::vector<Orders> hermite_orders(int l) {
 
 constexpr int max_l = 6;  // of a shell
 
-/// E_t^ij of one direction (T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, section 9.5), without the factor
-/// exp(-a b R^2 / (a + b)).
+/// E_t^ij of one direction (T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory,
+/// section 9.5), without the factor exp(-a b R^2 / (a + b)).
 class Expansion {
  public:
   Expansion(int la, int lb, double p, double from_a, double from_b) {
@@ -55,7 +57,8 @@ struct Primitive {
 };
 
 /// Adds to [function a, function b][Hermite] of two shells, whose first row is `e`; only rows b <= a when `lower`.
-void add_shell_pair(const GaussianShell& a, const GaussianShell& b, double factor, const std::array<Expansion, 3>& expansion, bool lower, std::int64_t hermites, double* e) {
+void add_shell_pair(const GaussianShell& a, const GaussianShell& b, double factor,
+                    const std::array<Expansion, 3>& expansion, bool lower, std::int64_t hermites, double* e) {
   const std::vector<Orders> orders = hermite_orders(a.l + b.l);
   const auto cartesians = [](int l) {
     std::vector<Orders> all = hermite_orders(l);
@@ -67,13 +70,15 @@ void add_shell_pair(const GaussianShell& a, const GaussianShell& b, double facto
   for (const Orders& i : of_a)
     for (const Orders& j : of_b) {
       const double *ex = expansion[0](i.t, j.t), *ey = expansion[1](i.u, j.u), *ez = expansion[2](i.v, j.v);
-      for (const Orders& o : orders) *at++ = o.t > i.t + j.t || o.u > i.u + j.u || o.v > i.v + j.v ? 0.0 : factor * ex[o.t] * ey[o.u] * ez[o.v];
+      for (const Orders& o : orders)
+        *at++ = o.t > i.t + j.t || o.u > i.u + j.u || o.v > i.v + j.v ? 0.0 : factor * ex[o.t] * ey[o.u] * ez[o.v];
     }
   for (std::int64_t f = 0; f < a.count; ++f)
     for (std::int64_t g = 0; g < (lower ? f + 1 : b.count); ++g, e += hermites)
       for (std::size_t i = 0; i < of_a.size(); ++i)
         for (std::size_t j = 0; j < of_b.size(); ++j) {
-          const double weight = a.transform[static_cast<std::size_t>(f) * of_a.size() + i] * b.transform[static_cast<std::size_t>(g) * of_b.size() + j];
+          const double weight = a.transform[static_cast<std::size_t>(f) * of_a.size() + i] *
+                                b.transform[static_cast<std::size_t>(g) * of_b.size() + j];
           if (weight == 0.0) continue;
           const double* from = products.data() + (i * of_b.size() + j) * orders.size();
           for (std::size_t h = 0; h < orders.size(); ++h) e[h] += weight * from[h];
@@ -99,12 +104,14 @@ double primitive_bound(const Primitive& primitive, const std::vector<Orders>& or
   return largest * std::sqrt(two_pi_power / (primitive.p * primitive.p * std::sqrt(2.0 * primitive.p)));
 }
 
-std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells, const ShellFamily& a, const ShellFamily& b, bool same, std::size_t functions) {
+std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells, const ShellFamily& a,
+                                       const ShellFamily& b, bool same, std::size_t functions) {
   const GaussianShell &first_a = shells[a.shells[0]], &first_b = shells[b.shells[0]];
   const bool one_center = first_a.center == first_b.center;
   const std::int64_t hermites = n_hermites(a.l + b.l);
   double distance2 = 0.0;
-  for (int k = 0; k < 3; ++k) distance2 += (first_a.center[k] - first_b.center[k]) * (first_a.center[k] - first_b.center[k]);
+  for (int k = 0; k < 3; ++k)
+    distance2 += (first_a.center[k] - first_b.center[k]) * (first_a.center[k] - first_b.center[k]);
   std::vector<Primitive> primitives;
   std::map<double, std::size_t> of_sum;  // on one centre pairs count by the sum of their exponents alone
   for (std::size_t i = 0; i < first_a.exponents.size(); ++i)
@@ -114,10 +121,14 @@ std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells,
       if (one_center) number = of_sum.try_emplace(p, number).first->second;
       if (number == primitives.size()) {
         primitives.push_back({p, 0.0, {}, std::vector<double>(functions * static_cast<std::size_t>(hermites))});
-        for (int k = 0; k < 3; ++k) primitives.back().center[k] = one_center ? first_a.center[k] : (alpha * first_a.center[k] + beta * first_b.center[k]) / p;
+        for (int k = 0; k < 3; ++k)
+          primitives.back().center[k] =
+              one_center ? first_a.center[k] : (alpha * first_a.center[k] + beta * first_b.center[k]) / p;
       }
       Primitive& primitive = primitives[number];
-      const auto expansion = [&](int k) { return Expansion(a.l, b.l, p, primitive.center[k] - first_a.center[k], primitive.center[k] - first_b.center[k]); };
+      const auto expansion = [&](int k) {
+        return Expansion(a.l, b.l, p, primitive.center[k] - first_a.center[k], primitive.center[k] - first_b.center[k]);
+      };
       const std::array<Expansion, 3> expansions{expansion(0), expansion(1), expansion(2)};
       const double overlap = std::exp(-alpha * beta / p * distance2);
       double* e = primitive.e.data();
@@ -134,7 +145,8 @@ std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells,
 }
 
 /// Functions in the order of the primitives that they need: in a general contraction some consist of few.
-std::vector<std::size_t> by_need(const std::vector<Primitive>& primitives, std::size_t functions, std::size_t hermites, std::vector<std::int64_t>& limits) {
+std::vector<std::size_t> by_need(const std::vector<Primitive>& primitives, std::size_t functions, std::size_t hermites,
+                                 std::vector<std::int64_t>& limits) {
   std::vector<std::int64_t> need(functions, 0);
   for (std::size_t k = 0; k < primitives.size(); ++k)
     for (std::size_t f = 0; f < functions; ++f) {
@@ -144,7 +156,8 @@ std::vector<std::size_t> by_need(const std::vector<Primitive>& primitives, std::
   std::vector<std::size_t> order(functions);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return need[a] < need[b]; });
-  for (std::size_t f = 0; f < functions; f += hermite_padding) limits.push_back(need[order[std::min<std::size_t>(f + hermite_padding, functions) - 1]]);
+  for (std::size_t f = 0; f < functions; f += hermite_padding)
+    limits.push_back(need[order[std::min<std::size_t>(f + hermite_padding, functions) - 1]]);
   return order;
 }
 
@@ -188,27 +201,31 @@ std::vector<ShellFamily> shell_families(const std::vector<GaussianShell>& shells
   return families;
 }
 
-HermitePair make_hermite_pair(const std::vector<GaussianShell>& shells, const ShellFamily& a, const ShellFamily& b, bool same, double threshold) {
+HermitePair make_hermite_pair(const std::vector<GaussianShell>& shells, const ShellFamily& a, const ShellFamily& b,
+                              bool same, double threshold) {
   HermitePair pair;
   pair.l = a.l + b.l;
   for (std::size_t s = 0; s < a.shells.size(); ++s)
     for (std::size_t t = 0; t < (same ? s + 1 : b.shells.size()); ++t) {
       const GaussianShell &of_a = shells[a.shells[s]], &of_b = shells[b.shells[t]];
       for (std::int64_t f = 0; f < of_a.count; ++f)
-        for (std::int64_t g = 0; g < (same && s == t ? f + 1 : of_b.count); ++g) pair.functions.push_back({of_a.first + f, of_b.first + g, a.shells[s], b.shells[t]});
+        for (std::int64_t g = 0; g < (same && s == t ? f + 1 : of_b.count); ++g)
+          pair.functions.push_back({of_a.first + f, of_b.first + g, a.shells[s], b.shells[t]});
     }
   pair.columns = (std::ssize(pair.functions) + hermite_padding - 1) / hermite_padding * hermite_padding;
   const std::vector<Orders> orders = hermite_orders(pair.l);
   std::vector<Primitive> primitives = make_primitives(shells, a, b, same, pair.functions.size());
   for (Primitive& p : primitives) p.bound = primitive_bound(p, orders);
   std::erase_if(primitives, [&](const Primitive& p) { return p.bound < threshold; });
-  std::stable_sort(primitives.begin(), primitives.end(), [](const Primitive& x, const Primitive& y) { return x.bound > y.bound; });
+  std::stable_sort(primitives.begin(), primitives.end(),
+                   [](const Primitive& x, const Primitive& y) { return x.bound > y.bound; });
   set_layouts(pair, primitives, orders);
   return pair;
 }
 
 std::int64_t HermitePair::primitives_above(double threshold) const {
-  const auto end = std::partition_point(primitive_bounds.begin(), primitive_bounds.end(), [&](double bound) { return bound >= threshold; });
+  const auto end = std::partition_point(primitive_bounds.begin(), primitive_bounds.end(),
+                                        [&](double bound) { return bound >= threshold; });
   return std::max<std::int64_t>(end - primitive_bounds.begin(), primitives() > 0 ? 1 : 0);
 }
 
@@ -221,7 +238,10 @@ std::vector<HermiteStep> hermite_steps(int l) {
     // A direction of order one needs a single term.
     for (int k = 0; k < 3; ++k)
       if (order[k] > 0 && (order[step.direction] == 0 || order[k] < order[step.direction])) step.direction = k;
-    const auto lower = [&](int by) { return hermite_number(o.t - (step.direction == 0 ? by : 0), o.u - (step.direction == 1 ? by : 0), o.v - (step.direction == 2 ? by : 0)); };
+    const auto lower = [&](int by) {
+      return hermite_number(o.t - (step.direction == 0 ? by : 0), o.u - (step.direction == 1 ? by : 0),
+                            o.v - (step.direction == 2 ? by : 0));
+    };
     step.first = lower(1);
     if (order[step.direction] < 2) continue;
     step.factor = order[step.direction] - 1;

@@ -1,6 +1,7 @@
 #pragma once
-// What pairs of shells remember of their products: expansions in Hermite Gaussians (hermite_code.h). Shells on one centre with the same exponents, as
-// the s and p of a row of Pople's or the contractions of a general one, are a family: they share all that depends on exponents.
+// What pairs of shells remember of their products: expansions in Hermite Gaussians (hermite_code.h). Shells on one
+// centre with the same exponents, as the s and p of a row of Pople's or the contractions of a general one, are a
+// family: they share all that depends on exponents.
 
 #include <array>
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace sial {
 
-/// One contraction of Gaussians. A function is the sum over Cartesian ones, x^l first, of `transform` [function][Cartesian] times
-/// x^i y^j z^k times the sum of coefficient exp(-exponent r^2).
+/// One contraction of Gaussians. A function is the sum over Cartesian ones, x^l first, of `transform`
+/// [function][Cartesian] times x^i y^j z^k times the sum of coefficient exp(-exponent r^2).
 struct GaussianShell {
   std::array<double, 3> center{};
   int l = 0;
@@ -21,7 +22,7 @@ struct GaussianShell {
 };
 
 struct ShellFamily {
-  int l = 0;                       // the largest
+  int l = 0;  // the largest
   std::vector<std::size_t> shells;
 };
 
@@ -30,19 +31,23 @@ std::vector<ShellFamily> shell_families(const std::vector<GaussianShell>& shells
 
 /// All products of functions of two families; of a family with itself each once.
 struct HermitePair {
-  struct Function { std::int64_t first, second; std::size_t shell_a, shell_b; };  // numbers among all functions
+  struct Function {
+    std::int64_t first, second;
+    std::size_t shell_a, shell_b;
+  };  // numbers among all functions
 
   int l = 0;
   std::vector<Function> functions;
-  std::int64_t columns = 0;             // functions, padded
-  std::vector<double> p, x, y, z;       // of the primitive pairs kept
-  std::vector<double> primitive_bounds; // upper estimates of their own sqrt (ij|ij), which fall
-  std::vector<double> rows;             // [function][primitive][Hermite]
-  std::vector<double> blocks;           // [Hermite][primitive][column], with the sign (-1)^order
-  std::vector<std::int64_t> limits;     // for each eight columns: primitives from there on are zero in all of them
-  double bound = 0.0;                   // sqrt of the largest (ij|ij)
-  std::array<std::size_t, 2> family{};  // among those of its ranges
-  std::vector<std::int64_t> place, place_turned;  // of the functions, in a block over its ranges, or over these in the other order
+  std::int64_t columns = 0;              // functions, padded
+  std::vector<double> p, x, y, z;        // of the primitive pairs kept
+  std::vector<double> primitive_bounds;  // upper estimates of their own sqrt (ij|ij), which fall
+  std::vector<double> rows;              // [function][primitive][Hermite]
+  std::vector<double> blocks;            // [Hermite][primitive][column], with the sign (-1)^order
+  std::vector<std::int64_t> limits;      // for each eight columns: primitives from there on are zero in all of them
+  double bound = 0.0;                    // sqrt of the largest (ij|ij)
+  std::array<std::size_t, 2> family{};   // among those of its ranges
+  std::vector<std::int64_t> place,
+      place_turned;  // of the functions, in a block over its ranges, or over these in the other order
 
   /// The first primitive pairs, those whose bound is at least `threshold`; one at least.
   std::int64_t primitives_above(double threshold) const;
@@ -52,7 +57,8 @@ struct HermitePair {
 };
 
 /// Primitive pairs whose own sqrt (ij|ij) is below `threshold` are left out. `same`: a family with itself.
-HermitePair make_hermite_pair(const std::vector<GaussianShell>& shells, const ShellFamily& a, const ShellFamily& b, bool same, double threshold);
+HermitePair make_hermite_pair(const std::vector<GaussianShell>& shells, const ShellFamily& a, const ShellFamily& b,
+                              bool same, double threshold);
 
 /// Number of the Hermite Gaussian of orders t, u, v: by their sum first.
 constexpr std::int32_t hermite_number(int t, int u, int v) {

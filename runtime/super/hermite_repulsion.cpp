@@ -36,7 +36,8 @@ void set_places(HermitePair& pair, FunctionRange a, FunctionRange b) {
 /// Additions of vectors for a quartet, and what is done between them.
 std::int64_t contraction_cost(const HermitePair& bra, const HermitePair& ket) {
   const std::int64_t rows = bra.primitives() * n_hermites(bra.l), vectors = ket.columns / hermite_padding;
-  return rows * vectors * (n_hermites(ket.l) * ket.primitives() + std::ssize(bra.functions)) + 2 * rows * n_hermites(ket.l);
+  return rows * vectors * (n_hermites(ket.l) * ket.primitives() + std::ssize(bra.functions)) +
+         2 * rows * n_hermites(ket.l);
 }
 
 }  // namespace
@@ -89,21 +90,24 @@ std::shared_ptr<const PairList> HermiteRepulsion::make_pair_list(FunctionRange a
   list->second = b;
   const bool same = a == b;
   const auto range_a = groups_.range(a), range_b = groups_.range(b);
-  const std::vector<ShellFamily> of_a = shell_families(shells_, range_a.begin, range_a.end), of_b = shell_families(shells_, range_b.begin, range_b.end);
+  const std::vector<ShellFamily> of_a = shell_families(shells_, range_a.begin, range_a.end),
+                                 of_b = shell_families(shells_, range_b.begin, range_b.end);
   for (std::size_t i = 0; i < of_a.size(); ++i)
     for (std::size_t j = 0; j < (same ? i + 1 : of_b.size()); ++j) {
       double bound = 0.0;
       for (const std::size_t s : of_a[i].shells)
         for (const std::size_t t : of_b[j].shells) bound = std::max(bound, bounds_[shell_pair(s, t)]);
       if (bound * largest_bound_ < integral_threshold) continue;
-      HermitePair& pair = list->pairs.emplace_back(make_hermite_pair(shells_, of_a[i], of_b[j], same && i == j, primitive_threshold / largest_bound_));
+      HermitePair& pair = list->pairs.emplace_back(
+          make_hermite_pair(shells_, of_a[i], of_b[j], same && i == j, primitive_threshold / largest_bound_));
       pair.bound = bound;
       pair.family = {i, j};
       set_places(pair, a, b);
     }
   list->first_families = functions_of(shells_, of_a);
   list->second_families = functions_of(shells_, of_b);
-  std::stable_sort(list->pairs.begin(), list->pairs.end(), [](const HermitePair& x, const HermitePair& y) { return x.bound > y.bound; });
+  std::stable_sort(list->pairs.begin(), list->pairs.end(),
+                   [](const HermitePair& x, const HermitePair& y) { return x.bound > y.bound; });
   return list;
 }
 
@@ -115,8 +119,10 @@ const std::vector<double>& HermiteRepulsion::boys(int l) {
 
 void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket, double threshold) {
   const int l = bra.l + ket.l;
-  const std::int64_t of_bra = n_hermites(bra.l), of_ket = n_hermites(ket.l), of_both = n_hermites(l), functions = std::ssize(bra.functions);
-  const std::int64_t n_bra = bra.primitives_above(ket.bound > 0.0 ? threshold / ket.bound : 0.0), n_ket = ket.primitives_above(bra.bound > 0.0 ? threshold / bra.bound : 0.0);
+  const std::int64_t of_bra = n_hermites(bra.l), of_ket = n_hermites(ket.l), of_both = n_hermites(l),
+                     functions = std::ssize(bra.functions);
+  const std::int64_t n_bra = bra.primitives_above(ket.bound > 0.0 ? threshold / ket.bound : 0.0),
+                     n_ket = ket.primitives_above(bra.bound > 0.0 ? threshold / bra.bound : 0.0);
   values_.resize(static_cast<std::size_t>(functions * ket.columns));
   if (n_bra == 0 || n_ket == 0) {
     std::fill(values_.begin(), values_.end(), 0.0);
@@ -133,10 +139,21 @@ void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket, d
   constexpr std::int32_t no_index = 0;
   const double* table = boys(l).data();
   for (std::int64_t begin = 0; begin < n_bra; begin += batch) {
-    const std::int64_t count = std::min(batch, n_bra - begin), n = (count * n_ket + hermite_padding - 1) / hermite_padding * hermite_padding;
-    code_.integrals({{bra.p.data() + begin, bra.x.data() + begin, bra.y.data() + begin, bra.z.data() + begin, count}, ket.primitive_pairs(n_ket), l, n, table, steps_.data(), r_.data(), work_.data()});
-    code_.contract({r_.data(), count, of_bra, n_ket, sums_.data(), n_hermites(max_l_), n, of_ket, n_ket, ket.blocks.data(), ket.primitives() * ket.columns, ket.columns, ket.limits.data(), half_.data(), false});
-    code_.contract({bra.rows.data() + begin * of_bra, functions, 1, bra.primitives() * of_bra, &no_index, 1, 0, 1, count * of_bra, half_.data(), 0, ket.columns, nullptr, values_.data(), begin > 0});
+    const std::int64_t count = std::min(batch, n_bra - begin),
+                       n = (count * n_ket + hermite_padding - 1) / hermite_padding * hermite_padding;
+    code_.integrals({{bra.p.data() + begin, bra.x.data() + begin, bra.y.data() + begin, bra.z.data() + begin, count},
+                     ket.primitive_pairs(n_ket),
+                     l,
+                     n,
+                     table,
+                     steps_.data(),
+                     r_.data(),
+                     work_.data()});
+    code_.contract({r_.data(), count, of_bra, n_ket, sums_.data(), n_hermites(max_l_), n, of_ket, n_ket,
+                    ket.blocks.data(), ket.primitives() * ket.columns, ket.columns, ket.limits.data(), half_.data(),
+                    false});
+    code_.contract({bra.rows.data() + begin * of_bra, functions, 1, bra.primitives() * of_bra, &no_index, 1, 0, 1,
+                    count * of_bra, half_.data(), 0, ket.columns, nullptr, values_.data(), begin > 0});
   }
 }
 
@@ -150,17 +167,21 @@ struct Half {
   bool same;            // both ranges are one: pairs stand at two places
 };
 
-const std::vector<std::int64_t>& places(const HermitePair& pair, bool turned) { return turned ? pair.place_turned : pair.place; }
+const std::vector<std::int64_t>& places(const HermitePair& pair, bool turned) {
+  return turned ? pair.place_turned : pair.place;
+}
 
 void scatter_row(const double* values, const HermitePair& pair, const Half& half, double* out) {
-  const std::int64_t n = std::ssize(pair.functions), *at = places(pair, half.turned).data(), *other = places(pair, !half.turned).data();
+  const std::int64_t n = std::ssize(pair.functions), *at = places(pair, half.turned).data(),
+                     *other = places(pair, !half.turned).data();
   for (std::int64_t k = 0; k < n; ++k) out[at[k] * half.stride] = values[k];
   if (half.same)
     for (std::int64_t k = 0; k < n; ++k) out[other[k] * half.stride] = values[k];
 }
 
 /// One quartet of pairs into the block: `p` belongs to the half `of_p`, `q` to `of_q`.
-void scatter(const double* values, const HermitePair& p, const Half& of_p, const HermitePair& q, const Half& of_q, double* out) {
+void scatter(const double* values, const HermitePair& p, const Half& of_p, const HermitePair& q, const Half& of_q,
+             double* out) {
   for (std::size_t f = 0; f < p.functions.size(); ++f, values += q.columns) {
     scatter_row(values, q, of_q, out + places(p, of_p.turned)[f] * of_p.stride);
     if (of_p.same) scatter_row(values, q, of_q, out + places(p, !of_p.turned)[f] * of_p.stride);
@@ -169,19 +190,25 @@ void scatter(const double* values, const HermitePair& p, const Half& of_p, const
 
 }  // namespace
 
-void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::span<const FockMatrix> densities, double* out) {
+void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::span<const FockMatrix> densities,
+                             double* out) {
   const auto half = [&](int d, std::int64_t stride) {
-    const bool turned = ranges[d + 1].first < ranges[d].first || (ranges[d + 1].first == ranges[d].first && ranges[d + 1].count < ranges[d].count);
-    return Half{turned ? pair_list(ranges[d + 1], ranges[d]) : pair_list(ranges[d], ranges[d + 1]), turned, stride, ranges[d] == ranges[d + 1]};
+    const bool turned = ranges[d + 1].first < ranges[d].first ||
+                        (ranges[d + 1].first == ranges[d].first && ranges[d + 1].count < ranges[d].count);
+    return Half{turned ? pair_list(ranges[d + 1], ranges[d]) : pair_list(ranges[d], ranges[d + 1]), turned, stride,
+                ranges[d] == ranges[d + 1]};
   };
   const std::int64_t bra_size = ranges[0].count * ranges[1].count;
   std::fill_n(out, bra_size * ranges[2].count * ranges[3].count, 0.0);
   Half bra = half(0, 1), ket = half(2, bra_size);
   // One order of the halves whatever the block: its arrangements agree to the last bit.
-  const auto key = [](const Half& h) { return std::array{h.list->first.first, h.list->first.count, h.list->second.first, h.list->second.count}; };
+  const auto key = [](const Half& h) {
+    return std::array{h.list->first.first, h.list->first.count, h.list->second.first, h.list->second.count};
+  };
   if (key(ket) < key(bra)) std::swap(bra, ket);
   const bool same = key(bra) == key(ket);
-  const DensityScreen screen(densities, {&bra.list->first_families, &bra.list->second_families, &ket.list->first_families, &ket.list->second_families});
+  const DensityScreen screen(densities, {&bra.list->first_families, &bra.list->second_families,
+                                         &ket.list->first_families, &ket.list->second_families});
   for (std::size_t i = 0; i < bra.list->pairs.size(); ++i) {
     const HermitePair& p = bra.list->pairs[i];
     const std::size_t end = same ? i + 1 : ket.list->pairs.size();

@@ -1,6 +1,6 @@
 #pragma once
-// Blocks of two-electron integrals by expansions in Hermite Gaussians. One object per rank; keeps what pairs of shells remember for the ranges of
-// functions it was asked for, up to a limit of memory.
+// Blocks of two-electron integrals by expansions in Hermite Gaussians. One object per rank; keeps what pairs of shells
+// remember for the ranges of functions it was asked for, up to a limit of memory.
 
 #include <array>
 #include <map>
@@ -33,10 +33,13 @@ class HermiteRepulsion {
   void make_bounds();
   std::shared_ptr<const PairList> pair_list(FunctionRange a, FunctionRange b);
   std::shared_ptr<const PairList> make_pair_list(FunctionRange a, FunctionRange b) const;
-  /// values_ := integrals [function pair of bra][that of ket, padded], but for what primitives below a threshold of their products add.
+  /// values_ := integrals [function pair of bra][that of ket, padded], but for what primitives below a threshold of
+  /// their products add.
   void quartet(const HermitePair& bra, const HermitePair& ket, double threshold);
   const std::vector<double>& boys(int l);
-  std::size_t shell_pair(std::size_t a, std::size_t b) const { return a < b ? b * (b + 1) / 2 + a : a * (a + 1) / 2 + b; }
+  std::size_t shell_pair(std::size_t a, std::size_t b) const {
+    return a < b ? b * (b + 1) / 2 + a : a * (a + 1) / 2 + b;
+  }
 
   std::vector<GaussianShell> shells_;
   FunctionGroups groups_;

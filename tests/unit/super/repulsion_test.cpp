@@ -1,6 +1,6 @@
-// Two-electron integrals by expansions in Hermite Gaussians: against libint's, on each kind of vectors; and what densities let them leave out.
+// Two-electron integrals by expansions in Hermite Gaussians: against libint's, on each kind of vectors; and what
+// densities let them leave out.
 #include <catch2/catch.hpp>
-
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -27,7 +27,9 @@ Molecule molecule(const std::string& basis, bool pure, std::vector<Atom> atoms) 
   return m;
 }
 
-std::vector<Atom> skew_molecule() { return {make_atom("O", 0.1, -0.2, 0.3), make_atom("H", 1.3, 0.9, -0.4), make_atom("C", -1.1, 1.7, 0.8)}; }
+std::vector<Atom> skew_molecule() {
+  return {make_atom("O", 0.1, -0.2, 0.3), make_atom("H", 1.3, 0.9, -0.4), make_atom("C", -1.1, 1.7, 0.8)};
+}
 
 /// Water molecules in a row.
 std::vector<Atom> waters(int n) {
@@ -41,7 +43,9 @@ std::vector<Atom> waters(int n) {
   return atoms;
 }
 
-std::int64_t size(const std::array<FunctionRange, 4>& r) { return r[0].count * r[1].count * r[2].count * r[3].count; }
+std::int64_t size(const std::array<FunctionRange, 4>& r) {
+  return r[0].count * r[1].count * r[2].count * r[3].count;
+}
 
 double largest_difference(const Values& a, const Values& b) {
   double largest = 0.0;
@@ -55,11 +59,15 @@ Values density(std::int64_t n, double scale) {
   std::uniform_real_distribution<double> value(-1, 1);
   Values d(static_cast<std::size_t>(n * n));
   for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = 0; i <= j; ++i) d[static_cast<std::size_t>(i + j * n)] = d[static_cast<std::size_t>(j + i * n)] = scale * value(random) * std::exp(-0.1 * static_cast<double>(j - i));
+    for (std::int64_t i = 0; i <= j; ++i)
+      d[static_cast<std::size_t>(i + j * n)] = d[static_cast<std::size_t>(j + i * n)] =
+          scale * value(random) * std::exp(-0.1 * static_cast<double>(j - i));
   return d;
 }
 
-FockMatrix whole(Values& m, std::int64_t n) { return {m.data(), {0, n}, {0, n}}; }
+FockMatrix whole(Values& m, std::int64_t n) {
+  return {m.data(), {0, n}, {0, n}};
+}
 
 }  // namespace
 
@@ -90,13 +98,21 @@ TEST_CASE("all kinds of vectors give the same integrals over Hermite Gaussians")
     constexpr std::int64_t n_bra = 5, n_ket = 3, lanes = 16;
     std::array<Values, 8> v;
     for (std::size_t k = 0; k < v.size(); ++k)
-      for (std::int64_t i = 0; i < (k < 4 ? n_bra : n_ket); ++i) v[k].push_back(k == 1 && i == 0 ? 40.0 : value(random));
+      for (std::int64_t i = 0; i < (k < 4 ? n_bra : n_ket); ++i)
+        v[k].push_back(k == 1 && i == 0 ? 40.0 : value(random));
     const std::vector<HermiteStep> steps = hermite_steps(l);
     const std::vector<double> table = boys_table(l);
     std::vector<Values> results;
     for (const HermiteCode& code : codes) {
       Values r(static_cast<std::size_t>(n_hermites(l) * lanes)), work(static_cast<std::size_t>((l + 8) * lanes));
-      code.integrals({{v[0].data(), v[1].data(), v[2].data(), v[3].data(), n_bra}, {v[4].data(), v[5].data(), v[6].data(), v[7].data(), n_ket}, l, lanes, table.data(), steps.data(), r.data(), work.data()});
+      code.integrals({{v[0].data(), v[1].data(), v[2].data(), v[3].data(), n_bra},
+                      {v[4].data(), v[5].data(), v[6].data(), v[7].data(), n_ket},
+                      l,
+                      lanes,
+                      table.data(),
+                      steps.data(),
+                      r.data(),
+                      work.data()});
       results.push_back(std::move(r));
     }
     CHECK(largest_difference(results[0], results[1]) < 1e-11);
@@ -104,16 +120,20 @@ TEST_CASE("all kinds of vectors give the same integrals over Hermite Gaussians")
     for (std::int64_t i = 0; i < n_bra; ++i)
       for (std::int64_t j = 0; j < n_ket; ++j) {
         const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-        const double p = v[0][a], q = v[4][b], x = v[1][a] - v[5][b], y = v[2][a] - v[6][b], z = v[3][a] - v[7][b], t = p * q / (p + q) * (x * x + y * y + z * z);
+        const double p = v[0][a], q = v[4][b], x = v[1][a] - v[5][b], y = v[2][a] - v[6][b], z = v[3][a] - v[7][b],
+                     t = p * q / (p + q) * (x * x + y * y + z * z);
         const double f0 = 0.5 * std::sqrt(std::numbers::pi / t) * std::erf(std::sqrt(t));
-        CHECK(results[1][static_cast<std::size_t>(i * n_ket + j)] == Approx(2 * std::pow(std::numbers::pi, 2.5) / (p * q * std::sqrt(p + q)) * f0).epsilon(1e-12));
+        CHECK(results[1][static_cast<std::size_t>(i * n_ket + j)] ==
+              Approx(2 * std::pow(std::numbers::pi, 2.5) / (p * q * std::sqrt(p + q)) * f0).epsilon(1e-12));
       }
   }
   // Products, with rows and vectors that no loop of four divides.
   for (const std::int64_t rows : {1, 2, 3, 4, 7, 8, 13})
     for (const std::int64_t columns : {8, 16, 24, 32, 40}) {
       constexpr std::int64_t blocks = 3, length = 5;
-      Values a(static_cast<std::size_t>(rows * blocks * length)), e(static_cast<std::size_t>(blocks * length * columns)), wanted(static_cast<std::size_t>(rows * columns), 0.25);
+      Values a(static_cast<std::size_t>(rows * blocks * length)),
+          e(static_cast<std::size_t>(blocks * length * columns)),
+          wanted(static_cast<std::size_t>(rows * columns), 0.25);
       for (double& x : a) x = value(random);
       for (double& x : e) x = value(random);
       std::vector<std::int32_t> index(static_cast<std::size_t>(rows * blocks));
@@ -123,17 +143,22 @@ TEST_CASE("all kinds of vectors give the same integrals over Hermite Gaussians")
         for (std::int64_t b = 0; b < blocks; ++b)
           for (std::int64_t k = 0; k < length; ++k)
             for (std::int64_t c = 0; c < columns; ++c)
-              wanted[static_cast<std::size_t>(r * columns + c)] += a[static_cast<std::size_t>(index[static_cast<std::size_t>(r * blocks + b)] * length + k)] * e[static_cast<std::size_t>((b * length + k) * columns + c)];
+              wanted[static_cast<std::size_t>(r * columns + c)] +=
+                  a[static_cast<std::size_t>(index[static_cast<std::size_t>(r * blocks + b)] * length + k)] *
+                  e[static_cast<std::size_t>((b * length + k) * columns + c)];
       for (const HermiteCode& code : codes) {
         Values out = before;
-        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, e.data(), length * columns, columns, nullptr, out.data(), true});
+        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, e.data(), length * columns,
+                       columns, nullptr, out.data(), true});
         CHECK(largest_difference(out, wanted) < 1e-12);
         // The same rows as groups of one, the blocks of each in a row.
         out.assign(out.size(), 0.0);
         Values in_order;
-        for (const std::int32_t k : index) in_order.insert(in_order.end(), a.begin() + k * length, a.begin() + (k + 1) * length);
+        for (const std::int32_t k : index)
+          in_order.insert(in_order.end(), a.begin() + k * length, a.begin() + (k + 1) * length);
         const std::vector<std::int32_t> plain{0, 1, 2};
-        code.contract({in_order.data(), rows, 1, blocks * length, plain.data(), 0, length, blocks, length, e.data(), length * columns, columns, nullptr, out.data(), false});
+        code.contract({in_order.data(), rows, 1, blocks * length, plain.data(), 0, length, blocks, length, e.data(),
+                       length * columns, columns, nullptr, out.data(), false});
         for (double& x : out) x += 0.25;
         CHECK(largest_difference(out, wanted) < 1e-12);
         // Where e is known to be zero nothing is read of it: what stands there would be seen.
@@ -142,23 +167,30 @@ TEST_CASE("all kinds of vectors give the same integrals over Hermite Gaussians")
         for (std::int64_t c = 0; c < columns; ++c) {
           if (c % 8 == 0) limits.push_back(c / 8 % 3 * 2);
           for (std::int64_t k = 0; k < blocks * length; ++k)
-            if (k % length >= limits.back()) zeros[static_cast<std::size_t>(k * columns + c)] = garbage[static_cast<std::size_t>(k * columns + c)] = 0.0;
+            if (k % length >= limits.back())
+              zeros[static_cast<std::size_t>(k * columns + c)] = garbage[static_cast<std::size_t>(k * columns + c)] =
+                  0.0;
         }
         Values all(out.size()), limited(out.size());
-        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, zeros.data(), length * columns, columns, nullptr, all.data(), false});
+        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, zeros.data(),
+                       length * columns, columns, nullptr, all.data(), false});
         const std::int64_t largest = *std::max_element(limits.begin(), limits.end());
         for (std::int64_t k = 0; k < blocks * length; ++k)
           for (std::int64_t c = 0; c < columns; ++c)
             if (k % length >= largest) garbage[static_cast<std::size_t>(k * columns + c)] = 1e6;
-        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, garbage.data(), length * columns, columns, limits.data(), limited.data(), false});
+        code.contract({a.data(), 1, rows, 0, index.data(), blocks, length, blocks, length, garbage.data(),
+                       length * columns, columns, limits.data(), limited.data(), false});
         CHECK(largest_difference(all, limited) < 1e-12);
       }
     }
 }
 
 TEST_CASE("shells of one centre with the same exponents are a family") {
-  const auto shell = [](double x, int l, std::vector<double> exponents) { return GaussianShell{{x, 0, 0}, l, exponents, exponents, {}, 0, 0}; };
-  const std::vector<GaussianShell> shells{shell(0, 0, {5, 1}), shell(0, 1, {5, 1}), shell(0, 0, {5, 2}), shell(1, 0, {5, 1}), shell(0, 0, {5, 1})};
+  const auto shell = [](double x, int l, std::vector<double> exponents) {
+    return GaussianShell{{x, 0, 0}, l, exponents, exponents, {}, 0, 0};
+  };
+  const std::vector<GaussianShell> shells{shell(0, 0, {5, 1}), shell(0, 1, {5, 1}), shell(0, 0, {5, 2}),
+                                          shell(1, 0, {5, 1}), shell(0, 0, {5, 1})};
   const std::vector<ShellFamily> families = shell_families(shells, 0, shells.size());
   REQUIRE(families.size() == 3);
   CHECK(families[0].shells == std::vector<std::size_t>{0, 1, 4});
@@ -168,10 +200,16 @@ TEST_CASE("shells of one centre with the same exponents are a family") {
 }
 
 TEST_CASE("both methods give the same two-electron integrals") {
-  for (const auto& [basis, pure] : {std::pair{"sto-3g", true}, {"6-31g*", true}, {"6-31g*", false}, {"cc-pvdz", true}, {"aug-cc-pvdz", true}, {"def2-tzvp", true}}) {
+  for (const auto& [basis, pure] : {std::pair{"sto-3g", true},
+                                    {"6-31g*", true},
+                                    {"6-31g*", false},
+                                    {"cc-pvdz", true},
+                                    {"aug-cc-pvdz", true},
+                                    {"def2-tzvp", true}}) {
     CAPTURE(basis, pure);
     const Molecule m = molecule(basis, pure, skew_molecule());
-    const auto hermite = make_ao_integrals(m, RepulsionMethod::hermite), libint = make_ao_integrals(m, RepulsionMethod::libint);
+    const auto hermite = make_ao_integrals(m, RepulsionMethod::hermite),
+               libint = make_ao_integrals(m, RepulsionMethod::libint);
     const std::int64_t n = m.n_basis();
     std::vector<FunctionRange> atoms;
     for (std::int32_t atom = 0; atom < 3; ++atom) {
@@ -182,7 +220,8 @@ TEST_CASE("both methods give the same two-electron integrals") {
     }
     REQUIRE(atoms.back().first + atoms.back().count == n);
     const auto &o = atoms[0], &h = atoms[1], &c = atoms[2];
-    for (const std::array<FunctionRange, 4>& ranges : {std::array{o, o, o, o}, {o, h, c, o}, {h, o, o, h}, {h, o, h, o}, {c, c, o, o}, {o, c, h, h}, {c, o, c, h}}) {
+    for (const std::array<FunctionRange, 4>& ranges :
+         {std::array{o, o, o, o}, {o, h, c, o}, {h, o, o, h}, {h, o, h, o}, {c, c, o, o}, {o, c, h, h}, {c, o, c, h}}) {
       Values x(static_cast<std::size_t>(size(ranges))), y = x;
       hermite->repulsion(ranges, x.data());
       libint->repulsion(ranges, y.data());
@@ -197,7 +236,8 @@ TEST_CASE("higher angular momenta are left to libint") {
   Molecule m;
   m.atoms = {make_atom("C", 0, 0, 0)};
   m.shells = {{0, 4, true, {1.1}, {1.0}, 1}, {0, 0, true, {0.9}, {1.0}, 1}};
-  const auto automatic = make_ao_integrals(m), libint = make_ao_integrals(m, RepulsionMethod::libint), hermite = make_ao_integrals(m, RepulsionMethod::hermite);
+  const auto automatic = make_ao_integrals(m), libint = make_ao_integrals(m, RepulsionMethod::libint),
+             hermite = make_ao_integrals(m, RepulsionMethod::hermite);
   const std::array<FunctionRange, 4> all{FunctionRange{0, 10}, {0, 10}, {0, 10}, {0, 10}};
   Values x(10000), y(10000), z(10000);
   automatic->repulsion(all, x.data());
@@ -232,7 +272,8 @@ TEST_CASE("quartets are left out by the densities they meet, and Fock matrices a
       CHECK(largest_difference(fa, ga) < 1e-11);
       CHECK(largest_difference(fb, gb) < 1e-11);
       CHECK(std::abs(trace_product(d, fa) - trace_product(d, ga)) < 1e-10 * scale);
-      CHECK(screened->quartets().computed + screened->quartets().skipped <= all->quartets().computed + all->quartets().skipped);
+      CHECK(screened->quartets().computed + screened->quartets().skipped <=
+            all->quartets().computed + all->quartets().skipped);
       CHECK(screened->quartets().computed <= all->quartets().computed);
       if (scale == 1e-5) CHECK(screened->quartets().computed < all->quartets().computed);
       if (scale == 1e-10) CHECK(2 * screened->quartets().computed < all->quartets().computed);
