@@ -12,9 +12,9 @@
 
 namespace sial {
 
-/// Vectors of function pairs are padded to multiples of this, and so are lanes: combinations of a primitive of the bra
-/// with one of the ket.
-inline constexpr std::int64_t hermite_padding = 8;
+/// Columns, of function pairs, are padded to multiples of the first; lanes, combinations of a primitive of the bra with
+/// one of the ket, to multiples of the second.
+inline constexpr std::int64_t column_padding = 4, lane_padding = 8;
 
 /// Hermite Gaussians of order up to l.
 constexpr std::int64_t n_hermites(int l) {
@@ -46,7 +46,7 @@ struct HermiteJob {
 
 /// out[row][column] (+)= sum over blocks b and k < length of a[row, b][k] * e[b][k][column], for columns padded. Rows
 /// come in groups: a[row, b] of member m of group g is found at values + g * group_step + index[m * index_stride + b] *
-/// step, and e[b] at e + b * e_step. With `limits`, one for each eight columns, e[b][k] is zero there from k = limit
+/// step, and e[b] at e + b * e_step. With `limits`, one for each four columns, e[b][k] is zero there from k = limit
 /// on.
 struct ContractJob {
   const double* values;

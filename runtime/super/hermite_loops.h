@@ -170,8 +170,8 @@ void contract_tile(const ContractJob& job, std::int64_t row, std::int64_t column
   }
   std::int64_t length = job.length;
   if (job.limits)
-    length = std::min(length, *std::max_element(job.limits + column / hermite_padding,
-                                                job.limits + (column + vectors * width - 1) / hermite_padding + 1));
+    length = std::min(length, *std::max_element(job.limits + column / column_padding,
+                                                job.limits + (column + vectors * width - 1) / column_padding + 1));
   for (std::int64_t b = 0; b < job.blocks; ++b) {
     const double *a[rows], *e = job.e + b * job.e_step + column;
     for (int i = 0; i < rows; ++i) a[i] = group[i] + index[i][b] * job.step;
@@ -214,19 +214,25 @@ void contract_columns(const ContractJob& job, std::int64_t column) {
   }
 }
 
-/// `most`: vectors that four rows of sums leave registers for.
+/// Columns from `first` on, as far as vectors fill them. `most`: vectors that four rows of sums leave registers for.
+template <int width, int most>
+void contract_vectors(const ContractJob& job, std::int64_t first) {
+  const std::int64_t all = (job.columns - first) / width, parts = (all + most - 1) / most;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t begin = all * part / parts, count = all * (part + 1) / parts - begin,
+                       column = first + begin * width;
+    if constexpr (most >= 3)
+      if (count == 3) contract_columns<width, 3>(job, column);
+    if (count == 2) contract_columns<width, 2>(job, column);
+    if (count == 1) contract_columns<width, 1>(job, column);
+  }
+}
+
 template <int width, int most>
 void hermite_contract(const ContractJob& job) {
-  const std::int64_t all = job.columns / width, parts = (all + most - 1) / most;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const std::int64_t begin = all * part / parts, count = all * (part + 1) / parts - begin;
-    if constexpr (most >= 4)
-      if (count == 4) contract_columns<width, 4>(job, begin * width);
-    if constexpr (most >= 3)
-      if (count == 3) contract_columns<width, 3>(job, begin * width);
-    if (count == 2) contract_columns<width, 2>(job, begin * width);
-    if (count == 1) contract_columns<width, 1>(job, begin * width);
-  }
+  contract_vectors<width, most>(job, 0);
+  if constexpr (width > column_padding)
+    contract_vectors<static_cast<int>(column_padding), 1>(job, job.columns / width * width);
 }
 
 }  // namespace

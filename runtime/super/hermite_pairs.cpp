@@ -52,6 +52,7 @@ class Expansion {
 /// One primitive pair: p, its centre, and [function][Hermite].
 struct Primitive {
   double p = 0.0, bound = 0.0;
+  std::int64_t uses = 0;  // functions that it is part of
   std::array<double, 3> center{};
   std::vector<double> e;
 };
@@ -120,7 +121,7 @@ std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells,
       std::size_t number = primitives.size();
       if (one_center) number = of_sum.try_emplace(p, number).first->second;
       if (number == primitives.size()) {
-        primitives.push_back({p, 0.0, {}, std::vector<double>(functions * static_cast<std::size_t>(hermites))});
+        primitives.push_back({p, 0.0, 0, {}, std::vector<double>(functions * static_cast<std::size_t>(hermites))});
         for (int k = 0; k < 3; ++k)
           primitives.back().center[k] =
               one_center ? first_a.center[k] : (alpha * first_a.center[k] + beta * first_b.center[k]) / p;
@@ -144,6 +145,16 @@ std::vector<Primitive> make_primitives(const std::vector<GaussianShell>& shells,
   return primitives;
 }
 
+bool is_used(const double* e, std::size_t hermites) {
+  return std::any_of(e, e + hermites, [](double x) { return x != 0.0; });
+}
+
+std::int64_t used_by(const Primitive& primitive, std::size_t hermites) {
+  std::int64_t uses = 0;
+  for (std::size_t f = 0; f < primitive.e.size(); f += hermites) uses += is_used(primitive.e.data() + f, hermites);
+  return uses;
+}
+
 /// Functions in the order of the primitives that they need: in a general contraction some consist of few.
 std::vector<std::size_t> by_need(const std::vector<Primitive>& primitives, std::size_t functions, std::size_t hermites,
                                  std::vector<std::int64_t>& limits) {
@@ -151,13 +162,13 @@ std::vector<std::size_t> by_need(const std::vector<Primitive>& primitives, std::
   for (std::size_t k = 0; k < primitives.size(); ++k)
     for (std::size_t f = 0; f < functions; ++f) {
       const double* e = primitives[k].e.data() + f * hermites;
-      if (std::any_of(e, e + hermites, [](double x) { return x != 0.0; })) need[f] = static_cast<std::int64_t>(k) + 1;
+      if (is_used(e, hermites)) need[f] = static_cast<std::int64_t>(k) + 1;
     }
   std::vector<std::size_t> order(functions);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return need[a] < need[b]; });
-  for (std::size_t f = 0; f < functions; f += hermite_padding)
-    limits.push_back(need[order[std::min<std::size_t>(f + hermite_padding, functions) - 1]]);
+  for (std::size_t f = 0; f < functions; f += column_padding)
+    limits.push_back(need[order[std::min<std::size_t>(f + column_padding, functions) - 1]]);
   return order;
 }
 
@@ -212,21 +223,23 @@ HermitePair make_hermite_pair(const std::vector<GaussianShell>& shells, const Sh
         for (std::int64_t g = 0; g < (same && s == t ? f + 1 : of_b.count); ++g)
           pair.functions.push_back({of_a.first + f, of_b.first + g, a.shells[s], b.shells[t]});
     }
-  pair.columns = (std::ssize(pair.functions) + hermite_padding - 1) / hermite_padding * hermite_padding;
+  pair.columns = (std::ssize(pair.functions) + column_padding - 1) / column_padding * column_padding;
   const std::vector<Orders> orders = hermite_orders(pair.l);
   std::vector<Primitive> primitives = make_primitives(shells, a, b, same, pair.functions.size());
   for (Primitive& p : primitives) p.bound = primitive_bound(p, orders);
   std::erase_if(primitives, [&](const Primitive& p) { return p.bound < threshold; });
-  std::stable_sort(primitives.begin(), primitives.end(),
-                   [](const Primitive& x, const Primitive& y) { return x.bound > y.bound; });
+  for (Primitive& p : primitives) p.uses = used_by(p, orders.size());
+  std::stable_sort(primitives.begin(), primitives.end(), [](const Primitive& x, const Primitive& y) {
+    return std::pair{x.uses, x.bound} > std::pair{y.uses, y.bound};
+  });
   set_layouts(pair, primitives, orders);
   return pair;
 }
 
 std::int64_t HermitePair::primitives_above(double threshold) const {
-  const auto end = std::partition_point(primitive_bounds.begin(), primitive_bounds.end(),
-                                        [&](double bound) { return bound >= threshold; });
-  return std::max<std::int64_t>(end - primitive_bounds.begin(), primitives() > 0 ? 1 : 0);
+  std::int64_t n = primitives();
+  while (n > 1 && primitive_bounds[static_cast<std::size_t>(n - 1)] < threshold) --n;
+  return n;
 }
 
 std::vector<HermiteStep> hermite_steps(int l) {

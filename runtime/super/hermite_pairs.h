@@ -40,16 +40,16 @@ struct HermitePair {
   std::vector<Function> functions;
   std::int64_t columns = 0;              // functions, padded
   std::vector<double> p, x, y, z;        // of the primitive pairs kept
-  std::vector<double> primitive_bounds;  // upper estimates of their own sqrt (ij|ij), which fall
+  std::vector<double> primitive_bounds;  // upper estimates of their own sqrt (ij|ij)
   std::vector<double> rows;              // [function][primitive][Hermite]
   std::vector<double> blocks;            // [Hermite][primitive][column], with the sign (-1)^order
-  std::vector<std::int64_t> limits;      // for each eight columns: primitives from there on are zero in all of them
+  std::vector<std::int64_t> limits;      // for each four columns: primitives from there on are zero in all of them
   double bound = 0.0;                    // sqrt of the largest (ij|ij)
   std::array<std::size_t, 2> family{};   // among those of its ranges
   std::vector<std::int64_t> place,
       place_turned;  // of the functions, in a block over its ranges, or over these in the other order
 
-  /// The first primitive pairs, those whose bound is at least `threshold`; one at least.
+  /// So many of the first primitive pairs that all with a bound of at least `threshold` are among them.
   std::int64_t primitives_above(double threshold) const;
   std::int64_t primitives() const { return static_cast<std::int64_t>(p.size()); }
   PrimitivePairs primitive_pairs(std::int64_t count) const { return {p.data(), x.data(), y.data(), z.data(), count}; }

@@ -35,7 +35,7 @@ void set_places(HermitePair& pair, FunctionRange a, FunctionRange b) {
 
 /// Additions of vectors for a quartet, and what is done between them.
 std::int64_t contraction_cost(const HermitePair& bra, const HermitePair& ket) {
-  const std::int64_t rows = bra.primitives() * n_hermites(bra.l), vectors = ket.columns / hermite_padding;
+  const std::int64_t rows = bra.primitives() * n_hermites(bra.l), vectors = ket.columns / column_padding;
   return rows * vectors * (n_hermites(ket.l) * ket.primitives() + std::ssize(bra.functions)) +
          2 * rows * n_hermites(ket.l);
 }
@@ -129,7 +129,7 @@ void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket, d
     return;
   }
   const std::int64_t batch = std::clamp(max_r_doubles / (of_both * n_ket), std::int64_t{1}, n_bra);
-  const std::int64_t lanes = (batch * n_ket + hermite_padding - 1) / hermite_padding * hermite_padding;
+  const std::int64_t lanes = (batch * n_ket + lane_padding - 1) / lane_padding * lane_padding;
   const auto reserve = [](std::vector<double>& v, std::int64_t n) {
     if (std::ssize(v) < n) v.resize(static_cast<std::size_t>(n));
   };
@@ -140,7 +140,7 @@ void HermiteRepulsion::quartet(const HermitePair& bra, const HermitePair& ket, d
   const double* table = boys(l).data();
   for (std::int64_t begin = 0; begin < n_bra; begin += batch) {
     const std::int64_t count = std::min(batch, n_bra - begin),
-                       n = (count * n_ket + hermite_padding - 1) / hermite_padding * hermite_padding;
+                       n = (count * n_ket + lane_padding - 1) / lane_padding * lane_padding;
     code_.integrals({{bra.p.data() + begin, bra.x.data() + begin, bra.y.data() + begin, bra.z.data() + begin, count},
                      ket.primitive_pairs(n_ket),
                      l,
