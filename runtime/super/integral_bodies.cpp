@@ -168,7 +168,8 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
   const double* x = quartet.as_kept() ? kept.data() : nullptr;
   if (!x || return_integrals) {
     if (kept.data()) copy_arranged(kept.data(), quartet, args[0].data);
-    else integrals(context).repulsion(quartet.ranges, args[0].data);
+    else if (return_integrals) integrals(context).repulsion(quartet.ranges, args[0].data);
+    else integrals(context).repulsion(quartet.ranges, args[0].data, std::span(matrices).first(2));
     x = args[0].data;
   }
   if (block_only) return;

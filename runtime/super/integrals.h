@@ -5,12 +5,20 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/job/job_data.h"
+#include "runtime/super/fock_quartet.h"
 #include "runtime/super/function_range.h"
 
 namespace sial {
+
+/// Quartets of shells, or of families of shells, in all blocks so far.
+struct QuartetCounts { std::int64_t computed = 0, skipped = 0; };
+
+/// How two-electron integrals are computed: by libint's recurrences, or by expansions in Hermite Gaussians (hermite_code.h), which is faster.
+enum class RepulsionMethod { automatic, libint, hermite };
 
 class AoIntegrals {
  public:
@@ -20,11 +28,13 @@ class AoIntegrals {
   virtual void core_hamiltonian(FunctionRange mu, FunctionRange nu, double* out) = 0;
   /// <mu| r_component |nu> about the origin, component 0, 1, 2.
   virtual void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) = 0;
-  /// (ab|cd); shell quartets below 1e-12 by the Schwarz inequality are left zero.
-  virtual void repulsion(const std::array<FunctionRange, 4>& ranges, double* out) = 0;
+  /// (ab|cd); quartets below 1e-12 by the Schwarz inequality are left zero. With densities, which hold all the functions: also those that would add
+  /// less than 1e-13 to any element of the Fock matrices of these densities, where all densities are finite.
+  virtual void repulsion(const std::array<FunctionRange, 4>& ranges, double* out, std::span<const FockMatrix> densities = {}) = 0;
+  virtual QuartetCounts quartets() const = 0;
 };
 
 /// The molecule is copied. Throws SialError for shells beyond what the library computes.
-std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule);
+std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, RepulsionMethod method = RepulsionMethod::automatic);
 
 }  // namespace sial

@@ -13,12 +13,13 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/super/double_factorial.h"
+#include "runtime/super/hermite_repulsion.h"
 
 namespace sial {
 namespace {
 
 // An integral is taken as zero when its Schwarz bound is below the first, and lacks at most the second by leaving out primitives.
-constexpr double schwarz_threshold = 1e-12;
+constexpr double schwarz_threshold = integral_threshold;
 constexpr double primitive_precision = 1e-14;
 // Primitives of one pair are dropped only where no other pair could make up for their smallness.
 constexpr double pair_precision = 1e-20;
@@ -56,6 +57,32 @@ LibintShell make_piece(const Shell& s, int contraction, const Atom& atom, std::i
   return p;
 }
 
+/// The same for the other method, which takes functions as they are.
+GaussianShell hermite_shell(const LibintShell& piece) {
+  const libint2::Shell& s = piece.shell;
+  const auto& contraction = s.contr[0];
+  GaussianShell shell;
+  shell.center = s.O;
+  shell.l = contraction.l;
+  shell.exponents.assign(s.alpha.begin(), s.alpha.end());
+  shell.coefficients.assign(contraction.coeff.begin(), contraction.coeff.end());
+  shell.first = piece.first;
+  shell.count = piece.size();
+  const int l = shell.l;
+  const std::int64_t cartesians = (l + 1) * (l + 2) / 2;
+  shell.transform.resize(static_cast<std::size_t>(shell.count * cartesians));
+  for (std::int64_t k = 0; k < shell.count; ++k) {
+    double* row = shell.transform.data() + piece.position[static_cast<std::size_t>(k)] * cartesians;
+    if (!contraction.pure) {
+      row[k] = piece.scale[static_cast<std::size_t>(k)];
+      continue;
+    }
+    for (int x = l; x >= 0; --x)
+      for (int y = l - x; y >= 0; --y) *row++ = libint2::solidharmonics::SolidHarmonicsCoefficients<double>::coeff(l, static_cast<int>(k) - l, x, y, l - x - y);
+  }
+  return shell;
+}
+
 /// On one centre two primitives count by the sum of their exponents alone. Contractions of the same primitives, as general ones are, have
 /// most sums twice: such pairs become one.
 void merge_primitives(libint2::ShellPair& pair, const libint2::Shell& a, const libint2::Shell& b) {
@@ -80,7 +107,7 @@ void merge_primitives(libint2::ShellPair& pair, const libint2::Shell& a, const l
 
 class LibintIntegrals : public AoIntegrals {
  public:
-  explicit LibintIntegrals(const Molecule& molecule) {
+  LibintIntegrals(const Molecule& molecule, RepulsionMethod method) {
     libint2::initialize();
     std::size_t max_primitives = 1;
     int max_l = 0;
@@ -104,7 +131,14 @@ class LibintIntegrals : public AoIntegrals {
     dipole_ = engine(libint2::Operator::emultipole1);
     repulsion_ = engine(libint2::Operator::coulomb);
     repulsion_.set(libint2::ScreeningMethod::Conservative).set_precision(primitive_precision);
-    make_pairs();
+    constexpr int max_hermite_l = 3;  // above, libint is faster
+    if (method == RepulsionMethod::hermite || (method == RepulsionMethod::automatic && max_l <= max_hermite_l)) {
+      std::vector<GaussianShell> shells;
+      for (const LibintShell& piece : pieces_) shells.push_back(hermite_shell(piece));
+      hermite_ = std::make_unique<HermiteRepulsion>(std::move(shells));
+    } else {
+      make_pairs();
+    }
   }
 
   void overlap(FunctionRange mu, FunctionRange nu, double* out) override { one_electron(overlap_, 0, mu, nu, out, false); }
@@ -116,7 +150,8 @@ class LibintIntegrals : public AoIntegrals {
 
   void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) override { one_electron(dipole_, component + 1, mu, nu, out, false); }
 
-  void repulsion(const std::array<FunctionRange, 4>& ranges, double* out) override {
+  void repulsion(const std::array<FunctionRange, 4>& ranges, double* out, std::span<const FockMatrix> densities) override {
+    if (hermite_) return hermite_->block(ranges, densities, out);
     std::array<FunctionGroups::Range, 4> r;
     std::array<std::int64_t, 4> stride;
     std::int64_t size = 1;
@@ -126,6 +161,10 @@ class LibintIntegrals : public AoIntegrals {
       size *= ranges[d].count;
     }
     std::fill_n(out, size, 0.0);
+    std::array<FunctionSets, 4> sets;
+    for (int d = 0; d < 4; ++d)
+      for (std::size_t i = r[d].begin; i < r[d].end; ++i) sets[d].push_back({{pieces_[i].first, pieces_[i].size()}});
+    const DensityScreen screen(densities, {&sets[0], &sets[1], &sets[2], &sets[3]});
     // Within a block the symmetries (ab|cd) = (ba|cd) = (ab|dc) = (cd|ab) hold where the segments agree: each set of equal
     // shell quartets is computed once and written to all its places.
     bool same_bra = ranges[0] == ranges[1], same_ket = ranges[2] == ranges[3];
@@ -133,12 +172,16 @@ class LibintIntegrals : public AoIntegrals {
     for (std::size_t i = r[0].begin; i < r[0].end; ++i)
       for (std::size_t j = r[1].begin; j < (same_bra ? i + 1 : r[1].end); ++j) {
         const Pair& bra = pair(i, j);
-        if (bra.bound * largest_bound_ < schwarz_threshold) continue;
+        if (DensityScreen::negligible(bra.bound * largest_bound_, screen.largest())) continue;
         for (std::size_t k = r[2].begin; k < r[2].end; ++k)
           for (std::size_t l = r[3].begin; l < (same_ket ? k + 1 : r[3].end); ++l) {
             if (same_pairs && (k > i || (k == i && l > j))) continue;
             const Pair& ket = pair(k, l);
-            if (bra.bound * ket.bound < schwarz_threshold) continue;
+            if (DensityScreen::negligible(bra.bound * ket.bound, screen.largest({i - r[0].begin, j - r[1].begin, k - r[2].begin, l - r[3].begin}))) {
+              ++counts_.skipped;
+              continue;
+            }
+            ++counts_.computed;
             // Pairs are kept with the later piece first. The ket of ours is the bra of libint, whose last index runs fastest.
             const bool swapped_bra = i < j, swapped_ket = k < l;
             std::array<std::size_t, 4> quartet{std::max(k, l), std::min(k, l), std::max(i, j), std::min(i, j)};
@@ -167,6 +210,8 @@ class LibintIntegrals : public AoIntegrals {
           }
       }
   }
+
+  QuartetCounts quartets() const override { return hermite_ ? hermite_->counts() : counts_; }
 
  private:
   /// What every quartet that holds two pieces needs of them.
@@ -252,10 +297,12 @@ class LibintIntegrals : public AoIntegrals {
   libint2::Engine overlap_, kinetic_, nuclear_, dipole_, repulsion_;
   std::vector<Pair> pairs_;  // j <= i
   double largest_bound_ = 0.0;
+  QuartetCounts counts_;
+  std::unique_ptr<HermiteRepulsion> hermite_;  // null where libint computes these integrals
 };
 
 }  // namespace
 
-std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule) { return std::make_unique<LibintIntegrals>(molecule); }
+std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, RepulsionMethod method) { return std::make_unique<LibintIntegrals>(molecule, method); }
 
 }  // namespace sial

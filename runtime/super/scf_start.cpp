@@ -71,22 +71,94 @@ std::vector<double> read_occupations() {
   return values;
 }
 
+AtomPart numbered_atom(SuperContext& context, double number) {
+  const Molecule& molecule = require_molecule(context);
+  if (number != std::floor(number) || number < 1 || number > static_cast<double>(molecule.atoms.size()))
+    throw SialError(fmt::format("there is no atom {}: the molecule has {}", number, molecule.atoms.size()));
+  return atom_part(context.job(), static_cast<std::int32_t>(number) - 1);
+}
+
+SmallScf neutral_atom(const AtomPart& part) {
+  const std::int32_t electrons = static_cast<std::int32_t>(std::lround(part.molecule.atoms[0].charge)), n = static_cast<std::int32_t>(part.function.size());
+  return small_uhf(part.molecule, std::min(electrons - electrons / 2, n), std::min(electrons / 2, n));
+}
+
+/// A run of functions that are turned into each other: the components of one contraction.
+struct Components { std::int64_t first = 0, count = 1; bool spherical = true; };
+
+std::vector<Components> components_of(const Molecule& atom) {
+  std::vector<Components> all;
+  std::int64_t first = 0;
+  for (const Shell& s : atom.shells)
+    for (std::int32_t c = 0; c < s.n_contractions; ++c, first += all.back().count) all.push_back({first, s.n_functions() / s.n_contractions, s.pure || s.l < 2});
+  return all;
+}
+
+/// Leaves of a density what is the same in all directions. Cartesian functions from d on are left alone: they hold several angular momenta.
+void average_directions(const Molecule& atom, std::vector<double>& density) {
+  const std::vector<Components> shells = components_of(atom);
+  const std::int64_t n = atom.n_basis();
+  for (const Components& a : shells)
+    for (const Components& b : shells) {
+      if (!a.spherical || !b.spherical) continue;
+      double sum = 0.0;
+      for (std::int64_t j = 0; j < b.count; ++j)
+        for (std::int64_t i = 0; i < a.count; ++i) {
+          double& x = density[static_cast<std::size_t>(a.first + i + (b.first + j) * n)];
+          if (a.count == b.count && i == j) sum += x;
+          x = 0.0;
+        }
+      if (a.count != b.count) continue;
+      for (std::int64_t i = 0; i < a.count; ++i) density[static_cast<std::size_t>(a.first + i + (b.first + i) * n)] = sum / static_cast<double>(a.count);
+    }
+}
+
+/// Densities of atoms so far: those alike have one.
+struct AtomDensities {
+  struct Entry { Molecule atom; std::vector<double> density; };
+  std::vector<Entry> entries;
+};
+
+bool alike(const Molecule& a, const Molecule& b) {
+  const auto same_shell = [](const Shell& x, const Shell& y) {
+    return x.l == y.l && x.pure == y.pure && x.n_contractions == y.n_contractions && x.exponents == y.exponents && x.coefficients == y.coefficients;
+  };
+  const auto same_term = [](const EcpTerm& x, const EcpTerm& y) { return x.l == y.l && x.power == y.power && x.exponent == y.exponent && x.coefficient == y.coefficient; };
+  const auto same_ecp = [&](const Ecp& x, const Ecp& y) { return x.electrons == y.electrons && std::ranges::equal(x.terms, y.terms, same_term); };
+  return a.atoms[0].charge == b.atoms[0].charge && std::ranges::equal(a.shells, b.shells, same_shell) && std::ranges::equal(a.ecps, b.ecps, same_ecp);
+}
+
 }  // namespace
+
+void super_free_atom_density(SuperContext& context, std::span<SuperArg> args) {
+  expect_arguments(args, {Expect::matrix, Expect::scalar});
+  const AtomPart part = numbered_atom(context, *args[1].data);
+  std::fill_n(args[0].data, args[0].size(), 0.0);
+  if (part.function.empty()) return;
+  std::shared_ptr<void>& slot = context.slot("atom_densities");
+  if (!slot) slot = std::make_shared<AtomDensities>();
+  std::vector<AtomDensities::Entry>& known = static_cast<AtomDensities*>(slot.get())->entries;
+  auto entry = std::ranges::find_if(known, [&](const AtomDensities::Entry& e) { return alike(e.atom, part.molecule); });
+  if (entry == known.end()) {
+    const SmallScf scf = neutral_atom(part);
+    std::vector<double> density = scf.density.alpha;
+    for (std::size_t i = 0; i < density.size(); ++i) density[i] = 0.5 * (density[i] + scf.density.beta[i]);
+    average_directions(part.molecule, density);
+    known.push_back({part.molecule, std::move(density)});
+    entry = known.end() - 1;
+  }
+  scatter(entry->density, part.function, args[0], 0);
+}
 
 void super_a4_scf_atom(SuperContext& context, std::span<SuperArg> args) {
   if (args.size() != 6) throw SialError(fmt::format("takes 6 arguments, found {}", args.size()));
   expect_arguments(args.first(2), {Expect::matrix, Expect::matrix});
   if (args[5].size() != 1) throw SialError(fmt::format("argument 6 must be the number of an atom, found {}", describe(args[5], 5)));
-  const Molecule& molecule = require_molecule(context);
-  const double number = *args[5].data;
-  if (number != std::floor(number) || number < 1 || number > static_cast<double>(molecule.atoms.size()))
-    throw SialError(fmt::format("there is no atom {}: the molecule has {}", number, molecule.atoms.size()));
-  const AtomPart part = atom_part(context.job(), static_cast<std::int32_t>(number) - 1);
+  const AtomPart part = numbered_atom(context, *args[5].data);
   std::fill_n(args[0].data, args[0].size(), 0.0);
   std::fill_n(args[1].data, args[1].size(), 0.0);
   if (part.function.empty()) return;  // an atom without functions has no density
-  const std::int32_t electrons = static_cast<std::int32_t>(std::lround(part.molecule.atoms[0].charge)), n = static_cast<std::int32_t>(part.function.size());
-  const SmallScf scf = small_uhf(part.molecule, std::min(electrons - electrons / 2, n), std::min(electrons / 2, n));
+  const SmallScf scf = neutral_atom(part);
   scatter(scf.density.alpha, part.function, args[0], 0);
   scatter(scf.density.beta, part.function, args[1], 1);
 }

@@ -8,6 +8,7 @@ Reference values are PySCF 2.14's, SCF converged to 1e-13; the nearly dependent 
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -49,6 +50,18 @@ class Edges(unittest.TestCase):
         for name, value in want.items():
             self.assertAlmostEqual(scalars[name], value, delta=1e-9, msg=name)
         return text
+
+    def test_convergence_threshold(self):
+        """scf_conv says when to stop: fewer iterations, and energies as near as it asks for."""
+        table = r"(?m)^\s+(\d+)\s+-\d+\.\d+\s+\S+\s+(\S+)$"
+        rows = {}
+        for conv in ("1e-10", "1e-6"):
+            code, text, scalars = self.run_job("water", "sto-3g", values=f"scf_conv = {conv}")
+            self.assertEqual(code, 0, text)
+            rows[conv] = [(int(n), float(x)) for n, x in re.findall(table, text)]
+            self.assertAlmostEqual(scalars["scf_energy"], WATER["scf_energy"], delta=max(1e-9, float(conv)))
+            self.assertLess(rows[conv][-1][1], 10 * float(conv))
+        self.assertLess(len(rows["1e-6"]), len(rows["1e-10"]))
 
     def refused(self, messages, *args, **more):
         code, text, _ = self.run_job(*args, **more)

@@ -45,7 +45,7 @@ TEST_CASE("initial data become a job") {
   const Job job = legacy_job(sample_dat(), "x.dat");
   CHECK(job.data.ints.at("lindep_tol") == 8);
   CHECK(job.data.ints.at("scf_iter") == 150);
-  CHECK(job.data.ints.at("scf_hist") == 6);  // not in the file: the default of every job
+  CHECK(job.data.ints.at("scf_hist") == 8);  // not in the file: the default of every job
   CHECK(job.data.ints.at("iecp_on") == 0);  // nor that there are no core potentials
   CHECK(job.data.scalars.at("cc_conv") == 1e-12);
   CHECK(job.data.segments.at(IndexKind::ao) == Sizes{5, 10});

@@ -89,6 +89,38 @@ TEST_CASE("densities of the atoms of a molecule") {
   CHECK_THAT(execution_error(c, "a4_scf_atom", {small, small, h, nai, s, oxygen}), Contains("does not hold function"));
 }
 
+TEST_CASE("densities of free atoms, averaged over spins and directions") {
+  FakeContext c;
+  set_molecule(c, "6-31g*", {make_atom("H", 0, 0, 1.8), make_atom("O", 0, 0, 0), make_atom("H", 0, 1.7, -0.4)});
+  const std::int64_t n = c.data.molecule.n_basis();
+  Array s = ao_matrix(n), d = ao_matrix(n);
+  execute(c, "return_ovl", {s});
+  std::vector<Values> densities;
+  for (const double atom : {1.0, 2.0, 3.0}) {
+    Scalar number{atom};
+    d.data.assign(d.data.size(), 7.0);
+    execute(c, "free_atom_density", {d, number});
+    CHECK(std::abs(trace_product(d.data, s.data) - (atom == 2.0 ? 4.0 : 0.5)) < 1e-9);
+    densities.push_back(d.data);
+  }
+  // Both hydrogens have the same, oxygen's p and d functions are equivalent, and those of different components do not mix.
+  for (std::int64_t j = 0; j < 2; ++j)
+    for (std::int64_t i = 0; i < 2; ++i) CHECK(densities[0][i + n * j] == densities[2][n - 2 + i + n * (n - 2 + j)]);
+  std::int64_t at = 0;
+  for (const Shell& shell : c.data.molecule.shells) {
+    for (std::int64_t k = 1; k < shell.n_functions() && shell.l > 0; ++k) {
+      CHECK(densities[1][at + k + n * (at + k)] == densities[1][at + n * at]);
+      CHECK(densities[1][at + k + n * at] == 0.0);
+    }
+    at += shell.n_functions();
+  }
+  Scalar none{0};
+  CHECK_THAT(execution_error(c, "free_atom_density", {d, none}), Contains("no atom 0"));
+  Scalar oxygen{2};
+  Array small = ao_matrix(3);
+  CHECK_THAT(execution_error(c, "free_atom_density", {small, oxygen}), Contains("does not hold function"));
+}
+
 TEST_CASE("first occupations") {
   FakeContext c;
   Array occupation({4}, {5, 5, 5, 5});
