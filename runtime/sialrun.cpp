@@ -47,7 +47,7 @@ constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
 /// What states one job: the part of the command line that a line of a batch file has too.
 struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
-  std::string name, output_dir, results, run_json, print_format, memory, look_ahead, keep_integrals;
+  std::string name, output_dir, results, run_json, print_format, memory, look_ahead, integrals, keep_integrals;
   std::string dat, json, program_dir, resegment;
   std::string batch_file;  // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
@@ -76,6 +76,7 @@ void add_job_options(CLI::App& app, JobArguments& job) {
   app.add_option("-I", job.include_dirs, "folder where imports are searched")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--memory", job.memory, "block data per rank, for example 2GB");
   app.add_option("--look-ahead", job.look_ahead, "blocks of other nodes asked for, and with a device brought there, ahead of their gets: a number, off, or auto (default)");
+  app.add_option("--integrals", job.integrals, "code for two-electron integrals: auto (default), libint or hermite; auto takes hermite for functions up to f");
   app.add_option("--keep-integrals", job.keep_integrals, "two-electron integrals are kept in memory that nothing else needs: auto (default), or off: computed anew each time");
   app.add_option("--print-format", job.print_format, "classic, classic-test or plain");
   app.add_option("--output-dir", job.output_dir, "folder of the output files");
@@ -146,6 +147,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
   }
   if (!arguments.memory.empty()) job.memory_per_rank = parse_memory(arguments.memory);
   if (!arguments.look_ahead.empty()) job.look_ahead = parse_look_ahead(arguments.look_ahead);
+  if (!arguments.integrals.empty()) job.data.integrals = parse_integrals(arguments.integrals);
   if (!arguments.keep_integrals.empty()) job.keep_integrals = parse_keep_integrals(arguments.keep_integrals);
   if (!arguments.print_format.empty()) job.print_format = arguments.print_format;
   if (!arguments.output_dir.empty()) job.output_dir = arguments.output_dir;
@@ -385,6 +387,7 @@ RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::
                           {"jit", arguments.jit + (arguments.session.kernel_options.jit_cpu.empty() ? "" : " for " + arguments.session.kernel_options.jit_cpu)},
                           {"threads", std::to_string(arguments.session.kernel_options.threads)},
                           {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
+  if (!arguments.job.integrals.empty()) options.emplace_back("integrals", arguments.job.integrals);
   if (!arguments.job.keep_integrals.empty()) options.emplace_back("keep_integrals", arguments.job.keep_integrals);
   if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
   add_device_facts(arguments.device, arguments.session, options);

@@ -47,6 +47,9 @@ struct Molecule {
   std::int32_t n_basis() const { std::int32_t n = 0; for (auto& s : shells) n += s.n_functions(); return n; }
 };
 
+/// How two-electron integrals are computed: as is faster; by libint; by expansions in Hermite Gaussians.
+enum class IntegralCode { automatic, libint, hermite };
+
 struct JobData {
   std::map<std::string, std::int32_t> ints;       // lower-case names
   std::map<std::string, double> scalars;
@@ -55,6 +58,7 @@ struct JobData {
   std::map<std::string, IntDataArray> int_arrays;
   bool has_molecule = false;
   Molecule molecule;
+  IntegralCode integrals = IntegralCode::automatic;
   bool empty_means_none = false;  // initial-data files list arrays without elements that their programs fill themselves
 };
 

@@ -354,11 +354,12 @@ class JobReader {
   }
 
   void run(const toml::table& t) {
-    check_keys(t, "run", {"checkpoint_every", "checkpoint_dir", "time_limit", "look_ahead", "keep_integrals"});
+    check_keys(t, "run", {"checkpoint_every", "checkpoint_dir", "time_limit", "look_ahead", "integrals", "keep_integrals"});
     if (const toml::node* n = t.get("checkpoint_every")) at(*n, [&] { job_.checkpoint_every = parse_checkpoint_every(span(*n, "checkpoint_every")); });
     if (const toml::node* n = t.get("checkpoint_dir")) job_.checkpoint_dir = string(*n, "checkpoint_dir");
     if (const toml::node* n = t.get("time_limit")) at(*n, [&] { job_.time_limit = parse_duration(span(*n, "time_limit"), 1); });
     if (const toml::node* n = t.get("look_ahead")) at(*n, [&] { job_.look_ahead = parse_look_ahead(span(*n, "look_ahead")); });
+    if (const toml::node* n = t.get("integrals")) at(*n, [&] { job_.data.integrals = parse_integrals(string(*n, "integrals")); });
     if (const toml::node* n = t.get("keep_integrals")) at(*n, [&] { job_.keep_integrals = parse_keep_integrals(string(*n, "keep_integrals")); });
   }
 
@@ -375,6 +376,13 @@ int parse_look_ahead(std::string_view text) {
   const std::optional<std::int64_t> blocks = read_integer(text, 0, 4096);
   if (!blocks) throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
   return static_cast<int>(*blocks);
+}
+
+IntegralCode parse_integrals(std::string_view text) {
+  if (text == "auto") return IntegralCode::automatic;
+  if (text == "libint") return IntegralCode::libint;
+  if (text == "hermite") return IntegralCode::hermite;
+  throw SialError(fmt::format("`{}` is no way to compute integrals", text), "auto, libint or hermite");
 }
 
 bool parse_keep_integrals(std::string_view text) {

@@ -63,6 +63,8 @@ void apply_segments(Job& job, std::string_view text);
 
 /// "auto" (-1), "off" (0) or a number of blocks. Throws SialError.
 int parse_look_ahead(std::string_view text);
+/// `auto`, `libint` or `hermite`. Throws SialError.
+IntegralCode parse_integrals(std::string_view text);
 /// `auto` or `off`.
 bool parse_keep_integrals(std::string_view text);
 

@@ -27,7 +27,7 @@ const Molecule& molecule(SuperContext& context) {
 AoIntegrals& integrals(SuperContext& context) {
   const Molecule& m = molecule(context);
   std::shared_ptr<void>& slot = context.slot("ao_integrals");
-  if (!slot) slot = std::shared_ptr<AoIntegrals>(make_ao_integrals(m));
+  if (!slot) slot = std::shared_ptr<AoIntegrals>(make_ao_integrals(m, context.job().integrals));
   return *static_cast<AoIntegrals*>(slot.get());
 }
 

@@ -17,9 +17,6 @@ namespace sial {
 /// Quartets of shells, or of families of shells, in all blocks so far.
 struct QuartetCounts { std::int64_t computed = 0, skipped = 0; };
 
-/// How two-electron integrals are computed: by libint's recurrences, or by expansions in Hermite Gaussians (hermite_code.h), which is faster.
-enum class RepulsionMethod { automatic, libint, hermite };
-
 class AoIntegrals {
  public:
   virtual ~AoIntegrals() = default;
@@ -35,6 +32,6 @@ class AoIntegrals {
 };
 
 /// The molecule is copied. Throws SialError for shells beyond what the library computes.
-std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, RepulsionMethod method = RepulsionMethod::automatic);
+std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method = IntegralCode::automatic);
 
 }  // namespace sial

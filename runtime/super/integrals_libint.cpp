@@ -107,7 +107,7 @@ void merge_primitives(libint2::ShellPair& pair, const libint2::Shell& a, const l
 
 class LibintIntegrals : public AoIntegrals {
  public:
-  LibintIntegrals(const Molecule& molecule, RepulsionMethod method) {
+  LibintIntegrals(const Molecule& molecule, IntegralCode method) {
     libint2::initialize();
     std::size_t max_primitives = 1;
     int max_l = 0;
@@ -132,7 +132,7 @@ class LibintIntegrals : public AoIntegrals {
     repulsion_ = engine(libint2::Operator::coulomb);
     repulsion_.set(libint2::ScreeningMethod::Conservative).set_precision(primitive_precision);
     constexpr int max_hermite_l = 3;  // above, libint is faster
-    if (method == RepulsionMethod::hermite || (method == RepulsionMethod::automatic && max_l <= max_hermite_l)) {
+    if (method == IntegralCode::hermite || (method == IntegralCode::automatic && max_l <= max_hermite_l)) {
       std::vector<GaussianShell> shells;
       for (const LibintShell& piece : pieces_) shells.push_back(hermite_shell(piece));
       hermite_ = std::make_unique<HermiteRepulsion>(std::move(shells));
@@ -303,6 +303,6 @@ class LibintIntegrals : public AoIntegrals {
 
 }  // namespace
 
-std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, RepulsionMethod method) { return std::make_unique<LibintIntegrals>(molecule, method); }
+std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method) { return std::make_unique<LibintIntegrals>(molecule, method); }
 
 }  // namespace sial

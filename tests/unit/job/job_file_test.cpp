@@ -111,6 +111,14 @@ TEST_CASE("room for the vectors of excited states follows from their number") {
   CHECK(f.read("programs = [\"p.sialx\"]\n").data.ints.at("eom_subspc") == 0);
 }
 
+TEST_CASE("which code computes integrals") {
+  JobFolder f;
+  CHECK(f.read("programs = [\"p.sialx\"]\n").data.integrals == IntegralCode::automatic);
+  CHECK(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"libint\"\n").data.integrals == IntegralCode::libint);
+  CHECK(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"hermite\"\n").data.integrals == IntegralCode::hermite);
+  CHECK_THAT(f.error("programs = [\"p.sialx\"]\n[run]\nintegrals = \"slow\"\n"), Contains("`slow`") && Contains("auto, libint or hermite"));
+}
+
 TEST_CASE("integrals are kept where they take a quarter of the memory") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"cc-pvdz\"\n[segments]\nao = [9, 15]\n"));

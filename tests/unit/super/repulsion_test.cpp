@@ -208,8 +208,8 @@ TEST_CASE("both methods give the same two-electron integrals") {
                                     {"def2-tzvp", true}}) {
     CAPTURE(basis, pure);
     const Molecule m = molecule(basis, pure, skew_molecule());
-    const auto hermite = make_ao_integrals(m, RepulsionMethod::hermite),
-               libint = make_ao_integrals(m, RepulsionMethod::libint);
+    const auto hermite = make_ao_integrals(m, IntegralCode::hermite),
+               libint = make_ao_integrals(m, IntegralCode::libint);
     const std::int64_t n = m.n_basis();
     std::vector<FunctionRange> atoms;
     for (std::int32_t atom = 0; atom < 3; ++atom) {
@@ -236,8 +236,8 @@ TEST_CASE("higher angular momenta are left to libint") {
   Molecule m;
   m.atoms = {make_atom("C", 0, 0, 0)};
   m.shells = {{0, 4, true, {1.1}, {1.0}, 1}, {0, 0, true, {0.9}, {1.0}, 1}};
-  const auto automatic = make_ao_integrals(m), libint = make_ao_integrals(m, RepulsionMethod::libint),
-             hermite = make_ao_integrals(m, RepulsionMethod::hermite);
+  const auto automatic = make_ao_integrals(m), libint = make_ao_integrals(m, IntegralCode::libint),
+             hermite = make_ao_integrals(m, IntegralCode::hermite);
   const std::array<FunctionRange, 4> all{FunctionRange{0, 10}, {0, 10}, {0, 10}, {0, 10}};
   Values x(10000), y(10000), z(10000);
   automatic->repulsion(all, x.data());
@@ -250,7 +250,7 @@ TEST_CASE("higher angular momenta are left to libint") {
 TEST_CASE("quartets are left out by the densities they meet, and Fock matrices are what they were") {
   const Molecule m = molecule("6-31g", true, waters(3));
   const std::int64_t n = m.n_basis(), third = n / 3;
-  for (const RepulsionMethod method : {RepulsionMethod::hermite, RepulsionMethod::libint})
+  for (const IntegralCode method : {IntegralCode::hermite, IntegralCode::libint})
     for (const double scale : {1.0, 1e-5, 1e-10}) {
       const auto all = make_ao_integrals(m, method), screened = make_ao_integrals(m, method);
       Values d = density(n, scale), fa(static_cast<std::size_t>(n * n)), fb = fa, ga = fa, gb = fa;
