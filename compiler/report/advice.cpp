@@ -15,7 +15,7 @@ class Adviser {
   JobAdvice run() {
     result_.seconds = job_.seconds;
     result_.model_seconds = order_cost(job_, modules_of(job_), costs_);
-    for (const JobProgram& p : job_.programs) result_.programs.push_back({p.name, p.seconds, part(p.seconds), p.problem});
+    for (const JobProgram& p : job_.programs) result_.programs.push_back({p.name, p.seconds, part(p.seconds), p.run.predicted_seconds, p.problem});
     find_costliest();
     add_execute_advice(job_, result_.advice, reasons_);
     add_rank_advice(job_, result_.advice);

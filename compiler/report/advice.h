@@ -33,6 +33,7 @@ struct Advice {
 struct ProgramShare {
   std::string program;
   double seconds = 0, share = 0;
+  double predicted = 0;  // seconds, by sialrun before the run; 0: not predicted
   std::string problem;   // why it could not be looked at
 };
 

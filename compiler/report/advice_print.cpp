@@ -28,10 +28,11 @@ class AdviceText : Writer {
     }
     if (a.advice.size() > most_listed) line("  ... and {} more, in the JSON form", a.advice.size() - most_listed);
     for (const std::string& text : a.undecided) wrapped("note: " + text, "  ");
-    if (a.programs.size() > 1) {
+    if (a.programs.size() > 1 || (!a.programs.empty() && a.programs[0].predicted > 0)) {
       line("\nprograms of the job");
       for (const ProgramShare& p : a.programs)
-        line("  {} {:<16} {:>10} {:>7}  {}", p.program == program ? "*" : " ", p.program, seconds_number(p.seconds), percent(p.share), p.problem);
+        line("  {} {:<16} {:>10} {:>7}{}{}", p.program == program ? "*" : " ", p.program, seconds_number(p.seconds), percent(p.share),
+             p.predicted > 0 ? fmt::format("  predicted before the run: {}", seconds_number(p.predicted)) : "", p.problem.empty() ? "" : "  " + p.problem);
     }
     line("");
     return take();
@@ -65,7 +66,7 @@ nlohmann::ordered_json advice_json(const JobAdvice& a) {
     items.push_back({{"kind", item.kind}, {"at", place(item.at)}, {"found", item.found}, {"change", item.change}, {"seconds", item.seconds}, {"bytes", item.bytes},
                      {"lines", std::move(lines)}, {"redeclarations", std::move(changes)}});
   }
-  for (const ProgramShare& p : a.programs) programs.push_back({{"program", p.program}, {"seconds", p.seconds}, {"share", p.share}, {"problem", p.problem}});
+  for (const ProgramShare& p : a.programs) programs.push_back({{"program", p.program}, {"seconds", p.seconds}, {"share", p.share}, {"predicted", p.predicted}, {"problem", p.problem}});
   return {{"opening", a.opening}, {"seconds", a.seconds}, {"model_seconds", a.model_seconds}, {"costliest", {{"at", place(a.costliest)}, {"seconds", a.costliest_seconds}, {"share", a.costliest_share}, {"reason", a.reason}}},
           {"advice", std::move(items)}, {"programs", std::move(programs)}, {"undecided", a.undecided}};
 }

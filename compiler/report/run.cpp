@@ -117,6 +117,7 @@ Run read(const std::string& path, const std::string* program) {
       run.programs.emplace_back(p.at("program"), p.at("source_hash"));
       if (!program || run.programs.back().first != *program) continue;
       hashes.push_back(run.programs.back().second);
+      run.predicted_seconds += p.value("predicted_seconds", 0.0);
       if (hashes.size() == 1) read_program(run, p);
       for (const Json& i : p.at("indices")) run.sizes[i.at("name")] = {i.at("count"), i.at("mean_extent")};
     }

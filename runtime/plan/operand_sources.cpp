@@ -57,8 +57,7 @@ OperandSources::OperandSources(const Module& module, const BoundProgram& bound, 
   for (std::size_t n = work.nests.size(); n-- > 0;) {  // children before their parents
     const LoopNest& nest = work.nests[n];
     Footprint& mine = footprints[n];
-    for (std::size_t pc = 0; pc < nest.executions.size(); ++pc)
-      if (nest.executions[pc] > 0) for_each_block_operand(m_, m_.code[pc], [&](std::int32_t ref) { mine.try_emplace(key(ref), touched(ref)); });
+    nest.executions.for_each([&](std::int32_t pc, double) { for_each_block_operand(m_, m_.code[pc], [&](std::int32_t ref) { mine.try_emplace(key(ref), touched(ref)); }); });
     for (const auto& [k, t] : mine) iteration_bytes_[n] += t.bytes;
     if (nest.parent < 0) continue;
     const LoopRow& row = m_.loops[nest.loop];

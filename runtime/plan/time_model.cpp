@@ -52,18 +52,12 @@ class Timer {
   ProgramTime run() {
     ProgramTime result;
     result.program = m_.program;
-    result.by_code.resize(m_.code.size());
     for (std::size_t n = 0; n < work_.nests.size(); ++n) {
       const LoopNest& nest = work_.nests[n];
       const std::size_t pardo = outermost_pardo(n);
       const double share = nest.in_pardo ? 1.0 / shared_by(pardo) : 1.0;
       double sum = 0;
-      for (std::size_t pc = 0; pc < nest.executions.size(); ++pc) {
-        if (nest.executions[pc] <= 0) continue;
-        const double seconds = nest.executions[pc] * share * seconds_of(static_cast<std::int32_t>(n), m_.code[pc]);
-        result.by_code[pc] += seconds;
-        sum += seconds;
-      }
+      nest.executions.for_each([&](std::int32_t pc, double executions) { sum += executions * share * seconds_of(static_cast<std::int32_t>(n), m_.code[pc]); });
       result.seconds += sum;
       if (nest.in_pardo) in_pardo_[pardo] += sum;
     }

@@ -27,7 +27,6 @@ struct TimeSetting {
 struct ProgramTime {
   std::string program;
   double seconds = 0;
-  std::vector<double> by_code;  // position: seconds of one rank
 };
 
 /// Times programs for jobs that differ in their segments; what kernels say of an operation is kept. Not for several threads.

@@ -26,7 +26,7 @@ class Counter {
       for (std::int32_t pc = m.loops[l].begin; pc < m.loops[l].end; ++pc)
         if (m.code[pc].op == Opcode::exit_loop && m.code[pc].a == static_cast<std::int32_t>(l)) ends_by_data_[l] = 1;
     result_.nests.push_back({});
-    result_.nests[0].executions.resize(m.code.size());
+    result_.nests[0].executions = CodeCounts(m.main_entry, static_cast<std::int32_t>(m.code.size()));
   }
 
   WorkCount run() {
@@ -52,13 +52,13 @@ class Counter {
           if (!uncertain) return;
           ++pc;
           break;
-        case Opcode::jump: pc = in.a; break;
+        case Opcode::jump: pc = std::max(in.a, pc + 1); break;
         case Opcode::where:
           if (registers_.integer(in.a) == 0) return;
           ++pc;
           break;
         case Opcode::jump_unless:
-          if (const auto condition = registers_.integer(in.a)) pc = *condition == 0 ? in.b : pc + 1;
+          if (const auto condition = registers_.integer(in.a)) pc = *condition == 0 ? std::max(in.b, pc + 1) : pc + 1;
           else pc = run_both(pc, in, weight);
           break;
         case Opcode::call:
@@ -125,10 +125,10 @@ class Counter {
     const auto [at, is_new] = children_.try_emplace({nest_, loop}, result_.nests.size());
     if (is_new) {
       LoopNest child;
-      child.executions.resize(m_.code.size());
       child.loop = loop;
       child.parent = static_cast<std::int32_t>(nest_);
       const LoopRow& row = m_.loops[loop];
+      child.executions = CodeCounts(row.begin, row.end);
       const bool sequential = row.pragma >= 0 && m_.strings[row.pragma] == "SequentialPardoLoop";
       child.in_pardo = nest().in_pardo || (row.kind == LoopKind::pardo && !sequential);
       result_.nests.push_back(std::move(child));
@@ -174,10 +174,8 @@ class Counter {
 
   /// Iterations in an order without pattern, as many as the steps suffice for; what they add stands for all.
   void sample_pardo(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples, double weight, bool uncertain) {
-    std::vector<std::vector<double>> before;
-    for (const LoopNest& n : result_.nests) before.push_back(n.executions);
-    std::vector<std::pair<double, double>> passed_before;
-    for (const LoopNest& n : result_.nests) passed_before.emplace_back(n.opened, n.iterations);
+    // Nests inside of this one come behind it.
+    const std::vector<LoopNest> before(result_.nests.begin() + static_cast<std::ptrdiff_t>(nest_), result_.nests.end());
     const std::int64_t step = coprime_step(tuples), last_step = steps_left_ - steps_left_ / 2;
     std::int64_t done = 0;
     for (std::int64_t at = 0; done < tuples && (steps_left_ > last_step || done < least_sample); ++done, at = (at + step) % tuples) {
@@ -187,13 +185,14 @@ class Counter {
     if (done == tuples) return;
     const double factor = static_cast<double>(tuples) / static_cast<double>(done);
     const auto scale = [&](double& now, double then) { now = then + (now - then) * factor; };
-    for (std::size_t n = 0; n < result_.nests.size(); ++n) {
+    for (std::size_t n = nest_; n < result_.nests.size(); ++n) {
       LoopNest& scaled = result_.nests[n];
-      for (std::size_t pc = 0; pc < scaled.executions.size(); ++pc) scale(scaled.executions[pc], n < before.size() ? before[n][pc] : 0.0);
+      const LoopNest* then = n - nest_ < before.size() ? &before[n - nest_] : nullptr;
+      scaled.executions.for_each([&](std::int32_t pc, double) { scale(scaled.executions[pc], then ? then->executions.at(pc) : 0.0); });
       if (n == nest_) continue;  // opened by its caller, its iterations counted there
-      scale(scaled.opened, n < before.size() ? passed_before[n].first : 0.0);
-      scale(scaled.iterations, n < before.size() ? passed_before[n].second : 0.0);
-      passed_[n] = n == 0 ? 0.0 : scaled.executions[m_.loops[scaled.loop].body];
+      scale(scaled.opened, then ? then->opened : 0.0);
+      scale(scaled.iterations, then ? then->iterations : 0.0);
+      passed_[n] = scaled.executions.at(m_.loops[scaled.loop].body);
     }
   }
 

@@ -11,8 +11,7 @@ namespace {
 double executions(const Module& m, const WorkCount& work, Opcode op) {
   double sum = 0;
   for (const LoopNest& nest : work.nests)
-    for (std::size_t pc = 0; pc < nest.executions.size(); ++pc)
-      if (m.code[pc].op == op) sum += nest.executions[pc];
+    nest.executions.for_each([&](std::int32_t pc, double n) { sum += m.code[static_cast<std::size_t>(pc)].op == op ? n : 0.0; });
   return sum;
 }
 
