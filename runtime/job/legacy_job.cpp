@@ -259,6 +259,7 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
   } else {
     job.data.molecule = builder.build();
     job.data.has_molecule = true;
+    job.data.ints.try_emplace("natoms", static_cast<std::int32_t>(job.data.molecule.atoms.size()));  // few files say it
     const auto ao = job.data.segments.find(IndexKind::ao);
     try {
       if (ao != job.data.segments.end()) check_ao_segments(ao->second, job.data.molecule);

@@ -53,6 +53,7 @@ TEST_CASE("initial data become a job") {
   CHECK(job.data.arrays.at("clp").data.empty());
   CHECK(job.data.int_arrays.at("npfps").data == Sizes{3, 2, 2, 2, 1});
   REQUIRE(job.data.has_molecule);
+  CHECK(job.data.ints.at("natoms") == static_cast<std::int32_t>(job.data.molecule.atoms.size()));
   const Molecule& m = job.data.molecule;
   REQUIRE(m.atoms.size() == 2);
   CHECK(m.atoms[0].symbol == "C");
