@@ -28,7 +28,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   const bool fits = plan.fits(setting.memory_per_rank);
   std::ostringstream text;
   print_plan(plan, setting, fits ? 0 : ranks_needed(programs, job.data, saved, setting, plan), text);
-  if (!choice.predicted.empty()) text << predicted_text(choice.predicted) << '\n';
+  if (const std::string predicted = predicted_text(choice.predicted); !predicted.empty()) text << predicted << '\n';
   out << printable(text.str());
   return fits ? exit_ok : exit_program_error;
 }

@@ -399,7 +399,7 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
   if (const std::string differs = difference(index.job, identity); !differs.empty()) {
     const std::string options = differs.starts_with("the segments") ? segment_options(index.job, identity) : std::string();
     throw SialError(fmt::format("{} does not belong to this job: {}", what, differs),
-                    options.empty() ? hint : fmt::format("add the segments of the checkpoint to the command line (automatic ones follow the number of ranks and the memory): `{}`", options));
+                    options.empty() ? hint : fmt::format("add the segments of the checkpoint to the command line (automatic ones follow the ranks, the memory, the caches and what `--calibrate` measured): `{}`", options));
   }
   if (index.inside && std::ssize(index.files) != transport_.size())
     throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place, index.files.size(),

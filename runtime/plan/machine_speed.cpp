@@ -85,9 +85,7 @@ double measured_rate(double bytes) {
 MachineSpeed usual_speed() {
   MachineSpeed speed;
   if (const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) speed.l2_bytes = static_cast<double>(l2);
-  // Beyond so much, a cache is shared by many cores, and other jobs.
-  constexpr double own_share = 16e6;
-  if (const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE); l3 > 0) speed.l3_bytes = std::min(own_share, static_cast<double>(l3));
+  speed.l3_bytes = static_cast<double>(kernels::last_level_cache_bytes());
   return speed;
 }
 

@@ -11,7 +11,7 @@ namespace sial {
 /// Of one core, in cycles of the kernels' model and bytes.
 struct MachineSpeed {
   double cycles = 3.5e9;
-  double l2_bytes = 1e6, l3_bytes = 16e6;
+  double l2_bytes = 1e6, l3_bytes = 32e6;
   double l2_rate = 60e9, l3_rate = 30e9, memory_rate = 22e9;  // bytes per second
   double network_rate = 5e9, network_latency = 20e-6;         // between nodes; not measured
 };

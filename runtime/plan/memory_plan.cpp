@@ -86,7 +86,8 @@ MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const
       label = memory.labels.erase(label);
     }
   }
-  steps_left -= setting.most_steps - std::max<std::int64_t>(memory.steps_left, 0);
+  plan.steps = setting.most_steps - std::max<std::int64_t>(memory.steps_left, 0);
+  steps_left -= plan.steps;
   return plan;
 }
 
@@ -132,6 +133,7 @@ void merge(MemoryPlan& plan, const MemoryPlan& other) {
   plan.enough = std::max(plan.enough, other.enough);
   plan.floor = std::max(plan.floor, other.floor);
   plan.exact &= other.exact;
+  plan.steps += other.steps;
 }
 
 /// An argument of --memory that is no less: two digits, rounded up.

@@ -67,6 +67,7 @@ struct MemoryPlan {
   std::int64_t peak = 0, most = 0, least = 0, enough = 0;  // of all programs
   std::int64_t floor = 0;            // part of `enough` that more ranks do not lower: what every rank has for itself
   bool exact = true;
+  std::int64_t steps = 0;            // that planning took
   bool fits(std::size_t memory_per_rank) const { return enough <= static_cast<std::int64_t>(memory_per_rank); }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -19,9 +20,13 @@ namespace sial {
 namespace {
 
 std::string duration(double seconds) {
+  constexpr double year = 365.0 * 86400;
   if (seconds < 10) return fmt::format("{:.2g} s", seconds);
+  if (seconds < 100) return fmt::format("{:.1f} s", seconds);
   if (seconds < 600) return fmt::format("{:.0f} s", seconds);
-  return seconds < 36000 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+  if (seconds < 36000) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 10 * 86400) return fmt::format("{:.1f} h", seconds / 3600);
+  return seconds < year ? fmt::format("{:.0f} days", seconds / 86400) : "more than a year";
 }
 
 std::string kinds_of(const std::vector<std::string>& options) {
@@ -33,9 +38,14 @@ std::string kinds_of(const std::vector<std::string>& options) {
 using Targets = std::map<std::string, std::int32_t>;
 
 constexpr double short_job = 10.0;       // seconds: not worth a search
-constexpr double least_gain = 0.05;      // of the predicted time, for which the usual sizes are left
+constexpr double least_gain = 0.08;      // of the predicted time, for which the usual sizes are left
 constexpr std::int32_t largest = 64, smallest = 4;
-constexpr std::int64_t memory_steps = 20'000'000;  // of a memory plan
+constexpr std::int64_t memory_steps = 5'000'000;   // of a memory plan,
+constexpr std::int64_t memory_cost = 4;            // each of which takes as long as so many of counting
+// A search may take a few hundredths of the predicted time, but no more than some ten seconds: steps of counting per second of the job, and at most.
+// Steps, not seconds, so that the same job has the same segments again.
+constexpr double steps_per_second = 1e6;
+constexpr double most_steps = 3e8;
 
 /// A range whose segments are to be chosen.
 struct Range {
@@ -107,6 +117,7 @@ class Search {
   }
 
   void search(SegmentChoice& choice, double usual) {
+    steps_left_ = static_cast<std::int64_t>(std::min(most_steps, usual * steps_per_second));
     std::vector<Range> ranges = automatic_ranges(job_);
     Targets best;
     for (const Range& range : ranges) best[range.key] = range.usual;
@@ -128,13 +139,14 @@ class Search {
   bool improve(const Range& range, Targets& best, double& least) {
     std::vector<std::pair<double, std::int32_t>> order;
     for (const std::int32_t size : candidates(range)) {
+      if (steps_left_ <= 0) break;
       Targets targets = best;
       targets[range.key] = size;
       order.emplace_back(seconds(targets), size);
     }
     std::sort(order.begin(), order.end());
     for (const auto& [time, size] : order) {
-      if (time >= least) break;
+      if (time >= least || steps_left_ <= 0) break;
       Targets targets = best;
       targets[range.key] = size;
       if (targets == best || !fits(targets)) continue;
@@ -150,7 +162,11 @@ class Search {
     if (const auto known = predicted_.find(targets); known != predicted_.end()) return sum(known->second);
     std::vector<PredictedTime> times;
     const JobData& data = data_with(targets);
-    for (const auto& program : programs_) times.push_back({program->program, model_.time_of(*program, data).seconds});
+    for (const auto& program : programs_) {
+      const ProgramTime time = model_.time_of(*program, data);
+      times.push_back({time.program, time.seconds});
+      steps_left_ -= time.steps;
+    }
     return sum(predicted_[targets] = std::move(times));
   }
 
@@ -162,7 +178,13 @@ class Search {
 
   bool fits(const Targets& targets) {
     const auto [at, is_new] = fits_.try_emplace(targets, false);
-    if (is_new) at->second = plan_memory(programs_, data_with(targets), saved_, memory_).fits(memory_.memory_per_rank);
+    if (is_new) {
+      PlanSetting setting = memory_;
+      setting.most_steps = std::clamp<std::int64_t>(steps_left_ / memory_cost, 1, memory_.most_steps);
+      const MemoryPlan plan = plan_memory(programs_, data_with(targets), saved_, setting);
+      steps_left_ -= memory_cost * plan.steps;
+      at->second = plan.fits(memory_.memory_per_rank);
+    }
     return at->second;
   }
 
@@ -200,12 +222,13 @@ class Search {
     const auto tell = [&](std::int32_t other) {
       Targets targets = best;
       targets[range.key] = other;
-      others.push_back(fmt::format("{} with {}{}", duration(seconds(targets)), other, too_large(targets) ? ", too large for the memory" : ""));
+      if (!predicted_.contains(targets)) return;
+      others.push_back(fmt::format("{} with {}{}", duration(seconds(targets)), other, too_large(targets) ? " (too large for the memory)" : ""));
     };
     if (at != sizes.end() && at != sizes.begin()) tell(*std::prev(at));
     if (at != sizes.end() && std::next(at) != sizes.end()) tell(*std::next(at));
     const auto pieces = (range.elements + size - 1) / size;
-    return fmt::format("segments {} = auto: {} {} in {} of about {}, for the least predicted time: {}{}{}; blocks of four such indices up to {}", range.key, range.elements, range.what, pieces,
+    return fmt::format("segments {} = auto: {} {} in {} of about {}, for the least predicted time: {}{}{}; blocks of four such indices of about {}", range.key, range.elements, range.what, pieces,
                        size, duration(least), others.empty() ? "" : ", ", fmt::join(others, ", "), bytes_text(8 * std::int64_t{size} * size * size * size));
   }
 
@@ -217,6 +240,7 @@ class Search {
   std::optional<Job> cut_;
   std::map<Targets, std::vector<PredictedTime>> predicted_;
   std::map<Targets, bool> fits_;
+  std::int64_t steps_left_ = 0;
 };
 
 }  // namespace
@@ -228,7 +252,7 @@ std::string predicted_text(const std::vector<PredictedTime>& predicted) {
     all += time.seconds;
     programs += fmt::format("{}{} {}", programs.empty() ? "" : ", ", time.program, duration(time.seconds));
   }
-  if (predicted.empty()) return {};
+  if (predicted.empty() || !std::isfinite(all)) return {};
   return fmt::format("predicted time: {}{}", duration(all), predicted.size() > 1 ? " (" + programs + ")" : "");
 }
 
@@ -245,6 +269,8 @@ SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<co
     choice.predicted = Search(cut, programs, saved, memory, time).run().predicted;
   } catch (const SialError&) {
     // What does not fit together is said when the programs run.
+  } catch (const std::bad_alloc&) {
+    // The usual segments need no search.
   }
   return choice;
 }

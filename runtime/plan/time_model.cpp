@@ -14,7 +14,7 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t max_steps = 2'000'000;  // of a program
+constexpr std::int64_t max_steps = 4'000'000;  // of a program
 // Seconds, as measured: an instruction on registers, one on blocks beside its kernel, a get of a block on this node, the begin of an iteration of
 // a pardo, a barrier of a rank.
 constexpr double register_time = 15e-9, block_time = 80e-9, get_time = 250e-9, draw_time = 200e-9, barrier_time = 10e-6;
@@ -52,6 +52,7 @@ class Timer {
   ProgramTime run() {
     ProgramTime result;
     result.program = m_.program;
+    result.steps = work_.steps;
     for (std::size_t n = 0; n < work_.nests.size(); ++n) {
       const LoopNest& nest = work_.nests[n];
       const std::size_t pardo = outermost_pardo(n);

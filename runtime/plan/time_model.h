@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "runtime/bytecode/module.h"
 #include "runtime/job/job_data.h"
@@ -27,6 +26,7 @@ struct TimeSetting {
 struct ProgramTime {
   std::string program;
   double seconds = 0;
+  std::int64_t steps = 0;  // that counting took
 };
 
 /// Times programs for jobs that differ in their segments; what kernels say of an operation is kept. Not for several threads.

@@ -12,8 +12,9 @@ namespace sial {
 namespace {
 
 constexpr double usual_iterations = 12;      // of a loop that data end
-constexpr std::int64_t largest_sample = 1024;  // values of a serial loop that are followed
-constexpr std::int64_t least_sample = 64;      // iterations of a pardo that are followed in any case
+constexpr std::int64_t short_loop = 16;        // iterations that are all followed
+constexpr std::int64_t first_sample = 4;       // iterations of a longer loop that tell how many the steps suffice for
+constexpr double most_tuples = 1e12;           // that can be followed by number
 
 class Counter {
  public:
@@ -31,7 +32,9 @@ class Counter {
 
   WorkCount run() {
     result_.nests[0].opened = result_.nests[0].iterations = 1;
+    const std::int64_t before = steps_left_;
     run_code(m_.main_entry, static_cast<std::int32_t>(m_.code.size()), 1.0, false);
+    result_.steps = before - steps_left_;
     return std::move(result_);
   }
 
@@ -146,7 +149,7 @@ class Counter {
       const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
       if (lo > hi) return;
       const double count = static_cast<double>(hi - lo + 1);
-      if (decides_[i] && !ends_by_data_[loop] && steps_left_ > 0) {
+      if (decides_[i] && !ends_by_data_[loop] && static_cast<double>(tuples) * count < most_tuples) {
         followed.push_back(i);
         tuples *= hi - lo + 1;
       } else {
@@ -157,43 +160,29 @@ class Counter {
     const std::size_t outer = nest_;
     nest_ = nest_of(loop);
     nest().opened += weight;
-    if (row.kind == LoopKind::pardo) sample_pardo(row, followed, tuples, weight * multiplied, uncertain);
-    else sample_values(row, followed, tuples, weight * multiplied, uncertain);
+    const std::int64_t sampled = sample_size(row, followed, tuples, uncertain), step = sampled == tuples ? 1 : coprime_step(tuples);
+    const double each = weight * multiplied * static_cast<double>(tuples) / static_cast<double>(sampled);
+    for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) follow(row, followed, at, each, uncertain);
     nest().iterations += passed(row.body);
     for (const std::int32_t i : row.indices) values_[i].reset();
     nest_ = outer;
   }
 
-  void sample_values(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples, double weight, bool uncertain) {
-    const std::int64_t sampled = std::min(tuples, steps_left_ > 0 ? largest_sample : 1);
-    for (std::int64_t n = 0; n < sampled; ++n) {
-      bind(followed, n * tuples / sampled);
-      run_code(row.begin + 1, row.next, weight * static_cast<double>(tuples) / static_cast<double>(sampled), uncertain);
-    }
+  void follow(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuple, double weight, bool uncertain) {
+    bind(followed, tuple);
+    run_code(row.begin + 1, row.next, weight, uncertain);
   }
 
-  /// Iterations in an order without pattern, as many as the steps suffice for; what they add stands for all.
-  void sample_pardo(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples, double weight, bool uncertain) {
-    // Nests inside of this one come behind it.
-    const std::vector<LoopNest> before(result_.nests.begin() + static_cast<std::ptrdiff_t>(nest_), result_.nests.end());
-    const std::int64_t step = coprime_step(tuples), last_step = steps_left_ - steps_left_ / 2;
+  /// Iterations to follow, in an order without pattern, of all: three quarters of the steps that are left may go to this loop. The first ones, which count
+  /// for nothing, say what one takes.
+  std::int64_t sample_size(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples, bool uncertain) {
+    if (steps_left_ <= 0) return 1;
+    if (tuples <= short_loop) return tuples;
+    const std::int64_t allowed = steps_left_ / 4 * 3, before = steps_left_, step = coprime_step(tuples);
     std::int64_t done = 0;
-    for (std::int64_t at = 0; done < tuples && (steps_left_ > last_step || done < least_sample); ++done, at = (at + step) % tuples) {
-      bind(followed, at);
-      run_code(row.begin + 1, row.next, weight, uncertain);
-    }
-    if (done == tuples) return;
-    const double factor = static_cast<double>(tuples) / static_cast<double>(done);
-    const auto scale = [&](double& now, double then) { now = then + (now - then) * factor; };
-    for (std::size_t n = nest_; n < result_.nests.size(); ++n) {
-      LoopNest& scaled = result_.nests[n];
-      const LoopNest* then = n - nest_ < before.size() ? &before[n - nest_] : nullptr;
-      scaled.executions.for_each([&](std::int32_t pc, double) { scale(scaled.executions[pc], then ? then->executions.at(pc) : 0.0); });
-      if (n == nest_) continue;  // opened by its caller, its iterations counted there
-      scale(scaled.opened, then ? then->opened : 0.0);
-      scale(scaled.iterations, then ? then->iterations : 0.0);
-      passed_[n] = scaled.executions.at(m_.loops[scaled.loop].body);
-    }
+    for (std::int64_t at = 0; done < first_sample && steps_left_ > 0; ++done, at = (at + step) % tuples) follow(row, followed, at, 0.0, uncertain);
+    const std::int64_t each = std::max<std::int64_t>(1, (before - steps_left_) / std::max<std::int64_t>(1, done));
+    return std::clamp<std::int64_t>(allowed / each, 1, tuples);
   }
 
   /// Near the golden section of n, and without a common divisor with it.
@@ -230,6 +219,7 @@ class Counter {
   std::size_t nest_ = 0;
   int depth_ = 0;
   std::int64_t steps_left_;
+  const std::int64_t max_overrun = steps_left_;  // of what was begun before the steps were spent
   WorkCount result_;
 };
 

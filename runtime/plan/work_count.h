@@ -54,9 +54,10 @@ struct LoopNest {
 
 struct WorkCount {
   std::vector<LoopNest> nests;  // parents before their children
+  std::int64_t steps = 0;       // instructions looked at
 };
 
-/// `max_steps`: instructions looked at before further loops are sampled by one value.
+/// `max_steps`: about so many instructions are looked at; of long loops a sample is followed that keeps to it.
 WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps);
 
 }  // namespace sial

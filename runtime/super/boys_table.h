@@ -6,7 +6,9 @@
 namespace sial {
 
 inline constexpr double boys_grid = 1.0 / 16.0;
-inline constexpr int boys_points = 36 * 16 + 1;  // the last is T = 36, behind which exp(-T) is nothing beside F_m
+/// The last is T = 64. Behind it exp(-T) is left out: high orders, 4l in quartets of functions of angular momentum l, multiply it by powers
+/// of T, and would lack 1e-10 of f functions behind T = 36.
+inline constexpr int boys_points = 64 * 16 + 1;
 inline constexpr int boys_row = 8;
 
 /// A row of eight for each grid point: F_m, F_m+1, F_m+2/2!, ... F_m+6/6!, exp(-T).

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/super/boys_table.h"
+
 namespace sial {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "runtime/plan/work_count.h"
 
+#include <cmath>
+
 #include "module_of.h"
 
 using namespace sial;
@@ -49,6 +51,23 @@ TEST_CASE("of many iterations a sample stands for all") {
   const double exact = 210.0 * 210.0;
   CHECK(fills(temps, statements, job, 10'000'000) == exact);
   CHECK(fills(temps, statements, job, 100'000) == Approx(exact).epsilon(0.1));
+}
+
+TEST_CASE("counting ends, whatever the program") {
+  // Long loops inside of each other, all of whose values decide something; and ranges whose product is no number.
+  std::string body = "pardo i, j\nif i == count\nt[i,j] = 1.0\nendif\nendpardo i, j\n", statements = "do n\nif n == count\ncount = 2\nendif\n";
+  for (int k = 0; k < 500; ++k) statements += body;
+  const Module outer = module_of(temps, statements + "enddo n");
+  const JobData job = job_of(30, 4);
+  const WorkCount work = count_work(outer, bind_program(outer, job), job, 1'000'000);
+  CHECK(work.steps < 4'000'000);
+  CHECK(executions(outer, work, Opcode::pardo_begin) == Approx(100.0 * 500));
+  const Module wide = module_of("index x = 1:2000000000\nindex y = 1:2000000000\nindex z = 1:2000000000\nscalar s\n",
+                                "pardo x, y, z\nwhere x < y\nwhere y < z\ns += 1.0\nendpardo x, y, z");
+  const WorkCount counted = count_work(wide, bind_program(wide, job), job, 100'000);
+  CHECK(counted.steps < 400'000);
+  CHECK(executions(wide, counted, Opcode::pardo_begin) == 1.0);
+  CHECK(std::isfinite(counted.nests.back().iterations));
 }
 
 TEST_CASE("an empty range is no iteration") {

@@ -232,6 +232,26 @@ TEST_CASE("both methods give the same two-electron integrals") {
   }
 }
 
+// Behind the end of its table the Boys function is taken without exp(-T), which high orders multiply by powers of the distance.
+TEST_CASE("high angular momenta agree where the table of the Boys function ends") {
+  for (const int l : {1, 2, 3, 4})
+    for (const double t : {35.9, 36.05, 38.0, 42.0, 52.1, 63.9, 64.1, 70.0}) {
+      CAPTURE(l, t);
+      // Two shells of exponent 1: the pairs of each have the exponent 2, so that T is the square of their distance.
+      const double far = std::sqrt(t / 3.0);
+      Molecule m;
+      m.atoms = {make_atom("H", 0, 0, 0), make_atom("H", far, far, far)};
+      m.shells = {{0, l, true, {1.0}, {1.0}, 1}, {1, l, true, {1.0}, {1.0}, 1}};
+      const std::int64_t n = 2 * l + 1;
+      const auto hermite = make_ao_integrals(m, IntegralCode::hermite), libint = make_ao_integrals(m, IntegralCode::libint);
+      const std::array<FunctionRange, 4> ranges{FunctionRange{0, n}, {0, n}, {n, n}, {n, n}};
+      Values x(static_cast<std::size_t>(size(ranges))), y = x;
+      hermite->repulsion(ranges, x.data());
+      libint->repulsion(ranges, y.data());
+      CHECK(largest_difference(x, y) < 2e-13);
+    }
+}
+
 TEST_CASE("higher angular momenta are left to libint") {
   Molecule m;
   m.atoms = {make_atom("C", 0, 0, 0)};
