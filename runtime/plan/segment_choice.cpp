@@ -38,7 +38,7 @@ std::string kinds_of(const std::vector<std::string>& options) {
 using Targets = std::map<std::string, std::int32_t>;
 
 constexpr double short_job = 10.0;       // seconds: not worth a search
-constexpr double least_gain = 0.08;      // of the predicted time, for which the usual sizes are left
+constexpr double least_gain = 0.12;      // of the predicted time: smaller ones are within the error of the prediction
 constexpr std::int32_t largest = 64, smallest = 4;
 constexpr std::int64_t memory_steps = 5'000'000;   // of a memory plan,
 constexpr std::int64_t memory_cost = 4;            // each of which takes as long as so many of counting
