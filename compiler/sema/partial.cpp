@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/each_stmt.h"
@@ -35,14 +36,18 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-/// By symbol. Most hold nothing of a share and take no place: states are copied at every branch, loop and call.
+/// By symbol, in their order. Most hold nothing of a share and take no place: states are copied at every branch, loop and call. A reference to
+/// a share is good until another symbol gets one.
 class Shares {
  public:
-  Share& operator[](SymbolId id) { return held_[id]; }
+  Share& operator[](SymbolId id) {
+    const auto at = std::lower_bound(held_.begin(), held_.end(), id, before);
+    return at != held_.end() && at->first == id ? at->second : held_.insert(at, {id, {}})->second;
+  }
   const Share& operator[](SymbolId id) const {
     static const Share nothing;
-    const auto found = held_.find(id);
-    return found == held_.end() ? nothing : found->second;
+    const auto at = std::lower_bound(held_.begin(), held_.end(), id, before);
+    return at != held_.end() && at->first == id ? at->second : nothing;
   }
   auto begin() { return held_.begin(); }
   auto end() { return held_.end(); }
@@ -51,11 +56,13 @@ class Shares {
   bool operator==(const Shares& other) const { return agrees(other) && other.agrees(*this); }
 
  private:
+  using Entry = std::pair<SymbolId, Share>;
+  static bool before(const Entry& entry, SymbolId id) { return entry.first < id; }
   bool agrees(const Shares& other) const {
-    return std::all_of(held_.begin(), held_.end(), [&](const auto& entry) { return entry.second == other[entry.first]; });
+    return std::all_of(held_.begin(), held_.end(), [&](const Entry& entry) { return entry.second == other[entry.first]; });
   }
 
-  std::map<SymbolId, Share> held_;
+  std::vector<Entry> held_;
 };
 
 class PartialDomain {
