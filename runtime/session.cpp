@@ -66,6 +66,16 @@ std::vector<std::byte> program_bytes(const std::string& path, const Job& job, co
   return bytes;
 }
 
+PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
+  PlanSetting setting;
+  setting.memory_per_rank = job.memory_per_rank;
+  setting.copy = options.store.copy;
+  setting.deterministic = options.store.deterministic;
+  setting.static_schedule = options.machine.schedule == Schedule::static_;
+  setting.keep_saved = job.results_path != "none";
+  return setting;
+}
+
 std::string error_text(const SialError& error, int rank, int ranks) {
   std::string text = "error: ";
   if (!error.where().empty()) text += printable_name(error.where()) + ": ";
@@ -244,15 +254,10 @@ int Session::run(const Job& job) {
 
 /// On rank 0: options of `--segments`, separated by blanks.
 std::string Session::best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
-  PlanSetting memory;
+  PlanSetting memory = plan_setting(job, options_);
   memory.ranks = transport_.size();
   memory.ranks_per_node = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
   memory.servers = options_.servers;
-  memory.memory_per_rank = job.memory_per_rank;
-  memory.copy = options_.store.copy;
-  memory.deterministic = options_.store.deterministic;
-  memory.static_schedule = options_.machine.schedule == Schedule::static_;
-  memory.keep_saved = job.results_path != "none";
   SegmentChoice choice = choose_segments(job, programs, memory, {memory.ranks, transport_.node_count(), job.keep_integrals, speed_of_this_machine(options_.kernel_options.jit_cache)});
   predicted_ = std::move(choice.predicted);
   choice_lines_ = std::move(choice.lines);
@@ -352,7 +357,7 @@ int Session::run_programs(const Job& stated) {
 
 std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code) {
   std::string text;
-  std::int64_t message[2] = {0, exit_ok};  // size, exit code
+  code = exit_ok;
   if (transport_.rank() == 0) {
     std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
     try {
@@ -365,7 +370,7 @@ std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folde
         const std::string found = read_checkpoint_index(folder);
         if (!is_checkpoint_index(found)) {
           err_ << printable(fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path)) << std::endl;
-          message[1] = exit_usage_or_io;
+          code = exit_usage_or_io;
         } else {
           const CheckpointIndex index = checkpoint_index_from(found, path);
           err_ << printable(fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
@@ -376,16 +381,13 @@ std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folde
     } catch (const SialError& error) {
       if (options_.restart) {
         err_ << error_text(error, 0, 1) << std::endl;
-        message[1] = exit_usage_or_io;
+        code = exit_usage_or_io;
       }
     }
-    message[0] = static_cast<std::int64_t>(text.size());
+    if (code != exit_ok) text.clear();
   }
-  transport_.broadcast(std::as_writable_bytes(std::span(message)), 0, tag(CollectiveKind::other));
-  code = static_cast<int>(message[1]);
+  code = share(code, text);
   if (!options_.restart || code != exit_ok) return {};
-  text.resize(static_cast<std::size_t>(message[0]));
-  transport_.broadcast(std::as_writable_bytes(std::span(text)), 0, tag(CollectiveKind::other));
   return checkpoint_index_from(text, folder);
 }
 

@@ -121,6 +121,9 @@ class Session {
   std::unique_ptr<JobRunner> runner_;
 };
 
+/// What a job's memory is planned for, by its options; ranks and nodes are for the caller to say.
+PlanSetting plan_setting(const Job& job, const SessionOptions& options);
+
 /// What a job reads, besides earlier results; of programs that are loaded also the sources they were made from.
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 

@@ -333,16 +333,11 @@ bool is_first_rank() {
 int plan_only(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile) {
   if (!is_first_rank()) return exit_ok;
   const Job job = make_job(arguments.job, workers_of(arguments));
-  PlanSetting setting;
+  PlanSetting setting = plan_setting(job, options);
   const SimulationOptions simulation = simulation_options(arguments);
   setting.ranks = job.ranks;
   setting.ranks_per_node = simulation.ranks_per_node;
   setting.servers = simulation.servers;
-  setting.memory_per_rank = job.memory_per_rank;
-  setting.copy = options.store.copy;
-  setting.deterministic = options.store.deterministic;
-  setting.static_schedule = options.machine.schedule == Schedule::static_;
-  setting.keep_saved = job.results_path != "none";
   setting.kernels = options.kernels;
   setting.kernel_options = options.kernel_options;
   setting.explain_kernels = options.explain_kernels;

@@ -81,18 +81,7 @@ class Runs:
     def job(self, name, program, *flags):
         folder = self.tools.work / name
         folder.mkdir(exist_ok=True)
-        (folder / "job.toml").write_text(f"""programs = {json.dumps([str(ROOT / "examples/04_rhf/rhf.sialx"), str(ROOT / "examples/09_ccsd/tran.sialx"), str(program)])}
-[molecule]
-xyz = {json.dumps(str(ROOT / "examples/molecules/water.xyz"))}
-basis = "6-31g"
-[segments]
-ao = "auto"
-ao_target = 4
-occ = "auto"
-occ_target = 5
-virt = "auto"
-virt_target = 8
-""")
+        write_job(folder, [ROOT / "examples/04_rhf/rhf.sialx", ROOT / "examples/09_ccsd/tran.sialx", program], 'occ = "auto"\nocc_target = 5\nvirt = "auto"\nvirt_target = 8\n')
         return self.sialrun(folder, folder / "job.toml", *flags)
 
     def sialrun(self, folder, *arguments):
@@ -103,6 +92,18 @@ virt_target = 8
 
     def advice(self, *arguments):
         return json.loads(self.tools.report(*arguments, "--format=json"))["job"]
+
+
+def write_job(folder, programs, segments=""):
+    """job.toml: water with small AO segments; `segments`: more lines about them."""
+    (folder / "job.toml").write_text(f"""programs = {json.dumps([str(p) for p in programs])}
+[molecule]
+xyz = {json.dumps(str(ROOT / "examples/molecules/water.xyz"))}
+basis = "6-31g"
+[segments]
+ao = "auto"
+ao_target = 4
+{segments}""")
 
 
 def line_of(path, text):
@@ -192,14 +193,7 @@ def check_repeated(runs):
     program = HERE / "again.sialx"
     folder = runs.tools.work / "again"
     folder.mkdir()
-    (folder / "job.toml").write_text(f"""programs = {json.dumps([str(program)])}
-[molecule]
-xyz = {json.dumps(str(ROOT / "examples/molecules/water.xyz"))}
-basis = "6-31g"
-[segments]
-ao = "auto"
-ao_target = 4
-""")
+    write_job(folder, [program])
     _, run = runs.sialrun(folder, folder / "job.toml")
     advice = {a["at"]["line"]: a for a in runs.advice(run)["advice"] if a["kind"] == "repeated"}
     moved, kept = line_of(program, "# moved"), line_of(program, "# kept")
