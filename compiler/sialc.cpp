@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -28,6 +27,7 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/manual/manual.h"
 
 namespace {
 
@@ -222,11 +222,12 @@ int disassemble_file(const std::string& path) {
 int run(int argc, char** argv) {
   Options o;
   bool version = false;
-  CLI::App app{"sialc: compiles SIAL programs to modules for sialrun"};
+  std::string manual;
+  CLI::App app{"sialc: compiles SIAL programs to modules for sialrun", "sialc"};
   app.option_defaults()->always_capture_default(false);
-  app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one");
-  app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)");
-  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->allow_extra_args(false);
+  app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one")->type_name("FILE");
+  app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)")->type_name("FILE");
+  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->type_name("FOLDER")->allow_extra_args(false);
   app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")->allow_extra_args(false);
   app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")->check(CLI::Range(0, 2));
   app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost"}));
@@ -238,11 +239,12 @@ int run(int argc, char** argv) {
   app.add_option("--error-format", o.error_format, "text, or json (one object per line)")->check(CLI::IsMember({"text", "json"}));
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
-  app.add_option("--disassemble", o.disassemble, "print a module (.siox)");
+  app.add_option("--disassemble", o.disassemble, "print a module (.siox)")->type_name("FILE");
   app.add_flag("--explain-kernels", o.explain_kernels, "print how the index orders of contractions suit a matrix product, and what to declare otherwise; writes a module with -o only");
   app.add_flag("--timings", o.timings, "print the time each pass took");
   app.add_flag("--syntax-only", o.syntax_only, "stop after parsing");
   app.add_flag("--version", version, "print the version");
+  app.add_option("--manual", manual, "print the manual page, or the completions of a shell")->type_name("man|bash|zsh|fish")->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
   app.footer("Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files.");
 
   std::vector<std::string> arguments;
@@ -257,6 +259,10 @@ int run(int argc, char** argv) {
 
   if (version) {
     print_output(fmt::format("sialc {}\n", SIALX_VERSION));
+    return exit_ok;
+  }
+  if (!manual.empty()) {
+    print_output(program_manual(app, manual, SIALX_VERSION));
     return exit_ok;
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -22,11 +21,12 @@
 #include "runtime/base/printable.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
+#include "runtime/manual/manual.h"
 
 namespace {
 
 struct Arguments {
-  std::string module, statistics, format = "text", lines, output, predict, against, program;
+  std::string module, statistics, format = "text", lines, output, predict, against, program, manual;
   std::vector<std::string> compare, folders;
   sial::report::Filter filter;
   bool annotate = false, version = false;
@@ -141,22 +141,23 @@ std::string reported(Arguments& a) {
 
 int run(int argc, char** argv) {
   Arguments a;
-  CLI::App app{"sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost"};
-  app.add_option("module", a.module, "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources");
-  app.add_option("statistics", a.statistics, "run.json of a run of it: numbers instead of symbols, and what was measured");
+  CLI::App app{"sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost", "sialreport"};
+  app.add_option("module", a.module, "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources")->type_name("FILE");
+  app.add_option("statistics", a.statistics, "run.json of a run of it: numbers instead of symbols, and what was measured")->type_name("FILE");
   app.add_option("--program", a.program, "with run.json alone: which program of the job; the one that took longest if not given");
   app.add_option("--format", a.format, "text, json, yaml (LLVM's optimisation records) or html (one page)")->check(CLI::IsMember({"text", "json", "yaml", "html"}));
-  app.add_option("-o,--output", a.output, "write there instead of to the standard output");
+  app.add_option("-o,--output", a.output, "write there instead of to the standard output")->type_name("FILE");
   app.add_flag("--annotate", a.annotate, "the sources with what is known about each line");
-  app.add_option("-I", a.folders, "folder where sources are searched")->take_all()->expected(1)->allow_extra_args(false);
+  app.add_option("-I", a.folders, "folder where sources are searched")->type_name("FOLDER")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--only", a.filter.only, "remarks of one kind: passed, missed or analysis")->check(CLI::IsMember({"passed", "missed", "analysis"}));
   app.add_option("--line", a.lines, "remarks of line N or lines N-M, also as FILE:N-M");
   app.add_option("--array", a.filter.array, "remarks about one array");
   app.add_option("--pass", a.filter.pass, "remarks of one pass");
-  app.add_option("--compare", a.compare, "two run.json files side by side")->expected(2);
+  app.add_option("--compare", a.compare, "two run.json files side by side")->type_name("FILE")->expected(2);
   app.add_option("--predict", a.predict, "what the run would cost on another machine: ranks=64,latency=2us,bandwidth=12GB/s[,ranks-per-node=N][,servers=K][,look-ahead=auto|off|N]");
-  app.add_option("--against", a.against, "with --predict: run.json of a run on such a machine, to be set beside the prediction");
+  app.add_option("--against", a.against, "with --predict: run.json of a run on such a machine, to be set beside the prediction")->type_name("FILE");
   app.add_flag("--version", a.version, "print the version");
+  app.add_option("--manual", a.manual, "print the manual page, or the completions of a shell")->type_name("man|bash|zsh|fish")->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
   app.footer("Exit codes: 0 fine, 1 not a module or statistics file, 2 wrong usage or unreadable files.");
   try {
     app.parse(argc, argv);
@@ -168,6 +169,10 @@ int run(int argc, char** argv) {
   }
   if (a.version) {
     sial::print_output(fmt::format("sialreport {}\n", SIALX_VERSION));
+    return sial::exit_ok;
+  }
+  if (!a.manual.empty()) {
+    sial::print_output(sial::program_manual(app, a.manual, SIALX_VERSION));
     return sial::exit_ok;
   }
   tell_module_from_run(a);

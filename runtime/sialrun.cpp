@@ -5,14 +5,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
@@ -24,11 +26,12 @@
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
 #include "runtime/job/legacy_job.h"
+#include "runtime/job/options.h"
 #include "runtime/job/recut.h"
 #include "runtime/dry_run.h"
-#include "runtime/option_checks.h"
 #include "runtime/job/segments.h"
 #include "runtime/kernels/code_library.h"
+#include "runtime/manual/manual.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_devices.h"
 #include "runtime/sialrun_network.h"
@@ -47,8 +50,8 @@ constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
 /// What states one job: the part of the command line that a line of a batch file has too.
 struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
-  std::string name, output_dir, results, run_json, print_format, memory, look_ahead, integrals, keep_integrals;
-  std::string dat, json, program_dir, resegment;
+  std::map<OptionId, std::string> settings;  // those that job files have too; empty where not given
+  std::string name, dat, json, program_dir, resegment;
   std::string batch_file;  // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
 };
@@ -58,9 +61,9 @@ struct Arguments {
   SessionOptions session;
   DeviceArguments device;
   int optimisation = default_optimisation;
-  std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress;
-  std::string checkpoint_every, checkpoint_dir, time_limit, restart_id;
-  std::optional<std::string> restart;
+  std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress, manual;
+  std::string restart_folder, restart_id;
+  std::optional<std::string> restart;  // `restart_folder` where the run is a restart
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false, calibrate = false;
   int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
@@ -69,27 +72,48 @@ struct Arguments {
   std::string write_dat;
 };
 
-void add_job_options(CLI::App& app, JobArguments& job) {
-  app.add_option("input", job.inputs, "job.toml, or programs (.siox or .sialx) in order");
-  app.add_option("--set", job.sets, "NAME=VALUE of a predefined int or scalar")->take_all()->expected(1)->allow_extra_args(false);
-  app.add_option("--segments", job.segments, "KIND=E1,E2,... or KIND=auto: segment extents of ao, occ, virt, mo, moa, mob or la; KIND_target=N; auto")->take_all()->expected(1)->allow_extra_args(false);
-  app.add_option("-I", job.include_dirs, "folder where imports are searched")->take_all()->expected(1)->allow_extra_args(false);
-  app.add_option("--memory", job.memory, "block data per rank, for example 2GB");
-  app.add_option("--look-ahead", job.look_ahead, "blocks of other nodes asked for, and with a device brought there, ahead of their gets: a number, off, or auto (default)");
-  app.add_option("--integrals", job.integrals, "code for two-electron integrals: auto (default), libint or hermite; auto takes hermite for functions up to f");
-  app.add_option("--keep-integrals", job.keep_integrals, "two-electron integrals are kept in memory that nothing else needs: auto (default), or off: computed anew each time");
-  app.add_option("--print-format", job.print_format, "classic, classic-test or plain");
-  app.add_option("--output-dir", job.output_dir, "folder of the output files");
-  app.add_option("--results", job.results, "results file, or none");
-  app.add_option("--run-json", job.run_json, "statistics file, or none");
-  app.add_option("--name", job.name, "name of the job in a batch");
-  auto* dat = app.add_option("-d,--dat", job.dat, "initial-data file of an ACES4 job (.dat, or its JSON form)");
-  app.add_option("-j,--json", job.json, "the JSON form of an initial-data file")->excludes(dat);
-  app.add_option("-s,--programs", job.program_dir, "folder of the programs that the initial-data file names (default: .)");
-  app.add_option("--resegment", job.resegment, "ao=8,occ=3,virt=4: cut segments anew, to about these sizes");
-  app.add_option("-m", job.gib, "memory per rank in GiB, a real number")->check(positive_number);
-  app.add_option("-w", job.worker_gib, "the same for workers; of -w and -v the larger counts")->check(positive_number);
-  app.add_option("-v", job.server_gib, "the same for servers")->check(positive_number);
+/// Adds an option of the table to the command line; the variable outlives the parsing.
+template <class T>
+void add(CLI::App& app, const Option& option, T& variable) {
+  const bool without_value = std::is_same_v<T, bool> || std::string_view(option.flags).find('{') != std::string_view::npos;
+  CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option)) : app.add_option(option.flags, variable, option_help(option));
+  added->group(heading(option.group));
+  if (*option.type.shown) added->type_name(option.type.shown);
+  if (option.type.kind == OptionType::Kind::repeated && option.id != OptionId::input) added->take_all()->expected(1)->allow_extra_args(false);
+  if (option.type.kind == OptionType::Kind::optional) added->expected(0, 1)->type_name(fmt::format("[{}]", option.type.shown));
+  if (option.type.kind == OptionType::Kind::listed) added->delimiter(',');
+  added->check([&option](const std::string& text) { return option_problem(option.type, text); });
+}
+
+bool in_batch_lines(OptionGroup group) { return group == OptionGroup::job || group == OptionGroup::legacy; }
+
+void add_options(CLI::App& app, Arguments& arguments) {
+#define SETTING(name, ...) add(app, option(OptionId::name), arguments.job.settings[OptionId::name]);
+#define JOB_OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), arguments.job.target);
+#define OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), arguments.target);
+#include "runtime/job/options.def"
+#undef SETTING
+#undef JOB_OPTION
+#undef OPTION
+  app.get_option("--json")->excludes(app.get_option("--dat"));
+}
+
+/// Those of a line of a batch, which states one job.
+void add_batch_options(CLI::App& app, JobArguments& job) {
+#define SETTING(name, in, ...) \
+  if (in_batch_lines(OptionGroup::in)) add(app, option(OptionId::name), job.settings[OptionId::name]);
+#define JOB_OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), job.target);
+#define OPTION(...)
+#include "runtime/job/options.def"
+#undef SETTING
+#undef JOB_OPTION
+#undef OPTION
+  app.get_option("--json")->excludes(app.get_option("--dat"));
+}
+
+bool is_given(const JobArguments& arguments, OptionId id) {
+  const auto found = arguments.settings.find(id);
+  return found != arguments.settings.end() && !found->second.empty();
 }
 
 SimulationOptions simulation_options(const Arguments& arguments) {
@@ -145,18 +169,10 @@ Job make_job(const JobArguments& arguments, int ranks) {
     const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
     job.memory_per_rank = parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
   }
-  if (!arguments.memory.empty()) job.memory_per_rank = parse_memory(arguments.memory);
-  if (!arguments.look_ahead.empty()) job.look_ahead = parse_look_ahead(arguments.look_ahead);
-  if (!arguments.integrals.empty()) job.data.integrals = parse_integrals(arguments.integrals);
-  if (!arguments.keep_integrals.empty()) job.keep_integrals = parse_keep_integrals(arguments.keep_integrals);
-  if (!arguments.print_format.empty()) job.print_format = arguments.print_format;
-  if (!arguments.output_dir.empty()) job.output_dir = arguments.output_dir;
-  if (!arguments.results.empty()) job.results_path = arguments.results;
+  for (const auto& [id, text] : arguments.settings)
+    if (!text.empty()) set_option(job, id, text);
   // Without a results file a program run from the command line leaves no files at all.
-  if (!arguments.run_json.empty())
-    job.run_json_path = arguments.run_json;
-  else if (arguments.results == "none")
-    job.run_json_path = "none";
+  if (is_given(arguments, OptionId::results) && job.results_path == "none" && !is_given(arguments, OptionId::run_json)) job.run_json_path = "none";
   job.batch_file = arguments.batch_file;
   job.ranks = ranks;
   if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
@@ -172,13 +188,6 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
     throw WorldError(error.what(), error.hint(), job.file);
   }
   return job;
-}
-
-/// What the command line says about ending and going on, over what the job file says.
-void apply_limits(const Arguments& arguments, Job& job) {
-  if (!arguments.checkpoint_every.empty()) job.checkpoint_every = parse_checkpoint_every(arguments.checkpoint_every);
-  if (!arguments.checkpoint_dir.empty()) job.checkpoint_dir = arguments.checkpoint_dir;
-  if (!arguments.time_limit.empty()) job.time_limit = parse_duration(arguments.time_limit, 1);
 }
 
 struct BatchEntry {
@@ -197,8 +206,8 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
     if (line.find_first_not_of(" \t\r") == std::string::npos || line.front() == '#') continue;
     BatchEntry entry;
     CLI::App app;
-    add_job_options(app, entry.arguments);
-    entry.arguments.results = "none";
+    add_batch_options(app, entry.arguments);
+    entry.arguments.settings[OptionId::results] = "none";
     entry.arguments.batch_file = path;
     try {
       app.parse(line, false);
@@ -368,31 +377,44 @@ int show_job(const Arguments& arguments) {
   return exit_ok;
 }
 
-/// What run.json records of how the job was run.
-RunFacts::Pairs chosen_options(const Arguments& arguments, bool mpi, const std::string& kernel) {
-  const auto flag = [](bool on) { return std::string(on ? "true" : "false"); };
-  const MachineOptions& machine = arguments.session.machine;
-  RunFacts::Pairs options{{"optimisation", std::to_string(arguments.optimisation)},
-                          {"store", arguments.store},
-                          {"schedule", machine.deterministic ? "static" : arguments.schedule},
-                          {"deterministic", flag(machine.deterministic)},
-                          {"check", flag(arguments.check)},
-                          {"kernels", arguments.session.kernels},
-                          {"blas", kernel},
-                          {"jit", arguments.jit + (arguments.session.kernel_options.jit_cpu.empty() ? "" : " for " + arguments.session.kernel_options.jit_cpu)},
-                          {"threads", std::to_string(arguments.session.kernel_options.threads)},
-                          {"transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback"}};
-  if (!arguments.job.integrals.empty()) options.emplace_back("integrals", arguments.job.integrals);
-  if (!arguments.job.keep_integrals.empty()) options.emplace_back("keep_integrals", arguments.job.keep_integrals);
-  if (!arguments.job.look_ahead.empty()) options.emplace_back("look_ahead", arguments.job.look_ahead);
-  add_device_facts(arguments.device, arguments.session, options);
-  if (arguments.ranks_per_node > 0) options.emplace_back("ranks_per_node", std::to_string(arguments.ranks_per_node));
-  if (!arguments.simulate.empty()) options.emplace_back("simulate", arguments.simulate);
-  if (!arguments.network.empty()) options.emplace_back("simulate_network", arguments.network);
-  return options;
+bool saved_or_limited(const JobArguments& arguments) {
+  return is_given(arguments, OptionId::checkpoint_every) || is_given(arguments, OptionId::checkpoint_dir) || is_given(arguments, OptionId::time_limit);
 }
 
-int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std::string& blas) {
+std::string value_text(bool on) { return on ? "true" : "false"; }
+std::string value_text(const std::string& text) { return text; }
+template <class T>
+  requires std::is_arithmetic_v<T>
+std::string value_text(T number) { return fmt::format("{}", number); }
+template <class T>
+std::string value_text(const std::vector<T>& values) { return fmt::format("{}", fmt::join(values, ",")); }
+
+/// What run.json records of how the job was run: options as the table says, and what became of some of them.
+RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, bool mpi, const std::string& blas) {
+  RunFacts::Pairs facts;
+  const auto record = [&](const Option& option, const std::string& value) {
+    if (!*option.record.key || (option.group == OptionGroup::device && arguments.session.device == "host")) return;
+    const std::string_view flags = option.flags;
+    const bool is_given = app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0;
+    if (option.record.always || (is_given && value != option.preset)) facts.emplace_back(option.record.key, value);
+  };
+#define SETTING(name, ...) record(option(OptionId::name), arguments.job.settings.at(OptionId::name));
+#define JOB_OPTION(name, group, flags, type, preset, record_, target, help) record(option(OptionId::name), value_text(arguments.job.target));
+#define OPTION(name, group, flags, type, preset, record_, target, help) record(option(OptionId::name), value_text(arguments.target));
+#include "runtime/job/options.def"
+#undef SETTING
+#undef JOB_OPTION
+#undef OPTION
+  for (auto& [key, value] : facts) {
+    if (key == "schedule" && arguments.session.machine.deterministic) value = "static";
+    if (key == "jit" && !arguments.session.kernel_options.jit_cpu.empty()) value += " for " + arguments.session.kernel_options.jit_cpu;
+  }
+  facts.emplace_back("blas", blas);
+  facts.emplace_back("transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback");
+  return facts;
+}
+
+int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, char** argv, const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
   apply_aces_ranks(arguments);
   SessionOptions options = arguments.session;
@@ -407,7 +429,7 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   options.checkpoints = arguments.batch.empty();
   if (options.checkpoints)
     options.catch_stop_signals = catch_stop_signals;
-  else if (arguments.restart || options.stop_after > 0 || !(arguments.checkpoint_every + arguments.checkpoint_dir + arguments.time_limit).empty())
+  else if (arguments.restart || options.stop_after > 0 || saved_or_limited(arguments.job))
     throw SialError("jobs of a batch are neither saved nor limited in time", "run the long ones by themselves, without `--batch`");
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (arguments.progress == "line" || (arguments.progress != "off" && terminal)) options.machine.progress = ProgressMode::line;
@@ -416,7 +438,7 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   if (arguments.dry_run) return plan_only(arguments, options, compile);
   const bool mpi = arguments.transport == "mpi" ||
                    (arguments.transport.empty() && !arguments.simulated && (launched_ranks() > 1 || arguments.servers > 0));
-  options.facts = chosen_options(arguments, mpi, blas);
+  options.facts = chosen_options(app, arguments, mpi, blas);
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
   if (!options.trace.empty() && !arguments.batch.empty())
     throw SialError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
@@ -428,7 +450,6 @@ int run(Arguments& arguments, Plugins& plugins, int argc, char** argv, const std
   if (arguments.batch.empty()) {
     try {
       job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
-      apply_limits(arguments, *job);
       options.store.memory_per_rank = job->memory_per_rank;
     } catch (const SialError& error) {
       job.reset();
@@ -479,6 +500,12 @@ int calibrate(const std::string& cache) {
   return exit_ok;
 }
 
+int print_manual(const CLI::App& app, const std::string& form) {
+  if (!is_first_rank()) return exit_ok;
+  std::cout << (form == "markdown" ? options_markdown() : program_manual(app, form, sialx_version)) << std::flush;
+  return exit_ok;
+}
+
 /// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
 std::vector<std::string> command_line(int argc, char** argv) {
   std::vector<std::string> words;
@@ -497,54 +524,17 @@ int run_reporting(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
   arguments.session.device = "auto";
-  std::string restart;
-  CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4");
-  add_job_options(app, arguments.job);
-  app.add_option("-O", arguments.optimisation, "optimisation of programs compiled on the fly: -O0, -O1, -O2 (default)")->check(CLI::Range(0, 2));
-  app.add_option("--store", arguments.store, "share, or copy: every get and put copies")->check(CLI::IsMember({"share", "copy"}));
-  app.add_flag("--check,!--no-check", arguments.check, "stop at broken phases of remote arrays, at values used as shared that differ between ranks, and at wrong access slices");
-  app.add_option("--schedule", arguments.schedule, "pardo schedule: dynamic or static")->check(CLI::IsMember({"dynamic", "static"}));
-  app.add_flag("--deterministic", arguments.session.machine.deterministic, "bitwise equal results for an equal layout");
-  app.add_option("--kernels", arguments.session.kernels, "block kernels: auto (planned per operation, default), blas or reference")->check(CLI::IsMember({"auto", "blas", "reference"}));
-  app.add_option("--jit", arguments.jit, "generate kernels while running: on (default, where built with LLVM) or off")->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--jit-cpu", arguments.session.kernel_options.jit_cpu, "generate for x86-64-v2, x86-64-v3 or x86-64-v4 instead of this processor");
-  app.add_option("--threads", arguments.session.kernel_options.threads, "threads per rank for large block operations (default 1)")->check(CLI::Range(1, 1024));
-  app.add_flag("--explain-kernels", arguments.session.explain_kernels, "print at the end which way the block operations of each line went, how fast, and why; with --dry-run: would go");
-  add_device_options(app, arguments.device, arguments.session);
-  app.add_option("--transport", arguments.transport, "mpi, loopback or simulated")->check(CLI::IsMember({"mpi", "loopback", "simulated"}));
-  app.add_option("--simulate", arguments.simulate, "ranks=N,seed=S[,ranks-per-node=R,servers=K]: N ranks in this process");
-  app.add_option("--ranks-per-node", arguments.ranks_per_node, "split machines into pretend nodes of so many ranks")->check(number_from_zero);
-  app.add_option("--servers", arguments.servers, "ranks that only serve blocks")->check(number_from_zero);
-  app.add_option("--simulate-network", arguments.network, "latency=50us,bandwidth=7GB/s between nodes");
-  app.add_option("--plugin", arguments.plugins, "shared library with super instructions of your own")->take_all()->expected(1)->allow_extra_args(false);
-  app.add_option("--checkpoint-every", arguments.checkpoint_every, "save the run at barriers, every so many minutes (30, 90s, 1h30m; 0: at each barrier), and between programs; `programs`: only there");
-  app.add_option("--checkpoint-dir", arguments.checkpoint_dir, "folder of the checkpoint in the output folder (default: checkpoint)");
-  app.add_option("--time-limit", arguments.time_limit, "end with a checkpoint after so many seconds (3600, 11h30m, 11:30:00)");
-  app.add_option("--stop-after", arguments.session.stop_after, "end after so many checkpoints, to be continued with --restart")->check(positive_number);
-  app.add_option("--restart", restart, "continue from the checkpoint in the job's checkpoint folder, or in FOLDER")->expected(0, 1)->type_name("[FOLDER]");
-  app.add_option("-b", arguments.restart_id, "continue the job with this id from its checkpoint");
-  app.add_flag("--stats", arguments.session.text_stats, "print statistics at the end");
-  app.add_option("--trace", arguments.session.trace, "timeline of the run for Chrome's tracing page or Perfetto");
-  app.add_option("--trace-limit", arguments.session.trace_spans, "spans that a rank keeps for --trace; of more, the shorter half goes")->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
-  app.add_option("-q", arguments.aces_workers, "workers, with -r (ACES4)")->check(number_from_zero);
-  app.add_option("-r", arguments.aces_servers, "servers, with -q (ACES4): as --servers")->check(number_from_zero);
-  app.add_flag("--describe", arguments.describe, "print what the job consists of: molecule, basis, segments, programs, values");
-  app.add_option("--write-dat", arguments.write_dat, "write the job as an initial-data file (JSON when its name ends in .json)");
-  app.add_option("--batch", arguments.batch, "run many jobs: a file with one command line per line");
-  app.add_flag("--progress{on}", arguments.progress, "how far long pardos are: on (a line on a terminal, else one a minute), off, line")->check(CLI::IsMember({"on", "off", "line"}));
-  app.add_flag("--dry-run", arguments.dry_run, "print the memory that the job needs and whether it fits; run nothing");
-  app.add_option("--ranks", arguments.planned_ranks, "with --dry-run: ranks to plan for, without mpirun")->check(positive_number);
-  app.add_flag("--calibrate", arguments.calibrate, "measure this processor for predictions of time and automatic segments, in a few seconds, and keep what was found");
-  app.add_flag("--version", arguments.version, "print the version");
-  app.add_flag("--verbose", arguments.verbose, "with --version: libraries in use");
+  CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4", "sialrun");
+  add_options(app, arguments);
   try {
     app.parse(command_line(argc, argv));
     if (app.count("--restart") > 0 || !arguments.restart_id.empty()) {
       // `--restart job.toml`: what can be run is the job, not the folder of a checkpoint.
-      if (const std::string& folder = restart; folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
-        arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(restart, {}));
-      arguments.restart = restart;
+      if (const std::string& folder = arguments.restart_folder; folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
+        arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(arguments.restart_folder, {}));
+      arguments.restart = arguments.restart_folder;
     }
+    if (!arguments.manual.empty()) return print_manual(app, arguments.manual);
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
     read_device_arguments(arguments.device, arguments.session);
@@ -568,7 +558,7 @@ int run_reporting(int argc, char** argv) {
     }
     arguments.session.machine.plugins = &plugins;
     if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << printable(warning) << std::flush;
-    return run(arguments, plugins, argc, argv, blas);
+    return run(arguments, app, plugins, argc, argv, blas);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

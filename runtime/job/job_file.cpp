@@ -19,6 +19,7 @@
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
+#include "runtime/job/options.h"
 #include "runtime/job/segments.h"
 
 namespace sial {
@@ -65,19 +66,22 @@ class JobReader {
     }
     job_.file = path_;
     check_keys(root, "", {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output", "restore", "run"});
+    settings(root, "");
     programs(root);
     if (const toml::node* n = root.get("include"))
       for (const std::string& dir : strings(*n, "include")) job_.include_dirs.push_back(resolve(dir));
     if (const toml::node* n = root.get("plugins"))
       for (const std::string& file : strings(*n, "plugins")) plugin(*n, resolve(file));
-    if (const toml::node* n = root.get("memory")) memory(*n);
     if (auto* t = table(root, "values")) values(*t);
     if (auto* t = table(root, "segments")) segments(*t);
     if (auto* t = table(root, "molecule")) molecule(*t);
     if (auto* t = table(root, "arrays")) arrays(*t);
-    if (auto* t = table(root, "output")) output(*t);
+    for (const char* section : {"output", "run"})
+      if (auto* t = table(root, section)) {
+        check_keys(*t, section, option_keys(section));
+        settings(*t, section);
+      }
     if (auto* t = table(root, "restore")) restore(*t);
-    if (auto* t = table(root, "run")) run(*t);
     at(root.get("segments") ? *root.get("segments") : root, [&] { derive_job_data(job_); });
     return std::move(job_);
   }
@@ -159,10 +163,6 @@ class JobReader {
       job_.programs.push_back(file);
     }
     if (job_.programs.empty()) fail(*n, "`programs` is empty");
-  }
-
-  void memory(const toml::node& n) {
-    at(n, [&] { job_.memory_per_rank = n.is_integer() ? parse_memory(fmt::format("{}", n.value<std::int64_t>().value())) : parse_memory(string(n, "memory")); });
   }
 
   void plugin(const toml::node& n, const std::string& file) {
@@ -322,19 +322,6 @@ class JobReader {
     job_.data.arrays[name] = std::move(a);
   }
 
-  void output(const toml::table& t) {
-    check_keys(t, "output", {"dir", "results", "run_json", "print_format"});
-    if (const toml::node* n = t.get("dir")) job_.output_dir = resolve(string(*n, "dir"));
-    if (const toml::node* n = t.get("results")) job_.results_path = string(*n, "results");
-    if (const toml::node* n = t.get("run_json")) job_.run_json_path = string(*n, "run_json");
-    if (const toml::node* n = t.get("print_format")) {
-      job_.print_format = string(*n, "print_format");
-      Keys known = {"classic", "classic-test", "plain"};
-      if (std::find(known.begin(), known.end(), job_.print_format) == known.end())
-        fail(*n, fmt::format("unknown print format `{}`", job_.print_format), suggestion(job_.print_format, known));
-    }
-  }
-
   void restore(const toml::table& t) {
     check_keys(t, "restore", {"file"});
     const toml::node* n = t.get("file");
@@ -347,20 +334,21 @@ class JobReader {
     }
   }
 
-  /// A number or a text like "11h30m".
-  std::string span(const toml::node& n, std::string_view key) const {
-    if (n.is_number()) return fmt::format("{}", n.value<double>().value());
-    return string(n, key);
+  /// What options.def gives a key in this section.
+  void settings(const toml::table& t, std::string_view section) {
+    for (const std::string_view key : option_keys(section)) {
+      const toml::node* n = t.get(key);
+      if (!n) continue;
+      const Option& option = *option_of_key(section, key);
+      // A word may be written as a number: 30 for "30".
+      std::string text = n->is_number() && option.type.kind == OptionType::Kind::word ? number_text(*n) : string(*n, key);
+      if (option.id == OptionId::output_dir) text = resolve(text);
+      at(*n, [&] { set_option(job_, option.id, text); });
+    }
   }
 
-  void run(const toml::table& t) {
-    check_keys(t, "run", {"checkpoint_every", "checkpoint_dir", "time_limit", "look_ahead", "integrals", "keep_integrals"});
-    if (const toml::node* n = t.get("checkpoint_every")) at(*n, [&] { job_.checkpoint_every = parse_checkpoint_every(span(*n, "checkpoint_every")); });
-    if (const toml::node* n = t.get("checkpoint_dir")) job_.checkpoint_dir = string(*n, "checkpoint_dir");
-    if (const toml::node* n = t.get("time_limit")) at(*n, [&] { job_.time_limit = parse_duration(span(*n, "time_limit"), 1); });
-    if (const toml::node* n = t.get("look_ahead")) at(*n, [&] { job_.look_ahead = parse_look_ahead(span(*n, "look_ahead")); });
-    if (const toml::node* n = t.get("integrals")) at(*n, [&] { job_.data.integrals = parse_integrals(string(*n, "integrals")); });
-    if (const toml::node* n = t.get("keep_integrals")) at(*n, [&] { job_.keep_integrals = parse_keep_integrals(string(*n, "keep_integrals")); });
+  static std::string number_text(const toml::node& n) {
+    return n.is_integer() ? fmt::format("{}", n.value<std::int64_t>().value()) : fmt::format("{}", n.value<double>().value());
   }
 
   std::string path_;
@@ -383,11 +371,6 @@ IntegralCode parse_integrals(std::string_view text) {
   if (text == "libint") return IntegralCode::libint;
   if (text == "hermite") return IntegralCode::hermite;
   throw SialError(fmt::format("`{}` is no way to compute integrals", text), "auto, libint or hermite");
-}
-
-bool parse_keep_integrals(std::string_view text) {
-  if (text != "auto" && text != "off") throw SialError(fmt::format("`{}` does not say whether integrals are kept", text), "auto or off");
-  return text == "auto";
 }
 
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }

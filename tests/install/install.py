@@ -54,6 +54,13 @@ class Install(unittest.TestCase):
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
         return p.stdout
 
+    def test_manual_pages_and_completions_are_there(self):
+        for tool in ("sialrun", "sialc", "sialreport"):
+            self.assertIn(f".TH {tool.upper()} 1", (self.prefix / f"share/man/man1/{tool}.1").read_text())
+            self.assertIn(f"_{tool}() {{", (self.prefix / f"share/bash-completion/completions/{tool}").read_text())
+            self.assertIn(f"#compdef {tool}", (self.prefix / f"share/zsh/site-functions/_{tool}").read_text())
+            self.assertIn(f"complete -c {tool}", (self.prefix / f"share/fish/vendor_completions.d/{tool}.fish").read_text())
+
     def test_programs_know_the_code_generator(self):
         text = self.run_tool("sialrun", "--version", "--verbose")
         if not self.generator:

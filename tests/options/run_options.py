@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Options as the table (runtime/job/options.def) states them: help, job files, run.json, the manual's page, completions of shells.
+
+    run_options.py --bin DIR
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "runtime/job/OPTIONS.md"
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+OPTIONS = None
+
+PROGRAM = """sial little
+scalar x
+x = 2.0
+println x
+endsial little
+"""
+
+# A value of each key of job files, and whether it is a string there.
+KEY_VALUES = {"memory": "1GB", "run.look_ahead": "3", "run.integrals": "libint", "run.keep_integrals": "off", "output.print_format": "plain",
+              "output.dir": "out", "output.results": "none", "output.run_json": "stats.json", "run.checkpoint_every": "30m", "run.checkpoint_dir": "saved",
+              "run.time_limit": "2h"}
+# Values that are not the default, of options that run.json records where they are given.
+RECORDED = {"look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
+            "jit": "off", "threads": "2", "simulate": "ranks=2,seed=1", "device_memory": "1GB", "device_from": "7", "device_copies": "staged", "device_graphs": "on",
+            "device_puts": "wait", "self_check": "3", "ranks_per_node": "1", "simulate_network": "latency=1us,bandwidth=1GB/s"}
+
+
+def cells(line):
+    """Of a row of a table in Markdown."""
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def table_rows(text):
+    """flags (with their value), help, default, key, record of each option."""
+    rows = []
+    for line in text.splitlines():
+        if line.startswith("| `"):
+            flags, about, preset, key, record = cells(line)
+            rows.append({"flags": re.findall(r"`([^`]*)`", flags), "help": about, "default": preset, "key": key.strip("`"), "record": record.strip("`")})
+    return rows
+
+
+class Options(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-options-"))
+        cls.addClassCleanup(shutil.rmtree, cls.dir, ignore_errors=True)
+        (cls.dir / "little.sialx").write_text(PROGRAM)
+        cls.page = cls.tool("sialrun", "--manual", "markdown").stdout
+        cls.rows = table_rows(cls.page)
+
+    @classmethod
+    def tool(cls, tool, *args, code=0):
+        p = subprocess.run([str(pathlib.Path(OPTIONS.bin) / tool), *map(str, args)], cwd=cls.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+        if p.returncode != code:
+            raise AssertionError(f"{tool} {args}: exit code {p.returncode}, not {code}\n{p.stdout}{p.stderr}")
+        return p
+
+    def job(self, text):
+        (self.dir / "job.toml").write_text('programs = ["little.sialx"]\n' + text)
+        return "job.toml"
+
+    def flag(self, column, name):
+        """The first flag of the option with this entry."""
+        return next(row["flags"][0].split()[0] for row in self.rows if row[column] == name)
+
+    def test_page_in_the_repository_is_what_is_printed(self):
+        self.assertGreater(len(self.rows), 50)
+        self.assertEqual(PAGE.read_text(), self.page, "write it anew: sialrun --manual markdown > runtime/job/OPTIONS.md")
+
+    def test_help_and_manual_page_have_every_option(self):
+        text, page = self.tool("sialrun", "--help").stdout, self.tool("sialrun", "--manual", "man").stdout.replace("\\-", "-")
+        for row in self.rows:
+            for flag in row["flags"]:
+                name = flag.split()[0]
+                if name.startswith("-"):
+                    self.assertRegex(text, rf"(?m)^\s+.*(?<![\w-]){re.escape(name)}(?![\w-])", name)
+                    self.assertRegex(page, rf"(?m)^\.B .*(?<![\w-]){re.escape(name)}(?![\w-])", name)
+            self.assertIn(row["help"], text)
+
+    def test_manual_pages_are_well_formed(self):
+        if not shutil.which("man"):
+            self.skipTest("skipped: no man on this machine")
+        for tool in ("sialrun", "sialc", "sialreport"):
+            (self.dir / "page.1").write_text(self.tool(tool, "--manual", "man").stdout)
+            done = subprocess.run(["man", "--warnings=mac,syntax", "-l", "page.1"], cwd=self.dir, env={**ENV, "MANWIDTH": "100", "MANPAGER": "cat", "PAGER": "cat"}, capture_output=True, text=True)
+            self.assertEqual(done.stderr, "")
+            self.assertIn(f"{tool} - ", re.sub(" +", " ", done.stdout))
+
+    def test_each_key_of_job_files_acts(self):
+        keys = {row["key"] for row in self.rows if row["key"]}
+        self.assertEqual(keys, set(KEY_VALUES))
+        for key, value in KEY_VALUES.items():
+            section, _, name = key.rpartition(".")
+            self.tool("sialrun", self.job(f'[{section}]\n{name} = "{value}"\n' if section else f'{name} = "{value}"\n'), "--describe")
+            wrong = self.tool("sialrun", self.job(f'[{section}]\n{name} = true\n' if section else f'{name} = true\n'), "--describe", code=1)
+            self.assertRegex(wrong.stderr, r"job\.toml:\d+:\d+")
+        self.tool("sialrun", self.job('memory = "1GB"\n[output]\ndir = "out"\nresults = "none"\nrun_json = "stats.json"\nprint_format = "plain"\n[run]\nlook_ahead = 3\n'))
+        run = json.loads((self.dir / "out/stats.json").read_text())
+        self.assertEqual(run["options"]["memory"], "1000000000")
+        self.assertFalse((self.dir / "out/results.h5").exists())
+
+    def test_command_line_goes_before_the_job_file(self):
+        self.tool("sialrun", self.job('memory = "1GB"\n[output]\ndir = "first"\n'), "--memory", "3GB", "--output-dir", "second")
+        self.assertFalse((self.dir / "first").exists())
+        self.assertEqual(json.loads((self.dir / "second/run.json").read_text())["options"]["memory"], "3000000000")
+
+    def test_run_json_records_what_the_table_says(self):
+        plain = json.loads(self.run_json())["options"]
+        known = {row["record"] for row in self.rows if row["record"]}
+        self.assertEqual(known - set(RECORDED), {"check", "deterministic", "device_times"}, "options without a value of their own here")
+        for name, value in RECORDED.items():
+            args = [self.flag("record", name) + value] if name == "optimisation" else [self.flag("record", name), value]
+            if name.startswith("device") or name == "self_check":
+                args += ["--device", "simulated"]
+            if name == "simulate_network":
+                args += ["--simulate", "ranks=2,seed=1,ranks-per-node=1"]
+            options = json.loads(self.run_json(*args))["options"]
+            self.assertEqual(options.get(name), value, name)
+            self.assertNotEqual(plain.get(name), value, name)
+        for flag, name in (("--check", "check"), ("--deterministic", "deterministic")):
+            self.assertEqual(json.loads(self.run_json(flag))["options"][name], "true")
+        self.assertEqual(json.loads(self.run_json("--device-times", "--device", "simulated"))["options"]["device_times"], "true")
+
+    def run_json(self, *args):
+        self.tool("sialrun", "little.sialx", "--results", "none", "--run-json", "stats.json", *args)
+        return (self.dir / "stats.json").read_text()
+
+    def test_wrong_values_are_named(self):
+        for args, text in ((["--threads", "0"], "`0` is not a whole number from 1 to 1024"), (["--stop-after", "0"], "`0` is not a whole number of 1 or more"),
+                           (["--servers", "-1"], "`-1` is not a whole number of 0 or more"), (["--store", "shared"], "`shared` is not share or copy"),
+                           (["--kernels", "fast"], "`fast` is not auto, blas or reference"), (["-m", "nan"], "`nan` is not a number above 0"),
+                           (["--device-batch", "0"], "`0` is not auto or off, or a whole number from 1 to 2000000000"), (["--devices", "0,x"], "`x`"),
+                           (["--print-format", "clasic"], "`clasic` is not classic, classic-test or plain"), (["--keep-integrals", "on"], "`on` is not auto or off")):
+            self.assertIn(text, self.tool("sialrun", "little.sialx", *args, code=2).stderr)
+
+    def test_lines_of_a_batch_have_the_options_of_a_job_only(self):
+        (self.dir / "list").write_text("little.sialx --name one --print-format plain\n")
+        self.assertIn("=== one", self.tool("sialrun", "--batch", "list").stdout)
+        for words in ("--threads 2", "--checkpoint-every 30"):
+            (self.dir / "list").write_text(f"little.sialx {words}\n")
+            self.assertIn("list:1:", self.tool("sialrun", "--batch", "list", code=1).stderr)
+
+    def complete(self, tool, *words):
+        """What bash offers for the last of the words."""
+        (self.dir / "completion").write_text(self.tool(tool, "--manual", "bash").stdout)
+        quoted = " ".join(f"'{word}'" for word in (tool, *words))
+        script = f"source ./completion; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _{tool}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", script], cwd=self.dir, capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_completes_flags_choices_and_files(self):
+        self.assertEqual(self.complete("sialrun", "--kern"), ["--kernels"])
+        self.assertEqual(self.complete("sialrun", "--kernels", ""), ["auto", "blas", "reference"])
+        self.assertEqual(self.complete("sialrun", "--look-ahead", ""), ["auto", "off"])
+        self.assertEqual(self.complete("sialrun", "little"), ["little.sialx"])
+        self.assertEqual(self.complete("sialrun", "--batch", "little"), ["little.sialx"])
+        self.assertEqual(self.complete("sialc", "--emit", "a"), ["ast", "ast-json", "access"])
+        self.assertEqual(self.complete("sialreport", "--only", ""), ["passed", "missed", "analysis"])
+        for row in self.rows:
+            for flag in row["flags"]:
+                if flag.startswith("--"):
+                    self.assertIn(flag.split()[0].split("{")[0], self.complete("sialrun", flag.split()[0].split("{")[0]))
+
+    def test_other_shells_can_read_their_completions(self):
+        for shell in ("zsh", "fish"):
+            for tool in ("sialrun", "sialc", "sialreport"):
+                text = self.tool(tool, "--manual", shell).stdout
+                self.assertIn("--version" if shell == "zsh" else "-l version", text)
+                if shutil.which(shell):
+                    (self.dir / "completion").write_text(text)
+                    done = subprocess.run([shell, "-n", "completion"], cwd=self.dir, capture_output=True, text=True)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
