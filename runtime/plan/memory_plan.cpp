@@ -95,10 +95,8 @@ MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const
 /// queue gives the first rank of a node the first chunk, which is the largest.
 std::vector<int> viewpoints(const PlanSetting& setting) {
   constexpr int most = 8;
-  const int per_node = setting.ranks_per_node > 0 ? std::min(setting.ranks_per_node, setting.ranks) : setting.ranks;
-  const int nodes = (setting.ranks + per_node - 1) / per_node;
-  if (nodes + setting.servers == 1) return {0};
-  const int stride = setting.static_schedule || setting.deterministic ? 1 : per_node, there = (setting.ranks + stride - 1) / stride;
+  if (setting.nodes() + setting.servers == 1) return {0};
+  const int stride = setting.static_schedule || setting.deterministic ? 1 : setting.node_size(), there = (setting.ranks + stride - 1) / stride;
   std::vector<int> ranks;
   for (int i = 0; i < std::min(there, most); ++i) ranks.push_back(static_cast<int>(std::int64_t{i} * there / std::min(there, most)) * stride);
   return ranks;
@@ -190,10 +188,8 @@ int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const 
 }
 
 void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out) {
-  const int per_node = setting.ranks_per_node > 0 ? std::min(setting.ranks_per_node, setting.ranks) : setting.ranks;
-  const int nodes = (setting.ranks + per_node - 1) / per_node;
   const auto plural = [](std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"), plural(nodes, "node"),
+  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"), plural(setting.nodes(), "node"),
                      setting.servers > 0 ? " and " + plural(setting.servers, "server") : "", bytes_text(static_cast<std::int64_t>(setting.memory_per_rank)));
   const int owners = setting.servers > 0 ? setting.servers : setting.ranks;
   for (const ProgramNeed& program : plan.programs) {
