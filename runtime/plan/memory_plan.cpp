@@ -124,6 +124,7 @@ void merge(MemoryPlan& plan, const MemoryPlan& other) {
     need.peak = std::max(need.peak, theirs.peak);
     need.least = std::max(need.least, theirs.least);
     need.enough = std::max(need.enough, theirs.enough);
+    need.pairs = std::max(need.pairs, theirs.pairs);
     need.exact &= theirs.exact;
   }
   plan.peak = std::max(plan.peak, other.peak);
@@ -203,6 +204,7 @@ void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_th
     out << fmt::format("  peak {} per rank, reached at {}\n", bytes_text(program.least), program.place);
     if (program.peak > program.least) out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n", bytes_text(program.peak));
     if (program.most > program.peak) out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n", bytes_text(program.most));
+    if (program.pairs > 0) out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n", bytes_text(program.pairs));
     if (!setting.explain_kernels) continue;
     out << (program.kernels.empty() ? "  no block operation that kernels would run\n" : "  kernels that would be chosen, for the largest operation of each line\n");
     for (const PlannedKernel& k : program.kernels) out << fmt::format("  {}:{}: {}\n", k.file, k.line, k.why);

@@ -60,6 +60,7 @@ struct ProgramNeed {
   std::int64_t most = 0;       // the same for a rank that draws all iterations of the pardos, because the others are late
   std::int64_t least = 0;      // `peak` with fetched copies given up as early as possible
   std::int64_t enough = 0;     // `least` and what blocks of different sizes cannot use of it
+  std::int64_t pairs = 0;      // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
   std::string place;           // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;           // false: most_steps was reached
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
