@@ -19,11 +19,11 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
     programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
   }
   Job job = stated;
-  const SegmentChoice choice = choose_segments(job, programs, setting, time);
+  const SavedArrays saved = saved_arrays(job);
+  const SegmentChoice choice = choose_segments(job, programs, saved, setting, time);
   for (const std::string& option : choice.options) apply_segments(job, option);
   for (const auto& lines : {job.segment_choices, choice.lines})
     for (const std::string& line : lines) err << line << std::endl;
-  const SavedArrays saved = saved_arrays(job);
   const MemoryPlan plan = plan_memory(programs, job.data, saved, setting);
   const bool fits = plan.fits(setting.memory_per_rank);
   std::ostringstream text;

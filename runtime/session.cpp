@@ -24,23 +24,11 @@
 #include "runtime/bytecode/read.h"
 #include "runtime/job/names.h"
 #include "runtime/job/results.h"
+#include "runtime/job/segments.h"
+#include "runtime/plan/earlier_results.h"
 
 namespace sial {
 namespace {
-
-std::map<std::string, std::vector<std::int32_t>> segments_by_name(const JobData& data) {
-  std::map<std::string, std::vector<std::int32_t>> segments;
-  for (const auto& [kind, extents] : data.segments) segments[kind_name(kind)] = extents;
-  return segments;
-}
-
-/// The options that give this job the segments of the results; empty where it has them.
-std::string restored_segment_options(const ResultsReader& results, const JobData& data) {
-  JobIdentity theirs, mine;
-  for (const auto& [kind, extents] : results.segments()) theirs.segments[kind] = fmt::format("{}", fmt::join(extents, ","));
-  for (const auto& [kind, extents] : segments_by_name(data)) mine.segments[kind] = fmt::format("{}", fmt::join(extents, ","));
-  return segment_options(theirs, mine);
-}
 
 PrintFormat print_format_of(const std::string& name) {
   if (name == "classic") return PrintFormat::classic;
@@ -73,6 +61,8 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   setting.deterministic = options.store.deterministic;
   setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
+  setting.kernels = options.kernels;
+  setting.kernel_options = options.kernel_options;
   return setting;
 }
 
@@ -147,23 +137,20 @@ void Session::choose_device_messages() {
 
 int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
   for (const std::string& path : job.programs) {
-    std::vector<std::byte> bytes;
-    std::int64_t message[2] = {0, exit_ok};  // size, exit code
+    std::string content;
+    int code = exit_ok;
     if (transport_.rank() == 0) {
       try {
-        bytes = program_bytes(path, job, compile_, err_);
-        if (bytes.empty()) message[1] = exit_program_error;
+        const std::vector<std::byte> bytes = program_bytes(path, job, compile_, err_);
+        content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        if (bytes.empty()) code = exit_program_error;
       } catch (const SialError& error) {
         err_ << error_text(error, 0, 1) << std::endl;
-        message[1] = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
+        code = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
       }
-      message[0] = static_cast<std::int64_t>(bytes.size());
     }
-    transport_.broadcast(std::as_writable_bytes(std::span(message)), 0, tag(CollectiveKind::other));
-    if (message[1] != exit_ok) return static_cast<int>(message[1]);
-    bytes.resize(static_cast<std::size_t>(message[0]));
-    transport_.broadcast(bytes, 0, tag(CollectiveKind::other));
-    programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
+    if (code = share(code, content); code != exit_ok) return code;
+    programs.push_back(std::make_shared<const Module>(read_module(std::as_bytes(std::span(content)), path)));
   }
   if (transport_.rank() == 0) warn_of_values(job, programs);
   return exit_ok;
@@ -249,6 +236,7 @@ int Session::run(const Job& job) {
   checkpoints_.reset();
   release_outputs();
   own_job_.reset();
+  choice_lines_.clear();
   return code;
 }
 
@@ -258,9 +246,15 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   memory.ranks = transport_.size();
   memory.ranks_per_node = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
   memory.servers = options_.servers;
-  SegmentChoice choice = choose_segments(job, programs, memory, {memory.ranks, transport_.node_count(), job.keep_integrals, speed_of_this_machine(options_.kernel_options.jit_cache)});
+  SavedArrays saved;
+  try {
+    saved = saved_arrays(job);
+  } catch (const SialError&) {
+    return {};  // all ranks say so when they restore
+  }
+  SegmentChoice choice = choose_segments(job, programs, saved, memory, {memory.ranks, transport_.node_count(), job.keep_integrals, speed_of_this_machine(options_.kernel_options.jit_cache)});
   predicted_ = std::move(choice.predicted);
-  choice_lines_ = std::move(choice.lines);
+  choice_lines_.insert(choice_lines_.end(), choice.lines.begin(), choice.lines.end());
   return fmt::format("{}", fmt::join(choice.options, " "));
 }
 
@@ -270,11 +264,17 @@ const Job& Session::with_segments(const Job& stated, const std::string& options)
     if (!own_job_) own_job_ = stated;
     apply_segments(*own_job_, option);
   }
-  const Job& job = own_job_ ? *own_job_ : stated;
-  if (transport_.rank() == 0)
-    for (const auto& lines : {job.segment_choices, choice_lines_})
-      for (const std::string& line : lines) err_ << line << std::endl;
-  return job;
+  return own_job_ ? *own_job_ : stated;
+}
+
+/// What the job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen then.
+const Job& Session::with_choices_of(const CheckpointIndex& index, const Job& stated) {
+  own_job_ = stated;
+  const std::string keep = "keep_quartets";
+  if (const auto kept = index.job.ints.find(keep); kept != index.job.ints.end() && !stated.given_values.contains(keep)) apply_set(*own_job_, keep + "=" + kept->second);
+  const std::vector<std::string> segments = earlier_segments(stated, segments_of(index.job));
+  if (!segments.empty()) choice_lines_.push_back(earlier_segments_line(segments, fmt::format("the checkpoint of {}", printable_name(index.written))));
+  return with_segments(stated, fmt::format("{}", fmt::join(segments, " ")));
 }
 
 /// Rank 0's code and text, on all ranks.
@@ -291,14 +291,22 @@ int Session::run_programs(const Job& stated) {
     for (const std::string& text : stated.warnings) err_ << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(stated, programs); code != exit_ok) return code;
-  std::string segments;
+  std::string index, segments;
   int code = exit_ok;
   if (transport_.rank() == 0) {
     code = check_outputs(stated, programs);
-    if (code == exit_ok) segments = best_segments(stated, programs);
+    if (code == exit_ok && options_.checkpoints) code = read_checkpoint(checkpoint_folder_of(stated), index);
   }
-  if (code = share(code, segments); code != exit_ok) return code;
-  const Job& job = with_segments(stated, segments);
+  if (code = share(code, index); code != exit_ok) return code;
+  std::optional<CheckpointIndex> from;
+  if (options_.restart) from = checkpoint_index_from(index, checkpoint_folder_of(stated));
+  const Job& begun = from ? with_choices_of(*from, stated) : stated;
+  if (transport_.rank() == 0) segments = best_segments(begun, programs);
+  share(exit_ok, segments);
+  const Job& job = with_segments(begun, segments);
+  if (transport_.rank() == 0)
+    for (const auto& lines : {job.segment_choices, choice_lines_})
+      for (const std::string& line : lines) err_ << line << std::endl;
   if (options_.catch_stop_signals) options_.catch_stop_signals();
   state_ = std::make_unique<RankState>();
   state_->phase = phase_;
@@ -313,12 +321,11 @@ int Session::run_programs(const Job& stated) {
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results;
   if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();
-  std::optional<CheckpointIndex> from;
   if (options_.checkpoints) {
     const std::string folder = checkpoint_folder_of(job);
     JobIdentity identity = identity_of(job.data, job.programs, programs);
     if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
-    from = find_checkpoint(folder, identity, code);
+    if (from) code = accept_checkpoint(*from, identity, folder);
     if (code != exit_ok) return code;
     checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,
                          std::move(identity));
@@ -355,40 +362,45 @@ int Session::run_programs(const Job& stated) {
   return exit_ok;
 }
 
-std::optional<CheckpointIndex> Session::find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code) {
-  std::string text;
-  code = exit_ok;
-  if (transport_.rank() == 0) {
-    std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
-    try {
-      if (options_.restart) {
-        text = read_checkpoint_index(folder);
-        const CheckpointIndex index = checkpoint_index_from(text, path);
-        check_restart(index, identity, path);
-        err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) + "\n" << std::flush;
-      } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
-        const std::string found = read_checkpoint_index(folder);
-        if (!is_checkpoint_index(found)) {
-          err_ << printable(fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path)) << std::endl;
-          code = exit_usage_or_io;
-        } else {
-          const CheckpointIndex index = checkpoint_index_from(found, path);
-          err_ << printable(fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
-                              "  hint: `--restart` continues that job", folder, index.written, index.place))
-               << std::endl;
-        }
+/// On rank 0: the text of the index to go on from. Without `--restart` none is read, and what lies in the folder is said or refused.
+int Session::read_checkpoint(const std::string& folder, std::string& text) {
+  const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
+  try {
+    if (options_.restart) {
+      text = read_checkpoint_index(folder);
+      checkpoint_index_from(text, path);
+    } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
+      const std::string found = read_checkpoint_index(folder);
+      if (!is_checkpoint_index(found)) {
+        err_ << printable(fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path)) << std::endl;
+        return exit_usage_or_io;
       }
-    } catch (const SialError& error) {
-      if (options_.restart) {
-        err_ << error_text(error, 0, 1) << std::endl;
-        code = exit_usage_or_io;
-      }
+      const CheckpointIndex index = checkpoint_index_from(found, path);
+      err_ << printable(fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                          "  hint: `--restart` continues that job", folder, index.written, index.place))
+           << std::endl;
     }
-    if (code != exit_ok) text.clear();
+  } catch (const SialError& error) {
+    if (!options_.restart) return exit_ok;  // a damaged checkpoint is replaced
+    err_ << error_text(error, 0, 1) << std::endl;
+    return exit_usage_or_io;
   }
-  code = share(code, text);
-  if (!options_.restart || code != exit_ok) return {};
-  return checkpoint_index_from(text, folder);
+  return exit_ok;
+}
+
+int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder) {
+  int code = exit_ok;
+  if (transport_.rank() == 0) {
+    try {
+      check_restart(index, identity, (std::filesystem::path(folder) / checkpoint_index_name).string());
+      err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) + "\n" << std::flush;
+    } catch (const SialError& error) {
+      err_ << error_text(error, 0, 1) << std::endl;
+      code = exit_usage_or_io;
+    }
+  }
+  std::string nothing;
+  return share(code, nothing);
 }
 
 void Session::check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const {
@@ -399,9 +411,9 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
   if (index.version != options_.version)
     throw SialError(fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version), hint);
   if (const std::string differs = difference(index.job, identity); !differs.empty()) {
-    const std::string options = differs.starts_with("the segments") ? segment_options(index.job, identity) : std::string();
+    const std::string options = differs.starts_with("the segments") ? segment_options(segments_of(index.job), segments_of(identity)) : std::string();
     throw SialError(fmt::format("{} does not belong to this job: {}", what, differs),
-                    options.empty() ? hint : fmt::format("add the segments of the checkpoint to the command line (automatic ones follow the ranks, the memory, the caches and what `--calibrate` measured): `{}`", options));
+                    options.empty() ? hint : fmt::format("add the segments of the checkpoint to the command line (those that are left automatic follow it): `{}`", options));
   }
   if (index.inside && std::ssize(index.files) != transport_.size())
     throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place, index.files.size(),
@@ -418,7 +430,7 @@ void Session::restore_earlier(const Job& job) {
     if (job.data.has_molecule && transport_.rank() == 0)
       if (const std::string difference = reader.difference_of(job.data.molecule); !difference.empty())
         err_ << printable(fmt::format("warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result", difference, path)) << std::endl;
-    if (const std::string options = restored_segment_options(reader, job.data); !options.empty()) state_->restored_segments = options;
+    if (const std::string options = segment_options(reader.segments(), named_segments(job.data)); !options.empty()) state_->restored_segments = options;
     for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
     for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {
@@ -474,7 +486,7 @@ void Session::write_results(const Job& job) {
     writer.emplace((std::filesystem::path(job.output_dir) / job.results_path).string());
     const std::vector<ProgramDescription> descriptions = runner_->descriptions();
     SIAL_CHECK(descriptions.size() == runner_->outcomes().size(), "{} programs with {} outcomes", descriptions.size(), runner_->outcomes().size());
-    writer->about(options_.version, creation_time(), segments_by_name(job.data), job.data.has_molecule ? &job.data.molecule : nullptr);
+    writer->about(options_.version, creation_time(), named_segments(job.data), job.data.has_molecule ? &job.data.molecule : nullptr);
     for (std::size_t i = 0; i < descriptions.size(); ++i) {
       const ProgramOutcome& outcome = runner_->outcomes()[i];
       writer->program(descriptions[i]);

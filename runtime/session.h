@@ -78,6 +78,7 @@ class Session {
   std::string best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   /// The job with these segments: the one given where there are none, or a copy that the session keeps.
   const Job& with_segments(const Job& stated, const std::string& options);
+  const Job& with_choices_of(const CheckpointIndex& index, const Job& stated);
   int share(int code, std::string& text);
   int check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
   void lock_outputs(std::span<const NamedFile> outputs);
@@ -87,8 +88,9 @@ class Session {
   void warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
-  /// The checkpoint to go on from, checked against the job. Null when there is none to go on from, with `code` set for an error.
-  std::optional<CheckpointIndex> find_checkpoint(const std::string& folder, const JobIdentity& identity, int& code);
+  int read_checkpoint(const std::string& folder, std::string& text);
+  /// Collective: an exit code when the checkpoint is not of this job, and cannot be gone on from.
+  int accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder);
   void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;
   void write_results(const Job& job);
   void write_statistics(const Job& job);

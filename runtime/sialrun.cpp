@@ -347,11 +347,8 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.ranks = job.ranks;
   setting.ranks_per_node = simulation.ranks_per_node;
   setting.servers = simulation.servers;
-  setting.kernels = options.kernels;
-  setting.kernel_options = options.kernel_options;
   setting.explain_kernels = options.explain_kernels;
-  const int nodes = setting.ranks_per_node > 0 ? (setting.ranks + setting.ranks_per_node - 1) / setting.ranks_per_node : 1;
-  return dry_run(job, setting, {setting.ranks, nodes + setting.servers, job.keep_integrals, speed_of_this_machine(options.kernel_options.jit_cache)}, compile, std::cout, std::cerr);
+  return dry_run(job, setting, {setting.ranks, setting.nodes() + setting.servers, job.keep_integrals, speed_of_this_machine(options.kernel_options.jit_cache)}, compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/report/lines.h"
+#include "runtime/bytecode/calls.h"
 #include "runtime/bytecode/layout.h"
 
 namespace sial::report {
@@ -81,28 +82,10 @@ void CodeContext::around(std::int32_t pc, Context& context, std::set<std::int32_
   }
 }
 
-std::set<std::int32_t> CodeContext::procs_in(std::int32_t begin, std::int32_t end) const {
-  std::set<std::int32_t> procs;
-  std::vector<std::pair<std::int32_t, std::int32_t>> open{{begin, end}};
-  while (!open.empty()) {
-    const auto [from, to] = open.back();
-    open.pop_back();
-    for (std::int32_t pc = from; pc < to; ++pc) {
-      const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
-      if (in.op == Opcode::call && procs.insert(in.a).second) open.emplace_back(m_.procs[static_cast<std::size_t>(in.a)].entry, m_.procs[static_cast<std::size_t>(in.a)].end);
-    }
-  }
-  return procs;
-}
-
 template <class Test>
 bool CodeContext::any_instruction(std::int32_t loop, Test test) const {
   const LoopRow& row = m_.loops[static_cast<std::size_t>(loop)];
-  const auto any = [&](std::int32_t begin, std::int32_t end) { return std::any_of(m_.code.begin() + begin, m_.code.begin() + end, test); };
-  if (any(row.begin, row.end)) return true;
-  for (const std::int32_t p : procs_in(row.begin, row.end))
-    if (any(m_.procs[static_cast<std::size_t>(p)].entry, m_.procs[static_cast<std::size_t>(p)].end)) return true;
-  return false;
+  return any_with_calls(m_, row.begin, row.end, [&](std::int32_t, const Instruction& in, bool) { return test(in); });
 }
 
 bool CodeContext::writes_array(std::int32_t loop, std::int32_t array) const {

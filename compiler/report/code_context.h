@@ -35,7 +35,6 @@ class CodeContext {
 
  private:
   void around(std::int32_t pc, Context& context, std::set<std::int32_t>& procs) const;
-  std::set<std::int32_t> procs_in(std::int32_t begin, std::int32_t end) const;
   template <class Test>
   bool any_instruction(std::int32_t loop, Test test) const;
 

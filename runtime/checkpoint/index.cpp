@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -196,11 +197,13 @@ std::string difference(const JobIdentity& saved, const JobIdentity& now) {
   return {};
 }
 
-std::string segment_options(const JobIdentity& saved, const JobIdentity& now) {
-  std::string options;
-  for (const auto& [kind, extents] : saved.segments) options += fmt::format("{}--segments {}={}", options.empty() ? "" : " ", kind, extents);
-  const bool more = std::any_of(now.segments.begin(), now.segments.end(), [&](const auto& entry) { return !saved.segments.contains(entry.first); });
-  return more || saved.segments == now.segments ? std::string() : options;
+NamedSegments segments_of(const JobIdentity& job) {
+  NamedSegments segments;
+  for (const auto& [kind, text] : job.segments) {
+    std::istringstream sizes(text);
+    for (std::string size; std::getline(sizes, size, ',');) segments[kind].push_back(static_cast<std::int32_t>(read_integer(size, 0, std::numeric_limits<std::int32_t>::max()).value_or(0)));
+  }
+  return segments;
 }
 
 std::string to_text(const CheckpointIndex& index) {

@@ -30,9 +30,7 @@ struct JobIdentity {
 JobIdentity identity_of(const JobData& data, std::span<const std::string> paths, std::span<const std::shared_ptr<const Module>> programs);
 /// What differs, for a message; empty when both are the same job.
 std::string difference(const JobIdentity& saved, const JobIdentity& now);
-/// The options that give a run the segments of the saved one: `--segments ao=8,8,4 --segments mo=5,6`; empty when they are the same, or when some kind
-/// can only go.
-std::string segment_options(const JobIdentity& saved, const JobIdentity& now);
+NamedSegments segments_of(const JobIdentity& job);
 
 struct CheckpointIndex {
   struct File { std::string name; FileSeal seal; };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/bytecode/calls.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/super/registry.h"
 
@@ -98,27 +99,10 @@ bool RankFlow::variable_of(const FlowOperand& operand, Variable& variable) const
   }
 }
 
-template <class F>
-void RankFlow::for_each(std::int32_t from, std::int32_t to, F&& f) const {
-  std::set<std::int32_t> entered;
-  std::vector<std::pair<std::int32_t, std::int32_t>> todo{{from, to}};
-  while (!todo.empty()) {
-    const auto [first, last] = todo.back();
-    todo.pop_back();
-    for (std::int32_t pc = first; pc < last; ++pc) {
-      const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
-      f(pc, in, first != from || last != to);
-      if (in.op != Opcode::call || !entered.insert(in.a).second) continue;
-      const ProcRow& proc = m_.procs[static_cast<std::size_t>(in.a)];
-      todo.push_back({proc.entry, proc.end});
-    }
-  }
-}
-
 std::vector<WrittenVariable> RankFlow::written(std::int32_t from, std::int32_t to) const {
   std::vector<WrittenVariable> result;
   std::set<Variable> seen;
-  for_each(from, to, [&](std::int32_t pc, const Instruction&, bool) {
+  for_each_with_calls(m_, from, to, [&](std::int32_t pc, const Instruction&, bool) {
     for (const FlowOperand& target : at(pc).targets)
       if (Variable v; variable_of(target, v) && seen.insert(v).second) result.push_back({v, pc});
   });
@@ -127,7 +111,7 @@ std::vector<WrittenVariable> RankFlow::written(std::int32_t from, std::int32_t t
 
 std::set<Variable> RankFlow::read(std::int32_t from, std::int32_t to) const {
   std::set<Variable> result;
-  for_each(from, to, [&](std::int32_t pc, const Instruction&, bool) {
+  for_each_with_calls(m_, from, to, [&](std::int32_t pc, const Instruction&, bool) {
     for (const FlowOperand& source : at(pc).sources)
       if (Variable v; variable_of(source, v)) result.insert(v);
   });
@@ -135,21 +119,19 @@ std::set<Variable> RankFlow::read(std::int32_t from, std::int32_t to) const {
 }
 
 bool RankFlow::seen_by_others(std::int32_t from, std::int32_t to) const {
-  bool seen = false;
-  for_each(from, to, [&](std::int32_t, const Instruction& in, bool called) {
+  return any_with_calls(m_, from, to, [&](std::int32_t, const Instruction& in, bool called) {
     switch (in.op) {
-      case Opcode::exit_loop: case Opcode::ret: seen |= !called; break;
+      case Opcode::exit_loop: case Opcode::ret: return !called;
       case Opcode::halt: case Opcode::stop: case Opcode::barrier: case Opcode::section_begin: case Opcode::section_end: case Opcode::pardo_begin:
       case Opcode::collective_sum: case Opcode::assert_same: case Opcode::broadcast: case Opcode::set_persistent: case Opcode::restore_persistent:
       case Opcode::erase_array: case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index:
       case Opcode::print_block: case Opcode::print_region: case Opcode::print_array: case Opcode::inspect_block: case Opcode::inspect_region:
-      case Opcode::inspect_array: case Opcode::elements_block: case Opcode::elements_region: case Opcode::elements_array: case Opcode::put_share: case Opcode::put_shared: seen = true; break;
+      case Opcode::inspect_array: case Opcode::elements_block: case Opcode::elements_region: case Opcode::elements_array: case Opcode::put_share: case Opcode::put_shared: return true;
       case Opcode::put_block:
-      case Opcode::put_scalar: seen |= static_cast<SetOp>(in.c) != SetOp::add && static_cast<SetOp>(in.c) != SetOp::subtract; break;
-      default: break;
+      case Opcode::put_scalar: return static_cast<SetOp>(in.c) != SetOp::add && static_cast<SetOp>(in.c) != SetOp::subtract;
+      default: return false;
     }
   });
-  return seen;
 }
 
 std::int32_t RankFlow::end_of_branch(std::int32_t jump) const {

@@ -54,9 +54,6 @@ class RankFlow {
   std::int32_t end_of_branch(std::int32_t jump) const;
 
  private:
-  template <class F>
-  void for_each(std::int32_t from, std::int32_t to, F&& f) const;
-
   const Module& m_;
   std::vector<Flow> flows_;  // by instruction
 };

@@ -50,6 +50,9 @@ struct Molecule {
 /// How two-electron integrals are computed: as is faster; by libint; by expansions in Hermite Gaussians.
 enum class IntegralCode { automatic, libint, hermite };
 
+/// Sizes of segments by the names of their kinds, "ao", "moa", ...
+using NamedSegments = std::map<std::string, std::vector<std::int32_t>>;
+
 struct JobData {
   std::map<std::string, std::int32_t> ints;       // lower-case names
   std::map<std::string, double> scalars;

@@ -267,6 +267,13 @@ bool is_automatic(const Job& job, const std::string& key) {
   return !r || (r->sizes.empty() && r->target == 0);
 }
 
+std::string segment_options(const NamedSegments& wanted, const NamedSegments& own) {
+  if (wanted == own || std::any_of(own.begin(), own.end(), [&](const auto& entry) { return !wanted.contains(entry.first); })) return {};
+  std::string options;
+  for (const auto& [kind, sizes] : wanted) options += fmt::format("{}--segments {}={}", options.empty() ? "" : " ", kind, fmt::join(sizes, ","));
+  return options;
+}
+
 Sizes equal_segments(std::int32_t n, std::int32_t target) { return equal_pieces(n, target); }
 
 Sizes ao_segments(const Molecule& molecule, std::int32_t target) { return shell_pieces(molecule, target); }

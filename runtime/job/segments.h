@@ -24,6 +24,10 @@ void check_ao_segments(const std::vector<std::int32_t>& sizes, const Molecule& m
 /// Whether the user leaves the segments of a key to us.
 bool is_automatic(const Job& job, const std::string& key);
 
+/// The options that give a run the segments `wanted` instead of its own: `--segments ao=8,8,4 --segments mo=5,6`; empty when it has them, or when it
+/// has kinds that are not wanted.
+std::string segment_options(const NamedSegments& wanted, const NamedSegments& own);
+
 /// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.
 void derive_job_data(Job& job);
 

@@ -1,7 +1,6 @@
 #pragma once
-// What the results files that a job restores from say before it runs.
+// What earlier runs leave to a job before it runs: the results files that it restores from, and the segments of the run that it continues.
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,11 +9,19 @@
 
 namespace sial {
 
-/// The remote arrays that they hold, by label.
+/// The remote arrays that the job's results files hold, by label.
 SavedArrays saved_arrays(const Job& job);
 
-/// Options of `--segments` that give the job the segments of the first file, for the kinds that the job leaves to us: what it restores was saved
-/// over those. Empty where they are the job's already, where the file does not say, or where they do not fit the job.
-std::vector<std::string> earlier_segments(const Job& job);
+NamedSegments named_segments(const JobData& data);
+
+/// Options of `--segments` that give the job the segments of an earlier run, for the kinds that the job leaves to us. None where these do not fit
+/// the job; of orbitals that are partly stated, only where the stated ones are the same.
+std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& earlier);
+
+/// Those of the first results file that the job restores from: what it restores was saved over them.
+std::vector<std::string> restored_segments(const Job& job);
+
+/// "segments ao, moa = auto: those of SOURCE", of such options.
+std::string earlier_segments_line(const std::vector<std::string>& options, const std::string& source);
 
 }  // namespace sial

@@ -127,4 +127,6 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches) {
   return facts;
 }
 
+bool computes_integrals(const std::string& super_instruction) { return super_instruction == "compute_integral_batch" || super_instruction.starts_with("compute_ubatch"); }
+
 }  // namespace sial

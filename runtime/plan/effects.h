@@ -3,6 +3,7 @@
 // outlives an iteration leaves the same behind whatever its value: one visit with its largest segment is enough. Facts about a
 // module, independent of a job.
 
+#include <string>
 #include <vector>
 
 #include "runtime/bytecode/module.h"
@@ -17,5 +18,8 @@ struct LoopFacts {
 
 /// Per loop row. `fetches`: gets leave copies behind (several nodes, or --store=copy).
 std::vector<LoopFacts> loop_facts(const Module& module, bool fetches);
+
+/// Whether a super instruction computes two-electron integrals of the job's molecule.
+bool computes_integrals(const std::string& super_instruction);
 
 }  // namespace sial

@@ -18,7 +18,7 @@ std::int64_t slab_bytes() { return static_cast<std::int64_t>(NodeHeap::chunk_byt
 std::int64_t Ledger::Node::directory() const { return (most_entries + entries_per_slab - 1) / entries_per_slab * slab_bytes(); }
 
 Ledger::Ledger(const PlanSetting& setting, int rank)
-    : setting_(setting), per_node_(setting.ranks_per_node > 0 ? setting.ranks_per_node : setting.ranks), own_node_(rank / per_node_) {
+    : setting_(setting), per_node_(setting.node_size()), own_node_(rank / per_node_) {
   for (int left = setting.ranks; left > 0; left -= per_node_) nodes_.push_back({std::min(left, per_node_), true});
   for (int s = 0; s < setting.servers; ++s) nodes_.push_back({1, false});
   for (int n = 0; n < nodes(); ++n)

@@ -95,10 +95,8 @@ MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const
 /// queue gives the first rank of a node the first chunk, which is the largest.
 std::vector<int> viewpoints(const PlanSetting& setting) {
   constexpr int most = 8;
-  const int per_node = setting.ranks_per_node > 0 ? std::min(setting.ranks_per_node, setting.ranks) : setting.ranks;
-  const int nodes = (setting.ranks + per_node - 1) / per_node;
-  if (nodes + setting.servers == 1) return {0};
-  const int stride = setting.static_schedule || setting.deterministic ? 1 : per_node, there = (setting.ranks + stride - 1) / stride;
+  if (setting.nodes() + setting.servers == 1) return {0};
+  const int stride = setting.static_schedule || setting.deterministic ? 1 : setting.node_size(), there = (setting.ranks + stride - 1) / stride;
   std::vector<int> ranks;
   for (int i = 0; i < std::min(there, most); ++i) ranks.push_back(static_cast<int>(std::int64_t{i} * there / std::min(there, most)) * stride);
   return ranks;
@@ -126,6 +124,7 @@ void merge(MemoryPlan& plan, const MemoryPlan& other) {
     need.peak = std::max(need.peak, theirs.peak);
     need.least = std::max(need.least, theirs.least);
     need.enough = std::max(need.enough, theirs.enough);
+    need.pairs = std::max(need.pairs, theirs.pairs);
     need.exact &= theirs.exact;
   }
   plan.peak = std::max(plan.peak, other.peak);
@@ -190,10 +189,8 @@ int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const 
 }
 
 void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out) {
-  const int per_node = setting.ranks_per_node > 0 ? std::min(setting.ranks_per_node, setting.ranks) : setting.ranks;
-  const int nodes = (setting.ranks + per_node - 1) / per_node;
   const auto plural = [](std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"), plural(nodes, "node"),
+  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"), plural(setting.nodes(), "node"),
                      setting.servers > 0 ? " and " + plural(setting.servers, "server") : "", bytes_text(static_cast<std::int64_t>(setting.memory_per_rank)));
   const int owners = setting.servers > 0 ? setting.servers : setting.ranks;
   for (const ProgramNeed& program : plan.programs) {
@@ -207,6 +204,7 @@ void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_th
     out << fmt::format("  peak {} per rank, reached at {}\n", bytes_text(program.least), program.place);
     if (program.peak > program.least) out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n", bytes_text(program.peak));
     if (program.most > program.peak) out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n", bytes_text(program.most));
+    if (program.pairs > 0) out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n", bytes_text(program.pairs));
     if (!setting.explain_kernels) continue;
     out << (program.kernels.empty() ? "  no block operation that kernels would run\n" : "  kernels that would be chosen, for the largest operation of each line\n");
     for (const PlannedKernel& k : program.kernels) out << fmt::format("  {}:{}: {}\n", k.file, k.line, k.why);

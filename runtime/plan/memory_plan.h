@@ -4,6 +4,7 @@
 // blocks lie where the store would put them. Numbers are in the terms of the node heap (chunks, not elements), so that they can
 // be compared with what a run measures. Values; nothing here touches a transport or a store.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -34,6 +35,9 @@ struct PlanSetting {
   bool explain_kernels = false;              // say what they would choose
   std::int32_t first_program = 0;            // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
+  int node_size() const { return ranks_per_node > 0 ? std::min(ranks_per_node, ranks) : ranks; }
+  /// Servers not counted. The last one may have fewer ranks.
+  int nodes() const { return (ranks + node_size() - 1) / node_size(); }
 };
 
 /// One array of a program, a label, or something that is not an array (`kind` empty): at its largest.
@@ -56,6 +60,7 @@ struct ProgramNeed {
   std::int64_t most = 0;       // the same for a rank that draws all iterations of the pardos, because the others are late
   std::int64_t least = 0;      // `peak` with fetched copies given up as early as possible
   std::int64_t enough = 0;     // `least` and what blocks of different sizes cannot use of it
+  std::int64_t pairs = 0;      // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
   std::string place;           // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;           // false: most_steps was reached
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it

@@ -29,12 +29,6 @@ std::string duration(double seconds) {
   return seconds < year ? fmt::format("{:.0f} days", seconds / 86400) : "more than a year";
 }
 
-std::string kinds_of(const std::vector<std::string>& options) {
-  std::string kinds;
-  for (const std::string& option : options) kinds += (kinds.empty() ? "" : ", ") + option.substr(0, option.find('='));
-  return kinds;
-}
-
 using Targets = std::map<std::string, std::int32_t>;
 
 constexpr double short_job = 10.0;       // seconds: not worth a search
@@ -117,8 +111,9 @@ class Search {
   }
 
   void search(SegmentChoice& choice, double usual) {
+    const std::vector<Range> ranges = automatic_ranges(job_);
+    if (ranges.empty()) return;
     steps_left_ = static_cast<std::int64_t>(std::min(most_steps, usual * steps_per_second));
-    std::vector<Range> ranges = automatic_ranges(job_);
     Targets best;
     for (const Range& range : ranges) best[range.key] = range.usual;
     double least = fits({}) ? usual : std::numeric_limits<double>::infinity();
@@ -256,16 +251,15 @@ std::string predicted_text(const std::vector<PredictedTime>& predicted) {
   return fmt::format("predicted time: {}{}", duration(all), predicted.size() > 1 ? " (" + programs + ")" : "");
 }
 
-SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const PlanSetting& memory, const TimeSetting& time) {
+SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time) {
   SegmentChoice choice;
   try {
-    const SavedArrays saved = saved_arrays(job);
-    const std::vector<std::string> earlier = earlier_segments(job);
-    if (earlier.empty()) return Search(job, programs, saved, memory, time).run();
+    const std::vector<std::string> restored = restored_segments(job);
+    if (restored.empty()) return Search(job, programs, saved, memory, time).run();
     Job cut = job;
-    for (const std::string& option : earlier) apply_segments(cut, option);
-    choice.options = earlier;
-    choice.lines = {fmt::format("segments {} = auto: those of `{}`, from which this job restores", kinds_of(earlier), printable_name(job.restore_files.front()))};
+    for (const std::string& option : restored) apply_segments(cut, option);
+    choice.options = restored;
+    choice.lines = {earlier_segments_line(restored, fmt::format("`{}`, from which this job restores", printable_name(job.restore_files.front())))};
     choice.predicted = Search(cut, programs, saved, memory, time).run().predicted;
   } catch (const SialError&) {
     // What does not fit together is said when the programs run.

@@ -23,8 +23,8 @@ struct SegmentChoice {
 };
 
 /// `job` has its usual segments. The same for the same job, memory, ranks and caches. Where the user states all segments, and without a
-/// molecule, times are predicted and nothing is chosen; neither where a program cannot be bound to the job.
-SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const PlanSetting& memory, const TimeSetting& time);
+/// molecule, times are predicted and nothing is chosen; neither where a program cannot be bound to the job. `saved`: of saved_arrays().
+SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time);
 
 /// "predicted time: 63 s (rhf 1.9 s, ccsd 61 s)"; empty where nothing was predicted.
 std::string predicted_text(const std::vector<PredictedTime>& predicted);

@@ -8,6 +8,7 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/bind.h"
 #include "runtime/memory/host_pool.h"
+#include "runtime/plan/effects.h"
 #include "runtime/plan/operand_sources.h"
 #include "runtime/plan/work_count.h"
 
@@ -22,8 +23,6 @@ constexpr double touched_in_cache = 80e9;  // bytes per second of element-wise w
 // Of super instructions: a call, and each element of a block of two-electron integrals, computed or found again.
 constexpr double call_time = 1e-6, integral_time = 30e-9, kept_integral_time = 8e-9;
 constexpr double part_of_cache = 0.7;  // that blocks can be expected to hold
-
-bool computes_integrals(const std::string& special) { return special == "compute_integral_batch" || special.starts_with("compute_ubatch"); }
 
 std::int64_t rounded(double extent) { return std::max<std::int64_t>(1, std::llround(extent)); }
 

@@ -4,6 +4,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/interp/view_ops.h"
+#include "runtime/plan/effects.h"
+#include "runtime/super/hermite_repulsion.h"
 
 namespace sial {
 
@@ -49,6 +51,7 @@ ProgramNeed Walk::run() {
   need.place = fmt::format("{}:{}", m_.files.at(p.file), p.line);
   for (const auto& [key, choice] : choices_)
     if (!choice.why.empty()) need.kernels.push_back({m_.files.at(static_cast<std::size_t>(std::get<0>(key))), choice.why, std::get<1>(key)});
+  if (integrals_ && memory_.job.has_molecule && uses_hermite_repulsion(memory_.job.molecule, memory_.job.integrals)) need.pairs = HermiteRepulsion::max_list_bytes;
   need.exact = exact_;
   return need;
 }
@@ -172,6 +175,7 @@ void Walk::step() {
 /// Arguments that are parts of larger arrays travel through scratch copies, all of them at once.
 void Walk::execute(const Instruction& in) {
   const std::string& letters = m_.specials[in.a].signature;
+  integrals_ |= computes_integrals(m_.specials[in.a].name);
   std::int64_t scratch = 0;
   for (std::int32_t i = 0; i < in.c; ++i) {
     const ArgRow& arg = m_.args[in.b + i];

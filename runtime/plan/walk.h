@@ -140,7 +140,7 @@ class Walk {
   Registers registers_;
   std::vector<IndexNow> index_;
   std::int32_t pc_ = 0, at_ = 0;
-  bool halted_ = false, exact_ = true;
+  bool halted_ = false, exact_ = true, integrals_ = false;
   std::vector<LoopFrame> loops_;
   std::vector<CallFrame> calls_;
   std::set<std::int32_t> followed_;                // procedures, since there are no steps left

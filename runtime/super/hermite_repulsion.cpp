@@ -14,7 +14,6 @@ namespace {
 constexpr double primitive_threshold = 1e-17;
 // What primitives of one quartet may add to an integral, or to a Fock matrix, and are left out.
 constexpr double primitive_integral = 1e-15, primitive_share = 1e-15;
-constexpr std::int64_t max_list_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t max_r_doubles = 3072;  // of a batch of lanes: they stay in the first-level cache
 
 FunctionSets functions_of(const std::vector<GaussianShell>& shells, const std::vector<ShellFamily>& families) {

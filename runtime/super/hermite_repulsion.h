@@ -23,6 +23,8 @@ struct PairList {
 
 class HermiteRepulsion {
  public:
+  static constexpr std::int64_t max_list_bytes = std::int64_t{64} << 20;  // of the pairs that are kept
+
   explicit HermiteRepulsion(std::vector<GaussianShell> shells);
 
   /// (ab|cd) of whole shells. Quartets are left zero as `densities` allow, see integrals.h.

@@ -31,6 +31,9 @@ class AoIntegrals {
   virtual QuartetCounts quartets() const = 0;
 };
 
+/// Whether two-electron integrals are computed by expansions in Hermite Gaussians (hermite_repulsion.h), else by libint.
+bool uses_hermite_repulsion(const Molecule& molecule, IntegralCode method);
+
 /// The molecule is copied. Throws SialError for shells beyond what the library computes.
 std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method = IntegralCode::automatic);
 

@@ -131,8 +131,7 @@ class LibintIntegrals : public AoIntegrals {
     dipole_ = engine(libint2::Operator::emultipole1);
     repulsion_ = engine(libint2::Operator::coulomb);
     repulsion_.set(libint2::ScreeningMethod::Conservative).set_precision(primitive_precision);
-    constexpr int max_hermite_l = 3;  // above, libint is faster
-    if (method == IntegralCode::hermite || (method == IntegralCode::automatic && max_l <= max_hermite_l)) {
+    if (uses_hermite_repulsion(molecule, method)) {
       std::vector<GaussianShell> shells;
       for (const LibintShell& piece : pieces_) shells.push_back(hermite_shell(piece));
       hermite_ = std::make_unique<HermiteRepulsion>(std::move(shells));
@@ -302,6 +301,12 @@ class LibintIntegrals : public AoIntegrals {
 };
 
 }  // namespace
+
+bool uses_hermite_repulsion(const Molecule& molecule, IntegralCode method) {
+  constexpr int max_l = 3;  // above, libint is faster
+  return method == IntegralCode::hermite ||
+         (method == IntegralCode::automatic && std::all_of(molecule.shells.begin(), molecule.shells.end(), [](const Shell& s) { return s.l <= max_l; }));
+}
 
 std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method) { return std::make_unique<LibintIntegrals>(molecule, method); }
 

@@ -336,6 +336,16 @@ def check_verdict(binary):
     print("verdicts hold")
 
 
+def check_pairs(binary):
+    """Pairs of shells are stated where a program computes two-electron integrals, and by expansions in Hermite Gaussians."""
+    line = re.compile(r"^  up to 67.1 MB per rank beside the blocks, for pairs of shells", re.M)
+    for arguments, wanted in ((["04_rhf/job.toml"], 1), (["04_rhf/job.toml", "--integrals", "libint"], 0), (["02_matrix_product/job.toml"], 0), (["09_ccsd/job_321g.toml"], 3)):
+        text = dry_run(binary, [str(EXAMPLES / arguments[0]), *arguments[1:]])[3]
+        if len(line.findall(text)) != wanted:
+            raise Failure(f"{arguments}: {wanted} programs compute integrals\n{text}")
+    print("pairs of shells are stated")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -348,7 +358,7 @@ def main():
                     compare(binary, job, [*own, *more], layout, **options)
                 except Failure as failure:
                     failures.append(str(failure))
-    for check in (check_kept, check_data_file, check_language, check_tight, check_verdict):
+    for check in (check_pairs, check_kept, check_data_file, check_language, check_tight, check_verdict):
         try:
             check(binary)
         except Failure as failure:

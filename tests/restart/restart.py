@@ -23,6 +23,9 @@ import h5py
 import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "plan"))
+from slow_processor import slow_processor  # noqa: E402
+
 PROGRAMS = HERE / "programs"
 ROOT = HERE.parents[1]
 BIN = None
@@ -63,8 +66,8 @@ class Restart(unittest.TestCase):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-restart-"))
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
-    def run_job(self, *args, ranks=0, timeout=120, prefix=()):
-        p = subprocess.run([*prefix, *command(ranks, *args)], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+    def run_job(self, *args, ranks=0, timeout=120, prefix=(), env={}):
+        p = subprocess.run([*prefix, *command(ranks, *args)], cwd=self.dir, env={**ENV, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
         return p.returncode, p.stdout, p.stderr
 
     def whole(self, *args, ranks=0):
@@ -247,6 +250,98 @@ class Restart(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertIn("after program `second`", err)
         self.refused("job.toml", says="there is no checkpoint")
+
+    # ---- what a job leaves open follows the checkpoint
+    def water(self, *programs):
+        job = self.dir / "water.toml"
+        names = [str(ROOT / "examples" / name) for name in programs]
+        job.write_text(f'programs = {json.dumps(names)}\n[molecule]\nxyz = "{ROOT / "examples/molecules/water.xyz"}"\nbasis = "6-31g*"\n')
+        return job
+
+    def choice(self, *args, **options):
+        """The segments that a job has when it starts anew."""
+        code, out, err = self.run_job(*args, "--dry-run", **options)
+        self.assertEqual(code, 0, out + err)
+        return re.findall("^segments .*$", err, re.M)
+
+    def test_chosen_segments(self):
+        """Segments chosen by predicted time stay those of the checkpoint, whatever would be chosen now."""
+        slow = slow_processor(BIN / "sialrun", self.dir / "cache")
+        args = [self.water("04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx"), "--deterministic"]
+        chosen = self.choice(*args, env=slow)
+        self.assertIn("for the least predicted time", "".join(chosen))
+        others = [(("--memory", "10MB"), slow), ((), {}), (("--memory", "10MB"), {})]
+        for more, env in others:
+            self.assertNotEqual(self.choice(*args, *more, env=env), chosen)
+        code, out, err = self.run_job(*args, "--output-dir", "whole", env=slow)
+        self.assertEqual(code, 0, err)
+        results = items(self.dir / "whole/results.h5")
+        for stop in ("7", "1000"):
+            code, got, err = self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "7", env=slow)
+            for n in range(100):
+                if code != STOPPED:
+                    break
+                more, env = others[n % 3]
+                code, rest, err = self.run_job(*args, *more, "--checkpoint-every", "0", "--stop-after", stop, "--restart", env=env)
+                got += rest
+                self.assertRegex(err, "(?m)^segments ao, mo, moa, mob = auto: those of the checkpoint of ")
+                self.assertEqual(err.count("segments"), 1, err)
+            self.assertEqual(code, 0, err)
+            self.assertEqual(n > 5, stop == "7")
+            self.assertEqual(got, out)
+            self.assert_same_results(items(self.dir / "results.h5"), results)
+
+    def test_chosen_segments_on_other_ranks(self):
+        """Between programs also on another number of ranks, with less memory."""
+        slow = slow_processor(BIN / "sialrun", self.dir / "cache")
+        args = [self.water("04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx"), "--checkpoint-every", "programs"]
+        self.assertNotEqual(self.choice(*args, "--ranks", "2", env=slow), self.choice(*args, env=slow))
+        code, _, err = self.run_job(*args, "--output-dir", "whole", env=slow)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.run_job(*args, "--stop-after", "1", env=slow)[0], STOPPED)
+        self.assertEqual(self.run_job(*args, "--stop-after", "1", "--memory", "10MB", "--restart", ranks=2)[0], STOPPED)
+        code, _, err = self.run_job(*args, "--restart", "--simulate", "ranks=3,seed=1", env=slow)
+        self.assertEqual(code, 0, err)
+        found, wanted = items(self.dir / "results.h5"), items(self.dir / "whole/results.h5")
+        for name in wanted:
+            if name.startswith("segments/"):
+                numpy.testing.assert_array_equal(found[name], wanted[name], name)
+        for name in ("scalars/scf_energy", "scalars/ccsd_energy"):
+            self.assertLess(abs(found[name] - wanted[name]), 1e-9, name)
+
+    def test_stated_segments(self):
+        """Stated segments that differ from the checkpoint's are refused; those that are the same leave the others to it."""
+        args = [self.water("04_rhf/rhf.sialx"), "--deterministic", "--memory", "900kB"]
+        code, out, err = self.run_job(*args, "--output-dir", "whole")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "4")[0], STOPPED)
+        shutil.copytree(self.dir / "checkpoint", self.dir / "copy")
+        args[-1] = "2GB"
+        for stated in ("ao=18", "ao_target=9", "occ=2,3", "virt_target=7", "moa=5,13"):
+            with self.subTest(stated=stated):
+                self.refused(*args, "--segments", stated, says=["the segments of kind `", "`--segments ao="])
+        for stated in ("occ=5", "virt=5,4,4", "moa=5,5,4,4", "ao=6,8,4"):
+            with self.subTest(stated=stated):
+                shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
+                shutil.copytree(self.dir / "copy", self.dir / "checkpoint")
+                code, _, err = self.run_job(*args, "--segments", stated, "--restart")
+                self.assertEqual(code, 0, err)
+                self.assert_same_results(items(self.dir / "results.h5"), items(self.dir / "whole/results.h5"))
+
+    def test_kept_integrals(self):
+        """Whether programs keep two-electron integrals follows the memory of the run that was interrupted, unless it is stated."""
+        args = [self.water(PROGRAMS / "kept.sialx")]
+        outputs = {}
+        for memory in ("2GB", "1MB"):
+            code, outputs[memory], err = self.run_job(*args, "--memory", memory)
+            self.assertEqual(code, 0, err)
+        self.assertNotEqual(outputs["2GB"], outputs["1MB"])
+        for memory, other, stated in (("2GB", "1MB", 0), ("1MB", "2GB", 1)):
+            code, first, err = self.run_job(*args, "--memory", memory, "--checkpoint-every", "0", "--stop-after", "1")
+            self.assertEqual(code, STOPPED, err)
+            self.refused(*args, "--memory", other, "--set", f"keep_quartets={stated}", says=f"the value of int `keep_quartets` was {1 - stated} and is {stated} now")
+            code, rest, err = self.run_job(*args, "--memory", other, "--restart")
+            self.assertEqual((code, first + rest), (0, outputs[memory]), err)
 
     def test_damaged(self):
         """Whatever happens to a file of a checkpoint: one message, nothing printed by the program, no crash."""

@@ -5,6 +5,7 @@
 #include "module_of.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
+#include "runtime/plan/earlier_results.h"
 #include "tests/unit/job/folder.h"
 
 using namespace sial;
@@ -43,7 +44,7 @@ SegmentChoice choice_of(const Job& job, const std::string& times, const TimeSett
   PlanSetting memory;
   memory.memory_per_rank = job.memory_per_rank;
   memory.ranks = time.ranks;
-  return choose_segments(job, programs, memory, time);
+  return choose_segments(job, programs, {}, memory, time);
 }
 
 double total(const SegmentChoice& choice) {
@@ -113,9 +114,7 @@ TEST_CASE("a job that restores results has the segments of those") {
   Job earlier = f.job("[segments]\nao_target = 30\nocc_target = 9\nvirt_target = 23\n");
   {
     ResultsWriter writer(f.path("results.h5"));
-    std::map<std::string, std::vector<std::int32_t>> segments;
-    for (const auto& [kind, extents] : earlier.data.segments) segments[kind_name(kind)] = extents;
-    writer.about("test", 0, segments, &earlier.data.molecule);
+    writer.about("test", 0, named_segments(earlier.data), &earlier.data.molecule);
     writer.finish();
   }
   const Job job = f.job("[restore]\nfile = \"results.h5\"\n");
@@ -127,4 +126,38 @@ TEST_CASE("a job that restores results has the segments of those") {
   // What the user states stays, and of another molecule nothing is taken.
   const Job stated = f.job("[segments]\nocc_target = 5\n[restore]\nfile = \"results.h5\"\n");
   CHECK(with(stated, choice_of(stated, "1000")).data.segments.at(IndexKind::moa) == stated.data.segments.at(IndexKind::moa));
+}
+
+TEST_CASE("what a job leaves open follows an earlier run where the stated part is the same") {
+  const Molecules f;
+  const Job earlier = f.job("[segments]\nao_target = 30\nocc_target = 9\nvirt_target = 23\n");
+  const NamedSegments segments = named_segments(earlier.data);
+  const auto continued = [&](const std::string& more) {
+    Job job = f.job(more);
+    for (const std::string& option : earlier_segments(job, segments)) apply_segments(job, option);
+    return job.data;
+  };
+  CHECK(continued("").segments == earlier.data.segments);
+  CHECK(continued("").ints == earlier.data.ints);
+  CHECK(continued("[segments]\nocc_target = 9\n").segments == earlier.data.segments);
+  CHECK(continued("[segments]\nvirt_target = 23\nao_target = 30\n").segments == earlier.data.segments);
+  CHECK(continued("[segments]\nbeta_occ_target = 9\n").segments == earlier.data.segments);
+  // Equal segments are options too: nothing is searched for then.
+  CHECK(earlier_segments(earlier, segments).empty());
+  CHECK(earlier_segments(f.job(), named_segments(f.job().data)).size() == 4);
+  for (const char* stated : {"occ_target = 5", "virt_target = 13"}) {
+    const std::string more = fmt::format("[segments]\n{}\n", stated);
+    const JobData data = continued(more), own = f.job(more).data;
+    CHECK(data.segments.at(IndexKind::moa) == own.segments.at(IndexKind::moa));
+    CHECK(data.segments.at(IndexKind::mob) == own.segments.at(IndexKind::mob));
+    CHECK(data.segments.at(IndexKind::ao) == earlier.data.segments.at(IndexKind::ao));
+  }
+  const JobData beta = continued("[segments]\nbeta_occ_target = 5\n");
+  CHECK(beta.segments.at(IndexKind::moa) == earlier.data.segments.at(IndexKind::moa));
+  CHECK(beta.segments.at(IndexKind::mob) != earlier.data.segments.at(IndexKind::mob));
+  // Another basis has other functions.
+  Job other = f.job();
+  other.data.molecule = read_job_file(f.write("small.toml", "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"waters.xyz\"\nbasis = \"sto-3g\"\n")).data.molecule;
+  derive_job_data(other);
+  CHECK(earlier_segments(other, segments).empty());
 }

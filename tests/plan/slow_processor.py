@@ -1,0 +1,15 @@
+"""A folder of measured speeds with which small jobs are predicted to take long, so that their segments are searched for."""
+import json
+import re
+import subprocess
+
+
+def slow_processor(binary, folder):
+    """The environment in which `sialrun` finds it. `folder`: a new one, for its cache."""
+    version = subprocess.run([binary, "--version", "--verbose"], capture_output=True, text=True, check=True).stdout
+    speed = {"format": "sialx speed", "version": 1, "processor": re.search("^processor: (.*)$", version, re.M)[1],
+             "cycles": 2e5, "l2_rate": 6e6, "l3_rate": 5e6, "memory_rate": 2e6}
+    cache = folder / "sialx"
+    cache.mkdir(parents=True)
+    (cache / "speed.json").write_text(json.dumps(speed))
+    return {"XDG_CACHE_HOME": str(folder)}
