@@ -46,9 +46,10 @@ ContractionCosts usual_costs(int width, CacheSizes caches) {
   costs.rows_in_place = 0.04;
   costs.rows_in_place_conflicting = 1.1;
   costs.pack_columns_across = 1.2;
-  costs.scatter = 2.5;
-  if (width >= 8) costs.vector_short_fours = 1.5;
+  costs.scatter = 2.9;
+  if (width >= 8) costs.vector_short_fours = 2.5;
   costs.pack_rows_lines_far = 2.4;
+  costs.pack_rows_lines_pages = 3.2;
   costs.shared_line = 7.0;
   costs.memory = static_cast<double>(last_level_cache_bytes()) / 2;
   // The limits stand for 32 to 48 KiB and 1 MiB.
@@ -73,7 +74,7 @@ std::string costs_text(const ContractionCosts& costs) {
   const ContractionCosts usual = usual_costs(costs.width);
   std::string text;
   for (const CostField& field : fields)
-    if (field.kind == CostKind::fitted && costs.*field.value != usual.*field.value) text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", field.name, costs.*field.value);
+    if (field.kind == CostKind::fitted && std::abs(costs.*field.value - usual.*field.value) > 1e-9 * usual.*field.value) text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", field.name, costs.*field.value);
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace {
 using Dims = std::vector<LoopDim>;
 using Stride = std::int64_t LoopDim::*;
 
-constexpr std::int64_t line_elements = 8, long_run = 128;
+constexpr std::int64_t line_elements = 8, page_elements = 512, long_run = 128;
 
 /// Strides that put many elements into the same few cache sets.
 bool conflicting(const Dims& dims, Stride s, std::int64_t multiple = 512) {
@@ -91,16 +91,16 @@ class Estimate {
     if (near) return costs_.pack_rows_strided_near;
     const bool lines = several && static_cast<double>(plan_.rows[1].a) <= costs_.shared_line;
     if (chased) return lines ? costs_.pack_rows_lines_conflicting : costs_.pack_rows_conflicting;
-    return lines ? costs_.pack_rows_lines_far : costs_.pack_rows_strided_far;
+    if (!lines) return costs_.pack_rows_strided_far;
+    const bool pages = !plan_.summed.empty() && plan_.summed[0].a >= page_elements;
+    return pages ? costs_.pack_rows_lines_pages : costs_.pack_rows_lines_far;
   }
 
   /// Again for every few columns, from the second-level cache at best.
   double reading_rows() const {
     const bool near = static_cast<double>(row_block_of(plan_, target_, costs_)) * static_cast<double>(plan_.sum_block) * sizeof(double) <= costs_.first_cache;
     const double elsewhere = plan_.n == 1 ? costs_.rows_in_place_single : costs_.rows_in_place;
-    const double again = m_ * k_ * n_ / plan_.tile.most_columns * (near ? costs_.rows_in_place_near : elsewhere);
-    // With more columns the products hide how long memory takes.
-    return plan_.n == 1 && m_ * k_ * sizeof(double) > costs_.memory ? again + m_ * k_ * costs_.rows_in_place_memory : again;
+    return m_ * k_ * n_ / plan_.tile.most_columns * (near ? costs_.rows_in_place_near : elsewhere);
   }
   bool rows_conflict() const { return conflicting(plan_.summed, &LoopDim::a) && k_ > costs_.first_cache_ways; }
 
@@ -120,7 +120,7 @@ class Estimate {
   double reading_a_column_element() const {
     const bool lines = (!plan_.columns.empty() && plan_.columns[0].b == 1) || begins_consecutive(plan_.summed, &LoopDim::b, line_elements), few = k_ <= 32;
     const double bytes = n_ * k_ * sizeof(double);
-    if (bytes <= costs_.first_cache && (lines || few)) return m_ * k_ * sizeof(double) > costs_.memory ? costs_.columns_in_place_near : 0.0;
+    if (bytes <= costs_.first_cache && (lines || few)) return plan_.n == 1 && m_ * k_ * sizeof(double) > costs_.memory ? costs_.single_column_in_place : 0.0;
     const bool near = bytes <= costs_.columns_near;
     if (lines) return near ? costs_.columns_in_place_lines : costs_.columns_in_place_lines_far;
     return near && few ? costs_.columns_in_place_strided : costs_.columns_in_place_strided_far;

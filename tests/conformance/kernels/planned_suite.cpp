@@ -277,6 +277,7 @@ TEST_CASE("a single column has tall tiles where its rows are read in place, in s
 
 TEST_CASE("a large operand whose order is against packing is read as columns, where few rows and long sums pay for scattering the result") {
   const kernels::TileShape shape{8, 3, 8, 6};
+  const kernels::ContractionCosts costs = kernels::fixed_costs(8);  // on any machine
   struct Row { std::int64_t m, n, k; bool possible, chosen; };
   for (const Row& row : {Row{600, 25, 625, true, true}, Row{600, 16, 625, true, true}, Row{600, 5, 625, false, false}, Row{600, 25, 19, false, false}, Row{600, 200, 625, false, false},
                          Row{20, 25, 625, false, false}}) {
@@ -286,7 +287,7 @@ TEST_CASE("a large operand whose order is against packing is read as columns, wh
       space.rows = {{row.m, 1, against ? row.k : 1, 0}};
       space.columns = {{row.n, row.m, 0, row.k}};
       space.summed = {{row.k, 0, against ? 1 : row.m, 1}};
-      const auto choices = kernels::contraction_choices(space, shape, true, 512);
+      const auto choices = kernels::contraction_choices(space, shape, true, 512, &costs);
       const auto is_turned = [](const auto& choice) { return choice.name.starts_with("turned"); };
       INFO(row.m << "x" << row.n << "x" << row.k << (against ? ", against" : ", along"));
       CHECK(std::any_of(choices.begin(), choices.end(), is_turned) == row.possible);
@@ -408,7 +409,9 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
 
 TEST_CASE("the shapes that memory decides take the way made for them, others do not") {
   CountingResource workspace;
-  auto kernels = make_kernels("auto", workspace);
+  KernelOptions options;
+  options.costs = std::make_shared<kernels::ContractionCosts>(kernels::fixed_costs(kernels::builtin_tiles(kernels::cpu_facts("")).shape.width));  // on any machine
+  auto kernels = make_kernels("auto", workspace, options);
   const auto explained = [&](const std::string& d, const std::string& a, const std::string& b) {
     BlockOp op;
     op.has_b = true;
