@@ -37,8 +37,8 @@ class Runs:
         self.cache.mkdir(parents=True, mode=0o700)
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.cache.parent)}
 
-    def call(self, *arguments):
-        done = subprocess.run([self.binary, *arguments], env=self.environment, capture_output=True, text=True, timeout=120)
+    def call(self, *arguments, launcher=()):
+        done = subprocess.run([*launcher, self.binary, *arguments], env=self.environment, capture_output=True, text=True, timeout=120)
         expect(done.returncode == 0, f"{arguments}: {done.stderr}")
         return done
 
@@ -48,9 +48,9 @@ class Runs:
     def write(self, text):
         (self.cache / "speed.json").write_text(text)
 
-    def job(self, *arguments):
+    def job(self, *arguments, launcher=()):
         """How blocks were multiplied, and the result's bytes."""
-        said = self.call(HERE / "costs.sialx", "--set", "norb=2", "--segments", "ao=90,70", "--jit", "off", "--explain-kernels", "--output-dir", self.folder, *arguments).stderr
+        said = self.call(HERE / "costs.sialx", "--set", "norb=2", "--segments", "ao=90,70", "--jit", "off", "--explain-kernels", "--output-dir", self.folder, *arguments, launcher=launcher).stderr
         with h5py.File(self.folder / "results.h5", "r") as results:
             values = results["statics/c"][()].tobytes()
         return set(re.findall(r"(packed|rows in place)", said)), values
@@ -77,11 +77,12 @@ def main():
         runs.write(good)
         said = runs.version()
         expect(re.search(r"constants of contractions: measured, .*pack_rows_along 0\.07\b", said), f"with a file: {said}")
-        for arguments in ((), ("--simulate", "ranks=3,seed=1"), ("--threads", "2")):
-            measured, same = runs.job(*arguments)
-            expect(values == same, f"measured constants change a result: {arguments}")
+        # Among processes rank 0 alone reads the file.
+        for arguments, launcher in (((), ()), (("--simulate", "ranks=3,seed=1"), ()), (("--threads", "2"), ()), ((), ("mpirun", "-n", "2", "--bind-to", "none"))):
+            measured, same = runs.job(*arguments, launcher=launcher)
+            expect(values == same, f"measured constants change a result: {arguments} {launcher}")
             if tiles:
-                expect(usual == {"rows in place"} and measured == {"packed"}, f"{arguments}: usual constants choose {usual}, measured ones {measured}")
+                expect(usual == {"rows in place"} and measured == {"packed"}, f"{arguments} {launcher}: usual constants choose {usual}, measured ones {measured}")
         # Nothing of a damaged or older file is used, and nobody is troubled with it.
         for what, damaged in (("cut", good[:len(good) // 2]), ("no number", good.replace('"rows_in_place": 0.5', '"rows_in_place": "0.5"')), ("out of bounds", good.replace('"rows_in_place": 0.5', '"rows_in_place": 5e9')),
                               ("older", good.replace('"version": 2', '"version": 1')), ("another processor", good.replace('"processor": "', '"processor": "not '))):
