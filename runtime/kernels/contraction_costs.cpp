@@ -44,6 +44,7 @@ ContractionCosts usual_costs(int width, CacheSizes caches) {
   // Where these differ from the fixed ones, they were found by `bench_kernels --tune`.
   costs.tile_start_tables = 25.0;
   costs.rows_in_place = 0.04;
+  costs.rows_in_place_single = 0.12;
   costs.rows_in_place_conflicting = 1.1;
   costs.pack_columns_across = 1.2;
   costs.scatter = 2.9;
@@ -56,7 +57,7 @@ ContractionCosts usual_costs(int width, CacheSizes caches) {
   if (caches.first > 0) costs.first_cache = std::clamp(static_cast<double>(std::bit_floor(static_cast<unsigned long>(caches.first))), 16384.0, 131072.0);
   if (caches.second > 0) {
     const double share = std::clamp(static_cast<double>(caches.second) / 1048576.0, 0.25, 4.0);
-    for (const auto limit : {&ContractionCosts::row_block, &ContractionCosts::close, &ContractionCosts::near, &ContractionCosts::columns_near}) costs.*limit *= share;
+    for (const auto limit : {&ContractionCosts::row_block, &ContractionCosts::close, &ContractionCosts::near, &ContractionCosts::second_cache, &ContractionCosts::columns_near}) costs.*limit *= share;
   }
   return costs;
 }

@@ -99,7 +99,10 @@ class Estimate {
   /// Again for every few columns, from the second-level cache at best.
   double reading_rows() const {
     const bool near = static_cast<double>(row_block_of(plan_, target_, costs_)) * static_cast<double>(plan_.sum_block) * sizeof(double) <= costs_.first_cache;
-    const double elsewhere = plan_.n == 1 ? costs_.rows_in_place_single : costs_.rows_in_place;
+    // From beyond the second-level cache a single pass in order is as fast in place as any.
+    const double bytes = m_ * k_ * sizeof(double);
+    const bool single = plan_.n == 1 && bytes > costs_.near && (bytes <= costs_.second_cache || !plan_.sums_evenly());
+    const double elsewhere = single ? costs_.rows_in_place_single : costs_.rows_in_place;
     return m_ * k_ * n_ / plan_.tile.most_columns * (near ? costs_.rows_in_place_near : elsewhere);
   }
   bool rows_conflict() const { return conflicting(plan_.summed, &LoopDim::a) && k_ > costs_.first_cache_ways; }
