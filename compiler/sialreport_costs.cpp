@@ -40,7 +40,9 @@ double contraction_cycles(const LoopSpace& space) {
     return per_call + k * (along ? inner_straight : inner_across);
   }
   constexpr kernels::TileShape shape{8, 3, 8, 0, 0};
-  return kernels::contraction_choices(space, shape, true, 512).front().plan.cycles;
+  // Advice is the same on any machine.
+  static const kernels::ContractionCosts costs = kernels::fixed_costs(shape.width);
+  return kernels::contraction_choices(space, shape, true, 512, &costs).front().plan.cycles;
 }
 
 double copy_cycles(const OrderedBlock& d, const OrderedBlock& a) {

@@ -26,6 +26,7 @@
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
 #include "runtime/plan/earlier_results.h"
+#include "runtime/kernels/contraction_calibration.h"
 
 namespace sial {
 namespace {
@@ -92,8 +93,17 @@ void Session::start() {
                           kernel_options.threads, ranks_here, ranks_here == 1 ? "" : "s", share, share);
     kernel_options.threads = share;
   }
+  kernel_options.costs = costs_of_all();
   kernels_ = make_kernels(options_.kernels, store_->buffers(), kernel_options);
   make_device_of_rank();
+}
+
+/// Rank 0's constants of contractions, on all ranks: the measured ones, or those for its caches.
+std::shared_ptr<const kernels::ContractionCosts> Session::costs_of_all() {
+  const auto& measured = options_.kernel_options.costs;
+  kernels::ContractionCosts costs = measured ? *measured : kernels::usual_costs(kernels::builtin_target().shape.width);
+  if (transport_.size() > 1) transport_.broadcast(std::as_writable_bytes(std::span(&costs, 1)), 0, tag(CollectiveKind::other));
+  return std::make_shared<kernels::ContractionCosts>(costs);
 }
 
 /// Where nobody asked for a device, one that does not start is no reason to stop.

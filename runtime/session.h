@@ -71,6 +71,7 @@ class Session {
 
  private:
   int run_programs(const Job& job);
+  std::shared_ptr<const kernels::ContractionCosts> costs_of_all();
   void make_device_of_rank();
   std::int64_t least_block() const;
   void warn_of_no_graphs(const DeviceOptions& device_options);

@@ -485,15 +485,23 @@ std::string trusted_cache(const std::string& folder) {
 /// What predictions of time go by, measured or usual.
 std::string speed_line(const std::string& cache) {
   const auto measured = saved_speed(cache);
-  return "speed: " + speed_text(measured.value_or(usual_speed())) + (measured ? ", measured" : ", usual values; `sialrun --calibrate` measures");
+  const MachineSpeed speed = measured.value_or(usual_speed());
+  return "speed: " + speed_text(speed) + (measured ? ", measured" : ", usual values; `sialrun --calibrate` measures") + "\nconstants of contractions: " + costs_text(speed);
 }
 
 int calibrate(const std::string& cache) {
   if (!is_first_rank()) return exit_ok;
   if (cache.empty()) throw WorldError("there is no folder to keep what is measured", "set XDG_CACHE_HOME to a folder of your own");
-  const MachineSpeed speed = measure_speed();
+  std::cout << "processor: " << printable(describe_processor()) << std::endl;
+  MachineSpeed speed = measure_speed();
+  std::cout << "speed: " << speed_text(speed) << std::endl;
+  const MeasuredCosts measured = measure_costs();
+  speed.costs = measured.costs;
   save_speed(cache, speed);
-  std::cout << "processor: " << printable(describe_processor()) << '\n' << "speed: " << speed_text(speed) << "\nkept in " << printable(speed_file(cache)) << std::endl;
+  std::cout << "constants of contractions: " << costs_text(speed)
+            << fmt::format("\nstrategies chosen for {} contractions take {:.3f} times as long as the fastest ones, at worst {:.2f}; with usual values {:.3f}, at worst {:.2f}\n", measured.contractions, measured.fitted.mean,
+                           measured.fitted.worst, measured.usual.mean, measured.usual.worst)
+            << "kept in " << printable(speed_file(cache)) << std::endl;
   return exit_ok;
 }
 
@@ -546,6 +554,8 @@ int run_reporting(int argc, char** argv) {
       return exit_ok;
     }
     if (arguments.calibrate) return calibrate(block_kernels.jit_cache);
+    // Rank 0's go to all ranks.
+    if (const auto speed = is_first_rank() ? saved_speed(block_kernels.jit_cache) : std::nullopt; speed && speed->costs) block_kernels.costs = std::make_shared<kernels::ContractionCosts>(*speed->costs);
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong
     try {
       for (const std::string& path : arguments.plugins) plugins.load(path);

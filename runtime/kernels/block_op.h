@@ -82,7 +82,7 @@ class Kernels {
   virtual double dot(const ConstView& a, const ConstView& b) = 0;
   /// How run() goes about it and why, in one line.
   virtual std::string explain(const BlockOp& /*op*/) const { return name(); }
-  /// Clock cycles of one core that run() takes by the model that chooses, operands in its caches; 0 where there is none.
+  /// Clock cycles of one core that run() takes by the model that chooses, with its fixed constants, operands in its caches; 0 where there is none.
   virtual double cycles(const BlockOp& /*op*/) const { return 0.0; }
   /// Of the last run().
   virtual KernelChoice last_choice() const { return {name(), nullptr}; }
@@ -91,12 +91,17 @@ class Kernels {
   virtual kernels::CodeEngine* code_engine() { return nullptr; }
 };
 
+namespace kernels {
+struct ContractionCosts;
+}
+
 struct KernelOptions {
   bool jit = true;            // generate code while running
   bool jit_at_once = false;   // and wait for it: tests and measurements
   std::string jit_cpu;        // generate for this processor, and wait; empty: the one we run on
   std::string jit_cache;      // folder of generated code; empty: none is kept
   std::string strategy;       // of contractions, where possible: see contraction_choices; empty: by the model
+  std::shared_ptr<const kernels::ContractionCosts> costs;  // constants of that model, measured; null: the usual ones
   int threads = 1;            // that share large operations
 };
 

@@ -1,13 +1,14 @@
 #pragma once
 // How a contraction is carried out: the plan chosen for a descriptor by a model of its cost, and the loops over register tiles
 // that carry it out. Operands are read where they lie or packed into panels straight from any index order; no transposed copy
-// is made. A plan depends on the descriptor and the shape of the tiles only, never on time, and no choice but that of the BLAS
-// changes a rounding. Plans are values; the loops own nothing but their tables.
+// is made. A plan depends on the descriptor, the shape of the tiles and the constants of the model, never on time. No choice but that of the BLAS
+// changes a rounding, and that one goes by fixed constants. Plans are values; the loops own nothing but their tables.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/contraction_costs.h"
 #include "runtime/kernels/near_reads.h"
 #include "runtime/kernels/plain.h"
 #include "runtime/kernels/tiles.h"
@@ -34,7 +35,9 @@ struct ContractionPlan {
   bool turned = false;       // and no two rows are consecutive in D
   bool pack_rows = true, pack_columns = true;
   std::int64_t row_block = 0, column_block = 0, sum_block = 0;
+  std::int64_t moved = 0;    // elements that the BLAS way copies
   double cycles = 0;         // the model's estimate
+  double fixed_cycles = 0;   // the same by fixed constants
   std::string why;           // for people
 
   /// Tiles go from one summed position to the next by steps, not by tables of places. Rows in place cross from line to line of the cache, and their loads
@@ -48,9 +51,10 @@ struct ContractionChoice {
   ContractionPlan plan;
 };
 
-/// All ways that are possible for an operation with positions in every group, the cheapest by the model first. `blas_bits`: of the
-/// vectors that the BLAS uses.
-std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast, int blas_bits);
+/// All ways that are possible for an operation with positions in every group, the best first, the others by their cost. The best is the BLAS where that is the
+/// cheapest by fixed constants, else the cheapest of the others by `costs`. `blas_bits`: of the vectors that the BLAS uses. `costs`: null, or of other vectors
+/// than the shape's: the usual ones.
+std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast, int blas_bits, const ContractionCosts* costs = nullptr);
 
 /// Elements of workspace for the panels of the rows and of the columns. `shared`: parts of the rows are computed apart.
 std::int64_t row_panel_size(const ContractionPlan& plan, bool shared);

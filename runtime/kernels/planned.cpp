@@ -178,7 +178,7 @@ class PlannedKernels final : public Kernels {
       case Way::blas:
       case Way::tiles: break;
     }
-    return planned.plan.cycles;
+    return planned.cycles;
   }
 
   KernelChoice last_choice() const override { return last_; }
@@ -194,6 +194,7 @@ class PlannedKernels final : public Kernels {
     std::vector<PairDim> pairs;   // of an inner product, fused
     ContractionPlan plan, other;  // for built-in and for generated tiles
     int width = 0;                // of the built-in ones
+    double cycles = 0;            // of the best plan by fixed constants
     double flops = 0;
     mutable std::uint32_t runs = 0;
     std::unique_ptr<ContractionTables> tables;  // of small operations, which would take longer to make them than to run
@@ -272,13 +273,15 @@ class PlannedKernels final : public Kernels {
     if (planned.way != Way::tiles) return planned;
     const bool fast = tiles_.fast();
     const auto shapes = tiles_.shapes();
-    planned.plan = choose(contraction_choices(space, shapes[0], fast, blas_bits_));
-    planned.other = shapes[1].width == shapes[0].width ? planned.plan : choose(contraction_choices(space, shapes[1], fast, blas_bits_));
+    Chosen chosen = choose(space, shapes[0], fast), other = shapes[1].width == shapes[0].width ? chosen : choose(space, shapes[1], fast);
     // One strategy for both: results must not depend on which tiles are ready.
-    if (planned.plan.strategy == Strategy::blas || planned.other.strategy == Strategy::blas) {
+    if (chosen.plan.strategy == Strategy::blas || other.plan.strategy == Strategy::blas) {
       planned.way = Way::blas;
-      if (planned.plan.strategy != Strategy::blas) planned.plan = planned.other;
+      if (chosen.plan.strategy != Strategy::blas) chosen = other;
     }
+    planned.cycles = chosen.fixed_cycles;
+    planned.plan = std::move(chosen.plan);
+    planned.other = std::move(other.plan);
     planned.width = shapes[0].width;
     if (m + n + k <= largest_kept && plans_.size() < most_kept) {
       planned.tables = std::make_unique<ContractionTables>();
@@ -288,11 +291,22 @@ class PlannedKernels final : public Kernels {
     return planned;
   }
 
-  ContractionPlan choose(std::vector<ContractionChoice> choices) const {
+  struct Chosen {
+    ContractionPlan plan;
+    double fixed_cycles = 0;  // the least
+  };
+
+  Chosen choose(const LoopSpace& space, const TileShape& shape, bool fast) const {
+    std::vector<ContractionChoice> choices = contraction_choices(space, shape, fast, blas_bits_, options_.costs.get());
     if (!options_.strategy.empty())
       for (ContractionChoice& choice : choices)
-        if (choice.name == options_.strategy) return std::move(choice.plan);
-    return std::move(choices.front().plan);
+        if (choice.name == options_.strategy) {
+          const double fixed_cycles = choice.plan.fixed_cycles;
+          return {std::move(choice.plan), fixed_cycles};
+        }
+    const auto least = std::min_element(choices.begin(), choices.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.fixed_cycles < q.plan.fixed_cycles; });
+    const double fixed_cycles = least->plan.fixed_cycles;
+    return {std::move(choices.front().plan), fixed_cycles};
   }
 
   BufferResource& workspace_;

@@ -17,12 +17,13 @@
 #include "runtime/base/input_file.h"
 #include "runtime/base/output_file.h"
 #include "runtime/kernels/block_op.h"
+#include "runtime/kernels/contraction_calibration.h"
 #include "runtime/memory/host_pool.h"
 
 namespace sial {
 namespace {
 
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 constexpr double largest_rate = 1e15;
 
 /// Fields that are measured, by their names in the file.
@@ -80,6 +81,29 @@ double measured_rate(double bytes) {
   return static_cast<double>(buffer.size() * sizeof(double)) / seconds;
 }
 
+nlohmann::ordered_json json_of(const kernels::ContractionCosts& costs) {
+  nlohmann::ordered_json json{{"width", costs.width}};
+  for (const kernels::CostField& field : kernels::cost_fields())
+    if (field.kind == kernels::CostKind::fitted) json[field.name] = costs.*field.value;
+  return json;
+}
+
+/// Nothing where a value is missing or cannot be. What is not fitted is as usual on this machine.
+std::optional<kernels::ContractionCosts> costs_of(const nlohmann::json& json) {
+  if (!json.is_object()) return {};
+  const auto width = json.find("width");
+  if (width == json.end() || !width->is_number_integer() || *width < 1 || *width > 8) return {};
+  kernels::ContractionCosts costs = kernels::usual_costs(width->get<int>());
+  for (const kernels::CostField& field : kernels::cost_fields()) {
+    if (field.kind != kernels::CostKind::fitted) continue;
+    const auto found = json.find(field.name);
+    if (found == json.end() || !found->is_number()) return {};
+    costs.*field.value = found->get<double>();
+  }
+  if (!kernels::plausible(costs)) return {};
+  return costs;
+}
+
 }  // namespace
 
 MachineSpeed usual_speed() {
@@ -98,6 +122,15 @@ MachineSpeed measure_speed() {
   return speed;
 }
 
+MeasuredCosts measure_costs() {
+  const auto pool = make_host_pool();
+  const kernels::ContractionTarget target = kernels::builtin_target();
+  const kernels::ContractionCosts usual = kernels::usual_costs(target.shape.width);
+  const auto measured = kernels::measure_contractions(*pool, kernels::seconds_of_a_plan);
+  const kernels::ContractionCosts fitted = kernels::fit_costs(measured, target, usual);
+  return {fitted, kernels::regret_of(measured, target, usual), kernels::regret_of(measured, target, fitted), measured.size()};
+}
+
 std::string speed_file(const std::string& folder) { return folder.empty() ? std::string() : (std::filesystem::path(folder) / "speed.json").string(); }
 
 std::optional<MachineSpeed> saved_speed(const std::string& folder) {
@@ -114,12 +147,17 @@ std::optional<MachineSpeed> saved_speed(const std::string& folder) {
     speed.*field = found->get<double>();
     if (!(speed.*field > 1.0 && speed.*field < largest_rate)) return {};
   }
+  if (const auto found = json.find("contractions"); found != json.end()) {
+    speed.costs = costs_of(*found);
+    if (!speed.costs) return {};
+  }
   return speed;
 }
 
 void save_speed(const std::string& folder, const MachineSpeed& speed) {
   nlohmann::ordered_json json{{"format", "sialx speed"}, {"version", format_version}, {"processor", describe_processor()}};
   for (const auto& [name, field] : fields) json[name] = speed.*field;
+  if (speed.costs) json["contractions"] = json_of(*speed.costs);
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   write_file(speed_file(folder), json.dump(1) + "\n", Durability::until_crash, "give another folder with XDG_CACHE_HOME");
@@ -130,6 +168,12 @@ MachineSpeed speed_of_this_machine(const std::string& folder) { return saved_spe
 std::string speed_text(const MachineSpeed& speed) {
   const auto rate = [](double bytes) { return bytes_text(static_cast<std::int64_t>(bytes)) + "/s"; };
   return fmt::format("{:.2f} G model cycles/s, second-level cache {}, last-level cache {}, memory {}", speed.cycles * 1e-9, rate(speed.l2_rate), rate(speed.l3_rate), rate(speed.memory_rate));
+}
+
+std::string costs_text(const MachineSpeed& speed) {
+  if (!speed.costs) return "usual values";
+  const std::string changed = kernels::costs_text(*speed.costs);
+  return changed.empty() ? "measured, as usual" : "measured, " + changed;
 }
 
 }  // namespace sial

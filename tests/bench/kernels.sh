@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # What block kernels reach on this machine: contractions (TCCG, SIAL blocks) against dgemm, memcpy and the known ways, permutations and element-wise
 # chains where they are built, whole programs. Tables on the terminal and in build/bench/kernels, with JSON beside them.
-# Usage: bash tests/bench/kernels.sh [--quick] [--long] [--only contractions,permute,chains,programs] [--kernels blas,auto] [--group NAME,...]
+# Usage: bash tests/bench/kernels.sh [--quick] [--long] [--only contractions,permute,chains,programs] [--kernels blas,auto] [--group NAME,...] [--tune [--calibrate]]
 #   --quick  a minute: smaller and fewer cases      --long  also the molecules that take minutes
 #   --tune   every strategy that can be forced on each contraction, what the cost model chose and what that costs
+#   --calibrate  with --tune: also what the cost model would choose with constants that are measured first
 # BIN=DIR: programs built elsewhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-usage() { sed -n '4,7p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2; }
+usage() { sed -n '4,8p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2; }
 
-size=full long=() only=contractions,permute,chains,programs kernels=blas,auto group=() tune=
+size=full long=() only=contractions,permute,chains,programs kernels=blas,auto group=() tune= calibrate=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) size=quick ;;
     --long) long=(--long) ;;
     --tune) tune=yes ;;
+    --calibrate) calibrate=(--calibrate) ;;
     --only) only=${2:?}; shift ;;
     --kernels) kernels=${2:?}; shift ;;
     --group) group=(--group "${2:?}"); shift ;;
@@ -43,7 +45,7 @@ if wants contractions; then
   peak=$(sed -n 's/.*"peak_gflops": \([0-9.]*\).*/\1/p' "$out/contractions.json")
 fi
 if [ -n "$tune" ]; then
-  "$bin/bench_kernels" --tune --size "$size" "${group[@]}" --json "$out/tune.json" | tee "$out/tune.txt"
+  "$bin/bench_kernels" --tune "${calibrate[@]}" --size "$size" "${group[@]}" --json "$out/tune.json" | tee "$out/tune.txt"
 fi
 for extra in permute chains; do
   if wants "$extra" && [ -x "$bin/bench_$extra" ]; then

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "runtime/kernels/contraction_calibration.h"
+#include "runtime/memory/host_pool.h"
 #include "tests/bench/kernels/baselines.h"
 #include "tests/bench/kernels/report.h"
 #include "tests/bench/kernels/tune.h"
@@ -18,7 +20,7 @@ namespace {
 
 constexpr const char* usage =
     "usage: bench_kernels [--suite tccg,sial] [--group NAME,...] [--size full|quick|tiny] [--kernels NAME,...]\n"
-    "                     [--seconds S] [--wall] [--self-check] [--notes] [--tune] [--json FILE]\n"
+    "                     [--seconds S] [--wall] [--self-check] [--notes] [--tune] [--calibrate] [--json FILE]\n"
     "  --group    only these groups (intensli ao2mo ccsd ccsd_t; ring ladder hole transform t2*f (T) outer vector)\n"
     "  --setting  only these segments (8 10 16 25 30 40 57/19 19/5 7/13/23 30/1 1)\n"
     "  --kernels  implementations under test (default blas,auto); unknown ones are left out\n"
@@ -26,6 +28,7 @@ constexpr const char* usage =
     "  --wall     wall time instead of the thread's processor time\n"
     "  --notes    how each contender goes about a case, below its row\n"
     "  --tune     instead: every strategy possible for the kernels `auto`, and what the cost model's choice costs\n"
+    "  --calibrate  with --tune: also what constants of the cost model that are measured first, as by sialrun --calibrate, would choose\n"
     "  --self-check  first shows that a result with one wrong digit would be found\n";
 
 struct Options {
@@ -33,7 +36,7 @@ struct Options {
   Size size = Size::full;
   std::string size_name = "full", json;
   double seconds = 0.0;  // 0: by the suite
-  bool wall = false, self_check = false, notes = false, tune = false;
+  bool wall = false, self_check = false, notes = false, tune = false, calibrate = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -53,7 +56,7 @@ Options parse(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
-    const std::map<std::string, bool*> switches{{"--wall", &o.wall}, {"--self-check", &o.self_check}, {"--notes", &o.notes}, {"--tune", &o.tune}};
+    const std::map<std::string, bool*> switches{{"--wall", &o.wall}, {"--self-check", &o.self_check}, {"--notes", &o.notes}, {"--tune", &o.tune}, {"--calibrate", &o.calibrate}};
     if (const auto found = switches.find(flag); found != switches.end()) {
       *found->second = true;
       continue;
@@ -95,6 +98,19 @@ void self_check(Memory& memory) {
   }
 }
 
+/// The fixed constants of the cost model and, where asked for, those measured now.
+std::vector<OtherCosts> other_costs(bool calibrate) {
+  namespace kernels = sial::kernels;
+  const kernels::ContractionTarget target = kernels::builtin_target();
+  std::vector<OtherCosts> others{{"fixed", kernels::fixed_costs(target.shape.width)}};
+  if (!calibrate) return others;
+  const auto pool = sial::make_host_pool();
+  const auto measured = kernels::measure_contractions(*pool, kernels::seconds_of_a_plan);
+  others.push_back({"measured", kernels::fit_costs(measured, target, kernels::usual_costs(target.shape.width))});
+  fmt::print("constants measured on {} contractions: {}\n", measured.size(), kernels::costs_text(others.back().costs));
+  return others;
+}
+
 int run(const Options& o) {
   Setup setup;
   setup.processor = sial::describe_processor();
@@ -116,6 +132,7 @@ int run(const Options& o) {
   print_setup(setup);
   std::vector<Result> results;
   std::vector<Tuned> tuned;
+  const std::vector<OtherCosts> others = o.tune ? other_costs(o.calibrate) : std::vector<OtherCosts>{};
   bool right = true;
   for (const std::string& suite : o.suites) {
     options.looped = suite == "sial";
@@ -125,7 +142,7 @@ int run(const Options& o) {
       if (!o.groups.empty() && !contains(o.groups, c.group)) continue;
       if (!o.settings.empty() && !contains(o.settings, c.setting)) continue;
       if (o.tune) {
-        tuned.push_back(tune_case(c, suite, memory, implementations, options));
+        tuned.push_back(tune_case(c, suite, memory, implementations, options, others));
         print_tuned(tuned.back());
         right = right && tuned.back().right;
         continue;

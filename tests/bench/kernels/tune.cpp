@@ -34,9 +34,7 @@ const Implementation& kernels_for(Implementations& implementations, const std::s
 
 }  // namespace
 
-double Tuned::regret() const { return seconds.at(chosen) / seconds.at(fastest); }
-
-Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations, const RunOptions& options) {
+Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations, const RunOptions& options, const std::vector<OtherCosts>& others) {
   const Problem problem(c, memory);
   Tuned tuned;
   tuned.suite = suite;
@@ -72,6 +70,11 @@ Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Impleme
     tuned.seconds[contender.name] = contender.seconds;
     if (contender.seconds < tuned.seconds[tuned.fastest]) tuned.fastest = contender.name;
   }
+  const sial::kernels::TileKit kit = sial::kernels::builtin_tiles(sial::kernels::cpu_facts(""));
+  for (const OtherCosts& other : others) {
+    std::string& chosen = tuned.chosen_by[other.name] = tuned.chosen;
+    if (tuned.chosen != "special") chosen = sial::kernels::contraction_choices(sial::kernels::resolve(op), kit.shape, kit.fast, sial::kernels::blas_vector_bits(), &other.costs).front().name;
+  }
   implementations.trim();
   return tuned;
 }
@@ -85,16 +88,22 @@ void print_tuned(const Tuned& t) {
 
 void print_tuned_summary(const std::vector<Tuned>& all) {
   if (all.empty()) return;
-  double logs = 0.0, worst = 1.0;
   std::map<std::string, int> chosen, fastest;
-  for (const Tuned& t : all) {
-    logs += std::log(t.regret());
-    worst = std::max(worst, t.regret());
-    ++chosen[t.chosen], ++fastest[t.fastest];
-  }
-  const auto bad = std::count_if(all.begin(), all.end(), [](const Tuned& t) { return t.regret() > 1.1; });
-  fmt::print("\nregret of the cost model: geometric mean {:.3f}, worst {:.2f}, above 1.1 in {} of {}\n", std::exp(logs / static_cast<double>(all.size())), worst, bad,
-             all.size());
+  for (const Tuned& t : all) ++chosen[t.chosen], ++fastest[t.fastest];
+  const auto print_regret = [&](const std::string& costs, const auto& choice) {
+    double logs = 0.0, worst = 1.0;
+    int bad = 0;
+    for (const Tuned& t : all) {
+      const double regret = t.regret(choice(t));
+      logs += std::log(regret);
+      worst = std::max(worst, regret);
+      bad += regret > 1.1;
+    }
+    fmt::print("regret of the cost model, {} constants: geometric mean {:.3f}, worst {:.2f}, above 1.1 in {} of {}\n", costs, std::exp(logs / static_cast<double>(all.size())), worst, bad, all.size());
+  };
+  fmt::print("\n");
+  print_regret("usual", [](const Tuned& t) { return t.chosen; });
+  for (const auto& [name, strategy] : all.front().chosen_by) print_regret(name, [&](const Tuned& t) { return t.chosen_by.at(name); });
   for (const auto& [name, count] : fastest) chosen.try_emplace(name, 0);
   for (const auto& [name, count] : chosen) fmt::print("  {:40} chosen {:4}, fastest {:4}\n", name, count, fastest[name]);
 }
@@ -106,7 +115,7 @@ void write_tuned_json(const std::string& file, const std::vector<Tuned>& all) {
   document["cases"] = nlohmann::ordered_json::array();
   for (const Tuned& t : all)
     document["cases"].push_back({{"suite", t.suite}, {"group", t.shape.group}, {"name", t.shape.name}, {"setting", t.shape.setting}, {"chosen", t.chosen},
-                                 {"fastest", t.fastest}, {"regret", t.regret()}, {"right", t.right}, {"seconds", t.seconds}});
+                                 {"chosen_by", t.chosen_by}, {"fastest", t.fastest}, {"regret", t.regret()}, {"right", t.right}, {"seconds", t.seconds}});
   std::ofstream out(file);
   out << document.dump(1) << "\n";
   out.close();

@@ -102,6 +102,47 @@ TEST_CASE("what was measured of a processor is kept for this one alone") {
   }
 }
 
+TEST_CASE("constants of contractions are kept with the speed, and a file with one that cannot be is none") {
+  const Folder f;
+  MachineSpeed speed = usual_speed();
+  save_speed(f.path("cache"), speed);
+  REQUIRE(saved_speed(f.path("cache")));
+  CHECK_FALSE(saved_speed(f.path("cache"))->costs);
+  CHECK(costs_text(*saved_speed(f.path("cache"))) == "usual values");
+  speed.costs = kernels::usual_costs(8);
+  save_speed(f.path("cache"), speed);
+  REQUIRE(saved_speed(f.path("cache")));
+  CHECK(costs_text(*saved_speed(f.path("cache"))) == "measured, as usual");
+  speed.costs->scatter = 2.125, speed.costs->pack_rows_along = 0.1 + 0.2;
+  save_speed(f.path("cache"), speed);
+  const auto saved = saved_speed(f.path("cache"));
+  REQUIRE(saved);
+  REQUIRE(saved->costs);
+  CHECK(*saved->costs == *speed.costs);  // to the last bit
+  CHECK(costs_text(*saved) == "measured, scatter 2.12, pack_rows_along 0.3");
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"\"scatter\": 2.125", "\"scatter\": -2.125"}, {"\"scatter\": 2.125", "\"scatter\": 1e9"}, {"\"scatter\": 2.125", "\"scatter\": null"}, {"\"scatter\": 2.125", "\"scatter\": \"2\""},
+                                 {"\"scatter\": 2.125", "\"scatters\": 2.125"}, {"\"width\": 8", "\"width\": 0"}, {"\"width\": 8", "\"width\": 1000"}, {"\"width\": 8", "\"width\": 8.5"}, {"\"width\": 8", "\"breadth\": 8"}, {"\"version\": 2", "\"version\": 1"},
+                                 {"\"contractions\": {", "\"contractions\": [], \"more\": {"}}) {
+    save_speed(f.path("cache"), speed);
+    std::ifstream in(speed_file(f.path("cache")));
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto at = text.find(from);
+    INFO(from << " becomes " << to);
+    REQUIRE(at != std::string::npos);
+    f.write("cache/speed.json", text.replace(at, from.size(), to));
+    CHECK_FALSE(saved_speed(f.path("cache")));
+    CHECK_FALSE(speed_of_this_machine(f.path("cache")).costs);
+  }
+}
+
+TEST_CASE("predictions of time do not go by measured constants of contractions") {
+  TimeSetting setting;
+  const double usual = seconds(setting, job_of(8, 20));
+  setting.speed.costs = kernels::usual_costs(8);
+  for (const kernels::CostField& field : kernels::cost_fields()) *setting.speed.costs.*field.value *= 3;
+  CHECK(seconds(setting, job_of(8, 20)) == usual);
+}
+
 TEST_CASE("a processor is measured in plausible numbers") {
   const MachineSpeed speed = measure_speed();
   CHECK(speed.cycles > 1e7);
