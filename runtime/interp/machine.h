@@ -279,6 +279,7 @@ class Machine {
   struct Chain;
   void run_chain(Chain& chain, std::int32_t end);
   void chain_step(const Instruction& in, Chain& chain);
+  void beside_elements(const Instruction& in);
   void chain_step_on_device(const Instruction& in, Chain& chain);
   template <class F>
   void beside_chain(Chain& chain, F&& statement);
@@ -363,7 +364,7 @@ class Machine {
   ElementLabels declared_labels(std::int32_t array, const std::array<std::int32_t, max_rank>& lo) const;
   void inspect(const Instruction& in, bool list, const std::string& name, const ElementLabels& labels, const ConstView& view);
 
-#define OPCODE(number, name, a, b, c, d, meaning) void op_##name(const Instruction& in);
+#define OPCODE(number, name, ...) void op_##name(const Instruction& in);
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
 
@@ -442,8 +443,5 @@ class Machine {
 };
 
 inline constexpr std::int32_t unbound_index = INT32_MIN;
-
-/// Instructions at which the machine may be saved: its counters are complete there.
-constexpr bool may_save(Opcode op) { return op == Opcode::barrier || op == Opcode::section_end; }
 
 }  // namespace sial
