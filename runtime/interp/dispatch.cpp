@@ -243,10 +243,11 @@ void Machine::finish_program() {
 
 void Machine::add_stats(Stats& stats) const {
   stats[Counter::compute_time] += compute_seconds_;
-  stats[Counter::instructions] += static_cast<double>(instructions_);
-  stats[Counter::iterations] += static_cast<double>(iterations_);
-  stats[Counter::block_operations] += static_cast<double>(block_operations_);
-  stats[Counter::super_instructions] += static_cast<double>(super_instructions_);
+#define ADD(counter, ...) __VA_OPT__(stats[Counter::counter] += static_cast<double>(__VA_ARGS__);)
+#define COUNTED_machine(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) ADD(name, COUNTED_##by)
+#include "runtime/stats/counters.def"
+#undef ADD
   stats[Counter::flops] += flops_;
   if (near_ahead_) stats[Counter::near_ahead] += static_cast<double>(near_ahead_->blocks());
   for (CopyCost& c : copy_costs()) {

@@ -25,6 +25,7 @@
 #include "runtime/job/results.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/memory/out_of_memory.h"
+#include "runtime/stats/counter_field.h"
 #include "runtime/stats/stats.h"
 #include "runtime/stats/trace.h"
 #include "runtime/store/store.h"
@@ -422,7 +423,9 @@ class Machine {
   double begin_ = 0;                        // of the program, where time is measured
   double clock_ = 0;                        // when computation was last found to end
   double compute_seconds_ = 0, collective_seconds_ = 0;
-  std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;
+#define COUNTED_machine(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/stats/counters.def"
   // Block copies by instruction and array of the block that is made: those carried out, those that plans spared.
   struct Copies { std::int64_t blocks = 0, bytes = 0; };
   using CopyCounts = std::map<std::pair<std::int32_t, std::int32_t>, Copies>;
