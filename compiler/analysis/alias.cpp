@@ -111,7 +111,7 @@ Distinct distinct_indices(const Path& path, const ir::Node* inner) {
     if (list == nullptr || !contains(*list, &n)) continue;
     IndexValues values;
     const ir::Node* first = &n;
-    while (first > list->data() && std::holds_alternative<ir::Instr>((first - 1)->value) && op_class(std::get<ir::Instr>((first - 1)->value).op) == OpClass::int_) --first;
+    while (first > list->data() && std::holds_alternative<ir::Instr>((first - 1)->value) && op_class(std::get<ir::Instr>((first - 1)->value).op) == OpClass::integer) --first;
     for (const ir::Node* c = first; c < &n; ++c) values.instr(std::get<ir::Instr>(c->value));
     const bool in_then = contains(branch->then_body, next), in_else = contains(branch->else_body, next);
     if ((in_then || in_else) && values.differ(branch->condition, in_then, pair)) result.push_back(pair);

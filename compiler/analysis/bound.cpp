@@ -287,19 +287,19 @@ class Walker {
       default: break;
     }
     const OpClass k = op_class(in.op);
-    if (k == OpClass::int_) integer(in, n);
+    if (k == OpClass::integer) integer(in, n);
     else if (k == OpClass::scalar) scalar(in);
     else for (const RegisterUse& r : register_uses(in)) if (r.write) change(in, r);
-    if (k != OpClass::int_ && (k != OpClass::scalar || in.op == Opcode::real_contract || in.op == Opcode::real_element)) {
+    if (!is_arithmetic(in.op) || uses_blocks(in.op)) {
       const BoundWork work = costs_.work(in, ints_);
       c.flops += weight_ * work.flops;
       c.bytes += weight_ * work.bytes;
       c.moved += weight_ * work.moved;
     }
-    if (k == OpClass::block || in.op == Opcode::real_contract || (k == OpClass::put && in.op != Opcode::put_scalar)) counts_.block_operations += weight_;
+    if (k == OpClass::block || op_cost(in.op) == OpCost::dot || puts_block(in.op)) counts_.block_operations += weight_;
     if (k == OpClass::execute) counts_.super_instructions += weight_;
-    if (in.op == Opcode::get) counts_.gets += weight_;
-    if (in.op == Opcode::put_scalar) counts_.scalar_puts += weight_;
+    if (k == OpClass::fetch) counts_.gets += weight_;
+    if (k == OpClass::put && !puts_block(in.op)) counts_.scalar_puts += weight_;
     else if (k == OpClass::put) (adds(in) ? counts_.accumulates : counts_.puts) += weight_;
     return Left::end;
   }

@@ -108,17 +108,16 @@ BoundWork BoundCosts::work(const ir::Instr& instr, std::span<const std::optional
   for (const ArrayUse& u : array_uses(p_, instr)) {
     if (c == OpClass::fetch && u.side == Side::own) continue;
     if (u.side == Side::home && c != OpClass::fetch && c != OpClass::put) continue;
-    if (instr.op == Opcode::deallocate || instr.op == Opcode::deallocate_region || instr.op == Opcode::erase_array || instr.op == Opcode::free_block || instr.op == Opcode::keep_block || instr.op == Opcode::expect)
-      continue;  // no data move
+    if (has(instr.op, op::no_data)) continue;
     const bool one = u.block != nullptr && !has_wild(*u.block);
     const double bytes = sizeof(double) * (one ? elements(u.block->entries) : array_elements(u.array, u.region, u.block, ints));
     work.bytes += bytes;
     if (u.side == Side::home) work.moved += bytes;
   }
   const std::vector<const ir::Block*> blocks = blocks_of(instr);
-  if (instr.op == Opcode::real_contract) {
+  if (op_cost(instr.op) == OpCost::dot) {
     work.flops = 2.0 * elements(blocks[0]->entries);
-  } else if (instr.op == Opcode::block_contract || instr.op == Opcode::contract_scaled || instr.op == Opcode::contract_add_scaled) {
+  } else if (op_cost(instr.op) == OpCost::product) {
     std::vector<RefEntry> labels = blocks[1]->entries;
     for (const RefEntry& e : blocks[2]->entries)
       if (std::find(labels.begin(), labels.end(), e) == labels.end()) labels.push_back(e);

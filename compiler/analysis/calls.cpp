@@ -127,7 +127,7 @@ struct Summaries::Builder {
     for (const ArrayUse& u : array_uses(owner.p_, i)) {
       Touch t;
       t.read = u.intent == Intent::read;
-      t.freed = i.op == Opcode::deallocate || i.op == Opcode::deallocate_region || i.op == Opcode::erase_array || i.op == Opcode::free_block;
+      t.freed = has(i.op, op::frees);
       t.replaced = u.intent == Intent::write && !t.freed;
       t.fetched = op_class(i.op) == OpClass::fetch && u.side == Side::own;
       t.accumulated = u.intent == Intent::update && !t.fetched;

@@ -9,7 +9,7 @@ namespace {
 bool reads_data(const ir::Instr& i) {
   switch (op_class(i.op)) {
     case OpClass::execute: case OpClass::persist: case OpClass::sync: return true;
-    case OpClass::scalar: return i.op == Opcode::real_element || i.op == Opcode::real_contract;
+    case OpClass::scalar: return uses_blocks(i.op);
     default: return false;
   }
 }

@@ -339,7 +339,7 @@ class Liveness {
       for (const std::int32_t array : refs_.arrays()) all(array);
     for (const LifetimeContext::Use& u : uses) {
       if (u.side != Side::own) continue;
-      const bool needs = u.reads() || i.op == Opcode::deallocate || i.op == Opcode::deallocate_region;
+      const bool needs = u.reads() || (has(i.op, op::frees) && e.may_fail);  // a missing block is an error
       if (u.ref < 0) {
         if (needs) all(u.array);
         continue;

@@ -116,7 +116,7 @@ class Initialisation {
     const bool drops = i.op == Opcode::erase_array || (i.op == Opcode::restore_persistent && !uses.empty() && c_.remote(uses.front().array));
     for (const LifetimeContext::Use& u : uses) {
       if (u.side != Side::own || (u.block == nullptr && !drops)) continue;
-      if (i.op == Opcode::deallocate || drops || i.op == Opcode::free_block) {
+      if (drops || has(i.op, op::frees)) {
         none(u.array);
       } else if (u.ref >= 0) {
         made_.set(u.ref);  // whatever was done to it, it exists now, or the job has ended

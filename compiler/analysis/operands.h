@@ -1,33 +1,17 @@
 #pragma once
 // What one instruction does to arrays, registers and the world: the ground that analyses and passes stand on. Everything
-// follows from the opcode's row and the intents that the operands carry, except for the few opcodes whose operands mean
-// something else than the block they name (get, put, persistence ...); those are listed once, here. A new opcode needs a line
-// in op_class(), without which this room does not compile, and whatever else is special about it.
+// follows from the opcode's row in opcodes.def and the intents that the operands carry.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "compiler/ir/ir.h"
+#include "runtime/bytecode/layout.h"
 
 namespace sial::analysis {
 
 inline const IndexRow& index_row(const ir::Program& p, std::int32_t index) { return p.indices[static_cast<std::size_t>(index)]; }
-
-enum class OpClass : std::uint8_t {
-  control,  // call, ret, exit_loop, stop; loops and ifs are structure, not instructions
-  int_, scalar,
-  block,    // block arithmetic on this rank's own blocks, regions included
-  memory,   // allocate, deallocate, create, erase_array
-  fetch,    // get
-  put,      // puts of all kinds
-  sync,     // barriers and collectives
-  persist,
-  output,
-  execute,
-  device,
-};
-OpClass op_class(Opcode op);
 
 /// `own`: this rank's copy: temps, locals, statics, and of a remote array what the rank fetched or changed privately.
 /// `home`: the remote array itself, which all ranks see.

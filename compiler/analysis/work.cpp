@@ -56,16 +56,15 @@ Work work_of(const ir::Program& program, const ir::Instr& instr) {
   for (const ArrayUse& u : array_uses(program, instr)) {
     if (c == OpClass::fetch && u.side == Side::own) continue;  // the same block, once
     if (u.side == Side::home && c != OpClass::fetch && c != OpClass::put) continue;  // markers of whole remote arrays
-    if (instr.op == Opcode::deallocate || instr.op == Opcode::deallocate_region || instr.op == Opcode::erase_array || instr.op == Opcode::free_block || instr.op == Opcode::keep_block || instr.op == Opcode::expect)
-      continue;  // no data move
+    if (has(instr.op, op::no_data)) continue;
     const Cost bytes = bytes_of(program, u);
     work.bytes += bytes;
     if (u.side == Side::home) work.moved += bytes;
   }
   const std::vector<const ir::Block*> blocks = blocks_of(instr);
-  if (instr.op == Opcode::real_contract) {
+  if (op_cost(instr.op) == OpCost::dot) {
     work.flops = elements_of(program, *blocks[0]) * 2.0;
-  } else if (instr.op == Opcode::block_contract || instr.op == Opcode::contract_scaled || instr.op == Opcode::contract_add_scaled) {
+  } else if (op_cost(instr.op) == OpCost::product) {
     // Every label of the product once: those of the first factor, and of the second what the first does not have.
     work.flops = elements_of(program, *blocks[1]) * 2.0;
     for (const RefEntry& e : blocks[2]->entries)

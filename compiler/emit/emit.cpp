@@ -173,15 +173,17 @@ class Emission {
         add(i.op, {value(i.operands[0]), first, static_cast<std::int32_t>(i.operands.size()) - 1}, n.place);
         return;
       }
-      case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
-        m_.args.push_back(argument(i.operands[0]));
-        add(i.op, {static_cast<std::int32_t>(m_.args.size()) - 1}, n.place);
-        return;
-      case Opcode::set_persistent: case Opcode::restore_persistent:
-        add(i.op, {std::holds_alternative<ir::ArrayId>(i.operands[0]), value(i.operands[0]), value(i.operands[1])}, n.place);
-        return;
       default: {
         std::array<std::int32_t, 4> operands{};
+        if (opcode_info(i.op)->operands[0] == OperandKind::arg) {
+          m_.args.push_back(argument(i.operands[0]));
+          add(i.op, {static_cast<std::int32_t>(m_.args.size()) - 1}, n.place);
+          return;
+        }
+        if (op_class(i.op) == OpClass::persist) {
+          add(i.op, {std::holds_alternative<ir::ArrayId>(i.operands[0]), value(i.operands[0]), value(i.operands[1])}, n.place);
+          return;
+        }
         SIAL_CHECK(i.operands.size() <= operands.size(), "{} operands", i.operands.size());
         for (std::size_t k = 0; k < i.operands.size(); ++k) operands[k] = value(i.operands[k]);
         add(i.op, operands, n.place);

@@ -64,7 +64,7 @@ class Verifier {
     for (const Where& w : l.wheres) {
       for (const Node& n : w.code) {
         const auto* i = std::get_if<Instr>(&n.value);
-        require(i != nullptr && i->op >= Opcode::int_const && i->op <= Opcode::real_contract, "code of a where clause");
+        require(i != nullptr && is_arithmetic(i->op), "code of a where clause");
       }
       body(w.code);
       int_register(w.condition);
@@ -92,12 +92,8 @@ class Verifier {
   void visit(const Instr& i) {
     const OpcodeInfo* info = opcode_info(i.op);
     require(info != nullptr, "opcode {}", static_cast<int>(i.op));
+    require(!info->has(op::structural), "`{}` is written by emit only", info->name);
     switch (i.op) {
-      case Opcode::halt: case Opcode::jump: case Opcode::jump_unless: case Opcode::do_begin: case Opcode::do_next: case Opcode::sub_begin:
-      case Opcode::sub_next: case Opcode::pardo_begin: case Opcode::pardo_next: case Opcode::where: case Opcode::body_begin:
-      case Opcode::section_begin: case Opcode::section_end:
-        require(false, "`{}` is written by emit only", info->name);
-        break;
       case Opcode::exit_loop:
         require(loops_ > 0, "exit outside a loop");
         require(i.operands.empty(), "operands of exit_loop");
@@ -106,14 +102,15 @@ class Verifier {
         require(!i.operands.empty() && std::holds_alternative<SpecialId>(i.operands[0]), "execute without special");
         for (std::size_t k = 1; k < i.operands.size(); ++k) require(is_argument(i.operands[k]), "operand {} of execute", k);
         break;
-      case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
-        require(i.operands.size() == 1 && is_argument(i.operands[0]), "operand of a gpu statement");
-        break;
-      case Opcode::set_persistent: case Opcode::restore_persistent:
-        require(i.operands.size() == 2 && std::holds_alternative<Text>(i.operands[1]), "operands of persistence");
-        require(std::holds_alternative<ScalarReg>(i.operands[0]) || std::holds_alternative<ArrayId>(i.operands[0]), "item of persistence");
-        break;
-      default: regular(i, *info);
+      default:
+        if (info->operands[0] == OperandKind::arg) {
+          require(i.operands.size() == 1 && is_argument(i.operands[0]), "operand of a gpu statement");
+        } else if (info->op_class == OpClass::persist) {
+          require(i.operands.size() == 2 && std::holds_alternative<Text>(i.operands[1]), "operands of persistence");
+          require(fits(OperandKind::item, i.operands[0]), "item of persistence");
+        } else {
+          regular(i, *info);
+        }
     }
     if (i.op == Opcode::ret) require(proc_ >= 0, "return outside a procedure");
     for (std::size_t k = 0; k < i.operands.size(); ++k) std::visit([&](const auto& v) { check(v); }, i.operands[k]);
@@ -155,6 +152,7 @@ class Verifier {
       case OperandKind::proc: return std::holds_alternative<ProcId>(o);
       case OperandKind::index: return std::holds_alternative<IndexId>(o);
       case OperandKind::array: return std::holds_alternative<ArrayId>(o);
+      case OperandKind::item: return std::holds_alternative<ScalarReg>(o) || std::holds_alternative<ArrayId>(o);
       case OperandKind::ref: return std::holds_alternative<Block>(o);
       case OperandKind::region: return std::holds_alternative<Region>(o);
       case OperandKind::special: return std::holds_alternative<SpecialId>(o);

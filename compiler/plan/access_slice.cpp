@@ -73,7 +73,7 @@ class AccessSlices {
       const std::int32_t proc = std::get<ir::ProcId>(i.operands[0]).row;
       if (opened_.insert(proc).second) open_.push_back(proc);
     }
-    if (analysis::op_class(i.op) != analysis::OpClass::fetch || outside.meeting == nullptr) return;
+    if (op_class(i.op) != OpClass::fetch || outside.meeting == nullptr) return;
     const ir::Block& block = std::get<ir::Block>(i.operands[0]);
     Cost runs = Cost::constant(1.0);
     for (const ir::Loop* l : outside.loops)
@@ -119,7 +119,7 @@ class AccessSlices {
       if (!single(site)) several.insert(site.node->id);
     for (std::size_t s = 0; s < sites->size(); ++s) {
       const Site& site = (*sites)[s];
-      if (analysis::op_class(site.instr->op) != analysis::OpClass::fetch) continue;
+      if (op_class(site.instr->op) != OpClass::fetch) continue;
       if (const Site* put = put_before_get(p_, *sites, s); put != nullptr && left.insert(site.node->id).second) fed[site.node->id] = put;
       if (!several.contains(site.node->id)) left.insert(site.node->id);
     }
@@ -136,7 +136,7 @@ class AccessSlices {
 
     std::set<ir::NodeId> said;
     for (const Site& site : *sites) {
-      if (analysis::op_class(site.instr->op) != analysis::OpClass::fetch || !said.insert(site.node->id).second) continue;
+      if (op_class(site.instr->op) != OpClass::fetch || !said.insert(site.node->id).second) continue;
       const ir::Block& block = std::get<ir::Block>(site.instr->operands[0]);
       Cost runs;
       for (const Site& other : *sites)
@@ -168,7 +168,7 @@ class AccessSlices {
     Cost bytes;  // what later iterations of the loops around it may get
     Cost runs = Cost::constant(1.0);
     for (const Site& s : sites)
-      if (analysis::op_class(s.instr->op) == analysis::OpClass::fetch) bytes += block_bytes(p_, std::get<ir::Block>(s.instr->operands[0]));
+      if (op_class(s.instr->op) == OpClass::fetch) bytes += block_bytes(p_, std::get<ir::Block>(s.instr->operands[0]));
     for (const ir::Loop* l : outside.loops)
       for (const std::int32_t i : l->indices) runs = runs * Cost::count(i);
     for (const std::int32_t i : loop.indices) runs = runs * Cost::count(i);
@@ -264,7 +264,7 @@ class AccessSlices {
     const auto& i = std::get<ir::Instr>(n.value);
     const ir::Block& block = std::get<ir::Block>(i.operands[0]);
     const bool served = p_.arrays[static_cast<std::size_t>(block.array)].kind == ArrayKind::served;
-    const bool put = analysis::op_class(i.op) == analysis::OpClass::put;
+    const bool put = op_class(i.op) == OpClass::put;
     return fmt::format("{} {}", put ? (served ? "prepare" : "put") : (served ? "request" : "get"), analysis::text_of(p_, block));
   }
 

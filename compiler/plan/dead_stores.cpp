@@ -19,14 +19,8 @@ namespace sial::plan {
 namespace {
 
 bool arithmetic(const ir::Instr& i) {
-  switch (i.op) {
-    case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale: case Opcode::block_sum: case Opcode::block_contract:
-    case Opcode::contract_scaled: case Opcode::contract_add_scaled: case Opcode::block_accumulate: case Opcode::block_scaled_copy:
-    case Opcode::block_scaled_accumulate:
-      return true;
-    case Opcode::block_copy: return same_labels(*block_of(i, 0), *block_of(i, 1));
-    default: return false;
-  }
+  if (i.op == Opcode::block_copy) return same_labels(*block_of(i, 0), *block_of(i, 1));
+  return has(i.op, op::elementwise) || op_cost(i.op) == OpCost::product;
 }
 
 bool reads_remote(const Local& l, const ir::Instr& i) {

@@ -100,7 +100,7 @@ class Fold {
     if (v_.factor >= 0) factor_.times(body_, at_, v_.factor, replaced_[at_]);
     for (std::size_t j = at_ + 1; j < body_.size(); ++j) {
       const ir::Instr* i = instr_of(body_[j]);
-      if (i == nullptr || analysis::op_class(i->op) == analysis::OpClass::control || analysis::effects_of(l_.program(), *i).lists_blocks) break;
+      if (i == nullptr || op_class(i->op) == OpClass::control || analysis::effects_of(l_.program(), *i).lists_blocks) break;
       if (i->op == Opcode::block_scale && same_reference(*block_of(*i, 0), v_.target)) {
         if (!changed_by_.empty()) break;
         factor_.times(body_, j, scalar_of(*i, 1), replaced_[j]);

@@ -18,16 +18,6 @@
 namespace sial::plan {
 namespace {
 
-/// Arithmetic on registers that no block takes part in.
-bool on_registers(const ir::Instr& i) {
-  switch (i.op) {
-    case Opcode::int_const: case Opcode::int_copy: case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub:
-    case Opcode::real_mul: case Opcode::real_div: case Opcode::real_neg: case Opcode::real_from_int:
-      return true;
-    default: return false;
-  }
-}
-
 class Fuse {
  public:
   Fuse(Local& l, ir::Body& body, const analysis::Path& path) : l_(l), body_(body), path_(path) {}
@@ -42,15 +32,7 @@ class Fuse {
   const ir::Block* target_of(const ir::Node& n) const {
     const ir::Instr* i = instr_of(n);
     if (i == nullptr) return nullptr;
-    const ir::Block* target = nullptr;
-    switch (i->op) {
-      case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale: case Opcode::block_copy: case Opcode::block_accumulate:
-      case Opcode::block_scaled_copy: case Opcode::block_scaled_accumulate: case Opcode::block_sum:
-        target = block_of(*i, 0);
-        break;
-      case Opcode::execute: target = element_form(*i); break;
-      default: return nullptr;
-    }
+    const ir::Block* target = i->op == Opcode::execute ? element_form(*i) : has(i->op, op::elementwise) ? block_of(*i, 0) : nullptr;
     if (target == nullptr || analysis::is_part(l_.program(), *target) || !distinct_labels(*target)) return nullptr;
     if (i->op == Opcode::execute) return target;
     for (std::size_t k = 1; k < i->operands.size(); ++k)
@@ -74,7 +56,7 @@ class Fuse {
     const ir::Instr* i = instr_of(n);
     if (i == nullptr) return false;
     if (i->op == Opcode::free_block) return block_of(*i, 0)->array != target.array;
-    return on_registers(*i) || i->op == Opcode::expect;
+    return has(i->op, op::fusible);
   }
 
   /// Marks the run that begins at body_[first], if it is one. The position of its last instruction, or `first`.

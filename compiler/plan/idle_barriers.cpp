@@ -41,8 +41,7 @@ class Idle {
   bool quiet(const ir::Node& n) const {
     if (planted(Plant::idle_barrier_needed) && !is_barrier(n)) return true;
     if (const auto* i = std::get_if<ir::Instr>(&n.value)) {
-      const analysis::OpClass c = analysis::op_class(i->op);
-      if (c != analysis::OpClass::int_ && c != analysis::OpClass::scalar && c != analysis::OpClass::output) return false;
+      if (!is_arithmetic(i->op) && op_class(i->op) != OpClass::output) return false;
       const auto uses = analysis::array_uses(p_, *i);
       return std::none_of(uses.begin(), uses.end(), [&](const analysis::ArrayUse& u) { return analysis::is_remote_array(p_, u.array); });
     }

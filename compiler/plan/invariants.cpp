@@ -27,11 +27,8 @@ namespace sial::plan {
 namespace {
 
 bool assigns(const ir::Instr& i) {
-  switch (i.op) {
-    case Opcode::block_copy: case Opcode::block_scaled_copy: case Opcode::block_sum: case Opcode::contract_scaled: return true;
-    case Opcode::block_contract: return setop_of(i, 3) == SetOp::assign;
-    default: return false;
-  }
+  if (!has(i.op, op::elementwise) && op_cost(i.op) != OpCost::product) return false;
+  return block_of(i, 0)->intent == Intent::write && block_of(i, 1) != nullptr;
 }
 
 class Hoist {

@@ -68,7 +68,7 @@ class Keeper {
     analysis::visit(p_, [&](const ir::Node& n, const analysis::Path& path) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i == nullptr) return;
-      if (analysis::op_class(i->op) == analysis::OpClass::put) {
+      if (op_class(i->op) == OpClass::put) {
         const auto& block = std::get<ir::Block>(i->operands[0]);
         signed char& parts = in_parts_[static_cast<std::size_t>(block.array)];
         parts = parts != 0 && in_part(block, path) ? 1 : 0;

@@ -100,8 +100,7 @@ bool SliceFlow::pure(const ir::Instr& instr) const {
     return p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ &&
            (!summaries_.of_node(root_).may_write(p_, array) || planted(Plant::slice_table_changes));
   }
-  const analysis::OpClass c = analysis::op_class(instr.op);
-  return (c == analysis::OpClass::int_ || c == analysis::OpClass::scalar) && analysis::blocks_of(instr).empty();
+  return is_arithmetic(instr.op) && !uses_blocks(instr.op);
 }
 
 bool SliceFlow::gets(const analysis::Summary& summary) {

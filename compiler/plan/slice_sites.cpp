@@ -55,8 +55,8 @@ class Finder {
       --depth_;
       return good;
     }
-    const analysis::OpClass c = analysis::op_class(i.op);
-    if (c == analysis::OpClass::fetch || c == analysis::OpClass::put) sites.push_back({&n, &i, around_, ended_});
+    const OpClass c = op_class(i.op);
+    if (c == OpClass::fetch || c == OpClass::put) sites.push_back({&n, &i, around_, ended_});
     return sites.size() <= most_sites;
   }
 
@@ -71,7 +71,7 @@ class Finder {
 
 const ir::Block& home_block(const Site& s) { return std::get<ir::Block>(s.instr->operands[0]); }
 
-bool is_put(const Site& s) { return analysis::op_class(s.instr->op) == analysis::OpClass::put; }
+bool is_put(const Site& s) { return op_class(s.instr->op) == OpClass::put; }
 
 /// Equal blocks of the two references mean equal values of the index.
 bool fixes(const ir::Program& p, const ir::Block& a, const ir::Block& b, std::int32_t index) {

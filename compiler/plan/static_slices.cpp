@@ -101,8 +101,8 @@ class Slices {
       if (loops)
         return missed("used-in-inner-loop", fmt::format("the loop at {} uses it many times, and a dense copy is faster there", place_text(p_, body[at].place, body[k].place)),
                       "nothing: the copy is made once for many uses");
-      const analysis::OpClass c = analysis::op_class(reader.op);
-      if (c != analysis::OpClass::block && c != analysis::OpClass::scalar)
+      const OpClass c = op_class(reader.op);
+      if (c != OpClass::block && c != OpClass::scalar)
         return missed("needs-dense-memory", fmt::format("the statement at {} needs it in one dense piece", place_text(p_, u.node->place, body[k].place)),
                       fmt::format("where nothing else needs `{}`, compute its values in `{}`", from, text));
       last = std::max(last, at);

@@ -133,7 +133,7 @@ class Verifier {
     std::set<std::int32_t> theirs;  // arrays that inserted instructions touch
     for (const auto& [id, n] : after_nodes_) {
       const ir::Instr* i = instr_of(*n);
-      if (i == nullptr || (id < before_.n_nodes && static_cast<int>(i->op) < first_inserted_opcode)) continue;
+      if (i == nullptr || (id < before_.n_nodes && !has(i->op, op::planned))) continue;
       for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
     }
     // What runs only once, in an if that a pass put around it, says nothing any more about what exists behind it.
@@ -159,8 +159,6 @@ class Verifier {
       }
     });
   }
-
-  static constexpr int first_inserted_opcode = 150;  // opcodes.def: what only passes write
 
   const ir::Program& before_;
   const ir::Program& p_;

@@ -75,11 +75,9 @@ class SliceVerifier {
       require(a != SliceAction::fetch, n, "a loop or if is fetched");
       return;
     }
-    const OpClass c = op_class(i->op);
-    if (a == SliceAction::fetch) require(c == OpClass::fetch, n, fmt::format("`{}` is fetched", opcode_info(i->op)->name));
+    if (a == SliceAction::fetch) require(op_class(i->op) == OpClass::fetch, n, fmt::format("`{}` is fetched", opcode_info(i->op)->name));
     if (a != SliceAction::run) return;
-    const bool control = i->op == Opcode::call || i->op == Opcode::ret || i->op == Opcode::exit_loop;
-    require(control || c == OpClass::int_ || (c == OpClass::scalar && i->op != Opcode::real_contract), n, fmt::format("look-ahead runs `{}`", opcode_info(i->op)->name));
+    require(has(i->op, op::look_ahead), n, fmt::format("look-ahead runs `{}`", opcode_info(i->op)->name));
     if (i->op != Opcode::real_element) return;
     const std::int32_t array = std::get<ir::Block>(i->operands[1]).array;
     require(p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ && !region_.may_write(p_, array), n,

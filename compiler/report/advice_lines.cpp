@@ -50,22 +50,16 @@ class Words {
   }
 
   void consider(const Instruction& in) {
-    switch (in.op) {
-      case Opcode::execute: return say(5, executed(in));
-      case Opcode::block_contract: case Opcode::contract_scaled: case Opcode::contract_add_scaled:
-        return say(4, fmt::format("multiplies blocks, `{} * {}` into `{}`{}", ref(in.b), ref(in.c), ref(in.a), speed()));
-      case Opcode::real_contract: return say(3, fmt::format("sums products of elements, `{} * {}`", ref(in.b), ref(in.c)));
-      case Opcode::put_block: case Opcode::put_share: case Opcode::put_shared: case Opcode::put_combined: return say(3, fmt::format("sends blocks to `{}`", ref(in.a)));
-      case Opcode::barrier: case Opcode::collective_sum: case Opcode::assert_same: case Opcode::section_end: case Opcode::broadcast:
-        return say(3, "is where ranks wait until all have arrived");
-      case Opcode::block_copy: case Opcode::block_accumulate: case Opcode::block_scaled_copy: case Opcode::block_scaled_accumulate: case Opcode::block_sum:
-      case Opcode::block_slice: case Opcode::block_insert:
-        return say(2, fmt::format("copies or adds blocks, `{}` and `{}`", ref(in.a), ref(in.b)));
-      case Opcode::block_fill: case Opcode::block_scale: case Opcode::block_add_scalar: case Opcode::region_fill: return say(2, "sets or scales blocks");
-      case Opcode::get: return say(1, fmt::format("fetches blocks of `{}`", ref(in.a)));
-      case Opcode::pardo_begin: case Opcode::pardo_next: return say(1, "hands out iterations of a parallel loop");
-      default: return;
-    }
+    const OpcodeInfo& info = *opcode_info(in.op);
+    if (info.op_class == OpClass::execute) return say(5, executed(in));
+    if (info.cost == OpCost::product) return say(4, fmt::format("multiplies blocks, `{} * {}` into `{}`{}", ref(in.b), ref(in.c), ref(in.a), speed()));
+    if (info.cost == OpCost::dot) return say(3, fmt::format("sums products of elements, `{} * {}`", ref(in.b), ref(in.c)));
+    if (puts_block(in.op)) return say(3, fmt::format("sends blocks to `{}`", ref(in.a)));
+    if (synchronizes(in.op)) return say(3, "is where ranks wait until all have arrived");
+    if (info.cost == OpCost::elements && info.count(OperandKind::ref) >= 2) return say(2, fmt::format("copies or adds blocks, `{}` and `{}`", ref(in.a), ref(in.b)));
+    if (info.cost == OpCost::elements && info.operands[1] == OperandKind::sin) return say(2, "sets or scales blocks");
+    if (info.op_class == OpClass::fetch) return say(1, fmt::format("fetches blocks of `{}`", ref(in.a)));
+    if (in.op == Opcode::pardo_begin || in.op == Opcode::pardo_next) return say(1, "hands out iterations of a parallel loop");
   }
 
   std::string executed(const Instruction& in) const {

@@ -13,10 +13,6 @@
 namespace sial::report {
 namespace {
 
-bool synchronizes(Opcode op) {
-  return op == Opcode::barrier || op == Opcode::collective_sum || op == Opcode::assert_same || op == Opcode::section_end || op == Opcode::broadcast;
-}
-
 /// Ranks that wait for each other behind a parallel loop had unequal shares of it. What single lines took on the slowest rank only says where:
 /// with iterations handed out one by one, ranks do different things at a time.
 class Imbalance {

@@ -72,28 +72,22 @@ class Demands {
   Key of_region(std::int32_t region) const { return key(m_.regions[static_cast<std::size_t>(region)].array); }
 
   void instruction(const Instruction& in) {
-    switch (in.op) {
-      // The language wants the same indices in the same order.
-      case Opcode::put_block: case Opcode::put_share: case Opcode::put_shared: case Opcode::put_combined: case Opcode::block_scaled_copy:
-      case Opcode::block_scaled_accumulate: case Opcode::block_slice: case Opcode::block_insert: return joined_.join(of_ref(in.a), of_ref(in.b));
-      case Opcode::block_sum:
-        joined_.join(of_ref(in.a), of_ref(in.b));
-        return joined_.join(of_ref(in.a), of_ref(in.c));
-      // Indices that only one of the two has stand behind the others.
-      case Opcode::block_copy: case Opcode::block_accumulate: case Opcode::block_alias:
-        if (ranks_differ(in.a, in.b)) joined_.fix(of_ref(in.a)), joined_.fix(of_ref(in.b));
-        return;
-      // What others read, or people.
-      case Opcode::region_put: joined_.fix(of_region(in.a)); return joined_.fix(of_ref(in.b));
-      case Opcode::region_get: joined_.fix(of_ref(in.a)); return joined_.fix(of_region(in.b));
-      case Opcode::print_block: case Opcode::inspect_block: case Opcode::elements_block: return joined_.fix(of_ref(in.a));
-      case Opcode::print_region: case Opcode::inspect_region: case Opcode::elements_region: case Opcode::allocate_region: case Opcode::deallocate_region:
-      case Opcode::region_fill: return joined_.fix(of_region(in.a));
-      case Opcode::print_array: case Opcode::inspect_array: case Opcode::elements_array: return joined_.fix(key(in.a));
-      case Opcode::execute:
-        for (std::int32_t k = in.b; k < in.b + in.c; ++k) argument(m_.args[static_cast<std::size_t>(k)]);
-        return;
-      default: return;
+    const OpcodeInfo& info = *opcode_info(in.op);
+    // The language wants the same indices in the same order.
+    if (info.has(op::same_order)) return for_each_block(in, [&](std::int32_t ref, Intent) { joined_.join(of_ref(in.a), of_ref(ref)); });
+    // Indices that only one of the two has stand behind the others.
+    if (info.op_class == OpClass::block && info.count(OperandKind::ref) == 2) {
+      if (ranks_differ(in.a, in.b)) joined_.fix(of_ref(in.a)), joined_.fix(of_ref(in.b));
+      return;
+    }
+    // What others read, or people.
+    if (info.op_class == OpClass::execute) for_each_argument(m_, in, [&](const ArgRow& arg) { argument(arg); });
+    if (info.op_class != OpClass::output && info.count(OperandKind::region) == 0) return;
+    for_each_block(in, [&](std::int32_t ref, Intent) { joined_.fix(of_ref(ref)); });
+    const auto values = operands_of(in);
+    for (std::size_t p = 0; p < 4; ++p) {
+      if (info.operands[p] == OperandKind::region) joined_.fix(of_region(values[p]));
+      if (info.operands[p] == OperandKind::array) joined_.fix(key(values[p]));
     }
   }
 
@@ -135,9 +129,9 @@ std::map<std::string, Kept> kept_arrays(const Job& job) {
     if (!job.programs[p].as_written) continue;
     const Module& m = *job.programs[p].as_written;
     for (const Instruction& in : m.code) {
-      if ((in.op != Opcode::set_persistent && in.op != Opcode::restore_persistent) || in.a != 1) continue;
+      if (op_class(in.op) != OpClass::persist || in.a != 1) continue;
       Kept& k = kept[m.strings[static_cast<std::size_t>(in.c)]];
-      (in.op == Opcode::set_persistent ? k.set : k.restored).emplace_back(p, m.arrays[static_cast<std::size_t>(in.b)].name);
+      (operand_intent(in, 1) == Intent::read ? k.set : k.restored).emplace_back(p, m.arrays[static_cast<std::size_t>(in.b)].name);
     }
   }
   return kept;

@@ -26,14 +26,10 @@ class Extractor {
     using enum BlockStatement::Kind;
     for (std::size_t pc = 0; pc < m_.code.size(); ++pc) {
       const Instruction& in = m_.code[pc];
-      switch (in.op) {
-        case Opcode::block_contract: case Opcode::contract_scaled: case Opcode::contract_add_scaled: add(pc, contraction, {in.a, in.b, in.c}); break;
-        case Opcode::real_contract: add(pc, dot, {in.b, in.c}); break;
-        case Opcode::block_alias: add(pc, alias, {in.a, in.b}); break;
-        case Opcode::block_copy: case Opcode::block_accumulate: case Opcode::block_scaled_copy: case Opcode::block_scaled_accumulate:
-        case Opcode::block_slice: case Opcode::block_insert: add(pc, copy, {in.a, in.b}); break;
-        default: break;
-      }
+      const OpcodeInfo& info = *opcode_info(in.op);
+      if (info.cost == OpCost::product) add(pc, contraction, {in.a, in.b, in.c});
+      if (info.cost == OpCost::dot) add(pc, dot, {in.b, in.c});
+      if (info.op_class == OpClass::block && info.count(OperandKind::ref) == 2) add(pc, info.has(op::shares) ? alias : copy, {in.a, in.b});
     }
   }
 

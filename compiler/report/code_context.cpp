@@ -90,7 +90,7 @@ bool CodeContext::any_instruction(std::int32_t loop, Test test) const {
 
 bool CodeContext::writes_array(std::int32_t loop, std::int32_t array) const {
   return any_instruction(loop, [&](const Instruction& in) {
-    bool writes = in.op == Opcode::erase_array && in.a == array;
+    bool writes = opcode_info(in.op)->operands[0] == OperandKind::array && operand_intent(in, 0) == Intent::write && in.a == array;
     for_each_use(m_, in, [&](std::int32_t used, Deed deed) { writes |= used == array && deed != Deed::read && deed != Deed::get; });
     return writes;
   });
@@ -108,8 +108,10 @@ bool CodeContext::writes_scalar(std::int32_t loop, std::int32_t scalar) const {
     const OpcodeInfo& info = *opcode_info(in.op);
     const auto values = operands_of(in);
     for (std::size_t p = 0; p < 4; ++p)
-      if ((info.operands[p] == OperandKind::sout || info.operands[p] == OperandKind::svar) && values[p] == scalar) return true;
-    return in.op == Opcode::restore_persistent && in.a == 0 && in.b == scalar;
+      if ((info.operands[p] == OperandKind::sout || info.operands[p] == OperandKind::svar ||
+           (info.operands[p] == OperandKind::item && info.access[p] == OperandAccess::out && in.a == 0)) && values[p] == scalar)
+        return true;
+    return false;
   });
 }
 

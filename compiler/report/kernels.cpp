@@ -60,13 +60,10 @@ class Layouts {
   std::vector<ContractionLayout> all() {
     for (std::size_t pc = 0; pc < m_.code.size(); ++pc) {
       const Instruction& in = m_.code[pc];
-      switch (in.op) {
-        case Opcode::block_contract: add(pc, in.a, in.b, in.c, in.d == 0 ? "=" : in.d == 1 ? "+=" : "-=", ""); break;
-        case Opcode::contract_scaled: add(pc, in.a, in.b, in.c, "=", scalar(in.d, "factor") + " * "); break;
-        case Opcode::contract_add_scaled: add(pc, in.a, in.b, in.c, "+=", scalar(in.d, "factor") + " * "); break;
-        case Opcode::real_contract: add_inner(pc, in); break;
-        default: break;
-      }
+      const OpcodeInfo& info = *opcode_info(in.op);
+      if (info.cost == OpCost::product)
+        add(pc, in.a, in.b, in.c, setop_text(assignment_of(in)), info.operands[3] == OperandKind::sin ? scalar(in.d, "factor") + " * " : std::string());
+      if (info.cost == OpCost::dot) add_inner(pc, in);
     }
     return std::move(result_);
   }
@@ -133,7 +130,7 @@ class Layouts {
     return result;
   }
 
-  void add(std::size_t pc, std::int32_t target, std::int32_t a, std::int32_t b, const char* set, const std::string& factor) {
+  void add(std::size_t pc, std::int32_t target, std::int32_t a, std::int32_t b, std::string_view set, const std::string& factor) {
     const Operand d = operand(target), x = operand(a), y = operand(b);
     ContractionLayout c;
     c.place = m_.places[pc];

@@ -15,10 +15,6 @@ namespace {
 
 Deed deed_of(Intent intent) { return intent == Intent::read ? Deed::read : intent == Intent::write ? Deed::write : Deed::update; }
 
-bool is_put_of_block(Opcode op) {
-  return op == Opcode::put_block || op == Opcode::put_share || op == Opcode::put_shared || op == Opcode::put_combined;
-}
-
 /// How often something happens: shared out among the ranks, and on each of them.
 struct Often {
   Cost shared, each_rank;
@@ -140,9 +136,9 @@ class Estimator {
       const std::string& name = m_.arrays[static_cast<std::size_t>(array)].name;
       if (std::find(of->arrays.begin(), of->arrays.end(), name) == of->arrays.end()) of->arrays.push_back(name);
     });
-    if (in.op == Opcode::get) add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
-    if (is_put_of_block(in.op)) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
-    if (in.op == Opcode::block_contract || in.op == Opcode::real_contract || in.op == Opcode::contract_scaled || in.op == Opcode::contract_add_scaled)
+    if (op_class(in.op) == OpClass::fetch) add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (puts_block(in.op)) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (op_cost(in.op) == OpCost::product || op_cost(in.op) == OpCost::dot)
       add(l.flops, often, contraction(in.b, in.c));
   }
 
@@ -169,35 +165,21 @@ void for_each_use(const Module& m, const Instruction& in, const std::function<vo
     if (arg.kind == ArgKind::region) f(m.regions[static_cast<std::size_t>(arg.id)].array, deed_of(arg.intent));
     if (arg.kind == ArgKind::array) f(arg.id, Deed::pass);
   };
-  switch (in.op) {
-    case Opcode::get: return f(ref(in.a), Deed::get);
-    case Opcode::put_block: case Opcode::put_scalar:
-      f(ref(in.a), in.c == static_cast<std::int32_t>(SetOp::assign) ? Deed::put : Deed::accumulate);
-      if (in.op == Opcode::put_block) f(ref(in.b), Deed::read);
-      return;
-    case Opcode::put_share: case Opcode::put_shared: case Opcode::put_combined:
-      f(ref(in.a), in.op == Opcode::put_combined ? Deed::accumulate : Deed::put);
-      f(ref(in.b), Deed::read);
-      return;
-    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: case Opcode::fused: return;  // bookkeeping
-    case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::create:
-    case Opcode::erase_array: return;
-    case Opcode::execute:
-      for (std::int32_t k = 0; k < in.c; ++k) argument(m.args[static_cast<std::size_t>(in.b + k)]);
-      return;
-    case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get: return argument(m.args[static_cast<std::size_t>(in.a)]);
-    case Opcode::set_persistent: case Opcode::restore_persistent:
-      if (in.a == 1) f(in.b, Deed::pass);
-      return;
-    default: break;
-  }
   const OpcodeInfo& info = *opcode_info(in.op);
+  if (info.op_class == OpClass::fetch) return f(ref(in.a), Deed::get);
+  if (info.op_class == OpClass::put) {
+    f(ref(in.a), operand_intent(in, 0) == Intent::write ? Deed::put : Deed::accumulate);
+    if (puts_block(in.op)) f(ref(in.b), Deed::read);
+    return;
+  }
+  if (info.op_class == OpClass::memory || info.has(op::no_data)) return;
+  for_each_argument(m, in, argument);
   const auto values = operands_of(in);
-  for (int p = 0; p < 4; ++p) {
+  for (std::size_t p = 0; p < 4; ++p) {
     const std::int32_t v = values[p];
     if (info.operands[p] == OperandKind::ref) f(ref(v), deed_of(m.refs[static_cast<std::size_t>(v)].intent));
     if (info.operands[p] == OperandKind::region) f(m.regions[static_cast<std::size_t>(v)].array, deed_of(m.regions[static_cast<std::size_t>(v)].intent));
-    if (info.operands[p] == OperandKind::array) f(v, Deed::pass);
+    if (info.operands[p] == OperandKind::array || (info.operands[p] == OperandKind::item && in.a == 1)) f(v, Deed::pass);
   }
 }
 

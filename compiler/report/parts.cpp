@@ -9,14 +9,6 @@
 namespace sial::report {
 namespace {
 
-bool meets(Opcode op) {
-  switch (op) {
-    case Opcode::barrier: case Opcode::collective_sum: case Opcode::assert_same: case Opcode::broadcast: case Opcode::erase_array: case Opcode::section_end:
-    case Opcode::restore_persistent: return true;
-    default: return false;
-  }
-}
-
 bool draws(Opcode op) { return op == Opcode::pardo_begin || op == Opcode::pardo_next || op == Opcode::body_begin; }
 
 const char* kind_text(IndexKind kind) {
@@ -32,20 +24,13 @@ const char* kind_text(IndexKind kind) {
 
 }  // namespace
 
-bool is_put(Opcode op) {
-  switch (op) {
-    case Opcode::put_block: case Opcode::put_share: case Opcode::put_shared: case Opcode::put_combined: case Opcode::put_scalar: return true;
-    default: return false;
-  }
-}
-
 /// Ranks meet in a loop, or run a pardo together, also in what it calls.
 bool Parts::has_meeting(const LoopRow& loop) const {
   std::set<std::int32_t> seen;
   const auto within = [&](const auto& self, std::int32_t begin, std::int32_t end) -> bool {
     for (std::int32_t pc = begin; pc < end; ++pc) {
       const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
-      if (meets(in.op) || in.op == Opcode::pardo_begin) return true;
+      if (has(in.op, op::collective) || in.op == Opcode::pardo_begin) return true;
       if (in.op != Opcode::call || !seen.insert(in.a).second) continue;
       const ProcRow& proc = m_.procs[static_cast<std::size_t>(in.a)];
       if (self(self, proc.entry, proc.end)) return true;
@@ -89,11 +74,11 @@ void Parts::follow(std::int32_t begin, std::int32_t end, std::set<std::int32_t>&
     } else if (in.op == Opcode::call && callers.insert(in.a).second) {
       follow(m_.procs[static_cast<std::size_t>(in.a)].entry, m_.procs[static_cast<std::size_t>(in.a)].end, callers);
       callers.erase(in.a);
-    } else if (meets(in.op)) {
-      events_.push_back({in.op == Opcode::barrier || in.op == Opcode::section_end ? What::barrier : What::meeting, pc});
+    } else if (has(in.op, op::collective)) {
+      events_.push_back({has(in.op, op::ends_phase) ? What::barrier : What::meeting, pc});
     } else if (in.op == Opcode::keep_copies) {
       events_.push_back({What::keep, in.a});
-    } else if (is_put(in.op)) {
+    } else if (op_class(in.op) == OpClass::put) {
       events_.push_back({What::put, pc});
     }
   }
@@ -121,7 +106,7 @@ Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
     const LineKey line = line_of(static_cast<std::int32_t>(pc));
     const auto [it, fresh] = part_of_.try_emplace(line, part_[pc]);
     if (!fresh && it->second < 0) it->second = part_[pc];
-    if (meets(m.code[pc].op)) meetings_.insert(line);
+    if (has(m.code[pc].op, op::collective)) meetings_.insert(line);
     (draws(m.code[pc].op) ? draws_ : others).insert(line);
   }
   for (const LineKey& line : others) draws_.erase(line);

@@ -55,9 +55,6 @@ class Parts {
   std::set<LineKey> meetings_, draws_;
 };
 
-/// Blocks or numbers go to a remote array.
-bool is_put(Opcode op);
-
 /// The sizes of a job, for one module. Throws SialError when the run does not say them.
 class Sizes {
  public:

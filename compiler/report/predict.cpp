@@ -32,10 +32,11 @@ namespace {
 constexpr double most_tuples = 200'000, most_gets = 2'000'000;
 constexpr std::int64_t most_steps = 100'000'000;  // of all slices
 
-/// Registers and control: nothing that takes time.
+/// Computation between gets and puts; nothing else takes time there.
 bool is_heavy(Opcode op) {
-  const auto number = static_cast<int>(op);
-  return (number >= 61 && number < 100) || number == static_cast<int>(Opcode::execute);
+  if (has(op, op::light)) return false;
+  const OpClass c = op_class(op);
+  return c == OpClass::scalar || c == OpClass::block || c == OpClass::memory || c == OpClass::execute;
 }
 
 /// Spreads over 0..1, the same for the same number.
@@ -140,24 +141,20 @@ class Model {
     }
     std::map<LineKey, int> gets_on_line;
     for (std::size_t pc = 0; pc < m_.code.size(); ++pc)
-      if (m_.code[pc].op == Opcode::get) ++gets_on_line[parts_.line_of(static_cast<std::int32_t>(pc))];
+      if (op_class(m_.code[pc].op) == OpClass::fetch) ++gets_on_line[parts_.line_of(static_cast<std::int32_t>(pc))];
     for (std::size_t i = 0; i < m_.code.size(); ++i) {
       const auto pc = static_cast<std::int32_t>(i);
       const LineKey line = parts_.line_of(pc);
       const double count = executions_[line];
       Measured& part = measured_[parts_.part_of_pc(pc)];
-      switch (m_.code[i].op) {
-        case Opcode::get: {
-          const std::int32_t array = m_.refs[static_cast<std::size_t>(m_.code[i].a)].array;
-          get_lines_.insert(line);
-          if (count > 0) part.gets.push_back({pc, array, count, moved[{line, m_.arrays[static_cast<std::size_t>(array)].name}] / gets_on_line[line]});
-          break;
-        }
-        default:
-          if (!is_put(m_.code[i].op)) break;
-          part.puts += count;
-          part.sums |= count > 0 && m_.code[i].op == Opcode::put_combined;
-          part.put_bytes += count * put_bytes(pc);
+      if (op_class(m_.code[i].op) == OpClass::fetch) {
+        const std::int32_t array = m_.refs[static_cast<std::size_t>(m_.code[i].a)].array;
+        get_lines_.insert(line);
+        if (count > 0) part.gets.push_back({pc, array, count, moved[{line, m_.arrays[static_cast<std::size_t>(array)].name}] / gets_on_line[line]});
+      } else if (op_class(m_.code[i].op) == OpClass::put) {
+        part.puts += count;
+        part.sums |= count > 0 && m_.code[i].op == Opcode::put_combined;
+        part.put_bytes += count * put_bytes(pc);
       }
     }
     for (auto& [loop, part] : measured_) {
@@ -358,7 +355,7 @@ class Model {
 
   double put_bytes(std::int32_t pc) const {
     const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
-    return in.op == Opcode::put_scalar ? 0 : sizes_.bytes(m_.refs[static_cast<std::size_t>(in.a)]);
+    return puts_block(in.op) ? sizes_.bytes(m_.refs[static_cast<std::size_t>(in.a)]) : 0;
   }
 
   /// Of what happens once in each iteration of a loop: the part of its first iterations, or of all others.

@@ -111,13 +111,11 @@ class Listing {
         depth = 1;
       }
       const Instruction& i = m_.code[pc];
-      const bool begin = i.op == Opcode::do_begin || i.op == Opcode::sub_begin || i.op == Opcode::pardo_begin;
-      const bool next = i.op == Opcode::do_next || i.op == Opcode::sub_next || i.op == Opcode::pardo_next;
-      if (next) --depth;
+      if (ends_loop(i.op)) --depth;
       const std::string text = std::string(2 * static_cast<std::size_t>(depth), ' ') + instruction(i);
       const SourcePlace& p = m_.places[pc];
       line("{:6}{:<58} # {}:{}:{}", pc, text, m_.files[p.file], p.line, p.column);
-      if (begin) ++depth;
+      if (begins_loop(i.op)) ++depth;
     }
   }
 

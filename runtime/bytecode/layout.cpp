@@ -7,76 +7,23 @@
 #include "runtime/base/check.h"
 
 namespace sial {
-namespace {
-
-constexpr OpcodeInfo table[] = {
-#define OPCODE(number, name, a, b, c, d, meaning) \
-  {Opcode::name, #name, {OperandKind::a, OperandKind::b, OperandKind::c, OperandKind::d}, meaning},
-#include "runtime/bytecode/opcodes.def"
-#undef OPCODE
-};
-
-constexpr std::size_t highest = [] {
-  std::size_t h = 0;
-  for (const OpcodeInfo& row : table) h = std::max(h, static_cast<std::size_t>(row.op));
-  return h;
-}();
-
-constexpr auto by_number = [] {
-  std::array<const OpcodeInfo*, highest + 1> rows{};
-  for (const OpcodeInfo& row : table) rows[static_cast<std::size_t>(row.op)] = &row;
-  return rows;
-}();
-
-}  // namespace
-
-std::span<const OpcodeInfo> opcode_table() { return table; }
-
-const OpcodeInfo* opcode_info(Opcode op) {
-  const auto n = static_cast<std::size_t>(op);
-  return n <= highest ? by_number[n] : nullptr;
-}
 
 Intent operand_intent(const Instruction& i, int position) {
-  const auto by_setop = [](std::int32_t op) {
-    return op == static_cast<std::int32_t>(SetOp::assign) ? Intent::write : Intent::update;
-  };
-  if (position != 0) return Intent::read;
-  switch (i.op) {
-    case Opcode::block_fill:
-    case Opcode::block_copy:
-    case Opcode::block_scaled_copy:
-    case Opcode::block_sum:
-    case Opcode::block_slice:
-    case Opcode::region_put:
-    case Opcode::region_get:
-    case Opcode::region_fill:
-    case Opcode::put_shared:
-    case Opcode::allocate:
-    case Opcode::deallocate:
-    case Opcode::allocate_region:
-    case Opcode::deallocate_region:
-    case Opcode::block_alias:
-    case Opcode::put_share:
-    case Opcode::free_block:
-    case Opcode::contract_scaled:
-      return Intent::write;
-    case Opcode::block_add_scalar:
-    case Opcode::block_scale:
-    case Opcode::block_accumulate:
-    case Opcode::block_scaled_accumulate:
-    case Opcode::block_insert:
-    case Opcode::contract_add_scaled:
-    case Opcode::put_combined:
-      return Intent::update;
-    case Opcode::block_contract:
-      return by_setop(i.d);
-    case Opcode::put_block:
-    case Opcode::put_scalar:
-      return by_setop(i.c);
-    default:
-      return Intent::read;
+  switch (opcode_info(i.op)->access[static_cast<std::size_t>(position)]) {
+    case OperandAccess::out: return Intent::write;
+    case OperandAccess::inout: return Intent::update;
+    case OperandAccess::set: return assignment_of(i) == SetOp::assign ? Intent::write : Intent::update;
+    case OperandAccess::none: case OperandAccess::in: break;
   }
+  return Intent::read;
+}
+
+SetOp assignment_of(const Instruction& i) {
+  const OpcodeInfo& info = *opcode_info(i.op);
+  const auto values = operands_of(i);
+  for (std::size_t p = 0; p < 4; ++p)
+    if (info.operands[p] == OperandKind::setop) return static_cast<SetOp>(values[p]);
+  return info.access[0] == OperandAccess::out ? SetOp::assign : SetOp::add;
 }
 
 Intent letter_intent(char letter) {

@@ -1,38 +1,48 @@
 #pragma once
-// What an instruction's operands mean, derived from opcodes.def and used alike by the emitter, the verifier and the
-// disassembler. A row of the table is immutable and lives for the whole program.
+// What the operands of an instruction mean, by its row in opcodes.def: used alike by the emitter, the verifier, the disassembler and whoever
+// follows what instructions read and write.
 
 #include <array>
-#include <span>
 #include <string_view>
 
 #include "runtime/bytecode/module.h"
 
 namespace sial {
 
-enum class OperandKind : std::uint8_t {
-  none, imm, iin, iout, sin, sout, ivar, svar, real, str, ostr, label, loop, proc, index, array, ref, region, special, arg,
-  relop, setop, flag, count,
-};
-
-struct OpcodeInfo {
-  Opcode op;
-  std::string_view name;
-  std::array<OperandKind, 4> operands;
-  std::string_view meaning;
-};
-
-/// All rows in the order of opcodes.def.
-std::span<const OpcodeInfo> opcode_table();
-
-/// nullptr for a number that no row has.
-const OpcodeInfo* opcode_info(Opcode op);
-
 inline std::array<std::int32_t, 4> operands_of(const Instruction& i) { return {i.a, i.b, i.c, i.d}; }
 
-/// What the instruction does with the block or region that its operand `position` (0 to 3) refers to. Only for operands
-/// of kind ref and region.
+/// What the instruction does with the block, region, array or item that its operand `position` (0 to 3) refers to. Only for operands with an
+/// access.
 Intent operand_intent(const Instruction& instruction, int position);
+
+/// How block a is assigned: the operator among the operands; without one, `=` when a is replaced and `+=` when it is changed.
+SetOp assignment_of(const Instruction& instruction);
+
+/// Contributes to a remote block, so that the order of ranks and their number does not matter to others.
+inline bool adds_to_remote(const Instruction& i) {
+  return op_class(i.op) == OpClass::put && (assignment_of(i) == SetOp::add || assignment_of(i) == SetOp::subtract);
+}
+
+/// Calls f(reference row, intent) for the blocks among the operands, in their order.
+template <class F>
+void for_each_block(const Instruction& i, F&& f) {
+  const OpcodeInfo& info = *opcode_info(i.op);
+  const auto values = operands_of(i);
+  for (int p = 0; p < 4; ++p)
+    if (info.operands[static_cast<std::size_t>(p)] == OperandKind::ref) f(values[static_cast<std::size_t>(p)], operand_intent(i, p));
+}
+
+/// Calls f(ArgRow) for the arguments of a super instruction, or for what a device instruction names.
+template <class F>
+void for_each_argument(const Module& m, const Instruction& i, F&& f) {
+  const OpcodeInfo& info = *opcode_info(i.op);
+  const auto values = operands_of(i);
+  for (std::size_t p = 0; p < 4; ++p) {
+    if (info.operands[p] != OperandKind::arg) continue;
+    const std::int32_t count = p < 3 && info.operands[p + 1] == OperandKind::count ? values[p + 1] : 1;
+    for (std::int32_t k = 0; k < count; ++k) f(m.args[static_cast<std::size_t>(values[p] + k)]);
+  }
+}
 
 /// The intent a signature letter stands for: r, w, u.
 Intent letter_intent(char letter);

@@ -10,16 +10,11 @@
 
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/cost.h"
+#include "runtime/bytecode/opcodes.h"
 
 namespace sial {
 
 inline constexpr std::uint32_t module_format_version = 2;
-
-enum class Opcode : std::uint16_t {
-#define OPCODE(number, name, a, b, c, d, meaning) name = number,
-#include "runtime/bytecode/opcodes.def"
-#undef OPCODE
-};
 
 enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
 enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };

@@ -26,7 +26,7 @@ class SliceBinder {
     collect(row);
     loop(row.loop);
     for (const BoundSlice::Step& s : out_.steps_)
-      if (is_begin(s.op)) loop(s.a);
+      if (begins_loop(s.op) && s.op != Opcode::pardo_begin) loop(s.a);
     for (BoundSlice::Step& s : out_.steps_) translate(s);
     find_carried();
   }
@@ -47,8 +47,6 @@ class SliceBinder {
     std::map<std::int32_t, std::int32_t> slots_;
   };
 
-  static bool is_begin(Opcode op) { return op == Opcode::do_begin || op == Opcode::sub_begin; }
-  static bool is_next(Opcode op) { return op == Opcode::do_next || op == Opcode::sub_next || op == Opcode::pardo_next; }
 
   /// Steps in the order of the code, with the last instruction of every called procedure.
   void collect(const SliceRow& row) {
@@ -173,7 +171,7 @@ class SliceBinder {
   void translate(BoundSlice::Step& s) {
     if (s.action == SliceAction::stop || s.action == SliceAction::abandon) return;
     const Instruction i = code(s.pc);
-    if (is_next(s.op)) {
+    if (ends_loop(s.op)) {
       s.a = number_of(i.a);
       return;
     }

@@ -26,9 +26,6 @@ class BlockRules {
         distinct(i.b), distinct(i.c);
         c_.require(same_set(labels(i.b), labels(i.c)), "{} and {} do not have the same indices", text(i.b), text(i.c));
         break;
-      case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale:
-        operand(i.a);
-        break;
       case Opcode::block_copy: copy(i.a, i.b); break;
       case Opcode::block_accumulate:
         setop_in(i.c, {SetOp::add, SetOp::subtract});
@@ -111,16 +108,9 @@ class BlockRules {
         c_.require(array_of(i.a).kind == ArrayKind::temp, "`{}` is {}, only temps are freed before the end of their iteration", array_of(i.a).name,
                    array_kind_text(array_of(i.a).kind));
         break;
-      case Opcode::expect: operand(i.a); break;
       case Opcode::contract_scaled: case Opcode::contract_add_scaled: product(i); break;
-      case Opcode::print_block: case Opcode::inspect_block: case Opcode::elements_block: operand(i.a); break;
-      case Opcode::print_array: case Opcode::inspect_array: case Opcode::elements_array: whole(m_.arrays[i.a]); break;
       case Opcode::execute: execute(i); break;
-      case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get:
-        c_.require(in_table(i.a, m_.args), "the argument {} does not exist", i.a);
-        device_argument(m_.args[i.a]);
-        break;
-      default: break;
+      default: usual(i);
     }
   }
 
@@ -132,19 +122,9 @@ class BlockRules {
     for (std::size_t k = pc + 1; k <= pc + count; ++k) {
       const Instruction& i = m_.code[k];
       std::int32_t found = -1;
-      switch (i.op) {
-        case Opcode::int_const: case Opcode::int_copy: case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub:
-        case Opcode::real_mul: case Opcode::real_div: case Opcode::real_neg: case Opcode::real_from_int: case Opcode::expect:
-          continue;
-        case Opcode::block_fill: case Opcode::block_add_scalar: case Opcode::block_scale: case Opcode::block_copy: case Opcode::block_accumulate:
-        case Opcode::block_scaled_copy: case Opcode::block_scaled_accumulate: case Opcode::block_sum:
-          found = i.a;
-          break;
-        case Opcode::execute:
-          if (i.c > 0 && static_cast<std::size_t>(i.b) < m_.args.size() && m_.args[i.b].kind == ArgKind::block) found = m_.args[i.b].id;
-          break;
-        default: break;
-      }
+      if (has(i.op, op::fusible)) continue;
+      if (has(i.op, op::elementwise)) found = i.a;
+      if (i.op == Opcode::execute && i.c > 0 && static_cast<std::size_t>(i.b) < m_.args.size() && m_.args[i.b].kind == ArgKind::block) found = m_.args[i.b].id;
       c_.require(found >= 0, "the instruction {} behind it is no work on elements", k - pc);
       const RefRow& r = ref(found);
       distinct(found);
@@ -188,6 +168,19 @@ class BlockRules {
       const Intent needed = operand_intent(i, p);
       c_.require(found == needed, "operand {} is referenced for {}, the instruction needs {}", static_cast<char>('a' + p),
                  intent_text(found), intent_text(needed));
+    }
+  }
+
+  /// Where the opcode has no rule of its own: blocks exist as one, arrays and what is on a device can be used as a whole.
+  void usual(const Instruction& i) const {
+    const OpcodeInfo& info = *opcode_info(i.op);
+    const auto values = operands_of(i);
+    for (std::size_t p = 0; p < 4; ++p) {
+      if (info.operands[p] == OperandKind::ref) operand(values[p]);
+      if (info.operands[p] == OperandKind::array) whole(m_.arrays[values[p]]);
+      if (info.operands[p] != OperandKind::arg) continue;
+      c_.require(in_table(values[p], m_.args), "the argument {} does not exist", values[p]);
+      device_argument(m_.args[values[p]]);
     }
   }
 

@@ -34,6 +34,7 @@ void verify_operand(const VerifyContext& c, OperandKind kind, std::int32_t value
     case OperandKind::array: row(m.arrays.size(), "array"); break;
     case OperandKind::ref: row(m.refs.size(), "block reference"); break;
     case OperandKind::region: row(m.regions.size(), "region"); break;
+    case OperandKind::item: break;  // verify_blocks looks into the table that the flag means
     case OperandKind::special: row(m.specials.size(), "special"); break;
     case OperandKind::arg:
       // The first row of a possibly empty run: one past the end is fine, verify_blocks checks the run.
@@ -48,7 +49,7 @@ void verify_operand(const VerifyContext& c, OperandKind kind, std::int32_t value
 }
 
 bool allowed_in_where(Opcode op) {
-  return (op >= Opcode::int_const && op <= Opcode::real_contract) || op == Opcode::where;
+  return is_arithmetic(op) || op == Opcode::where;
 }
 
 // One pass over a part of the code (main body or procedure) with a stack of open loops.

@@ -28,17 +28,9 @@ bool known_special(const std::string& name) {
 /// program's.
 constexpr std::int64_t most_work = std::int64_t{1} << 27, most_words = std::int64_t{1} << 22;
 
-bool is_arithmetic(Opcode op) { return op >= Opcode::int_const && op <= Opcode::real_element; }
-bool is_begin(Opcode op) { return op == Opcode::do_begin || op == Opcode::sub_begin || op == Opcode::pardo_begin; }
-
 bool meets(const Module& m, const Instruction& i) {
-  switch (i.op) {
-    case Opcode::barrier: case Opcode::section_begin: case Opcode::section_end: case Opcode::collective_sum: case Opcode::assert_same:
-    case Opcode::broadcast: case Opcode::erase_array: case Opcode::halt:
-      return true;
-    case Opcode::restore_persistent: return i.a == 1 && m.arrays[i.b].kind != ArrayKind::static_;
-    default: return false;
-  }
+  if (i.op == Opcode::restore_persistent) return i.a == 1 && m.arrays[i.b].kind != ArrayKind::static_;
+  return has(i.op, op::collective) || i.op == Opcode::section_begin || i.op == Opcode::halt;
 }
 
 struct TooLarge {};
@@ -131,23 +123,18 @@ class SliceChecker {
 
   void written_arrays(const Instruction& i) {
     const auto values = operands_of(i);
-    for (int k = 0; k < 4; ++k)
-      if (opcode_info(i.op)->operands[k] == OperandKind::ref && operand_intent(i, k) != Intent::read) statics_written_[m_.refs[values[k]].array] = 1;
-    if (i.op == Opcode::restore_persistent && i.a == 1) statics_written_[i.b] = 1;
+    for (int k = 0; k < 4; ++k) {
+      const OperandKind kind = opcode_info(i.op)->operands[k];
+      if (kind == OperandKind::ref && operand_intent(i, k) != Intent::read) statics_written_[m_.refs[values[k]].array] = 1;
+      if ((kind == OperandKind::array || (kind == OperandKind::item && i.a == 1)) && operand_intent(i, k) != Intent::read) statics_written_[values[k]] = 1;
+    }
     if (i.op == Opcode::execute && !known_special(m_.specials[i.a].name))  // it may find arrays by name
       std::fill(statics_written_.begin(), statics_written_.end(), 1);
-    each_arg(i, [&](const ArgRow& arg) {
+    for_each_argument(m_, i, [&](const ArgRow& arg) {
       if (arg.intent == Intent::read) return;
       if (arg.kind == ArgKind::block) statics_written_[m_.refs[arg.id].array] = 1;
       if (arg.kind == ArgKind::array) statics_written_[arg.id] = 1;
     });
-  }
-
-  template <class F>
-  void each_arg(const Instruction& i, F f) const {
-    if (i.op == Opcode::execute)
-      for (std::int32_t k = i.b; k < i.b + i.c; ++k) f(m_.args[k]);
-    if (i.op == Opcode::gpu_allocate || i.op == Opcode::gpu_free || i.op == Opcode::gpu_put || i.op == Opcode::gpu_get) f(m_.args[i.a]);
   }
 
   void step(const SliceStep& s) {
@@ -156,14 +143,8 @@ class SliceChecker {
     const std::string_view name = opcode_info(i.op)->name;
     switch (s.action) {
       case SliceAction::run:
-        switch (i.op) {
-          case Opcode::jump: case Opcode::jump_unless: case Opcode::call: case Opcode::ret: case Opcode::do_begin: case Opcode::do_next:
-          case Opcode::sub_begin: case Opcode::sub_next: case Opcode::where: case Opcode::body_begin: case Opcode::exit_loop:
-            return;
-          case Opcode::pardo_begin: case Opcode::pardo_next: return;  // the loop's own: cover() has refused others
-          default: break;
-        }
-        c_.require(is_arithmetic(i.op), "instruction {} ({}) cannot be run ahead of the program", s.pc, name);
+        // A pardo is the slice's own loop: cover() has refused others.
+        c_.require(opcode_info(i.op)->has(op::look_ahead), "instruction {} ({}) cannot be run ahead of the program", s.pc, name);
         if (i.op == Opcode::real_element) {
           const std::int32_t array = m_.refs[i.b].array;
           c_.require(m_.arrays[array].kind == ArrayKind::static_ && !statics_written_[array],
@@ -187,7 +168,7 @@ class SliceChecker {
     for (const auto& [first, end] : covered_)
       for (std::int32_t pc = first; pc < end; ++pc) {
         const Instruction& i = m_.code[pc];
-        if (is_begin(i.op)) {
+        if (begins_loop(i.op)) {
           const LoopRow& row = m_.loops[i.a];
           if (runs(pc)) c_.require(runs(row.body) && runs(row.next), "the loop at instruction {} is begun but not carried on", pc);
           else if (skipped(pc)) c_.require(!any_step(row.begin, row.end), "parts of the loop at instruction {} are run without its beginning", pc);
@@ -219,7 +200,7 @@ class SliceChecker {
       if (info.operands[k] == OperandKind::sout || info.operands[k] == OperandKind::svar) f(m_.n_int_registers + values[k]);
     }
     if (i.op == Opcode::restore_persistent && i.a == 0) f(m_.n_int_registers + i.b);
-    each_arg(i, [&](const ArgRow& arg) {
+    for_each_argument(m_, i, [&](const ArgRow& arg) {
       if (arg.kind == ArgKind::scalar && arg.intent != Intent::read) f(m_.n_int_registers + arg.id);
     });
   }

@@ -8,7 +8,13 @@
 namespace sial {
 
 DeviceTimes DeviceTimes::since(const DeviceTimes& start) const {
-  return {pieces - start.pieces, kernels - start.kernels, in - start.in, out - start.out, copies - start.copies, overlapped - start.overlapped, waited - start.waited};
+  DeviceTimes t;
+#define SUBTRACT(...) __VA_OPT__(t.__VA_ARGS__ = __VA_ARGS__ - start.__VA_ARGS__;)
+#define COUNTED_timed(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) SUBTRACT(COUNTED_##by)
+#include "runtime/stats/counters.def"
+#undef SUBTRACT
+  return t;
 }
 
 void BusyTimes::add(DeviceWork kind, double begin, double end) {

@@ -6,15 +6,15 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/stats/counter_field.h"
+
 namespace sial {
 
 /// Seconds.
 struct DeviceTimes {
-  std::int64_t pieces = 0;                // of work that were timed
-  double kernels = 0, in = 0, out = 0;    // during which at least one such piece was under way
-  double copies = 0;                      // ... one of either way
-  double overlapped = 0;                  // ... a kernel and a copy
-  double waited = 0;                      // of the host, for the device
+#define COUNTED_timed(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/stats/counters.def"
   DeviceTimes since(const DeviceTimes& start) const;
 };
 

@@ -66,12 +66,8 @@ TransferRow DeviceStats::total() const {
     to.bytes += more.bytes;
   };
   for (const auto& [key, r] : rows) {
-    add(sum.in, r.in);
-    add(sum.out, r.out);
-    add(sum.in_as_written, r.in_as_written);
-    add(sum.out_as_written, r.out_as_written);
-    add(sum.in_least, r.in_least);
-    add(sum.out_least, r.out_least);
+#define TRANSFER_COST(field) add(sum.field, r.field);
+#include "runtime/stats/costs.def"
   }
   return sum;
 }

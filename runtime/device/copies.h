@@ -26,6 +26,7 @@
 #include "runtime/device/self_check.h"
 #include "runtime/memory/incoming.h"
 #include "runtime/memory/outgoing.h"
+#include "runtime/stats/counter_field.h"
 
 namespace sial {
 
@@ -45,18 +46,21 @@ struct HostBlock {
 
 /// Of one array's blocks, at one statement.
 struct TransferRow {
-  TransferCount in, out, in_as_written, out_as_written, in_least, out_least;
+#define TRANSFER_COST(field) TransferCount field;
+#include "runtime/stats/costs.def"
 };
 
 /// Transfers by three rules. As written: each operand of an operation goes to the device before it and comes back after it. By
 /// intent: those that were made. Least: what one side makes of a block crosses once if the other wants it, and nothing that the device
 /// has had under any name crosses again for having been put and fetched, whatever memory that takes (counted by simulated devices only).
 struct DeviceStats {
-  std::int64_t operations = 0, evictions = 0, on_host_instead = 0, started_at_waits = 0;
+#define COUNTED_device(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/stats/counters.def"
+  std::int64_t on_host_instead = 0;
   TransferCount sent_straight, sent_in_pieces;  // to other nodes, of blocks that only the device had
   TransferCount received_straight;  // blocks of other nodes, in its memory
   TransferCount received_in_pieces;  // ... that went on to it from the host while the rest of them came
-  std::int64_t pieces_early = 0;     // copies of parts of such blocks that set off before all of the block had come
   TransferCount ahead, ahead_used;  // brought before an operation asked for them; of these, those that one has asked for
   std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by place and array
   TransferRow total() const;

@@ -13,6 +13,17 @@ kernels::ChainStep step_of(const ElementWork& work) {
   return {ops[static_cast<std::size_t>(work.op)], work.factor, {work.a.data, work.a.stride}, {work.b.data, work.b.stride}, nullptr};
 }
 
+BatchCount BatchCount::since(const BatchCount& start) const {
+  BatchCount c;
+  c.on_host = on_host - start.on_host;
+#define SUBTRACT(...) __VA_OPT__(c.__VA_ARGS__ = __VA_ARGS__ - start.__VA_ARGS__;)
+#define COUNTED_batch(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) SUBTRACT(COUNTED_##by)
+#include "runtime/stats/counters.def"
+#undef SUBTRACT
+  return c;
+}
+
 void Device::run(int stream, const ElementWork& work) {
   const kernels::ChainStep step = step_of(work);
   run(stream, work.d, std::span(&step, 1));

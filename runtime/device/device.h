@@ -16,6 +16,7 @@
 #include "runtime/device/busy_times.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/chain.h"
+#include "runtime/stats/counter_field.h"
 
 namespace sial {
 
@@ -53,13 +54,11 @@ using kernels::ChainWork;
 
 /// Of small work that waited to be started together with its like.
 struct BatchCount {
-  std::int64_t pieces = 0;            // that waited
-  std::int64_t batches = 0, batched = 0;  // groups that the device was given to start together, and their pieces
-  std::int64_t on_host = 0;           // pieces that the host did, because there was no room for their workspace
-  std::int64_t graphs = 0, in_graphs = 0;  // graphs that were started, and the kernels and products in them
-  BatchCount since(const BatchCount& start) const {
-    return {pieces - start.pieces, batches - start.batches, batched - start.batched, on_host - start.on_host, graphs - start.graphs, in_graphs - start.in_graphs};
-  }
+#define COUNTED_batch(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/stats/counters.def"
+  std::int64_t on_host = 0;  // pieces that the host did, because there was no room for their workspace
+  BatchCount since(const BatchCount& start) const;
 };
 
 /// Whether small work that comes in the same composition again is started as one graph; measured: where that takes the host less time, see GroupTrial.

@@ -7,6 +7,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/bytecode/layout.h"
 
 namespace sial {
 namespace {
@@ -172,9 +173,12 @@ std::vector<char> used_arrays(const Module& module) {
   for (const ArgRow& a : module.args)
     if (a.kind == ArgKind::array) used[a.id] = 1;
   for (const Instruction& i : module.code) {
-    if (i.op == Opcode::broadcast) used[i.b] = 1;
-    if (i.op == Opcode::print_array || i.op == Opcode::inspect_array || i.op == Opcode::elements_array) used[i.a] = 1;
-    if ((i.op == Opcode::set_persistent || i.op == Opcode::restore_persistent) && i.a == 1) used[i.b] = 1;
+    const OpcodeInfo& info = *opcode_info(i.op);
+    const auto operands = operands_of(i);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool whole = info.operands[k] == OperandKind::array || (info.operands[k] == OperandKind::item && i.a == 1);
+      if (whole && info.access[k] != OperandAccess::none && !info.has(op::no_data)) used[operands[k]] = 1;
+    }
   }
   return used;
 }

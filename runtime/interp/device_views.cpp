@@ -148,64 +148,49 @@ void Machine::release_scratch(double* p, std::int64_t n) noexcept {
 
 void Machine::add_device_stats(Stats& stats) const {
   const DeviceStats& s = copies_->stats();
-  stats[Counter::device_operations] += static_cast<double>(s.operations);
-  stats[Counter::device_evictions] += static_cast<double>(s.evictions);
-  stats[Counter::device_self_checks] += static_cast<double>(copies_->self_checks());
-  stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead + copies_->batched().on_host);
   const BatchCount small = copies_->batched();
+  const ResourceStats memory = copies_->device_memory();
+  const PinnedCount pinned = env_.device->pinned();
+  const TransferRow total = s.total();
+  const Hindsight::Moved hindsight = copies_->hindsight();
+  const std::optional<DeviceTimes> times = copies_->times();
+  const DeviceTimes timed = times.value_or(DeviceTimes{});
+  const auto take = [&](Counter counter, Combine how, double value) {
+    stats[counter] = how == Combine::sum ? stats[counter] + value : std::max(stats[counter], value);
+  };
+#define TAKE(counter, how, ...) __VA_OPT__(take(Counter::counter, Combine::how, static_cast<double>(__VA_ARGS__));)
+#define COUNTED_device(field) s.field
+#define COUNTED_moved(field) s.field.transfers
+#define COUNTED_moved_bytes(field) s.field.bytes
+#define COUNTED_total(field) total.field.transfers
+#define COUNTED_total_bytes(field) total.field.bytes
+#define COUNTED_batch(field) small.field
+#define COUNTED_timed(field) timed.field
+#define COUNTED_memory(field) memory.field
+#define COUNTED_offline(field) hindsight.field.bytes
+#define COUNTER(number, name, unit, combine, by, meaning) TAKE(name, combine, COUNTED_##by)
+#include "runtime/stats/counters.def"
+  // These count from the beginning of the run.
+#define COUNTED_pinned(field) pinned.field
+#define COUNTER(number, name, unit, combine, by, meaning) TAKE(name, max, COUNTED_##by)
+#include "runtime/stats/counters.def"
+#undef TAKE
+  stats[Counter::device_self_checks] += static_cast<double>(copies_->self_checks());
+  stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead + small.on_host);
   stats[Counter::device_starts] += static_cast<double>(copies_->starts());
-  stats[Counter::device_started_at_waits] += static_cast<double>(s.started_at_waits);
-  stats[Counter::device_waited] += static_cast<double>(small.pieces);
-  stats[Counter::device_batches] += static_cast<double>(small.batches);
-  stats[Counter::device_batched] += static_cast<double>(small.batched);
-  stats[Counter::device_graphs] += static_cast<double>(small.graphs);
-  stats[Counter::device_in_graphs] += static_cast<double>(small.in_graphs);
   if (late_puts_) {
     stats[Counter::device_late_puts] += static_cast<double>(late_puts_->added());
     stats[Counter::device_late_puts_awaited] += static_cast<double>(late_puts_->awaited());
   }
-  const ResourceStats memory = copies_->device_memory();
-  stats[Counter::device_memory_high_water] = std::max(stats[Counter::device_memory_high_water], static_cast<double>(memory.bytes_high_water));
-  stats[Counter::device_allocations] += static_cast<double>(memory.requests);
-  stats[Counter::device_allocation_hits] += static_cast<double>(memory.cache_hits);
-  const PinnedCount pinned = env_.device->pinned();
-  stats[Counter::device_pinned_bytes] = std::max(stats[Counter::device_pinned_bytes], static_cast<double>(pinned.bytes));
-  stats[Counter::device_pins_refused] = std::max(stats[Counter::device_pins_refused], static_cast<double>(pinned.refused));
-  if (const std::optional<DeviceTimes> times = copies_->times()) {
-    stats[Counter::device_timed] += static_cast<double>(times->pieces);
-    stats[Counter::device_kernel_time] += times->kernels;
-    stats[Counter::device_in_time] += times->in;
-    stats[Counter::device_out_time] += times->out;
-    stats[Counter::device_copy_time] += times->copies;
-    stats[Counter::device_overlap_time] += times->overlapped;
-    stats[Counter::device_wait_time] += times->waited;
-  }
-  const TransferRow total = s.total();
-  const auto add = [&](Counter transfers, Counter bytes, const TransferCount& count) {
-    stats[transfers] += static_cast<double>(count.transfers);
-    stats[bytes] += static_cast<double>(count.bytes);
-  };
-  add(Counter::device_received_straight, Counter::device_bytes_received_straight, s.received_straight);
-  add(Counter::device_received_in_pieces, Counter::device_bytes_received_in_pieces, s.received_in_pieces);
-  stats[Counter::device_pieces_early] += static_cast<double>(s.pieces_early);
-  add(Counter::device_ahead, Counter::device_bytes_ahead, s.ahead);
-  add(Counter::device_ahead_used, Counter::device_bytes_ahead_used, s.ahead_used);
-  add(Counter::device_sent_straight, Counter::device_bytes_sent_straight, s.sent_straight);
-  add(Counter::device_sent_in_pieces, Counter::device_bytes_sent_in_pieces, s.sent_in_pieces);
-  add(Counter::device_in_as_written, Counter::device_bytes_in_as_written, total.in_as_written);
-  add(Counter::device_out_as_written, Counter::device_bytes_out_as_written, total.out_as_written);
-  add(Counter::device_in, Counter::device_bytes_in, total.in);
-  add(Counter::device_out, Counter::device_bytes_out, total.out);
-  add(Counter::device_in_least, Counter::device_bytes_in_least, total.in_least);
-  add(Counter::device_out_least, Counter::device_bytes_out_least, total.out_least);
-  const Hindsight::Moved hindsight = copies_->hindsight();
-  stats[Counter::device_bytes_in_hindsight] += static_cast<double>(hindsight.in.bytes);
-  stats[Counter::device_bytes_out_hindsight] += static_cast<double>(hindsight.out.bytes);
   for (const auto& [key, row] : s.rows) {
     const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];
-    const auto count = [](const TransferCount& c) { return TransferCost::Count{c.transfers, c.bytes}; };
-    stats.transfers.push_back({m_->program, m_->files.at(p.file), m_->arrays.at(static_cast<std::size_t>(key.second)).name, p.line, count(row.in), count(row.out),
-                               count(row.in_as_written), count(row.out_as_written), count(row.in_least), count(row.out_least)});
+    TransferCost& cost = stats.transfers.emplace_back();
+    cost.program = m_->program;
+    cost.file = m_->files.at(p.file);
+    cost.array = m_->arrays.at(static_cast<std::size_t>(key.second)).name;
+    cost.line = p.line;
+#define TRANSFER_COST(field) cost.field = {row.field.transfers, row.field.bytes};
+#include "runtime/stats/costs.def"
   }
 }
 

@@ -150,21 +150,6 @@ void Machine::fail_memory(const OutOfMemory& error) const {
   throw OutOfMemory(wanted, error.used(), error.situation() + largest, error.where().empty() ? place_name(at_) : error.where());
 }
 
-/// Instructions so short that reading the clock would take longer than they do: registers and control. They are counted one by
-/// one, and timed together.
-static constexpr bool is_light(Opcode op) {
-  switch (op) {
-    case Opcode::halt: case Opcode::jump: case Opcode::jump_unless: case Opcode::call: case Opcode::ret:
-    case Opcode::do_begin: case Opcode::do_next: case Opcode::sub_begin: case Opcode::sub_next: case Opcode::where: case Opcode::body_begin: case Opcode::exit_loop:
-    case Opcode::int_const: case Opcode::int_copy: case Opcode::int_index: case Opcode::int_add: case Opcode::int_sub: case Opcode::int_mul:
-    case Opcode::int_div: case Opcode::int_neg: case Opcode::int_compare: case Opcode::int_round:
-    case Opcode::real_const: case Opcode::real_copy: case Opcode::real_add: case Opcode::real_sub: case Opcode::real_mul: case Opcode::real_div:
-    case Opcode::real_pow: case Opcode::real_neg: case Opcode::real_sqrt: case Opcode::real_compare: case Opcode::real_from_int:
-    case Opcode::expect: case Opcode::free_block: case Opcode::keep_block: case Opcode::keep_copies: return true;
-    default: return false;
-  }
-}
-
 /// With `profile` time is attributed to instructions. The clock costs as much as a small block operation, so it is read as
 /// seldom as can be: where computation ended anyway, after other heavy instructions, and before one only when more light
 /// instructions ran than the reading would cost.
@@ -190,24 +175,24 @@ void Machine::loop() {
     ++executed;
     if constexpr (check) check_step(at_);
     switch (in.op) {
-#define OPCODE(number, name, a, b, c, d, meaning) \
+#define OPCODE(number, name, ...)                 \
   case Opcode::name:                              \
-    if constexpr (may_save(Opcode::name)) {       \
+    if constexpr (has(Opcode::name, op::ends_phase)) {  /* the machine may be saved: its counters are complete there */ \
       instructions_ += executed;                  \
       executed = 0;                               \
     }                                             \
-    if constexpr (profile && !is_light(Opcode::name)) {                  \
+    if constexpr (profile && !has(Opcode::name, op::light)) {                  \
       if (light_run >= short_run) end_light_run();                       \
     }                                                                    \
     op_##name(in);                                                       \
-    if constexpr (!is_light(Opcode::name)) {                             \
+    if constexpr (!has(Opcode::name, op::light)) {                             \
       if (several_nodes) env_.transport.progress();                      \
       if (late_puts_ && !late_puts_->empty()) go_on_with_late_puts();    \
     }                                                                    \
     if constexpr (profile) {                                             \
       PcCost& cost = pc_costs_[&in - code];                              \
       ++cost.executions;                                                 \
-      if constexpr (is_light(Opcode::name)) {                            \
+      if constexpr (has(Opcode::name, op::light)) {                            \
         ++light_run;                                                     \
       } else {                                                           \
         const double t = clock_ > last ? clock_ : now();                 \
@@ -238,10 +223,8 @@ void Machine::loop() {
 /// Computation, waiting and barriers are traced where they are measured.
 void Machine::trace_instruction(const Instruction& in, double begin, double end) {
   const Place at{sequence_, static_cast<std::int32_t>(&in - m_->code.data())};
-  if (in.op == Opcode::get) env_.trace->add(TraceKind::get, at, begin, end);
-  if (in.op == Opcode::put_block || in.op == Opcode::put_share || in.op == Opcode::put_scalar || in.op == Opcode::put_combined ||
-      in.op == Opcode::put_shared)
-    env_.trace->add(TraceKind::put, at, begin, end);
+  if (op_class(in.op) == OpClass::fetch) env_.trace->add(TraceKind::get, at, begin, end);
+  if (op_class(in.op) == OpClass::put) env_.trace->add(TraceKind::put, at, begin, end);
 }
 
 void Machine::finish_program() {
@@ -260,10 +243,11 @@ void Machine::finish_program() {
 
 void Machine::add_stats(Stats& stats) const {
   stats[Counter::compute_time] += compute_seconds_;
-  stats[Counter::instructions] += static_cast<double>(instructions_);
-  stats[Counter::iterations] += static_cast<double>(iterations_);
-  stats[Counter::block_operations] += static_cast<double>(block_operations_);
-  stats[Counter::super_instructions] += static_cast<double>(super_instructions_);
+#define ADD(counter, ...) __VA_OPT__(stats[Counter::counter] += static_cast<double>(__VA_ARGS__);)
+#define COUNTED_machine(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) ADD(name, COUNTED_##by)
+#include "runtime/stats/counters.def"
+#undef ADD
   stats[Counter::flops] += flops_;
   if (near_ahead_) stats[Counter::near_ahead] += static_cast<double>(near_ahead_->blocks());
   for (CopyCost& c : copy_costs()) {
@@ -306,7 +290,7 @@ std::vector<CopyCost> Machine::copy_costs() const {
 std::vector<LineCost> Machine::line_costs() const {
   double light_executions = 0;
   for (std::size_t pc = 0; pc < pc_costs_.size(); ++pc)
-    if (is_light(m_->code[pc].op)) light_executions += static_cast<double>(pc_costs_[pc].executions);
+    if (has(m_->code[pc].op, op::light)) light_executions += static_cast<double>(pc_costs_[pc].executions);
   std::map<std::pair<std::int32_t, std::int32_t>, LineCost> lines;
   for (std::size_t pc = 0; pc < pc_costs_.size(); ++pc) {
     if (pc_costs_[pc].executions == 0) continue;
@@ -316,7 +300,7 @@ std::vector<LineCost> Machine::line_costs() const {
     l.seconds += pc_costs_[pc].seconds;
     l.compute_seconds += pc_costs_[pc].compute;
     l.flops += pc_costs_[pc].flops;
-    if (is_light(m_->code[pc].op)) l.seconds += light_seconds_ * static_cast<double>(pc_costs_[pc].executions) / light_executions;
+    if (has(m_->code[pc].op, op::light)) l.seconds += light_seconds_ * static_cast<double>(pc_costs_[pc].executions) / light_executions;
   }
   std::vector<LineCost> result;
   for (auto& [key, l] : lines) result.push_back(std::move(l));

@@ -226,9 +226,12 @@ Stats JobRunner::own_stats() const {
   const StoreStats& z = store_begin_;
   const ResourceStats buffers = env_.store.buffers().stats();
   stats[Counter::wall_time] = env_.transport.now() - begin_;
-  stats[Counter::fetch_wait_time] = s.fetch_wait_seconds - z.fetch_wait_seconds;
-  stats[Counter::lock_time] = s.lock_seconds - z.lock_seconds;
-  stats[Counter::handler_time] = s.handler_seconds - z.handler_seconds;
+#define SET(counter, ...) __VA_OPT__(stats[Counter::counter] = static_cast<double>(__VA_ARGS__);)
+#define COUNTED_store(field) s.field - z.field
+#define COUNTED_buffers(field) buffers.field
+#define COUNTER(number, name, unit, combine, by, meaning) SET(name, COUNTED_##by)
+#include "runtime/stats/counters.def"
+#undef SET
   stats[Counter::barrier_time] += s.barrier_seconds - z.barrier_seconds;
   if (env_.checkpoints) {
     stats[Counter::checkpoint_time] = env_.checkpoints->seconds();
@@ -236,49 +239,32 @@ Stats JobRunner::own_stats() const {
     stats[Counter::checkpoint_bytes] = static_cast<double>(env_.checkpoints->bytes());
   }
   // Less than nothing would mean that some time was counted twice.
-  const double overhead = stats[Counter::wall_time] - stats[Counter::compute_time] - stats[Counter::fetch_wait_time] - stats[Counter::lock_time] -
-                          stats[Counter::barrier_time] - stats[Counter::checkpoint_time];
+  double overhead = stats[Counter::wall_time];
+  for (const Counter part : wall_time_parts)
+    if (part != Counter::overhead_time) overhead -= stats[part];
   stats[Counter::overhead_time] = overhead > -1e-6 ? std::max(0.0, overhead) : overhead;
-  const auto count = [](std::int64_t now, std::int64_t before) { return static_cast<double>(now - before); };
-  stats[Counter::accesses] = count(s.accesses, z.accesses);
-  stats[Counter::blocked_accesses] = count(s.blocked_accesses, z.blocked_accesses);
-  stats[Counter::gets] = count(s.gets, z.gets);
-  stats[Counter::puts] = count(s.puts, z.puts);
-  stats[Counter::accumulates] = count(s.accumulates, z.accumulates);
-  stats[Counter::scalar_puts] = count(s.scalar_puts, z.scalar_puts);
-  stats[Counter::bytes_leased] = count(s.bytes_leased, z.bytes_leased);
-  stats[Counter::bytes_copied] = count(s.bytes_copied, z.bytes_copied);
-  stats[Counter::bytes_received] = count(s.bytes_received, z.bytes_received);
-  stats[Counter::bytes_sent] = count(s.bytes_sent, z.bytes_sent);
-  stats[Counter::messages_sent] = count(s.messages_sent, z.messages_sent);
-  stats[Counter::requests_served] = count(s.requests_served, z.requests_served);
-  stats[Counter::combined_accumulates] = count(s.combined_accumulates, z.combined_accumulates);
-  stats[Counter::kept_copies] = count(s.kept_copies, z.kept_copies);
-  stats[Counter::shared_puts] = count(s.shared_puts, z.shared_puts);
-  stats[Counter::bytes_elided] = count(s.bytes_elided, z.bytes_elided);
-  stats[Counter::prefetches] = count(s.prefetches, z.prefetches);
-  stats[Counter::prefetches_useful] = count(s.prefetches_useful, z.prefetches_useful);
-  stats[Counter::prefetches_late] = count(s.prefetches_late, z.prefetches_late);
-  stats[Counter::prefetches_useless] = count(s.prefetches_useless, z.prefetches_useless);
-  stats[Counter::prefetch_bytes] = count(s.prefetch_bytes, z.prefetch_bytes);
-  stats[Counter::prefetch_bytes_useless] = count(s.prefetch_bytes_useless, z.prefetch_bytes_useless);
-  stats[Counter::buffer_requests] = static_cast<double>(buffers.requests);
-  stats[Counter::buffer_cache_hits] = static_cast<double>(buffers.cache_hits);
-  stats[Counter::buffer_bytes_high_water] = static_cast<double>(buffers.bytes_high_water);
   for (const AccessStats& a : env_.store.access_stats()) {
     const std::int32_t program = a.place.program - first_sequence_;
     if (program < 0 || static_cast<std::size_t>(program) >= run_modules_.size()) continue;
     const Module& m = *run_modules_[program];
     if (a.place.pc < 0 || static_cast<std::size_t>(a.place.pc) >= m.places.size()) continue;
     const SourcePlace& place = m.places[a.place.pc];
-    stats.accesses.push_back({m.program, m.files.at(place.file), m.arrays.at(a.array).name, place.line, a.accesses, a.blocked, a.bytes, a.moved,
-                              a.in_place, a.accesses > 0 ? 1 : 0, a.wait_seconds, a.first_wait_seconds, a.prefetched, a.late, a.too_large, a.too_large_bytes,
-                              a.enough_memory});
+    AccessCost& row = stats.accesses.emplace_back();
+    row.program = m.program;
+    row.file = m.files.at(place.file);
+    row.array = m.arrays.at(a.array).name;
+    row.line = place.line;
+#define ACCESS_COST(type, field, combine, key) row.field = a.field;
+#define ACCESS_COST_OF_RANKS(type, field, combine, key)
+#include "runtime/stats/costs.def"
+    row.firsts = a.accesses > 0 ? 1 : 0;
   }
   const kernels::CodeStats code = env_.kernels.code_stats();
   const kernels::CodeStats& before = code_begin_;
-  stats.code = {code.state, code.asked - before.asked, code.compiled - before.compiled, code.from_disk - before.from_disk, code.failed - before.failed,
-                code.compile_seconds - before.compile_seconds, engine_id(env_.kernels.code_engine())};
+  stats.code.state = code.state;
+  stats.code.engine = engine_id(env_.kernels.code_engine());
+#define CODE_COST(type, field) stats.code.field = code.field - before.field;
+#include "runtime/stats/costs.def"
   add_earlier(stats, earlier_);
   return stats;
 }

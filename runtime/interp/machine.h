@@ -25,6 +25,7 @@
 #include "runtime/job/results.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/memory/out_of_memory.h"
+#include "runtime/stats/counter_field.h"
 #include "runtime/stats/stats.h"
 #include "runtime/stats/trace.h"
 #include "runtime/store/store.h"
@@ -279,6 +280,7 @@ class Machine {
   struct Chain;
   void run_chain(Chain& chain, std::int32_t end);
   void chain_step(const Instruction& in, Chain& chain);
+  void beside_elements(const Instruction& in);
   void chain_step_on_device(const Instruction& in, Chain& chain);
   template <class F>
   void beside_chain(Chain& chain, F&& statement);
@@ -363,7 +365,7 @@ class Machine {
   ElementLabels declared_labels(std::int32_t array, const std::array<std::int32_t, max_rank>& lo) const;
   void inspect(const Instruction& in, bool list, const std::string& name, const ElementLabels& labels, const ConstView& view);
 
-#define OPCODE(number, name, a, b, c, d, meaning) void op_##name(const Instruction& in);
+#define OPCODE(number, name, ...) void op_##name(const Instruction& in);
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
 
@@ -421,7 +423,9 @@ class Machine {
   double begin_ = 0;                        // of the program, where time is measured
   double clock_ = 0;                        // when computation was last found to end
   double compute_seconds_ = 0, collective_seconds_ = 0;
-  std::int64_t instructions_ = 0, iterations_ = 0, block_operations_ = 0, super_instructions_ = 0;
+#define COUNTED_machine(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/stats/counters.def"
   // Block copies by instruction and array of the block that is made: those carried out, those that plans spared.
   struct Copies { std::int64_t blocks = 0, bytes = 0; };
   using CopyCounts = std::map<std::pair<std::int32_t, std::int32_t>, Copies>;
@@ -442,8 +446,5 @@ class Machine {
 };
 
 inline constexpr std::int32_t unbound_index = INT32_MIN;
-
-/// Instructions at which the machine may be saved: its counters are complete there.
-constexpr bool may_save(Opcode op) { return op == Opcode::barrier || op == Opcode::section_end; }
 
 }  // namespace sial

@@ -118,7 +118,7 @@ bool Machine::frames_fit() const {
     if (at < 0 || at + 1 >= std::ssize(m_->code)) return false;
     const Instruction& in = m_->code[static_cast<std::size_t>(at)];
     const auto pc = static_cast<std::int32_t>(at);
-    if (procedure_of(*m_, pc) != part || !(last ? may_save(in.op) : in.op == Opcode::call)) return false;
+    if (procedure_of(*m_, pc) != part || !(last ? has(in.op, op::ends_phase) : in.op == Opcode::call)) return false;
     for (const std::int32_t l : loops_around(*m_, pc)) expected.push_back(l);
     if (last) break;
     if (calls_[c].loop_depth != expected.size() || expected.size() > index_value_.size()) return false;

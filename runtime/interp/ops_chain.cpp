@@ -112,19 +112,21 @@ void Machine::chain_step(const Instruction& in, Chain& chain) {
     case Opcode::block_scaled_accumulate: return chain_copy(in, chain, sign_of(in.d) * scalars_[in.c], 1.0, Access::existing);
     case Opcode::block_sum: return chain_sum(in, chain);
     case Opcode::execute: return chain_execute(in, chain);
-    case Opcode::expect: return op_expect(in);
-    case Opcode::int_const: return op_int_const(in);
-    case Opcode::int_copy: return op_int_copy(in);
-    case Opcode::real_const: return op_real_const(in);
-    case Opcode::real_copy: return op_real_copy(in);
-    case Opcode::real_add: return op_real_add(in);
-    case Opcode::real_sub: return op_real_sub(in);
-    case Opcode::real_mul: return op_real_mul(in);
-    case Opcode::real_div: return op_real_div(in);
-    case Opcode::real_neg: return op_real_neg(in);
-    case Opcode::real_from_int: return op_real_from_int(in);
-    default: SIAL_CHECK(false, "`{}` in a chain", opcode_info(in.op)->name);
+    default: beside_elements(in);
   }
+}
+
+/// What stands between the statements of a chain and touches no block.
+void Machine::beside_elements(const Instruction& in) {
+  switch (in.op) {
+#define OPCODE(number, name, ...)                                               \
+  case Opcode::name:                                                            \
+    if constexpr (has(Opcode::name, op::fusible)) return op_##name(in);         \
+    break;
+#include "runtime/bytecode/opcodes.def"
+#undef OPCODE
+  }
+  SIAL_CHECK(false, "`{}` in a chain", opcode_info(in.op)->name);
 }
 
 /// The target of a statement: that of the chain, or what waits is done and a chain begins with it.

@@ -125,12 +125,16 @@ void RankCheck::step(std::int32_t pc, std::size_t calls, bool in_pardo) {
     case Opcode::fused:
       for (std::int32_t k = 1; k <= in.a; ++k) flow(pc + k);
       return;
-    case Opcode::print_scalar: return print(pc, {Kind::scalar, in.a, false});
-    case Opcode::print_int: return print(pc, {Kind::integer, in.a, false});
-    case Opcode::print_block: case Opcode::inspect_block: case Opcode::elements_block: return print(pc, {Kind::block, in.a, false});
-    case Opcode::print_region: case Opcode::inspect_region: case Opcode::elements_region: return print(pc, {Kind::region, in.a, false});
-    case Opcode::print_array: case Opcode::inspect_array: case Opcode::elements_array: return print(pc, {Kind::array, in.a, false});
-    default: flow(pc);
+    default: break;
+  }
+  if (op_class(in.op) != OpClass::output) return flow(pc);
+  switch (opcode_info(in.op)->operands[0]) {
+    case OperandKind::sin: return print(pc, {Kind::scalar, in.a, false});
+    case OperandKind::iin: return print(pc, {Kind::integer, in.a, false});
+    case OperandKind::ref: return print(pc, {Kind::block, in.a, false});
+    case OperandKind::region: return print(pc, {Kind::region, in.a, false});
+    case OperandKind::array: return print(pc, {Kind::array, in.a, false});
+    default: return;  // strings and indices
   }
 }
 

@@ -35,20 +35,19 @@ Flow flow_of_execute(const Module& m, const Instruction& in) {
 
 Flow flow_of(const Module& m, const Instruction& in) {
   Flow flow;
-  switch (in.op) {
-    // No values flow: existence of blocks, hints, what is looked at elsewhere.
-    case Opcode::allocate: case Opcode::deallocate: case Opcode::allocate_region: case Opcode::deallocate_region: case Opcode::erase_array:
-    case Opcode::get: case Opcode::free_block: case Opcode::keep_block: case Opcode::expect: case Opcode::fused: case Opcode::keep_copies:
-    case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get: case Opcode::set_persistent: return flow;
-    case Opcode::execute: return flow_of_execute(m, in);
-    case Opcode::collective_sum: flow.targets.push_back({Kind::scalar, in.a, true}); return flow;
-    case Opcode::assert_same: flow.targets.push_back({Kind::scalar, in.a, false}); return flow;
-    case Opcode::broadcast: flow.targets.push_back({Kind::array, in.b, false}); return flow;
-    case Opcode::restore_persistent: flow.targets.push_back({in.a == 0 ? Kind::scalar : Kind::array, in.b, false}); return flow;
-    default: break;
-  }
   const OpcodeInfo& info = *opcode_info(in.op);
   const auto operands = operands_of(in);
+  // No values flow: existence of blocks, hints, what is looked at elsewhere.
+  if (info.op_class == OpClass::memory || info.op_class == OpClass::fetch || info.op_class == OpClass::device || info.has(op::no_data)) return flow;
+  if (info.op_class == OpClass::execute) return flow_of_execute(m, in);
+  // What ranks agree on is nobody's own, wherever it comes from; a sum adds to what each had.
+  if (info.op_class == OpClass::sync) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (info.operands[i] == OperandKind::svar) flow.targets.push_back({Kind::scalar, operands[i], in.op == Opcode::collective_sum});
+      if (info.operands[i] == OperandKind::array) flow.targets.push_back({Kind::array, operands[i], false});
+    }
+    return flow;
+  }
   for (int i = 0; i < 4; ++i) {
     const std::int32_t id = operands[static_cast<std::size_t>(i)];
     switch (info.operands[static_cast<std::size_t>(i)]) {
@@ -57,6 +56,9 @@ Flow flow_of(const Module& m, const Instruction& in) {
       case OperandKind::iout: flow.targets.push_back({Kind::integer, id, false}); break;
       case OperandKind::sout: flow.targets.push_back({Kind::scalar, id, false}); break;
       case OperandKind::array: flow.sources.push_back({Kind::array, id, false}); break;
+      case OperandKind::item:
+        if (operand_intent(in, i) == Intent::write) flow.targets.push_back({in.a == 0 ? Kind::scalar : Kind::array, id, false});
+        break;
       case OperandKind::ref:
       case OperandKind::region: {
         const Kind kind = info.operands[static_cast<std::size_t>(i)] == OperandKind::ref ? Kind::block : Kind::region;
@@ -120,16 +122,11 @@ std::set<Variable> RankFlow::read(std::int32_t from, std::int32_t to) const {
 
 bool RankFlow::seen_by_others(std::int32_t from, std::int32_t to) const {
   return any_with_calls(m_, from, to, [&](std::int32_t, const Instruction& in, bool called) {
-    switch (in.op) {
-      case Opcode::exit_loop: case Opcode::ret: return !called;
-      case Opcode::halt: case Opcode::stop: case Opcode::barrier: case Opcode::section_begin: case Opcode::section_end: case Opcode::pardo_begin:
-      case Opcode::collective_sum: case Opcode::assert_same: case Opcode::broadcast: case Opcode::set_persistent: case Opcode::restore_persistent:
-      case Opcode::erase_array: case Opcode::print_string: case Opcode::print_scalar: case Opcode::print_int: case Opcode::print_index:
-      case Opcode::print_block: case Opcode::print_region: case Opcode::print_array: case Opcode::inspect_block: case Opcode::inspect_region:
-      case Opcode::inspect_array: case Opcode::elements_block: case Opcode::elements_region: case Opcode::elements_array: case Opcode::put_share: case Opcode::put_shared: return true;
-      case Opcode::put_block:
-      case Opcode::put_scalar: return static_cast<SetOp>(in.c) != SetOp::add && static_cast<SetOp>(in.c) != SetOp::subtract;
-      default: return false;
+    if (in.op == Opcode::exit_loop || in.op == Opcode::ret) return !called;
+    switch (op_class(in.op)) {
+      case OpClass::sync: case OpClass::persist: case OpClass::output: return true;
+      case OpClass::put: return !adds_to_remote(in);
+      default: return has(in.op, op::visible) || has(in.op, op::collective);
     }
   });
 }

@@ -59,8 +59,8 @@ struct CodeOptions {
 };
 
 struct CodeStats {
-  std::int64_t asked = 0, compiled = 0, from_disk = 0, failed = 0;
-  double compile_seconds = 0;  // of the engine's thread
+#define CODE_COST(type, field) type field = 0;
+#include "runtime/stats/costs.def"
   std::string state;           // "on", "off", or why there is no code
 };
 

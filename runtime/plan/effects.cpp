@@ -64,26 +64,6 @@ class Reader {
         }
         e.merge(procs_[in.a]);
         return;
-      case Opcode::put_block:
-      case Opcode::put_share:
-      case Opcode::put_combined:
-      case Opcode::put_shared:
-      case Opcode::put_scalar:
-        names(e, in.a);
-        e.puts[m_.refs[in.a].array] = 1;
-        return;
-      case Opcode::get:
-        if (fetches_) names(e, in.a);
-        e.gets[m_.refs[in.a].array] = 1;
-        return;
-      case Opcode::allocate: names(e, in.a); return;
-      case Opcode::deallocate: names(e, in.a); return;
-      case Opcode::allocate_region:
-      case Opcode::deallocate_region: e.all = e.phases = true; return;
-      case Opcode::barrier:
-      case Opcode::section_end:
-      case Opcode::erase_array:
-      case Opcode::restore_persistent: e.phases = true; return;
       case Opcode::execute:
         for (std::int32_t i = 0; i < in.c; ++i) {
           const ArgRow& arg = m_.args[in.b + i];
@@ -93,12 +73,24 @@ class Reader {
         return;
       default: break;
     }
-    const OpcodeInfo* info = opcode_info(in.op);
+    const OpcodeInfo& info = *opcode_info(in.op);
+    if (info.op_class == OpClass::fetch) {
+      if (fetches_) names(e, in.a);
+      e.gets[m_.refs[in.a].array] = 1;
+    }
+    if (info.op_class == OpClass::put) {
+      names(e, in.a);
+      e.puts[m_.refs[in.a].array] = 1;
+      return;
+    }
+    // A phase ends, or all blocks of an array appear or vanish.
+    if (info.has(op::collective) && (info.has(op::ends_phase) || !synchronizes(in.op))) e.phases = true;
+    if (info.op_class == OpClass::memory && info.operands[0] == OperandKind::region) e.all = e.phases = true;
     const std::array<std::int32_t, 4> operands = operands_of(in);
-    for (int k = 0; info && k < 4; ++k) {
+    for (int k = 0; k < 4; ++k) {
       // A program's own int may decide what later trips do.
-      if (info->operands[k] == OperandKind::iout && operands[k] < static_cast<std::int32_t>(m_.ints.size())) e.all = true;
-      if (info->operands[k] == OperandKind::ref && operand_intent(in, k) != Intent::read)
+      if (info.operands[k] == OperandKind::iout && operands[k] < static_cast<std::int32_t>(m_.ints.size())) e.all = true;
+      if (info.operands[k] == OperandKind::ref && operand_intent(in, k) != Intent::read)
         written(e, operands[k], operand_intent(in, k) == Intent::write || in.op == Opcode::block_insert);
     }
   }

@@ -7,28 +7,15 @@
 namespace sial {
 namespace {
 
-/// Calls f(reference) for each block that an instruction reads or writes.
+/// Calls f(reference) for each block of which an instruction reads or writes the elements.
 template <class F>
 void for_each_block_operand(const Module& m, const Instruction& in, F f) {
-  switch (in.op) {
-    case Opcode::get:
-    case Opcode::expect:
-    case Opcode::free_block:
-    case Opcode::keep_block:
-    case Opcode::deallocate:
-    case Opcode::block_alias:
-    case Opcode::put_share:
-    case Opcode::put_shared: return;  // no data moves
-    case Opcode::execute:
-      for (std::int32_t i = 0; i < in.c; ++i)
-        if (m.args[in.b + i].kind == ArgKind::block) f(m.args[in.b + i].id);
-      return;
-    default: break;
-  }
-  const OpcodeInfo* info = opcode_info(in.op);
-  const auto operands = operands_of(in);
-  for (std::size_t k = 0; info && k < operands.size(); ++k)
-    if (info->operands[k] == OperandKind::ref) f(operands[k]);
+  if (op_class(in.op) == OpClass::execute)
+    for_each_argument(m, in, [&](const ArgRow& arg) {
+      if (arg.kind == ArgKind::block) f(arg.id);
+    });
+  if (op_class(in.op) == OpClass::fetch || has(in.op, op::no_data) || has(in.op, op::shares)) return;  // no data move
+  for_each_block(in, [&](std::int32_t ref, Intent) { f(ref); });
 }
 
 double array_bytes(const BoundArray& array) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/bytecode/compare.h"
+#include "runtime/bytecode/layout.h"
 #include "runtime/interp/bind.h"
 
 namespace sial {
@@ -62,6 +63,16 @@ void Registers::apply_int(const Instruction& in, std::optional<std::int32_t> ind
   }
 }
 
+/// What other instructions write depends on blocks, on other ranks or on earlier programs.
+void Registers::forget(const Instruction& in, bool uncertain) {
+  const OpcodeInfo& info = *opcode_info(in.op);
+  const auto operands = operands_of(in);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const bool item = info.operands[k] == OperandKind::item && info.access[k] == OperandAccess::out && in.a == 0;
+    if (info.operands[k] == OperandKind::sout || info.operands[k] == OperandKind::svar || item) set_real(operands[k], unknown, uncertain);
+  }
+}
+
 void Registers::apply_real(const Instruction& in, bool uncertain) {
   const auto set = [&](double value) { set_real(in.a, value, uncertain); };
   switch (in.op) {
@@ -80,9 +91,8 @@ void Registers::apply_real(const Instruction& in, bool uncertain) {
       break;
     }
     case Opcode::real_from_int: set(known_[in.b] ? ints_[in.b] : unknown); break;
-    case Opcode::real_contract:
-    case Opcode::real_element: set(unknown); break;
-    default: break;
+    default:
+      if (op_class(in.op) != OpClass::integer) forget(in, uncertain);
   }
 }
 

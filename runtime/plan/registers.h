@@ -23,12 +23,13 @@ class Registers {
   void set_int(std::int32_t reg, std::optional<std::int32_t> value, bool uncertain);
   void set_real(std::int32_t reg, double value, bool uncertain);
 
-  /// Carries out an instruction on registers; others leave them as they are. `index`: the value of the index that an int_index reads.
+  /// Carries out an instruction on registers. What others write is unknown, but for arguments of super instructions. `index`: the value of the index that an int_index reads.
   void apply(const Instruction& in, std::optional<std::int32_t> index, bool uncertain);
 
  private:
   void apply_int(const Instruction& in, std::optional<std::int32_t> index, bool uncertain);
   void apply_real(const Instruction& in, bool uncertain);
+  void forget(const Instruction& in, bool uncertain);
 
   const Module& m_;
   std::vector<std::int32_t> ints_;

@@ -80,41 +80,20 @@ class Timer {
   double shared_by(std::size_t pardo) const { return std::max(1.0, std::min<double>(setting_.ranks, iterations_of(pardo))); }
 
   double seconds_of(std::int32_t nest, const Instruction& in) const {
-    switch (in.op) {
-      case Opcode::block_contract:
-      case Opcode::contract_scaled:
-      case Opcode::contract_add_scaled: return contraction(nest, in.a, in.b, in.c, in.op == Opcode::contract_add_scaled || (in.op == Opcode::block_contract && in.d != 0));
-      case Opcode::real_contract: return block_time + 2 * mean_elements(bound_, in.b) / 16 / setting_.speed.cycles * 4 + transfer(nest, in.b, 1) + transfer(nest, in.c, 1);
-      case Opcode::block_fill:
-      case Opcode::block_add_scalar:
-      case Opcode::block_scale: return elementwise(nest, {in.a});
-      case Opcode::block_copy:
-      case Opcode::block_scaled_copy:
-      case Opcode::block_accumulate:
-      case Opcode::block_scaled_accumulate:
-      case Opcode::block_slice:
-      case Opcode::block_insert:
-      case Opcode::put_block:
-      case Opcode::put_combined: return elementwise(nest, {in.a, in.b}) + (is_put(in.op) ? get_time + network(in.a) : 0.0);
-      case Opcode::block_sum: return elementwise(nest, {in.a, in.b, in.c});
-      case Opcode::put_share:
-      case Opcode::put_shared:
-      case Opcode::put_scalar: return get_time + network(in.a);
-      case Opcode::get: return get_time + network(in.a);
-      case Opcode::execute: return super_instruction(nest, in);
-      case Opcode::barrier:
-      case Opcode::section_end:
-      case Opcode::collective_sum: return barrier_time * (setting_.ranks > 1 ? setting_.ranks : 0.01);
-      case Opcode::body_begin: return register_time + (m_.loops[in.a].kind == LoopKind::pardo ? draw_time : 0.0);
-      case Opcode::allocate:
-      case Opcode::deallocate:
-      case Opcode::block_alias:
-      case Opcode::free_block: return block_time;
-      default: return register_time;
+    if (synchronizes(in.op)) return barrier_time * (setting_.ranks > 1 ? setting_.ranks : 0.01);
+    if (in.op == Opcode::body_begin && m_.loops[in.a].kind == LoopKind::pardo) return register_time + draw_time;
+    switch (op_cost(in.op)) {
+      case OpCost::quick: return register_time;
+      case OpCost::fixed: return block_time;
+      case OpCost::elements: return elementwise(nest, in);
+      case OpCost::product: return contraction(nest, in.a, in.b, in.c, operand_intent(in, 0) == Intent::update);
+      case OpCost::dot: return block_time + 2 * mean_elements(bound_, in.b) / 16 / setting_.speed.cycles * 4 + transfer(nest, in.b, 1) + transfer(nest, in.c, 1);
+      case OpCost::message: return get_time + network(in.a);
+      case OpCost::send: return elementwise(nest, in) + (get_time + network(in.a));
+      case OpCost::body: return super_instruction(nest, in);
     }
+    return 0.0;
   }
-
-  static bool is_put(Opcode op) { return op == Opcode::put_block || op == Opcode::put_combined; }
 
   /// A view with the mean extents of the reference's segments, rounded.
   MutableView view(std::int32_t ref) const {
@@ -155,9 +134,9 @@ class Timer {
     return block_time + compute + not_hidden * (transfer(nest, a, 1) + transfer(nest, b, 1) + transfer(nest, d, adds ? 2 : 1));
   }
 
-  double elementwise(std::int32_t nest, std::initializer_list<std::int32_t> refs) const {
+  double elementwise(std::int32_t nest, const Instruction& in) const {
     double seconds = block_time;
-    for (const std::int32_t ref : refs) seconds += sizeof(double) * mean_elements(bound_, ref) / touched_in_cache + transfer(nest, ref, 1);
+    for_each_block(in, [&](std::int32_t ref, Intent) { seconds += sizeof(double) * mean_elements(bound_, ref) / touched_in_cache + transfer(nest, ref, 1); });
     return seconds;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/bytecode/layout.h"
 #include "runtime/interp/view_ops.h"
 #include "runtime/plan/effects.h"
 #include "runtime/super/hermite_repulsion.h"
@@ -109,25 +110,12 @@ void Walk::step() {
       break;
     case Opcode::section_end:
     case Opcode::barrier: barrier(); break;
-    case Opcode::block_fill: write_view(in.a, true); break;
-    case Opcode::block_add_scalar:
-    case Opcode::block_scale: write_view(in.a, false); break;
-    case Opcode::block_copy:
-    case Opcode::block_slice:
-    case Opcode::block_insert:
-    case Opcode::block_scaled_copy: kernel(in.a, true, in.b, -1); break;
-    case Opcode::block_accumulate:
-    case Opcode::block_scaled_accumulate: kernel(in.a, false, in.b, -1); break;
     case Opcode::block_sum: sum(in); break;
     case Opcode::block_alias: alias(in); break;
-    case Opcode::contract_scaled: kernel(in.a, true, in.b, in.c); break;
-    case Opcode::contract_add_scaled: kernel(in.a, false, in.b, in.c); break;
     case Opcode::free_block:
       for_each_block(bound_.refs[in.a], [&](const At& at) { free_local(bound_.refs[in.a].array, at.key); });
       break;
     case Opcode::keep_block: keep_block(in); break;
-    case Opcode::block_contract: kernel(in.a, static_cast<SetOp>(in.d) == SetOp::assign, in.b, in.c); break;
-    case Opcode::region_get: write_view(in.a, true); break;
     case Opcode::allocate:
       for_each_block(bound_.refs[in.a], [&](const At& at) { own_block(bound_.refs[in.a], at); });
       break;
@@ -155,21 +143,29 @@ void Walk::step() {
       if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);
       break;
     case Opcode::restore_persistent:
-      if (in.a == 0) registers_.set_real(in.b, Registers::unknown, !uncertain_.empty());
+      if (in.a == 0) registers_.apply(in, std::nullopt, !uncertain_.empty());
       else if (is_remote(m_.arrays[in.b].kind)) restore(in.b, m_.strings[in.c]);
       else static_memory(in.b);
       break;
-    case Opcode::collective_sum:
-    case Opcode::assert_same: registers_.set_real(in.a, Registers::unknown, !uncertain_.empty()); break;
     case Opcode::execute: execute(in); break;
     case Opcode::real_contract:
       if (memory_.setting.explain_kernels) choices_.try_emplace({m_.places[at_].file, m_.places[at_].line, true}, Choice{0, "inner product, to a scalar"});
       [[fallthrough]];
     default: {
+      if (op_class(in.op) == OpClass::block) block_work(in);
       const bool reads_index = in.op == Opcode::int_index && index_[in.b].known;
       registers_.apply(in, reads_index ? std::optional(index_[in.b].value) : std::nullopt, !uncertain_.empty());
     }
   }
+}
+
+/// Arithmetic with block a as its target. A part that is written makes the block that it is a part of.
+void Walk::block_work(const Instruction& in) {
+  const OpcodeInfo& info = *opcode_info(in.op);
+  if (info.operands[0] != OperandKind::ref || operand_intent(in, 0) == Intent::read) return;
+  const bool creates = operand_intent(in, 0) == Intent::write || in.op == Opcode::block_insert;
+  if (info.operands[1] != OperandKind::ref) write_view(in.a, creates);
+  else kernel(in.a, creates, in.b, info.operands[2] == OperandKind::ref ? in.c : -1);
 }
 
 /// Arguments that are parts of larger arrays travel through scratch copies, all of them at once.

@@ -111,6 +111,7 @@ class Walk {
   void kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_t b);
   void note_kernel(const BlockOp& op);
   void sum(const Instruction& in);
+  void block_work(const Instruction& in);
   void alias(const Instruction& in);
   void leave_memory(std::int32_t array, const Own& own);
   void keep_block(const Instruction& in);

@@ -78,15 +78,6 @@ class Counter {
           forget_arguments(in, uncertain);
           ++pc;
           break;
-        case Opcode::collective_sum:
-        case Opcode::assert_same:
-          registers_.set_real(in.a, Registers::unknown, uncertain);
-          ++pc;
-          break;
-        case Opcode::restore_persistent:
-          if (in.a == 0) registers_.set_real(in.b, Registers::unknown, uncertain);
-          ++pc;
-          break;
         default:
           registers_.apply(in, in.op == Opcode::int_index ? values_[in.b] : std::nullopt, uncertain);
           ++pc;

@@ -13,8 +13,11 @@
 namespace sial {
 namespace {
 
-constexpr Counter breakdown[] = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time, Counter::barrier_time,
-                                 Counter::checkpoint_time, Counter::overhead_time};
+/// Where a row belongs; the numbers of costs.def follow.
+template <class Row>
+nlohmann::ordered_json place_json(const Row& row) {
+  return {{"program", row.program}, {"file", row.file}, {"line", row.line}};
+}
 
 nlohmann::ordered_json counters_json(const Stats& stats) {
   nlohmann::ordered_json j;
@@ -89,50 +92,67 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   j["total"] = counters_json(stats.total);
   for (const Stats& rank : stats.per_rank) j["per_rank"].push_back(counters_json(rank));
   j["lines"] = nlohmann::ordered_json::array();
-  for (const LineCost& l : stats.total.lines)
-    j["lines"].push_back({{"program", l.program}, {"file", l.file}, {"line", l.line}, {"executions", l.executions}, {"seconds", l.seconds},
-                          {"compute_seconds", l.compute_seconds}, {"slowest_rank_seconds", l.slowest_seconds}, {"flops", l.flops}});
+  const auto put = [](nlohmann::ordered_json& row, const char* key, auto value) {
+    if (*key != '\0') row[key] = value;
+  };
+  for (const LineCost& l : stats.total.lines) {
+    nlohmann::ordered_json row = place_json(l);
+#define LINE_COST(type, field, combine, key) put(row, key, l.field);
+#include "runtime/stats/costs.def"
+    j["lines"].push_back(std::move(row));
+  }
   j["remote_accesses"] = nlohmann::ordered_json::array();
-  for (const AccessCost& a : stats.total.accesses)
-    j["remote_accesses"].push_back({{"program", a.program}, {"file", a.file}, {"line", a.line}, {"array", a.array},
-                                    {"accesses", a.accesses}, {"blocked", a.blocked}, {"bytes", a.bytes},
-                                    {"bytes_moved", a.moved}, {"bytes_in_place", a.in_place}, {"wait_seconds", a.wait_seconds},
-                                    {"first_wait_seconds", a.mean_first_wait_seconds()},
-                                    {"mean_wait_seconds", a.mean_wait_seconds()}, {"prefetched", a.prefetched}, {"late", a.late},
-                                    {"too_large", a.too_large}, {"too_large_bytes", a.too_large_bytes}, {"enough_memory", a.enough_memory}});
+  for (const AccessCost& a : stats.total.accesses) {
+    nlohmann::ordered_json row = place_json(a);
+    row["array"] = a.array;
+#define ACCESS_COST(type, field, combine, key) put(row, key, a.field);
+#define ACCESS_VALUE(key, expression) put(row, key, a.expression);
+#include "runtime/stats/costs.def"
+    j["remote_accesses"].push_back(std::move(row));
+  }
   j["block_copies"] = nlohmann::ordered_json::array();
-  for (const CopyCost& c : stats.total.copies)
-    j["block_copies"].push_back({{"program", c.program}, {"file", c.file}, {"line", c.line}, {"array", c.array}, {"copied", c.copied},
-                                 {"bytes_copied", c.bytes_copied}, {"elided", c.elided}, {"bytes_elided", c.bytes_elided}});
+  for (const CopyCost& c : stats.total.copies) {
+    nlohmann::ordered_json row = place_json(c);
+    row["array"] = c.array;
+#define COPY_COST(type, field, combine, key) put(row, key, c.field);
+#include "runtime/stats/costs.def"
+    j["block_copies"].push_back(std::move(row));
+  }
   j["device_transfers"] = nlohmann::ordered_json::array();
-  for (const TransferCost& t : stats.total.transfers)
-    j["device_transfers"].push_back({{"program", t.program}, {"file", t.file}, {"line", t.line}, {"array", t.array},
-                                     {"in", t.in.transfers}, {"bytes_in", t.in.bytes}, {"out", t.out.transfers}, {"bytes_out", t.out.bytes},
-                                     {"in_as_written", t.in_as_written.transfers}, {"bytes_in_as_written", t.in_as_written.bytes},
-                                     {"out_as_written", t.out_as_written.transfers}, {"bytes_out_as_written", t.out_as_written.bytes},
-                                     {"in_least", t.in_least.transfers}, {"bytes_in_least", t.in_least.bytes},
-                                     {"out_least", t.out_least.transfers}, {"bytes_out_least", t.out_least.bytes}});
+  for (const TransferCost& t : stats.total.transfers) {
+    nlohmann::ordered_json row = place_json(t);
+    row["array"] = t.array;
+#define TRANSFER_COST(field) row[#field] = t.field.transfers, row["bytes_" #field] = t.field.bytes;
+#include "runtime/stats/costs.def"
+    j["device_transfers"].push_back(std::move(row));
+  }
   const CodeCost& code = stats.total.code;
-  j["kernels"]["code"] = {{"state", code.state}, {"asked", code.asked}, {"compiled", code.compiled}, {"from_disk", code.from_disk}, {"failed", code.failed},
-                          {"compile_seconds", code.compile_seconds}};
+  j["kernels"]["code"] = {{"state", code.state}};
+#define CODE_COST(type, field) j["kernels"]["code"][#field] = code.field;
+#include "runtime/stats/costs.def"
   j["kernels"]["choices"] = nlohmann::ordered_json::array();
-  for (const KernelCost& k : stats.total.kernels)
-    j["kernels"]["choices"].push_back({{"program", k.program}, {"file", k.file}, {"line", k.line}, {"way", k.way}, {"why", k.why}, {"calls", k.calls},
-                                       {"flops", k.flops}, {"bytes", k.bytes}, {"seconds", k.seconds}});
+  for (const KernelCost& k : stats.total.kernels) {
+    nlohmann::ordered_json row = place_json(k);
+    row["way"] = k.way;
+    row["why"] = k.why;
+#define KERNEL_COST(type, field, combine, key) put(row, key, k.field);
+#include "runtime/stats/costs.def"
+    j["kernels"]["choices"].push_back(std::move(row));
+  }
   write_file(path, j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n', Durability::until_crash, "choose another place with --output-dir");
 }
 
 void print_stats(const JobStats& stats, std::ostream& out) {
   out << fmt::format("statistics over {} rank{}\n", stats.per_rank.size(), stats.per_rank.size() == 1 ? "" : "s");
   out << "  rank      wall";
-  for (Counter c : breakdown) {
+  for (const Counter c : wall_time_parts) {
     std::string name = counter_rows()[static_cast<int>(c)].name;
     out << fmt::format(" {:>15}", name.substr(0, name.rfind("_time")));
   }
   out << '\n';
   for (std::size_t r = 0; r < stats.per_rank.size(); ++r) {
     out << fmt::format("  {:>4} {:>9.3f}", r, stats.per_rank[r][Counter::wall_time]);
-    for (Counter c : breakdown) out << fmt::format(" {:>15.3f}", stats.per_rank[r][c]);
+    for (const Counter c : wall_time_parts) out << fmt::format(" {:>15.3f}", stats.per_rank[r][c]);
     out << '\n';
   }
   const auto count = [&](Counter c) { return static_cast<std::int64_t>(stats.total[c]); };

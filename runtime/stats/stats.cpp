@@ -8,14 +8,17 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/stats/counter_field.h"
 
 namespace sial {
 namespace {
 
 constexpr CounterRow rows[] = {
-#define COUNTER(number, name, unit, combine, meaning) {number, #name, unit, Combine::combine, meaning},
+#define IS_PRESENT(...) false __VA_OPT__(|| true)
+#define COUNTED_timed(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) {number, #name, unit, Combine::combine, meaning, in_seconds(unit) && (IS_PRESENT(COUNTED_##by))},
 #include "runtime/stats/counters.def"
-#undef COUNTER
+#undef IS_PRESENT
 };
 
 class Packer {
@@ -68,7 +71,7 @@ class Unpacker {
 std::span<const CounterRow> counter_rows() { return rows; }
 
 bool Stats::has(Counter c) const {
-  return c < Counter::device_kernel_time || c > Counter::device_wait_time || (*this)[Counter::device_timed] > 0;
+  return !rows[static_cast<int>(c)].device_time || (*this)[Counter::device_timed] > 0;
 }
 
 double JobStats::hit_ratio() const {
@@ -78,86 +81,77 @@ double JobStats::hit_ratio() const {
 
 namespace {
 
-/// The fields of a row, in the order in which they travel: one list for packing and unpacking.
+/// How rows of one line become one.
+enum class Reduction { sum, max, set };
+
+template <Reduction how, class T>
+void reduce(T& to, const T& from) {
+  if constexpr (how == Reduction::sum) to += from;
+  if constexpr (how == Reduction::max) to = std::max(to, from);
+}
+
+// The fields of a row, in the order in which they travel: one list for packing and unpacking.
+#define TRAVELS(combine, field) \
+  if constexpr (Reduction::combine != Reduction::set) c.value(row.field);
+
 template <class Codec, class Row>
-void line_fields(Codec& c, Row& l) {
-  c.text(l.program);
-  c.text(l.file);
-  c.value(l.line);
-  c.value(l.executions);
-  c.value(l.seconds);
-  c.value(l.compute_seconds);
-  c.value(l.flops);
+void line_fields(Codec& c, Row& row) {
+  c.text(row.program);
+  c.text(row.file);
+  c.value(row.line);
+#define LINE_COST(type, field, combine, key) TRAVELS(combine, field)
+#include "runtime/stats/costs.def"
+}
+
+/// Of what is kept by line and array.
+template <class Codec, class Row>
+void array_place(Codec& c, Row& row) {
+  c.text(row.program);
+  c.text(row.file);
+  c.text(row.array);
+  c.value(row.line);
 }
 
 template <class Codec, class Row>
-void access_fields(Codec& c, Row& a) {
-  c.text(a.program);
-  c.text(a.file);
-  c.text(a.array);
-  c.value(a.line);
-  c.value(a.accesses);
-  c.value(a.blocked);
-  c.value(a.bytes);
-  c.value(a.moved);
-  c.value(a.in_place);
-  c.value(a.firsts);
-  c.value(a.wait_seconds);
-  c.value(a.first_wait_seconds);
-  c.value(a.prefetched);
-  c.value(a.late);
-  c.value(a.too_large);
-  c.value(a.too_large_bytes);
-  c.value(a.enough_memory);
+void access_fields(Codec& c, Row& row) {
+  array_place(c, row);
+#define ACCESS_COST(type, field, combine, key) TRAVELS(combine, field)
+#include "runtime/stats/costs.def"
 }
 
 template <class Codec, class Row>
-void copy_fields(Codec& c, Row& r) {
-  c.text(r.program);
-  c.text(r.file);
-  c.text(r.array);
-  c.value(r.line);
-  c.value(r.copied);
-  c.value(r.bytes_copied);
-  c.value(r.elided);
-  c.value(r.bytes_elided);
+void copy_fields(Codec& c, Row& row) {
+  array_place(c, row);
+#define COPY_COST(type, field, combine, key) TRAVELS(combine, field)
+#include "runtime/stats/costs.def"
 }
 
 template <class Codec, class Row>
-void kernel_fields(Codec& c, Row& k) {
-  c.text(k.program);
-  c.text(k.file);
-  c.text(k.way);
-  c.text(k.why);
-  c.value(k.line);
-  c.value(k.calls);
-  c.value(k.flops);
-  c.value(k.bytes);
-  c.value(k.seconds);
-  c.value(k.largest);
+void kernel_fields(Codec& c, Row& row) {
+  c.text(row.program);
+  c.text(row.file);
+  c.text(row.way);
+  c.text(row.why);
+  c.value(row.line);
+#define KERNEL_COST(type, field, combine, key) TRAVELS(combine, field)
+#include "runtime/stats/costs.def"
 }
+
+#undef TRAVELS
 
 template <class Codec, class Code>
 void code_fields(Codec& c, Code& code) {
   c.text(code.state);
-  c.value(code.asked);
-  c.value(code.compiled);
-  c.value(code.from_disk);
-  c.value(code.failed);
-  c.value(code.compile_seconds);
+#define CODE_COST(type, field) c.value(code.field);
+#include "runtime/stats/costs.def"
   c.value(code.engine);
 }
 
-template <class Codec, class Transfer>
-void transfer_fields(Codec& c, Transfer& t) {
-  c.text(t.program);
-  c.text(t.file);
-  c.text(t.array);
-  c.value(t.line);
-  for (auto* count : {&t.in, &t.out, &t.in_as_written, &t.out_as_written, &t.in_least, &t.out_least}) {
-    c.value(count->transfers);
-    c.value(count->bytes);
-  }
+template <class Codec, class Row>
+void transfer_fields(Codec& c, Row& row) {
+  array_place(c, row);
+#define TRANSFER_COST(field) c.value(row.field.transfers), c.value(row.field.bytes);
+#include "runtime/stats/costs.def"
 }
 
 template <class Row, class Fields>
@@ -223,78 +217,53 @@ LineCost& row_of(LineMap& lines, const LineCost& l) {
 
 void add(LineMap& lines, const LineCost& l) {
   LineCost& row = row_of(lines, l);
-  row.executions += l.executions;
-  row.seconds += l.seconds;
-  row.compute_seconds += l.compute_seconds;
-  row.flops += l.flops;
+#define LINE_COST(type, field, combine, key) reduce<Reduction::combine>(row.field, l.field);
+#include "runtime/stats/costs.def"
 }
 
 void add(AccessMap& accesses, const AccessCost& a) {
   AccessCost& row = accesses[{a.program, a.file, a.line, a.array}];
   if (row.program.empty()) row.program = a.program, row.file = a.file, row.array = a.array, row.line = a.line;
-  row.accesses += a.accesses;
-  row.blocked += a.blocked;
-  row.bytes += a.bytes;
-  row.moved += a.moved;
-  row.in_place += a.in_place;
-  row.firsts += a.firsts;
-  row.wait_seconds += a.wait_seconds;
-  row.first_wait_seconds += a.first_wait_seconds;
-  row.prefetched += a.prefetched;
-  row.late += a.late;
-  row.too_large += a.too_large;
-  row.too_large_bytes = std::max(row.too_large_bytes, a.too_large_bytes);
-  row.enough_memory = std::max(row.enough_memory, a.enough_memory);
+#define ACCESS_COST(type, field, combine, key) reduce<Reduction::combine>(row.field, a.field);
+#include "runtime/stats/costs.def"
 }
 
 void add(CopyMap& copies, const CopyCost& c) {
   CopyCost& row = copies[{c.program, c.file, c.line, c.array}];
   if (row.program.empty()) row.program = c.program, row.file = c.file, row.array = c.array, row.line = c.line;
-  row.copied += c.copied;
-  row.bytes_copied += c.bytes_copied;
-  row.elided += c.elided;
-  row.bytes_elided += c.bytes_elided;
+#define COPY_COST(type, field, combine, key) reduce<Reduction::combine>(row.field, c.field);
+#include "runtime/stats/costs.def"
 }
 
 void add(KernelMap& kernels, const KernelCost& k) {
   const auto [at, is_new] = kernels.try_emplace({k.program, k.file, k.line, k.way}, k);
   if (is_new) return;
   KernelCost& row = at->second;
-  row.calls += k.calls;
-  row.flops += k.flops;
-  row.bytes += k.bytes;
-  row.seconds += k.seconds;
-  if (k.largest > row.largest) row.largest = k.largest, row.why = k.why;
+  if (k.largest > row.largest) row.why = k.why;
+#define KERNEL_COST(type, field, combine, key) reduce<Reduction::combine>(row.field, k.field);
+#include "runtime/stats/costs.def"
 }
 
-void add(TransferMap& transfers, TransferCost& t) {
+void add(TransferMap& transfers, const TransferCost& t) {
   const auto [at, is_new] = transfers.try_emplace({t.program, t.file, t.line, t.array}, t);
   if (is_new) return;
-  const auto to = at->second.counts(), from = t.counts();
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    to[i]->transfers += from[i]->transfers;
-    to[i]->bytes += from[i]->bytes;
-  }
+  TransferCost& row = at->second;
+#define TRANSFER_COST(field) row.field.transfers += t.field.transfers, row.field.bytes += t.field.bytes;
+#include "runtime/stats/costs.def"
 }
 
 }  // namespace
 
 void add_code(CodeCost& to, const CodeCost& code) {
   if (to.state.empty()) to.state = code.state;
-  to.asked += code.asked;
-  to.compiled += code.compiled;
-  to.from_disk += code.from_disk;
-  to.failed += code.failed;
-  to.compile_seconds += code.compile_seconds;
+#define CODE_COST(type, field) to.field += code.field;
+#include "runtime/stats/costs.def"
 }
 
 /// To what an engine had done when the last rank looked at it.
 static void raise_code(CodeCost& to, const CodeCost& code) {
-  to.asked = std::max(to.asked, code.asked);
-  to.compiled = std::max(to.compiled, code.compiled);
-  to.from_disk = std::max(to.from_disk, code.from_disk);
-  to.failed = std::max(to.failed, code.failed);
-  to.compile_seconds = std::max(to.compile_seconds, code.compile_seconds);
+#define CODE_COST(type, field) to.field = std::max(to.field, code.field);
+#include "runtime/stats/costs.def"
 }
 
 JobStats reduce_stats(std::vector<Stats> ranks) {
@@ -320,7 +289,7 @@ JobStats reduce_stats(std::vector<Stats> ranks) {
     for (const AccessCost& a : rank.accesses) add(accesses, a);
     for (const CopyCost& c : rank.copies) add(copies, c);
     for (const KernelCost& k : rank.kernels) add(kernels, k);
-    for (TransferCost& t : rank.transfers) add(transfers, t);
+    for (const TransferCost& t : rank.transfers) add(transfers, t);
     const auto [engine, is_new] = engines.try_emplace(rank.code.engine, rank.code);
     if (!is_new) rank.code.engine == 0 ? add_code(engine->second, rank.code) : raise_code(engine->second, rank.code);
     rank.kernels.clear();

@@ -1,6 +1,5 @@
 #pragma once
-// Statistics of one rank as a value: the counters of counters.def, the cost of each source line, and the waiting per
-// statement and remote array. Components increment; at the end of the job the ranks' values travel as bytes to rank 0,
+// Statistics of one rank as a value: the counters of counters.def, and by source line or statement the costs of costs.def. Components increment; at the end of the job the ranks' values travel as bytes to rank 0,
 // which reduces them once; text and JSON print the same struct. Owned by whoever runs the job.
 
 #include <array>
@@ -15,75 +14,69 @@
 namespace sial {
 
 enum class Counter : int {
-#define COUNTER(number, name, unit, combine, meaning) name,
+#define COUNTER(number, name, ...) name,
 #include "runtime/stats/counters.def"
-#undef COUNTER
 };
 
 enum class Combine { sum, max };
-struct CounterRow { int number; const char* name; const char* unit; Combine combine; const char* meaning; };
+struct CounterRow { int number; const char* name; const char* unit; Combine combine; const char* meaning; bool device_time; };
 std::span<const CounterRow> counter_rows();
 inline constexpr int counter_count = 0
-#define COUNTER(number, name, unit, combine, meaning) +1
+#define COUNTER(number, ...) +1
 #include "runtime/stats/counters.def"
-#undef COUNTER
     ;
 
-/// What a source line cost: executions of its instructions, the time they took, and how much of it was computation.
+/// What a rank's wall time consists of; the last is what the others leave.
+inline constexpr std::array wall_time_parts = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time, Counter::barrier_time,
+                                               Counter::checkpoint_time, Counter::overhead_time};
+
+// The numbers of these structs are rows of costs.def.
 struct LineCost {
   std::string program, file;
   std::int32_t line = 0;
-  std::int64_t executions = 0;
-  double seconds = 0, compute_seconds = 0;
-  double flops = 0;            // of contractions
-  double slowest_seconds = 0;  // of the rank that spent most here; set by the reduction
+#define LINE_COST(type, field, combine, key) type field = 0;
+#include "runtime/stats/costs.def"
 };
 
-/// Uses of one remote array at one statement. `bytes` were used; `moved` were copied, sent or received for it, and `in_place`
-/// were used where they lie. The first wait is that of each statement and rank, summed; `firsts` counts them.
 struct AccessCost {
   std::string program, file, array;
   std::int32_t line = 0;
-  std::int64_t accesses = 0, blocked = 0, bytes = 0, moved = 0, in_place = 0, firsts = 0;
-  double wait_seconds = 0, first_wait_seconds = 0;
-  std::int64_t prefetched = 0, late = 0;  // uses that were the first of a prefetched block; of them, those that waited for it
-  // Gets of blocks too large to be fetched ahead, the largest of them, and the memory per rank with which it would be.
-  std::int64_t too_large = 0, too_large_bytes = 0, enough_memory = 0;
+#define ACCESS_COST(type, field, combine, key) type field = 0;
+#include "runtime/stats/costs.def"
   double mean_wait_seconds() const { return accesses > 0 ? wait_seconds / static_cast<double>(accesses) : 0.0; }
   double mean_first_wait_seconds() const { return firsts > 0 ? first_wait_seconds / static_cast<double>(firsts) : 0.0; }
 };
 
-/// Blocks of one array that a statement copied, and those that the plan spared it. The sums over all are the counters block_copies ...
+/// The sums over all are the counters block_copies ...
 struct CopyCost {
   std::string program, file, array;  // the array: of the block that was made
   std::int32_t line = 0;
-  std::int64_t copied = 0, bytes_copied = 0, elided = 0, bytes_elided = 0;
+#define COPY_COST(type, field, combine, key) type field = 0;
+#include "runtime/stats/costs.def"
 };
 
-/// Transfers of one array's blocks that a statement caused, to a device and back: those made, those of a program whose operations copy all
-/// operands in and out, and the fewest (simulated devices only). The sums over all are the counters device_in ...
+/// The sums over all are the counters device_in ...
 struct TransferCost {
   struct Count { std::int64_t transfers = 0, bytes = 0; };
   std::string program, file, array;
   std::int32_t line = 0;
-  Count in, out, in_as_written, out_as_written, in_least, out_least;
-  std::array<Count*, 6> counts() { return {&in, &out, &in_as_written, &out_as_written, &in_least, &out_least}; }
+#define TRANSFER_COST(field) Count field;
+#include "runtime/stats/costs.def"
 };
 
-/// Block operations of one statement that went one way (as Kernels::last_choice names it), with the reasons at the largest of them.
+/// `way`: as Kernels::last_choice names it; `why`: the reasons at the largest of the operations.
 struct KernelCost {
   std::string program, file, way, why;
   std::int32_t line = 0;
-  std::int64_t calls = 0;
-  double flops = 0, bytes = 0, seconds = 0;  // bytes: of the operands read and of the target, each counted once
-  double largest = 0;                        // flops, or bytes where there are none, of the call that `why` is about
+#define KERNEL_COST(type, field, combine, key) type field = 0;
+#include "runtime/stats/costs.def"
 };
 
-/// What was done about generating code, over the job; `state` as the engine of a rank says it: "on", or why there is none.
+/// `state` as the engine of a rank says it: "on", or why there is none.
 struct CodeCost {
   std::string state;
-  std::int64_t asked = 0, compiled = 0, from_disk = 0, failed = 0;
-  double compile_seconds = 0;
+#define CODE_COST(type, field) type field = 0;
+#include "runtime/stats/costs.def"
   std::uint64_t engine = 0;  // ranks of one process share one, and all count what it did; 0: nobody's
 };
 

@@ -13,6 +13,7 @@
 #include "runtime/bytecode/module.h"
 #include "runtime/memory/incoming.h"
 #include "runtime/memory/node_heap.h"
+#include "runtime/stats/counter_field.h"
 #include "runtime/stats/trace.h"
 #include "runtime/transport/transport.h"
 
@@ -40,17 +41,11 @@ enum class Prefetch {
 struct RemoteArrayInfo { std::int32_t id = 0; std::string name; };
 
 struct StoreStats {
-  std::int64_t accesses = 0, blocked_accesses = 0;        // design 3.6
-  std::int64_t gets = 0, puts = 0, accumulates = 0, scalar_puts = 0;
-  std::int64_t bytes_copied = 0, bytes_leased = 0, bytes_received = 0, bytes_sent = 0;
-  double fetch_wait_seconds = 0, lock_seconds = 0, barrier_seconds = 0, handler_seconds = 0;  // handler: answering other nodes
-  std::int64_t messages_sent = 0, requests_served = 0;
-  // What plans saved: put += added up here before one message went out, gets answered by a copy of an earlier phase, puts that
-  // share a block instead of copying it; messages and bytes that did not travel.
-  std::int64_t combined_accumulates = 0, kept_copies = 0, shared_puts = 0, bytes_elided = 0;
-  // Each prefetch is in the end useful (there when first used), late (the use had to wait for it) or useless (dropped unused).
-  std::int64_t prefetches = 0, prefetches_useful = 0, prefetches_late = 0, prefetches_useless = 0;
-  std::int64_t prefetch_bytes = 0, prefetch_bytes_useless = 0;
+  // Each prefetch is in the end useful, late or useless.
+#define COUNTED_store(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/stats/counters.def"
+  double barrier_seconds = 0;  // a part of the rank's barrier_time
 };
 
 /// Per statement and array, for the report.
@@ -61,10 +56,9 @@ struct StoreStats {
 struct AccessStats {
   Place place;
   std::int32_t array = 0;
-  std::int64_t accesses = 0, blocked = 0;
-  double wait_seconds = 0, first_wait_seconds = 0;
-  std::int64_t bytes = 0, moved = 0, in_place = 0, prefetched = 0, late = 0;
-  std::int64_t too_large = 0, too_large_bytes = 0, enough_memory = 0;
+#define ACCESS_COST(type, field, combine, key) type field = 0;
+#define ACCESS_COST_OF_RANKS(type, field, combine, key)
+#include "runtime/stats/costs.def"
 };
 
 class BlockStore {

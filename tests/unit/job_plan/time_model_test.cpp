@@ -70,6 +70,29 @@ TEST_CASE("tiny blocks cost more than their arithmetic") {
   CHECK(seconds(setting, job_of(40, 2)) > 5 * seconds(setting, job_of(4, 20)));
 }
 
+TEST_CASE("every collective that ranks wait in costs what a barrier costs") {
+  TimeSetting setting;
+  setting.ranks = 8;
+  const auto of = [&](const char* statement) {
+    return TimeModel(setting).time_of(module_of(std::string(four_indices) + "static s[i,j]\nscalar x\nscalar y\n", statement), job_of(2, 4)).seconds;
+  };
+  const double barrier = of("sip_barrier");
+  CHECK(barrier > 1e-5);
+  CHECK(of("assert_same x") == Approx(barrier).epsilon(0.01));
+  CHECK(of("broadcast_from 0 s") == Approx(barrier).epsilon(0.01));
+  CHECK(of("collective x += y") == Approx(barrier).epsilon(0.01));
+}
+
+TEST_CASE("a block copied to or from a region of a contiguous array is not for nothing") {
+  const auto of = [](const char* statement) {
+    const std::string body = "do i\ndo j\nallocate contiguous c[1:norb,1:norb]\nt[i,j] = 1.0\n" + std::string(statement) + "\ndeallocate contiguous c[1:norb,1:norb]\nenddo j\nenddo i";
+    return TimeModel({}).time_of(module_of(std::string(four_indices) + "temp t[i,j]\ntemp u[i,j]\ncontiguous local c[i,j]\n", body.c_str()), job_of(2, 200)).seconds;
+  };
+  const double without = of(""), block = of("u[i,j] = t[i,j]") - without;
+  CHECK(of("c[i:i,j:j] = t[i,j]") - without > 0.2 * block);
+  CHECK(of("c[1:norb,1:norb] = 0.0\nu[i,j] = c[i:i,j:j]") - without > 0.2 * block);
+}
+
 TEST_CASE("a program without its values is refused") {
   JobData job = job_of(3, 4);
   job.ints.clear();

@@ -1,11 +1,14 @@
 // Predictions: what machines are read, loops played by hand, and a program whose run is made up.
 #include <catch2/catch.hpp>
 
+#include <set>
+
 #include "compiler/pipeline.h"
 #include "compiler/report/parts.h"
 #include "compiler/report/predict.h"
 #include "compiler/report/timeline.h"
 #include "runtime/base/error.h"
+#include "tests/unit/job/folder.h"
 #include "tests/unit/main/source_path.h"
 
 using namespace sial;
@@ -215,6 +218,31 @@ TEST_CASE("a program is predicted from its run") {
   const Prediction many = predict(m, run, machine(16, 1), std::nullopt);
   CHECK(many.times.total() == Approx(6).epsilon(0.01));
   CHECK(many.times.meeting > 4);
+}
+
+TEST_CASE("gets on both sides of a product are waited for one by one, whatever the plan has made of the product") {
+  const Folder folder;
+  const std::string path = folder.write("gets.sialx", "sial gets\nmoindex i = 1:4\nmoindex k = 1:4\nscalar x\nstatic w[k,k]\ndistributed a[i,k]\ndistributed b[i,k]\n"
+                                               "temp c[i,k]\nmoindex l = 1:4\npardo i, k\ndo l\nget a[i,l]\nc[i,k] = a[i,l] * w[l,k]\nget b[i,l]\n"
+                                               "c[i,k] = b[i,l] * w[l,k]\nenddo l\nendpardo i, k\nendsial gets\n");
+  Module m = compiled_at(path);
+  Run run;
+  run.path = "run.json";
+  run.ranks = 1;
+  run.job = JobValues{{}, {}, {{"mo", {10, 10, 10, 10}}}};
+  run.options = {{"schedule", "dynamic"}};
+  std::set<int> lines;
+  for (const SourcePlace& place : m.places)
+    if (lines.insert(place.line).second) run.lines.push_back({m.files[0], place.line, 64, 1.0, 1.0, 1.0, 0});
+  Target t = machine(4, 1);
+  t.look_ahead = 0;
+  const double plain = predict(m, run, t, std::nullopt).times.wait;
+  CHECK(plain > 0);
+  int products = 0;
+  for (Instruction& in : m.code)
+    if (in.op == Opcode::block_contract) in = {Opcode::contract_scaled, in.a, in.b, in.c, 0}, ++products;
+  REQUIRE(products == 2);
+  CHECK(predict(m, run, t, std::nullopt).times.wait == Approx(plain));
 }
 
 TEST_CASE("a second run is set beside the prediction") {

@@ -17,7 +17,8 @@ sial::Stats sample(double accesses, double blocked, double wall) {
   s[sial::Counter::accesses] = accesses;
   s[sial::Counter::blocked_accesses] = blocked;
   s[sial::Counter::wall_time] = wall;
-  s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125, 1000});
+  s.lines.push_back({"p", "p.sialx", 7, 3, 0.5, 0.125});
+  s.lines[0].flops = 1000;
   s.copies.push_back({"p", "p.sialx", "t", 7, 3, 96, 2, 64});
   s.accesses.push_back({"p", "p.sialx", "d", 9, 4, 1, 128, 64, 32, 1, 0.25, 0.0625 * wall});
   s.kernels.push_back({"p", "p.sialx", "tiles", "because of " + std::to_string(static_cast<int>(wall)), 7, 3, 4e9, 800, wall, 100 * wall});
