@@ -7,7 +7,7 @@ import subprocess
 def slow_processor(binary, folder):
     """The environment in which `sialrun` finds it. `folder`: a new one, for its cache."""
     version = subprocess.run([binary, "--version", "--verbose"], capture_output=True, text=True, check=True).stdout
-    speed = {"format": "sialx speed", "version": 1, "processor": re.search("^processor: (.*)$", version, re.M)[1],
+    speed = {"format": "sialx speed", "version": 2, "processor": re.search("^processor: (.*)$", version, re.M)[1],
              "cycles": 2e5, "l2_rate": 6e6, "l3_rate": 5e6, "memory_rate": 2e6}
     cache = folder / "sialx"
     cache.mkdir(parents=True)

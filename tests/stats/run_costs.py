@@ -35,7 +35,7 @@ class Runs:
         self.binary, self.folder = binary, folder
         self.cache = folder / "cache" / "sialx"
         self.cache.mkdir(parents=True, mode=0o700)
-        self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.cache.parent)}
+        self.environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "XDG_CACHE_HOME": str(self.cache.parent)}
 
     def call(self, *arguments, launcher=()):
         done = subprocess.run([*launcher, self.binary, *arguments], env=self.environment, capture_output=True, text=True, timeout=120)
