@@ -51,7 +51,7 @@ class Inputs(unittest.TestCase):
                            (("--set", "n=2", "--segments", "ao=8,8x"), "`8x`"), (("--set", "n=2", "--simulate", "ranks=2x"), "`2x` is no count"),
                            (("--set", "n=2", "--simulate", "ranks=2,seed=1.5"), "`1.5` is no count"), (("--set", "n=2", "--simulate-network", "latency=5.0.0us"), "5.0.0us")):
             self.call("sialrun", "counts.sialx", "--results", "none", *args, code=1, says=[says])
-        self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--self-check", "0x1", code=2, says=["`0x1` is not a number above 0"])
+        self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--self-check", "0x1", code=2, says=["`0x1` is not a whole number of 1 or more"])
         self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--set", "conv=1D-8", code=0)
         self.write("value.toml", 'programs = ["counts.sialx"]\n[values]\nn = 2\nx = nan\n')
         self.call("sialrun", "value.toml", code=1, says=["value.toml:4:5", "`x` is not a finite number"])

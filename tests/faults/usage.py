@@ -40,9 +40,9 @@ class Usage(unittest.TestCase):
     def test_numbers_of_options(self):
         """Numbers that an option cannot have, in words."""
         for option, value in (("--stop-after", "0"), ("--self-check", "0"), ("--ranks", "0"), ("-m", "0"), ("-m", "nan"), ("-m", "inf"), ("-m", "-1")):
-            self.sialrun("--set", "n=2", option, value, code=2, says=[option, f"`{value}` is not a number above 0"])
+            self.sialrun("--set", "n=2", option, value, code=2, says=[option, f"`{value}` is not a " + ("number above 0" if option == "-m" else "whole number of 1 or more")])
         for option in ("--ranks-per-node", "--servers", "--device-from"):
-            self.sialrun("--set", "n=2", option, "-1", code=2, says=[option, "`-1` is not a number of 0 or more"])
+            self.sialrun("--set", "n=2", option, "-1", code=2, says=[option, "`-1` is not a whole number of 0 or more"])
 
     def test_simulations(self):
         for value in ("ranks=0", "ranks=100000"):
