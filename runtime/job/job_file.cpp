@@ -366,13 +366,6 @@ int parse_look_ahead(std::string_view text) {
   return static_cast<int>(*blocks);
 }
 
-IntegralCode parse_integrals(std::string_view text) {
-  if (text == "auto") return IntegralCode::automatic;
-  if (text == "libint") return IntegralCode::libint;
-  if (text == "hermite") return IntegralCode::hermite;
-  throw SialError(fmt::format("`{}` is no way to compute integrals", text), "auto, libint or hermite");
-}
-
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
 
 void apply_set(Job& job, std::string_view text) {

@@ -63,8 +63,6 @@ void apply_segments(Job& job, std::string_view text);
 
 /// "auto" (-1), "off" (0) or a number of blocks. Throws SialError.
 int parse_look_ahead(std::string_view text);
-/// `auto`, `libint` or `hermite`. Throws SialError.
-IntegralCode parse_integrals(std::string_view text);
 
 /// "512 MB", "2GiB", "1500000000": a number of bytes. Throws SialError.
 std::size_t parse_memory(std::string_view text);

@@ -164,7 +164,7 @@ void set_option(Job& job, OptionId id, const std::string& text) {
   switch (id) {
     case OptionId::memory: job.memory_per_rank = parse_memory(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
-    case OptionId::integrals: job.data.integrals = parse_integrals(text); return;
+    case OptionId::integrals: job.data.integrals = text == "libint" ? IntegralCode::libint : text == "hermite" ? IntegralCode::hermite : IntegralCode::automatic; return;
     case OptionId::keep_integrals: job.keep_integrals = text == "auto"; return;
     case OptionId::print_format: job.print_format = text; return;
     case OptionId::output_dir: job.output_dir = text; return;

@@ -1,6 +1,7 @@
 #pragma once
-// Statistics of one rank as a value: the counters of counters.def, and by source line or statement the costs of costs.def. Components increment; at the end of the job the ranks' values travel as bytes to rank 0,
-// which reduces them once; text and JSON print the same struct. Owned by whoever runs the job.
+// Statistics of one rank as a value: the counters of counters.def, and by source line or statement the costs of costs.def.
+// Components increment; at the end of the job the ranks' values travel as bytes to rank 0, which reduces them once; text and
+// JSON print the same struct. Owned by whoever runs the job.
 
 #include <array>
 #include <cstddef>

@@ -132,4 +132,20 @@ inline bool equal_values(const std::vector<double>& x, const std::vector<double>
   return x.size() == y.size();
 }
 
+/// d += a * b by two kernels, from the same d, has the same bits.
+inline void require_same_bits(Kernels& one, Kernels& other, Operand a, Operand b, Operand d) {
+  Operand e = d;
+  BlockOp op;
+  op.has_b = true;
+  op.beta = 1.0;
+  op.a = a.view<const double>();
+  op.b = b.view<const double>();
+  op.d = d.view<double>();
+  one.run(op);
+  op.d = e.view<double>();
+  other.run(op);
+  INFO(other.explain(op));
+  REQUIRE(d.memory == e.memory);
+}
+
 }  // namespace sial::kernel_cases

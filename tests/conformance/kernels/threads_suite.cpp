@@ -8,7 +8,7 @@
 #include "runtime/kernels/jit.h"
 #include "runtime/kernels/team.h"
 #include "runtime/kernels/tiles.h"
-#include "tests/conformance/kernels/cases.h"
+#include "tests/conformance/kernels/contraction_cases.h"
 
 using namespace sial;
 using namespace sial::kernel_cases;
@@ -35,17 +35,7 @@ TEST_CASE("threads that share a contraction give the bits of one") {
   const std::map<int, std::int64_t> extents{{0, 60}, {1, 31}, {2, 47}, {3, 29}};
   for (int round = 0; round < 8; ++round) {
     Operand a = g.operand(g.shuffled({0, 1, 3}), extents), b = g.operand(g.shuffled({3, 2}), extents), d = g.operand(g.shuffled({0, 1, 2}), extents);
-    Operand e = d;
-    BlockOp op;
-    op.has_b = true;
-    op.beta = 1.0;
-    op.a = a.view<const double>();
-    op.b = b.view<const double>();
-    op.d = d.view<double>();
-    alone->run(op);
-    op.d = e.view<double>();
-    shared->run(op);
-    REQUIRE(d.memory == e.memory);
+    require_same_bits(*alone, *shared, a, b, d);
   }
   CHECK(workspace.stats().bytes_in_use == 0);
 }
