@@ -224,6 +224,7 @@ int run(int argc, char** argv) {
   bool version = false;
   std::string manual;
   CLI::App app{"sialc: compiles SIAL programs to modules for sialrun", "sialc"};
+  app.formatter(sial::help_formatter());
   app.option_defaults()->always_capture_default(false);
   app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one")->type_name("FILE");
   app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)")->type_name("FILE");

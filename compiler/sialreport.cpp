@@ -142,6 +142,7 @@ std::string reported(Arguments& a) {
 int run(int argc, char** argv) {
   Arguments a;
   CLI::App app{"sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost", "sialreport"};
+  app.formatter(sial::help_formatter());
   app.add_option("module", a.module, "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources")->type_name("FILE");
   app.add_option("statistics", a.statistics, "run.json of a run of it: numbers instead of symbols, and what was measured")->type_name("FILE");
   app.add_option("--program", a.program, "with run.json alone: which program of the job; the one that took longest if not given");

@@ -23,6 +23,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/job/names.h"
+#include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
 #include "runtime/plan/earlier_results.h"
@@ -522,6 +523,8 @@ void Session::write_statistics(const Job& job) {
   stats.facts.nodes = transport_.node_count();
   stats.facts.servers = options_.servers;
   stats.facts.options = options_.facts;
+  for (const auto& [id, text] : job.settings)
+    if (is_recorded(option(id), true, text)) stats.facts.options.emplace_back(option(id).record.key, text);
   stats.facts.options.emplace_back("memory", std::to_string(job.memory_per_rank));
   for (std::size_t i = 0; i < predicted_.size() && predicted_.size() == stats.facts.programs.size(); ++i) stats.facts.programs[i].predicted_seconds = predicted_[i].seconds;
   stats.facts.machine = machine_facts();

@@ -75,7 +75,7 @@ struct Arguments {
 /// Adds an option of the table to the command line; the variable outlives the parsing.
 template <class T>
 void add(CLI::App& app, const Option& option, T& variable) {
-  const bool without_value = std::is_same_v<T, bool> || std::string_view(option.flags).find('{') != std::string_view::npos;
+  const bool without_value = std::is_same_v<T, bool> || option.type.kind == OptionType::Kind::joined;
   CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option)) : app.add_option(option.flags, variable, option_help(option));
   added->group(heading(option.group));
   if (*option.type.shown) added->type_name(option.type.shown);
@@ -390,12 +390,11 @@ std::string value_text(const std::vector<T>& values) { return fmt::format("{}", 
 RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, bool mpi, const std::string& blas) {
   RunFacts::Pairs facts;
   const auto record = [&](const Option& option, const std::string& value) {
-    if (!*option.record.key || (option.group == OptionGroup::device && arguments.session.device == "host")) return;
+    if (option.group == OptionGroup::device && arguments.session.device == "host") return;
     const std::string_view flags = option.flags;
-    const bool is_given = app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0;
-    if (option.record.always || (is_given && value != option.preset)) facts.emplace_back(option.record.key, value);
+    if (is_recorded(option, app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0, value)) facts.emplace_back(option.record.key, value);
   };
-#define SETTING(name, ...) record(option(OptionId::name), arguments.job.settings.at(OptionId::name));
+#define SETTING(...)  // the session records those of its job
 #define JOB_OPTION(name, group, flags, type, preset, record_, target, help) record(option(OptionId::name), value_text(arguments.job.target));
 #define OPTION(name, group, flags, type, preset, record_, target, help) record(option(OptionId::name), value_text(arguments.target));
 #include "runtime/job/options.def"
@@ -530,6 +529,7 @@ int run_reporting(int argc, char** argv) {
   Arguments arguments;
   arguments.session.device = "auto";
   CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4", "sialrun");
+  app.formatter(help_formatter());
   add_options(app, arguments);
   try {
     app.parse(command_line(argc, argv));

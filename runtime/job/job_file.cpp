@@ -341,7 +341,9 @@ class JobReader {
       if (!n) continue;
       const Option& option = *option_of_key(section, key);
       // A word may be written as a number: 30 for "30".
-      std::string text = n->is_number() && option.type.kind == OptionType::Kind::word ? number_text(*n) : string(*n, key);
+      const bool may_be_number = option.type.kind == OptionType::Kind::word;
+      if (may_be_number && !n->is_number() && !n->is_string()) fail(*n, fmt::format("`{}` must be a number or a string", key));
+      std::string text = may_be_number && n->is_number() ? number_text(*n) : string(*n, key);
       if (option.id == OptionId::output_dir) text = resolve(text);
       at(*n, [&] { set_option(job_, option.id, text); });
     }

@@ -13,6 +13,7 @@
 
 #include "runtime/job/fragment_request.h"
 #include "runtime/job/job_data.h"
+#include "runtime/job/options.h"
 
 namespace sial {
 
@@ -45,6 +46,7 @@ struct Job {
 
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values, given_arrays;
+  std::map<OptionId, std::string> settings;  // options of the job file and of the command line
   FragmentRequest fragments;               // of the molecule, from [molecule]
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...
   std::vector<std::string> warnings;                       // about the files that data came from, each with its place

@@ -18,8 +18,9 @@ namespace {
 using namespace option_types;
 
 constexpr OptionRecord unrecorded{};
-constexpr OptionRecord always(const char* key) { return {key, true}; }
-constexpr OptionRecord given(const char* key) { return {key, false}; }
+constexpr OptionRecord always(const char* key) { return {key, OptionRecord::When::always}; }
+constexpr OptionRecord given(const char* key) { return {key, OptionRecord::When::given}; }
+constexpr OptionRecord elsewhere(const char* key) { return {key, OptionRecord::When::elsewhere}; }
 
 #define SETTING(name, group, flags, type, preset, key, record, help) Option{OptionId::name, OptionGroup::group, flags, type, preset, key, record, help},
 #define JOB_OPTION(name, group, flags, type, preset, record, target, help) Option{OptionId::name, OptionGroup::group, flags, type, preset, "", record, help},
@@ -93,11 +94,12 @@ std::string flags_markdown(const Option& option) {
     std::string_view flag = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     if (flag.starts_with('!')) flag.remove_prefix(1);
-    const std::size_t brace = flag.find('{');
     std::string shown = option.type.shown;
-    if (brace != std::string_view::npos || option.type.kind == OptionType::Kind::optional) shown = "[" + shown + "]";
+    if (option.type.kind == OptionType::Kind::optional) shown = "[" + shown + "]";
+    if (option.type.kind == OptionType::Kind::joined) shown = "[=" + shown + "]";
     if (!flag.starts_with('-')) flag = {};
-    out += fmt::format("{}`{}{}{}`", out.empty() ? "" : ", ", flag.substr(0, brace), flag.empty() || shown.empty() ? "" : " ", escaped(shown));
+    const bool apart = !flag.empty() && !shown.empty() && option.type.kind != OptionType::Kind::joined;
+    out += fmt::format("{}`{}{}{}`", out.empty() ? "" : ", ", flag.substr(0, flag.find('{')), apart ? " " : "", escaped(shown));
   }
   return out;
 }
@@ -133,6 +135,7 @@ std::string option_problem(const OptionType& type, const std::string& text) {
     case Kind::path:
     case Kind::repeated:
     case Kind::optional: return {};
+    case Kind::joined:
     case Kind::one_of: return is_choice(type.shown, text) ? std::string() : fmt::format("`{}` is not {}", text, choices_text(type.shown));
     case Kind::whole:
     case Kind::listed: return whole_problem(type, text);
@@ -159,8 +162,13 @@ const Option* option_of_key(std::string_view section, std::string_view key) {
   return nullptr;
 }
 
+bool is_recorded(const Option& option, bool given, std::string_view value) {
+  return option.record.when == OptionRecord::When::always || (option.record.when == OptionRecord::When::given && given && value != option.preset);
+}
+
 void set_option(Job& job, OptionId id, const std::string& text) {
   if (const std::string problem = option_problem(option(id).type, text); !problem.empty()) throw SialError(problem, suggestion(option(id).type, text));
+  job.settings[id] = text;
   switch (id) {
     case OptionId::memory: job.memory_per_rank = parse_memory(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
@@ -181,7 +189,7 @@ std::string options_markdown() {
   std::string out =
       "# Options of sialrun\n\nPrinted by `sialrun --manual markdown`. `sialrun --manual man` prints the manual page, `--manual bash`, `zsh` or `fish` the completions of a shell.\n\n"
       "- *job.toml*: the key that states the same in a job file; `run.time_limit` is the key `time_limit` under `[run]`. The command line goes before the file.\n"
-      "- *run.json*: the key under `options` where a run records it.\n\n";
+      "- *run.json*: the key under `options` where a run records it: always, or where the command line or the job file states it and it is not the default.\n\n";
   for (const OptionGroup group : groups) {
     out += fmt::format("## {}\n\n| option | does | default | job.toml | run.json |\n|---|---|---|---|---|\n", heading(group));
     for (const Option& row : table)

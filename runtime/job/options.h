@@ -27,6 +27,7 @@ struct OptionType {
     above_zero,  // a real number
     repeated,    // a text each time that the option is given
     optional,    // a path that may be left out
+    joined,      // as one_of, behind `=`; it may be left out
   };
   Kind kind = Kind::word;
   const char* shown = "";  // the value in help
@@ -44,6 +45,7 @@ constexpr OptionType listed(const char* shown, std::int64_t least) { return {Opt
 constexpr OptionType above_zero(const char* shown) { return {OptionType::Kind::above_zero, shown}; }
 constexpr OptionType repeated(const char* shown) { return {OptionType::Kind::repeated, shown}; }
 constexpr OptionType optional(const char* shown) { return {OptionType::Kind::optional, shown}; }
+constexpr OptionType joined(const char* texts) { return {OptionType::Kind::joined, texts}; }
 }  // namespace option_types
 
 /// Headings of the help, in this order.
@@ -51,8 +53,9 @@ enum class OptionGroup { job, programs, kernels, device, ranks, checkpoints, sta
 
 /// What run.json keeps of an option.
 struct OptionRecord {
+  enum class When { never, always, given, elsewhere };  // given: where it is given, and not the default; elsewhere: by who knows what it became
   const char* key = "";
-  bool always = false;  // else where it is given, and not the default
+  When when = When::never;
 };
 
 enum class OptionId : std::int32_t {
@@ -96,6 +99,9 @@ const Option* option_of_key(std::string_view section, std::string_view key);
 
 /// Lets a setting of the command line or of a job file act on the job. Throws SialError for what cannot be read.
 void set_option(Job& job, OptionId id, const std::string& text);
+
+/// Whether run.json records a given value under the key of the option.
+bool is_recorded(const Option& option, bool given, std::string_view value);
 
 /// The table of the manual, in Markdown: a heading and a table for each group.
 std::string options_markdown();

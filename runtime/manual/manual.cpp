@@ -11,17 +11,25 @@
 namespace sial {
 namespace {
 
-/// The texts of "a|b|c" or "TEXT:{a,b,c}" with small letters or digits in them: placeholders such as N are none. Empty where there is one text.
-std::vector<std::string> choices_of(const CLI::Option& option) {
+/// The value as people write it: the type name without what the checks add, choices separated by |.
+std::string value_text(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  const std::size_t brace = type.find('{');
-  const char between = brace == std::string::npos ? '|' : ',';
+  if (const std::size_t brace = type.find('{'); brace != std::string::npos && type.find('|') == std::string::npos) {
+    std::string choices = type.substr(brace + 1, type.rfind('}') - brace - 1);
+    std::replace(choices.begin(), choices.end(), ',', '|');
+    return choices;
+  }
+  return type.substr(0, type.find(':'));
+}
+
+/// The texts of "a|b|c" with small letters or digits in them: placeholders such as N are none. Empty where there is one text.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = value_text(option);
   std::string_view rest = type;
-  if (brace != std::string::npos) rest = rest.substr(brace + 1, type.rfind('}') - brace - 1);
-  else if (type.find('|') == std::string::npos) return {};
+  if (rest.find('|') == std::string_view::npos) return {};
   std::vector<std::string> result;
   while (true) {
-    const std::size_t end = rest.find(between);
+    const std::size_t end = rest.find('|');
     const std::string_view text = rest.substr(0, end);
     if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::islower(c); })) result.emplace_back(text);
     if (end == std::string_view::npos) return result;
@@ -32,9 +40,17 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
 /// A value that may be left out, as in --restart [FOLDER].
 bool needs_value(const CLI::Option& option) { return option.get_expected_min() > 0; }
+/// A flag whose value, where there is one, is joined to it: --progress=line.
+bool takes_joined_value(const CLI::Option& option) { return !takes_value(option) && !choices_of(option).empty(); }
+
+/// " VALUE", "[=a|b]" or nothing.
+std::string value_behind(const CLI::Option& option) {
+  if (takes_joined_value(option)) return fmt::format("[={}]", value_text(option));
+  return takes_value(option) ? " " + value_text(option) : "";
+}
 
 bool is_path(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
+  const std::string type = value_text(option);
   return type.find("FILE") != std::string::npos || type.find("FOLDER") != std::string::npos;
 }
 
@@ -73,22 +89,26 @@ std::string shell_quoted(std::string_view text) {
 
 std::string bash_completion(const CLI::App& app, const std::string& program) {
   std::vector<std::string> flags;
-  std::string cases;
+  std::string cases, joined;
   for (const CLI::Option* option : options_of(app)) {
     const auto own = flags_of(*option);
     flags.insert(flags.end(), own.begin(), own.end());
-    if (!takes_value(*option) || !needs_value(*option)) continue;
     const auto choices = choices_of(*option);
+    const bool only_joined = takes_joined_value(*option);
+    if (!only_joined && (!takes_value(*option) || !needs_value(*option))) continue;
     const std::string reply = !choices.empty() ? fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$word\")", fmt::join(choices, " "))
                               : is_path(*option) ? "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")"
                                                  : "COMPREPLY=()";
-    cases += fmt::format("    {}) {}; return ;;\n", fmt::join(own, "|"), reply);
+    (only_joined ? joined : cases) += fmt::format("    {}) {}; return ;;\n", fmt::join(own, only_joined ? "=|" : "|"), reply);
+    if (only_joined) joined.insert(joined.rfind(") mapfile"), "=");
   }
   std::sort(flags.begin(), flags.end());
-  return fmt::format("# bash completion of {0}: source this file, or put it into share/bash-completion/completions.\n_{0}() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
-                     "  case $before in\n{1}  esac\n  if [[ $word == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W '{2}' -- \"$word\")\n  else\n"
+  // Words are split at `=`, which then is a word.
+  return fmt::format("# bash completion of {0}: source this file, or put it into share/bash-completion/completions.\n_{0}() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} sign=\n"
+                     "  if [[ $word == = ]]; then word= sign==\n  elif [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}} sign==\n  fi\n"
+                     "  case $before$sign in\n{3}  esac\n  case $before in\n{1}  esac\n  if [[ $word == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W '{2}' -- \"$word\")\n  else\n"
                      "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n  fi\n}}\ncomplete -o filenames -F _{0} {0}\n",
-                     program, cases, fmt::join(flags, " "));
+                     program, cases, fmt::join(flags, " "), joined);
 }
 
 std::string zsh_completion(const CLI::App& app, const std::string& program) {
@@ -103,7 +123,9 @@ std::string zsh_completion(const CLI::App& app, const std::string& program) {
       const std::string action = !choices.empty() ? fmt::format("({})", fmt::join(choices, " ")) : is_path(*option) ? "_files" : " ";
       value = fmt::format("{}value:{}", needs_value(*option) ? ":" : "::", action);
     }
-    for (const std::string& flag : flags_of(*option)) specs += fmt::format("  {} \\\n", shell_quoted(fmt::format("*{}[{}]{}", flag, help, value)));
+    if (takes_joined_value(*option)) value = fmt::format("::value:({})", fmt::join(choices, " "));
+    const char* const sign = takes_joined_value(*option) ? "=-" : "";
+    for (const std::string& flag : flags_of(*option)) specs += fmt::format("  {} \\\n", shell_quoted(fmt::format("*{}{}[{}]{}", flag, sign, help, value)));
   }
   return fmt::format("#compdef {0}\n# zsh completion of {0}: put this file as _{0} into a folder of $fpath.\n_arguments \\\n{1}  '*:file:_files'\n", program, specs);
 }
@@ -116,6 +138,12 @@ std::string fish_completion(const CLI::App& app, const std::string& program) {
     for (const std::string& name : option->get_snames()) out += " -s " + name;
     for (const std::string& name : option->get_lnames()) out += " -l " + name;
     const auto choices = choices_of(*option);
+    if (takes_joined_value(*option)) {
+      out += fmt::format(" -d {}\n", shell_quoted(option->get_description()));
+      for (const std::string& choice : choices)
+        out += fmt::format("complete -c {} -n {} -a {}\n", program, shell_quoted(fmt::format("string match -q -- '--*' (commandline -ct)")), shell_quoted(fmt::format("{}={}", flags_of(*option).back(), choice)));
+      continue;
+    }
     if (!choices.empty()) out += fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(choices, " "))));
     else if (takes_value(*option) && needs_value(*option)) out += is_path(*option) ? " -r" : " -x";
     out += fmt::format(" -d {}\n", shell_quoted(option->get_description()));
@@ -125,7 +153,8 @@ std::string fish_completion(const CLI::App& app, const std::string& program) {
 
 std::string manual_page(const CLI::App& app, const std::string& version) {
   const std::string program = app.get_name();
-  const std::string summary = app.get_description();
+  std::string summary = app.get_description();
+  if (summary.starts_with(program + ": ")) summary.erase(0, program.size() + 2);
   std::string out = fmt::format(".TH {} 1 \"\" \"sialx {}\" \"sialx\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n", upper_case(program), version, program, roff(summary), program);
   for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) out += fmt::format(".RI [ {} ...]\n", roff(option->get_name()));
   out += "[options]\n";
@@ -137,8 +166,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
     for (const CLI::Option* option : app.get_options([&](const CLI::Option* o) { return o->get_group() == group; })) {
       auto names = flags_of(*option);
       if (option->get_positional()) names = {option->get_name()};
-      std::string value = takes_value(*option) ? option->get_type_name() : "";
-      out += fmt::format(".TP\n.B {}{}\n{}\n", roff(fmt::format("{}", fmt::join(names, ", "))), value.empty() ? "" : " " + roff(value), roff(option->get_description()));
+      out += fmt::format(".TP\n.B {}{}\n{}\n", roff(fmt::format("{}", fmt::join(names, ", "))), roff(value_behind(*option)), roff(option->get_description()));
     }
   }
   if (!app.get_footer().empty()) out += fmt::format(".SH NOTES\n{}\n", roff(app.get_footer()));
@@ -146,6 +174,19 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
 }
 
 }  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() {
+  class Help final : public CLI::Formatter {
+    std::string make_option_name(const CLI::Option* option, bool positional) const override {
+      if (positional || option->get_positional()) return option->get_name(positional);
+      return fmt::format("{}{}", fmt::join(flags_of(*option), ","), takes_joined_value(*option) ? value_behind(*option) : "");
+    }
+    std::string make_option_opts(const CLI::Option* option) const override {
+      return takes_joined_value(*option) ? std::string() : value_behind(*option) + (option->get_positional() && option->get_expected_max() > 1 ? " ..." : "");
+    }
+  };
+  return std::make_shared<Help>();
+}
 
 std::string program_manual(const CLI::App& app, const std::string& form, const std::string& version) {
   const std::string program = app.get_name();

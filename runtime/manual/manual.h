@@ -3,11 +3,15 @@
 // that the program has declared, so that they cannot differ from what it accepts. Values are completed by their type names: texts separated
 // by `|` are choices, FILE and FOLDER are names of files.
 
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 namespace sial {
+
+/// For `--help`: values as in the manual page.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 /// `form`: man (the manual page, in roff), or bash, zsh or fish (completions for that shell).
 std::string program_manual(const CLI::App& app, const std::string& form, const std::string& version);

@@ -119,7 +119,8 @@ class Options(unittest.TestCase):
     def test_run_json_records_what_the_table_says(self):
         plain = json.loads(self.run_json())["options"]
         known = {row["record"] for row in self.rows if row["record"]}
-        self.assertEqual(known - set(RECORDED), {"check", "deterministic", "device_times"}, "options without a value of their own here")
+        self.assertEqual(known - set(RECORDED), {"check", "deterministic", "device_times", "memory", "device", "device_batch", "device_messages", "transport"},
+                         "options without a value of their own here")
         for name, value in RECORDED.items():
             args = [self.flag("record", name) + value] if name == "optimisation" else [self.flag("record", name), value]
             if name.startswith("device") or name == "self_check":
@@ -132,6 +133,36 @@ class Options(unittest.TestCase):
         for flag, name in (("--check", "check"), ("--deterministic", "deterministic")):
             self.assertEqual(json.loads(self.run_json(flag))["options"][name], "true")
         self.assertEqual(json.loads(self.run_json("--device-times", "--device", "simulated"))["options"]["device_times"], "true")
+
+        options = json.loads(self.run_json("--memory", "1GB", "--device", "simulated", "--device-batch", "7"))["options"]
+        self.assertEqual([options[name] for name in ("memory", "device", "device_batch", "transport")], ["1000000000", "simulated", "7", "loopback"])
+        messages = json.loads(self.run_json("--simulate", "ranks=2,seed=1,ranks-per-node=1", "--device", "simulated", "--device-messages", "staged"))["options"]
+        self.assertEqual(messages["device_messages"], "staged")
+
+    def test_run_json_records_settings_of_the_job_file_too(self):
+        settings = {"look_ahead": "3", "integrals": "libint", "keep_integrals": "off"}
+        self.tool("sialrun", self.job("[run]\n" + "".join(f'{name} = "{value}"\n' for name, value in settings.items())), "--look-ahead", "5", "--results", "none", "--run-json", "stats.json")
+        options = json.loads((self.dir / "stats.json").read_text())["options"]
+        self.assertEqual({name: options.get(name) for name in settings}, {**settings, "look_ahead": "5"})
+        self.tool("sialrun", self.job('[run]\nlook_ahead = "auto"\n'), "--results", "none", "--run-json", "stats.json")
+        self.assertNotIn("look_ahead", json.loads((self.dir / "stats.json").read_text())["options"])
+
+    def test_names_of_files_are_strings(self):
+        for key in ("dir", "results", "run_json"):
+            self.assertIn(f"`{key}` must be a string", self.tool("sialrun", self.job(f"[output]\n{key} = 5\n"), code=1).stderr)
+        self.assertIn("`look_ahead` must be a number or a string", self.tool("sialrun", self.job("[run]\nlook_ahead = true\n"), code=1).stderr)
+
+    def test_values_joined_to_a_flag(self):
+        self.tool("sialrun", "little.sialx", "--results", "none", "--progress=line")
+        self.assertIn("`lines` is not on, off or line", self.tool("sialrun", "little.sialx", "--results", "none", "--progress=lines", code=2).stderr)
+        self.assertIn("`--progress[=on\\|off\\|line]`", self.page)
+        for text in (self.tool("sialrun", "--help").stdout, self.tool("sialrun", "--manual", "man").stdout.replace("\\-", "-")):
+            self.assertIn("--progress[=on|off|line]", text)
+            self.assertNotRegex(text, r"\{on\}|\{false\}|Excludes")
+        self.assertEqual(self.complete("sialrun", "--progress", "=", "l"), ["line"])
+        self.assertEqual(self.complete("sialrun", "--progress", "="), ["on", "off", "line"])
+        self.assertEqual(self.complete("sialrun", "--progress", "little"), ["little.sialx"])
+        self.assertEqual(self.complete("sialrun", "--kernels", "=", "b"), ["blas"])
 
     def run_json(self, *args):
         self.tool("sialrun", "little.sialx", "--results", "none", "--run-json", "stats.json", *args)
@@ -172,7 +203,8 @@ class Options(unittest.TestCase):
         for row in self.rows:
             for flag in row["flags"]:
                 if flag.startswith("--"):
-                    self.assertIn(flag.split()[0].split("{")[0], self.complete("sialrun", flag.split()[0].split("{")[0]))
+                    name = re.split(r"[ \[]", flag)[0]
+                    self.assertIn(name, self.complete("sialrun", name))
 
     def test_other_shells_can_read_their_completions(self):
         for shell in ("zsh", "fish"):
