@@ -1,6 +1,6 @@
 #pragma once
 // The AST as text, for people (`--emit=ast`) and for programs (`--emit=ast-json`). The JSON form is described in
-// compiler/README.md and is read by the evaluator of tests/oracle: changes must be additive.
+// compiler/ast/README.md and is read by the evaluator of tests/oracle: changes must be additive.
 
 #include <string>
 

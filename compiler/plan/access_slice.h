@@ -1,5 +1,5 @@
 #pragma once
-// The pass that makes access slices (design 2.3): for each pardo, and each outermost serial loop outside of pardos that gets, the
+// The pass that makes access slices (compiler/plan/README.md): for each pardo, and each outermost serial loop outside of pardos that gets, the
 // part that decides what it gets. The runtime carries it out ahead of the program and asks for the blocks early. A serial loop in
 // which ranks meet (barriers, collectives, pardos) has none of its own; the loops inside it have.
 

@@ -17,7 +17,7 @@
 //              that some run may execute in the phase, through calls and around loops, and since all ranks meet at the same barriers,
 //              that is what any rank may have done. put in every form, delete, destroy and restore change the whole array.
 //   used       the array may be changed, but a block that this rank got in the phase was changed by nobody else in it, nor one that this
-//              rank has put: the phase rule (language 7.5) allows neither. Copies of other blocks go.
+//              rank has put: the phase rule (runtime/store/README.md) allows neither. Copies of other blocks go.
 //   compared   these too stay, where the text puts to few of the array's blocks per phase: the next get asks their owner whether they
 //              have changed, and has them sent if so. That needs no promise at all, but pays only if most have not.
 // In the new phase the copy is as good as one fetched in it: another rank's change of a block that this rank gets would break the phase

@@ -9,7 +9,7 @@
 #include "runtime/base/plants.h"
 
 // Why it is right. A get does nothing when this rank has executed a get of the same block in the phase and not changed the block at
-// its home since (language 7.5: a copy is not refreshed within a phase). The walk carries the references for which that is so: a get adds
+// its home since (a copy is not refreshed within a phase). The walk carries the references for which that is so: a get adds
 // one; a put, fill, increment or scale of the array by this rank takes all of the array's away (another block's put may be
 // the same block's: `x[i,j]`, `x[j,i]`), as do delete and restore; a barrier takes all. A loop may do in one iteration what an earlier
 // one left, so what its body takes away is gone at its head, and a reference to its index means another block in the next iteration;

@@ -18,7 +18,7 @@
 
 namespace sial::sema {
 
-/// The types an expression may have (language 5.2), as bits. 0: a mistake in it was reported.
+/// The types an expression may have (grammar/README.md, Expressions), as bits. 0: a mistake in it was reported.
 using Mask = unsigned;
 inline constexpr Mask may_index = 1, may_int = 2, may_scalar = 4, may_block = 8, may_region = 16, may_array = 32, may_string = 64;
 

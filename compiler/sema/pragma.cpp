@@ -5,7 +5,7 @@
 
 #include "compiler/sema/checker.h"
 
-// Pragmas of pardo loops (language 4.1.1). Names of schedules are hints; fragment pragmas filter iterations through tables
+// Pragmas of pardo loops (grammar/README.md, Pragma strings). Names of schedules are hints; fragment pragmas filter iterations through tables
 // and become where clauses here, so that no later stage has to know them.
 
 namespace sial::sema {

@@ -9,10 +9,10 @@
 
 namespace sial {
 
-inline constexpr int max_rank = 6;            // language.md 3.2
-inline constexpr int subsegments_per_segment = 4;  // language.md 6
+inline constexpr int max_rank = 6;            // of an array; grammar/README.md, Tables
+inline constexpr int subsegments_per_segment = 4;  // grammar/README.md, Subindices
 
-/// Numbers are those of the legacy data format (runtime-behaviour.md 3) and are part of the module format.
+/// Numbers are those of the initial-data files of ACES4 and are part of the module format.
 enum class IndexKind : std::int32_t { ao = 1001, mo = 1002, moa = 1003, mob = 1004, simple = 1005, la = 1006, sub = 1007 };
 
 enum class ArrayKind : std::int32_t { static_ = 1, temp = 2, local = 3, contiguous_local = 4, distributed = 5, served = 6 };

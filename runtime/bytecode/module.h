@@ -87,7 +87,7 @@ struct LoopRow {
   std::int32_t n_wheres = 0;
   std::int32_t pragma = -1;           // string pool entry or -1 (fragment pragmas are already where clauses)
   bool rank_dependent = false;        // exit in a pardo, or where clauses/surrounding control that may differ between ranks:
-                                      // the static schedule is forced (design 3.2)
+                                      // the static schedule is forced (runtime/interp/README.md)
   bool operator==(const LoopRow&) const = default;
 };
 
@@ -161,7 +161,7 @@ struct SliceStep {
   bool operator==(const SliceStep&) const = default;
 };
 
-/// The access slice of a loop (design 2.3): the part of its code, and of the procedures called from it, that decides which
+/// The access slice of a loop (compiler/plan/README.md): the part of its code, and of the procedures called from it, that decides which
 /// blocks it gets. Instructions without a step are passed over; a procedure's final `ret` is run wherever its call is.
 struct SliceRow {
   std::int32_t loop = 0;         // loop row

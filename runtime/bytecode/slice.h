@@ -1,5 +1,5 @@
 #pragma once
-// Access slices at work (design 2.3). BoundSlice is a slice bound to the numbers of a job, in a compact form of its own: it is
+// Access slices at work (compiler/plan/README.md). BoundSlice is a slice bound to the numbers of a job, in a compact form of its own: it is
 // immutable, refers to the module, and is shared by any number of cursors. SliceCursor carries it out on shadow state, apart
 // from the program it belongs to, and tells which blocks the program will get, in order. Plain values: copying a cursor copies
 // its state, without allocation once both have the same slice. Used by the run's look-ahead and by predictions.

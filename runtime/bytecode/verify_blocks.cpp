@@ -1,5 +1,5 @@
 // The verifier's third part: what each instruction asks of its blocks, regions, arrays and arguments. Labels of block algebra
-// are the (index, as_simple) pairs of a reference; the rules are those of language.md 4.5, 4.10 and 7.1, so that kernels and
+// are the (index, as_simple) pairs of a reference; the rules are those of grammar/README.md (Blocks, get and put), so that kernels and
 // store never meet an operation that has no meaning.
 #include <algorithm>
 

@@ -99,7 +99,7 @@ double largest_block(const BoundProgram& program);
 inline std::int32_t combined_segment(std::int32_t parent, std::int32_t sub) {
   return parent * subsegments_per_segment + (sub - 1);
 }
-/// Extent of subsegment `sub` (from 1) of a segment with `extent` elements, and the elements before it (language 6).
+/// Extent of subsegment `sub` (from 1) of a segment with `extent` elements, and the elements before it.
 inline std::int64_t subsegment_extent(std::int64_t extent, std::int32_t sub) {
   const std::int64_t q = extent / subsegments_per_segment, r = extent % subsegments_per_segment;
   return q + (sub <= r ? 1 : 0);

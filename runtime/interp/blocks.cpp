@@ -267,7 +267,7 @@ void Machine::host_view_to_write(const RefPlan& ref, const Located& at, Access a
   switch (ref.kind) {
     case ArrayKind::temp:
     case ArrayKind::local: {
-      // A sub-box of a block that does not exist yet: the rest must be defined, so it starts as zeros (language 4.6).
+      // A sub-box of a block that does not exist yet: the rest must be defined, so it starts as zeros.
       const bool fresh_box = ref.has_box && access == Access::create && !blocks_[ref.array].find(at.key);
       double* data = own_block(ref, at, access, access == Access::create && !ref.has_box ? Use::overwrite : Use::modify);
       if (fresh_box) std::fill_n(data, at.size, 0.0);

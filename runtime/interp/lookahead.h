@@ -1,5 +1,5 @@
 #pragma once
-// Look-ahead (design 2.3): carries the access slice of the loop that is running out ahead of the program, and asks the store for
+// Look-ahead (runtime/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the program, and asks the store for
 // the blocks whose gets are still to come, the nearest first. A hint to the store and to the device: no result depends on it. What
 // the slice foresees and the program then does are compared get by get; where they part (another rank took iterations of a
 // pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration. Owned by its machine, which

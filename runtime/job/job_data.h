@@ -21,7 +21,7 @@ struct Atom { std::int32_t charge = 0; std::string symbol; std::array<double, 3>
 
 /// One shell with general contraction: coefficient[c * exponents.size() + p] multiplies the unit-normalised primitive p.
 /// Function order inside a shell: contraction slow, component fast; Cartesian x-power descending then y; pure m = +l .. -l
-/// (l >= 2), p stays x, y, z; every Cartesian monomial has unit norm (super-instructions conventions, see runtime/README.md).
+/// (l >= 2), p stays x, y, z; every Cartesian monomial has unit norm (runtime/super/CONVENTIONS.md).
 struct Shell {
   std::int32_t atom = 0;
   std::int32_t l = 0;

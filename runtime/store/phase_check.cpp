@@ -6,7 +6,7 @@ namespace {
 
 enum State : std::int32_t { untouched = 0, read_one, read_many, write_one, acc_one, acc_many, single, forbidden };
 
-// One row per state, [use][by the same rank, by another]. The table of language 7.5.
+// One row per state, [use][by the same rank, by another]. The table stands in runtime/store/README.md.
 constexpr State next_state[7][3][2] = {
     /* untouched */ {{read_one, read_one}, {write_one, write_one}, {acc_one, acc_one}},
     /* read_one  */ {{read_one, read_many}, {single, forbidden}, {single, forbidden}},

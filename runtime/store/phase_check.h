@@ -1,5 +1,5 @@
 #pragma once
-// The phase rule (language 7.5) as a state machine per block and phase: in a phase a block is read by anyone, accumulated
+// The phase rule (runtime/store/README.md) as a state machine per block and phase: in a phase a block is read by anyone, accumulated
 // into by anyone, or used privately by one rank. Plain memory, lives in the directory, guarded by the block's lock.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 // The distributed block store as a rank sees it: get is a lease on the block where it lies (or a fetched copy from another
-// node), put publishes, accumulate adds in place under the block's lock. Rules: design 3.1, language 7.5 and 4.10.
+// node), put publishes, accumulate adds in place under the block's lock. Rules: runtime/store/README.md.
 // Owned by one rank, used by its interpreter thread. All calls name the statement (Place) for messages and statistics.
 // Blocks are column-major doubles; the store knows sizes, not extents.
 
@@ -71,7 +71,7 @@ class BlockStore {
   virtual void end_program(Place place) = 0;
 
   // --- gets. A fetched value stays what it was until the barrier, or this rank's next get after its own put.
-  /// Starts a fetch; no-op when this rank holds the block already. Absence is reported at the first use (language 7.5).
+  /// Starts a fetch; no-op when this rank holds the block already. Absence is reported at the first use.
   virtual void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) = 0;
   /// The block's current value for this rank: its private copy when it made one, else the lease. Waits. Throws SialError when
   /// the block was not fetched in this phase or does not exist. Read-only; valid until the next barrier, or get of that

@@ -1,4 +1,4 @@
-// Messages and copies that a plan does without (design 2.3): put += added up on this rank before it is sent, copies that outlive
+// Messages and copies that a plan does without: put += added up on this rank before it is sent, copies that outlive
 // a barrier, puts that share the block they read. None of it is used with --check, which records every statement at the owner,
 // and with --store=copy, the oracle; sums neither with --deterministic, which orders every single contribution.
 #include <algorithm>

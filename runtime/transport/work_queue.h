@@ -1,5 +1,5 @@
 #pragma once
-// Dynamic pardo scheduling (design 3.2): per pardo instance a counter from which ranks draw raw ranges of the iteration
+// Dynamic pardo scheduling (runtime/interp/README.md): per pardo instance a counter from which ranks draw raw ranges of the iteration
 // space. Per-node queues in node-shared memory, guided chunk sizes, stealing between nodes at the end.
 
 #include <cstdint>

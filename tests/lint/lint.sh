@@ -6,7 +6,7 @@ failed=0
 finding() { echo "lint: $1"; failed=1; }
 files() { git ls-files -co --exclude-standard -- "$@"; }
 
-# --- foreign headers live in their own files (style rule 5)
+# --- foreign headers live in their own files
 foreign() {  # foreign NAME HEADER-REGEX ALLOWED-PATH-REGEX
   local hits
   hits=$(files '*.cpp' '*.h' | grep -Ev "$3" | xargs -r grep -lE "#include [<\"]($2)" 2>/dev/null)
@@ -29,7 +29,7 @@ report() {  # report MESSAGE: each line on stdin is a finding
   while read -r l; do finding "$1: $l"; done
 }
 
-# --- the two halves share only the module (design 2)
+# --- the two halves share only the module
 report 'the compiler includes the runtime' < <(files 'compiler/*.cpp' 'compiler/*.h' | grep -v '^compiler/sialreport' | xargs -r grep -nHE '#include "runtime/' |
   grep -vE '"runtime/(base|bytecode|manual|super/(super_instructions|super_arguments|element_forms)\.def)')
 report 'the runtime includes the compiler' < <(files 'runtime/*.cpp' 'runtime/*.h' | grep -v '^runtime/sialrun' |
@@ -44,6 +44,7 @@ for f in $(files '*.cpp' '*.h' '*.py'); do
   n=$(wc -l <"$f")
   [ "$n" -le 600 ] || finding "$f has $n lines; split it by idea (limit 600)"
 done
+report 'dead link' < <(python3 tests/lint/links.py)
 report 'unfinished business' < <(git grep -nIE '\b(TODO|FIXME|XXX)\b' -- '*.cpp' '*.h' '*.py' '*.sh' '*.g4' '*.md' ':!tests/lint')
 [ $failed -eq 1 ] || echo "lint: clean"
 exit $failed

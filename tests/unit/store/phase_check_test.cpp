@@ -1,4 +1,4 @@
-// Every cell of the table of language 7.5.
+// Every cell of the table of the phase rule (runtime/store/README.md).
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 Two molecules: one with a shell each of s, p, d and f functions on three centres, spherical and Cartesian; and OH in cc-pVDZ with
 its general contractions kept. One-electron matrices are complete. Of the repulsion integrals each unique quartet of shells (ab|cd)
 has two numbers: the sum of squares, and the sum of element k (fastest index first) times cos(k). Functions are ordered and
-normalised as runtime/super/README.md says: PySCF's m = -l .. +l is turned round for l >= 2, Cartesian functions get unit norm.
+normalised as runtime/super/CONVENTIONS.md says: PySCF's m = -l .. +l is turned round for l >= 2, Cartesian functions get unit norm.
 """
 import json
 import pathlib
