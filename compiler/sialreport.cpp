@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/report/advice.h"
-#include "compiler/report/compare.h"
-#include "compiler/report/model.h"
-#include "compiler/report/predict.h"
+#include "compiler/report/advice/advice.h"
+#include "compiler/report/formats/compare.h"
+#include "compiler/report/prediction/model.h"
+#include "compiler/report/prediction/predict.h"
 #include "compiler/sialreport_job.h"
 #include "compiler/sialreport_memory.h"
 #include "runtime/base/error.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/contraction/contraction.h"
 
 namespace sial {
 namespace {

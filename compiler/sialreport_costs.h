@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "compiler/report/declarations.h"
+#include "compiler/report/advice/declarations.h"
 
 namespace sial {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/report/advice.h"
+#include "compiler/report/advice/advice.h"
 
 namespace sial {
 

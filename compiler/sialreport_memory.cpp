@@ -1,8 +1,8 @@
 #include "compiler/sialreport_memory.h"
 
 #include "runtime/base/error.h"
-#include "runtime/interp/bind.h"
-#include "runtime/plan/memory_plan.h"
+#include "runtime/interp/blocks/bind.h"
+#include "runtime/prediction/memory_model.h"
 
 namespace sial {
 namespace {

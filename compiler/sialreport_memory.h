@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "compiler/report/predict.h"
+#include "compiler/report/prediction/predict.h"
 
 namespace sial {
 

@@ -5,8 +5,8 @@
 
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
-#include "runtime/plan/earlier_results.h"
-#include "runtime/plan/segment_choice.h"
+#include "runtime/prediction/earlier_results.h"
+#include "runtime/prediction/segment_choice.h"
 
 namespace sial {
 

@@ -3,8 +3,8 @@
 
 #include <iosfwd>
 
-#include "runtime/plan/memory_plan.h"
-#include "runtime/plan/time_model.h"
+#include "runtime/prediction/memory_model.h"
+#include "runtime/prediction/time_model.h"
 #include "runtime/session.h"
 
 namespace sial {

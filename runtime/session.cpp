@@ -26,8 +26,8 @@
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
-#include "runtime/plan/earlier_results.h"
-#include "runtime/kernels/contraction_calibration.h"
+#include "runtime/prediction/earlier_results.h"
+#include "runtime/kernels/contraction/contraction_calibration.h"
 
 namespace sial {
 namespace {

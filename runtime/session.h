@@ -15,10 +15,10 @@
 #include "runtime/base/output_file.h"
 #include "runtime/base/output_lock.h"
 #include "runtime/device/device.h"
-#include "runtime/interp/checkpoints.h"
-#include "runtime/interp/job_run.h"
+#include "runtime/interp/job/checkpoints.h"
+#include "runtime/interp/job/job_run.h"
 #include "runtime/job/job_file.h"
-#include "runtime/plan/segment_choice.h"
+#include "runtime/prediction/segment_choice.h"
 
 namespace sial {
 

@@ -30,7 +30,7 @@
 #include "runtime/job/recut.h"
 #include "runtime/dry_run.h"
 #include "runtime/job/segments.h"
-#include "runtime/kernels/code_library.h"
+#include "runtime/kernels/jit/code_library.h"
 #include "runtime/manual/manual.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_devices.h"

@@ -9,7 +9,7 @@
 #include "compiler/analysis/alias.h"
 #include "compiler/analysis/lifetime.h"
 #include "compiler/analysis/phases.h"
-#include "compiler/plan/verify_slice.h"
+#include "compiler/plan/slice/verify_slice.h"
 #include "runtime/base/check.h"
 
 namespace sial::plan {

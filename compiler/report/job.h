@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/report/model.h"
+#include "compiler/report/prediction/model.h"
 #include "runtime/bytecode/module.h"
 
 namespace sial::report {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "compiler/report/model.h"
+#include "compiler/report/prediction/model.h"
 
 namespace sial::report {
 

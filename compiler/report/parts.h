@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/report/model.h"
+#include "compiler/report/prediction/model.h"
 #include "runtime/bytecode/slice.h"
 
 namespace sial::report {

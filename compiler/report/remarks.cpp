@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "compiler/report/advice.h"
+#include "compiler/report/advice/advice.h"
 #include "compiler/report/lines.h"
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "compiler/report/model.h"
+#include "compiler/report/prediction/model.h"
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
 

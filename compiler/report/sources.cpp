@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "compiler/report/model.h"
+#include "compiler/report/prediction/model.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/sha256.h"
 

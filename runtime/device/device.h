@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/device/busy_times.h"
+#include "runtime/device/measure/busy_times.h"
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/chain.h"
+#include "runtime/kernels/elementwise/fused.h"
 #include "runtime/stats/counter_field.h"
 
 namespace sial {

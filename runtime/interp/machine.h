@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/interp/bind.h"
-#include "runtime/interp/block_map.h"
-#include "runtime/interp/lookahead.h"
-#include "runtime/interp/inspect.h"
-#include "runtime/interp/printer.h"
-#include "runtime/interp/progress.h"
+#include "runtime/interp/blocks/bind.h"
+#include "runtime/interp/blocks/block_map.h"
+#include "runtime/interp/prefetch/lookahead.h"
+#include "runtime/interp/operations/inspect.h"
+#include "runtime/interp/operations/printer.h"
+#include "runtime/interp/job/progress.h"
 #include "runtime/job/results.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/memory/out_of_memory.h"

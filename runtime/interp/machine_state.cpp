@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/checkpoint/record_file.h"
-#include "runtime/interp/checkpoint_records.h"
+#include "runtime/interp/job/checkpoint_records.h"
 #include "runtime/interp/machine.h"
 
 namespace sial {

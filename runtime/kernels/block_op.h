@@ -10,7 +10,7 @@
 #include <string>
 
 #include "runtime/base/shape.h"
-#include "runtime/kernels/jit.h"
+#include "runtime/kernels/jit/jit.h"
 #include "runtime/memory/resource.h"
 
 namespace sial {

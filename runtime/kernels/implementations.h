@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/jit.h"
+#include "runtime/kernels/jit/jit.h"
 
 namespace sial::kernels {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/implementations.h"
-#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/contraction/tiles.h"
 
 namespace sial {
 

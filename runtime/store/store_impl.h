@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "runtime/memory/arena_pool.h"
-#include "runtime/store/access_log.h"
-#include "runtime/store/held_table.h"
-#include "runtime/store/kept_blocks.h"
+#include "runtime/store/check/access_log.h"
+#include "runtime/store/local/held_table.h"
+#include "runtime/store/local/kept_blocks.h"
 #include "runtime/store/labels.h"
-#include "runtime/store/outbox.h"
-#include "runtime/store/service.h"
+#include "runtime/store/remote/outbox.h"
+#include "runtime/store/remote/service.h"
 #include "runtime/store/store.h"
 
 namespace sial {

@@ -12,7 +12,7 @@
 #include "runtime/base/energy_differences.h"
 #include "runtime/device/cuda/driver.h"
 #include "runtime/device/device.h"
-#include "runtime/device/group_trial.h"
+#include "runtime/device/batch/group_trial.h"
 #include "tests/device/on_stand_in.h"
 
 using namespace stand_in;

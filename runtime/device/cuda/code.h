@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/device/cuda/gpu.h"
-#include "runtime/kernels/device_code.h"
+#include "runtime/kernels/gpu/device_code.h"
 
 namespace sial::cuda {
 

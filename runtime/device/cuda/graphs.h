@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "runtime/device/cuda/gpu.h"
-#include "runtime/device/group_trial.h"
+#include "runtime/device/batch/group_trial.h"
 
 namespace sial::cuda {
 

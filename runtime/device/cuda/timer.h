@@ -5,7 +5,7 @@
 #include <deque>
 #include <map>
 
-#include "runtime/device/busy_times.h"
+#include "runtime/device/measure/busy_times.h"
 #include "runtime/device/cuda/gpu.h"
 
 namespace sial::cuda {

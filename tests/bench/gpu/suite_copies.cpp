@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/device/device_pool.h"
+#include "runtime/device/cache/device_pool.h"
 #include "runtime/store/store.h"
 #include "runtime/transport/loopback.h"
 #include "tests/bench/gpu/bench.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/device/cuda/contraction.h"
-#include "runtime/device/plain_steps.h"
+#include "runtime/device/simulated/plain_steps.h"
 #include "tests/bench/chains/chain_problem.h"
 #include "tests/bench/gpu/bench.h"
 #include "tests/bench/kernels/cases_permute.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "runtime/kernels/contraction_calibration.h"
+#include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/memory/host_pool.h"
 #include "tests/bench/kernels/baselines.h"
 #include "tests/bench/kernels/report.h"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/permute.h"
+#include "runtime/kernels/permute/permute.h"
 #include "tests/bench/kernels/cases_permute.h"
 
 using namespace sial::kernels;

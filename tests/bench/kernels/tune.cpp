@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/contraction/contraction.h"
 #include "runtime/kernels/implementations.h"
 
 namespace bench {

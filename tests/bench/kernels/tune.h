@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/contraction_costs.h"
+#include "runtime/kernels/contraction/contraction_costs.h"
 #include "tests/bench/kernels/run_case.h"
 
 namespace bench {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernels/chain.h"
+#include "runtime/kernels/elementwise/fused.h"
 #include "runtime/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/random_blocks.h"

@@ -11,9 +11,9 @@
 #include <iterator>
 
 #include "runtime/base/error.h"
-#include "runtime/kernels/code_library.h"
+#include "runtime/kernels/jit/code_library.h"
 #include "runtime/kernels/implementations.h"
-#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/contraction/tiles.h"
 
 using namespace sial;
 using namespace sial::kernels;

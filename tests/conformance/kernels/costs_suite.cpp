@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/contraction_calibration.h"
+#include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/contraction_cases.h"

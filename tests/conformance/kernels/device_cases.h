@@ -9,8 +9,8 @@
 #include <memory>
 #include <set>
 
-#include "runtime/kernels/device_code.h"
-#include "runtime/kernels/device_layout.h"
+#include "runtime/kernels/gpu/device_code.h"
+#include "runtime/kernels/gpu/device_layout.h"
 #include "tests/conformance/kernels/random_blocks.h"
 
 namespace sial::kernels {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/contraction/contraction.h"
 #include "runtime/kernels/implementations.h"
-#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/contraction/tiles.h"
 
 using namespace sial;
 using namespace sial::kernels;

@@ -11,7 +11,7 @@
 
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/implementations.h"
-#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/contraction/tiles.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/kernels/implementations.h"
-#include "runtime/kernels/permute.h"
+#include "runtime/kernels/permute/permute.h"
 #include "tests/conformance/kernels/case_count.h"
 
 using namespace sial::kernels;

@@ -14,9 +14,9 @@
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/contraction/contraction.h"
 #include "runtime/kernels/implementations.h"
-#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/contraction/tiles.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/cases.h"
 #include "tests/conformance/kernels/contraction_cases.h"

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/jit.h"
-#include "runtime/kernels/team.h"
-#include "runtime/kernels/tiles.h"
+#include "runtime/kernels/jit/jit.h"
+#include "runtime/kernels/cpu/team.h"
+#include "runtime/kernels/contraction/tiles.h"
 #include "tests/conformance/kernels/contraction_cases.h"
 
 using namespace sial;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/kernels/device_code.h"
+#include "runtime/kernels/gpu/device_code.h"
 
 namespace fake_cuda {
 

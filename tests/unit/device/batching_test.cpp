@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/device/batch_queue.h"
-#include "runtime/device/device_pool.h"
+#include "runtime/device/batch/batch_queue.h"
+#include "runtime/device/cache/device_pool.h"
 #include "runtime/memory/host_pool.h"
 #include "tests/unit/device/altered_device.h"
 #include "tests/unit/device/copies_fixture.h"

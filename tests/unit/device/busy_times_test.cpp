@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/device/busy_times.h"
+#include "runtime/device/measure/busy_times.h"
 
 using namespace sial;
 

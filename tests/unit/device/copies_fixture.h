@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/device/copies.h"
+#include "runtime/device/cache/block_cache.h"
 #include "runtime/memory/arena_pool.h"
 
 namespace sial::copies_fixture {

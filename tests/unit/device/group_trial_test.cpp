@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/device/group_trial.h"
+#include "runtime/device/batch/group_trial.h"
 
 using namespace sial;
 using Way = GroupTrial::Way;

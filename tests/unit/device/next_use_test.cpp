@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "runtime/device/hindsight.h"
-#include "runtime/device/next_use.h"
+#include "runtime/device/cache/offline_optimum.h"
+#include "runtime/device/cache/next_use.h"
 
 using namespace sial;
 

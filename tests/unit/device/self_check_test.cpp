@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/device/self_check.h"
+#include "runtime/device/measure/self_check.h"
 
 using namespace sial;
 

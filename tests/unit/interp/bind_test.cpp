@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
-#include "runtime/interp/bind.h"
+#include "runtime/interp/blocks/bind.h"
 
 using namespace sial;
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include "runtime/interp/block_map.h"
+#include "runtime/interp/blocks/block_map.h"
 
 TEST_CASE("block map agrees with std::map under random inserts and removals") {
   std::mt19937 random(12345);

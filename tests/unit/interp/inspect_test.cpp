@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/interp/inspect.h"
+#include "runtime/interp/operations/inspect.h"
 
 using namespace sial;
 

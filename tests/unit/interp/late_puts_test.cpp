@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/interp/late_puts.h"
+#include "runtime/interp/prefetch/deferred_puts.h"
 
 using namespace sial;
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "runtime/bytecode/read.h"
-#include "runtime/interp/job_run.h"
+#include "runtime/interp/job/job_run.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/simulated.h"
 #include "tests/unit/device/altered_device.h"

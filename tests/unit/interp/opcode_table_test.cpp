@@ -9,8 +9,8 @@
 #include "runtime/base/error.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/bytecode/read.h"
-#include "runtime/interp/job_run.h"
-#include "runtime/interp/rank_flow.h"
+#include "runtime/interp/job/job_run.h"
+#include "runtime/interp/rank_check/rank_flow.h"
 #include "runtime/transport/loopback.h"
 
 using namespace sial;

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "runtime/interp/printer.h"
+#include "runtime/interp/operations/printer.h"
 
 using sial::PrintFormat;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "runtime/interp/progress.h"
+#include "runtime/interp/job/progress.h"
 
 using namespace sial;
 

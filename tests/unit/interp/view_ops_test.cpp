@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "runtime/interp/view_ops.h"
+#include "runtime/interp/operations/view_ops.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "compile.h"
 #include "compiler/emit/emit.h"
 #include "runtime/bytecode/read.h"
-#include "runtime/interp/bind.h"
+#include "runtime/interp/blocks/bind.h"
 #include "runtime/job/job_data.h"
 
 namespace sial::test {

@@ -1,11 +1,11 @@
-#include "runtime/plan/segment_choice.h"
+#include "runtime/prediction/segment_choice.h"
 
 #include <fmt/format.h>
 
 #include "module_of.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
-#include "runtime/plan/earlier_results.h"
+#include "runtime/prediction/earlier_results.h"
 #include "tests/unit/job/folder.h"
 
 using namespace sial;

@@ -1,11 +1,11 @@
-#include "runtime/plan/time_model.h"
+#include "runtime/prediction/time_model.h"
 
 #include <fstream>
 #include <iterator>
 
 #include "module_of.h"
-#include "runtime/plan/machine_speed.h"
-#include "runtime/plan/operand_sources.h"
+#include "runtime/prediction/machine_speed.h"
+#include "runtime/prediction/operand_sources.h"
 #include "tests/unit/job/folder.h"
 
 using namespace sial;

@@ -1,4 +1,4 @@
-#include "runtime/plan/work_count.h"
+#include "runtime/prediction/work_count.h"
 
 #include <cmath>
 

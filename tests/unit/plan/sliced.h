@@ -3,7 +3,7 @@
 
 #include "compile.h"
 #include "compiler/emit/emit.h"
-#include "compiler/plan/access_slice.h"
+#include "compiler/plan/slice/access_slice.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/slice.h"
 

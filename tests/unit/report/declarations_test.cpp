@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/pipeline.h"
-#include "compiler/report/block_statements.h"
+#include "compiler/report/advice/block_statements.h"
 
 using namespace sial;
 

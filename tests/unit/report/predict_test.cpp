@@ -5,8 +5,8 @@
 
 #include "compiler/pipeline.h"
 #include "compiler/report/parts.h"
-#include "compiler/report/predict.h"
-#include "compiler/report/timeline.h"
+#include "compiler/report/prediction/predict.h"
+#include "compiler/report/prediction/timeline.h"
 #include "runtime/base/error.h"
 #include "tests/unit/job/folder.h"
 #include "tests/unit/main/source_path.h"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/pipeline.h"
-#include "compiler/report/advice.h"
-#include "compiler/report/model.h"
+#include "compiler/report/advice/advice.h"
+#include "compiler/report/prediction/model.h"
 #include "runtime/base/error.h"
 #include "tests/unit/main/source_path.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/store/directory.h"
+#include "runtime/store/local/directory.h"
 #include "runtime/transport/in_process.h"
 
 using namespace sial;

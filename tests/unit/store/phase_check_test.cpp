@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/store/phase_check.h"
+#include "runtime/store/check/phase_check.h"
 
 using namespace sial;
 

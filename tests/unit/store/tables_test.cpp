@@ -1,8 +1,8 @@
 // A rank's own tables: held blocks, access statistics, labels.
 #include <catch2/catch.hpp>
 
-#include "runtime/store/access_log.h"
-#include "runtime/store/held_table.h"
+#include "runtime/store/check/access_log.h"
+#include "runtime/store/local/held_table.h"
 #include "runtime/store/labels.h"
 
 using namespace sial;

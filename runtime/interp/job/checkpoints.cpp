@@ -1,0 +1,213 @@
+#include "runtime/interp/job/checkpoints.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "runtime/base/check.h"
+#include "runtime/base/printable.h"
+
+namespace sial {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string local_time(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, &parts)};
+}
+
+std::string signal_name(int number) {
+  switch (number) {
+    case SIGTERM: return "SIGTERM";
+    case SIGINT: return "SIGINT";
+    case SIGUSR1: return "SIGUSR1";
+    default: return fmt::format("signal {}", number);
+  }
+}
+
+std::string amount(std::uint64_t bytes) {
+  const auto b = static_cast<double>(bytes);
+  if (b >= 1e9) return fmt::format("{:.1f} GB", b / 1e9);
+  if (b >= 1e6) return fmt::format("{:.1f} MB", b / 1e6);
+  return fmt::format("{:.1f} kB", b / 1e3);
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job)
+    : options_(options), transport_(transport), err_(err), job_(std::move(job)), job_id_(local_time("_%Y%b%d_%H%M%S")), last_time_(transport.now()) {}
+
+void Checkpoints::continue_from(const CheckpointIndex& index) {
+  last_ = index;
+  serial_ = index.serial;
+  job_id_ = index.job_id;
+}
+
+std::string Checkpoints::path(const std::string& name) const { return (fs::path(options_.folder) / name).string(); }
+
+Checkpoints::Wish Checkpoints::wish() const {
+  if (options_.stop_signal)
+    if (const int number = options_.stop_signal()) return {Reason::signal, number};
+  if (transport_.rank() != 0) return {};
+  if (options_.time_limit > 0 && transport_.now() >= options_.time_limit) return {Reason::time_limit, 0};
+  if (options_.every == 0 || (options_.every > 0 && transport_.now() - last_time_ >= options_.every)) return {Reason::interval, 0};
+  return {};
+}
+
+bool Checkpoints::wanted() const { return wish().reason != Reason::none; }
+
+Checkpoints::Wish Checkpoints::agree() const {
+  const Wish mine = wish();
+  Wish strongest;
+  for (const auto& bytes : transport_.all_gather(std::as_bytes(std::span(&mine, 1)), tag(CollectiveKind::gather))) {
+    Wish theirs;
+    SIAL_CHECK(bytes.size() == sizeof theirs, "a wish of {} bytes", bytes.size());
+    std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    if (theirs.reason > strongest.reason) strongest = theirs;
+  }
+  return strongest;
+}
+
+void Checkpoints::at_barrier(std::int32_t program, const std::string& place, const MachinePart& machine) {
+  if (const Wish agreed = agree(); agreed.reason != Reason::none) save_or_stop(agreed, program, place, &machine);
+}
+
+void Checkpoints::between_programs(std::int32_t program, const std::string& place) {
+  Wish agreed = agree();
+  if (agreed.reason == Reason::none && options_.every != CheckpointOptions::never) agreed.reason = Reason::interval;
+  if (agreed.reason != Reason::none) save_or_stop(agreed, program, place, nullptr);
+}
+
+void Checkpoints::save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine) {
+  const bool saved = write(program, place, machine);
+  if (wish.reason == Reason::interval && (options_.stop_after == 0 || written_ < options_.stop_after)) return;
+  if (transport_.rank() == 0) {
+    const std::string why = wish.reason == Reason::signal ? signal_name(wish.signal) : wish.reason == Reason::time_limit ? "the time limit" : "`--stop-after`";
+    if (saved)
+      err_ << printable(fmt::format("stopped by {} {}: checkpoint `{}` written ({}, {:.2f} s)\n  hint: continue with the same command and `--restart`", why, place,
+                                    options_.folder, amount(last_total_), last_.seconds));
+    else if (last_.files.empty())
+      err_ << printable(fmt::format("error: stopped by {} {} without a checkpoint\n  hint: the job must be started again", why, place));
+    else
+      err_ << printable(fmt::format("error: stopped by {} {} without a new checkpoint\n  hint: continue from the one of {} ({}) with the same command and `--restart`", why,
+                                    place, last_.written, last_.place));
+    err_ << std::endl;
+  }
+  throw JobStopped{saved};
+}
+
+std::int64_t Checkpoints::begin_attempt(std::string& problem) {
+  std::int64_t serial = 0;  // none: another job has the folder
+  if (transport_.rank() == 0) {
+    std::error_code failure;
+    fs::create_directories(options_.folder, failure);  // of what goes wrong here, opening the file tells
+    try {
+      if (!lock_) lock_.emplace(path(checkpoint_index_name), checkpoint_remedy);
+      serial = serial_ = std::max(serial_ + 1, next_serial(options_.folder));
+    } catch (const WorldError& error) {
+      problem = error.what();
+    }
+  }
+  transport_.broadcast(std::as_writable_bytes(std::span(&serial, 1)), 0, tag(CollectiveKind::other));
+  return serial;
+}
+
+bool Checkpoints::write(std::int32_t program, const std::string& place, const MachinePart* machine) {
+  const double begin = transport_.now();
+  std::string problem;
+  const std::int64_t serial = begin_attempt(problem);
+  const std::string name = fmt::format("{}.rank{}", serial, transport_.rank());
+
+  FileSeal seal;
+  std::uint64_t common = 0;
+  bool written = false;
+  try {
+    if (serial > 0) {
+      std::error_code failure;
+      fs::create_directories(options_.folder, failure);  // of another machine, perhaps
+      RecordWriter writer(path(name));
+      common = job_part_(writer);
+      if (machine) (*machine)(writer);
+      seal = writer.finish();
+      written = true;
+    }
+  } catch (const WorldError& error) {
+    problem = error.what();
+  }
+  Packer mine;
+  mine.text(problem);
+  mine.value(seal);
+  mine.value(common);
+
+  CheckpointIndex index;
+  std::uint64_t total = 0;
+  std::string somebodys_problem;
+  const auto all = transport_.all_gather(mine.bytes(), tag(CollectiveKind::gather));
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    Unpacker theirs(all[r]);
+    const std::string text = theirs.text();
+    if (somebodys_problem.empty()) somebodys_problem = text;
+    index.files.push_back({fmt::format("{}.rank{}", serial, r), theirs.value<FileSeal>()});
+    index.uniform = index.uniform && theirs.value<std::uint64_t>() == common;
+    total += index.files.back().seal.bytes;
+  }
+  std::int64_t good = somebodys_problem.empty() ? 1 : 0;
+  if (good && transport_.rank() == 0) {
+    index.version = options_.version;
+    index.job_id = job_id_;
+    index.written = local_time("%Y-%m-%d %H:%M:%S");
+    index.serial = serial;
+    index.program = program;
+    index.inside = machine != nullptr;
+    index.place = place;
+    index.seconds = transport_.now() - begin;
+    index.job = job_;
+    try {
+      write_checkpoint_index(index, options_.folder);
+      last_ = std::move(index);
+    } catch (const WorldError& error) {
+      somebodys_problem = error.what();
+      good = 0;
+    }
+  }
+  transport_.broadcast(std::as_writable_bytes(std::span(&good, 1)), 0, tag(CollectiveKind::other));
+  if (!good && written) {
+    std::error_code ignored;
+    fs::remove(path(name), ignored);
+  }
+  if (transport_.rank() == 0) {
+    if (good)
+      remove_old_files(options_.folder, &last_);
+    else
+      err_ << printable(fmt::format("warning: no checkpoint could be written: {}; {}", somebodys_problem,
+                                    last_.files.empty() ? "the run goes on without one" : fmt::format("the one of {} stays valid", last_.written)))
+           << std::endl;
+  }
+  last_time_ = transport_.now();
+  seconds_ += last_time_ - begin;
+  if (good) {
+    ++written_;
+    bytes_ += static_cast<std::int64_t>(seal.bytes);
+    if (transport_.rank() == 0) last_total_ = total;
+  }
+  return good != 0;
+}
+
+void Checkpoints::job_done() {
+  if (transport_.rank() != 0) return;
+  std::error_code ignored;
+  if (!last_.files.empty()) remove_old_files(options_.folder, nullptr);
+  lock_.reset();  // its file lies in the folder
+  if (fs::is_directory(options_.folder, ignored)) fs::remove(options_.folder, ignored);  // what is not empty stays
+}
+
+}  // namespace sial

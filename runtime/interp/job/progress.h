@@ -1,0 +1,39 @@
+#pragma once
+// Tells how far a long pardo is, and what is known of the job: one line that is rewritten in place on a terminal, or now and then a line of a log. Owned by the
+// first rank's machine; whoever writes to the same terminal calls hide() first.
+
+#include <iosfwd>
+#include <string>
+
+#include "runtime/interp/job/job_outlook.h"
+
+namespace sial {
+
+enum class ProgressMode { off, line, log };
+
+class Progress {
+ public:
+  Progress(std::ostream& out, ProgressMode mode) : out_(out), mode_(mode) {}
+  ~Progress() { hide(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Times are in seconds on any clock.
+  void begin(std::string what, double now);
+  void update(double fraction, double now, const JobOutlook& job = {});
+  void end() { hide(); }
+  void hide();
+
+ private:
+  std::ostream& out_;
+  ProgressMode mode_;
+  std::string what_;
+  double begun_ = 0, next_ = 0, fraction_ = 0;
+  double next_log_ = -1;  // lines of a log keep their distance over all pardos
+  bool shown_ = false;
+};
+
+/// "7 s", "3 min 5 s", "2 h 10 min"
+std::string duration_text(double seconds);
+
+}  // namespace sial

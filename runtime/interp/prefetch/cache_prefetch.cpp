@@ -1,0 +1,15 @@
+#include "runtime/interp/prefetch/cache_prefetch.h"
+
+namespace sial {
+
+bool NearAhead::offer(const FetchRequest& get, std::int64_t elements) {
+  if (elements * 8 < least_block_bytes) return true;
+  const BlockStore::Foreseen found = store_.foreseen(get.array, get.block, elements, true);
+  if (!found.data) return !found.coming;
+  kernels_.expect(found.data, elements);
+  store_.buffers().deallocate(const_cast<double*>(found.data), elements);
+  ++blocks_;
+  return true;
+}
+
+}  // namespace sial

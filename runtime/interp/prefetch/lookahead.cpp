@@ -1,0 +1,267 @@
+#include "runtime/interp/prefetch/lookahead.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sial {
+namespace {
+
+constexpr int first_depth = 8, most_depth = 128;
+constexpr std::int64_t steps_per_call = 2000;    // of the slice
+constexpr std::size_t most_coming = 512;         // gets foreseen; many of them need no prefetch
+constexpr std::size_t most_searched = 64;
+constexpr int most_on_their_way = 2;             // that are looked at before those behind them
+constexpr std::int64_t gets_between_looks = 16;  // at how it goes
+
+}  // namespace
+
+LookAhead::LookAhead(Program program, BlockStore& store, LookAheadDepth depth)
+    : p_(std::move(program)),
+      store_(store),
+      automatic_(depth.blocks == LookAheadDepth::automatic),
+      most_coming_(most_coming),
+      depth_(automatic_ ? first_depth : depth.blocks),
+      slice_of_loop_(p_.module.loops.size(), -1),
+      slices_(p_.module.slices.size()) {
+  if (!p_.remote) most_coming_ = static_cast<std::size_t>(depth_);  // nothing else limits how far ahead of the program it goes
+  for (std::size_t s = 0; s < slices_.size(); ++s) slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
+}
+
+void LookAhead::start(std::int32_t loop) {
+  const std::int32_t slice = slice_of_loop_[static_cast<std::size_t>(loop)];
+  std::optional<BoundSlice>& bound = slices_[static_cast<std::size_t>(slice)];
+  if (!bound) bound.emplace(p_.module, slice, p_.ranges, p_.statics);
+  loop_ = -1;
+  if (bound->empty()) return;
+  loop_ = loop;
+  if (cursor_.slice() != &*bound) cursor_ = SliceCursor(*bound);
+  iterations_ = 0;
+  store_.set_live_set_known(false);
+  begin_here();
+}
+
+/// From the iteration that the program is in.
+void LookAhead::begin_here() {
+  coming_.clear();
+  turns_.clear();
+  asked_ = next_ = 0;
+  drained_ = false;
+  cursor_.load(p_.ints, p_.scalars, p_.index_values);
+  if (!parallel()) {
+    cursor_.begin_at(static_cast<std::int32_t>(present_tuple()));
+    return;
+  }
+  const PardoPosition at = p_.pardo();
+  at_ = at.at;
+  end_ = at.end;
+  counter_ = at.counter;
+  std::array<std::int32_t, max_rank> values{};
+  const std::vector<std::int32_t>& indices = p_.module.loops[static_cast<std::size_t>(loop_)].indices;
+  for (std::size_t d = 0; d < indices.size(); ++d) values[d] = p_.index_values[static_cast<std::size_t>(indices[d])];
+  present_turn_ = ++turn_;
+  inside_ = cursor_.enter(std::span(values).first(indices.size()));
+}
+
+std::int64_t LookAhead::present_tuple() const {
+  if (parallel()) return p_.pardo().at - 1;
+  return p_.index_values[static_cast<std::size_t>(p_.module.loops[static_cast<std::size_t>(loop_)].indices[0])];
+}
+
+void LookAhead::iteration(std::int32_t loop) {
+  if (loop_ < 0 || (loop_ != loop && cursor_.ended() && coming_.empty())) {
+    start(loop);
+    return;
+  }
+  if (loop != loop_) return;
+  if (++iterations_ == 1) store_.set_live_set_known(true);  // one is complete
+  const std::int64_t tuple = present_tuple();
+  if (!parallel()) {
+    forget_before(tuple);
+    if (coming_.empty() && (cursor_.ended() || cursor_.iteration() < tuple)) begin_here();
+  } else {
+    while (!turns_.empty() && turns_.front().tuple != tuple) turns_.pop_front();
+    if (turns_.empty()) {
+      begin_here();
+    } else {
+      present_turn_ = turns_.front().number;
+      forget_before(present_turn_);
+      turns_.pop_front();
+    }
+  }
+  drained_ = false;
+  advance();
+}
+
+void LookAhead::leave(std::int32_t loop) {
+  if (loop == loop_) loop_ = -1;
+}
+
+void LookAhead::forget_before(std::int64_t turn) {
+  while (!coming_.empty() && coming_.front().turn < turn) {
+    asked_ -= coming_.front().asked ? 1 : 0;
+    next_ -= next_ > 0 ? 1 : 0;
+    coming_.pop_front();
+  }
+}
+
+void LookAhead::get(std::int32_t pc, std::int32_t array, const BlockIndex& block) {
+  if (p_.to_device) p_.to_device->get();
+  if (loop_ < 0) return;
+  const FetchRequest made{pc, array, block};
+  std::int64_t steps = steps_per_call;
+  const std::int64_t turn = parallel() ? present_turn_ : present_tuple();
+  const auto& fetches = cursor_.slice()->fetches();
+  const bool foreseen = std::any_of(fetches.begin(), fetches.end(), [pc](const SliceFetch& f) { return f.pc == pc; });
+  // A get that is not found is one that the slice leaves out here.
+  for (std::size_t i = 0; foreseen && i < most_searched; ++i) {
+    if (i == coming_.size() && ((i > 0 && coming_.back().turn > turn) || !produce(steps))) break;
+    if (coming_[i].request != made) continue;
+    for (std::size_t k = 0; k <= i; ++k) asked_ -= coming_[k].asked ? 1 : 0;
+    coming_.erase(coming_.begin(), coming_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    next_ = next_ > i ? next_ - i - 1 : 0;
+    if (++gets_ % gets_between_looks == 0) adapt();
+    break;
+  }
+  advance();
+}
+
+/// Foresees one more get.
+bool LookAhead::produce(std::int64_t& steps) {
+  while (steps > 0) {
+    if (parallel() && !inside_ && !enter_next()) return false;
+    FetchRequest request;
+    switch (cursor_.next(request, steps)) {
+      case SliceOutcome::fetch:
+        coming_.push_back({request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration()});
+        return true;
+      case SliceOutcome::done:
+      case SliceOutcome::given_up:
+        if (!parallel() && cursor_.ended()) return false;
+        inside_ = false;
+        --steps;
+        break;
+      case SliceOutcome::paused:
+      case SliceOutcome::ended: return false;
+    }
+  }
+  return false;
+}
+
+/// The next iteration of a pardo that this rank will run.
+bool LookAhead::enter_next() {
+  std::array<std::int32_t, max_rank> values{};
+  const std::size_t rank = p_.module.loops[static_cast<std::size_t>(loop_)].indices.size();
+  const PardoPosition here = p_.pardo();
+  for (int filtered = 0; filtered < 1000; ++filtered) {
+    std::int64_t tuple = 0;
+    if (cursor_.ended() || !next_tuple(tuple)) return false;
+    const auto mine = [&] { return counter_++ % here.workers == here.worker; };
+    if (here.mode == PardoMode::cyclic_raw && !mine()) continue;
+    std::int64_t rest = tuple;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::int64_t count = std::int64_t{here.hi[d]} - here.lo[d] + 1;
+      values[d] = static_cast<std::int32_t>(here.lo[d] + rest % count);
+      rest /= count;
+    }
+    if (!cursor_.enter(std::span(values).first(rank))) continue;
+    if (here.mode == PardoMode::cyclic && !mine()) continue;
+    turns_.push_back({++turn_, tuple});
+    return inside_ = true;
+  }
+  return false;
+}
+
+bool LookAhead::next_tuple(std::int64_t& tuple) {
+  if (at_ == end_) {
+    const PardoPosition here = p_.pardo();
+    // What was set aside has to be drawn before more can be.
+    if (here.mode != PardoMode::dynamic || drained_ || here.end != end_) return false;
+    const auto range = p_.reserve();
+    if (!range) {
+      drained_ = true;
+      return false;
+    }
+    at_ = range->first;
+    end_ = range->last;
+  }
+  tuple = at_++;
+  return true;
+}
+
+bool LookAhead::ask(Coming& coming) {
+  switch (store_.prefetch(coming.request.array, coming.request.block, coming.elements, {p_.sequence, coming.request.pc})) {
+    case Prefetch::started:
+      coming.asked = true;
+      ++asked_;
+      block_bytes_ = coming.elements * 8;
+      return true;
+    case Prefetch::held:
+    case Prefetch::here:
+    case Prefetch::too_big: return true;
+    case Prefetch::full: break;
+  }
+  return false;
+}
+
+void LookAhead::advance() {
+  std::int64_t steps = steps_per_call;
+  while (asked_ < static_cast<std::size_t>(depth_)) {
+    if (next_ == coming_.size() && (coming_.size() >= most_coming_ || !produce(steps))) break;
+    if (!ask(coming_[next_])) break;
+    ++next_;
+  }
+  if (p_.to_device) bring();
+  if (p_.to_cache) bring_near();
+}
+
+/// Into the cache, the nearest first, for as much as it holds beside what is computed.
+void LookAhead::bring_near() {
+  const std::size_t n = std::min(coming_.size(), NearAhead::most_blocks);
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    Coming& coming = coming_[i];
+    bytes += coming.elements * 8;
+    if (bytes > NearAhead::most_bytes) return;
+    if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, coming.elements);
+  }
+}
+
+/// To the device, the nearest first.
+void LookAhead::bring() {
+  const std::size_t n = std::min(coming_.size(), static_cast<std::size_t>(depth_));
+  int on_their_way = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (coming_[i].settled) continue;
+    switch (p_.to_device->offer(coming_[i].request, static_cast<std::int64_t>(i) + 1)) {
+      case BringAhead::Outcome::settled: coming_[i].settled = true; break;
+      case BringAhead::Outcome::unwanted: break;
+      case BringAhead::Outcome::coming:
+        if (++on_their_way == most_on_their_way) return;
+        break;
+      case BringAhead::Outcome::full: return;
+    }
+  }
+}
+
+/// As many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the owner has others to
+/// serve. Fewer when blocks have to be given up unused.
+void LookAhead::adapt() {
+  const StoreStats now = store_.stats();
+  const double time = p_.now();
+  const std::int64_t late = now.prefetches_late - late_, useless = now.prefetches_useless - useless_;
+  const double busy = (time - since_) - (now.fetch_wait_seconds - waited_);
+  const bool first = since_ == 0;
+  late_ = now.prefetches_late;
+  useless_ = now.prefetches_useless;
+  since_ = time;
+  waited_ = now.fetch_wait_seconds;
+  if (!automatic_ || first || block_bytes_ == 0) return;
+  const double per_get = std::max(busy, 1e-9) / static_cast<double>(gets_between_looks);
+  const double needed = std::min<double>(most_depth, std::ceil(store_.fetch_seconds(block_bytes_) / per_get) + 2);
+  depth_ = std::max(depth_, static_cast<int>(needed));
+  if (late > 0) depth_ *= 2;
+  else if (useless > gets_between_looks / 8) depth_ = std::max(static_cast<int>(needed), depth_ / 2);
+  depth_ = std::clamp(depth_, 2, most_depth);
+}
+
+}  // namespace sial

@@ -1,0 +1,13 @@
+// Built with AVX2 alone of all that uses chain_loops.h: nothing in it runs before that is found.
+#include "runtime/kernels/elementwise/fused_loops.h"
+
+namespace sial::kernels {
+namespace {
+
+struct Avx2 {};
+
+}  // namespace
+
+bool rows_avx2(ChainOp op, const ChainRows& rows) { return ChainLoops<Avx2>::run(op, rows); }
+
+}  // namespace sial::kernels

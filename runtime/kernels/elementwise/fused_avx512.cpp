@@ -1,0 +1,13 @@
+// Built with AVX-512 alone of all that uses chain_loops.h: nothing in it runs before that is found.
+#include "runtime/kernels/elementwise/fused_loops.h"
+
+namespace sial::kernels {
+namespace {
+
+struct Avx512 {};
+
+}  // namespace
+
+bool rows_avx512(ChainOp op, const ChainRows& rows) { return ChainLoops<Avx512>::run(op, rows); }
+
+}  // namespace sial::kernels

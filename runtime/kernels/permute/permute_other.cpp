@@ -1,0 +1,7 @@
+#include "runtime/kernels/permute/permute_code.h"
+
+namespace sial::kernels {
+
+PermuteKit builtin_permute(const CpuFacts&) { return portable_permute(); }
+
+}  // namespace sial::kernels

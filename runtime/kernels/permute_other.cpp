@@ -1,7 +1,0 @@
-#include "runtime/kernels/permute_code.h"
-
-namespace sial::kernels {
-
-PermuteKit builtin_permute(const CpuFacts&) { return portable_permute(); }
-
-}  // namespace sial::kernels

@@ -1,0 +1,99 @@
+#pragma once
+// The books of a planned job: what one rank has for itself, and what lies on each node for all. Nothing keeps
+// ranks in step between two barriers, so a phase needs the largest of the one and its share of the largest of the other, however
+// the two fall in time. Bytes are those of heap chunks. Owned by the planner of a job.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/prediction/memory_model.h"
+#include "runtime/base/shape.h"
+
+namespace sial {
+
+class Ledger {
+ public:
+  Ledger(const PlanSetting& setting, int rank);
+
+  int nodes() const { return static_cast<int>(nodes_.size()); }
+  bool several_nodes() const { return nodes_.size() > 1; }
+  /// The node of the rank that is planned for.
+  int own_node() const { return own_node_; }
+  int node_of(int rank) const { return rank / per_node_; }
+  int ranks_of(int node) const { return nodes_[node].ranks; }
+  int ranks_before(int node) const { return node * per_node_; }
+  /// The node that a block lies on.
+  int home(std::uint64_t placement, const BlockIndex& block) const;
+
+  // --- items: rows of the table, of the running program
+  int item(const std::string& name, const std::string& kind, bool remote);
+  void begin_program();
+  ProgramNeed end_program(const std::string& name);
+
+  // --- of the rank
+  void take(int item, std::int64_t bytes);
+  void give(int item, std::int64_t bytes);
+  /// Taken and given back within a statement.
+  void spike(std::int64_t bytes);
+  /// Fetched copies are kept while there is room; those touched last must stay.
+  void fetch(std::int64_t bytes);
+  /// At a barrier: all of them go, and sums with them, but for `kept` bytes as far as there is room.
+  void drop_fetched(std::int64_t kept);
+  /// A kept copy is in use again.
+  void use_kept(std::int64_t bytes);
+  /// Contributions to a block that are added up before they are sent: let go of when memory is short.
+  void hold_sum(std::int64_t bytes);
+
+  // --- on the nodes
+  void take_remote(int item, int node, std::int64_t bytes);
+  void give_remote(int item, int node, std::int64_t bytes);
+  /// Blocks on the nodes since an earlier program get a row of this one.
+  void carry(int item, std::int64_t blocks, std::int64_t bytes) { count(rows_[item], blocks, bytes); }
+  /// Entries of the block directory; they are kept for reuse.
+  void add_entries(int node, std::int64_t n) { entries(node, n); }
+  void remove_entries(int node, std::int64_t n) { entries(node, -n); }
+
+  void end_phase();
+
+  /// Statement that is being planned, for the place of the peak.
+  void at(std::int32_t pc) { pc_ = pc; }
+  std::int32_t peak_pc() const { return peak_pc_; }
+  std::int64_t peak() const { return peak_; }
+  /// Part of what end_program() says is enough that more ranks do not lower.
+  std::int64_t floor() const { return floor_; }
+  /// Changes whenever the amounts held change.
+  std::uint64_t signature() const;
+
+ private:
+  struct Node {
+    int ranks = 0;
+    bool workers = false;
+    std::int64_t remote = 0, entries = 0, most_entries = 0, most_remote = 0;  // most_remote: of the phase
+    std::int64_t largest = 0;                                                  // chunk that was ever put here
+    std::int64_t directory() const;
+  };
+  struct Row { MemoryItem item; std::int64_t blocks = 0, bytes = 0; };
+  void count(Row& row, std::int64_t blocks, std::int64_t bytes);
+  void entries(int node, std::int64_t n);
+  void note(std::int64_t spike = 0);
+  void note_chunk(std::int64_t bytes) { largest_own_ = std::max(largest_own_, bytes); }
+  std::int64_t gaps(const Node& node, std::int64_t least) const;
+  std::int64_t needed_copies() const;
+  std::int64_t kept_copies(std::int64_t firm) const;
+
+  PlanSetting setting_;
+  int per_node_ = 1, own_node_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<int> homes_;
+  std::vector<Row> rows_;
+  int workspace_ = -1, fetched_ = -1;
+  std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0, sums_ = 0;
+  std::int64_t phase_least_ = 0, phase_full_ = 0;  // a rank's own, of the phase; without and with copies that could go
+  std::int64_t peak_ = 0, least_ = 0, enough_ = 0, floor_ = 0;
+  std::int64_t largest_own_ = 0;  // chunk of a rank's own that was taken when blocks of the nodes lay beside it
+  bool gave_back_ = false;        // anything so far: from then on there are gaps
+  std::int32_t pc_ = 0, phase_pc_ = 0, peak_pc_ = 0;
+};
+
+}  // namespace sial

@@ -1,0 +1,246 @@
+#include "runtime/prediction/walk.h"
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+#include "runtime/bytecode/layout.h"
+#include "runtime/interp/operations/view_ops.h"
+#include "runtime/prediction/effects.h"
+#include "runtime/super/hermite_repulsion.h"
+
+namespace sial {
+
+Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
+    : m_(module),
+      sequence_(sequence),
+      memory_(memory),
+      ledger_(memory.ledger),
+      bound_(bind_program(module, memory.job)),
+      facts_(loop_facts(module, memory.setting.copy || memory.ledger.several_nodes())),
+      registers_(module, memory.job),
+      index_(module.indices.size()),
+      items_(module.arrays.size(), -1),
+      blocks_(module.arrays.size()),
+      regions_(module.arrays.size()),
+      statics_(module.arrays.size()),
+      remote_(module.arrays.size()),
+      held_(module.arrays.size()),
+      keep_copies_(module.arrays.size()),
+      retain_puts_(module.arrays.size(), 0) {
+  for (std::size_t a = 0; a < remote_.size(); ++a)
+    remote_[a].placement = static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(a);
+}
+
+void Walk::fail(const std::string& message, const std::string& hint) const {
+  const SourcePlace& p = m_.places[at_];
+  throw SialError(message, hint, fmt::format("{}:{}:{}", m_.files.at(p.file), p.line, p.column));
+}
+
+ProgramNeed Walk::run() {
+  for (auto& [label, saved] : memory_.labels) label_item(label, saved);
+  at_ = m_.main_entry;
+  ledger_.at(at_);
+  for (std::size_t a = 0; a < m_.arrays.size(); ++a)
+    if (m_.arrays[a].kind == ArrayKind::static_ && bound_.array_used[a] && bound_.arrays[a].problem.empty())
+      static_memory(static_cast<std::int32_t>(a));
+  pc_ = m_.main_entry;
+  while (!halted_) step();
+  const std::int32_t last = at_;
+  finish();
+  ProgramNeed need = ledger_.end_program(m_.program);
+  const SourcePlace& p = m_.places[ledger_.peak_pc() > 0 ? ledger_.peak_pc() : last];
+  need.place = fmt::format("{}:{}", m_.files.at(p.file), p.line);
+  for (const auto& [key, choice] : choices_)
+    if (!choice.why.empty()) need.kernels.push_back({m_.files.at(static_cast<std::size_t>(std::get<0>(key))), choice.why, std::get<1>(key)});
+  if (integrals_ && memory_.job.has_molecule && uses_hermite_repulsion(memory_.job.molecule, memory_.job.integrals)) need.pairs = HermiteRepulsion::max_list_bytes;
+  need.exact = exact_;
+  return need;
+}
+
+void Walk::step() {
+  at_ = pc_++;
+  ledger_.at(at_);
+  --memory_.steps_left;
+  if (!uncertain_.empty()) leave_uncertain();
+  const Instruction& in = m_.code[at_];
+  switch (in.op) {
+    case Opcode::halt: halted_ = true; break;
+    case Opcode::jump:
+      if (uncertain_.empty() || uncertain_.back().skipped_jump != at_) pc_ = in.a;
+      break;
+    case Opcode::jump_unless: jump_unless(in); break;
+    case Opcode::call:
+      if (calls_.size() >= 10000) fail(fmt::format("procedure `{}` is called recursively without end", m_.procs[in.a].name), {});
+      // Procedures that call others several times take steps without number: when there are no more, each is followed once.
+      if (memory_.steps_left <= 0 && !followed_.insert(in.a).second) {
+        exact_ = false;
+        break;
+      }
+      calls_.push_back({pc_, loops_.size()});
+      pc_ = m_.procs[in.a].entry;
+      break;
+    case Opcode::ret: {
+      const CallFrame frame = calls_.back();
+      // A `return` that data decide: the rest of the procedure is walked too.
+      if (!uncertain_.empty() && uncertain_.back().call_depth == calls_.size()) break;
+      calls_.pop_back();
+      while (loops_.size() > frame.loop_depth) leave_loop();
+      pc_ = frame.return_pc;
+      break;
+    }
+    case Opcode::stop:
+      if (uncertain_.empty()) halted_ = true;
+      break;
+    case Opcode::do_begin:
+    case Opcode::sub_begin: begin_do(in); break;
+    case Opcode::do_next:
+    case Opcode::sub_next: next_do(in); break;
+    case Opcode::pardo_begin: begin_pardo(in); break;
+    case Opcode::pardo_next: next_pardo(); break;
+    case Opcode::body_begin:
+      if (pardo_.active && pardo_.loop == in.a && pardo_.cyclic && !pardo_.raw) take_turn();
+      break;
+    case Opcode::where:
+      if (registers_.integer(in.a) == 0) pc_ = m_.loops[in.b].next;
+      break;
+    case Opcode::exit_loop:
+      if (!uncertain_.empty() && uncertain_.back().loop_depth == loops_.size() && uncertain_.back().call_depth == calls_.size()) break;
+      pc_ = m_.loops[loops_.back().loop].end;
+      leave_loop();
+      break;
+    case Opcode::section_end:
+    case Opcode::barrier: barrier(); break;
+    case Opcode::block_sum: sum(in); break;
+    case Opcode::block_alias: alias(in); break;
+    case Opcode::free_block:
+      for_each_block(bound_.refs[in.a], [&](const At& at) { free_local(bound_.refs[in.a].array, at.key); });
+      break;
+    case Opcode::keep_block: keep_block(in); break;
+    case Opcode::allocate:
+      for_each_block(bound_.refs[in.a], [&](const At& at) { own_block(bound_.refs[in.a], at); });
+      break;
+    case Opcode::deallocate:
+      for_each_block(bound_.refs[in.a], [&](const At& at) { free_local(bound_.refs[in.a].array, at.key); });
+      break;
+    case Opcode::allocate_region: allocate_region(m_.regions[in.a]); break;
+    case Opcode::deallocate_region: deallocate_region(m_.regions[in.a]); break;
+    case Opcode::erase_array: erase(in.a); break;
+    case Opcode::get: get(bound_.refs[in.a]); break;
+    case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
+    case Opcode::put_share: put_shared(in); break;
+    case Opcode::put_combined:
+      put(in.a, in.b, true, SetOp::add);
+      hold_sum(bound_.refs[in.a]);
+      break;
+    case Opcode::keep_copies:
+      if (memory_.setting.copy) break;
+      keep_copies_[in.a] = static_cast<KeepCopies>(in.b);
+      if (keep_copies_[in.a] != KeepCopies::unchanged) retain_puts_[in.a] = 1;
+      break;
+    case Opcode::put_shared: put(in.a, in.b, true, SetOp::assign); break;  // as if it could not be shared
+    case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
+    case Opcode::set_persistent:
+      if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);
+      break;
+    case Opcode::restore_persistent:
+      if (in.a == 0) registers_.apply(in, std::nullopt, !uncertain_.empty());
+      else if (is_remote(m_.arrays[in.b].kind)) restore(in.b, m_.strings[in.c]);
+      else static_memory(in.b);
+      break;
+    case Opcode::execute: execute(in); break;
+    case Opcode::real_contract:
+      if (memory_.setting.explain_kernels) choices_.try_emplace({m_.places[at_].file, m_.places[at_].line, true}, Choice{0, "inner product, to a scalar"});
+      [[fallthrough]];
+    default: {
+      if (op_class(in.op) == OpClass::block) block_work(in);
+      const bool reads_index = in.op == Opcode::int_index && index_[in.b].known;
+      registers_.apply(in, reads_index ? std::optional(index_[in.b].value) : std::nullopt, !uncertain_.empty());
+    }
+  }
+}
+
+/// Arithmetic with block a as its target. A part that is written makes the block that it is a part of.
+void Walk::block_work(const Instruction& in) {
+  const OpcodeInfo& info = *opcode_info(in.op);
+  if (info.operands[0] != OperandKind::ref || operand_intent(in, 0) == Intent::read) return;
+  const bool creates = operand_intent(in, 0) == Intent::write || in.op == Opcode::block_insert;
+  if (info.operands[1] != OperandKind::ref) write_view(in.a, creates);
+  else kernel(in.a, creates, in.b, info.operands[2] == OperandKind::ref ? in.c : -1);
+}
+
+/// Arguments that are parts of larger arrays travel through scratch copies, all of them at once.
+void Walk::execute(const Instruction& in) {
+  const std::string& letters = m_.specials[in.a].signature;
+  integrals_ |= computes_integrals(m_.specials[in.a].name);
+  std::int64_t scratch = 0;
+  for (std::int32_t i = 0; i < in.c; ++i) {
+    const ArgRow& arg = m_.args[in.b + i];
+    const char letter = static_cast<std::size_t>(i) < letters.size() ? letters[i] : 'r';
+    std::optional<MutableView> view;
+    switch (arg.kind) {
+      case ArgKind::scalar:
+        if (letter != 'r') registers_.set_real(arg.id, Registers::unknown, !uncertain_.empty());
+        break;
+      case ArgKind::array:
+        if (m_.arrays[arg.id].kind == ArrayKind::static_) static_memory(arg.id);
+        break;
+      case ArgKind::block: view = letter == 'r' ? read_view(arg.id) : write_view(arg.id, letter == 'w'); break;
+      case ArgKind::region: {
+        std::array<std::int32_t, max_rank> lo{}, hi{};
+        if (region_bounds(m_.regions[arg.id], lo, hi)) view = region_part(m_.regions[arg.id].array, lo, hi);
+        break;
+      }
+      default: break;
+    }
+    if (view && !is_dense(*view)) scratch += pieces_bytes(view_size(*view));
+  }
+  ledger_.spike(scratch);
+}
+
+void Walk::finish() {
+  for (const auto& [array, label] : marked_)
+    if (m_.arrays[array].kind == ArrayKind::static_) static_memory(array);
+  loops_.clear();
+  free_temps(0);
+  barrier();
+  save_marked();
+  for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
+    const auto id = static_cast<std::int32_t>(a);
+    if (is_remote(m_.arrays[a].kind)) erase(id);
+    while (!blocks_[a].empty()) free_local(id, blocks_[a].begin()->first);
+    for (const Region& r : regions_[a]) ledger_.give(items_[a], r.memory.bytes);
+    if (statics_[a].address) ledger_.give(items_[a], statics_[a].bytes);
+  }
+}
+
+/// The blocks of a marked array become the label's; what the label held is dropped, unless the array still shares it.
+void Walk::save_marked() {
+  for (const auto& [array, name] : marked_) {
+    if (!is_remote(m_.arrays[array].kind)) continue;
+    RemoteBlocks& from = remote_[array];
+    SavedBlocks& label = memory_.labels[name];
+    if (label.item < 0) label_item(name, label);
+    std::vector<std::int64_t> shared(static_cast<std::size_t>(ledger_.nodes()));
+    for (auto& [key, block] : label.content.blocks) {
+      const auto kept = from.restored_from == name ? from.blocks.find(key) : from.blocks.end();
+      if (kept != from.blocks.end() && kept->second.shared) continue;
+      ledger_.give_remote(label.item, block.node, block.bytes);
+    }
+    for (auto& [key, block] : from.blocks) {
+      if (!block.shared) {
+        ledger_.carry(item_of(array), -1, -block.bytes);
+        ledger_.carry(label.item, 1, block.bytes);
+      } else if (from.restored_from != name) {
+        ledger_.take_remote(label.item, block.node, block.bytes);  // two labels that share a block count it twice
+      }
+      block.shared = block.read = false;
+    }
+    label.content.blocks = std::move(from.blocks);
+    label.content.placement = from.placement;
+    label.content.restored_from.clear();
+    from.blocks.clear();
+  }
+  marked_.clear();
+}
+
+}  // namespace sial

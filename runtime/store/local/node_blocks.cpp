@@ -1,0 +1,370 @@
+#include "runtime/store/local/node_blocks.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/plants.h"
+
+namespace sial {
+
+namespace {
+
+void copy_doubles(double* to, const double* from, std::int64_t n) {
+  if (n > 0) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(double));
+}
+
+struct AlreadyLocked {};
+
+void add_doubles(double* __restrict to, const double* __restrict from, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+/// False where a sum differs from what was added: minus zero becomes zero.
+bool add_to_zeros(double* __restrict to, const double* __restrict from, std::int64_t n) {
+  std::uint64_t minus_zeros = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    minus_zeros |= static_cast<std::uint64_t>(std::bit_cast<std::uint64_t>(from[i]) == std::uint64_t{1} << 63);
+    to[i] = from[i] + 0.0;
+  }
+  return minus_zeros == 0;
+}
+
+}  // namespace
+
+/// Measures only when it has to wait.
+class NodeBlocks::BlockLock {
+ public:
+  BlockLock(NodeBlocks& blocks, Entry& e) : lock_(e.lock) {
+    if (lock_.try_lock()) return;
+    const bool timed = blocks.config_.on_rank_thread;
+    const double start = timed ? blocks.transport_.now() : 0;
+    do blocks.transport_.pause();
+    while (!lock_.try_lock());
+    if (timed) blocks.counters_.lock_seconds += blocks.transport_.now() - start;
+  }
+  BlockLock(Entry& e, AlreadyLocked) : lock_(e.lock) {}
+  ~BlockLock() { lock_.unlock(); }
+  BlockLock(const BlockLock&) = delete;
+  BlockLock& operator=(const BlockLock&) = delete;
+
+ private:
+  SpinLock& lock_;
+};
+
+NodeBlocks::NodeBlocks(Transport& transport, NodeHeap& heap, Directory& directory, const Config& config, Namer namer)
+    : transport_(transport), heap_(heap), directory_(directory), config_(config), namer_(std::move(namer)) {}
+
+Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
+  return heap_.allocate(config_.arena, doubles, [this, &key] { return "block " + namer_(key); }, true);
+}
+
+void NodeBlocks::replace(Entry& e, Chunk* with) {
+  Chunk* old = value(e);
+  ++e.version;
+  e.value = with ? heap_.offset(with) : 0;
+  if (old) heap_.drop_reference(old, config_.arena);
+}
+
+void NodeBlocks::release_all(Entry& e) {
+  replace(e, nullptr);
+  for (std::uint64_t at = e.contributions; at != 0;) {
+    Chunk* c = heap_.chunk(at);
+    at = c->next;
+    heap_.drop_reference(c, config_.arena);
+  }
+  e.contributions = 0;
+}
+
+bool NodeBlocks::enter(Entry& e, BlockUse use, const Access& access, Outcome& outcome) {
+  if (!access.checked || enter_use(e.phase, access.phase, {access.rank, use, access.place}, outcome.earlier)) return true;
+  outcome.status = BlockStatus::phase_conflict;
+  return false;
+}
+
+Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& access, Chunk*& chunk) {
+  Outcome outcome;
+  chunk = nullptr;
+  transport_.yield_point();
+  Entry* e = access.checked ? directory_.find_or_create(key) : directory_.find(key);
+  if (e) {
+    const BlockLock lock(*this, *e);
+    if (!enter(*e, BlockUse::get, access, outcome)) return outcome;
+    const bool unsettled = access.ahead && e->contributions != 0;
+    if (!access.ahead) settle_contributions(*e, key);
+    if (!unsettled) chunk = value(*e);
+    if (chunk) heap_.add_reference(chunk);
+    outcome.version = e->version;
+  }
+  if (!chunk) outcome.status = BlockStatus::absent;
+  else if (size >= 0 && chunk->doubles != size) {
+    outcome = {BlockStatus::wrong_size, chunk->doubles, {}};
+    heap_.drop_reference(chunk, config_.arena);
+    chunk = nullptr;
+  }
+  return outcome;
+}
+
+Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
+  Entry* e = directory_.find(key);
+  if (!e) return nullptr;
+  locked = !e->lock.try_lock();
+  if (locked) return nullptr;
+  const BlockLock lock(*e, AlreadyLocked{});
+  Chunk* c = e->contributions == 0 ? value(*e) : nullptr;
+  if (c) heap_.add_reference(c);
+  return c;
+}
+
+Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* data, const Access& access) {
+  Outcome outcome;
+  note_stored(nullptr);
+  transport_.yield_point();
+  Entry& e = *directory_.find_or_create(key);
+  const BlockLock lock(*this, e);
+  if (!enter(e, BlockUse::put, access, outcome)) return outcome;
+  settle_contributions(e, key);
+  Chunk* old = value(e);
+  if (old && old->doubles == size && heap_.sole_reference(old)) {
+    copy_doubles(old->data(), data, size);
+    heap_.changed(old);
+    ++e.version;
+    note_stored(old);
+  } else {
+    Chunk* fresh = allocate(key, size);
+    transport_.yield_point();
+    copy_doubles(fresh->data(), data, size);
+    replace(e, fresh);
+    note_stored(fresh);
+  }
+  count_copy(size);
+  return outcome;
+}
+
+Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& access) {
+  Outcome outcome;
+  Entry& e = *directory_.find_or_create(key);
+  const BlockLock lock(*this, e);
+  if (!enter(e, BlockUse::put, access, outcome)) {
+    heap_.drop_reference(fresh, config_.arena);
+    return outcome;
+  }
+  settle_contributions(e, key);
+  replace(e, fresh);
+  outcome.version = e.version;
+  return outcome;
+}
+
+Outcome NodeBlocks::put_shared(const BlockKey& key, Chunk* value, const Access& access) {
+  transport_.yield_point();
+  heap_.add_reference(value);
+  const std::int64_t bytes = heap_.leave_own(value);
+  const Outcome outcome = put_chunk(key, value, access);
+  heap_.count_shared(bytes, config_.arena);
+  return outcome;
+}
+
+Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bool create, Outcome& outcome) {
+  Chunk* old = value(e);
+  if (!old && !create) {
+    outcome.status = BlockStatus::absent;
+    return nullptr;
+  }
+  if (old && old->doubles != size) {
+    outcome = {BlockStatus::wrong_size, old->doubles, {}};
+    return nullptr;
+  }
+  ++e.version;
+  if (old && (heap_.sole_reference(old) || planted(Plant::store_add_in_leased_block))) {
+    heap_.changed(old);
+    return old;
+  }
+  Chunk* fresh = allocate(key, size);
+  transport_.yield_point();
+  if (old) {
+    copy_doubles(fresh->data(), old->data(), size);
+    count_copy(size);
+  } else {
+    std::fill_n(fresh->data(), size, 0.0);
+  }
+  replace(e, fresh);
+  return fresh;
+}
+
+Outcome NodeBlocks::accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
+  transport_.yield_point();
+  Entry& e = *directory_.find_or_create(key);
+  const BlockLock lock(*this, e);
+  return accumulate_locked(e, key, size, data, arrived, access);
+}
+
+bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access, Outcome& outcome) {
+  transport_.yield_point();
+  Entry& e = *directory_.find_or_create(key);
+  note_stored(nullptr);
+  if (!e.lock.try_lock()) return false;
+  const BlockLock lock(e, AlreadyLocked{});
+  outcome = accumulate_locked(e, key, size, data, nullptr, access);
+  return true;
+}
+
+Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
+  Outcome outcome;
+  note_stored(nullptr);
+  if (enter(e, BlockUse::accumulate, access, outcome)) {
+    if (config_.deterministic) {
+      if (!arrived) {
+        arrived = allocate(key, size);
+        copy_doubles(arrived->data(), data, size);
+        count_copy(size);
+      }
+      add_contribution(e, arrived, access);
+      return outcome;
+    }
+    if (!value(e)) {
+      Chunk* fresh = allocate(key, size);
+      transport_.yield_point();
+      const bool same = add_to_zeros(fresh->data(), data, size);
+      replace(e, fresh);
+      if (same) note_stored(fresh);
+    } else if (Chunk* target = writable(e, key, size, true, outcome)) {
+      add_doubles(target->data(), data, size);
+    }
+  }
+  if (arrived) heap_.drop_reference(arrived, config_.arena);
+  return outcome;
+}
+
+Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, const Access& access) {
+  Outcome outcome;
+  transport_.yield_point();
+  Entry& e = *directory_.find_or_create(key);
+  const BlockLock lock(*this, e);
+  if (!enter(e, BlockUse::put, access, outcome)) return outcome;
+  settle_contributions(e, key);
+  Chunk* target = value(e);
+  if (!target || target->doubles != size || !heap_.sole_reference(target)) {
+    target = allocate(key, size);
+    replace(e, target);
+  }
+  ++e.version;
+  heap_.changed(target);
+  std::fill_n(target->data(), size, number);
+  return outcome;
+}
+
+Outcome NodeBlocks::increment(const BlockKey& key, std::int64_t size, double number, const Access& access) {
+  Outcome outcome;
+  transport_.yield_point();
+  Entry& e = *directory_.find_or_create(key);
+  const BlockLock lock(*this, e);
+  if (!enter(e, BlockUse::accumulate, access, outcome)) return outcome;
+  if (config_.deterministic) {
+    Chunk* c = allocate(key, size);
+    std::fill_n(c->data(), size, number);
+    add_contribution(e, c, access);
+    return outcome;
+  }
+  if (Chunk* target = writable(e, key, size, true, outcome))
+    for (std::int64_t i = 0; i < size; ++i) target->data()[i] += number;
+  return outcome;
+}
+
+Outcome NodeBlocks::scale(const BlockKey& key, std::int64_t size, double number, const Access& access) {
+  Outcome outcome;
+  transport_.yield_point();
+  Entry* e = access.checked ? directory_.find_or_create(key) : directory_.find(key);
+  if (!e) return {BlockStatus::absent, 0, {}};
+  const BlockLock lock(*this, *e);
+  if (!enter(*e, BlockUse::put, access, outcome)) return outcome;
+  settle_contributions(*e, key);
+  if (Chunk* target = writable(*e, key, size, false, outcome))
+    for (std::int64_t i = 0; i < size; ++i) target->data()[i] *= number;
+  return outcome;
+}
+
+void NodeBlocks::add_contribution(Entry& e, Chunk* c, const Access& access) {
+  c->rank = access.rank;
+  c->sequence = access.sequence;
+  c->next = e.contributions;
+  e.contributions = heap_.offset(c);
+  directory_.note_dirty(e);
+}
+
+// In a program that keeps the phase rule only one rank has contributed when somebody else than the barrier gets here.
+void NodeBlocks::settle_contributions(Entry& e, const BlockKey& key) {
+  if (e.contributions == 0) return;
+  std::vector<Chunk*> chunks;
+  for (std::uint64_t at = e.contributions; at != 0; at = heap_.chunk(at)->next) chunks.push_back(heap_.chunk(at));
+  std::sort(chunks.begin(), chunks.end(), [](const Chunk* a, const Chunk* b) {
+    return a->rank != b->rank ? a->rank < b->rank : a->sequence < b->sequence;
+  });
+  e.contributions = 0;
+  for (Chunk* c : chunks) {
+    Outcome outcome;
+    Chunk* target = writable(e, key, c->doubles, true, outcome);
+    if (!target)
+      throw SialError(fmt::format("block {} has {} elements and cannot take an addition of {}", namer_(key), outcome.size, c->doubles),
+                      "the segment lengths differ from those of the program that saved it");
+    add_doubles(target->data(), c->data(), c->doubles);
+    heap_.drop_reference(c, config_.arena);
+  }
+}
+
+void NodeBlocks::apply_contributions() {
+  while (Entry* e = directory_.take_dirty()) {
+    const BlockLock lock(*this, *e);
+    e->listed_dirty = 0;
+    settle_contributions(*e, {e->array, e->generation, e->block});
+  }
+}
+
+bool NodeBlocks::rank_advanced(std::uint64_t array, std::uint32_t generation) {
+  Entry* shelf = directory_.shelf(array, generation);
+  if (shelf->ranks_advanced.fetch_add(1, std::memory_order_acq_rel) + 1 != config_.ranks) return false;
+  if (config_.is_home) node_advanced(array, generation);
+  else drop(array, generation);
+  return true;
+}
+
+void NodeBlocks::node_advanced(std::uint64_t array, std::uint32_t generation) {
+  Entry* shelf = directory_.shelf(array, generation);
+  if (shelf->nodes_advanced.fetch_add(1, std::memory_order_acq_rel) + 1 == config_.nodes) drop(array, generation);
+}
+
+void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::uint64_t to_array, std::uint32_t to_generation, bool move) {
+  Entry* from = directory_.find_shelf(array, generation);
+  if (!from) return;
+  directory_.for_each(from, [&](Entry& e) {
+    Chunk* c = nullptr;
+    {
+      const BlockLock lock(*this, e);
+      c = value(e);
+      if (!c) return;
+      if (move) e.value = 0;
+      else heap_.add_reference(c);
+    }
+    Entry& to = *directory_.find_or_create({to_array, to_generation, e.block});
+    const BlockLock lock(*this, to);
+    replace(to, c);
+  });
+}
+
+void NodeBlocks::drop(std::uint64_t array, std::uint32_t generation) {
+  if (Entry* shelf = directory_.find_shelf(array, generation)) directory_.remove_shelf(shelf, [this](Entry& e) { release_all(e); });
+}
+
+std::vector<ListedBlock> NodeBlocks::list(std::uint64_t array, std::uint32_t generation) {
+  std::vector<ListedBlock> blocks;
+  if (Entry* shelf = directory_.find_shelf(array, generation))
+    directory_.for_each(shelf, [&](Entry& e) {
+      const BlockLock lock(*this, e);
+      if (const Chunk* c = value(e)) blocks.push_back({e.block, c->doubles});
+    });
+  std::sort(blocks.begin(), blocks.end(), [](const ListedBlock& a, const ListedBlock& b) { return a.block < b.block; });
+  return blocks;
+}
+
+}  // namespace sial
