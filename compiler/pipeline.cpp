@@ -10,25 +10,25 @@
 #include "compiler/ir/build.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
-#include "compiler/plan/slice/access_slice.h"
-#include "compiler/plan/remote/combined_puts.h"
 #include "compiler/plan/local/dead_stores.h"
 #include "compiler/plan/local/fold_values.h"
 #include "compiler/plan/local/free_early.h"
 #include "compiler/plan/local/fused_elementwise.h"
+#include "compiler/plan/local/invariants.h"
+#include "compiler/plan/local/share_blocks.h"
+#include "compiler/plan/plan.h"
+#include "compiler/plan/remote/combined_puts.h"
 #include "compiler/plan/remote/idle_barriers.h"
 #include "compiler/plan/remote/invariant_gets.h"
-#include "compiler/plan/local/invariants.h"
 #include "compiler/plan/remote/kept_copies.h"
-#include "compiler/plan/plan.h"
 #include "compiler/plan/remote/redundant_gets.h"
-#include "compiler/plan/local/share_blocks.h"
 #include "compiler/plan/remote/shared_puts.h"
+#include "compiler/plan/slice/access_slice.h"
 #include "compiler/plan/slice/static_slices.h"
 #include "compiler/plan/verify.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/base/sha256.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
@@ -51,8 +51,8 @@ struct Work {
 
 struct Pass {
   std::string_view name;
-  int level;                                  // runs from this optimisation level on
-  std::function<bool(Work&)> run;             // false: the program has errors
+  int level;                       // runs from this optimisation level on
+  std::function<bool(Work&)> run;  // false: the program has errors
   std::function<std::string(const Work&)> dump;
 };
 
@@ -66,9 +66,7 @@ void verify_emitted(const Module& module, const std::string& path) {
   std::string refused;
   try {
     verify_module(module, path);
-  } catch (const SialError& e) {
-    refused = e.what();
-  }
+  } catch (const SialError& e) { refused = e.what(); }
   SIAL_CHECK(refused.empty(), "the compiler wrote a module that cannot be loaded: {}", refused);
 }
 
@@ -97,7 +95,9 @@ const std::vector<Pass>& passes() {
          w.checked = check(*w.ast, w.sources, w.emitter, w.options.check);
          return w.checked != nullptr;
        },
-       [](const Work& w) { return print_ast(*w.ast, w.sources); }},  // decisions live beside the tree, which stays as it was
+       [](const Work& w) {
+         return print_ast(*w.ast, w.sources);
+       }},  // decisions live beside the tree, which stays as it was
       {"ir", 0,
        [](Work& w) {
          w.ir = ir::build(*w.checked, w.sources);
@@ -109,22 +109,23 @@ const std::vector<Pass>& passes() {
       // -O1 and -O2: what rewrites the program comes before what only describes it.
       planned("static-slices", 1, plan::read_slices_in_place),
       planned("fold-values", 1, plan::fold_values),
-      planned("dead-stores", 1, plan::drop_dead_stores),    // also what folding left without a reader
+      planned("dead-stores", 1, plan::drop_dead_stores),  // also what folding left without a reader
       planned("compute-once", 1, plan::compute_once),
       planned("redundant-gets", 2, plan::drop_redundant_gets),
       planned("shared-puts", 2, plan::share_puts),
       planned("combined-puts", 2, plan::combine_puts),
       planned("idle-barriers", 2, plan::drop_idle_barriers),
-      planned("kept-copies", 2, plan::keep_copies),  // behind idle-barriers: it counts the barriers that are left
+      planned("kept-copies", 2, plan::keep_copies),    // behind idle-barriers: it counts the barriers that are left
       planned("invariant-gets", 2, plan::get_once),    // behind all that looks for gets in their places
-      planned("share-blocks", 1, plan::share_blocks),       // of the copies that are left
-      planned("free-early", 1, plan::free_early),           // last uses are known now
+      planned("share-blocks", 1, plan::share_blocks),  // of the copies that are left
+      planned("free-early", 1, plan::free_early),      // last uses are known now
       planned("fused-elementwise", 2, plan::fuse_elementwise),  // behind all that moves, drops or adds statements
-      planned("access-slice", 2, plan::access_slice),  // last: it describes the code that will run
-      planned("plan", 0, [](ir::Program&, plan::Plan&) {}),  // the finished plan, for its dump
+      planned("access-slice", 2, plan::access_slice),           // last: it describes the code that will run
+      planned("plan", 0, [](ir::Program&, plan::Plan&) {}),     // the finished plan, for its dump
       {"verify-plan", 1,  // behind all passes: checks what they decided against the facts
        [](Work& w) {
-         if (!any_planted()) plan::verify(w.as_written, w.ir, w.plan);  // bugs on purpose are for the tests to find
+         if (!any_fault_enabled())
+           plan::verify(w.as_written, w.ir, w.plan);  // bugs on purpose are for the tests to find
          return true;
        },
        [](const Work& w) { return ir::print(w.ir) + plan::print(w.ir, w.plan); }},
@@ -154,14 +155,16 @@ std::vector<std::string_view> pass_names() {
   return names;
 }
 
-CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources, Emitter& emitter) {
+CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources,
+                           Emitter& emitter) {
   CompileResult result;
   Work work{path, options, sources, emitter, nullptr, nullptr, {}, {}, {}, {}};
   for (const Pass& pass : passes()) {
     if (pass.level > options.optimisation) continue;
     const auto start = std::chrono::steady_clock::now();
     const bool good = pass.run(work);
-    result.times.push_back({pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    result.times.push_back(
+        {pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     if (!good || emitter.has_errors()) return result;
     if (options.dump_after == pass.name) result.dump = pass.dump(work);
     if (pass.name == "ir" && !options.facts.empty()) {

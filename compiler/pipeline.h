@@ -1,6 +1,6 @@
 #pragma once
-// The compiler as one function: from a source file to a verified module, or to diagnostics. Used by sialc and by sialrun, which
-// compiles programs on the fly. Holds no state; results own what they return.
+// The compiler as one function: from a source file to a verified module, or to diagnostics. Used by sialc and by
+// sialrun, which compiles programs on the fly. Holds no state; results own what they return.
 
 #include <optional>
 #include <string>
@@ -24,11 +24,15 @@ struct CompileOptions {
   int optimisation = default_optimisation;
   std::string dump_after;  // pass whose result is wanted as text; one of pass_names()
   std::string last_pass;   // stop after this pass; empty: run all
-  std::string facts;       // what the analyses know of the program as written, instead of a module: one of analysis::fact_kinds
+  std::string
+      facts;  // what the analyses know of the program as written, instead of a module: one of analysis::fact_kinds
   std::optional<analysis::Job> job;  // whose numbers are wanted with them
 };
 
-struct PassTime { std::string_view pass; double seconds = 0.0; };
+struct PassTime {
+  std::string_view pass;
+  double seconds = 0.0;
+};
 
 struct CompileResult {
   std::optional<Module> module;  // absent when there were errors, or when the pipeline stopped earlier
@@ -39,9 +43,10 @@ struct CompileResult {
 /// Names of all passes, in order. Passes above the optimisation level do not run.
 std::vector<std::string_view> pass_names();
 
-/// Diagnostics go to `emitter`; there is a module exactly when all passes ran and none reported an error. Throws WorldError when
-/// the file system fails in another way than a missing source file.
-CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources, Emitter& emitter);
+/// Diagnostics go to `emitter`; there is a module exactly when all passes ran and none reported an error. Throws
+/// EnvironmentError when the file system fails in another way than a missing source file.
+CompileResult compile_file(const std::string& path, const CompileOptions& options, SourceManager& sources,
+                           Emitter& emitter);
 
 /// Name and version of this compiler, as recorded in modules.
 std::string compiler_name();

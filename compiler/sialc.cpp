@@ -21,8 +21,8 @@
 #include "compiler/report/kernels.h"
 #include "compiler/sema/super_table.h"
 #include "runtime/base/error.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
-#include "runtime/base/plants.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
@@ -74,12 +74,14 @@ bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
       list = &out.disabled;
     }
     bool known = group == "all" && list == &out.enabled;
-    for (const DiagnosticRow& row : diagnostic_rows()) known = known || (row.severity == Severity::warning && in_group(row, group));
+    for (const DiagnosticRow& row : diagnostic_rows())
+      known = known || (row.severity == Severity::warning && in_group(row, group));
     if (!known) {
       std::string hint;
       for (const std::string_view code : similar_codes("W-" + group))
         if (code.front() == 'W') hint += (hint.empty() ? "; similar: " : ", ") + std::string(code);
-      usage_error(fmt::format("-W{}: no warning is called `{}`{} (`sialc --explain list` shows all)", word, group, hint));
+      usage_error(
+          fmt::format("-W{}: no warning is called `{}`{} (`sialc --explain list` shows all)", word, group, hint));
       return false;
     }
     list->push_back(group);
@@ -101,10 +103,13 @@ int explain_code(const std::string& code) {
     return exit_ok;
   }
   std::string hint;
-  for (const std::string_view near : similar_codes(code)) hint += (hint.empty() ? "; did you mean " : ", ") + std::string(near);
-  for (const std::string& near : similar_super_instructions(code)) hint += (hint.empty() ? "; did you mean " : ", ") + near;
-  return usage_error(fmt::format("there is no diagnostic or super instruction `{}`{}{}", code, hint,
-                                 hint.empty() ? "; `sialc --explain list` and `sialc --list-instructions` show all" : "?"));
+  for (const std::string_view near : similar_codes(code))
+    hint += (hint.empty() ? "; did you mean " : ", ") + std::string(near);
+  for (const std::string& near : similar_super_instructions(code))
+    hint += (hint.empty() ? "; did you mean " : ", ") + near;
+  return usage_error(
+      fmt::format("there is no diagnostic or super instruction `{}`{}{}", code, hint,
+                  hint.empty() ? "; `sialc --explain list` and `sialc --list-instructions` show all" : "?"));
 }
 
 int show_tokens(const std::string& path) {
@@ -121,10 +126,10 @@ void show_diagnostics(const Emitter& emitter, const SourceManager& sources, bool
   std::string out;
   if (json)
     for (const Diagnostic& d : in_source_order(emitter.all())) out += render_json(d, sources);
-  else
-    out = render_list(emitter.all(), sources);
+  else out = render_list(emitter.all(), sources);
   if (!json)
-    if (const std::string count = count_text(emitter.error_count(), emitter.warning_count()); !count.empty()) out += count + "\n";
+    if (const std::string count = count_text(emitter.error_count(), emitter.warning_count()); !count.empty())
+      out += count + "\n";
   std::fputs(out.c_str(), stderr);
 }
 
@@ -163,7 +168,9 @@ std::string module_path(const std::string& input, const Options& options) {
 }
 
 /// Whether a compiled program is written, not only printed.
-bool writes_modules(const Options& options) { return options.emit.empty() && !options.syntax_only && !(options.explain_kernels && options.output.empty()); }
+bool writes_modules(const Options& options) {
+  return options.emit.empty() && !options.syntax_only && !(options.explain_kernels && options.output.empty());
+}
 
 /// Before the first module is written: none of them is a source that is still to be read.
 void check_modules(const Options& options) {
@@ -193,7 +200,9 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   const bool emits_pass = options.emit == "ir" || options.emit == "plan";
   to.dump_after = emits_pass ? options.emit : options.dump_after;
   if (emits_pass) to.last_pass = options.emit;
-  if (std::find(std::begin(analysis::fact_kinds), std::end(analysis::fact_kinds), options.emit) != std::end(analysis::fact_kinds)) to.facts = options.emit;
+  if (std::find(std::begin(analysis::fact_kinds), std::end(analysis::fact_kinds), options.emit) !=
+      std::end(analysis::fact_kinds))
+    to.facts = options.emit;
   if (!options.values.empty() || !options.segments.empty()) to.job = analysis::job_of(options.values, options.segments);
   const std::vector<std::string_view> passes = pass_names();
   if (!to.dump_after.empty() && std::find(passes.begin(), passes.end(), to.dump_after) == passes.end())
@@ -227,34 +236,45 @@ int run(int argc, char** argv) {
   app.formatter(sial::help_formatter());
   app.option_defaults()->always_capture_default(false);
   app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one")->type_name("FILE");
-  app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)")->type_name("FILE");
-  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")->type_name("FOLDER")->allow_extra_args(false);
-  app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")->allow_extra_args(false);
-  app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")->check(CLI::Range(0, 2));
-  app.add_option("--emit", o.emit, "print instead of writing a module")->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost"}));
-  app.add_option("--set", o.values, "NAME=VALUE: with --emit=ranges|cost, the numbers of a job (repeatable)")->allow_extra_args(false);
+  app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)")
+      ->type_name("FILE");
+  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")
+      ->allow_extra_args(false);
+  app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")
+      ->check(CLI::Range(0, 2));
+  app.add_option("--emit", o.emit, "print instead of writing a module")
+      ->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost"}));
+  app.add_option("--set", o.values, "NAME=VALUE: with --emit=ranges|cost, the numbers of a job (repeatable)")
+      ->allow_extra_args(false);
   app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)")->allow_extra_args(false);
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
-  app.add_option("--explain", o.explain_code, "explain a diagnostic code or a super instruction; `list` lists the codes");
+  app.add_option("--explain", o.explain_code,
+                 "explain a diagnostic code or a super instruction; `list` lists the codes");
   app.add_flag("--list-instructions", o.list_instructions, "list the super instructions, one line each");
-  app.add_option("--error-format", o.error_format, "text, or json (one object per line)")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--error-format", o.error_format, "text, or json (one object per line)")
+      ->check(CLI::IsMember({"text", "json"}));
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
   app.add_option("--disassemble", o.disassemble, "print a module (.siox)")->type_name("FILE");
-  app.add_flag("--explain-kernels", o.explain_kernels, "print how the index orders of contractions suit a matrix product, and what to declare otherwise; writes a module with -o only");
+  app.add_flag(
+      "--explain-kernels", o.explain_kernels,
+      "print how the index orders of contractions suit a matrix product, and what to declare otherwise; writes a module with -o only");
   app.add_flag("--timings", o.timings, "print the time each pass took");
   app.add_flag("--syntax-only", o.syntax_only, "stop after parsing");
   app.add_flag("--version", version, "print the version");
-  app.add_option("--manual", manual, "print the manual page, or the completions of a shell")->type_name("man|bash|zsh|fish")->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+  app.add_option("--manual", manual, "print the manual page, or the completions of a shell")
+      ->type_name("man|bash|zsh|fish")
+      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
   app.footer("Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files.");
 
   std::vector<std::string> arguments;
   for (int i = argc - 1; i > 0; --i) arguments.emplace_back(std::string(argv[i]) == "-sp" ? "--search-path" : argv[i]);
   try {
     app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
+  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
     return usage_error(fmt::format("{}; `sialc --help` shows the options", error.what()));
   }
 
@@ -273,16 +293,19 @@ int run(int argc, char** argv) {
   }
   if (!o.disassemble.empty()) return disassemble_file(o.disassemble);
   if (o.inputs.empty()) return usage_error("no source file given; `sialc --help` shows the options");
-  if (o.inputs.size() > 1 && !o.output.empty()) return usage_error("-o names one module, but there are several programs; leave it out");
+  if (o.inputs.size() > 1 && !o.output.empty())
+    return usage_error("-o names one module, but there are several programs; leave it out");
   WarningOptions warnings;
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
-  fmt::print(stderr, "{}", printable(plant_warning()));
+  fmt::print(stderr, "{}", printable(fault_warning()));
   if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
-    worst = std::max(worst, o.emit == "tokens" ? show_tokens(input) : syntax ? parse_only(input, o, warnings) : compile(input, o, warnings));
+    worst = std::max(worst, o.emit == "tokens" ? show_tokens(input)
+                            : syntax           ? parse_only(input, o, warnings)
+                                               : compile(input, o, warnings));
   return worst;
 }
 
@@ -293,9 +316,7 @@ int run_reporting(int argc, char** argv) {
     fmt::print(stderr, "sialc: error: {}\n", printable_name(error.what()));
     if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", printable_name(error.hint()));
     return exit_usage_or_io;
-  } catch (const std::exception& error) {
-    return usage_error(error.what());
-  }
+  } catch (const std::exception& error) { return usage_error(error.what()); }
 }
 
 }  // namespace

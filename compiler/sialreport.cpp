@@ -1,4 +1,5 @@
-// sialreport: the command line of the report. Prints what a module contains, what the compiler did with it, and what a run of it cost.
+// sialreport: the command line of the report. Prints what a module contains, what the compiler did with it, and what a
+// run of it cost.
 
 #include <fmt/format.h>
 
@@ -42,29 +43,44 @@ void check_place(const Arguments& a, const std::vector<sial::NamedFile>& inputs)
 void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n", sial::printable_name(text)); }
 
 std::string compared(const Arguments& a) {
-  if (!a.module.empty()) throw sial::WorldError("`--compare` takes two run.json files and no module", "sialreport --compare a.json b.json");
-  if (a.annotate || !a.filter.none() || !a.lines.empty()) throw sial::WorldError("a comparison of runs has no remarks to filter or annotate", "leave out the other options");
-  if (a.format != "text" && a.format != "json") throw sial::WorldError(fmt::format("a comparison cannot be written as {}", a.format), "its formats are text and json");
+  if (!a.module.empty())
+    throw sial::EnvironmentError("`--compare` takes two run.json files and no module",
+                                 "sialreport --compare a.json b.json");
+  if (a.annotate || !a.filter.none() || !a.lines.empty())
+    throw sial::EnvironmentError("a comparison of runs has no remarks to filter or annotate",
+                                 "leave out the other options");
+  if (a.format != "text" && a.format != "json")
+    throw sial::EnvironmentError(fmt::format("a comparison cannot be written as {}", a.format),
+                                 "its formats are text and json");
   const auto first = sial::report::read_run(a.compare[0]), second = sial::report::read_run(a.compare[1]);
   const auto before = sial::load_job(a.compare[0], "", a.folders), after = sial::load_job(a.compare[1], "", a.folders);
   const auto reached = sial::report::reached_of(before, sial::advise(before), after, sial::advise(after));
-  return a.format == "json" ? sial::report::compare_json(first, second, reached) : sial::report::compare_text(first, second, reached);
+  return a.format == "json" ? sial::report::compare_json(first, second, reached)
+                            : sial::report::compare_text(first, second, reached);
 }
 
 std::string predicted(const Arguments& a) {
   using namespace sial::report;
-  if (a.module.empty() || a.statistics.empty()) throw sial::WorldError("a prediction starts from a module and a run of it", "sialreport prog.siox run.json --predict ranks=64,latency=2us,bandwidth=12GB/s");
-  if (!a.compare.empty()) throw sial::WorldError("`--compare` and `--predict` are reports of their own", "ask for one of them");
-  if (a.annotate || !a.filter.none() || !a.lines.empty()) throw sial::WorldError("a prediction has no remarks to filter or annotate", "leave out the other options");
-  if (a.format != "text" && a.format != "json") throw sial::WorldError(fmt::format("a prediction cannot be written as {}", a.format), "its formats are text and json");
+  if (a.module.empty() || a.statistics.empty())
+    throw sial::EnvironmentError("a prediction starts from a module and a run of it",
+                                 "sialreport prog.siox run.json --predict ranks=64,latency=2us,bandwidth=12GB/s");
+  if (!a.compare.empty())
+    throw sial::EnvironmentError("`--compare` and `--predict` are reports of their own", "ask for one of them");
+  if (a.annotate || !a.filter.none() || !a.lines.empty())
+    throw sial::EnvironmentError("a prediction has no remarks to filter or annotate", "leave out the other options");
+  if (a.format != "text" && a.format != "json")
+    throw sial::EnvironmentError(fmt::format("a prediction cannot be written as {}", a.format),
+                                 "its formats are text and json");
   const Target target = read_target(a.predict);
   const auto module = std::make_shared<const sial::Module>(sial::read_module_file(a.module));
   const auto run_of = [&](const std::string& path) {
     Run run = read_run(path, module->program);
     check_same_sources(run, module->program, module->source_hash);
     if (run.optimisation != module->optimisation)
-      throw sial::SialError(fmt::format("`{}` is a run of `{}` compiled with -O{}, and the module was compiled with -O{}", path, module->program, run.optimisation, module->optimisation),
-                            "run the program again, or give the module that was run");
+      throw sial::SialError(
+          fmt::format("`{}` is a run of `{}` compiled with -O{}, and the module was compiled with -O{}", path,
+                      module->program, run.optimisation, module->optimisation),
+          "run the program again, or give the module that was run");
     return run;
   };
   const Run run = run_of(a.statistics);
@@ -81,10 +97,16 @@ const sial::report::JobProgram& chosen(const sial::report::Job& job, const std::
   std::string names;
   for (const sial::report::JobProgram& p : job.programs) {
     names += (names.empty() ? "" : ", ") + p.name;
-    if (wanted.empty() ? !best || (p.module && (!best->module || p.seconds > best->seconds)) : p.name == wanted) best = &p;
+    if (wanted.empty() ? !best || (p.module && (!best->module || p.seconds > best->seconds)) : p.name == wanted)
+      best = &p;
   }
-  if (!best) throw sial::SialError(fmt::format("`{}` is no run of program `{}`", job.path, wanted), names.empty() ? "it names no programs" : "it ran: " + names);
-  if (!best->module) throw sial::WorldError(best->problem.empty() ? fmt::format("no module of program `{}`", best->name) : best->problem, "give its module: sialreport prog.siox run.json");
+  if (!best)
+    throw sial::SialError(fmt::format("`{}` is no run of program `{}`", job.path, wanted),
+                          names.empty() ? "it names no programs" : "it ran: " + names);
+  if (!best->module)
+    throw sial::EnvironmentError(
+        best->problem.empty() ? fmt::format("no module of program `{}`", best->name) : best->problem,
+        "give its module: sialreport prog.siox run.json");
   return *best;
 }
 
@@ -114,14 +136,18 @@ void tell_module_from_run(Arguments& a) {
 
 std::string reported(Arguments& a) {
   using namespace sial::report;
-  if (a.module.empty() && a.statistics.empty()) throw sial::WorldError("no module and no run.json given", "`sialreport --help` shows the options");
-  if (a.annotate && a.format != "text") throw sial::WorldError("`--annotate` is a form of text", "leave out `--format`; the JSON form has the facts about every line anyway");
+  if (a.module.empty() && a.statistics.empty())
+    throw sial::EnvironmentError("no module and no run.json given", "`sialreport --help` shows the options");
+  if (a.annotate && a.format != "text")
+    throw sial::EnvironmentError("`--annotate` is a form of text",
+                                 "leave out `--format`; the JSON form has the facts about every line anyway");
   if (!a.lines.empty()) set_lines(a.filter, a.lines);
   Report report = a.statistics.empty() ? describe(sial::read_module_file(a.module)) : report_of_run(a);
   apply(report, a.filter);
   std::vector<std::string> folders = a.folders;
   for (const std::string& file : {a.module, a.statistics})
-    if (const std::string beside = std::filesystem::path(file).parent_path().string(); !beside.empty()) folders.push_back(beside);
+    if (const std::string beside = std::filesystem::path(file).parent_path().string(); !beside.empty())
+      folders.push_back(beside);
   find_sources(report, folders);
   std::vector<sial::NamedFile> sources;
   for (const SourceFile& source : report.sources)
@@ -141,30 +167,48 @@ std::string reported(Arguments& a) {
 
 int run(int argc, char** argv) {
   Arguments a;
-  CLI::App app{"sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost", "sialreport"};
+  CLI::App app{
+      "sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost",
+      "sialreport"};
   app.formatter(sial::help_formatter());
-  app.add_option("module", a.module, "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources")->type_name("FILE");
-  app.add_option("statistics", a.statistics, "run.json of a run of it: numbers instead of symbols, and what was measured")->type_name("FILE");
-  app.add_option("--program", a.program, "with run.json alone: which program of the job; the one that took longest if not given");
-  app.add_option("--format", a.format, "text, json, yaml (LLVM's optimisation records) or html (one page)")->check(CLI::IsMember({"text", "json", "yaml", "html"}));
+  app.add_option(
+         "module", a.module,
+         "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources")
+      ->type_name("FILE");
+  app.add_option("statistics", a.statistics,
+                 "run.json of a run of it: numbers instead of symbols, and what was measured")
+      ->type_name("FILE");
+  app.add_option("--program", a.program,
+                 "with run.json alone: which program of the job; the one that took longest if not given");
+  app.add_option("--format", a.format, "text, json, yaml (LLVM's optimisation records) or html (one page)")
+      ->check(CLI::IsMember({"text", "json", "yaml", "html"}));
   app.add_option("-o,--output", a.output, "write there instead of to the standard output")->type_name("FILE");
   app.add_flag("--annotate", a.annotate, "the sources with what is known about each line");
-  app.add_option("-I", a.folders, "folder where sources are searched")->type_name("FOLDER")->take_all()->expected(1)->allow_extra_args(false);
-  app.add_option("--only", a.filter.only, "remarks of one kind: passed, missed or analysis")->check(CLI::IsMember({"passed", "missed", "analysis"}));
+  app.add_option("-I", a.folders, "folder where sources are searched")
+      ->type_name("FOLDER")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
+  app.add_option("--only", a.filter.only, "remarks of one kind: passed, missed or analysis")
+      ->check(CLI::IsMember({"passed", "missed", "analysis"}));
   app.add_option("--line", a.lines, "remarks of line N or lines N-M, also as FILE:N-M");
   app.add_option("--array", a.filter.array, "remarks about one array");
   app.add_option("--pass", a.filter.pass, "remarks of one pass");
   app.add_option("--compare", a.compare, "two run.json files side by side")->type_name("FILE")->expected(2);
-  app.add_option("--predict", a.predict, "what the run would cost on another machine: ranks=64,latency=2us,bandwidth=12GB/s[,ranks-per-node=N][,servers=K][,look-ahead=auto|off|N]");
-  app.add_option("--against", a.against, "with --predict: run.json of a run on such a machine, to be set beside the prediction")->type_name("FILE");
+  app.add_option(
+      "--predict", a.predict,
+      "what the run would cost on another machine: ranks=64,latency=2us,bandwidth=12GB/s[,ranks-per-node=N][,servers=K][,look-ahead=auto|off|N]");
+  app.add_option("--against", a.against,
+                 "with --predict: run.json of a run on such a machine, to be set beside the prediction")
+      ->type_name("FILE");
   app.add_flag("--version", a.version, "print the version");
-  app.add_option("--manual", a.manual, "print the manual page, or the completions of a shell")->type_name("man|bash|zsh|fish")->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+  app.add_option("--manual", a.manual, "print the manual page, or the completions of a shell")
+      ->type_name("man|bash|zsh|fish")
+      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
   app.footer("Exit codes: 0 fine, 1 not a module or statistics file, 2 wrong usage or unreadable files.");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
+  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
     fmt::print(stderr, "sialreport: error: {}; `sialreport --help` shows the options\n", sial::printable(error.what()));
     return sial::exit_usage_or_io;
   }
@@ -177,8 +221,11 @@ int run(int argc, char** argv) {
     return sial::exit_ok;
   }
   tell_module_from_run(a);
-  if (!a.against.empty() && a.predict.empty()) throw sial::WorldError("`--against` sets a run beside a prediction", "say with `--predict` what is predicted");
-  std::vector<sial::NamedFile> inputs{{"the module", a.module}, {"the statistics file", a.statistics}, {"the statistics file", a.against}};
+  if (!a.against.empty() && a.predict.empty())
+    throw sial::EnvironmentError("`--against` sets a run beside a prediction",
+                                 "say with `--predict` what is predicted");
+  std::vector<sial::NamedFile> inputs{
+      {"the module", a.module}, {"the statistics file", a.statistics}, {"the statistics file", a.against}};
   for (const std::string& path : a.compare) inputs.push_back({"the statistics file", path});
   std::erase_if(inputs, [](const sial::NamedFile& input) { return input.path.empty(); });
   check_place(a, inputs);
@@ -200,11 +247,9 @@ int failed(const sial::SialError& error, int code) {
 int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const sial::WorldError& error) {
+  } catch (const sial::EnvironmentError& error) {
     return failed(error, sial::exit_usage_or_io);
-  } catch (const sial::SialError& error) {
-    return failed(error, sial::exit_program_error);
-  }
+  } catch (const sial::SialError& error) { return failed(error, sial::exit_program_error); }
 }
 
 }  // namespace

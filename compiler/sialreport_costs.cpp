@@ -12,7 +12,8 @@ using kernels::LoopSpace;
 using report::OrderedBlock;
 
 constexpr double cycles_per_second = 3e9;
-// Per element: along memory, by runs of the first dimension, and against the order of one of the two blocks; beyond the caches memory is the limit.
+// Per element: along memory, by runs of the first dimension, and against the order of one of the two blocks; beyond the
+// caches memory is the limit.
 constexpr double straight = 1.0, by_runs = 1.6, across = 2.6, per_run = 6.0, far_straight = 1.6, far_across = 4.0;
 constexpr std::int64_t beyond_caches = 1 << 20;  // elements
 constexpr double inner_straight = 0.5, inner_across = 3.0, per_call = 60.0;
@@ -22,21 +23,28 @@ std::int64_t stride_of(const OrderedBlock& block, std::int64_t label) {
   return found == block.labels.end() ? 0 : block.strides[static_cast<std::size_t>(found - block.labels.begin())];
 }
 
-bool has(const OrderedBlock& block, std::int64_t label) { return std::find(block.labels.begin(), block.labels.end(), label) != block.labels.end(); }
+bool has(const OrderedBlock& block, std::int64_t label) {
+  return std::find(block.labels.begin(), block.labels.end(), label) != block.labels.end();
+}
 
 LoopSpace space_of(const OrderedBlock& d, const OrderedBlock& a, const OrderedBlock& b) {
   LoopSpace space;
-  const auto dim = [&](std::int64_t label, std::int64_t extent) { return LoopDim{extent, stride_of(d, label), stride_of(a, label), stride_of(b, label)}; };
-  for (std::size_t i = 0; i < d.labels.size(); ++i) (has(a, d.labels[i]) ? space.rows : space.columns).push_back(dim(d.labels[i], d.extents[i]));
+  const auto dim = [&](std::int64_t label, std::int64_t extent) {
+    return LoopDim{extent, stride_of(d, label), stride_of(a, label), stride_of(b, label)};
+  };
+  for (std::size_t i = 0; i < d.labels.size(); ++i)
+    (has(a, d.labels[i]) ? space.rows : space.columns).push_back(dim(d.labels[i], d.extents[i]));
   for (std::size_t i = 0; i < a.labels.size(); ++i)
     if (!has(d, a.labels[i])) space.summed.push_back(dim(a.labels[i], a.extents[i]));
   return space;
 }
 
 double contraction_cycles(const LoopSpace& space) {
-  const double m = static_cast<double>(volume(space.rows)), n = static_cast<double>(volume(space.columns)), k = static_cast<double>(volume(space.summed));
+  const double m = static_cast<double>(volume(space.rows)), n = static_cast<double>(volume(space.columns)),
+               k = static_cast<double>(volume(space.summed));
   if (m * n == 1) {
-    const bool along = std::all_of(space.summed.begin(), space.summed.end(), [](const LoopDim& dim) { return dim.a == dim.b; });
+    const bool along =
+        std::all_of(space.summed.begin(), space.summed.end(), [](const LoopDim& dim) { return dim.a == dim.b; });
     return per_call + k * (along ? inner_straight : inner_across);
   }
   constexpr kernels::TileShape shape{8, 3, 8, 0, 0};

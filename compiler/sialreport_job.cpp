@@ -43,7 +43,9 @@ class Finder {
     if (!given.empty()) take(given);
     if (!p_.module) find_module();
     if (!find_texts()) {
-      if (!p_.module) p_.problem = fmt::format("neither a module nor the sources of program `{}` as they ran were found (-I names folders)", p_.name);
+      if (!p_.module)
+        p_.problem = fmt::format(
+            "neither a module nor the sources of program `{}` as they ran were found (-I names folders)", p_.name);
       return;
     }
     if (!p_.module) p_.module = compiled(main_file(), p_.texts, p_.run.optimisation);
@@ -53,13 +55,17 @@ class Finder {
 
  private:
   const std::string& main_file() const { return files().front(); }
-  const std::vector<std::string>& files() const { return p_.run.files.empty() && p_.module ? p_.module->files : p_.run.files; }
+  const std::vector<std::string>& files() const {
+    return p_.run.files.empty() && p_.module ? p_.module->files : p_.run.files;
+  }
 
   /// A module of this program, of these sources and this level.
   void take(const std::string& path) {
     try {
       Module module = read_module_file(path);
-      if (module.program == p_.name && module.source_hash == p_.run.source_hash && module.optimisation == p_.run.optimisation) p_.module = std::move(module);
+      if (module.program == p_.name && module.source_hash == p_.run.source_hash &&
+          module.optimisation == p_.run.optimisation)
+        p_.module = std::move(module);
     } catch (const SialError&) {
       return;  // not the one that is searched
     }
@@ -71,7 +77,8 @@ class Finder {
     if (!p_.run.files.empty()) names.push_back(fs::path(p_.run.files.front()).stem().string() + ".siox");
     for (const std::string& folder : folders_)
       for (const std::string& name : names)
-        if (const fs::path path = fs::path(folder) / name; !p_.module && fs::is_regular_file(path, ignored)) take(path.string());
+        if (const fs::path path = fs::path(folder) / name; !p_.module && fs::is_regular_file(path, ignored))
+          take(path.string());
   }
 
   /// The texts with the run's hash: those that it kept, or those of the files as they are now.
@@ -93,7 +100,8 @@ class Finder {
     if (where.empty()) return contents(file);
     for (const std::string& folder : where) {
       // An absolute name would lead away from the folder.
-      if (auto text = fs::path(file).is_relative() ? contents((fs::path(folder) / file).string()) : std::nullopt) return text;
+      if (auto text = fs::path(file).is_relative() ? contents((fs::path(folder) / file).string()) : std::nullopt)
+        return text;
       if (auto text = contents((fs::path(folder) / fs::path(file).filename()).string())) return text;
     }
     return {};
@@ -107,7 +115,8 @@ class Finder {
     return true;
   }
 
-  /// Runs of older versions name only the files of lines that cost something: one of them is the program, the disk has the others.
+  /// Runs of older versions name only the files of lines that cost something: one of them is the program, the disk has
+  /// the others.
   bool guess_files() {
     std::vector<std::string> seen;
     for (const report::CostLine& line : p_.run.lines) {
@@ -192,7 +201,8 @@ Job load_job(const std::string& run_json, const std::string& given, const std::v
 report::JobAdvice advise(const Job& job) {
   const KernelOrderCosts costs;
   Recompiler recompiler(job);
-  return report::advise(job, costs, [&](const std::vector<report::Redeclaration>& changes) { return recompiler(changes); });
+  return report::advise(job, costs,
+                        [&](const std::vector<report::Redeclaration>& changes) { return recompiler(changes); });
 }
 
 }  // namespace sial

@@ -14,13 +14,15 @@ JobData job_of(const report::JobValues& values) {
   job.ints = values.ints;
   job.scalars = values.scalars;
   for (const IndexKind kind : kinds)
-    if (const auto extents = values.segments.find(kind_name(kind)); extents != values.segments.end()) job.segments[kind] = extents->second;
+    if (const auto extents = values.segments.find(kind_name(kind)); extents != values.segments.end())
+      job.segments[kind] = extents->second;
   return job;
 }
 
 }  // namespace
 
-void predict_memory(const std::shared_ptr<const Module>& module, const report::Run& run, report::Prediction& prediction) {
+void predict_memory(const std::shared_ptr<const Module>& module, const report::Run& run,
+                    report::Prediction& prediction) {
   const report::Target& target = prediction.target;
   PlanSetting setting;
   setting.ranks = target.ranks;
@@ -35,11 +37,9 @@ void predict_memory(const std::shared_ptr<const Module>& module, const report::R
   SavedArrays saved;
   for (const report::SavedArray& s : run.saved) saved[s.label] = {"", s.first_segment, s.extents};
   try {
-    const MemoryPlan plan = plan_memory(std::vector{module}, job_of(*run.job), saved, setting);
+    const MemoryModel plan = model_memory(std::vector{module}, job_of(*run.job), saved, setting);
     prediction.memory = {static_cast<double>(plan.peak), static_cast<double>(plan.least), plan.exact};
-  } catch (const SialError& error) {
-    prediction.no_memory = error.what();
-  }
+  } catch (const SialError& error) { prediction.no_memory = error.what(); }
 }
 
 }  // namespace sial

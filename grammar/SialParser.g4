@@ -59,7 +59,7 @@ statementLine
     | STOP                                                  # stopStatement
     | EXIT                                                  # exitStatement
     | ( SIP_BARRIER | SERVER_BARRIER )                      # barrierStatement
-    | ( ALLOCATE | DEALLOCATE ) IDENT wildSelector?         # allocateStatement
+    | ( ALLOCATE | DEALLOCATE ) IDENT wildcardSelector?         # allocateStatement
     | ( ALLOCATE | DEALLOCATE ) CONTIGUOUS region           # allocateRegionStatement
     | CREATE IDENT                                          # createStatement
     | ( DELETE | DESTROY ) IDENT                            # deleteStatement
@@ -78,8 +78,8 @@ statementLine
     | region assignOp expr                                  # assignRegion
     ;
 assignOp : ASSIGN | PLUS_ASSIGN | MINUS_ASSIGN | STAR_ASSIGN ;
-wildSelector : LBRACK wildIndex ( COMMA wildIndex )* RBRACK ;
-wildIndex : IDENT | STAR ;
+wildcardSelector : LBRACK wildcardIndex ( COMMA wildcardIndex )* RBRACK ;
+wildcardIndex : IDENT | STAR ;
 // The words before the parenthesis (norm, max, elements) are no keywords: elsewhere they are names.
 inspected : region | block | IDENT ;
 // Arguments are separated by blanks only; `A [i,j]` is one argument.

@@ -10,7 +10,8 @@
 
 namespace sial {
 
-int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile, std::ostream& out, std::ostream& err) {
+int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile,
+            std::ostream& out, std::ostream& err) {
   for (const std::string& text : stated.warnings) err << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   for (const std::string& path : stated.programs) {
@@ -24,7 +25,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   for (const std::string& option : choice.options) apply_segments(job, option);
   for (const auto& lines : {job.segment_choices, choice.lines})
     for (const std::string& line : lines) err << line << std::endl;
-  const MemoryPlan plan = plan_memory(programs, job.data, saved, setting);
+  const MemoryModel plan = model_memory(programs, job.data, saved, setting);
   const bool fits = plan.fits(setting.memory_per_rank);
   std::ostringstream text;
   print_plan(plan, setting, fits ? 0 : ranks_needed(programs, job.data, saved, setting, plan), text);

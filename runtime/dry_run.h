@@ -10,6 +10,7 @@
 namespace sial {
 
 /// Prints the plan on `out` and returns the exit code: exit_ok when the job fits, exit_program_error when it does not.
-int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile, std::ostream& out, std::ostream& err);
+int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile,
+            std::ostream& out, std::ostream& err);
 
 }  // namespace sial

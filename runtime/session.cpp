@@ -26,8 +26,8 @@
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
-#include "runtime/prediction/earlier_results.h"
 #include "runtime/kernels/contraction/contraction_calibration.h"
+#include "runtime/prediction/earlier_results.h"
 
 namespace sial {
 namespace {
@@ -42,14 +42,17 @@ PrintFormat print_format_of(const std::string& name) {
 std::vector<std::byte> read_bytes(const std::string& path) {
   std::string problem;
   const std::string content = read_file(path, input_limit::module, problem);
-  if (!problem.empty()) throw WorldError(fmt::format("cannot read the program `{}`: {}", path, problem), "check the path; relative names in a job file are relative to its folder");
+  if (!problem.empty())
+    throw EnvironmentError(fmt::format("cannot read the program `{}`: {}", path, problem),
+                           "check the path; relative names in a job file are relative to its folder");
   const auto* p = reinterpret_cast<const std::byte*>(content.data());
   return {p, p + content.size()};
 }
 
 }  // namespace
 
-std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err) {
+std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile,
+                                     std::ostream& err) {
   if (std::filesystem::path(path).extension() != ".siox") return compile(path, job.include_dirs, err);
   std::vector<std::byte> bytes = read_bytes(path);
   read_module(bytes, path);
@@ -77,9 +80,12 @@ std::string error_text(const SialError& error, int rank, int ranks) {
   return text;
 }
 
-int exit_code_of(const SialError& error) { return dynamic_cast<const WorldError*>(&error) ? exit_world : exit_program_error; }
+int exit_code_of(const SialError& error) {
+  return dynamic_cast<const EnvironmentError*>(&error) ? exit_world : exit_program_error;
+}
 
-Session::Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err)
+Session::Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out,
+                 std::ostream& err)
     : transport_(transport), options_(options), compile_(compile), out_(out), err_(err) {}
 
 void Session::start() {
@@ -88,10 +94,12 @@ void Session::start() {
   if (transport_.is_server()) return;
   KernelOptions kernel_options = options_.kernel_options;
   const int ranks_here = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
-  if (const int share = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks_here)); kernel_options.threads > share) {
+  if (const int share = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks_here));
+      kernel_options.threads > share) {
     if (transport_.rank() == 0)
-      err_ << fmt::format("warning: {} threads for each of {} rank{} are more than this machine has processors; using {}\n  hint: `--threads {}`, or fewer ranks per machine\n",
-                          kernel_options.threads, ranks_here, ranks_here == 1 ? "" : "s", share, share);
+      err_ << fmt::format(
+          "warning: {} threads for each of {} rank{} are more than this machine has processors; using {}\n  hint: `--threads {}`, or fewer ranks per machine\n",
+          kernel_options.threads, ranks_here, ranks_here == 1 ? "" : "s", share, share);
     kernel_options.threads = share;
   }
   kernel_options.costs = costs_of_all();
@@ -103,7 +111,8 @@ void Session::start() {
 std::shared_ptr<const kernels::ContractionCosts> Session::costs_of_all() {
   const auto& measured = options_.kernel_options.costs;
   kernels::ContractionCosts costs = measured ? *measured : kernels::usual_costs(kernels::builtin_target().shape.width);
-  if (transport_.size() > 1) transport_.broadcast(std::as_writable_bytes(std::span(&costs, 1)), 0, tag(CollectiveKind::other));
+  if (transport_.size() > 1)
+    transport_.broadcast(std::as_writable_bytes(std::span(&costs, 1)), 0, tag(CollectiveKind::other));
   return std::make_shared<kernels::ContractionCosts>(costs);
 }
 
@@ -117,14 +126,19 @@ void Session::make_device_of_rank() {
   device_options.rank_here = static_cast<int>(std::find(here.begin(), here.end(), transport_.rank()) - here.begin());
   try {
     device_ = make_device(options_.device, *kernels_, device_options);
-  } catch (const WorldError& error) {
+  } catch (const EnvironmentError& error) {
     if (options_.device != "auto") throw;
-    err_ << fmt::format("warning: {}{}; block operations run on the host\n  hint: {}\n", printable_name(error.what()), transport_.size() > 1 ? fmt::format(" (on rank {} of {})", transport_.rank(), transport_.size()) : "", error.hint())
+    err_ << fmt::format(
+                "warning: {}{}; block operations run on the host\n  hint: {}\n", printable_name(error.what()),
+                transport_.size() > 1 ? fmt::format(" (on rank {} of {})", transport_.rank(), transport_.size()) : "",
+                error.hint())
          << std::flush;
   }
   if (!device_) return;
   options_.facts.emplace_back("device", std::string(device_->name()));
-  if (device_options.batch != auto_device_batch) options_.facts.emplace_back("device_batch", device_options.batch > 0 ? std::to_string(device_options.batch) : "off");
+  if (device_options.batch != auto_device_batch)
+    options_.facts.emplace_back("device_batch",
+                                device_options.batch > 0 ? std::to_string(device_options.batch) : "off");
   warn_of_no_graphs(device_options);
   choose_device_messages();
 }
@@ -132,18 +146,24 @@ void Session::make_device_of_rank() {
 /// Where they were asked for and there are none: it is faster or slower so, and right either way.
 void Session::warn_of_no_graphs(const DeviceOptions& device_options) {
   if (device_options.graphs != DeviceGraphs::on || transport_.rank() != 0) return;
-  const std::string why = device_options.batch <= 0 ? "with `--device-batch off` nothing waits to be started together" : options_.device_times ? "with `--device-times` each piece of work is by itself" : device_->why_no_graphs();
-  if (!why.empty()) err_ << fmt::format("warning: `--device-graphs on` has no effect: {}\n  hint: leave it out\n", why) << std::flush;
+  const std::string why = device_options.batch <= 0 ? "with `--device-batch off` nothing waits to be started together"
+                          : options_.device_times   ? "with `--device-times` each piece of work is by itself"
+                                                    : device_->why_no_graphs();
+  if (!why.empty())
+    err_ << fmt::format("warning: `--device-graphs on` has no effect: {}\n  hint: leave it out\n", why) << std::flush;
 }
 
 void Session::choose_device_messages() {
   const bool can = device_->host_reads() || transport_.reads_device_memory();
   if (options_.device_messages == DeviceMessages::direct && !can)
-    throw WorldError("`--device-messages direct`: this MPI does not report that it sends from the memory of a GPU (MPIX_Query_cuda_support)",
-                     "leave it at `auto`, say `staged`, or run with an MPI that was built for it");
+    throw EnvironmentError(
+        "`--device-messages direct`: this MPI does not report that it sends from the memory of a GPU (MPIX_Query_cuda_support)",
+        "leave it at `auto`, say `staged`, or run with an MPI that was built for it");
   device_messages_direct_ = can && options_.device_messages != DeviceMessages::staged;
-  if (transport_.node_count() > 1) options_.facts.emplace_back("device_messages", device_messages_direct_ ? "direct" : "staged");
-  if (device_messages_direct_ && !device_->host_reads()) transport_.prepare_helper([device = device_.get()] { device->enter(); });
+  if (transport_.node_count() > 1)
+    options_.facts.emplace_back("device_messages", device_messages_direct_ ? "direct" : "staged");
+  if (device_messages_direct_ && !device_->host_reads())
+    transport_.prepare_helper([device = device_.get()] { device->enter(); });
 }
 
 int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
@@ -157,7 +177,7 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
         if (bytes.empty()) code = exit_program_error;
       } catch (const SialError& error) {
         err_ << error_text(error, 0, 1) << std::endl;
-        code = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
+        code = dynamic_cast<const EnvironmentError*>(&error) ? exit_usage_or_io : exit_program_error;
       }
     }
     if (code = share(code, content); code != exit_ok) return code;
@@ -167,8 +187,8 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   return exit_ok;
 }
 
-/// What the job gives by a name that no program has. Super instructions and plugins read values and integer arrays by names of their own:
-/// those must look like a slip. Real arrays are read by programs, and by plugins.
+/// What the job gives by a name that no program has. Super instructions and plugins read values and integer arrays by
+/// names of their own: those must look like a slip. Real arrays are read by programs, and by plugins.
 void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
   if (job.legacy) return;
   std::set<std::string> predefined, arrays{"scalar_array_data"};  // which a test helper reads
@@ -180,20 +200,28 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
     for (const auto& a : program->arrays)
       if (a.predefined) arrays.insert(a.name);
   }
-  const auto warn = [&](const char* what, const char* kind, const std::string& name, const std::set<std::string>& names, bool certain) {
+  const auto warn = [&](const char* what, const char* kind, const std::string& name, const std::set<std::string>& names,
+                        bool certain) {
     if (names.contains(name)) return;
     const std::vector<std::string_view> known(names.begin(), names.end());
     const auto close = close_names(name, known);
     if (close.empty() && !certain) return;
-    const std::string hint = close.empty() ? fmt::format("declare it `predefined static {}[...]` in a program, or leave it out of the job", name) : fmt::format("did you mean `{}`?", close.front());
-    err_ << printable(fmt::format("warning: the job gives {} `{}`, and no program has a predefined {} of this name\n  hint: {}\n", what, name, kind, hint)) << std::flush;
+    const std::string hint =
+        close.empty()
+            ? fmt::format("declare it `predefined static {}[...]` in a program, or leave it out of the job", name)
+            : fmt::format("did you mean `{}`?", close.front());
+    err_ << printable(fmt::format(
+                "warning: the job gives {} `{}`, and no program has a predefined {} of this name\n  hint: {}\n", what,
+                name, kind, hint))
+         << std::flush;
   };
   for (const std::string& name : job.given_values) warn("a value for", "int or scalar", name, predefined, false);
   warn_of_ranges(job, programs);
   const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
   for (const auto& [name, array] : job.data.arrays) {
     const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
-    if (!of_molecule && !job.given_arrays.contains(name)) warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
+    if (!of_molecule && !job.given_arrays.contains(name))
+      warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
   }
   warn_of_arrays(job, programs);
 }
@@ -202,18 +230,24 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
 void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
   const auto ao = job.data.segments.find(IndexKind::ao);
   const auto norb = job.data.ints.find("norb");
-  if (!job.given_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() || norb->second < 1 || norb->second >= std::ssize(ao->second)) return;
+  if (!job.given_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() ||
+      norb->second < 1 || norb->second >= std::ssize(ao->second))
+    return;
   for (const auto& program : programs)
     for (const IntVar& v : program->ints)
       if (v.predefined && v.name == "norb") {
-        err_ << fmt::format("warning: `norb` is {}, and the job has {} segments of kind ao: the last {} left out\n  hint: set norb={}, or leave it to the job\n", norb->second, ao->second.size(),
-                            std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are", ao->second.size())
-             << std::flush;
+        err_
+            << fmt::format(
+                   "warning: `norb` is {}, and the job has {} segments of kind ao: the last {} left out\n  hint: set norb={}, or leave it to the job\n",
+                   norb->second, ao->second.size(), std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are",
+                   ao->second.size())
+            << std::flush;
         return;
       }
 }
 
-/// Likewise an array. Where no program has super instructions, which may read others, none but the predefined ones are of use.
+/// Likewise an array. Where no program has super instructions, which may read others, none but the predefined ones are
+/// of use.
 void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
   std::set<std::string> predefined;
   std::string lacking;
@@ -221,21 +255,27 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
   for (const auto& program : programs) {
     executes |= !program->specials.empty();
     for (const ArrayRow& a : program->arrays)
-      if (a.predefined && predefined.insert(a.name).second && !job.data.arrays.contains(a.name)) lacking += (lacking.empty() ? "`" : ", `") + a.name + "`";
+      if (a.predefined && predefined.insert(a.name).second && !job.data.arrays.contains(a.name))
+        lacking += (lacking.empty() ? "`" : ", `") + a.name + "`";
   }
   const std::vector<std::string_view> known(predefined.begin(), predefined.end());
   for (const std::string& name : job.given_arrays) {
     if (predefined.contains(name)) continue;
     std::string hint;
-    if (const auto close = close_names(name, known); !close.empty()) hint = fmt::format("did you mean `{}`?", close.front());
+    if (const auto close = close_names(name, known); !close.empty())
+      hint = fmt::format("did you mean `{}`?", close.front());
     else if (!lacking.empty()) hint = fmt::format("predefined static arrays of the programs without data: {}", lacking);
     else if (executes) continue;
     else hint = "remove it from `[arrays]`, or declare it in a program: `predefined static`";
-    err_ << fmt::format("warning: the job gives the array `{}`, and no program has a predefined static array of this name\n  hint: {}\n", name, hint) << std::flush;
+    err_
+        << fmt::format(
+               "warning: the job gives the array `{}`, and no program has a predefined static array of this name\n  hint: {}\n",
+               name, hint)
+        << std::flush;
   }
 }
 
-std::int64_t Session::least_block() const {
+std::int64_t Session::min_block() const {
   if (options_.device_from >= 0) return options_.device_from;
   return options_.device == "auto" ? auto_device_from : 0;
 }
@@ -263,7 +303,9 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   } catch (const SialError&) {
     return {};  // all ranks say so when they restore
   }
-  SegmentChoice choice = choose_segments(job, programs, saved, memory, {memory.ranks, transport_.node_count(), job.keep_integrals, speed_of_this_machine(options_.kernel_options.jit_cache)});
+  SegmentChoice choice = choose_segments(job, programs, saved, memory,
+                                         {memory.ranks, transport_.node_count(), job.keep_integrals,
+                                          speed_of_this_machine(options_.kernel_options.jit_cache)});
   predicted_ = std::move(choice.predicted);
   choice_lines_.insert(choice_lines_.end(), choice.lines.begin(), choice.lines.end());
   return fmt::format("{}", fmt::join(choice.options, " "));
@@ -278,13 +320,17 @@ const Job& Session::with_segments(const Job& stated, const std::string& options)
   return own_job_ ? *own_job_ : stated;
 }
 
-/// What the job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen then.
+/// What the job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen
+/// then.
 const Job& Session::with_choices_of(const CheckpointIndex& index, const Job& stated) {
   own_job_ = stated;
   const std::string keep = "keep_quartets";
-  if (const auto kept = index.job.ints.find(keep); kept != index.job.ints.end() && !stated.given_values.contains(keep)) apply_set(*own_job_, keep + "=" + kept->second);
+  if (const auto kept = index.job.ints.find(keep); kept != index.job.ints.end() && !stated.given_values.contains(keep))
+    apply_set(*own_job_, keep + "=" + kept->second);
   const std::vector<std::string> segments = earlier_segments(stated, segments_of(index.job));
-  if (!segments.empty()) choice_lines_.push_back(earlier_segments_line(segments, fmt::format("the checkpoint of {}", printable_name(index.written))));
+  if (!segments.empty())
+    choice_lines_.push_back(
+        earlier_segments_line(segments, fmt::format("the checkpoint of {}", printable_name(index.written))));
   return with_segments(stated, fmt::format("{}", fmt::join(segments, " ")));
 }
 
@@ -338,8 +384,9 @@ int Session::run_programs(const Job& stated) {
     if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
     if (from) code = accept_checkpoint(*from, identity, folder);
     if (code != exit_ok) return code;
-    checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after, options_.stop_signal, options_.version}, transport_, err_,
-                         std::move(identity));
+    checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after,
+                                           options_.stop_signal, options_.version},
+                         transport_, err_, std::move(identity));
     if (checkpoint_lock_) checkpoints_->keep_lock(std::move(*checkpoint_lock_));
     if (from) checkpoints_->continue_from(*from);
   }
@@ -349,8 +396,21 @@ int Session::run_programs(const Job& stated) {
   }
   Trace* const timeline = trace_ ? &*trace_ : nullptr;
   store_->set_trace(timeline);
-  const Environment environment{job.data, transport_, *store_, *queue_, *kernels_, out_, err_, *state_, checkpoints_ ? &*checkpoints_ : nullptr, timeline, device_.get(), options_.device_options.direct,
-                                least_block(), device_messages_direct_, options_.device_late_puts};
+  const Environment environment{job.data,
+                                transport_,
+                                *store_,
+                                *queue_,
+                                *kernels_,
+                                out_,
+                                err_,
+                                *state_,
+                                checkpoints_ ? &*checkpoints_ : nullptr,
+                                timeline,
+                                device_.get(),
+                                options_.device_options.direct,
+                                min_block(),
+                                device_messages_direct_,
+                                options_.device_deferred_puts};
   if (!from) restore_earlier(job);
   runner_ = std::make_unique<JobRunner>(environment, run_options, sequence_);
   try {
@@ -373,7 +433,8 @@ int Session::run_programs(const Job& stated) {
   return exit_ok;
 }
 
-/// On rank 0: the text of the index to go on from. Without `--restart` none is read, and what lies in the folder is said or refused.
+/// On rank 0: the text of the index to go on from. Without `--restart` none is read, and what lies in the folder is
+/// said or refused.
 int Session::read_checkpoint(const std::string& folder, std::string& text) {
   const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
   try {
@@ -383,13 +444,20 @@ int Session::read_checkpoint(const std::string& folder, std::string& text) {
     } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
       const std::string found = read_checkpoint_index(folder);
       if (!is_checkpoint_index(found)) {
-        err_ << printable(fmt::format("error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`", path)) << std::endl;
+        err_
+            << printable(fmt::format(
+                   "error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`",
+                   path))
+            << std::endl;
         return exit_usage_or_io;
       }
       const CheckpointIndex index = checkpoint_index_from(found, path);
-      err_ << printable(fmt::format("note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
-                          "  hint: `--restart` continues that job", folder, index.written, index.place))
-           << std::endl;
+      err_
+          << printable(fmt::format(
+                 "note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                 "  hint: `--restart` continues that job",
+                 folder, index.written, index.place))
+          << std::endl;
     }
   } catch (const SialError& error) {
     if (!options_.restart) return exit_ok;  // a damaged checkpoint is replaced
@@ -404,7 +472,9 @@ int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& 
   if (transport_.rank() == 0) {
     try {
       check_restart(index, identity, (std::filesystem::path(folder) / checkpoint_index_name).string());
-      err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) + "\n" << std::flush;
+      err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) +
+                  "\n"
+           << std::flush;
     } catch (const SialError& error) {
       err_ << error_text(error, 0, 1) << std::endl;
       code = exit_usage_or_io;
@@ -418,19 +488,29 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
   const char* hint = "restart with what the checkpoint was made with, or start the job again without `--restart`";
   const std::string what = fmt::format("the checkpoint `{}` of {}", path, index.written);
   if (!options_.restart_id.empty() && options_.restart_id != index.job_id)
-    throw SialError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id), "name the folder of the other job's checkpoint with `--restart`");
+    throw SialError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id),
+                    "name the folder of the other job's checkpoint with `--restart`");
   if (index.version != options_.version)
-    throw SialError(fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version), hint);
+    throw SialError(
+        fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version),
+        hint);
   if (const std::string differs = difference(index.job, identity); !differs.empty()) {
-    const std::string options = differs.starts_with("the segments") ? segment_options(segments_of(index.job), segments_of(identity)) : std::string();
-    throw SialError(fmt::format("{} does not belong to this job: {}", what, differs),
-                    options.empty() ? hint : fmt::format("add the segments of the checkpoint to the command line (those that are left automatic follow it): `{}`", options));
+    const std::string options = differs.starts_with("the segments")
+                                    ? segment_options(segments_of(index.job), segments_of(identity))
+                                    : std::string();
+    throw SialError(
+        fmt::format("{} does not belong to this job: {}", what, differs),
+        options.empty()
+            ? hint
+            : fmt::format(
+                  "add the segments of the checkpoint to the command line (those that are left automatic follow it): `{}`",
+                  options));
   }
   if (index.inside && std::ssize(index.files) != transport_.size())
-    throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place, index.files.size(),
-                                index.files.size() == 1 ? "" : "s", transport_.size()),
-                    fmt::format("start {} rank{}; only checkpoints between programs continue on another number", index.files.size(),
-                                index.files.size() == 1 ? "" : "s"));
+    throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what,
+                                index.place, index.files.size(), index.files.size() == 1 ? "" : "s", transport_.size()),
+                    fmt::format("start {} rank{}; only checkpoints between programs continue on another number",
+                                index.files.size(), index.files.size() == 1 ? "" : "s"));
   if (index.files.empty() || index.program < 0 || static_cast<std::size_t>(index.program) >= identity.programs.size())
     throw SialError(what + " names no program to go on with", hint);
 }
@@ -440,8 +520,13 @@ void Session::restore_earlier(const Job& job) {
     ResultsReader reader(path);
     if (job.data.has_molecule && transport_.rank() == 0)
       if (const std::string difference = reader.difference_of(job.data.molecule); !difference.empty())
-        err_ << printable(fmt::format("warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result", difference, path)) << std::endl;
-    if (const std::string options = segment_options(reader.segments(), named_segments(job.data)); !options.empty()) state_->restored_segments = options;
+        err_
+            << printable(fmt::format(
+                   "warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result",
+                   difference, path))
+            << std::endl;
+    if (const std::string options = segment_options(reader.segments(), named_segments(job.data)); !options.empty())
+      state_->restored_segments = options;
     for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
     for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {
@@ -449,7 +534,8 @@ void Session::restore_earlier(const Job& job) {
       store_->load_label(label);  // which may have no block
       // Every rank reads its share of the blocks.
       const std::vector<BlockIndex> blocks = reader.blocks(label);
-      for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size(); i += static_cast<std::size_t>(transport_.size()))
+      for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size();
+           i += static_cast<std::size_t>(transport_.size()))
         store_->load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
     }
   }
@@ -471,7 +557,10 @@ void Session::warn_different_statics() {
       std::uint64_t hash = 0;
       if (theirs.size() >= (i + 1) * sizeof hash) std::memcpy(&hash, &theirs[i * sizeof hash], sizeof hash);
       if (hash != mine[i]) {
-        err_ << printable_name(fmt::format("warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's", label)) << std::endl;
+        err_ << printable_name(fmt::format(
+                    "warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's",
+                    label))
+             << std::endl;
         break;
       }
     }
@@ -484,7 +573,9 @@ static std::int64_t creation_time() {
   if (const char* fixed = std::getenv("SOURCE_DATE_EPOCH")) {
     std::int64_t seconds = 0;
     const char* end = fixed + std::strlen(fixed);
-    if (const auto [at, error] = std::from_chars(fixed, end, seconds); error == std::errc() && at == end && seconds >= 0 && seconds < 253402300800) return seconds;
+    if (const auto [at, error] = std::from_chars(fixed, end, seconds);
+        error == std::errc() && at == end && seconds >= 0 && seconds < 253402300800)
+      return seconds;
   }
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -496,8 +587,10 @@ void Session::write_results(const Job& job) {
   if (writes) {
     writer.emplace((std::filesystem::path(job.output_dir) / job.results_path).string());
     const std::vector<ProgramDescription> descriptions = runner_->descriptions();
-    SIAL_CHECK(descriptions.size() == runner_->outcomes().size(), "{} programs with {} outcomes", descriptions.size(), runner_->outcomes().size());
-    writer->about(options_.version, creation_time(), named_segments(job.data), job.data.has_molecule ? &job.data.molecule : nullptr);
+    SIAL_CHECK(descriptions.size() == runner_->outcomes().size(), "{} programs with {} outcomes", descriptions.size(),
+               runner_->outcomes().size());
+    writer->about(options_.version, creation_time(), named_segments(job.data),
+                  job.data.has_molecule ? &job.data.molecule : nullptr);
     for (std::size_t i = 0; i < descriptions.size(); ++i) {
       const ProgramOutcome& outcome = runner_->outcomes()[i];
       writer->program(descriptions[i]);
@@ -510,7 +603,8 @@ void Session::write_results(const Job& job) {
   }
   for (const auto& [label, layout] : state_->saved_remote) {
     if (writes) writer->begin_saved(label, layout);
-    runner_->gather_saved(label, [&](const BlockIndex& block, std::span<const double> data) { writer->saved_block(block, data); });
+    runner_->gather_saved(
+        label, [&](const BlockIndex& block, std::span<const double> data) { writer->saved_block(block, data); });
     if (writes) writer->end_saved();
   }
   if (writes) writer->finish();
@@ -526,11 +620,13 @@ void Session::write_statistics(const Job& job) {
   for (const auto& [id, text] : job.settings)
     if (is_recorded(option(id), true, text)) stats.facts.options.emplace_back(option(id).record.key, text);
   stats.facts.options.emplace_back("memory", std::to_string(job.memory_per_rank));
-  for (std::size_t i = 0; i < predicted_.size() && predicted_.size() == stats.facts.programs.size(); ++i) stats.facts.programs[i].predicted_seconds = predicted_[i].seconds;
+  for (std::size_t i = 0; i < predicted_.size() && predicted_.size() == stats.facts.programs.size(); ++i)
+    stats.facts.programs[i].predicted_seconds = predicted_[i].seconds;
   stats.facts.machine = machine_facts();
   if (options_.text_stats) print_stats(stats, err_);
   if (options_.explain_kernels) print_kernels(stats, err_);
-  if (job.run_json_path != "none") write_stats_json(stats, (std::filesystem::path(job.output_dir) / job.run_json_path).string());
+  if (job.run_json_path != "none")
+    write_stats_json(stats, (std::filesystem::path(job.output_dir) / job.run_json_path).string());
 }
 
 }  // namespace sial

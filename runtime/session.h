@@ -1,8 +1,8 @@
 #pragma once
 // One rank's session: the store, work queue and kernels over a transport, and the jobs it runs in them. Rank 0 reads or
-// compiles programs and hands them to the others as bytes. How an error ends the process is the caller's business; what it was in stays
-// until the session goes, and among several ranks the job must end before that: others may still write into this rank's memory or ask
-// it for blocks.
+// compiles programs and hands them to the others as bytes. How an error ends the process is the caller's business; what
+// it was in stays until the session goes, and among several ranks the job must end before that: others may still write
+// into this rank's memory or ask it for blocks.
 
 #include <functional>
 #include <iosfwd>
@@ -22,49 +22,54 @@
 
 namespace sial {
 
-/// How blocks that only a device has go to other nodes: straight from its memory, or through the host's in overlapped pieces.
+/// How blocks that only a device has go to other nodes: straight from its memory, or through the host's in overlapped
+/// pieces.
 enum class DeviceMessages { automatic, direct, staged };
 
 struct SessionOptions {
   StoreOptions store;
-  MachineOptions machine;       // print_format is the job's
+  MachineOptions machine;  // print_format is the job's
   std::string kernels = "auto";
   KernelOptions kernel_options;
   std::string device = "host";  // where block operations run; "auto": a GPU where there is one
   DeviceOptions device_options;
-  std::int64_t device_from = -1;  // elements that a program's largest block has where the device is used; -1: what suits the device
-  bool device_times = false;    // of each piece of work, where statistics are kept
+  std::int64_t device_from =
+      -1;  // elements that a program's largest block has where the device is used; -1: what suits the device
+  bool device_times = false;                                   // of each piece of work, where statistics are kept
   DeviceMessages device_messages = DeviceMessages::automatic;  // straight where the transport says that it can
-  bool device_late_puts = true; // puts of what only the device has do not wait for it
-  bool text_stats = false;      // the summary of --stats, to the error stream
-  bool explain_kernels = false; // the table of --explain-kernels, likewise
-  RunFacts::Pairs facts;        // what the command line chose, for run.json
-  int servers = 0;              // beside the workers, for run.json
-  std::string trace;            // file of the timeline; empty: none is kept
-  std::size_t trace_spans = Trace::default_most_spans;  // that a rank keeps
+  bool device_deferred_puts = true;                            // puts of what only the device has do not wait for it
+  bool text_stats = false;                                     // the summary of --stats, to the error stream
+  bool explain_kernels = false;                                // the table of --explain-kernels, likewise
+  RunFacts::Pairs facts;                                       // what the command line chose, for run.json
+  int servers = 0;                                             // beside the workers, for run.json
+  std::string trace;                                           // file of the timeline; empty: none is kept
+  std::size_t trace_spans = Trace::default_most_spans;         // that a rank keeps
   // Checkpoints; how often and where is the job's.
   bool checkpoints = false;
-  std::int64_t stop_after = 0;          // see CheckpointOptions
-  std::function<void()> catch_stop_signals;  // called when the programs are about to run: until then a signal ends the process, with nothing lost
+  std::int64_t stop_after = 0;               // see CheckpointOptions
+  std::function<void()> catch_stop_signals;  // called when the programs are about to run: until then a signal ends the
+                                             // process, with nothing lost
   std::function<int()> stop_signal;
   std::string version;
-  std::optional<std::string> restart;   // go on from the checkpoint in this folder; empty: the job's
-  std::string restart_id;               // ... which must be that of this job id; empty: any
+  std::optional<std::string> restart;  // go on from the checkpoint in this folder; empty: the job's
+  std::string restart_id;              // ... which must be that of this job id; empty: any
 };
 
 /// Turns a source file into a module's bytes; writes diagnostics and returns nothing when it has errors.
-using CompileFile = std::function<std::vector<std::byte>(const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics)>;
+using CompileFile = std::function<std::vector<std::byte>(
+    const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics)>;
 
 class Session {
  public:
   /// All arguments outlive the session.
-  Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out, std::ostream& err);
+  Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out,
+          std::ostream& err);
   /// Collective (servers included), first of all.
   void start();
 
-  /// Collective over the workers: runs one job and returns its exit code (programs that do not compile or load end a job
-  /// without an exception, reported by rank 0; `exit_stopped` when it ended early, to be continued). Throws SialError for errors
-  /// while it runs; `job` then outlives the session.
+  /// Collective over the workers: runs one job and returns its exit code (programs that do not compile or load end a
+  /// job without an exception, reported by rank 0; `exit_stopped` when it ended early, to be continued). Throws
+  /// SialError for errors while it runs; `job` then outlives the session.
   int run(const Job& job);
   /// Lets other jobs have this job's outputs: before the process ends in a way that skips destructors.
   void release_outputs();
@@ -73,7 +78,7 @@ class Session {
   int run_programs(const Job& job);
   std::shared_ptr<const kernels::ContractionCosts> costs_of_all();
   void make_device_of_rank();
-  std::int64_t least_block() const;
+  std::int64_t min_block() const;
   void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
   std::string best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
@@ -113,12 +118,12 @@ class Session {
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far
   // Of the job that runs, or was left by an error:
-  std::optional<Job> own_job_;                    // with segments that are chosen here
-  std::vector<PredictedTime> predicted_;          // on rank 0
-  std::vector<std::string> choice_lines_;         // on rank 0, for the user
-  std::vector<OutputLock> locks_;                 // on rank 0
-  std::vector<std::string> replaced_;             // outputs that were there before; on rank 0
-  std::optional<OutputLock> checkpoint_lock_;     // ... until the checkpoints take it
+  std::optional<Job> own_job_;                 // with segments that are chosen here
+  std::vector<PredictedTime> predicted_;       // on rank 0
+  std::vector<std::string> choice_lines_;      // on rank 0, for the user
+  std::vector<OutputLock> locks_;              // on rank 0
+  std::vector<std::string> replaced_;          // outputs that were there before; on rank 0
+  std::optional<OutputLock> checkpoint_lock_;  // ... until the checkpoints take it
   std::optional<Checkpoints> checkpoints_;
   std::optional<Trace> trace_;
   std::unique_ptr<JobRunner> runner_;
@@ -131,7 +136,8 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options);
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 
 /// The module of a program: its file, or the compiled source; empty when the source has errors (reported on `err`).
-std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile, std::ostream& err);
+std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile,
+                                     std::ostream& err);
 
 /// "error: prog.sialx:12:3: ..." with the hint and the rank, for the error stream.
 std::string error_text(const SialError& error, int rank, int ranks);

@@ -1,4 +1,5 @@
-// The files that a session writes: where they may be written, which are replaced, and that they are this job's alone while it runs.
+// The files that a session writes: where they may be written, which are replaced, and that they are this job's alone
+// while it runs.
 
 #include <array>
 #include <filesystem>
@@ -32,13 +33,14 @@ std::vector<NamedFile> restored_files(const Job& job) {
   return files;
 }
 
-/// Whether nothing is lost when an output replaces what is there: nothing, an empty file, something that a job may have written. Pipes and devices
-/// are not replaced.
+/// Whether nothing is lost when an output replaces what is there: nothing, an empty file, something that a job may have
+/// written. Pipes and devices are not replaced.
 bool may_be_of_a_job(const NamedFile& file) {
   if (!special_kind(file.path).empty() || names_open_file(file.path)) return true;
   const std::string replaced = link_end(file.path);
   std::error_code ignored;
-  if (std::filesystem::is_symlink(replaced, ignored)) return true;  // of another user: the link goes, what it leads to stays
+  if (std::filesystem::is_symlink(replaced, ignored))
+    return true;  // of another user: the link goes, what it leads to stays
   std::ifstream in(replaced, std::ios::binary);
   std::array<char, 8> head{};
   in.read(head.data(), head.size());
@@ -48,19 +50,27 @@ bool may_be_of_a_job(const NamedFile& file) {
   return file.role != statistics_role || found.front() == '{';
 }
 
-/// Throws WorldError when the file could not be written now.
+/// Throws EnvironmentError when the file could not be written now.
 void check_output(const NamedFile& file) {
   if (const std::string link = foreign_folder(file.path); !link.empty())
-    throw WorldError(fmt::format("cannot write `{}`: the folder `{}` is a link that another user made", file.path, link), "remove the link, or choose another folder with `--output-dir`");
+    throw EnvironmentError(
+        fmt::format("cannot write `{}`: the folder `{}` is a link that another user made", file.path, link),
+        "remove the link, or choose another folder with `--output-dir`");
   std::string problem = write_problem(file.path);
   // Results are put in the place of an earlier file, when they are complete.
-  if (const std::string_view kind = special_kind(file.path); problem.empty() && file.role == results_role && !kind.empty()) problem = fmt::format("it is {}", kind);
-  if (problem.empty() && file.role == results_role && written_in_place(file.path)) problem = "its folder may not be written";
+  if (const std::string_view kind = special_kind(file.path);
+      problem.empty() && file.role == results_role && !kind.empty())
+    problem = fmt::format("it is {}", kind);
+  if (problem.empty() && file.role == results_role && written_in_place(file.path))
+    problem = "its folder may not be written";
   if (!problem.empty())
-    throw WorldError(fmt::format("cannot write `{}`: {}", file.path, problem), "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
+    throw EnvironmentError(
+        fmt::format("cannot write `{}`: {}", file.path, problem),
+        "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
   if (!may_be_of_a_job(file))
-    throw WorldError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
-                     fmt::format("give it another name with `{}`, or remove the file", file.role == results_role ? "--results" : "--run-json"));
+    throw EnvironmentError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
+                           fmt::format("give it another name with `{}`, or remove the file",
+                                       file.role == results_role ? "--results" : "--run-json"));
 }
 
 }  // namespace
@@ -87,7 +97,9 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
   if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
   if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
-  if (options_.checkpoints && job.checkpoint_every >= 0) outputs.push_back({checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
+  if (options_.checkpoints && job.checkpoint_every >= 0)
+    outputs.push_back(
+        {checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
   try {
     check_distinct(outputs, input_files(job, programs));
     // Results may replace those that they start from: they hold what was saved there.
@@ -96,9 +108,10 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
     for (const NamedFile& output : outputs) check_output(output);
     lock_outputs(outputs);
     std::error_code ignored;
-    if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name; options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
+    if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name;
+        options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
       checkpoint_lock_.emplace(index.string(), checkpoint_remedy);
-  } catch (const WorldError& error) {
+  } catch (const EnvironmentError& error) {
     err_ << error_text(error, 0, 1) << std::endl;
     return exit_usage_or_io;
   }
@@ -111,17 +124,24 @@ void Session::lock_outputs(std::span<const NamedFile> outputs) {
   replaced_.clear();
   for (const NamedFile& output : outputs) {
     if (!special_kind(output.path).empty() || names_open_file(output.path)) continue;  // written into, not replaced
-    if (std::error_code ignored; output.role != checkpoint_role && std::filesystem::exists(output.path, ignored)) replaced_.push_back(std::filesystem::path(output.path).lexically_normal().string());
+    if (std::error_code ignored; output.role != checkpoint_role && std::filesystem::exists(output.path, ignored))
+      replaced_.push_back(std::filesystem::path(output.path).lexically_normal().string());
     const bool is_checkpoint = output.role == checkpoint_role;
-    OutputLock lock(output.path, is_checkpoint                 ? checkpoint_remedy
-                                 : output.role == trace_role ? "wait until it has ended, or give this job another file with `--trace`"
-                                                             : "wait until it has ended, or give this job a folder of its own with `--output-dir`");
+    OutputLock lock(output.path,
+                    is_checkpoint ? checkpoint_remedy
+                    : output.role == trace_role
+                        ? "wait until it has ended, or give this job another file with `--trace`"
+                        : "wait until it has ended, or give this job a folder of its own with `--output-dir`");
     if (!lock.problem().empty()) problem = fmt::format("`{}` cannot be locked: {}", output.path, lock.problem());
     if (is_checkpoint) checkpoint_lock_.emplace(std::move(lock));
     else locks_.push_back(std::move(lock));
   }
   if (!problem.empty())
-    err_ << fmt::format("warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`", problem) << std::endl;
+    err_
+        << fmt::format(
+               "warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`",
+               problem)
+        << std::endl;
 }
 
 void Session::note_replaced() const {

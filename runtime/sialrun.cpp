@@ -12,23 +12,23 @@
 #include <type_traits>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/base/input_file.h"
-#include "runtime/base/plants.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/dry_run.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/options.h"
-#include "runtime/job/recut.h"
-#include "runtime/dry_run.h"
+#include "runtime/job/resegment.h"
 #include "runtime/job/segments.h"
 #include "runtime/kernels/jit/code_library.h"
 #include "runtime/manual/manual.h"
@@ -52,7 +52,7 @@ struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
   std::map<OptionId, std::string> settings;  // those that job files have too; empty where not given
   std::string name, dat, json, program_dir, resegment;
-  std::string batch_file;  // that the line stands in
+  std::string batch_file;                          // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
 };
 
@@ -64,7 +64,8 @@ struct Arguments {
   std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress, manual;
   std::string restart_folder, restart_id;
   std::optional<std::string> restart;  // `restart_folder` where the run is a restart
-  bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false, calibrate = false;
+  bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,
+       calibrate = false;
   int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
   int aces_workers = -1, aces_servers = -1;
@@ -76,11 +77,14 @@ struct Arguments {
 template <class T>
 void add(CLI::App& app, const Option& option, T& variable) {
   const bool without_value = std::is_same_v<T, bool> || option.type.kind == OptionType::Kind::joined;
-  CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option)) : app.add_option(option.flags, variable, option_help(option));
+  CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option))
+                                           : app.add_option(option.flags, variable, option_help(option));
   added->group(heading(option.group));
   if (*option.type.shown) added->type_name(option.type.shown);
-  if (option.type.kind == OptionType::Kind::repeated && option.id != OptionId::input) added->take_all()->expected(1)->allow_extra_args(false);
-  if (option.type.kind == OptionType::Kind::optional) added->expected(0, 1)->type_name(fmt::format("[{}]", option.type.shown));
+  if (option.type.kind == OptionType::Kind::repeated && option.id != OptionId::input)
+    added->take_all()->expected(1)->allow_extra_args(false);
+  if (option.type.kind == OptionType::Kind::optional)
+    added->expected(0, 1)->type_name(fmt::format("[{}]", option.type.shown));
   if (option.type.kind == OptionType::Kind::listed) added->delimiter(',');
   added->check([&option](const std::string& text) { return option_problem(option.type, text); });
 }
@@ -89,8 +93,10 @@ bool in_batch_lines(OptionGroup group) { return group == OptionGroup::job || gro
 
 void add_options(CLI::App& app, Arguments& arguments) {
 #define SETTING(name, ...) add(app, option(OptionId::name), arguments.job.settings[OptionId::name]);
-#define JOB_OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), arguments.job.target);
-#define OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), arguments.target);
+#define JOB_OPTION(name, group, flags, type, preset, record, target, help) \
+  add(app, option(OptionId::name), arguments.job.target);
+#define OPTION(name, group, flags, type, preset, record, target, help) \
+  add(app, option(OptionId::name), arguments.target);
 #include "runtime/job/options.def"
 #undef SETTING
 #undef JOB_OPTION
@@ -146,7 +152,9 @@ Job state_job(const JobArguments& arguments) {
   Job job;
   const bool is_file = arguments.inputs.size() == 1 && arguments.inputs.front().ends_with(".toml");
   if (const std::string file = data_file(arguments); !file.empty()) {
-    if (is_file) throw SialError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()), "give one of them; programs given beside a data file replace its list");
+    if (is_file)
+      throw SialError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()),
+                      "give one of them; programs given beside a data file replace its list");
     job = legacy_job(read_legacy_file(file), file);
     job.programs = arguments.inputs;
   } else if (is_file) {
@@ -163,16 +171,20 @@ Job state_job(const JobArguments& arguments) {
 
 Job make_job(const JobArguments& arguments, int ranks) {
   Job job = state_job(arguments);
-  if (job.programs.empty() && job.legacy) job.programs = find_programs(job.legacy->programs, program_folders(arguments));
-  if (job.programs.empty()) throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+  if (job.programs.empty() && job.legacy)
+    job.programs = find_programs(job.legacy->programs, program_folders(arguments));
+  if (job.programs.empty())
+    throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
   if (arguments.gib > 0 || arguments.worker_gib > 0 || arguments.server_gib > 0) {
     const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
-    job.memory_per_rank = parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
+    job.memory_per_rank =
+        parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
   }
   for (const auto& [id, text] : arguments.settings)
     if (!text.empty()) set_option(job, id, text);
   // Without a results file a program run from the command line leaves no files at all.
-  if (is_given(arguments, OptionId::results) && job.results_path == "none" && !is_given(arguments, OptionId::run_json)) job.run_json_path = "none";
+  if (is_given(arguments, OptionId::results) && job.results_path == "none" && !is_given(arguments, OptionId::run_json))
+    job.run_json_path = "none";
   job.batch_file = arguments.batch_file;
   job.ranks = ranks;
   if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
@@ -184,9 +196,7 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
   Job job = make_job(arguments, ranks);
   try {
     plugins.load_for_job(job.plugins);
-  } catch (const SialError& error) {
-    throw WorldError(error.what(), error.hint(), job.file);
-  }
+  } catch (const SialError& error) { throw EnvironmentError(error.what(), error.hint(), job.file); }
   return job;
 }
 
@@ -198,7 +208,9 @@ struct BatchEntry {
 std::vector<BatchEntry> read_batch(const std::string& path) {
   std::string problem;
   std::istringstream in(read_file(path, input_limit::batch, problem));
-  if (!problem.empty()) throw WorldError(fmt::format("cannot read the batch file `{}`: {}", path, problem), "`--batch` names a file with one command line per line");
+  if (!problem.empty())
+    throw EnvironmentError(fmt::format("cannot read the batch file `{}`: {}", path, problem),
+                           "`--batch` names a file with one command line per line");
   std::vector<BatchEntry> entries;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -212,7 +224,8 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
     try {
       app.parse(line, false);
     } catch (const CLI::ParseError& error) {
-      throw SialError(fmt::format("{}:{}: {}", path, number, error.what()), "a line holds a program or job file and its options");
+      throw SialError(fmt::format("{}:{}: {}", path, number, error.what()),
+                      "a line holds a program or job file and its options");
     }
     entry.name = !entry.arguments.name.empty()     ? entry.arguments.name
                  : !entry.arguments.inputs.empty() ? entry.arguments.inputs.front()
@@ -223,22 +236,24 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
 }
 
 CompileFile compiler(int optimisation) {
-  return [optimisation](const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics) {
-    CompileOptions options;
-    options.include_dirs = include_dirs;
-    options.optimisation = optimisation;
-    SourceManager sources;
-    Emitter emitter;
-    const CompileResult result = compile_file(path, options, sources, emitter);
-    diagnostics << render_list(emitter.all(), sources);
-    diagnostics.flush();
-    return result.module ? write_module(*result.module) : std::vector<std::byte>{};
-  };
+  return
+      [optimisation](const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics) {
+        CompileOptions options;
+        options.include_dirs = include_dirs;
+        options.optimisation = optimisation;
+        SourceManager sources;
+        Emitter emitter;
+        const CompileResult result = compile_file(path, options, sources, emitter);
+        diagnostics << render_list(emitter.all(), sources);
+        diagnostics.flush();
+        return result.module ? write_module(*result.module) : std::vector<std::byte>{};
+      };
 }
 
-/// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the session is still there:
-/// until then other ranks may write into this rank's memory and ask it for blocks.
-int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
+/// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the
+/// session is still there: until then other ranks may write into this rank's memory and ask it for blocks.
+int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile,
+                const std::function<int(Session&)>& jobs) {
   const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
   Session session(transport, options, compile, std::cout, std::cerr);
   try {
@@ -252,8 +267,8 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
     transport.finish();
     return code;
   } catch (const SialError& error) {
-    // An error usually meets all ranks, and the first to say so ends the job. Rank 0, which prints, gets a moment to arrive with what
-    // the program said before: `println "reason"` and `stop`.
+    // An error usually meets all ranks, and the first to say so ends the job. Rank 0, which prints, gets a moment to
+    // arrive with what the program said before: `println "reason"` and `stop`.
     if (others && transport.rank() != 0) {
       try {
         transport.linger(0.3);
@@ -265,14 +280,16 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
     if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
-    const WorldError error("out of memory beside the block data", "run fewer ranks per machine, or lower --memory");
+    const EnvironmentError error("out of memory beside the block data",
+                                 "run fewer ranks per machine, or lower --memory");
     if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_world);
     throw error;
   }
 }
 
 /// Ranks within this process. Errors are reported here.
-int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile, const std::function<int(Session&)>& jobs) {
+int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile,
+                   const std::function<int(Session&)>& jobs) {
   try {
     if (!arguments.simulated) return run_on_rank(*make_loopback(), options, compile, jobs);
     int code = exit_ok;
@@ -292,12 +309,15 @@ int run_in_process(const Arguments& arguments, const SessionOptions& options, co
   }
 }
 
-/// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only that
-/// job's; MPI ranks share one world, which an error while a job runs ends.
-int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins, Transport* mpi) {
+/// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only
+/// that job's; MPI ranks share one world, which an error while a job runs ends.
+int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins,
+              Transport* mpi) {
   const std::vector<BatchEntry> entries = read_batch(arguments.batch);
   int worst = exit_ok;
-  const auto separator = [](const BatchEntry& entry) { std::cout << "=== " << printable_name(entry.name) << std::endl; };
+  const auto separator = [](const BatchEntry& entry) {
+    std::cout << "=== " << printable_name(entry.name) << std::endl;
+  };
   const auto report = [](int code) {
     if (code != exit_ok) std::cout << "--- failed with exit code " << code << std::endl;
   };
@@ -348,16 +368,21 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.ranks_per_node = simulation.ranks_per_node;
   setting.servers = simulation.servers;
   setting.explain_kernels = options.explain_kernels;
-  return dry_run(job, setting, {setting.ranks, setting.nodes() + setting.servers, job.keep_integrals, speed_of_this_machine(options.kernel_options.jit_cache)}, compile, std::cout, std::cerr);
+  return dry_run(job, setting,
+                 {setting.ranks, setting.nodes() + setting.servers, job.keep_integrals,
+                  speed_of_this_machine(options.kernel_options.jit_cache)},
+                 compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
 void apply_aces_ranks(Arguments& arguments) {
   if (arguments.aces_workers < 0 && arguments.aces_servers < 0) return;
-  if (arguments.aces_workers < 0 || arguments.aces_servers < 0) throw SialError("-q and -r belong together", "-q WORKERS -r SERVERS, or --servers K");
+  if (arguments.aces_workers < 0 || arguments.aces_servers < 0)
+    throw SialError("-q and -r belong together", "-q WORKERS -r SERVERS, or --servers K");
   const int ranks = std::max(launched_ranks(), 1);
   if (arguments.aces_workers + arguments.aces_servers != ranks)
-    throw SialError(fmt::format("-q {} workers and -r {} servers are not the {} rank{} of this run", arguments.aces_workers, arguments.aces_servers, ranks, ranks == 1 ? "" : "s"),
+    throw SialError(fmt::format("-q {} workers and -r {} servers are not the {} rank{} of this run",
+                                arguments.aces_workers, arguments.aces_servers, ranks, ranks == 1 ? "" : "s"),
                     "their sum must be the number of ranks; without -q and -r every rank works and serves");
   arguments.servers = arguments.aces_servers;
 }
@@ -375,16 +400,21 @@ int show_job(const Arguments& arguments) {
 }
 
 bool saved_or_limited(const JobArguments& arguments) {
-  return is_given(arguments, OptionId::checkpoint_every) || is_given(arguments, OptionId::checkpoint_dir) || is_given(arguments, OptionId::time_limit);
+  return is_given(arguments, OptionId::checkpoint_every) || is_given(arguments, OptionId::checkpoint_dir) ||
+         is_given(arguments, OptionId::time_limit);
 }
 
 std::string value_text(bool on) { return on ? "true" : "false"; }
 std::string value_text(const std::string& text) { return text; }
 template <class T>
   requires std::is_arithmetic_v<T>
-std::string value_text(T number) { return fmt::format("{}", number); }
+std::string value_text(T number) {
+  return fmt::format("{}", number);
+}
 template <class T>
-std::string value_text(const std::vector<T>& values) { return fmt::format("{}", fmt::join(values, ",")); }
+std::string value_text(const std::vector<T>& values) {
+  return fmt::format("{}", fmt::join(values, ","));
+}
 
 /// What run.json records of how the job was run: options as the table says, and what became of some of them.
 RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, bool mpi, const std::string& blas) {
@@ -392,18 +422,22 @@ RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, 
   const auto record = [&](const Option& option, const std::string& value) {
     if (option.group == OptionGroup::device && arguments.session.device == "host") return;
     const std::string_view flags = option.flags;
-    if (is_recorded(option, app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0, value)) facts.emplace_back(option.record.key, value);
+    if (is_recorded(option, app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0, value))
+      facts.emplace_back(option.record.key, value);
   };
 #define SETTING(...)  // the session records those of its job
-#define JOB_OPTION(name, group, flags, type, preset, record_, target, help) record(option(OptionId::name), value_text(arguments.job.target));
-#define OPTION(name, group, flags, type, preset, record_, target, help) record(option(OptionId::name), value_text(arguments.target));
+#define JOB_OPTION(name, group, flags, type, preset, record_, target, help) \
+  record(option(OptionId::name), value_text(arguments.job.target));
+#define OPTION(name, group, flags, type, preset, record_, target, help) \
+  record(option(OptionId::name), value_text(arguments.target));
 #include "runtime/job/options.def"
 #undef SETTING
 #undef JOB_OPTION
 #undef OPTION
   for (auto& [key, value] : facts) {
     if (key == "schedule" && arguments.session.machine.deterministic) value = "static";
-    if (key == "jit" && !arguments.session.kernel_options.jit_cpu.empty()) value += " for " + arguments.session.kernel_options.jit_cpu;
+    if (key == "jit" && !arguments.session.kernel_options.jit_cpu.empty())
+      value += " for " + arguments.session.kernel_options.jit_cpu;
   }
   facts.emplace_back("blas", blas);
   facts.emplace_back("transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback");
@@ -423,17 +457,18 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.restart_id = arguments.restart_id;
   options.stop_signal = stop_signal;
   options.checkpoints = arguments.batch.empty();
-  if (options.checkpoints)
-    options.catch_stop_signals = catch_stop_signals;
+  if (options.checkpoints) options.catch_stop_signals = catch_stop_signals;
   else if (arguments.restart || options.stop_after > 0 || saved_or_limited(arguments.job))
-    throw SialError("jobs of a batch are neither saved nor limited in time", "run the long ones by themselves, without `--batch`");
+    throw SialError("jobs of a batch are neither saved nor limited in time",
+                    "run the long ones by themselves, without `--batch`");
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (arguments.progress == "line" || (arguments.progress != "off" && terminal)) options.machine.progress = ProgressMode::line;
+  if (arguments.progress == "line" || (arguments.progress != "off" && terminal))
+    options.machine.progress = ProgressMode::line;
   else if (arguments.progress == "on") options.machine.progress = ProgressMode::log;
   const CompileFile compile = compiler(arguments.optimisation);
   if (arguments.dry_run) return plan_only(arguments, options, compile);
-  const bool mpi = arguments.transport == "mpi" ||
-                   (arguments.transport.empty() && !arguments.simulated && (launched_ranks() > 1 || arguments.servers > 0));
+  const bool mpi = arguments.transport == "mpi" || (arguments.transport.empty() && !arguments.simulated &&
+                                                    (launched_ranks() > 1 || arguments.servers > 0));
   options.facts = chosen_options(app, arguments, mpi, blas);
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
   if (!options.trace.empty() && !arguments.batch.empty())
@@ -450,7 +485,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     } catch (const SialError& error) {
       job.reset();
       problem = error_text(error, 0, 1);
-      problem_code = dynamic_cast<const WorldError*>(&error) ? exit_usage_or_io : exit_program_error;
+      problem_code = dynamic_cast<const EnvironmentError*>(&error) ? exit_usage_or_io : exit_program_error;
     }
   }
   const auto one_job = [&](Session& session) { return session.run(*job); };
@@ -467,17 +502,23 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
   if (!job && arguments.batch.empty()) transport->abort_job(problem, problem_code);
-  const int code = job ? run_on_rank(*transport, options, compile, one_job) : run_batch(arguments, options, compile, plugins, transport.get());
+  const int code = job ? run_on_rank(*transport, options, compile, one_job)
+                       : run_batch(arguments, options, compile, plugins, transport.get());
   std::cout.flush();
   transport->leave(code);
   return code;
 }
 
-/// The folder of generated code, or none with a warning. Other ranks find by themselves, and silently, what they do not use.
+/// The folder of generated code, or none with a warning. Other ranks find by themselves, and silently, what they do not
+/// use.
 std::string trusted_cache(const std::string& folder) {
   const std::string trouble = kernels::cache_trouble(folder);
   if (trouble.empty()) return folder;
-  std::cerr << fmt::format("warning: generated code is not kept on disk: {}\n  hint: make `{}` yours alone (`chmod -R go-w`), remove it, or set XDG_CACHE_HOME to a folder of your own\n", trouble, folder) << std::flush;
+  std::cerr
+      << fmt::format(
+             "warning: generated code is not kept on disk: {}\n  hint: make `{}` yours alone (`chmod -R go-w`), remove it, or set XDG_CACHE_HOME to a folder of your own\n",
+             trouble, folder)
+      << std::flush;
   return {};
 }
 
@@ -485,22 +526,27 @@ std::string trusted_cache(const std::string& folder) {
 std::string speed_line(const std::string& cache) {
   const auto measured = saved_speed(cache);
   const MachineSpeed speed = measured.value_or(usual_speed());
-  return "speed: " + speed_text(speed) + (measured ? ", measured" : ", usual values; `sialrun --calibrate` measures") + "\nconstants of contractions: " + costs_text(speed);
+  return "speed: " + speed_text(speed) + (measured ? ", measured" : ", usual values; `sialrun --calibrate` measures") +
+         "\nconstants of contractions: " + costs_text(speed);
 }
 
 int calibrate(const std::string& cache) {
   if (!is_first_rank()) return exit_ok;
-  if (cache.empty()) throw WorldError("there is no folder to keep what is measured", "set XDG_CACHE_HOME to a folder of your own");
+  if (cache.empty())
+    throw EnvironmentError("there is no folder to keep what is measured", "set XDG_CACHE_HOME to a folder of your own");
   std::cout << "processor: " << printable(describe_processor()) << std::endl;
   MachineSpeed speed = measure_speed();
   std::cout << "speed: " << speed_text(speed) << std::endl;
   const MeasuredCosts measured = measure_costs();
   speed.costs = measured.costs;
   save_speed(cache, speed);
-  std::cout << "constants of contractions: " << costs_text(speed)
-            << fmt::format("\nstrategies chosen for {} contractions take {:.3f} times as long as the fastest ones, at worst {:.2f}; with usual values {:.3f}, at worst {:.2f}\n", measured.contractions, measured.fitted.mean,
-                           measured.fitted.worst, measured.usual.mean, measured.usual.worst)
-            << "kept in " << printable(speed_file(cache)) << std::endl;
+  std::cout
+      << "constants of contractions: " << costs_text(speed)
+      << fmt::format(
+             "\nstrategies chosen for {} contractions take {:.3f} times as long as the fastest ones, at worst {:.2f}; with usual values {:.3f}, at worst {:.2f}\n",
+             measured.contractions, measured.fitted.mean, measured.fitted.worst, measured.usual.mean,
+             measured.usual.worst)
+      << "kept in " << printable(speed_file(cache)) << std::endl;
   return exit_ok;
 }
 
@@ -528,14 +574,16 @@ int run_reporting(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
   arguments.session.device = "auto";
-  CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4", "sialrun");
+  CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4",
+               "sialrun");
   app.formatter(help_formatter());
   add_options(app, arguments);
   try {
     app.parse(command_line(argc, argv));
     if (app.count("--restart") > 0 || !arguments.restart_id.empty()) {
       // `--restart job.toml`: what can be run is the job, not the folder of a checkpoint.
-      if (const std::string& folder = arguments.restart_folder; folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
+      if (const std::string& folder = arguments.restart_folder;
+          folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
         arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(arguments.restart_folder, {}));
       arguments.restart = arguments.restart_folder;
     }
@@ -547,15 +595,22 @@ int run_reporting(int argc, char** argv) {
     if (is_first_rank() && block_kernels.jit) block_kernels.jit_cache = trusted_cache(block_kernels.jit_cache);
     check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
-    if (!arguments.simulated && !arguments.network.empty()) (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
+    if (!arguments.simulated && !arguments.network.empty())
+      (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
     if (arguments.version) {
       std::cout << "sialrun " << sialx_version << '\n';
-      if (arguments.verbose) std::cout << "processor: " << printable(describe_processor()) << '\n' << blas << '\n' << printable(describe_kernels(arguments.session.kernel_options)) << '\n' << printable(speed_line(block_kernels.jit_cache)) << '\n' << describe_cuda() << '\n';
+      if (arguments.verbose)
+        std::cout << "processor: " << printable(describe_processor()) << '\n'
+                  << blas << '\n'
+                  << printable(describe_kernels(arguments.session.kernel_options)) << '\n'
+                  << printable(speed_line(block_kernels.jit_cache)) << '\n'
+                  << describe_cuda() << '\n';
       return exit_ok;
     }
     if (arguments.calibrate) return calibrate(block_kernels.jit_cache);
     // Rank 0's go to all ranks.
-    if (const auto speed = is_first_rank() ? saved_speed(block_kernels.jit_cache) : std::nullopt; speed && speed->costs) block_kernels.costs = std::make_shared<kernels::ContractionCosts>(*speed->costs);
+    if (const auto speed = is_first_rank() ? saved_speed(block_kernels.jit_cache) : std::nullopt; speed && speed->costs)
+      block_kernels.costs = std::make_shared<kernels::ContractionCosts>(*speed->costs);
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong
     try {
       for (const std::string& path : arguments.plugins) plugins.load(path);
@@ -564,12 +619,11 @@ int run_reporting(int argc, char** argv) {
       return exit_usage_or_io;
     }
     arguments.session.machine.plugins = &plugins;
-    if (const std::string warning = plant_warning(); is_first_rank()) std::cerr << printable(warning) << std::flush;
+    if (const std::string warning = fault_warning(); is_first_rank()) std::cerr << printable(warning) << std::flush;
     return run(arguments, app, plugins, argc, argv, blas);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    if (is_first_rank()) std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
+  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+    if (is_first_rank())
+      std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
     return exit_usage_or_io;
   } catch (const SialError& error) {
     if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;

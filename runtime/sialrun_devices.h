@@ -8,7 +8,9 @@
 namespace sial {
 
 /// As given; what needs no reading goes to the session's options at once.
-struct DeviceArguments { std::string memory, copies = "direct", messages = "auto", puts = "defer", batch = "auto", graphs = "off"; };
+struct DeviceArguments {
+  std::string memory, copies = "direct", messages = "auto", puts = "defer", batch = "auto", graphs = "off";
+};
 
 /// After the parsing. Throws SialError for what cannot be read.
 void read_device_arguments(const DeviceArguments& arguments, SessionOptions& session);

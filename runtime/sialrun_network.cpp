@@ -20,10 +20,20 @@ namespace {
 double quantity(const std::string& text) {
   std::string_view unit = text;
   const std::optional<double> value = take_real(unit);
-  if (!value) throw SialError(fmt::format("`{}` is not a number with a unit", text), "write for example latency=50us,bandwidth=7GB/s");
-  if (*value < 0) throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
-  for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{
-           {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}})
+  if (!value)
+    throw SialError(fmt::format("`{}` is not a number with a unit", text),
+                    "write for example latency=50us,bandwidth=7GB/s");
+  if (*value < 0)
+    throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
+  for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{{"", 1},
+                                                                                          {"s", 1},
+                                                                                          {"ms", 1e-3},
+                                                                                          {"us", 1e-6},
+                                                                                          {"ns", 1e-9},
+                                                                                          {"B/s", 1},
+                                                                                          {"kB/s", 1e3},
+                                                                                          {"MB/s", 1e6},
+                                                                                          {"GB/s", 1e9}})
     if (unit == name) return *value * factor;
   throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
 }
@@ -58,7 +68,8 @@ NetworkModel network_model(const std::string& text) {
   return network;
 }
 
-SimulationOptions simulation_options(const std::string& simulate, const std::string& network, int ranks_per_node, int servers) {
+SimulationOptions simulation_options(const std::string& simulate, const std::string& network, int ranks_per_node,
+                                     int servers) {
   SimulationOptions options;
   options.ranks_per_node = ranks_per_node;
   options.servers = servers;
@@ -71,13 +82,15 @@ SimulationOptions simulation_options(const std::string& simulate, const std::str
       else if (key == "latency") options.latency = quantity(value);
       else if (key == "bandwidth") options.bandwidth = quantity(value);
       else if (key == "disorder") options.disorder = count(value) != 0;
-      else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
+      else
+        throw SialError(fmt::format("unknown key `{}` in `{}`", key, text),
+                        "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
     }
   }
   // Each rank of a simulation is a thread, with its helper.
-  constexpr int most_ranks = 1024;
-  if (options.ranks < 1 || options.ranks > most_ranks)
-    throw SialError(fmt::format("a simulation has from 1 to {} ranks", most_ranks), "--simulate ranks=3,seed=7");
+  constexpr int max_ranks = 1024;
+  if (options.ranks < 1 || options.ranks > max_ranks)
+    throw SialError(fmt::format("a simulation has from 1 to {} ranks", max_ranks), "--simulate ranks=3,seed=7");
   return options;
 }
 

@@ -90,11 +90,11 @@ def plan_test(path, options):
     if code != 0:
         failures.append(f"not compiled, exit code {code}: {err.strip()}")
     for flags in re.findall(r"^#\s*run:\s*(.*)$", text, re.M):
-        failures += same_as_written(path, flags.split(), options)
+        failures += same_unoptimized(path, flags.split(), options)
     return failures + (["--- found", *out.splitlines()] if failures else [])
 
 
-def same_as_written(path, flags, options):
+def same_unoptimized(path, flags, options):
     def result(*more):
         code, out, err = run([str(options.bin / "sialrun"), "--results", "none", *more, *flags, path.name], path.parent)
         first = next((line for line in err.splitlines() if line.startswith("error:")), "")

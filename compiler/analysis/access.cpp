@@ -8,7 +8,9 @@
 namespace sial::analysis {
 namespace {
 
-bool contains(const std::vector<std::int32_t>& list, std::int32_t x) { return std::find(list.begin(), list.end(), x) != list.end(); }
+bool contains(const std::vector<std::int32_t>& list, std::int32_t x) {
+  return std::find(list.begin(), list.end(), x) != list.end();
+}
 
 }  // namespace
 
@@ -38,17 +40,21 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
       a.changes_at = static_cast<int>(a.loops.size()) - 1;
       a.repeats = Cost::constant(1.0);
     } else {
-      for (const std::int32_t i : l->indices) a.repeats = a.repeats * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+      for (const std::int32_t i : l->indices)
+        a.repeats = a.repeats * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
     }
   }
   for (const std::int32_t i : a.indices)
     if (!contains(bound, i)) a.from_callers.push_back(i);
   a.distinct = Cost::constant(1.0);
-  for (const std::int32_t i : a.indices) a.distinct = a.distinct * (index_row(program, i).kind == IndexKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+  for (const std::int32_t i : a.indices)
+    a.distinct = a.distinct * (index_row(program, i).kind == IndexKind::sub ? Cost::constant(subsegments_per_segment)
+                                                                            : Cost::count(i));
   if (a.changes_at < 0) return a;
   // Of a pardo the first index listed moves first.
   const ir::Loop& mover = std::get<ir::Loop>(a.loops[static_cast<std::size_t>(a.changes_at)]->value);
-  const auto fastest = std::find_if(mover.indices.begin(), mover.indices.end(), [&](std::int32_t i) { return contains(a.indices, i); });
+  const auto fastest =
+      std::find_if(mover.indices.begin(), mover.indices.end(), [&](std::int32_t i) { return contains(a.indices, i); });
   const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
   Cost step = Cost::constant(1.0);
   for (std::size_t d = 0; d < block.entries.size(); ++d) {

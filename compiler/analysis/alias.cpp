@@ -13,7 +13,9 @@ std::int32_t segment_index(const ir::Program& p, const RefEntry& e) {
   return index_row(p, e.index).kind == IndexKind::sub ? index_row(p, e.index).parent : e.index;
 }
 
-std::pair<std::int32_t, std::int32_t> ordered(std::int32_t i, std::int32_t j) { return {std::min(i, j), std::max(i, j)}; }
+std::pair<std::int32_t, std::int32_t> ordered(std::int32_t i, std::int32_t j) {
+  return {std::min(i, j), std::max(i, j)};
+}
 
 bool is_changed(const ir::Program& p, const RefEntry& e, const AliasContext& c) {
   if (c.changed == nullptr) return false;
@@ -28,11 +30,13 @@ Alias same_segment(const ir::Program& p, const RefEntry& a, const RefEntry& b, c
   if (disjoint_ranges(p, i, j)) return Alias::never;
   if (is_changed(p, a, c) || is_changed(p, b, c)) return Alias::may;
   if (i == j) return Alias::must;
-  if (c.distinct != nullptr && std::binary_search(c.distinct->begin(), c.distinct->end(), ordered(i, j))) return Alias::never;
+  if (c.distinct != nullptr && std::binary_search(c.distinct->begin(), c.distinct->end(), ordered(i, j)))
+    return Alias::never;
   return Alias::may;
 }
 
-/// Whether two entries on a dimension of equal segment numbers give the same part of it: everything, or one of the subsegments.
+/// Whether two entries on a dimension of equal segment numbers give the same part of it: everything, or one of the
+/// subsegments.
 Alias same_part(const ir::Program& p, const RefEntry& a, const RefEntry& b, const AliasContext& c) {
   if (a.index < 0 || b.index < 0) return Alias::may;
   const bool sub_a = index_row(p, a.index).kind == IndexKind::sub, sub_b = index_row(p, b.index).kind == IndexKind::sub;
@@ -41,7 +45,9 @@ Alias same_part(const ir::Program& p, const RefEntry& a, const RefEntry& b, cons
   return Alias::must;
 }
 
-Alias both(Alias a, Alias b) { return a == Alias::never || b == Alias::never ? Alias::never : a == Alias::must ? b : a; }
+Alias both(Alias a, Alias b) {
+  return a == Alias::never || b == Alias::never ? Alias::never : a == Alias::must ? b : a;
+}
 
 /// Values that straight-line code gives to temporaries of a condition: indices by themselves.
 class IndexValues {
@@ -57,9 +63,11 @@ class IndexValues {
         if (i.op != Opcode::int_compare) value_.erase(r.reg);
       }
     if (i.op == Opcode::int_compare) {
-      const auto a = value_.find(std::get<ir::IntReg>(i.operands[1]).reg), b = value_.find(std::get<ir::IntReg>(i.operands[2]).reg);
+      const auto a = value_.find(std::get<ir::IntReg>(i.operands[1]).reg),
+                 b = value_.find(std::get<ir::IntReg>(i.operands[2]).reg);
       const bool known = a != value_.end() && b != value_.end();
-      const std::pair<std::int32_t, std::int32_t> pair = known ? ordered(a->second, b->second) : std::pair<std::int32_t, std::int32_t>{};
+      const std::pair<std::int32_t, std::int32_t> pair =
+          known ? ordered(a->second, b->second) : std::pair<std::int32_t, std::int32_t>{};
       const std::int32_t target = std::get<ir::IntReg>(i.operands[0]).reg;
       value_.erase(target);
       if (known) compared_[target] = {pair, std::get<Relop>(i.operands[3])};
@@ -106,12 +114,15 @@ Distinct distinct_indices(const Path& path, const ir::Node* inner) {
     if (k > 0) {
       const ir::Node& outer = *path.enclosing[k - 1];
       if (const auto* l = std::get_if<ir::Loop>(&outer.value)) list = &l->body;
-      if (const auto* b = std::get_if<ir::If>(&outer.value)) list = contains(b->then_body, &n) ? &b->then_body : &b->else_body;
+      if (const auto* b = std::get_if<ir::If>(&outer.value))
+        list = contains(b->then_body, &n) ? &b->then_body : &b->else_body;
     }
     if (list == nullptr || !contains(*list, &n)) continue;
     IndexValues values;
     const ir::Node* first = &n;
-    while (first > list->data() && std::holds_alternative<ir::Instr>((first - 1)->value) && op_class(std::get<ir::Instr>((first - 1)->value).op) == OpClass::integer) --first;
+    while (first > list->data() && std::holds_alternative<ir::Instr>((first - 1)->value) &&
+           op_class(std::get<ir::Instr>((first - 1)->value).op) == OpClass::integer)
+      --first;
     for (const ir::Node* c = first; c < &n; ++c) values.instr(std::get<ir::Instr>(c->value));
     const bool in_then = contains(branch->then_body, next), in_else = contains(branch->else_body, next);
     if ((in_then || in_else) && values.differ(branch->condition, in_then, pair)) result.push_back(pair);
@@ -124,7 +135,9 @@ Distinct distinct_indices(const Path& path, const ir::Node* inner) {
 bool disjoint_ranges(const ir::Program& program, std::int32_t a, std::int32_t b) {
   const IndexRow &x = index_row(program, a), &y = index_row(program, b);
   if (a == b || x.kind == IndexKind::sub || y.kind == IndexKind::sub) return false;
-  const auto before = [](const Bound& hi, const Bound& lo) { return !hi.symbolic && !lo.symbolic && hi.value < lo.value; };
+  const auto before = [](const Bound& hi, const Bound& lo) {
+    return !hi.symbolic && !lo.symbolic && hi.value < lo.value;
+  };
   return before(x.hi, y.lo) || before(y.hi, x.lo);
 }
 
@@ -135,7 +148,8 @@ Alias same_block(const ir::Program& program, const ir::Block& a, const ir::Block
   for (std::size_t d = 0; d < a.entries.size(); ++d) {
     result = both(result, same_segment(program, a.entries[d], b.entries[d], context));
     // Of a dimension declared over a subindex each subsegment is a block of its own.
-    if (index_row(program, array.dims[d]).kind == IndexKind::sub) result = both(result, same_part(program, a.entries[d], b.entries[d], context));
+    if (index_row(program, array.dims[d]).kind == IndexKind::sub)
+      result = both(result, same_part(program, a.entries[d], b.entries[d], context));
     if (result == Alias::never) break;
   }
   return result;
@@ -152,8 +166,10 @@ Alias alias(const ir::Program& program, const ArrayUse& a, const ArrayUse& b, co
   if (a.array != b.array) return Alias::never;
   if (a.block != nullptr && b.block != nullptr) return alias(program, *a.block, *b.block, context);
   if (a.region != nullptr && b.region != nullptr)
-    return context.same_registers && a.region->lo == b.region->lo && a.region->hi == b.region->hi ? Alias::must : Alias::may;
-  return a.block == nullptr && b.block == nullptr && a.region == nullptr && b.region == nullptr ? Alias::must : Alias::may;
+    return context.same_registers && a.region->lo == b.region->lo && a.region->hi == b.region->hi ? Alias::must
+                                                                                                  : Alias::may;
+  return a.block == nullptr && b.block == nullptr && a.region == nullptr && b.region == nullptr ? Alias::must
+                                                                                                : Alias::may;
 }
 
 }  // namespace sial::analysis

@@ -34,17 +34,25 @@ bool compare(Relop op, auto a, auto b) {
 }
 
 bool adds(const ir::Instr& put) {
-  return put.op == Opcode::put_combined || (put.op == Opcode::put_block && std::get<SetOp>(put.operands[2]) == SetOp::add);
+  return put.op == Opcode::put_combined ||
+         (put.op == Opcode::put_block && std::get<SetOp>(put.operands[2]) == SetOp::add);
 }
 
 class Walker {
  public:
   Walker(const ir::Program& p, const Job& job)
-      : p_(p), job_(job), control_(p), summaries_(p), costs_(p, job), ints_(static_cast<std::size_t>(p.n_int_registers)),
+      : p_(p),
+        job_(job),
+        control_(p),
+        summaries_(p),
+        costs_(p, job),
+        ints_(static_cast<std::size_t>(p.n_int_registers)),
         reals_(static_cast<std::size_t>(p.n_scalar_registers)) {
     counts_.nodes.resize(static_cast<std::size_t>(p.n_nodes));
     counts_.iterations.resize(static_cast<std::size_t>(p.n_nodes));
-    for (std::size_t i = 0; i < p.ints.size(); ++i) ints_[i] = p.ints[i].predefined ? IntValue(costs_.predefined(static_cast<std::int32_t>(i))) : IntValue(p.ints[i].initial);
+    for (std::size_t i = 0; i < p.ints.size(); ++i)
+      ints_[i] = p.ints[i].predefined ? IntValue(costs_.predefined(static_cast<std::int32_t>(i)))
+                                      : IntValue(p.ints[i].initial);
     for (std::size_t i = 0; i < p.scalars.size(); ++i) {
       const ScalarVar& v = p.scalars[i];
       const auto given = job.scalars.find(v.name);
@@ -129,9 +137,9 @@ class Walker {
 
   // ---- loops
   struct LoopPlan {
-    std::set<std::int32_t> deciding;   // indices that conditions inside look at
-    bool carries = false;              // an iteration hands something to the next that decides and can be computed
-    bool exits = false;                // on a condition that can be computed
+    std::set<std::int32_t> deciding;  // indices that conditions inside look at
+    bool carries = false;             // an iteration hands something to the next that decides and can be computed
+    bool exits = false;               // on a condition that can be computed
     std::vector<std::int32_t> ints, scalars;  // written inside
   };
 
@@ -146,14 +154,17 @@ class Walker {
     const Summary& summary = summaries_.of_node(n);
     plan.ints = summary.ints_written;
     plan.scalars = summary.scalars_written;
-    for (const std::int32_t r : plan.ints) plan.carries = plan.carries || (control_.int_decides(r) && !control_.int_tainted(r));
-    for (const std::int32_t r : plan.scalars) plan.carries = plan.carries || (control_.scalar_decides(r) && !control_.scalar_tainted(r));
+    for (const std::int32_t r : plan.ints)
+      plan.carries = plan.carries || (control_.int_decides(r) && !control_.int_tainted(r));
+    for (const std::int32_t r : plan.scalars)
+      plan.carries = plan.carries || (control_.scalar_decides(r) && !control_.scalar_tainted(r));
     return plans_.emplace(n.id, std::move(plan)).first->second;
   }
 
   void look(const ir::Body& nodes, LoopPlan& plan, std::set<std::int32_t>& visited) {
     for_each_instr(nodes, [&](const ir::Instr& in, const ir::Node& n) {
-      if (in.op == Opcode::int_index && control_.decides(n.id)) plan.deciding.insert(std::get<ir::IndexId>(in.operands[1]).row);
+      if (in.op == Opcode::int_index && control_.decides(n.id))
+        plan.deciding.insert(std::get<ir::IndexId>(in.operands[1]).row);
       if (in.op != Opcode::call) return;
       const std::int32_t proc = std::get<ir::ProcId>(in.operands[0]).row;
       if (visited.insert(proc).second) look(p_.procs[static_cast<std::size_t>(proc)].body, plan, visited);
@@ -163,9 +174,11 @@ class Walker {
   /// An exit of this loop (or a return), not behind data.
   bool exits(const ir::Body& nodes, bool own) const {
     return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node& n) {
-      if (const auto* in = std::get_if<ir::Instr>(&n.value)) return (own && in->op == Opcode::exit_loop) || in->op == Opcode::ret || in->op == Opcode::stop;
+      if (const auto* in = std::get_if<ir::Instr>(&n.value))
+        return (own && in->op == Opcode::exit_loop) || in->op == Opcode::ret || in->op == Opcode::stop;
       if (const auto* l = std::get_if<ir::Loop>(&n.value)) return exits(l->body, false);
-      if (const auto* b = std::get_if<ir::If>(&n.value)) return !control_.tainted(n.id) && (exits(b->then_body, own) || exits(b->else_body, own));
+      if (const auto* b = std::get_if<ir::If>(&n.value))
+        return !control_.tainted(n.id) && (exits(b->then_body, own) || exits(b->else_body, own));
       return false;
     });
   }
@@ -225,7 +238,8 @@ class Walker {
   }
 
   /// Too long to be walked value by value: what is left counts as if nothing inside looked at the index.
-  void finish_at_once(const ir::Node& n, const ir::Loop& l, const LoopPlan& plan, const std::vector<std::int32_t>& by_value, double weight, double guess) {
+  void finish_at_once(const ir::Node& n, const ir::Loop& l, const LoopPlan& plan,
+                      const std::vector<std::int32_t>& by_value, double weight, double guess) {
     double left = 0, stride = 1, all = 1;
     for (const std::int32_t index : by_value) {
       const BoundRange r = costs_.range(index);
@@ -289,7 +303,9 @@ class Walker {
     const OpClass k = op_class(in.op);
     if (k == OpClass::integer) integer(in, n);
     else if (k == OpClass::scalar) scalar(in);
-    else for (const RegisterUse& r : register_uses(in)) if (r.write) change(in, r);
+    else
+      for (const RegisterUse& r : register_uses(in))
+        if (r.write) change(in, r);
     if (!is_arithmetic(in.op) || uses_blocks(in.op)) {
       const BoundWork work = costs_.work(in, ints_);
       c.flops += weight_ * work.flops;
@@ -305,7 +321,9 @@ class Walker {
   }
 
   Left call(std::int32_t proc) {
-    if (++depth_ > 1000) throw SialError(fmt::format("procedure `{}` calls itself without end", p_.procs[static_cast<std::size_t>(proc)].name));
+    if (++depth_ > 1000)
+      throw SialError(
+          fmt::format("procedure `{}` calls itself without end", p_.procs[static_cast<std::size_t>(proc)].name));
     const double guess = guess_;
     const bool sure = sure_, outer_ret = maybe_ret_;
     maybe_ret_ = false;
@@ -337,8 +355,12 @@ class Walker {
       case Opcode::int_div:
         if (i(o[2]) && *i(o[2]) != 0) result = both([](auto a, auto b) { return a / b; });
         break;
-      case Opcode::int_neg: if (i(o[1])) result = -*i(o[1]); break;
-      case Opcode::int_compare: result = both([&](auto a, auto b) { return compare(std::get<Relop>(o[3]), a, b) ? 1 : 0; }); break;
+      case Opcode::int_neg:
+        if (i(o[1])) result = -*i(o[1]);
+        break;
+      case Opcode::int_compare:
+        result = both([&](auto a, auto b) { return compare(std::get<Relop>(o[3]), a, b) ? 1 : 0; });
+        break;
       case Opcode::int_round:
         if (s(o[1]) && std::abs(*s(o[1])) < 2147483647.0) result = static_cast<std::int32_t>(std::nearbyint(*s(o[1])));
         break;
@@ -363,11 +385,19 @@ class Walker {
       case Opcode::real_add: result = both([](double a, double b) { return a + b; }); break;
       case Opcode::real_sub: result = both([](double a, double b) { return a - b; }); break;
       case Opcode::real_mul: result = both([](double a, double b) { return a * b; }); break;
-      case Opcode::real_div: if (s(o[2]) && *s(o[2]) != 0.0) result = both([](double a, double b) { return a / b; }); break;
+      case Opcode::real_div:
+        if (s(o[2]) && *s(o[2]) != 0.0) result = both([](double a, double b) { return a / b; });
+        break;
       case Opcode::real_pow: result = both([](double a, double b) { return std::pow(a, b); }); break;
-      case Opcode::real_neg: if (s(o[1])) result = -*s(o[1]); break;
-      case Opcode::real_sqrt: if (s(o[1]) && *s(o[1]) >= 0.0) result = std::sqrt(*s(o[1])); break;
-      case Opcode::real_from_int: if (i(o[1])) result = *i(o[1]); break;
+      case Opcode::real_neg:
+        if (s(o[1])) result = -*s(o[1]);
+        break;
+      case Opcode::real_sqrt:
+        if (s(o[1]) && *s(o[1]) >= 0.0) result = std::sqrt(*s(o[1]));
+        break;
+      case Opcode::real_from_int:
+        if (i(o[1])) result = *i(o[1]);
+        break;
       default: break;  // elements of blocks and contractions: data
     }
     s(o[0]) = result;
@@ -383,7 +413,9 @@ class Walker {
       target = target && added ? RealValue(*target + *added) : RealValue{};
       return;
     }
-    const bool rank = in.op == Opcode::execute && p_.specials[static_cast<std::size_t>(std::get<ir::SpecialId>(in.operands[0]).row)].name == "get_my_rank";
+    const bool rank =
+        in.op == Opcode::execute &&
+        p_.specials[static_cast<std::size_t>(std::get<ir::SpecialId>(in.operands[0]).row)].name == "get_my_rank";
     target = rank ? RealValue(0.0) : RealValue{};
   }
 
@@ -397,7 +429,7 @@ class Walker {
   std::map<ir::NodeId, LoopPlan> plans_;
   JobCounts counts_;
   double weight_ = 1.0, guess_ = 1.0;
-  bool sure_ = true;         // here nothing was left to data
+  bool sure_ = true;                             // here nothing was left to data
   bool maybe_exit_ = false, maybe_ret_ = false;  // data may have ended the loop, or the procedure, at hand
   std::int64_t steps_ = 0;
   int depth_ = 0;

@@ -20,12 +20,15 @@ double subsegment(double extent, std::int32_t number) {
 
 }  // namespace
 
-BoundCosts::BoundCosts(const ir::Program& program, const Job& job) : p_(program), job_(job), values_(program.indices.size()) {}
+BoundCosts::BoundCosts(const ir::Program& program, const Job& job)
+    : p_(program), job_(job), values_(program.indices.size()) {}
 
 std::int32_t BoundCosts::predefined(std::int32_t slot) const {
   const std::string& name = p_.ints[static_cast<std::size_t>(slot)].name;
   const auto found = job_.ints.find(name);
-  if (found == job_.ints.end()) throw SialError(fmt::format("the predefined int `{}` has no value", name), fmt::format("give it with `--set {}=...`", name));
+  if (found == job_.ints.end())
+    throw SialError(fmt::format("the predefined int `{}` has no value", name),
+                    fmt::format("give it with `--set {}=...`", name));
   return found->second;
 }
 
@@ -41,7 +44,8 @@ double BoundCosts::segment_extent(std::int32_t index, std::int32_t segment) cons
   if (r.kind == IndexKind::simple) return 1.0;
   const auto table = job_.segments.find(r.kind);
   if (table == job_.segments.end() || segment < 1 || static_cast<std::size_t>(segment) > table->second.size())
-    throw SialError(fmt::format("index `{}` needs segment {} of kind {}, which the job does not have", r.name, segment, index_kind_text(r.kind)),
+    throw SialError(fmt::format("index `{}` needs segment {} of kind {}, which the job does not have", r.name, segment,
+                                index_kind_text(r.kind)),
                     "give the segment extents with `--segments KIND=...`");
   return table->second[static_cast<std::size_t>(segment) - 1];
 }
@@ -76,16 +80,18 @@ double BoundCosts::elements(const std::vector<RefEntry>& entries) const {
       n /= subsegments_per_segment;
     }
   }
-  for (const auto& [index, p] : powers) n *= known(index) ? std::pow(segment_extent(index, *known(index)), p) : mean(index, p);
+  for (const auto& [index, p] : powers)
+    n *= known(index) ? std::pow(segment_extent(index, *known(index)), p) : mean(index, p);
   return n;
 }
 
-double BoundCosts::array_elements(std::int32_t array, const ir::Region* region, const ir::Block* wild, std::span<const std::optional<std::int32_t>> ints) const {
+double BoundCosts::array_elements(std::int32_t array, const ir::Region* region, const ir::Block* wildcard,
+                                  std::span<const std::optional<std::int32_t>> ints) const {
   double n = 1.0;
   const std::vector<std::int32_t>& dims = p_.arrays[static_cast<std::size_t>(array)].dims;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (wild != nullptr && wild->entries[d].index >= 0) {
-      n *= elements({wild->entries[d]});
+    if (wildcard != nullptr && wildcard->entries[d].index >= 0) {
+      n *= elements({wildcard->entries[d]});
       continue;
     }
     const IndexRow& r = p_.indices[static_cast<std::size_t>(dims[d])];
@@ -109,8 +115,9 @@ BoundWork BoundCosts::work(const ir::Instr& instr, std::span<const std::optional
     if (c == OpClass::fetch && u.side == Side::own) continue;
     if (u.side == Side::home && c != OpClass::fetch && c != OpClass::put) continue;
     if (has(instr.op, op::no_data)) continue;
-    const bool one = u.block != nullptr && !has_wild(*u.block);
-    const double bytes = sizeof(double) * (one ? elements(u.block->entries) : array_elements(u.array, u.region, u.block, ints));
+    const bool one = u.block != nullptr && !has_wildcard(*u.block);
+    const double bytes =
+        sizeof(double) * (one ? elements(u.block->entries) : array_elements(u.array, u.region, u.block, ints));
     work.bytes += bytes;
     if (u.side == Side::home) work.moved += bytes;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Sizes of block operands for given ranges, segment extents and values of the indices. An index that stands for all of its values
-// contributes the mean over them, with the right power where a reference names it more than once.
+// Sizes of block operands for given ranges, segment extents and values of the indices. An index that stands for all of
+// its values contributes the mean over them, with the right power where a reference names it more than once.
 
 #include <optional>
 #include <span>
@@ -10,8 +10,12 @@
 
 namespace sial::analysis {
 
-struct BoundRange { std::int32_t lo = 1, hi = 0; };
-struct BoundWork { double flops = 0, bytes = 0, moved = 0; };
+struct BoundRange {
+  std::int32_t lo = 1, hi = 0;
+};
+struct BoundWork {
+  double flops = 0, bytes = 0, moved = 0;
+};
 
 class BoundCosts {
  public:
@@ -33,7 +37,8 @@ class BoundCosts {
   double elements(const std::vector<RefEntry>& entries) const;
   double segment_extent(std::int32_t index, std::int32_t segment) const;
   double mean(std::int32_t index, int power) const;
-  double array_elements(std::int32_t array, const ir::Region* region, const ir::Block* wild, std::span<const std::optional<std::int32_t>> ints) const;
+  double array_elements(std::int32_t array, const ir::Region* region, const ir::Block* wildcard,
+                        std::span<const std::optional<std::int32_t>> ints) const;
 
   const ir::Program& p_;
   const Job& job_;

@@ -10,7 +10,9 @@ void sort_unique(std::vector<std::int32_t>& v) {
   v.erase(std::unique(v.begin(), v.end()), v.end());
 }
 
-bool holds(const std::vector<std::int32_t>& sorted, std::int32_t x) { return std::binary_search(sorted.begin(), sorted.end(), x); }
+bool holds(const std::vector<std::int32_t>& sorted, std::int32_t x) {
+  return std::binary_search(sorted.begin(), sorted.end(), x);
+}
 
 }  // namespace
 
@@ -22,7 +24,10 @@ bool CallSite::in_pardo() const {
 }
 
 CallGraph::CallGraph(const ir::Program& program)
-    : callers_(program.procs.size()), callees_(program.procs.size() + 1), in_pardo_(program.procs.size()), bound_(program.procs.size()) {
+    : callers_(program.procs.size()),
+      callees_(program.procs.size() + 1),
+      in_pardo_(program.procs.size()),
+      bound_(program.procs.size()) {
   visit(program, [&](const ir::Node& n, const Path& path) {
     const auto* i = std::get_if<ir::Instr>(&n.value);
     if (i == nullptr || i->op != Opcode::call) return;
@@ -35,12 +40,15 @@ CallGraph::CallGraph(const ir::Program& program)
   for (std::size_t p = program.procs.size(); p-- > 0;) {
     bool first = true;
     for (const CallSite& site : callers_[p]) {
-      in_pardo_[p] = in_pardo_[p] || site.in_pardo() || (site.caller >= 0 && in_pardo_[static_cast<std::size_t>(site.caller)]);
-      if (site.caller == static_cast<std::int32_t>(p)) continue;  // a procedure that calls itself was entered from elsewhere first
+      in_pardo_[p] =
+          in_pardo_[p] || site.in_pardo() || (site.caller >= 0 && in_pardo_[static_cast<std::size_t>(site.caller)]);
+      if (site.caller == static_cast<std::int32_t>(p))
+        continue;  // a procedure that calls itself was entered from elsewhere first
       std::vector<std::int32_t> bound;
       if (site.caller >= 0) bound = bound_[static_cast<std::size_t>(site.caller)];
       for (const ir::Node* n : site.enclosing)
-        if (const auto* l = std::get_if<ir::Loop>(&n->value)) bound.insert(bound.end(), l->indices.begin(), l->indices.end());
+        if (const auto* l = std::get_if<ir::Loop>(&n->value))
+          bound.insert(bound.end(), l->indices.begin(), l->indices.end());
       sort_unique(bound);
       if (first) {
         bound_[p] = std::move(bound);
@@ -55,7 +63,8 @@ CallGraph::CallGraph(const ir::Program& program)
 }
 
 const ArrayTouch* Summary::find(std::int32_t array) const {
-  const auto at = std::lower_bound(arrays.begin(), arrays.end(), array, [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
+  const auto at = std::lower_bound(arrays.begin(), arrays.end(), array,
+                                   [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
   return at != arrays.end() && at->array == array ? &*at : nullptr;
 }
 
@@ -71,7 +80,8 @@ bool by_name(const ir::Program& program, std::int32_t array) {
 
 bool Summary::may_read(const ir::Program& program, std::int32_t array) const {
   const ArrayTouch* t = find(array);
-  return (t != nullptr && (t->own.read || t->own.accumulated)) || ((reads_by_name || writes_by_name) && by_name(program, array));
+  return (t != nullptr && (t->own.read || t->own.accumulated)) ||
+         ((reads_by_name || writes_by_name) && by_name(program, array));
 }
 
 bool Summary::may_write(const ir::Program& program, std::int32_t array) const {
@@ -164,7 +174,8 @@ struct Summaries::Builder {
   }
 
   Summary take() {
-    std::sort(s.arrays.begin(), s.arrays.end(), [](const ArrayTouch& a, const ArrayTouch& b) { return a.array < b.array; });
+    std::sort(s.arrays.begin(), s.arrays.end(),
+              [](const ArrayTouch& a, const ArrayTouch& b) { return a.array < b.array; });
     std::vector<ArrayTouch> merged;
     for (const ArrayTouch& t : s.arrays) {
       if (merged.empty() || merged.back().array != t.array) {
@@ -175,7 +186,8 @@ struct Summaries::Builder {
       }
     }
     s.arrays = std::move(merged);
-    for (auto list : {&Summary::ints_written, &Summary::scalars_written, &Summary::ints_read, &Summary::scalars_read}) sort_unique(s.*list);
+    for (auto list : {&Summary::ints_written, &Summary::scalars_written, &Summary::ints_read, &Summary::scalars_read})
+      sort_unique(s.*list);
     return std::move(s);
   }
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Who calls whom, and what a stretch of code does with the procedures it calls taken in: the interprocedural part of every
-// question about effects. A Summary is built once per procedure and per loop on demand; both values refer to the Program and are
-// stale as soon as it changes.
+// Who calls whom, and what a stretch of code does with the procedures it calls taken in: the interprocedural part of
+// every question about effects. A Summary is built once per procedure and per loop on demand; both values refer to the
+// Program and are stale as soon as it changes.
 
 #include <optional>
 #include <unordered_map>
@@ -13,21 +13,25 @@
 namespace sial::analysis {
 
 struct CallSite {
-  ir::NodeId node = 0;                       // the call instruction
-  std::int32_t caller = -1;                  // procedure, -1: the main body
-  std::vector<const ir::Node*> enclosing;    // as in Path
-  bool in_pardo() const;                     // within the caller
+  ir::NodeId node = 0;                     // the call instruction
+  std::int32_t caller = -1;                // procedure, -1: the main body
+  std::vector<const ir::Node*> enclosing;  // as in Path
+  bool in_pardo() const;                   // within the caller
 };
 
 class CallGraph {
  public:
   explicit CallGraph(const ir::Program& program);
   const std::vector<CallSite>& callers(std::int32_t proc) const { return callers_[static_cast<std::size_t>(proc)]; }
-  const std::vector<std::int32_t>& callees(std::int32_t proc) const { return callees_[static_cast<std::size_t>(proc) + 1]; }  // -1: main
+  const std::vector<std::int32_t>& callees(std::int32_t proc) const {
+    return callees_[static_cast<std::size_t>(proc) + 1];
+  }  // -1: main
   /// Some call is inside a pardo, directly or through callers.
   bool may_run_in_pardo(std::int32_t proc) const { return in_pardo_[static_cast<std::size_t>(proc)]; }
   /// Indices that loops around every call bind (through callers).
-  const std::vector<std::int32_t>& bound_at_entry(std::int32_t proc) const { return bound_[static_cast<std::size_t>(proc)]; }
+  const std::vector<std::int32_t>& bound_at_entry(std::int32_t proc) const {
+    return bound_[static_cast<std::size_t>(proc)];
+  }
 
  private:
   std::vector<std::vector<CallSite>> callers_;
@@ -36,34 +40,40 @@ class CallGraph {
   std::vector<std::vector<std::int32_t>> bound_;
 };
 
-/// What code does to one array, on one side of it. What is accumulated is neither read nor replaced, although on the rank's own
-/// side its old value matters; a get may give the rank's copy another value; freed blocks are gone.
+/// What code does to one array, on one side of it. What is accumulated is neither read nor replaced, although on the
+/// rank's own side its old value matters; a get may give the rank's copy another value; freed blocks are gone.
 struct Touch {
   bool read = false, replaced = false, accumulated = false, fetched = false, freed = false;
   bool written() const { return replaced || accumulated || fetched || freed; }
   bool any() const { return read || written(); }
-  void merge(const Touch& o) { read |= o.read, replaced |= o.replaced, accumulated |= o.accumulated, fetched |= o.fetched, freed |= o.freed; }
+  void merge(const Touch& o) {
+    read |= o.read, replaced |= o.replaced, accumulated |= o.accumulated, fetched |= o.fetched, freed |= o.freed;
+  }
   bool operator==(const Touch&) const = default;
 };
 
-struct ArrayTouch { std::int32_t array = 0; Touch own, home; };
+struct ArrayTouch {
+  std::int32_t array = 0;
+  Touch own, home;
+};
 
 /// What a stretch of code may do, calls included. Lists are sorted by row.
 struct Summary {
   std::vector<ArrayTouch> arrays;
-  std::vector<std::int32_t> ints_written, scalars_written;   // declared variables
+  std::vector<std::int32_t> ints_written, scalars_written;  // declared variables
   std::vector<std::int32_t> ints_read, scalars_read;
-  bool barrier = false;             // a barrier or the end of a section
-  bool collective = false, output = false, ends_job = false, reads_by_name = false, writes_by_name = false, pardo = false;
-  bool leaves = false;              // contains an exit of a loop outside the stretch, or a return
+  bool barrier = false;  // a barrier or the end of a section
+  bool collective = false, output = false, ends_job = false, reads_by_name = false, writes_by_name = false,
+       pardo = false;
+  bool leaves = false;  // contains an exit of a loop outside the stretch, or a return
   std::size_t instructions = 0;
 
   const ArrayTouch* find(std::int32_t array) const;
   bool writes_int(std::int32_t reg) const;
   bool writes_scalar(std::int32_t reg) const;
-  bool may_read(const ir::Program& program, std::int32_t array) const;    // own side, by name included
-  bool may_write(const ir::Program& program, std::int32_t array) const;   // own side, by name included
-  bool may_put(std::int32_t array) const;                                 // home side
+  bool may_read(const ir::Program& program, std::int32_t array) const;   // own side, by name included
+  bool may_write(const ir::Program& program, std::int32_t array) const;  // own side, by name included
+  bool may_put(std::int32_t array) const;                                // home side
 };
 
 class Summaries {

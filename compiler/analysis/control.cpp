@@ -8,7 +8,9 @@ namespace {
 
 bool reads_data(const ir::Instr& i) {
   switch (op_class(i.op)) {
-    case OpClass::execute: case OpClass::persist: case OpClass::sync: return true;
+    case OpClass::execute:
+    case OpClass::persist:
+    case OpClass::sync: return true;
     case OpClass::scalar: return uses_blocks(i.op);
     default: return false;
   }
@@ -22,7 +24,9 @@ struct Control::Builder {
   bool changed = false;
   std::set<std::pair<bool, std::int32_t>> needed{}, dirty{};  // registers: temporaries of the statement at hand
 
-  bool declared(bool scalar, std::int32_t reg) const { return static_cast<std::size_t>(reg) < (scalar ? p.scalars.size() : p.ints.size()); }
+  bool declared(bool scalar, std::int32_t reg) const {
+    return static_cast<std::size_t>(reg) < (scalar ? p.scalars.size() : p.ints.size());
+  }
 
   void mark(std::vector<char>& flags, std::int32_t k) {
     if (flags[static_cast<std::size_t>(k)]) return;
@@ -43,7 +47,8 @@ struct Control::Builder {
         const std::vector<RegisterUse> uses = register_uses(*i);
         for (const RegisterUse& r : uses) {
           if (!r.write) continue;
-          if (declared(r.scalar, r.reg)) decides = decides || (r.scalar ? out.scalars_ : out.ints_)[static_cast<std::size_t>(r.reg)];
+          if (declared(r.scalar, r.reg))
+            decides = decides || (r.scalar ? out.scalars_ : out.ints_)[static_cast<std::size_t>(r.reg)];
           else decides = needed.erase({r.scalar, r.reg}) > 0 || decides;
         }
         if (!decides) continue;
@@ -76,7 +81,8 @@ struct Control::Builder {
 
   // ---- what depends on data: forwards
   bool is_dirty(bool scalar, std::int32_t reg) const {
-    if (declared(scalar, reg)) return (scalar ? out.tainted_scalars_ : out.tainted_ints_)[static_cast<std::size_t>(reg)];
+    if (declared(scalar, reg))
+      return (scalar ? out.tainted_scalars_ : out.tainted_ints_)[static_cast<std::size_t>(reg)];
     return dirty.contains({scalar, reg});
   }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Which instructions decide where control goes: the backward slice of all conditions (where clauses and ifs), through declared
-// variables and procedures, without regard to order for declared variables. Temporaries never outlive their statement, so that they are
-// followed exactly. Tainted is what may depend on block data, super instructions or the other ranks.
+// Which instructions decide where control goes: the backward slice of all conditions (where clauses and ifs), through
+// declared variables and procedures, without regard to order for declared variables. Temporaries never outlive their
+// statement, so that they are followed exactly. Tainted is what may depend on block data, super instructions or the
+// other ranks.
 
 #include <vector>
 
@@ -23,8 +24,8 @@ class Control {
 
  private:
   struct Builder;
-  std::vector<char> decides_, tainted_;                                    // by node
-  std::vector<char> ints_, scalars_, tainted_ints_, tainted_scalars_;      // by declared variable
+  std::vector<char> decides_, tainted_;                                // by node
+  std::vector<char> ints_, scalars_, tainted_ints_, tainted_scalars_;  // by declared variable
 };
 
 }  // namespace sial::analysis

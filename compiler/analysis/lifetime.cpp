@@ -7,13 +7,19 @@
 namespace sial::analysis {
 
 LifetimeContext::LifetimeContext(const ir::Program& program, std::vector<std::vector<UseFacts>>& facts)
-    : p_(program), summaries_(program), facts_(facts), calls_(program), kept_(program.arrays.size()), uses_of_(static_cast<std::size_t>(program.n_nodes)) {
+    : p_(program),
+      summaries_(program),
+      facts_(facts),
+      calls_(program),
+      kept_(program.arrays.size()),
+      uses_of_(static_cast<std::size_t>(program.n_nodes)) {
   refs_.reserve(p_.procs.size() + 1);
   for (std::size_t q = 0; q <= p_.procs.size(); ++q) {
     const bool main = q == p_.procs.size();
     std::vector<const References*> inner;
     for (const std::int32_t callee : calls_.callees(main ? -1 : static_cast<std::int32_t>(q)))
-      if (static_cast<std::size_t>(callee) < q) inner.push_back(&refs_[static_cast<std::size_t>(callee)]);  // one that calls itself has its own
+      if (static_cast<std::size_t>(callee) < q)
+        inner.push_back(&refs_[static_cast<std::size_t>(callee)]);  // one that calls itself has its own
     const ir::Body& b = main ? p_.main : p_.procs[q].body;
     refs_.emplace_back(p_, b, inner);
     number(b, refs_.back());
@@ -26,7 +32,7 @@ void LifetimeContext::number(const ir::Body& body, const References& refs) {
     for (const ArrayUse& u : array_uses(p_, i)) {
       Use& use = uses_.emplace_back();
       static_cast<ArrayUse&>(use) = u;
-      if (u.side == Side::own && u.block != nullptr && !has_wild(*u.block)) {
+      if (u.side == Side::own && u.block != nullptr && !has_wildcard(*u.block)) {
         use.ref = refs.id(*u.block);
         use.replaced = replaces(p_, i, u);
       }

@@ -1,6 +1,7 @@
 #pragma once
-// What the two directions of Lifetimes share: every instruction's uses of arrays with the numbers of their names, looked up once, who
-// calls whom, the names inside each loop, and the facts that come out. Refers to the Program; for the files lifetime*.cpp only.
+// What the two directions of Lifetimes share: every instruction's uses of arrays with the numbers of their names,
+// looked up once, who calls whom, the names inside each loop, and the facts that come out. Refers to the Program; for
+// the files lifetime*.cpp only.
 
 #include <map>
 #include <span>
@@ -18,8 +19,8 @@ inline const ir::Instr* instr_of(const ir::Node& n) { return std::get_if<ir::Ins
 class LifetimeContext {
  public:
   struct Use : ArrayUse {
-    std::int32_t ref = -1;   // number of the own block in its body's references; -1: no own block, or a set of blocks
-    bool replaced = false;   // replaces() says so
+    std::int32_t ref = -1;  // number of the own block in its body's references; -1: no own block, or a set of blocks
+    bool replaced = false;  // replaces() says so
   };
 
   LifetimeContext(const ir::Program& program, std::vector<std::vector<UseFacts>>& facts);
@@ -29,7 +30,9 @@ class LifetimeContext {
   const CallGraph& calls() const { return calls_; }
   /// Of a procedure; -1: the main body.
   const References& references(std::int32_t proc) const { return refs_[slot(proc)]; }
-  const ir::Body& body(std::int32_t proc) const { return proc < 0 ? p_.main : p_.procs[static_cast<std::size_t>(proc)].body; }
+  const ir::Body& body(std::int32_t proc) const {
+    return proc < 0 ? p_.main : p_.procs[static_cast<std::size_t>(proc)].body;
+  }
   std::span<const Use> uses(const ir::Node& n) const {
     const auto [first, count] = uses_of_[static_cast<std::size_t>(n.id)];
     return {uses_.data() + first, count};
@@ -64,10 +67,10 @@ class LifetimeContext {
 
   const ir::Program& p_;
   Summaries summaries_;
-  std::vector<std::vector<UseFacts>>& facts_;       // by node
+  std::vector<std::vector<UseFacts>>& facts_;  // by node
   CallGraph calls_;
-  std::vector<References> refs_;                    // by procedure, main last
-  std::vector<char> kept_;                          // by array
+  std::vector<References> refs_;  // by procedure, main last
+  std::vector<char> kept_;        // by array
   std::vector<Use> uses_;
   std::vector<std::pair<std::size_t, std::size_t>> uses_of_;  // by node: first, count
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> called_names_;

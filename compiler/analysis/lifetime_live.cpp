@@ -1,9 +1,10 @@
-// Liveness: backwards. What an iteration of each loop, and each procedure, may use that it has not written itself is found first, with
-// nothing live at its end (expose). Then every body is walked once more with that known at each loop and call, callers first, since they
-// have said what lives behind their calls (record).
+// Liveness: backwards. What an iteration of each loop, and each procedure, may use that it has not written itself is
+// found first, with nothing live at its end (expose). Then every body is walked once more with that known at each loop
+// and call, callers first, since they have said what lives behind their calls (record).
 //
 // A name of which an index is not bound stands for any value of it: it comes unchanged through loops, and where a loop
-// binds an index, names used inside are derived from those that may be the same block. Names that a loop does not use pass it by.
+// binds an index, names used inside are derived from those that may be the same block. Names that a loop does not use
+// pass it by.
 #include <algorithm>
 
 #include "compiler/analysis/lifetime_context.h"
@@ -15,7 +16,14 @@ namespace {
 class Liveness {
  public:
   Liveness(LifetimeContext& c, std::int32_t proc, std::vector<Liveness>& all)
-      : c_(c), p_(c.program()), proc_(proc), refs_(c.references(proc)), all_(all), live_(live_names(c, refs_)), bound_(p_.indices.size()), after_calls_(refs_.numbers()) {
+      : c_(c),
+        p_(c.program()),
+        proc_(proc),
+        refs_(c.references(proc)),
+        all_(all),
+        live_(live_names(c, refs_)),
+        bound_(p_.indices.size()),
+        after_calls_(refs_.numbers()) {
     if (proc >= 0)
       for (const std::int32_t i : c.calls().bound_at_entry(proc)) bind(i);
     for (const std::int32_t array : refs_.arrays())
@@ -36,8 +44,10 @@ class Liveness {
     if (proc_ < 0)
       for (const std::int32_t array : refs_.arrays())
         if (c_.kept(array)) all(array);
-    if (const auto& callees = c_.calls().callees(proc_); proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
-      for (const std::int32_t array : refs_.arrays()) all(array);  // whatever the activation around does behind its call
+    if (const auto& callees = c_.calls().callees(proc_);
+        proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
+      for (const std::int32_t array : refs_.arrays())
+        all(array);  // whatever the activation around does behind its call
     end_ = live_.mark();
     walk(c_.body(proc_));
     c_.steps += live_.steps() + refs_.numbers();
@@ -60,7 +70,8 @@ class Liveness {
     if (++bound_[static_cast<std::size_t>(i)] == 1) bound_rows_.push_back(i);
   }
   void unbind(std::int32_t i) {
-    if (--bound_[static_cast<std::size_t>(i)] == 0) bound_rows_.erase(std::find(bound_rows_.begin(), bound_rows_.end(), i));
+    if (--bound_[static_cast<std::size_t>(i)] == 0)
+      bound_rows_.erase(std::find(bound_rows_.begin(), bound_rows_.end(), i));
   }
 
   Names members() const {
@@ -107,7 +118,8 @@ class Liveness {
 
   void node(const ir::Node& n) {
     if (const ir::Instr* i = instr_of(n)) return instr(n, *i);
-    if (const auto* l = std::get_if<ir::Loop>(&n.value)) return recording_ ? loop(n, *l) : leave(exposed_.at(n.id), l->indices);
+    if (const auto* l = std::get_if<ir::Loop>(&n.value))
+      return recording_ ? loop(n, *l) : leave(exposed_.at(n.id), l->indices);
     if (const auto* b = std::get_if<ir::If>(&n.value)) return branch(*b);
     live_.clear_remote();  // the end of a section is a barrier
     walk(std::get<ir::Section>(n.value).body);
@@ -193,12 +205,16 @@ class Liveness {
       Names live;
       for (const std::int32_t r : refs_.names(slot))
         if (!refs_.many(slot) && live_.has(r)) live.push_back(r);
-      const bool any = refs_.many(slot) && live_.count(slot) > (live_.has(refs_.whole(refs_.arrays()[static_cast<std::size_t>(slot)])) ? 1u : 0u);
+      const bool any =
+          refs_.many(slot) &&
+          live_.count(slot) > (live_.has(refs_.whole(refs_.arrays()[static_cast<std::size_t>(slot)])) ? 1u : 0u);
       if (!refs_.many(slot)) c_.steps += refs_.names(slot).size() + names.size() * live.size();
       for (const std::int32_t q : names) {
         if (live_.has(q) || !refs_.nameable(q, bound_)) continue;
         const bool q_moved = refs_.moved(q, indices);
-        if (any || std::any_of(live.begin(), live.end(), [&](std::int32_t r) { return (q_moved || refs_.moved(r, indices)) && refs_.meet(q, r, changed); }))
+        if (any || std::any_of(live.begin(), live.end(), [&](std::int32_t r) {
+              return (q_moved || refs_.moved(r, indices)) && refs_.meet(q, r, changed);
+            }))
           found.push_back(q);
       }
     });
@@ -208,7 +224,9 @@ class Liveness {
   /// Names inside a loop that may be what a later iteration of it uses (`exposed`).
   void repeat(const Names& exposed, const Names& inside, const Names& indices) {
     const Names changed = sorted(indices);
-    const auto differ = [&](std::int32_t a, std::int32_t b) { return indices.size() == 1 && refs_.differ(a, b, indices[0]); };
+    const auto differ = [&](std::int32_t a, std::int32_t b) {
+      return indices.size() == 1 && refs_.differ(a, b, indices[0]);
+    };
     Names found;
     for (const std::int32_t r : exposed)
       if (refs_.is_whole(r) || refs_.many(refs_.slot_of(r)) || !refs_.moved(r, indices)) found.push_back(r);
@@ -232,7 +250,9 @@ class Liveness {
           continue;
         }
         for (const std::int32_t r : live) {
-          if ((q != r && !nameable) || (!q_moved && !refs_.moved(r, indices)) || differ(q, r) || !refs_.meet(q, r, changed)) continue;
+          if ((q != r && !nameable) || (!q_moved && !refs_.moved(r, indices)) || differ(q, r) ||
+              !refs_.meet(q, r, changed))
+            continue;
           found.push_back(q);
           break;
         }
@@ -251,7 +271,10 @@ class Liveness {
       for (const std::int32_t q : refs_.names(slot)) {
         if (live_.has(q) || !refs_.nameable(q, bound_)) continue;
         const bool q_moved = refs_.moved(q, indices);
-        if (std::any_of(live.begin(), live.end(), [&](std::int32_t r) { return (q_moved || refs_.moved(r, indices)) && refs_.meet(q, r, changed); })) live_.set(q);
+        if (std::any_of(live.begin(), live.end(), [&](std::int32_t r) {
+              return (q_moved || refs_.moved(r, indices)) && refs_.meet(q, r, changed);
+            }))
+          live_.set(q);
       }
     });
   }
@@ -296,7 +319,9 @@ class Liveness {
   bool meets_any(std::int32_t q, const Names& live, bool many) {
     if (many) return !live.empty();
     c_.steps += live.size();
-    return std::any_of(live.begin(), live.end(), [&](std::int32_t r) { return r == q || std::binary_search(refs_.aliases(q).begin(), refs_.aliases(q).end(), r); });
+    return std::any_of(live.begin(), live.end(), [&](std::int32_t r) {
+      return r == q || std::binary_search(refs_.aliases(q).begin(), refs_.aliases(q).end(), r);
+    });
   }
 
   /// A name and all that may be the same block here, whether their loops are open or not.
@@ -312,7 +337,9 @@ class Liveness {
   void instr(const ir::Node& n, const ir::Instr& i) {
     switch (i.op) {
       case Opcode::stop: return live_.clear_all();
-      case Opcode::exit_loop: return exits_.empty() ? live_.clear_all() : live_.restore(exits_.back());  // while exposing nothing lives behind loops
+      case Opcode::exit_loop:
+        return exits_.empty() ? live_.clear_all()
+                              : live_.restore(exits_.back());  // while exposing nothing lives behind loops
       case Opcode::ret: return recording_ ? live_.restore(end_) : live_.clear_all();
       case Opcode::call: return call(std::get<ir::ProcId>(i.operands[0]).row);
       default: break;
@@ -344,8 +371,8 @@ class Liveness {
         if (needs) all(u.array);
         continue;
       }
-      // What a block keeps when a part of it is written is needed like what is read. Names that nothing has here are derived from
-      // this one where their loops begin.
+      // What a block keeps when a part of it is written is needed like what is read. Names that nothing has here are
+      // derived from this one where their loops begin.
       if (!needs && (frees || u.replaced)) continue;
       live_.set(u.ref);
       if (const std::int32_t slot = refs_.slot_of(u.ref); refs_.many(slot)) {
@@ -370,12 +397,12 @@ class Liveness {
   std::vector<Liveness>& all_;
   LiveNames live_;
   bool recording_ = false;
-  std::vector<int> bound_;               // by index row: loops over it that are open here
+  std::vector<int> bound_;  // by index row: loops over it that are open here
   std::vector<std::int32_t> bound_rows_;
-  std::vector<std::int32_t> by_name_;    // numbers of arrays as a whole that instructions may look up by name
-  std::vector<char> after_calls_;        // by number: live behind some call
-  std::size_t end_ = 0;                  // mark of what lives behind the body
-  std::vector<std::size_t> exits_;       // marks of what lives behind the open loops
+  std::vector<std::int32_t> by_name_;              // numbers of arrays as a whole that instructions may look up by name
+  std::vector<char> after_calls_;                  // by number: live behind some call
+  std::size_t end_ = 0;                            // mark of what lives behind the body
+  std::vector<std::size_t> exits_;                 // marks of what lives behind the open loops
   std::unordered_map<ir::NodeId, Names> exposed_;  // by loop
   Names exposed_by_call_;
 };

@@ -1,5 +1,6 @@
-// Definite initialisation: forwards, callees first for what procedures make, then callers first for what they find made. The result
-// of a loop is what was there before, less what some iteration frees: what an iteration makes is gone, or named differently, behind it.
+// Definite initialisation: forwards, callees first for what procedures make, then callers first for what they find
+// made. The result of a loop is what was there before, less what some iteration frees: what an iteration makes is gone,
+// or named differently, behind it.
 #include "compiler/analysis/lifetime_context.h"
 #include "compiler/analysis/name_sets.h"
 
@@ -15,7 +16,13 @@ struct Ends {
 class Initialisation {
  public:
   Initialisation(LifetimeContext& c, std::int32_t proc, std::vector<Ends>& ends, bool record)
-      : c_(c), p_(c.program()), proc_(proc), refs_(c.references(proc)), ends_(ends), record_(record), made_(properties(c, refs_), n_properties(c)) {}
+      : c_(c),
+        p_(c.program()),
+        proc_(proc),
+        refs_(c.references(proc)),
+        ends_(ends),
+        record_(record),
+        made_(properties(c, refs_), n_properties(c)) {}
 
   std::vector<std::int32_t> run(const std::vector<std::int32_t>& entry) {
     for (const std::int32_t r : entry) made_.set(r);
@@ -27,15 +34,19 @@ class Initialisation {
 
  private:
   // Properties of names: each index row, whose loop ends them; the array by its row; being a block of a remote array.
-  static std::size_t n_properties(const LifetimeContext& c) { return c.program().indices.size() + c.program().arrays.size() + 1; }
+  static std::size_t n_properties(const LifetimeContext& c) {
+    return c.program().indices.size() + c.program().arrays.size() + 1;
+  }
   static std::vector<std::vector<std::int32_t>> properties(const LifetimeContext& c, const References& refs) {
-    const auto n_indices = static_cast<std::int32_t>(c.program().indices.size()), n_arrays = static_cast<std::int32_t>(c.program().arrays.size());
+    const auto n_indices = static_cast<std::int32_t>(c.program().indices.size()),
+               n_arrays = static_cast<std::int32_t>(c.program().arrays.size());
     std::vector<std::vector<std::int32_t>> result(refs.size());
     for (std::size_t k = 0; k < refs.size(); ++k) {
       const ir::Block& b = refs.block(static_cast<std::int32_t>(k));
       for (const RefEntry& e : b.entries) {
         result[k].push_back(e.index);
-        if (const std::int32_t parent = c.program().indices[static_cast<std::size_t>(e.index)].parent; parent >= 0) result[k].push_back(parent);
+        if (const std::int32_t parent = c.program().indices[static_cast<std::size_t>(e.index)].parent; parent >= 0)
+          result[k].push_back(parent);
       }
       result[k].push_back(n_indices + b.array);
       if (c.remote(b.array)) result[k].push_back(n_indices + n_arrays);
@@ -111,9 +122,13 @@ class Initialisation {
     const auto uses = c_.uses(n);
     if (record_)
       for (const LifetimeContext::Use& u : uses)
-        if (u.ref >= 0) c_.fact(n.id, u.operand).initialised = made_.has(u.ref) || p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::static_;
-    // What drops this rank's copies of an array's blocks; of an array of its own, restoring makes what is there already.
-    const bool drops = i.op == Opcode::erase_array || (i.op == Opcode::restore_persistent && !uses.empty() && c_.remote(uses.front().array));
+        if (u.ref >= 0)
+          c_.fact(n.id, u.operand).initialised =
+              made_.has(u.ref) || p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::static_;
+    // What drops this rank's copies of an array's blocks; of an array of its own, restoring makes what is there
+    // already.
+    const bool drops = i.op == Opcode::erase_array ||
+                       (i.op == Opcode::restore_persistent && !uses.empty() && c_.remote(uses.front().array));
     for (const LifetimeContext::Use& u : uses) {
       if (u.side != Side::own || (u.block == nullptr && !drops)) continue;
       if (drops || has(i.op, op::frees)) {
@@ -139,7 +154,9 @@ class Initialisation {
   void call(std::int32_t proc) {
     Ends& callee = ends_[static_cast<std::size_t>(proc)];
     const std::vector<std::int32_t>& mine = c_.names_of(proc, proc_);
-    const auto made = [&](std::int32_t theirs) { return mine[static_cast<std::size_t>(theirs)] >= 0 && made_.has(mine[static_cast<std::size_t>(theirs)]); };
+    const auto made = [&](std::int32_t theirs) {
+      return mine[static_cast<std::size_t>(theirs)] >= 0 && made_.has(mine[static_cast<std::size_t>(theirs)]);
+    };
     if (record_ && reachable_) {
       if (!callee.called) {
         callee.entry.clear();

@@ -1,7 +1,8 @@
 #pragma once
-// Two sets of numbered names that remember how they came about, so that a walk through branches and loops can go back to an earlier
-// state and pays for what changed since, never for how many names there are. LiveNames lists its members; MadeNames, in which whole
-// kinds of names disappear at once, does not. Marks must be undone in the opposite order in which they were taken.
+// Two sets of numbered names that remember how they came about, so that a walk through branches and loops can go back
+// to an earlier state and pays for what changed since, never for how many names there are. LiveNames lists its members;
+// MadeNames, in which whole kinds of names disappear at once, does not. Marks must be undone in the opposite order in
+// which they were taken.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +13,14 @@ namespace sial::analysis {
 /// Names of blocks, with their number per array; those of remote arrays are listed apart.
 class LiveNames {
  public:
-  /// By name: where its array stands in a table of `arrays` arrays, and whether it is a block of a remote one (else listed apart).
+  /// By name: where its array stands in a table of `arrays` arrays, and whether it is a block of a remote one (else
+  /// listed apart).
   LiveNames(std::vector<std::int32_t> array_of, std::vector<char> remote, std::size_t arrays)
-      : array_of_(std::move(array_of)), remote_(std::move(remote)), where_(array_of_.size(), -1), odd_(array_of_.size()), count_(arrays) {}
+      : array_of_(std::move(array_of)),
+        remote_(std::move(remote)),
+        where_(array_of_.size(), -1),
+        odd_(array_of_.size()),
+        count_(arrays) {}
 
   bool has(std::int32_t k) const { return where_[static_cast<std::size_t>(k)] >= 0; }
   std::size_t count(std::int32_t array) const { return count_[static_cast<std::size_t>(array)]; }
@@ -91,8 +97,8 @@ class LiveNames {
   std::size_t steps_ = 0;
 };
 
-/// Names with properties (`drops`, by number): dropping a property takes out all names that have it. A name is in when it was put in later
-/// than any of its properties was dropped.
+/// Names with properties (`drops`, by number): dropping a property takes out all names that have it. A name is in when
+/// it was put in later than any of its properties was dropped.
 class MadeNames {
  public:
   /// By name: its properties.
@@ -157,7 +163,10 @@ class MadeNames {
   std::size_t steps() const { return steps_; }
 
  private:
-  struct Change { std::size_t slot; std::uint32_t before; };
+  struct Change {
+    std::size_t slot;
+    std::uint32_t before;
+  };
   static constexpr std::uint32_t taken_ = ~std::uint32_t{0};
 
   void assign(std::size_t slot, std::uint32_t time) {

@@ -28,16 +28,20 @@ class Uses {
     // Fetching replaces what the rank holds of the block, unless it has changed it: both are possible.
     if (op_class(in_.op) == OpClass::fetch) again(Side::own, Intent::update);
     // Dropping an array, or filling it anew, drops this rank's copies of its blocks as well.
-    if (whole_access(in_) == OperandAccess::out && !list_.empty() && list_.front().side == Side::home) again(Side::own, Intent::write);
-    std::stable_sort(list_.begin(), list_.end(), [](const ArrayUse& a, const ArrayUse& b) { return !a.writes() && b.writes(); });
+    if (whole_access(in_) == OperandAccess::out && !list_.empty() && list_.front().side == Side::home)
+      again(Side::own, Intent::write);
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](const ArrayUse& a, const ArrayUse& b) { return !a.writes() && b.writes(); });
     return std::move(list_);
   }
 
  private:
   void operand(std::size_t k) {
     const ir::Operand& o = in_.operands[k];
-    if (const auto* b = std::get_if<ir::Block>(&o)) list_.push_back({b->array, intent(b->intent), side(k), k, b, nullptr});
-    if (const auto* r = std::get_if<ir::Region>(&o)) list_.push_back({r->array, intent(r->intent), Side::own, k, nullptr, r});
+    if (const auto* b = std::get_if<ir::Block>(&o))
+      list_.push_back({b->array, intent(b->intent), side(k), k, b, nullptr});
+    if (const auto* r = std::get_if<ir::Region>(&o))
+      list_.push_back({r->array, intent(r->intent), Side::own, k, nullptr, r});
     if (const auto* a = std::get_if<ir::ArrayArg>(&o)) list_.push_back({a->array, intent(a->intent), Side::own, k});
     if (const auto* a = std::get_if<ir::ArrayId>(&o)) whole(a->row, k);
   }
@@ -56,9 +60,12 @@ class Uses {
   void whole(std::int32_t array, std::size_t k) {
     switch (whole_access(in_)) {
       case OperandAccess::none: return;
-      case OperandAccess::in: return list_.push_back({array, Intent::read, is_remote_array(p_, array) ? Side::home : Side::own, k});
-      case OperandAccess::out: return list_.push_back({array, Intent::write, is_remote_array(p_, array) ? Side::home : Side::own, k});
-      default: return list_.push_back({array, Intent::update, Side::own, k});  // read on one rank, replaced on the others
+      case OperandAccess::in:
+        return list_.push_back({array, Intent::read, is_remote_array(p_, array) ? Side::home : Side::own, k});
+      case OperandAccess::out:
+        return list_.push_back({array, Intent::write, is_remote_array(p_, array) ? Side::home : Side::own, k});
+      default:
+        return list_.push_back({array, Intent::update, Side::own, k});  // read on one rank, replaced on the others
     }
   }
 
@@ -85,9 +92,10 @@ Effects effects_of(const ir::Program& program, const ir::Instr& instr) {
   e.ends_job = instr.op == Opcode::stop;
   e.output = op_class(instr.op) == OpClass::output;
   if (op_class(instr.op) == OpClass::execute) {
-    const std::string& name = program.specials[static_cast<std::size_t>(std::get<ir::SpecialId>(instr.operands[0]).row)].name;
+    const std::string& name =
+        program.specials[static_cast<std::size_t>(std::get<ir::SpecialId>(instr.operands[0]).row)].name;
     const bool known = table_signatures(name).has_value();
-    e.output = true;  // bodies have a stream
+    e.output = true;                                      // bodies have a stream
     e.reads_by_name = !known || name == "return_h1frag";  // which looks elst_dist up
     e.writes_by_name = !known;
     e.lists_blocks = !known || name == "list_block_map" || name == "list_blocks_with_number";
@@ -95,11 +103,15 @@ Effects effects_of(const ir::Program& program, const ir::Instr& instr) {
   return e;
 }
 
-std::vector<ArrayUse> array_uses(const ir::Program& program, const ir::Instr& instr) { return Uses(program, instr).take(); }
+std::vector<ArrayUse> array_uses(const ir::Program& program, const ir::Instr& instr) {
+  return Uses(program, instr).take();
+}
 
 std::vector<RegisterUse> register_uses(const ir::Instr& instr) {
   std::vector<RegisterUse> list;
-  const auto add = [&](bool scalar, std::int32_t reg, bool read, bool write, std::size_t k) { list.push_back({scalar, reg, read, write, k}); };
+  const auto add = [&](bool scalar, std::int32_t reg, bool read, bool write, std::size_t k) {
+    list.push_back({scalar, reg, read, write, k});
+  };
   const OpcodeInfo& info = *opcode_info(instr.op);
   for (std::size_t k = 0; k < instr.operands.size(); ++k) {
     const ir::Operand& o = instr.operands[k];
@@ -116,7 +128,8 @@ std::vector<RegisterUse> register_uses(const ir::Instr& instr) {
       const OperandKind kind = info.operands[k];
       add(false, i->reg, kind != OperandKind::iout, kind != OperandKind::iin, k);
     } else if (const auto* s = std::get_if<ir::ScalarReg>(&o)) {
-      const OperandKind kind = info.operands[k];  // svar: a variable that is read and changed (collective sums, assert_same)
+      const OperandKind kind =
+          info.operands[k];  // svar: a variable that is read and changed (collective sums, assert_same)
       add(true, s->reg, kind != OperandKind::sout, kind != OperandKind::sin, k);
     }
   }
@@ -131,8 +144,8 @@ std::vector<const ir::Block*> blocks_of(const ir::Instr& instr) {
 }
 
 bool replaces(const ir::Program& program, const ir::Instr& instr, const ArrayUse& use) {
-  return use.intent == Intent::write && use.block != nullptr && !has_wild(*use.block) && !is_part(program, *use.block) &&
-         op_class(instr.op) != OpClass::memory;
+  return use.intent == Intent::write && use.block != nullptr && !has_wildcard(*use.block) &&
+         !is_part(program, *use.block) && op_class(instr.op) != OpClass::memory;
 }
 
 bool is_part(const ir::Program& program, const ir::Block& block) {
@@ -147,13 +160,14 @@ bool is_part(const ir::Program& program, const ir::Block& block) {
   return false;
 }
 
-bool has_wild(const ir::Block& block) {
+bool has_wildcard(const ir::Block& block) {
   return std::any_of(block.entries.begin(), block.entries.end(), [](const RefEntry& e) { return e.index < 0; });
 }
 
 bool is_element(const ir::Program& program, const ir::Block& block) {
   return std::all_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
-    return e.index >= 0 && (e.as_simple || program.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple);
+    return e.index >= 0 &&
+           (e.as_simple || program.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple);
   });
 }
 
@@ -174,10 +188,12 @@ std::string text_of(const ir::Program& program, const ir::Block& block) {
 
 std::string text_of(const ir::Program& program, const ir::Region& region) {
   const auto name = [&](std::int32_t r) {
-    return static_cast<std::size_t>(r) < program.ints.size() ? program.ints[static_cast<std::size_t>(r)].name : fmt::format("%i{}", r);
+    return static_cast<std::size_t>(r) < program.ints.size() ? program.ints[static_cast<std::size_t>(r)].name
+                                                             : fmt::format("%i{}", r);
   };
   std::string text = array_name(program, region.array) + "[";
-  for (std::size_t d = 0; d < region.lo.size(); ++d) text += fmt::format("{}{}:{}", d > 0 ? "," : "", name(region.lo[d]), name(region.hi[d]));
+  for (std::size_t d = 0; d < region.lo.size(); ++d)
+    text += fmt::format("{}{}:{}", d > 0 ? "," : "", name(region.lo[d]), name(region.hi[d]));
   return text + "]";
 }
 

@@ -6,7 +6,8 @@
 namespace sial::analysis {
 
 void normalise(std::vector<ArrayTouch>& touches) {
-  std::stable_sort(touches.begin(), touches.end(), [](const ArrayTouch& a, const ArrayTouch& b) { return a.array < b.array; });
+  std::stable_sort(touches.begin(), touches.end(),
+                   [](const ArrayTouch& a, const ArrayTouch& b) { return a.array < b.array; });
   std::size_t n = 0;
   for (std::size_t k = 0; k < touches.size(); ++k) {
     if (n > 0 && touches[n - 1].array == touches[k].array) {
@@ -24,18 +25,18 @@ struct Phases::Builder {
   const ir::Program& p;
   Phases& out;
   Summaries summaries;
-  std::vector<std::int32_t> parent{};                     // union-find over raw phases
-  std::vector<std::int32_t> proc{};                       // by raw phase
-  std::vector<const ir::Node*> begin{};                   // by raw phase: the barrier before it
-  std::vector<std::vector<ArrayTouch>> touched{};         // by raw phase
-  std::vector<std::int32_t> entry{}, exit{};              // by procedure + 1
+  std::vector<std::int32_t> parent{};              // union-find over raw phases
+  std::vector<std::int32_t> proc{};                // by raw phase
+  std::vector<const ir::Node*> begin{};            // by raw phase: the barrier before it
+  std::vector<std::vector<ArrayTouch>> touched{};  // by raw phase
+  std::vector<std::int32_t> entry{}, exit{};       // by procedure + 1
   struct Call {
     std::int32_t callee, before, after;
     auto operator<=>(const Call&) const = default;
   };
-  std::vector<std::vector<Call>> calls{};                 // by caller in the order walked: main is the last
+  std::vector<std::vector<Call>> calls{};  // by caller in the order walked: main is the last
   std::int32_t current_proc = -1, current_entry = -1;
-  std::vector<std::int32_t> loop_exits{};                 // phase behind each open loop
+  std::vector<std::int32_t> loop_exits{};  // phase behind each open loop
   std::int32_t return_phase = -1;
 
   std::int32_t fresh(const ir::Node* from) {
@@ -95,7 +96,8 @@ struct Phases::Builder {
           returns(at);
           return at;
         }
-        const std::int32_t callee_in = find(entry[static_cast<std::size_t>(callee) + 1]), callee_out = find(exit[static_cast<std::size_t>(callee) + 1]);
+        const std::int32_t callee_in = find(entry[static_cast<std::size_t>(callee) + 1]),
+                           callee_out = find(exit[static_cast<std::size_t>(callee) + 1]);
         const std::int32_t after = callee_in == callee_out ? at : fresh(&n);
         calls.back().push_back({callee, at, after});
         return after;
@@ -128,7 +130,9 @@ struct Phases::Builder {
     return fresh(&n);
   }
 
-  static void append(std::vector<ArrayTouch>& to, const std::vector<ArrayTouch>& from) { to.insert(to.end(), from.begin(), from.end()); }
+  static void append(std::vector<ArrayTouch>& to, const std::vector<ArrayTouch>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
 
   void run() {
     out.phase_of_node_.assign(static_cast<std::size_t>(p.n_nodes), 0);
@@ -171,7 +175,8 @@ struct Phases::Builder {
       std::sort(calls[caller].begin(), calls[caller].end());
       calls[caller].erase(std::unique(calls[caller].begin(), calls[caller].end()), calls[caller].end());
       for (const Call& c : calls[caller]) {
-        append(out.local_[static_cast<std::size_t>(c.before)], out.local_[static_cast<std::size_t>(out.entry(c.callee))]);
+        append(out.local_[static_cast<std::size_t>(c.before)],
+               out.local_[static_cast<std::size_t>(out.entry(c.callee))]);
         append(out.local_[static_cast<std::size_t>(c.after)], out.local_[static_cast<std::size_t>(out.exit(c.callee))]);
       }
       for (const std::size_t id : phases_of[caller]) normalise(out.local_[id]);
@@ -191,7 +196,8 @@ Phases::Phases(const ir::Program& program) { Builder{program, *this, Summaries(p
 
 bool Phases::may_put(PhaseId phase, std::int32_t array) const {
   const auto& list = all_touches(phase);
-  const auto at = std::lower_bound(list.begin(), list.end(), array, [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
+  const auto at = std::lower_bound(list.begin(), list.end(), array,
+                                   [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
   return at != list.end() && at->array == array && at->home.written();
 }
 

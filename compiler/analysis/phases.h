@@ -1,8 +1,9 @@
 #pragma once
-// Phases: what runs between two barriers, as far as the text decides. Two statements are in the same phase when some run may
-// execute both without a barrier in between: branches meet, loops carry the end of one iteration into the next, a call continues the
-// caller's phase up to the callee's first barrier and begins a new one behind its last. Ranks meet barriers at the same
-// statement, so the phases of one rank are those of all. Linear in the program: phases are classes of a union-find.
+// Phases: what runs between two barriers, as far as the text decides. Two statements are in the same phase when some
+// run may execute both without a barrier in between: branches meet, loops carry the end of one iteration into the next,
+// a call continues the caller's phase up to the callee's first barrier and begins a new one behind its last. Ranks meet
+// barriers at the same statement, so the phases of one rank are those of all. Linear in the program: phases are classes
+// of a union-find.
 //
 // A procedure has phases of its own; those that its entry or exit belongs to go on in the callers, whose statements
 // all_touches() includes.
@@ -20,7 +21,9 @@ class Phases {
   explicit Phases(const ir::Program& program);
 
   /// The phase in which a node runs; of a call, loop, if or section the one in which it begins.
-  PhaseId of(ir::NodeId node) const { return phases_[static_cast<std::size_t>(phase_of_node_[static_cast<std::size_t>(node)])]; }
+  PhaseId of(ir::NodeId node) const {
+    return phases_[static_cast<std::size_t>(phase_of_node_[static_cast<std::size_t>(node)])];
+  }
   bool same(ir::NodeId a, ir::NodeId b) const { return of(a) == of(b); }
   std::size_t count() const { return local_.size(); }
   PhaseId entry(std::int32_t proc) const { return entry_[static_cast<std::size_t>(proc) + 1]; }  // -1: main

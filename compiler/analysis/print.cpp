@@ -22,12 +22,16 @@ namespace {
 class Lines {
  public:
   explicit Lines(const ir::Program& p) : p_(p) {}
-  void add(int depth, const std::string& text) { fmt::format_to(std::back_inserter(out_), "{:{}}{}\n", "", 2 * depth, text); }
+  void add(int depth, const std::string& text) {
+    fmt::format_to(std::back_inserter(out_), "{:{}}{}\n", "", 2 * depth, text);
+  }
   void add(int depth, const std::string& text, const SourcePlace& place) {
-    fmt::format_to(std::back_inserter(out_), "{:<58} # {}\n", std::string(2 * static_cast<std::size_t>(depth), ' ') + text, at(place));
+    fmt::format_to(std::back_inserter(out_), "{:<58} # {}\n",
+                   std::string(2 * static_cast<std::size_t>(depth), ' ') + text, at(place));
   }
   std::string at(const SourcePlace& place) const {
-    return place.file == 0 ? fmt::format("{}:{}", place.line, place.column) : fmt::format("file {} {}:{}", place.file, place.line, place.column);
+    return place.file == 0 ? fmt::format("{}:{}", place.line, place.column)
+                           : fmt::format("file {} {}:{}", place.file, place.line, place.column);
   }
   std::string& text() { return out_; }
   const ir::Program& p_;
@@ -36,7 +40,9 @@ class Lines {
   std::string out_;
 };
 
-std::string join(const std::vector<std::string>& words, const char* separator = ", ") { return fmt::format("{}", fmt::join(words, separator)); }
+std::string join(const std::vector<std::string>& words, const char* separator = ", ") {
+  return fmt::format("{}", fmt::join(words, separator));
+}
 
 std::string names(const ir::Program& p, const std::vector<std::int32_t>& indices) {
   std::string text;
@@ -49,7 +55,9 @@ std::string loop_name(const ir::Program& p, const ir::Loop& l) {
   return kind[static_cast<int>(l.kind)] + names(p, l.indices);
 }
 
-std::string header(const ir::Program& p, std::int32_t proc) { return proc < 0 ? "main" : "proc " + p.procs[static_cast<std::size_t>(proc)].name; }
+std::string header(const ir::Program& p, std::int32_t proc) {
+  return proc < 0 ? "main" : "proc " + p.procs[static_cast<std::size_t>(proc)].name;
+}
 
 /// Calls f(procedure row, body) for all bodies, main last.
 template <class F>
@@ -60,7 +68,9 @@ void for_each_proc(const ir::Program& p, const F& f) {
 
 std::string touch_text(const ir::Program& p, const ArrayTouch& t) {
   std::vector<std::string> sides, words;
-  const auto word = [&](bool is, const char* text) { if (is) words.emplace_back(text); };
+  const auto word = [&](bool is, const char* text) {
+    if (is) words.emplace_back(text);
+  };
   word(t.home.read, "fetched");
   word(t.home.replaced, "replaced");
   word(t.home.accumulated, "accumulated");
@@ -86,8 +96,11 @@ void intent_body(Lines& out, Summaries& summaries, const Lifetimes& lifetimes, c
       std::vector<std::string> words;
       for (const ArrayUse& u : array_uses(out.p_, *i)) {
         if (op_class(i->op) == OpClass::fetch && u.side == Side::own) continue;
-        std::string text = text_of(out.p_, u) + " " + std::string(u.side == Side::home && u.intent == Intent::read ? "fetch" : intent_text(u.intent));
-        if (u.side == Side::own && lifetimes.dead_after(n.id, u.operand)) text += u.reads() ? " (last use)" : " (never used)";
+        std::string text =
+            text_of(out.p_, u) + " " +
+            std::string(u.side == Side::home && u.intent == Intent::read ? "fetch" : intent_text(u.intent));
+        if (u.side == Side::own && lifetimes.dead_after(n.id, u.operand))
+          text += u.reads() ? " (last use)" : " (never used)";
         words.push_back(std::move(text));
       }
       if (!words.empty()) out.add(depth, fmt::format("{} {}", opcode_info(i->op)->name, join(words)), n.place);
@@ -147,7 +160,8 @@ std::string ranges_text(const ir::Program& program, const std::optional<Job>& jo
     if (shown != path.proc) {
       if (shown != -2) out.add(0, "");
       shown = path.proc;
-      out.add(0, header(program, shown) + (shown < 0 ? "" : fmt::format(": {} calls", count_text(program, ranges.of_proc(shown)))));
+      out.add(0, header(program, shown) +
+                     (shown < 0 ? "" : fmt::format(": {} calls", count_text(program, ranges.of_proc(shown)))));
     }
     const auto* l = std::get_if<ir::Loop>(&n.value);
     if (l == nullptr) return;
@@ -155,13 +169,19 @@ std::string ranges_text(const ir::Program& program, const std::optional<Job>& jo
     for (const ir::Node* e : path.enclosing) depth += std::holds_alternative<ir::Loop>(e->value);
     const LoopRange& r = ranges.loop(n.id);
     std::string text = fmt::format("{}: {} iterations", loop_name(program, *l), count_text(program, r.body));
-    if (!l->wheres.empty()) text += fmt::format(" of {} tuples", sial::cost_text(ranges.of(n.id).most * r.space, program.indices));
-    if (l->kind == LoopKind::pardo && l->indices.size() > 1) text += fmt::format(", {} fastest", names(program, {l->indices[0]}));
+    if (!l->wheres.empty())
+      text += fmt::format(" of {} tuples", sial::cost_text(ranges.of(n.id).most * r.space, program.indices));
+    if (l->kind == LoopKind::pardo && l->indices.size() > 1)
+      text += fmt::format(", {} fastest", names(program, {l->indices[0]}));
     if (r.may_exit) text += ", may be left early";
-    if (counts) text += fmt::format("; {}{}", counts->nodes[static_cast<std::size_t>(n.id)].exact ? "" : "at most ", number(counts->iterations[static_cast<std::size_t>(n.id)]));
+    if (counts)
+      text += fmt::format("; {}{}", counts->nodes[static_cast<std::size_t>(n.id)].exact ? "" : "at most ",
+                          number(counts->iterations[static_cast<std::size_t>(n.id)]));
     out.add(depth, text, n.place);
   });
-  if (counts) out.add(0, fmt::format("\npardo iterations {}{}", counts->exact ? "" : "at most ", number(counts->pardo_iterations)));
+  if (counts)
+    out.add(0,
+            fmt::format("\npardo iterations {}{}", counts->exact ? "" : "at most ", number(counts->pardo_iterations)));
   return std::move(out.text());
 }
 
@@ -171,14 +191,16 @@ std::string access_text(const ir::Program& program) {
     std::string text = "get " + text_of(program, *a.block) + ": ";
     if (a.changes_at >= 0) {
       const auto& loop = std::get<ir::Loop>(a.loops[static_cast<std::size_t>(a.changes_at)]->value);
-      text += fmt::format("changes with {} ({} of {} loops), dimension {}, stride {}", loop_name(program, loop), a.changes_at + 1, a.loops.size(),
-                          a.dimension + 1, sial::cost_text(a.stride, program.indices));
+      text +=
+          fmt::format("changes with {} ({} of {} loops), dimension {}, stride {}", loop_name(program, loop),
+                      a.changes_at + 1, a.loops.size(), a.dimension + 1, sial::cost_text(a.stride, program.indices));
     } else {
       text += a.from_callers.empty() ? "always the same block" : "the same block in every loop of the procedure";
     }
     if (!a.from_callers.empty()) text += fmt::format(", {} from callers", names(program, a.from_callers));
     text += fmt::format("; {} blocks", sial::cost_text(a.distinct, program.indices));
-    if (const int inner = static_cast<int>(a.loops.size()) - 1 - a.changes_at; inner > 0) text += fmt::format(", each {} times in a row", sial::cost_text(a.repeats, program.indices));
+    if (const int inner = static_cast<int>(a.loops.size()) - 1 - a.changes_at; inner > 0)
+      text += fmt::format(", each {} times in a row", sial::cost_text(a.repeats, program.indices));
     out.add(0, text, a.place);
   }
   return std::move(out.text());
@@ -202,21 +224,30 @@ std::string cost_text(const ir::Program& program, const std::optional<Job>& job)
     }
     std::vector<std::string> words;
     for (const ir::Block* b : blocks_of(*i)) words.push_back(text_of(program, *b));
-    std::string text = fmt::format("{} {}: {} times", opcode_info(i->op)->name, join(words), count_text(program, ranges.of(n.id)));
+    std::string text =
+        fmt::format("{} {}: {} times", opcode_info(i->op)->name, join(words), count_text(program, ranges.of(n.id)));
     if (!work.flops.is_zero()) text += fmt::format(", flops {}", sial::cost_text(work.flops, program.indices));
     text += fmt::format(", bytes {}", sial::cost_text(work.bytes, program.indices));
     if (counts) {
       const NodeCount& c = counts->nodes[static_cast<std::size_t>(n.id)];
-      text += fmt::format("; {}{} times, flops {}, bytes {}", c.exact ? "" : "at most ", number(c.executions), number(c.flops), number(c.bytes));
+      text += fmt::format("; {}{} times, flops {}, bytes {}", c.exact ? "" : "at most ", number(c.executions),
+                          number(c.flops), number(c.bytes));
     }
     out.add(1, text, n.place);
   });
   if (counts) {
     out.add(0, "");
     out.add(0, counts->exact ? "exact" : "upper bounds: data decide about some of it");
-    for (const auto& [name, value] : {std::pair("flops", counts->flops), {"bytes", counts->bytes}, {"bytes of gets and puts", counts->moved}, {"iterations", counts->pardo_iterations},
-                                      {"gets", counts->gets}, {"puts", counts->puts}, {"accumulates", counts->accumulates}, {"scalar_puts", counts->scalar_puts},
-                                      {"block_operations", counts->block_operations}, {"super_instructions", counts->super_instructions}})
+    for (const auto& [name, value] : {std::pair("flops", counts->flops),
+                                      {"bytes", counts->bytes},
+                                      {"bytes of gets and puts", counts->moved},
+                                      {"iterations", counts->pardo_iterations},
+                                      {"gets", counts->gets},
+                                      {"puts", counts->puts},
+                                      {"accumulates", counts->accumulates},
+                                      {"scalar_puts", counts->scalar_puts},
+                                      {"block_operations", counts->block_operations},
+                                      {"super_instructions", counts->super_instructions}})
       out.add(0, fmt::format("{} {}", name, number(value)));
   }
   return std::move(out.text());
@@ -233,7 +264,8 @@ std::string facts_text(const ir::Program& program, std::string_view kind, const 
 Job job_of(const std::vector<std::string>& values, const std::vector<std::string>& segments) {
   Job job;
   const auto integer_of = [](std::string_view text, const std::string& word) {
-    const std::optional<std::int64_t> value = read_integer(text, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+    const std::optional<std::int64_t> value =
+        read_integer(text, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
     if (!value) throw SialError(fmt::format("`{}` in `{}` is not a 32-bit integer", text, word));
     return static_cast<std::int32_t>(*value);
   };
@@ -246,11 +278,17 @@ Job job_of(const std::vector<std::string>& values, const std::vector<std::string
     if (value.find_first_of(".eEdD") == std::string::npos) job.ints[name] = integer_of(value, word);
     job.scalars[name] = *real;
   }
-  static const std::map<std::string, IndexKind> kinds = {{"ao", IndexKind::ao}, {"mo", IndexKind::mo}, {"moa", IndexKind::moa}, {"mob", IndexKind::mob}, {"la", IndexKind::la}};
+  static const std::map<std::string, IndexKind> kinds = {{"ao", IndexKind::ao},
+                                                         {"mo", IndexKind::mo},
+                                                         {"moa", IndexKind::moa},
+                                                         {"mob", IndexKind::mob},
+                                                         {"la", IndexKind::la}};
   for (const std::string& word : segments) {
     const std::size_t equals = word.find('=');
     const auto kind = kinds.find(word.substr(0, std::min(equals, word.size())));
-    if (equals == std::string::npos || kind == kinds.end()) throw SialError(fmt::format("`{}` is not of the form kind=extent,extent,...", word), "kinds are ao, mo, moa, mob and la");
+    if (equals == std::string::npos || kind == kinds.end())
+      throw SialError(fmt::format("`{}` is not of the form kind=extent,extent,...", word),
+                      "kinds are ao, mo, moa, mob and la");
     std::vector<std::int32_t>& extents = job.segments[kind->second];
     for (std::size_t at = equals + 1; at <= word.size();) {
       const std::size_t comma = std::min(word.find(',', at), word.size());

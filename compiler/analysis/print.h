@@ -1,6 +1,6 @@
 #pragma once
-// The analyses as text, for `--emit=intent|ranges|access|cost`: one line per fact, in program order, procedures first. With a job
-// the numbers of that job stand beside the expressions.
+// The analyses as text, for `--emit=intent|ranges|access|cost`: one line per fact, in program order, procedures first.
+// With a job the numbers of that job stand beside the expressions.
 
 #include <optional>
 #include <string>

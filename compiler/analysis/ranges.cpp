@@ -22,7 +22,9 @@ bool divide(Cost& cost, std::int32_t index) {
   return true;
 }
 
-bool has(const std::vector<std::int32_t>& sorted, std::int32_t x) { return std::binary_search(sorted.begin(), sorted.end(), x); }
+bool has(const std::vector<std::int32_t>& sorted, std::int32_t x) {
+  return std::binary_search(sorted.begin(), sorted.end(), x);
+}
 
 void insert(std::vector<std::int32_t>& sorted, std::int32_t x) {
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), x);
@@ -66,14 +68,17 @@ Executions narrowed_pair(const Executions& from, std::int32_t b, Relop op) {
   switch (op) {
     case Relop::eq: r.most = diagonal; break;
     case Relop::ne: r.most = all + diagonal * -1.0; break;
-    case Relop::lt: case Relop::gt: r.most = (all + diagonal * -1.0) * 0.5; break;
-    case Relop::le: case Relop::ge: r.most = (all + diagonal) * 0.5; break;
+    case Relop::lt:
+    case Relop::gt: r.most = (all + diagonal * -1.0) * 0.5; break;
+    case Relop::le:
+    case Relop::ge: r.most = (all + diagonal) * 0.5; break;
   }
   return r;
 }
 
 /// A free index with a number.
-Executions narrowed_number(const ir::Program& p, const Executions& from, std::int32_t index, Relop op, std::int64_t number) {
+Executions narrowed_number(const ir::Program& p, const Executions& from, std::int32_t index, Relop op,
+                           std::int64_t number) {
   const IndexRow& i = index_row(p, index);
   Executions r = from;
   Cost one = from.most;
@@ -86,9 +91,12 @@ Executions narrowed_number(const ir::Program& p, const Executions& from, std::in
   }
   const std::int64_t lo = i.lo.value, hi = i.hi.value;
   std::int64_t n = 0;
-  for (const auto& [first, last] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
-           op == Relop::lt ? std::pair(lo, number - 1) : op == Relop::le ? std::pair(lo, number) : op == Relop::gt ? std::pair(number + 1, hi)
-           : op == Relop::ge ? std::pair(number, hi) : std::pair(number, number)}) {
+  for (const auto& [first, last] :
+       std::initializer_list<std::pair<std::int64_t, std::int64_t>>{op == Relop::lt   ? std::pair(lo, number - 1)
+                                                                    : op == Relop::le ? std::pair(lo, number)
+                                                                    : op == Relop::gt ? std::pair(number + 1, hi)
+                                                                    : op == Relop::ge ? std::pair(number, hi)
+                                                                                      : std::pair(number, number)}) {
     n = std::max<std::int64_t>(0, std::min(last, hi) - std::max(first, lo) + 1);
   }
   if (op == Relop::ne) n = hi - lo + 1 - n;
@@ -96,7 +104,9 @@ Executions narrowed_number(const ir::Program& p, const Executions& from, std::in
   return r;
 }
 
-bool same_range(const IndexRow& a, const IndexRow& b) { return a.lo == b.lo && a.hi == b.hi && a.kind != IndexKind::sub && b.kind != IndexKind::sub; }
+bool same_range(const IndexRow& a, const IndexRow& b) {
+  return a.lo == b.lo && a.hi == b.hi && a.kind != IndexKind::sub && b.kind != IndexKind::sub;
+}
 
 }  // namespace
 
@@ -132,7 +142,8 @@ Comparison comparison_of(const ir::Node* first, const ir::Node* last, std::int32
     } else if (i->op == Opcode::int_const) {
       value[target()] = {-1, std::get<ir::Imm>(i->operands[1]).value, true};
     } else if (i->op == Opcode::int_compare) {
-      if (target() == condition) result = {side(i->operands[1]), side(i->operands[2]), std::get<Relop>(i->operands[3]), true};
+      if (target() == condition)
+        result = {side(i->operands[1]), side(i->operands[2]), std::get<Relop>(i->operands[3]), true};
       value.erase(target());
     } else {
       for (const RegisterUse& r : register_uses(*i)) {
@@ -159,7 +170,8 @@ Executions narrowed(const ir::Program& program, const Executions& from, const Co
     r = narrowed_number(program, from, left.index, op, right.number);
   } else {
     if (right.index < 0 || left.index == right.index || has(from.constrained, right.index)) return half(from);
-    if (same_range(index_row(program, left.index), index_row(program, right.index))) r = narrowed_pair(from, right.index, op);
+    if (same_range(index_row(program, left.index), index_row(program, right.index)))
+      r = narrowed_pair(from, right.index, op);
     else r = half(from);
     insert(r.constrained, right.index);
   }
@@ -167,7 +179,8 @@ Executions narrowed(const ir::Program& program, const Executions& from, const Co
   return r;
 }
 
-/// Walks the main body and then the procedures, callers first, so that every procedure's own count is known when it is walked.
+/// Walks the main body and then the procedures, callers first, so that every procedure's own count is known when it is
+/// walked.
 struct Ranges::Builder {
   const ir::Program& p;
   Ranges& out;
@@ -204,8 +217,10 @@ struct Ranges::Builder {
     const auto any = [&](const ir::Body& nodes, bool exits) {
       return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node& inner) { return leaves(inner, exits); });
     };
-    if (const auto* i = std::get_if<ir::Instr>(&n.value)) return i->op == Opcode::ret || (exits_count && i->op == Opcode::exit_loop);
-    if (const auto* b = std::get_if<ir::If>(&n.value)) return any(b->then_body, exits_count) || any(b->else_body, exits_count);
+    if (const auto* i = std::get_if<ir::Instr>(&n.value))
+      return i->op == Opcode::ret || (exits_count && i->op == Opcode::exit_loop);
+    if (const auto* b = std::get_if<ir::If>(&n.value))
+      return any(b->then_body, exits_count) || any(b->else_body, exits_count);
     if (const auto* l = std::get_if<ir::Loop>(&n.value)) return any(l->body, false);
     return false;
   }
@@ -234,7 +249,9 @@ struct Ranges::Builder {
 };
 
 Ranges::Ranges(const ir::Program& program)
-    : nodes_(static_cast<std::size_t>(program.n_nodes)), loop_of_(static_cast<std::size_t>(program.n_nodes), -1), procs_(program.procs.size()) {
+    : nodes_(static_cast<std::size_t>(program.n_nodes)),
+      loop_of_(static_cast<std::size_t>(program.n_nodes), -1),
+      procs_(program.procs.size()) {
   Builder builder{program, *this};
   Executions once;
   once.most = Cost::constant(1.0);

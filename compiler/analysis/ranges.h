@@ -1,8 +1,9 @@
 #pragma once
-// How often things run: the iterations of every loop and the executions of every node, as expressions in the numbers of segments.
-// Conditions on indices (where clauses and ifs) are counted exactly where two unconstrained indices of equal range are compared,
-// or an index with a number of its literal range; i < j over n segments each gives (n^2 - n) / 2. Everything else that may leave
-// something out (data, exits, ints) makes the count an upper bound, with a guess what fraction of it runs.
+// How often things run: the iterations of every loop and the executions of every node, as expressions in the numbers of
+// segments. Conditions on indices (where clauses and ifs) are counted exactly where two unconstrained indices of equal
+// range are compared, or an index with a number of its literal range; i < j over n segments each gives (n^2 - n) / 2.
+// Everything else that may leave something out (data, exits, ints) makes the count an upper bound, with a guess what
+// fraction of it runs.
 //
 // Nodes inside a pardo are counted over all ranks, the others on each rank (`per_rank`).
 
@@ -14,8 +15,8 @@
 namespace sial::analysis {
 
 struct Executions {
-  Cost most;                  // exact, or an upper bound
-  double fraction = 1.0;      // of it that probably runs: 1/2 for each condition that cannot be counted
+  Cost most;              // exact, or an upper bound
+  double fraction = 1.0;  // of it that probably runs: 1/2 for each condition that cannot be counted
   bool exact = true;
   bool per_rank = true;
   std::vector<std::int32_t> constrained;  // indices that are not free to take all values any more, sorted
@@ -23,9 +24,9 @@ struct Executions {
 };
 
 struct LoopRange {
-  Cost space;                 // of one entry: tuples before the where clauses
-  Executions body;            // iterations that the clauses let through, over the whole run
-  bool may_exit = false;      // left early
+  Cost space;             // of one entry: tuples before the where clauses
+  Executions body;        // iterations that the clauses let through, over the whole run
+  bool may_exit = false;  // left early
 };
 
 class Ranges {
@@ -33,7 +34,9 @@ class Ranges {
   explicit Ranges(const ir::Program& program);
   /// Of a loop node: how often it is entered. Of an instruction of a where clause: for each tuple it is asked about.
   const Executions& of(ir::NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
-  const LoopRange& loop(ir::NodeId node) const { return loops_[static_cast<std::size_t>(loop_of_[static_cast<std::size_t>(node)])]; }
+  const LoopRange& loop(ir::NodeId node) const {
+    return loops_[static_cast<std::size_t>(loop_of_[static_cast<std::size_t>(node)])];
+  }
   const Executions& of_proc(std::int32_t proc) const { return procs_[static_cast<std::size_t>(proc)]; }
 
  private:
@@ -46,10 +49,14 @@ class Ranges {
 
 /// What a comparison of ints leaves of `from`. Operands are indices, or numbers known from the text (a literal).
 struct Comparison {
-  struct Side { std::int32_t index = -1; std::int64_t number = 0; bool known = false; };
+  struct Side {
+    std::int32_t index = -1;
+    std::int64_t number = 0;
+    bool known = false;
+  };
   Side left, right;
   Relop op = Relop::eq;
-  bool on_ints = false;       // false: data or scalars are compared
+  bool on_ints = false;  // false: data or scalars are compared
 };
 Executions narrowed(const ir::Program& program, const Executions& from, const Comparison& comparison, bool truth);
 

@@ -14,10 +14,11 @@ RefKey key_of(const ir::Block& block) {
   return key;
 }
 
-References::References(const ir::Program& program, const ir::Body& body, const std::vector<const References*>& inner) : p_(program) {
+References::References(const ir::Program& program, const ir::Body& body, const std::vector<const References*>& inner)
+    : p_(program) {
   for_each_instr(body, [&](const ir::Instr& i, const ir::Node&) {
     for (const ArrayUse& u : array_uses(p_, i))
-      if (u.side == Side::own && u.block != nullptr && !has_wild(*u.block)) add(*u.block);
+      if (u.side == Side::own && u.block != nullptr && !has_wildcard(*u.block)) add(*u.block);
   });
   for (const References* callee : inner)
     for (const ir::Block* b : callee->blocks_) add(*b);
@@ -48,7 +49,8 @@ References::References(const ir::Program& program, const ir::Body& body, const s
       const bool whole = !is_part(p_, block(a));
       for (const std::int32_t b : list) {
         if (alias(p_, block(a), block(b)) != Alias::never) aliases_[static_cast<std::size_t>(a)].push_back(b);
-        if (a == b || (whole && same_block(p_, block(a), block(b)) == Alias::must)) inside_[static_cast<std::size_t>(a)].push_back(b);
+        if (a == b || (whole && same_block(p_, block(a), block(b)) == Alias::must))
+          inside_[static_cast<std::size_t>(a)].push_back(b);
       }
     }
   }

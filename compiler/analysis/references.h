@@ -1,7 +1,8 @@
 #pragma once
-// The block references of one body (procedure or main) and of the procedures it calls, numbered, with what each may alias: the
-// names whose lives Lifetimes follows through the program. Behind the references each of their arrays has one more
-// number, for uses that name no block: whole arrays, regions, wild references. The home side is not in it. Refers to the Program.
+// The block references of one body (procedure or main) and of the procedures it calls, numbered, with what each may
+// alias: the names whose lives Lifetimes follows through the program. Behind the references each of their arrays has
+// one more number, for uses that name no block: whole arrays, regions, wildcard references. The home side is not in it.
+// Refers to the Program.
 
 #include <cstdint>
 #include <unordered_map>
@@ -42,15 +43,18 @@ class References {
     const auto at = slots_.find(array);
     return at == slots_.end() ? -1 : at->second;
   }
-  /// References that may mean (part of) the same block at the same state, itself included; not for arrays of many names.
+  /// References that may mean (part of) the same block at the same state, itself included; not for arrays of many
+  /// names.
   const std::vector<std::int32_t>& aliases(std::int32_t id) const { return aliases_[static_cast<std::size_t>(id)]; }
   /// By position in arrays().
   const std::vector<std::int32_t>& names(std::int32_t slot) const { return names_[static_cast<std::size_t>(slot)]; }
   /// So many names that each is taken to alias every other: exactness would cost their square.
   bool many(std::int32_t slot) const { return names(slot).size() > max_compared; }
-  /// f(id) for those names of an array of many which have all their indices among the bound ones (`bound`, by index row).
+  /// f(id) for those names of an array of many which have all their indices among the bound ones (`bound`, by index
+  /// row).
   template <class F>
-  void each_nameable(std::int32_t slot, const std::vector<std::int32_t>& bound_rows, const std::vector<int>& bound, const F& f) const {
+  void each_nameable(std::int32_t slot, const std::vector<std::int32_t>& bound_rows, const std::vector<int>& bound,
+                     const F& f) const {
     const auto& buckets = by_last_index_.at(slot);
     for (const std::int32_t row : bound_rows)
       if (const auto at = buckets.find(row); at != buckets.end())
@@ -103,7 +107,8 @@ class References {
   std::vector<std::int32_t> arrays_;
   std::vector<std::vector<std::int32_t>> names_;          // by position in arrays_
   std::unordered_map<std::int32_t, std::int32_t> slots_;  // of arrays in arrays_
-  std::unordered_map<std::int32_t, std::unordered_map<std::int32_t, std::vector<std::int32_t>>> by_last_index_;  // arrays of many names; key: largest row
+  std::unordered_map<std::int32_t, std::unordered_map<std::int32_t, std::vector<std::int32_t>>>
+      by_last_index_;  // arrays of many names; key: largest row
 };
 
 }  // namespace sial::analysis

@@ -1,8 +1,8 @@
 #pragma once
 // Walking a program in the order in which it runs: visit() hands every node to a function together with the path to it.
-// Bodies of procedures are visited by themselves, callees before callers and the main body last; where a procedure is called
-// from is in CallGraph. Templates: no copies, and passes may walk a program that they change as long as they do not touch a body
-// that is being walked (change nodes in place, edit whole bodies with for_each_body).
+// Bodies of procedures are visited by themselves, callees before callers and the main body last; where a procedure is
+// called from is in CallGraph. Templates: no copies, and passes may walk a program that they change as long as they do
+// not touch a body that is being walked (change nodes in place, edit whole bodies with for_each_body).
 
 #include <vector>
 
@@ -12,9 +12,9 @@ namespace sial::analysis {
 
 /// Where a node stands. `enclosing` are the loops, ifs and sections around it within its procedure, outermost first.
 struct Path {
-  std::int32_t proc = -1;                    // -1: the main body
+  std::int32_t proc = -1;  // -1: the main body
   std::vector<const ir::Node*> enclosing;
-  bool in_where = false;                     // code of a where clause of the innermost loop
+  bool in_where = false;  // code of a where clause of the innermost loop
 
   const ir::Node* innermost_loop_node() const {
     for (auto n = enclosing.rbegin(); n != enclosing.rend(); ++n)
@@ -33,7 +33,8 @@ struct Path {
   }
 };
 
-/// f(node, path) before what is inside the node; after(node, path), when given, behind it. Where clauses of a loop come before its body.
+/// f(node, path) before what is inside the node; after(node, path), when given, behind it. Where clauses of a loop come
+/// before its body.
 template <class F, class After>
 void visit(const ir::Body& body, Path& path, const F& f, const After& after) {
   for (const ir::Node& n : body) {
@@ -76,7 +77,8 @@ void visit(const ir::Program& program, const F& f) {
   visit(program.main, path, f);
 }
 
-/// f(instr, node) for every instruction of a body, those of where clauses and of nested bodies included; not into calls.
+/// f(instr, node) for every instruction of a body, those of where clauses and of nested bodies included; not into
+/// calls.
 template <class F>
 void for_each_instr(const ir::Body& body, const F& f) {
   for (const ir::Node& n : body) {
@@ -94,8 +96,9 @@ void for_each_instr(const ir::Body& body, const F& f) {
   }
 }
 
-/// f(body, path) for every statement list of the program, inner ones first, for passes that rewrite lists: f may change the body
-/// it is given in any way. `path` holds the loops around it, whose own fields f must leave alone. Where clauses are not lists.
+/// f(body, path) for every statement list of the program, inner ones first, for passes that rewrite lists: f may change
+/// the body it is given in any way. `path` holds the loops around it, whose own fields f must leave alone. Where
+/// clauses are not lists.
 template <class F>
 void for_each_body(ir::Body& body, Path& path, const F& f) {
   for (ir::Node& n : body) {

@@ -11,7 +11,9 @@ namespace {
 Cost extent(const ir::Program& p, std::int32_t index) {
   const IndexRow& r = index_row(p, index);
   if (r.kind == IndexKind::simple) return Cost::constant(1.0);
-  if (r.kind == IndexKind::sub) return extent(p, r.parent) * (index_row(p, r.parent).kind == IndexKind::simple ? 1.0 : 1.0 / subsegments_per_segment);
+  if (r.kind == IndexKind::sub)
+    return extent(p, r.parent) *
+           (index_row(p, r.parent).kind == IndexKind::simple ? 1.0 : 1.0 / subsegments_per_segment);
   return Cost::extent(index);
 }
 
@@ -21,7 +23,8 @@ constexpr double bytes_per_element = sizeof(double);
 
 Cost segments_of(const ir::Program& p, std::int32_t index) {
   const IndexRow& r = index_row(p, index);
-  return r.kind == IndexKind::sub ? segments_of(p, r.parent) * static_cast<double>(subsegments_per_segment) : Cost::count(index);
+  return r.kind == IndexKind::sub ? segments_of(p, r.parent) * static_cast<double>(subsegments_per_segment)
+                                  : Cost::count(index);
 }
 
 Cost extent_of(const ir::Program& program, const RefEntry& entry) {
@@ -33,16 +36,20 @@ Cost elements_of(const ir::Program& program, const ir::Block& block) {
   const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    n = n * (e.index >= 0 ? extent_of(program, e) : extent(program, array.dims[d]) * segments_of(program, array.dims[d]));
+    n = n *
+        (e.index >= 0 ? extent_of(program, e) : extent(program, array.dims[d]) * segments_of(program, array.dims[d]));
   }
   return n;
 }
 
-Cost bytes_of(const ir::Program& program, const ir::Block& block) { return elements_of(program, block) * bytes_per_element; }
+Cost bytes_of(const ir::Program& program, const ir::Block& block) {
+  return elements_of(program, block) * bytes_per_element;
+}
 
 Cost bytes_of_array(const ir::Program& program, std::int32_t array) {
   Cost n = Cost::constant(bytes_per_element);
-  for (const std::int32_t d : program.arrays[static_cast<std::size_t>(array)].dims) n = n * extent(program, d) * segments_of(program, d);
+  for (const std::int32_t d : program.arrays[static_cast<std::size_t>(array)].dims)
+    n = n * extent(program, d) * segments_of(program, d);
   return n;
 }
 
@@ -54,7 +61,7 @@ Work work_of(const ir::Program& program, const ir::Instr& instr) {
   Work work;
   const OpClass c = op_class(instr.op);
   for (const ArrayUse& u : array_uses(program, instr)) {
-    if (c == OpClass::fetch && u.side == Side::own) continue;  // the same block, once
+    if (c == OpClass::fetch && u.side == Side::own) continue;                        // the same block, once
     if (u.side == Side::home && c != OpClass::fetch && c != OpClass::put) continue;  // markers of whole remote arrays
     if (has(instr.op, op::no_data)) continue;
     const Cost bytes = bytes_of(program, u);
@@ -68,7 +75,8 @@ Work work_of(const ir::Program& program, const ir::Instr& instr) {
     // Every label of the product once: those of the first factor, and of the second what the first does not have.
     work.flops = elements_of(program, *blocks[1]) * 2.0;
     for (const RefEntry& e : blocks[2]->entries)
-      if (std::find(blocks[1]->entries.begin(), blocks[1]->entries.end(), e) == blocks[1]->entries.end()) work.flops = work.flops * extent_of(program, e);
+      if (std::find(blocks[1]->entries.begin(), blocks[1]->entries.end(), e) == blocks[1]->entries.end())
+        work.flops = work.flops * extent_of(program, e);
   }
   return work;
 }

@@ -1,8 +1,8 @@
 #pragma once
-// What one execution of an instruction costs, as expressions in segment extents: floating point operations, counted as the
-// runtime counts them (two per multiplication of a contraction), and bytes of block data that it reads or writes. A
-// reference's extents are those of the indices that it names; a subindex has a quarter of its parent's. Regions, whose bounds
-// only the run knows, count as the whole array.
+// What one execution of an instruction costs, as expressions in segment extents: floating point operations, counted as
+// the runtime counts them (two per multiplication of a contraction), and bytes of block data that it reads or writes. A
+// reference's extents are those of the indices that it names; a subindex has a quarter of its parent's. Regions, whose
+// bounds only the run knows, count as the whole array.
 
 #include "compiler/analysis/operands.h"
 #include "runtime/bytecode/cost.h"
@@ -11,8 +11,8 @@ namespace sial::analysis {
 
 struct Work {
   Cost flops;
-  Cost bytes;      // of all block operands together
-  Cost moved;      // of those that a get or put takes between ranks and arrays
+  Cost bytes;  // of all block operands together
+  Cost moved;  // of those that a get or put takes between ranks and arrays
 };
 
 Work work_of(const ir::Program& program, const ir::Instr& instr);

@@ -66,7 +66,8 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
       if (t.type == SialLexer::RPAREN) --depth;
       if (is_operator(t.type)) ++operators;
       if (depth > max_nesting) {
-        emitter.report(Code::E_NESTING, {file, t.begin, t.end}, fmt::format("parentheses are nested more than {} levels deep", max_nesting),
+        emitter.report(Code::E_NESTING, {file, t.begin, t.end},
+                       fmt::format("parentheses are nested more than {} levels deep", max_nesting),
                        "compute parts of the expression into scalars first");
         return false;
       }
@@ -83,8 +84,10 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
 
 /// What to do about a file that is no UTF-8.
 std::string what_instead(std::string_view text) {
-  if (text.size() > 8 && text.substr(4, 4) == "SIOX") return "this is a compiled module: give it to sialrun, or sialc its source";
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return "convert the file with `iconv -f utf16 -t utf8`";
+  if (text.size() > 8 && text.substr(4, 4) == "SIOX")
+    return "this is a compiled module: give it to sialrun, or sialc its source";
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return "convert the file with `iconv -f utf16 -t utf8`";
   if (std::count(text.begin(), text.end(), '\0') > 0) return "this is no text: is it the right file?";
   return "convert the file, for example with `iconv -f latin1 -t utf8`";
 }
@@ -95,12 +98,18 @@ void check_sizes(const std::vector<Line>& lines, const SourceManager& sources, F
     for (const Token& t : line.tokens) {
       const Span span{file, t.begin, t.end};
       if (t.type == SialLexer::IDENT && t.end - t.begin > max_name_length)
-        emitter.report(Code::E_NAME_LENGTH, span, fmt::format("the name has {} characters; at most {} are possible", t.end - t.begin, max_name_length),
-                       "choose a shorter one");
+        emitter.report(
+            Code::E_NAME_LENGTH, span,
+            fmt::format("the name has {} characters; at most {} are possible", t.end - t.begin, max_name_length),
+            "choose a shorter one");
       if (t.type == SialLexer::STRING && t.end - t.begin > max_module_text)
-        emitter.report(Code::E_STRING, span, fmt::format("the string has {} bytes; at most {} are possible", t.end - t.begin, max_module_text), "print it in parts");
+        emitter.report(
+            Code::E_STRING, span,
+            fmt::format("the string has {} bytes; at most {} are possible", t.end - t.begin, max_module_text),
+            "print it in parts");
       if (t.type == SialLexer::DOUBLE && !std::isfinite(parsing::real_value(sources.slice(span))))
-        emitter.report(Code::E_REAL_RANGE, span, "the number is too large for a scalar", "the largest is about 1.797e308");
+        emitter.report(Code::E_REAL_RANGE, span, "the number is too large for a scalar",
+                       "the largest is about 1.797e308");
     }
 }
 
@@ -115,20 +124,23 @@ void check_dots(const std::vector<Line>& lines, const SourceManager& sources, Fi
       if (dots == 0 || (dots == 1 && text.back() != '.')) continue;
       const std::string message = dots > 1 ? fmt::format("the name `{}` has {} dots", text, dots)
                                            : fmt::format("the name `{}` ends with a dot", text);
-      emitter.report(Code::E_NAME_DOTS, {file, t.begin, t.end}, message, "a dot only separates a module from its name, as in `defs.norb`");
+      emitter.report(Code::E_NAME_DOTS, {file, t.begin, t.end}, message,
+                     "a dot only separates a module from its name, as in `defs.norb`");
     }
 }
 
 }  // namespace
 
-std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter, ast::NodeId& next_id) {
+std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter,
+                                          ast::NodeId& next_id) {
   const std::string_view text = sources.text(file);
   const int errors_before = emitter.error_count();
   if (const std::size_t bad = parsing::find_invalid_utf8(text); bad != std::string_view::npos) {
     const auto at = static_cast<std::uint32_t>(bad);
-    emitter.report(Code::E_UTF8, {file, at, at + 1},
-                   fmt::format("the byte {:#04x} at offset {} is not UTF-8", static_cast<unsigned char>(text[bad]), bad),
-                   what_instead(text));
+    emitter.report(
+        Code::E_UTF8, {file, at, at + 1},
+        fmt::format("the byte {:#04x} at offset {} is not UTF-8", static_cast<unsigned char>(text[bad]), bad),
+        what_instead(text));
     return nullptr;
   }
   const std::vector<Line> lines = parsing::split_lines(parsing::lex(text), text.size());

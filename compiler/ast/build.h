@@ -1,6 +1,6 @@
 #pragma once
-// From source text to a module's AST. The text is parsed as a whole by the grammar of grammar/; only when that fails is it
-// gone through line by line to say what is wrong (build_lines.h), so a valid program never meets the error handling.
+// From source text to a module's AST. The text is parsed as a whole by the grammar of grammar/; only when that fails is
+// it gone through line by line to say what is wrong (build_lines.h), so a valid program never meets the error handling.
 
 #include <memory>
 #include <string>
@@ -18,7 +18,8 @@ inline constexpr int max_operators_per_line = 1000;
 inline constexpr std::uint32_t max_name_length = 400;  // of a token; modules hold names of twice that
 
 /// Null when the file has errors, which are reported. Nodes are numbered from `next_id`, which is advanced.
-std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter, ast::NodeId& next_id);
+std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter,
+                                          ast::NodeId& next_id);
 
 /// The tokens, one line each: line:column, kind, text.
 std::string print_tokens(const SourceManager& sources, FileId file);

@@ -33,14 +33,17 @@ class LineView {
   FileId file_;
 };
 
-/// Reports one error for a line that `rule` refuses at token `at`. `expected_end`: the closing line the innermost open block
-/// needs ("enddo i"), for closers that are incomplete.
-void explain_refused_line(const LineView& line, LineRule rule, std::size_t at, const std::string& expected_end, LineProbe& probe,
-                          Emitter& emitter);
+/// Reports one error for a line that `rule` refuses at token `at`. `expected_end`: the closing line the innermost open
+/// block needs ("enddo i"), for closers that are incomplete.
+void explain_refused_line(const LineView& line, LineRule rule, std::size_t at, const std::string& expected_end,
+                          LineProbe& probe, Emitter& emitter);
 
-/// The keyword that an unknown first word may have been meant as (`endo` → enddo; also `end do`), with the number of tokens
-/// it stands for; nullopt when none is near.
-struct Correction { int type; std::size_t tokens; };
+/// The keyword that an unknown first word may have been meant as (`endo` → enddo; also `end do`), with the number of
+/// tokens it stands for; nullopt when none is near.
+struct Correction {
+  int type;
+  std::size_t tokens;
+};
 std::optional<Correction> meant_keyword(const LineView& line);
 
 }  // namespace sial::parsing

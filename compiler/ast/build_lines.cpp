@@ -17,11 +17,15 @@ namespace {
 using L = SialLexer;
 
 /// Enough to work on; more would mostly repeat one misunderstanding.
-constexpr int most_errors_per_file = 100;
+constexpr int max_errors_per_file = 100;
 
 enum class Kind { program, proc, do_, pardo, if_, section, gpu };
 
-struct KindWords { int opener, closer; const char* open_text; const char* close_text; };
+struct KindWords {
+  int opener, closer;
+  const char* open_text;
+  const char* close_text;
+};
 
 KindWords words(Kind kind) {
   switch (kind) {
@@ -35,7 +39,9 @@ KindWords words(Kind kind) {
   }
 }
 
-bool is_named(Kind kind) { return kind == Kind::program || kind == Kind::proc || kind == Kind::do_ || kind == Kind::pardo; }
+bool is_named(Kind kind) {
+  return kind == Kind::program || kind == Kind::proc || kind == Kind::do_ || kind == Kind::pardo;
+}
 
 struct Frame {
   Kind kind = Kind::program;
@@ -53,7 +59,7 @@ class LineReader {
   void read() {
     if (!find_program()) return;
     for (at_ = 0; at_ < lines_.size(); ++at_) {
-      if (emitter_.error_count() - errors_before_ >= most_errors_per_file) {
+      if (emitter_.error_count() - errors_before_ >= max_errors_per_file) {
         emitter_.report(Code::E_SYNTAX, place(lines_[at_]), "too many errors; the rest of the file was not looked at");
         return;
       }
@@ -87,8 +93,10 @@ class LineReader {
 
   void trailing(const Line& line) {
     const bool second = line.tokens.front().type == L::SIAL;
-    emitter_.report(Code::E_TRAILING, place(line), second ? "a second program in one file" : "text after the end of the program",
-                    second ? "put it into a file of its own" : "only comments may follow `endsial`")
+    emitter_
+        .report(Code::E_TRAILING, place(line),
+                second ? "a second program in one file" : "text after the end of the program",
+                second ? "put it into a file of its own" : "only comments may follow `endsial`")
         .notes.push_back({end_of_program_, "the program ends here"});
   }
 
@@ -102,7 +110,8 @@ class LineReader {
       const LineView view(original, sources_, file_);
       if (const std::optional<Correction> meant = meant_keyword(view)) {
         corrected = original;
-        corrected.tokens.erase(corrected.tokens.begin(), corrected.tokens.begin() + static_cast<std::ptrdiff_t>(meant->tokens - 1));
+        corrected.tokens.erase(corrected.tokens.begin(),
+                               corrected.tokens.begin() + static_cast<std::ptrdiff_t>(meant->tokens - 1));
         corrected.tokens.front().type = meant->type;
         if (meant->tokens > 1 || !probe_.refused_at(rule_of_line(meant->type), corrected.tokens)) {
           const Span span = view.span(0, meant->tokens - 1);
@@ -122,20 +131,22 @@ class LineReader {
     const LineRule rule = rule_of_line(first);
     const bool where_possible = std::exchange(where_possible_, false);
     if (phase_ == Phase::before && first != L::IMPORT && first != L::SIAL) {
-      emitter_.report(Code::E_SYNTAX, view.whole(), "expected `import` or `sial NAME` here", "the program begins with `sial NAME`");
+      emitter_.report(Code::E_SYNTAX, view.whole(), "expected `import` or `sial NAME` here",
+                      "the program begins with `sial NAME`");
       phase_ = Phase::declarations;
       frames_.push_back({Kind::program, {}, view.whole()});
       reported = true;
     }
     if (first == L::IMPORT && phase_ != Phase::before) {
-      emitter_.report(Code::E_IMPORT_ORDER, view.whole(), "imports come before `sial NAME`", "move the line to the top of the file");
+      emitter_.report(Code::E_IMPORT_ORDER, view.whole(), "imports come before `sial NAME`",
+                      "move the line to the top of the file");
       return;
     }
     if (first == L::SIAL && phase_ != Phase::before) {
-      if (frames_.front().names.empty())
-        frames_.front() = {Kind::program, names_in(view), view.whole()};
+      if (frames_.front().names.empty()) frames_.front() = {Kind::program, names_in(view), view.whole()};
       else
-        emitter_.report(Code::E_SYNTAX, view.whole(), "a second `sial` in one program").notes.push_back({frames_.front().header, "the first one is here"});
+        emitter_.report(Code::E_SYNTAX, view.whole(), "a second `sial` in one program")
+            .notes.push_back({frames_.front().header, "the first one is here"});
       return;
     }
     if (first == L::ELSE) {
@@ -144,8 +155,9 @@ class LineReader {
     }
     if (rule == LineRule::declaration || first == L::PROC) reported = misplaced_declaration(view) || reported;
     if (rule == LineRule::where_line && !where_possible) {
-      emitter_.report(Code::E_WHERE_PLACE, view.span(0), "`where` is possible directly below the header of a loop only",
-                      frames_.empty() || innermost_loop() < 0 ? "use `if`" : "move it up to the header of the loop, or use `if`");
+      emitter_.report(
+          Code::E_WHERE_PLACE, view.span(0), "`where` is possible directly below the header of a loop only",
+          frames_.empty() || innermost_loop() < 0 ? "use `if`" : "move it up to the header of the loop, or use `if`");
       reported = true;
     }
     const bool is_statement = rule == LineRule::statement || is_opener_of_statement(first);
@@ -170,8 +182,11 @@ class LineReader {
   }
 
   static bool is_else_if_word(const std::string& word) { return word == "elseif" || word == "elsif" || word == "elif"; }
-  static bool is_opener_of_statement(int t) { return t == L::DO || t == L::PARDO || t == L::IF || t == L::SECTION || t == L::GPU_ON; }
-  static constexpr Kind all_kinds[] = {Kind::program, Kind::proc, Kind::do_, Kind::pardo, Kind::if_, Kind::section, Kind::gpu};
+  static bool is_opener_of_statement(int t) {
+    return t == L::DO || t == L::PARDO || t == L::IF || t == L::SECTION || t == L::GPU_ON;
+  }
+  static constexpr Kind all_kinds[] = {Kind::program, Kind::proc,    Kind::do_, Kind::pardo,
+                                       Kind::if_,     Kind::section, Kind::gpu};
   static std::optional<Kind> opened_by(int type) {
     for (const Kind k : all_kinds)
       if (words(k).opener == type) return k;
@@ -200,7 +215,8 @@ class LineReader {
   }
   static std::string closer_text(const Frame& f) {
     const std::string names = text_of(f.names, f.kind);
-    return names.empty() ? std::string(words(f.kind).close_text) : fmt::format("{} {}", words(f.kind).close_text, names);
+    return names.empty() ? std::string(words(f.kind).close_text)
+                         : fmt::format("{} {}", words(f.kind).close_text, names);
   }
   std::string expected_end(LineRule rule) const {
     for (auto f = frames_.rbegin(); f != frames_.rend(); ++f)
@@ -238,12 +254,16 @@ class LineReader {
     if (!inside && phase_ != Phase::statements) return false;
     const bool first = !std::exchange(scope->declaration_reported, true);
     if (inside && proc)
-      emitter_.report(Code::E_PROC_FORM, view.whole(), "a procedure inside a procedure", "close the outer one first").notes.push_back({scope->header, "the outer one begins here"});
+      emitter_.report(Code::E_PROC_FORM, view.whole(), "a procedure inside a procedure", "close the outer one first")
+          .notes.push_back({scope->header, "the outer one begins here"});
     else if (first && inside)
-      emitter_.report(Code::E_DECL_ORDER, view.whole(), "a declaration inside a procedure", "move it above the procedure, together with any others")
+      emitter_
+          .report(Code::E_DECL_ORDER, view.whole(), "a declaration inside a procedure",
+                  "move it above the procedure, together with any others")
           .notes.push_back({scope->header, "the procedure begins here"});
     else if (first)
-      emitter_.report(Code::E_DECL_ORDER, view.whole(), proc ? "a procedure after the first statement" : "a declaration after the first statement",
+      emitter_.report(Code::E_DECL_ORDER, view.whole(),
+                      proc ? "a procedure after the first statement" : "a declaration after the first statement",
                       "move it above the statements, together with any others");
     return first || (inside && proc);
   }
@@ -267,12 +287,9 @@ class LineReader {
 
   void close(Kind kind, const LineView& view) {
     const std::vector<std::string> names = is_named(kind) ? names_in(view) : std::vector<std::string>();
-    if (kind == Kind::program || kind == Kind::proc)
-      close_scope(kind, names, view);
-    else if (is_named(kind))
-      close_loop(kind, names, view);
-    else
-      close_anonymous(kind, view);
+    if (kind == Kind::program || kind == Kind::proc) close_scope(kind, names, view);
+    else if (is_named(kind)) close_loop(kind, names, view);
+    else close_anonymous(kind, view);
   }
 
   void close_scope(Kind kind, const std::vector<std::string>& names, const LineView& view) {
@@ -283,7 +300,8 @@ class LineReader {
         break;
       }
     if (found == frames_.size()) {
-      emitter_.report(Code::E_UNMATCHED, view.whole(), fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
+      emitter_.report(Code::E_UNMATCHED, view.whole(),
+                      fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
       return;
     }
     close_above(found, view.whole(), words(kind).close_text);
@@ -292,8 +310,9 @@ class LineReader {
     orphans_.clear();
     if (!names.empty() && !frame.names.empty() && names.front() != frame.names.front()) {
       const char* what = kind == Kind::program ? "program" : "procedure";
-      emitter_.report(Code::E_END_NAME, view.span(1), fmt::format("the {} is called `{}`", what, frame.names.front()),
-                      fmt::format("write `{}`", closer_text(frame)))
+      emitter_
+          .report(Code::E_END_NAME, view.span(1), fmt::format("the {} is called `{}`", what, frame.names.front()),
+                  fmt::format("write `{}`", closer_text(frame)))
           .notes.push_back({frame.header, fmt::format("the {} begins here", what)});
     }
     if (kind == Kind::program) {
@@ -306,10 +325,13 @@ class LineReader {
     const std::size_t base = scope_base();
     std::size_t found = frames_.size();
     for (std::size_t k = frames_.size(); k-- > base && found == frames_.size();)
-      if (frames_[k].kind == kind && (names.empty() || frames_[k].names.empty() || frames_[k].names == names)) found = k;
-    const bool top_is_loop = frames_.size() > base && (frames_.back().kind == Kind::do_ || frames_.back().kind == Kind::pardo);
+      if (frames_[k].kind == kind && (names.empty() || frames_[k].names.empty() || frames_[k].names == names))
+        found = k;
+    const bool top_is_loop =
+        frames_.size() > base && (frames_.back().kind == Kind::do_ || frames_.back().kind == Kind::pardo);
     if (found < frames_.size()) {
-      const bool misnamed = found + 1 < frames_.size() && frames_.back().kind == kind && closed_later(frames_[found]) && !closed_later(frames_.back());
+      const bool misnamed = found + 1 < frames_.size() && frames_.back().kind == kind && closed_later(frames_[found]) &&
+                            !closed_later(frames_.back());
       if (!misnamed) {
         close_above(found, view.whole(), closer_text({kind, names, {}}));
         frames_.pop_back();
@@ -323,14 +345,16 @@ class LineReader {
       frames_.pop_back();
       const bool other_kind = frame.kind != kind;
       const Span span = other_kind || view.size() < 2 ? view.span(0) : view.span(1, view.size() - 1);
-      emitter_.report(Code::E_LOOP_NAMES, span, fmt::format("the loop that ends here is `{}`", header_text(frame)),
-                      fmt::format("write `{}`", closer_text(frame)))
+      emitter_
+          .report(Code::E_LOOP_NAMES, span, fmt::format("the loop that ends here is `{}`", header_text(frame)),
+                  fmt::format("write `{}`", closer_text(frame)))
           .notes.push_back({frame.header, "the loop begins here"});
       return;
     }
     emitter_.report(Code::E_UNMATCHED, view.whole(),
-                    names.empty() ? fmt::format("`{}` without an open loop", words(kind).close_text)
-                                  : fmt::format("no loop `{} {}` is open here", words(kind).open_text, text_of(names, kind)));
+                    names.empty()
+                        ? fmt::format("`{}` without an open loop", words(kind).close_text)
+                        : fmt::format("no loop `{} {}` is open here", words(kind).open_text, text_of(names, kind)));
   }
 
   void close_anonymous(Kind kind, const LineView& view) {
@@ -338,7 +362,8 @@ class LineReader {
       close_above(*found, view.whole(), words(kind).close_text);
       frames_.pop_back();
     } else if (!swallow(kind, {})) {
-      emitter_.report(Code::E_UNMATCHED, view.span(0), fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
+      emitter_.report(Code::E_UNMATCHED, view.span(0),
+                      fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
     }
   }
 
@@ -354,9 +379,9 @@ class LineReader {
   void read_else(const LineView& view) {
     const bool else_if = view.type(1) == L::IF;
     if (else_if)
-      emitter_.report(Code::E_ELSE_IF, view.span(0, 1), "there is no `else if`", "nest an `if` of its own inside the `else`, with its own `endif`");
-    else
-      check(view, LineRule::else_header);
+      emitter_.report(Code::E_ELSE_IF, view.span(0, 1), "there is no `else if`",
+                      "nest an `if` of its own inside the `else`, with its own `endif`");
+    else check(view, LineRule::else_header);
     const std::optional<std::size_t> found = find_anonymous(Kind::if_);
     if (!found) {
       emitter_.report(Code::E_UNMATCHED, view.span(0), "`else` without `if`");
@@ -368,11 +393,13 @@ class LineReader {
       return;
     }
     if (frames_.back().has_else)
-      emitter_.report(Code::E_UNMATCHED, view.span(0), "a second `else` in one `if`").notes.push_back({frames_.back().header, "the `if` begins here"});
+      emitter_.report(Code::E_UNMATCHED, view.span(0), "a second `else` in one `if`")
+          .notes.push_back({frames_.back().header, "the `if` begins here"});
     frames_.back().has_else = true;
   }
 
-  /// The author may or may not have written an `endif` for the inner `if` of an `else if`: one too many is no error now.
+  /// The author may or may not have written an `endif` for the inner `if` of an `else if`: one too many is no error
+  /// now.
   void absorb_else_if() { orphans_.push_back({Kind::if_, {}, {}}); }
 
   /// Reports and drops the frames above `found`, which `closer` shows to be unfinished.
@@ -386,8 +413,11 @@ class LineReader {
   }
 
   void report_unclosed(const Frame& frame, Span at, const std::string& before) {
-    emitter_.report(Code::E_UNCLOSED, at, fmt::format("`{}` is not closed before {}", header_text(frame), before.empty() ? "the end of the file" : "`" + before + "`"),
-                    fmt::format("`{}` is missing", closer_text(frame)))
+    emitter_
+        .report(Code::E_UNCLOSED, at,
+                fmt::format("`{}` is not closed before {}", header_text(frame),
+                            before.empty() ? "the end of the file" : "`" + before + "`"),
+                fmt::format("`{}` is missing", closer_text(frame)))
         .notes.push_back({frame.header, "it begins here"});
   }
 

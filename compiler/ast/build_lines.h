@@ -1,6 +1,7 @@
 #pragma once
-// What is wrong with a file that the grammar does not accept, or whose closing names disagree. The file is read line by line:
-// a line that is no statement is reported and skipped, closers find their openers by kind and name. Private to the parser.
+// What is wrong with a file that the grammar does not accept, or whose closing names disagree. The file is read line by
+// line: a line that is no statement is reported and skipped, closers find their openers by kind and name. Private to
+// the parser.
 
 #include <vector>
 

@@ -17,9 +17,24 @@ using L = SialLexer;
 
 bool begins_declaration(int type) {
   switch (type) {
-    case L::SCALAR: case L::INT: case L::STATIC: case L::TEMP: case L::LOCAL: case L::DISTRIBUTED: case L::SERVED:
-    case L::SPECIAL: case L::PREDEFINED: case L::CONTIGUOUS: case L::SPARSE: case L::SUBINDEX: case L::INDEX:
-    case L::AOINDEX: case L::MOINDEX: case L::MOAINDEX: case L::MOBINDEX: case L::LAINDEX: return true;
+    case L::SCALAR:
+    case L::INT:
+    case L::STATIC:
+    case L::TEMP:
+    case L::LOCAL:
+    case L::DISTRIBUTED:
+    case L::SERVED:
+    case L::SPECIAL:
+    case L::PREDEFINED:
+    case L::CONTIGUOUS:
+    case L::SPARSE:
+    case L::SUBINDEX:
+    case L::INDEX:
+    case L::AOINDEX:
+    case L::MOINDEX:
+    case L::MOAINDEX:
+    case L::MOBINDEX:
+    case L::LAINDEX: return true;
     default: return false;
   }
 }
@@ -54,7 +69,8 @@ class LineProbe::Parser {
  public:
   std::optional<std::size_t> refused_at(LineRule rule, const std::vector<Token>& tokens) {
     std::vector<std::unique_ptr<antlr4::Token>> list;
-    for (const Token& t : tokens) list.push_back(std::make_unique<antlr4::CommonToken>(static_cast<std::size_t>(t.type)));
+    for (const Token& t : tokens)
+      list.push_back(std::make_unique<antlr4::CommonToken>(static_cast<std::size_t>(t.type)));
     antlr4::ListTokenSource source(std::move(list));
     antlr4::CommonTokenStream stream(&source);
     SialParser parser(&stream);
@@ -62,9 +78,7 @@ class LineProbe::Parser {
     parser.setErrorHandler(strategy_);
     try {
       run(parser, rule);
-    } catch (const SyntaxStop& stop) {
-      return std::min(stop.token_index, tokens.size());
-    }
+    } catch (const SyntaxStop& stop) { return std::min(stop.token_index, tokens.size()); }
     const std::size_t next = parser.getCurrentToken()->getTokenIndex();
     if (next < tokens.size()) return next;
     return std::nullopt;
@@ -114,9 +128,10 @@ bool LineProbe::could_follow(LineRule rule, const std::vector<Token>& tokens, st
 
 std::string LineProbe::expected(LineRule rule, const std::vector<Token>& tokens, std::size_t count) {
   std::set<int> possible;
-  std::vector<int> candidates = {L::RBRACK, L::RPAREN, L::COMMA, L::COLON, L::LBRACK, L::LPAREN, L::ASSIGN, L::PLUS_ASSIGN,
-                                 L::MINUS_ASSIGN, L::STAR_ASSIGN, L::EQ, L::NE, L::LE, L::GE, L::LT, L::GT, L::PLUS, L::MINUS,
-                                 L::STAR, L::SLASH, L::CARET, L::POW, L::IDENT, L::DOUBLE, L::INTEGER, L::STRING, L::NL};
+  std::vector<int> candidates = {
+      L::RBRACK,      L::RPAREN, L::COMMA, L::COLON, L::LBRACK, L::LPAREN, L::ASSIGN,  L::PLUS_ASSIGN, L::MINUS_ASSIGN,
+      L::STAR_ASSIGN, L::EQ,     L::NE,    L::LE,    L::GE,     L::LT,     L::GT,      L::PLUS,        L::MINUS,
+      L::STAR,        L::SLASH,  L::CARET, L::POW,   L::IDENT,  L::DOUBLE, L::INTEGER, L::STRING,      L::NL};
   for (const auto& [type, text] : keywords()) candidates.push_back(type);
   for (const int type : candidates)
     if (could_follow(rule, tokens, count, type)) possible.insert(type);
@@ -138,7 +153,8 @@ std::string LineProbe::expected(LineRule rule, const std::vector<Token>& tokens,
   if (operators) words.emplace_back("an operator");
   if (words.size() > 6) return {};
   std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   return out;
 }
 

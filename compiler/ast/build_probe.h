@@ -13,8 +13,25 @@ namespace sial::parsing {
 
 /// The grammar's rules for the content of one line.
 enum class LineRule {
-  import_line, program_header, program_end, declaration, proc_header, proc_end, do_header, do_end, pardo_header, pardo_end,
-  where_line, if_header, else_header, if_end, section_header, section_end, gpu_header, gpu_end, statement
+  import_line,
+  program_header,
+  program_end,
+  declaration,
+  proc_header,
+  proc_end,
+  do_header,
+  do_end,
+  pardo_header,
+  pardo_end,
+  where_line,
+  if_header,
+  else_header,
+  if_end,
+  section_header,
+  section_end,
+  gpu_header,
+  gpu_end,
+  statement
 };
 
 /// The rule a line beginning with this kind of token belongs to.
@@ -28,7 +45,8 @@ class LineProbe {
   LineProbe();
   ~LineProbe();
 
-  /// Position of the first token the rule does not accept; the number of tokens when the line is too short; nullopt: accepted.
+  /// Position of the first token the rule does not accept; the number of tokens when the line is too short; nullopt:
+  /// accepted.
   std::optional<std::size_t> refused_at(LineRule rule, const std::vector<Token>& tokens);
   /// Whether `type` (NL: the end of the line) is possible behind the first `count` tokens.
   bool could_follow(LineRule rule, const std::vector<Token>& tokens, std::size_t count, int type);

@@ -72,10 +72,8 @@ std::vector<Line> split_lines(const std::vector<Token>& tokens, std::size_t text
     line = {};
   };
   for (const Token& t : tokens) {
-    if (t.type == SialLexer::NL)
-      finish(t);
-    else
-      line.tokens.push_back(t);
+    if (t.type == SialLexer::NL) finish(t);
+    else line.tokens.push_back(t);
   }
   finish({SialLexer::NL, end, end});
   return lines;
@@ -86,7 +84,8 @@ std::string symbolic_name(int type) {
     antlr4::ANTLRInputStream input("");
     SialLexer lexer(&input);
     std::vector<std::string> out;
-    for (std::size_t i = 0; i <= lexer.getVocabulary().getMaxTokenType(); ++i) out.push_back(lexer.getVocabulary().getSymbolicName(i));
+    for (std::size_t i = 0; i <= lexer.getVocabulary().getMaxTokenType(); ++i)
+      out.push_back(lexer.getVocabulary().getSymbolicName(i));
     return out;
   }();
   return names[static_cast<std::size_t>(type)];
@@ -111,16 +110,33 @@ const std::string& keyword_text(int type) {
 }
 
 std::string token_name(int type) {
-  static const std::map<int, std::string> names = {
-      {SialLexer::PLUS_ASSIGN, "`+=`"}, {SialLexer::MINUS_ASSIGN, "`-=`"}, {SialLexer::STAR_ASSIGN, "`*=`"},
-      {SialLexer::POW, "`**`"},         {SialLexer::EQ, "`==`"},           {SialLexer::NE, "`!=`"},
-      {SialLexer::LE, "`<=`"},          {SialLexer::GE, "`>=`"},           {SialLexer::LT, "`<`"},
-      {SialLexer::GT, "`>`"},           {SialLexer::ASSIGN, "`=`"},        {SialLexer::PLUS, "`+`"},
-      {SialLexer::MINUS, "`-`"},        {SialLexer::STAR, "`*`"},          {SialLexer::SLASH, "`/`"},
-      {SialLexer::CARET, "`^`"},        {SialLexer::LPAREN, "`(`"},        {SialLexer::RPAREN, "`)`"},
-      {SialLexer::LBRACK, "`[`"},       {SialLexer::RBRACK, "`]`"},        {SialLexer::COMMA, "`,`"},
-      {SialLexer::COLON, "`:`"},        {SialLexer::IDENT, "a name"},      {SialLexer::DOUBLE, "a real number"},
-      {SialLexer::INTEGER, "an integer"}, {SialLexer::STRING, "a string"}, {SialLexer::NL, "end of line"}};
+  static const std::map<int, std::string> names = {{SialLexer::PLUS_ASSIGN, "`+=`"},
+                                                   {SialLexer::MINUS_ASSIGN, "`-=`"},
+                                                   {SialLexer::STAR_ASSIGN, "`*=`"},
+                                                   {SialLexer::POW, "`**`"},
+                                                   {SialLexer::EQ, "`==`"},
+                                                   {SialLexer::NE, "`!=`"},
+                                                   {SialLexer::LE, "`<=`"},
+                                                   {SialLexer::GE, "`>=`"},
+                                                   {SialLexer::LT, "`<`"},
+                                                   {SialLexer::GT, "`>`"},
+                                                   {SialLexer::ASSIGN, "`=`"},
+                                                   {SialLexer::PLUS, "`+`"},
+                                                   {SialLexer::MINUS, "`-`"},
+                                                   {SialLexer::STAR, "`*`"},
+                                                   {SialLexer::SLASH, "`/`"},
+                                                   {SialLexer::CARET, "`^`"},
+                                                   {SialLexer::LPAREN, "`(`"},
+                                                   {SialLexer::RPAREN, "`)`"},
+                                                   {SialLexer::LBRACK, "`[`"},
+                                                   {SialLexer::RBRACK, "`]`"},
+                                                   {SialLexer::COMMA, "`,`"},
+                                                   {SialLexer::COLON, "`:`"},
+                                                   {SialLexer::IDENT, "a name"},
+                                                   {SialLexer::DOUBLE, "a real number"},
+                                                   {SialLexer::INTEGER, "an integer"},
+                                                   {SialLexer::STRING, "a string"},
+                                                   {SialLexer::NL, "end of line"}};
   const auto found = names.find(type);
   if (found != names.end()) return found->second;
   return fmt::format("`{}`", keyword_text(type));

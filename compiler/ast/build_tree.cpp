@@ -23,7 +23,8 @@ using P = SialParser;
 
 class TreeBuilder {
  public:
-  TreeBuilder(const SourceManager& sources, FileId file, NodeId& next_id) : sources_(sources), file_(file), next_id_(next_id) {}
+  TreeBuilder(const SourceManager& sources, FileId file, NodeId& next_id)
+      : sources_(sources), file_(file), next_id_(next_id) {}
 
   BuiltModule build(P::CompilationUnitContext* unit) {
     auto module = std::make_unique<Module>();
@@ -46,7 +47,8 @@ class TreeBuilder {
  private:
   // ---- places and names
   Span span_of(antlr4::Token* first, antlr4::Token* last) const {
-    return {file_, static_cast<std::uint32_t>(first->getStartIndex()), static_cast<std::uint32_t>(last->getStopIndex() + 1)};
+    return {file_, static_cast<std::uint32_t>(first->getStartIndex()),
+            static_cast<std::uint32_t>(last->getStopIndex() + 1)};
   }
   Span span_of(ParserRuleContext* c) const { return span_of(c->start, c->stop); }
   Span span_of(TerminalNode* t) const { return span_of(t->getSymbol(), t->getSymbol()); }
@@ -139,10 +141,8 @@ class TreeBuilder {
     RangeBound out;
     out.span = span_of(c);
     out.negative = c->MINUS() != nullptr;
-    if (c->INTEGER())
-      out.literal = integer(c->INTEGER());
-    else
-      out.name = name_of(c->IDENT());
+    if (c->INTEGER()) out.literal = integer(c->INTEGER());
+    else out.name = name_of(c->IDENT());
     return out;
   }
 
@@ -256,7 +256,8 @@ class TreeBuilder {
     } else if (auto* s = dynamic_cast<P::GetStatementContext*>(c)) {
       out.node = Get{s->REQUEST() != nullptr, block(s->block())};
     } else if (auto* s = dynamic_cast<P::PutStatementContext*>(c)) {
-      out.node = Put{s->PREPARE() != nullptr, block(s->block()), op(s->assignOp()), expr(s->expr()), span_of(s->assignOp())};
+      out.node =
+          Put{s->PREPARE() != nullptr, block(s->block()), op(s->assignOp()), expr(s->expr()), span_of(s->assignOp())};
     } else if (auto* s = dynamic_cast<P::ExecuteStatementContext*>(c)) {
       Execute node{name_of(s->IDENT()), {}};
       for (P::ArgumentContext* a : s->argument()) node.args.push_back(argument(a));
@@ -271,7 +272,7 @@ class TreeBuilder {
       out.node = std::move(node);
     } else if (auto* s = dynamic_cast<P::AllocateStatementContext*>(c)) {
       Allocate node{s->DEALLOCATE() != nullptr, name_of(s->IDENT()), std::nullopt};
-      if (s->wildSelector()) node.selector = wild_selector(s->wildSelector());
+      if (s->wildcardSelector()) node.selector = wildcard_selector(s->wildcardSelector());
       out.node = std::move(node);
     } else if (auto* s = dynamic_cast<P::AllocateRegionStatementContext*>(c)) {
       out.node = AllocateRegion{s->DEALLOCATE() != nullptr, region(s->region())};
@@ -319,10 +320,10 @@ class TreeBuilder {
     }
   }
 
-  std::vector<WildIndex> wild_selector(P::WildSelectorContext* c) const {
-    std::vector<WildIndex> out;
-    for (P::WildIndexContext* w : c->wildIndex()) {
-      WildIndex entry{std::nullopt, span_of(w)};
+  std::vector<WildcardIndex> wildcard_selector(P::WildcardSelectorContext* c) const {
+    std::vector<WildcardIndex> out;
+    for (P::WildcardIndexContext* w : c->wildcardIndex()) {
+      WildcardIndex entry{std::nullopt, span_of(w)};
       if (w->IDENT()) entry.index = name_of(w->IDENT());
       out.push_back(std::move(entry));
     }
@@ -331,34 +332,27 @@ class TreeBuilder {
 
   Arg argument(P::ArgumentContext* c) {
     Arg out{span_of(c), Name{}};
-    if (c->region())
-      out.node = region(c->region());
-    else if (c->block())
-      out.node = block(c->block());
-    else if (c->DOUBLE())
-      out.node = RealLit{real(c->DOUBLE()), text_of(out.span)};
-    else if (c->INTEGER())
-      out.node = IntLit{integer(c->INTEGER())};
-    else
-      out.node = name_of(c->IDENT());
+    if (c->region()) out.node = region(c->region());
+    else if (c->block()) out.node = block(c->block());
+    else if (c->DOUBLE()) out.node = RealLit{real(c->DOUBLE()), text_of(out.span)};
+    else if (c->INTEGER()) out.node = IntLit{integer(c->INTEGER())};
+    else out.node = name_of(c->IDENT());
     return out;
   }
 
   Arg inspected(P::InspectedContext* c) {
     Arg out{span_of(c), Name{}};
-    if (c->region())
-      out.node = region(c->region());
-    else if (c->block())
-      out.node = block(c->block());
-    else
-      out.node = name_of(c->IDENT());
+    if (c->region()) out.node = region(c->region());
+    else if (c->block()) out.node = block(c->block());
+    else out.node = name_of(c->IDENT());
     return out;
   }
 
   // ---- blocks and expressions
   Block block(P::BlockContext* c) const {
     Block out{name_of(c->IDENT()), {}};
-    for (P::BlockIndexContext* i : c->blockIndex()) out.indices.push_back({name_of(i->IDENT()), i->INDEX() != nullptr, span_of(i)});
+    for (P::BlockIndexContext* i : c->blockIndex())
+      out.indices.push_back({name_of(i->IDENT()), i->INDEX() != nullptr, span_of(i)});
     return out;
   }
   Region region(P::RegionContext* c) {
@@ -461,7 +455,8 @@ double real_value(std::string_view text) {
   return result.ec == std::errc() ? value : std::strtod(std::string(text).c_str(), nullptr);
 }
 
-BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file, ast::NodeId& next_id) {
+BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file,
+                       ast::NodeId& next_id) {
   return TreeBuilder(sources, file, next_id).build(dynamic_cast<P::CompilationUnitContext*>(unit));
 }
 

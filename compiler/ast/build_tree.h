@@ -23,6 +23,7 @@ struct BuiltModule {
 double real_value(std::string_view text);
 
 /// `unit` is the tree of a compilationUnit that parsed without errors.
-BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file, ast::NodeId& next_id);
+BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file,
+                       ast::NodeId& next_id);
 
 }  // namespace sial::parsing

@@ -13,7 +13,8 @@ namespace sial::parsing {
 const ForeignWord* foreign_word(std::string_view word) {
   static constexpr const char* no_else_if = "there is no `else if`";
   static constexpr const char* nest_if = "nest an `if` of its own inside the `else`, with its own `endif`";
-  static constexpr const char* end_forms = "blocks end with `enddo`, `endpardo`, `endif`, `endproc`, `endsection` or `endsial`";
+  static constexpr const char* end_forms =
+      "blocks end with `enddo`, `endpardo`, `endif`, `endproc`, `endsection` or `endsial`";
   static const std::array<ForeignWord, 25> words = {{
       {"elseif", Code::E_ELSE_IF, no_else_if, nest_if},
       {"elsif", Code::E_ELSE_IF, no_else_if, nest_if},
@@ -25,7 +26,8 @@ const ForeignWord* foreign_word(std::string_view word) {
       {"break", Code::E_SYNTAX, "there is no `break`", "a loop is left with `exit`"},
       {"goto", Code::E_SYNTAX, "there is no `goto`", "use loops, `if`, `exit` and procedures"},
       {"subroutine", Code::E_SYNTAX, "there is no `subroutine`", "a procedure is `proc NAME` ... `endproc NAME`"},
-      {"function", Code::E_SYNTAX, "there is no `function`", "a procedure is `proc NAME` ... `endproc NAME`; it sets variables of the program"},
+      {"function", Code::E_SYNTAX, "there is no `function`",
+       "a procedure is `proc NAME` ... `endproc NAME`; it sets variables of the program"},
       {"procedure", Code::E_SYNTAX, "there is no `procedure`", "a procedure is `proc NAME` ... `endproc NAME`"},
       {"write", Code::E_SYNTAX, "there is no `write`", "use `print` or `println`"},
       {"printf", Code::E_SYNTAX, "there is no `printf`", "use `print` or `println`, with one operand"},
@@ -34,7 +36,8 @@ const ForeignWord* foreign_word(std::string_view word) {
       {"float", Code::E_SYNTAX, "there is no type `float`", "floating-point variables are declared by `scalar`"},
       {"integer", Code::E_SYNTAX, "there is no type `integer`", "integer variables are declared by `int`"},
       {"logical", Code::E_SYNTAX, "there is no logical type", "use an `int` that is 0 or 1"},
-      {"array", Code::E_SYNTAX, "`array` does not begin a declaration", "the kinds are `temp`, `local`, `static`, `distributed` and `served`"},
+      {"array", Code::E_SYNTAX, "`array` does not begin a declaration",
+       "the kinds are `temp`, `local`, `static`, `distributed` and `served`"},
       {"include", Code::E_SYNTAX, "there is no `include`", "use `import \"file.sialx\"` above the program's header"},
       {"use", Code::E_SYNTAX, "there is no `use`", "use `import \"file.sialx\"` above the program's header"},
       {"program", Code::E_SYNTAX, "there is no `program`", "a program is `sial NAME` ... `endsial NAME`"},

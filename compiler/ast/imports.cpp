@@ -23,7 +23,8 @@ std::string physical_path(const fs::path& path) {
 
 class Loader {
  public:
-  Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter, const SourceTexts* texts)
+  Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter,
+         const SourceTexts* texts)
       : sources_(sources), emitter_(emitter), directories_(include_dirs), texts_(texts) {
     if (const char* path = std::getenv("SIALPATH")) {
       std::string_view rest = path;
@@ -59,7 +60,10 @@ class Loader {
     return texts_ ? texts_->contains(path.string()) : fs::is_regular_file(path, ignored);
   }
 
-  struct Open { FileId file; Span import; };  // a file being loaded, and the import in it that is being followed
+  struct Open {
+    FileId file;
+    Span import;
+  };  // a file being loaded, and the import in it that is being followed
 
   bool load_file(FileId file) {
     File& state = files_[sources_.canonical_path(file)];
@@ -127,13 +131,15 @@ class Loader {
       return std::nullopt;
     }
     std::string hint = "name its directory with -I, or in the environment variable SIALPATH";
-    Diagnostic& d = emitter_.report(Code::E_IMPORT, import.span, fmt::format("the file `{}` is not found", import.path), hint);
+    Diagnostic& d =
+        emitter_.report(Code::E_IMPORT, import.span, fmt::format("the file `{}` is not found", import.path), hint);
     std::string list;
     for (const fs::path& directory : searched) {
       const std::string name = fmt::format("`{}`", directory.string());
       if (directory != "." && list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
     }
-    if (!searched.empty()) d.notes.push_back({{}, "searched in the working directory" + (list.empty() ? "" : ", " + list)});
+    if (!searched.empty())
+      d.notes.push_back({{}, "searched in the working directory" + (list.empty() ? "" : ", " + list)});
     return std::nullopt;
   }
 
@@ -141,11 +147,13 @@ class Loader {
     std::string chain;
     std::size_t first = 0;
     while (open_[first].file != again) ++first;
-    for (std::size_t i = first; i < open_.size(); ++i) chain += fmt::format("`{}` imports ", sources_.name(open_[i].file));
+    for (std::size_t i = first; i < open_.size(); ++i)
+      chain += fmt::format("`{}` imports ", sources_.name(open_[i].file));
     chain += fmt::format("`{}`", sources_.name(again));
-    Diagnostic& d = emitter_.report(Code::E_IMPORT_CYCLE, import.span,
-                                    open_.size() - first == 1 ? "the file imports itself" : "the imports form a circle: " + chain,
-                                    "move the common declarations to a file of their own");
+    Diagnostic& d =
+        emitter_.report(Code::E_IMPORT_CYCLE, import.span,
+                        open_.size() - first == 1 ? "the file imports itself" : "the imports form a circle: " + chain,
+                        "move the common declarations to a file of their own");
     for (std::size_t i = first; i + 1 < open_.size(); ++i) d.notes.push_back({open_[i].import, "through this import"});
   }
 
@@ -156,7 +164,10 @@ class Loader {
     emitter_.report(Code::E_IMPORT, import.span, fmt::format("the imported file `{}` has errors", sources_.name(file)));
   }
 
-  struct File { FileId file = -1; bool open = false, good = false; };
+  struct File {
+    FileId file = -1;
+    bool open = false, good = false;
+  };
 
   SourceManager& sources_;
   Emitter& emitter_;
@@ -176,7 +187,8 @@ std::optional<std::string> read_source_file(const std::string& path, std::string
 }
 
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
-                                                   const std::vector<std::string>& include_dirs, Emitter& emitter, const SourceTexts* texts) {
+                                                   const std::vector<std::string>& include_dirs, Emitter& emitter,
+                                                   const SourceTexts* texts) {
   return Loader(sources, include_dirs, emitter, texts).load(main_path);
 }
 

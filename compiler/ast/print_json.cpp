@@ -59,56 +59,56 @@ class JsonPrinter {
   }
 
   json declaration(const Decl& d) const {
-    return std::visit(Overloaded{
-        [&](const ScalarDecl& n) {
-          json out = start("ScalarDecl", d.span);
-          out["name"] = n.name.name;
-          add_modifiers(out, n.modifiers);
-          out["initial"] = n.initial ? json(*n.initial) : json();
-          return out;
-        },
-        [&](const IntDecl& n) {
-          json out = start("IntDecl", d.span);
-          out["name"] = n.name.name;
-          add_modifiers(out, n.modifiers);
-          out["initial"] = n.initial ? json(*n.initial) : json();
-          return out;
-        },
-        [&](const IndexDecl& n) {
-          json out = start("IndexDecl", d.span);
-          out["name"] = n.name.name;
-          out["index_kind"] = spelling(n.kind);
-          add_modifiers(out, n.modifiers);
-          out["lo"] = bound(n.lo);
-          out["hi"] = bound(n.hi);
-          return out;
-        },
-        [&](const SubindexDecl& n) {
-          json out = start("SubindexDecl", d.span);
-          out["name"] = n.name.name;
-          out["parent"] = n.parent.name;
-          return out;
-        },
-        [&](const ArrayDecl& n) {
-          json out = start("ArrayDecl", d.span);
-          out["name"] = n.name.name;
-          out["array_kind"] = spelling(n.kind);
-          add_modifiers(out, n.modifiers);
-          out["dims"] = names(n.dims);
-          return out;
-        },
-        [&](const ProcDecl& n) {
-          json out = start("ProcDecl", d.span);
-          out["name"] = n.name.name;
-          out["body"] = body(n.body);
-          return out;
-        },
-        [&](const SpecialDecl& n) {
-          json out = start("SpecialDecl", d.span);
-          out["name"] = n.name.name;
-          out["signature"] = n.signature ? json(n.signature->name) : json();
-          return out;
-        }}, d.node);
+    return std::visit(Overloaded{[&](const ScalarDecl& n) {
+                                   json out = start("ScalarDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   add_modifiers(out, n.modifiers);
+                                   out["initial"] = n.initial ? json(*n.initial) : json();
+                                   return out;
+                                 },
+                                 [&](const IntDecl& n) {
+                                   json out = start("IntDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   add_modifiers(out, n.modifiers);
+                                   out["initial"] = n.initial ? json(*n.initial) : json();
+                                   return out;
+                                 },
+                                 [&](const IndexDecl& n) {
+                                   json out = start("IndexDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   out["index_kind"] = spelling(n.kind);
+                                   add_modifiers(out, n.modifiers);
+                                   out["lo"] = bound(n.lo);
+                                   out["hi"] = bound(n.hi);
+                                   return out;
+                                 },
+                                 [&](const SubindexDecl& n) {
+                                   json out = start("SubindexDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   out["parent"] = n.parent.name;
+                                   return out;
+                                 },
+                                 [&](const ArrayDecl& n) {
+                                   json out = start("ArrayDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   out["array_kind"] = spelling(n.kind);
+                                   add_modifiers(out, n.modifiers);
+                                   out["dims"] = names(n.dims);
+                                   return out;
+                                 },
+                                 [&](const ProcDecl& n) {
+                                   json out = start("ProcDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   out["body"] = body(n.body);
+                                   return out;
+                                 },
+                                 [&](const SpecialDecl& n) {
+                                   json out = start("SpecialDecl", d.span);
+                                   out["name"] = n.name.name;
+                                   out["signature"] = n.signature ? json(n.signature->name) : json();
+                                   return out;
+                                 }},
+                      d.node);
   }
 
   json body(const Body& statements) const {
@@ -125,177 +125,178 @@ class JsonPrinter {
 
   json statement(const Stmt& s) const {
     const auto make = [&](const char* kind) { return start(kind, s.span); };
-    return std::visit(Overloaded{
-        [&](const DoLoop& n) {
-          json out = make("DoLoop");
-          out["index"] = n.index.name;
-          out["wheres"] = wheres(n.wheres);
-          out["body"] = body(n.body);
-          return out;
-        },
-        [&](const SubLoop& n) {
-          json out = make("SubLoop");
-          out["index"] = n.index.name;
-          out["parent"] = n.parent.name;
-          out["wheres"] = wheres(n.wheres);
-          out["body"] = body(n.body);
-          return out;
-        },
-        [&](const PardoLoop& n) {
-          json out = make("PardoLoop");
-          out["indices"] = names(n.indices);
-          out["pragma"] = n.pragma ? json(*n.pragma) : json();
-          out["wheres"] = wheres(n.wheres);
-          out["body"] = body(n.body);
-          return out;
-        },
-        [&](const Section& n) {
-          json out = make("Section");
-          out["body"] = body(n.body);
-          return out;
-        },
-        [&](const If& n) {
-          json out = make("If");
-          out["condition"] = relation(n.condition);
-          out["then"] = body(n.then_body);
-          out["has_else"] = n.has_else;
-          out["else"] = body(n.else_body);
-          return out;
-        },
-        [&](const GpuSection& n) {
-          json out = make("GpuSection");
-          out["body"] = body(n.body);
-          return out;
-        },
-        [&](const Call& n) {
-          json out = make("Call");
-          out["proc"] = n.proc.name;
-          return out;
-        },
-        [&](const Return&) { return make("Return"); },
-        [&](const Stop&) { return make("Stop"); },
-        [&](const Exit&) { return make("Exit"); },
-        [&](const Barrier& n) {
-          json out = make("Barrier");
-          out["server"] = n.server;
-          return out;
-        },
-        [&](const Allocate& n) {
-          json out = make("Allocate");
-          out["deallocate"] = n.deallocate;
-          out["array"] = n.array.name;
-          out["selector"] = json();
-          if (n.selector) {
-            out["selector"] = json::array();
-            for (const WildIndex& w : *n.selector) out["selector"].push_back(w.index ? w.index->name : std::string("*"));
-          }
-          return out;
-        },
-        [&](const AllocateRegion& n) {
-          json out = make("AllocateRegion");
-          out["deallocate"] = n.deallocate;
-          out["region"] = region(n.region);
-          return out;
-        },
-        [&](const Create& n) {
-          json out = make("Create");
-          out["array"] = n.array.name;
-          return out;
-        },
-        [&](const Delete& n) {
-          json out = make("Delete");
-          out["destroy"] = n.destroy;
-          out["array"] = n.array.name;
-          return out;
-        },
-        [&](const Get& n) {
-          json out = make("Get");
-          out["request"] = n.request;
-          out["block"] = block(n.block);
-          return out;
-        },
-        [&](const Put& n) {
-          json out = make("Put");
-          out["prepare"] = n.prepare;
-          out["block"] = block(n.block);
-          out["op"] = spelling(n.op);
-          out["value"] = expr(*n.value);
-          return out;
-        },
-        [&](const Collective& n) {
-          json out = make("Collective");
-          out["target"] = n.target.name;
-          out["op"] = spelling(n.op);
-          out["value"] = expr(*n.value);
-          return out;
-        },
-        [&](const AssertSame& n) {
-          json out = make("AssertSame");
-          out["scalar"] = n.scalar.name;
-          return out;
-        },
-        [&](const Broadcast& n) {
-          json out = make("Broadcast");
-          out["source"] = expr(*n.source);
-          out["array"] = n.array.name;
-          return out;
-        },
-        [&](const Print& n) {
-          json out = make("Print");
-          out["newline"] = n.newline;
-          out["value"] = expr(*n.value);
-          return out;
-        },
-        [&](const Inspect& n) {
-          json out = make("Inspect");
-          out["newline"] = n.newline;
-          out["function"] = n.function.name;
-          out["operand"] = argument(n.operand);
-          out["options"] = json::array();
-          for (const ExprPtr& e : n.options) out["options"].push_back(expr(*e));
-          return out;
-        },
-        [&](const Execute& n) {
-          json out = make("Execute");
-          out["special"] = n.special.name;
-          out["args"] = json::array();
-          for (const Arg& a : n.args) out["args"].push_back(argument(a));
-          return out;
-        },
-        [&](const Persistent& n) {
-          json out = make("Persistent");
-          out["restore"] = n.restore;
-          out["item"] = n.item.name;
-          out["label"] = n.label;
-          return out;
-        },
-        [&](const GpuOp& n) {
-          json out = make("GpuOp");
-          out["op"] = spelling(n.op);
-          out["arg"] = argument(n.arg);
-          return out;
-        },
-        [&](const AssignName& n) {
-          json out = make("AssignName");
-          out["target"] = n.target.name;
-          out["op"] = spelling(n.op);
-          out["value"] = expr(*n.value);
-          return out;
-        },
-        [&](const AssignBlock& n) {
-          json out = make("AssignBlock");
-          out["target"] = block(n.target);
-          out["op"] = spelling(n.op);
-          out["value"] = expr(*n.value);
-          return out;
-        },
-        [&](const AssignRegion& n) {
-          json out = make("AssignRegion");
-          out["target"] = region(n.target);
-          out["op"] = spelling(n.op);
-          out["value"] = expr(*n.value);
-          return out;
-        }}, s.node);
+    return std::visit(Overloaded{[&](const DoLoop& n) {
+                                   json out = make("DoLoop");
+                                   out["index"] = n.index.name;
+                                   out["wheres"] = wheres(n.wheres);
+                                   out["body"] = body(n.body);
+                                   return out;
+                                 },
+                                 [&](const SubLoop& n) {
+                                   json out = make("SubLoop");
+                                   out["index"] = n.index.name;
+                                   out["parent"] = n.parent.name;
+                                   out["wheres"] = wheres(n.wheres);
+                                   out["body"] = body(n.body);
+                                   return out;
+                                 },
+                                 [&](const PardoLoop& n) {
+                                   json out = make("PardoLoop");
+                                   out["indices"] = names(n.indices);
+                                   out["pragma"] = n.pragma ? json(*n.pragma) : json();
+                                   out["wheres"] = wheres(n.wheres);
+                                   out["body"] = body(n.body);
+                                   return out;
+                                 },
+                                 [&](const Section& n) {
+                                   json out = make("Section");
+                                   out["body"] = body(n.body);
+                                   return out;
+                                 },
+                                 [&](const If& n) {
+                                   json out = make("If");
+                                   out["condition"] = relation(n.condition);
+                                   out["then"] = body(n.then_body);
+                                   out["has_else"] = n.has_else;
+                                   out["else"] = body(n.else_body);
+                                   return out;
+                                 },
+                                 [&](const GpuSection& n) {
+                                   json out = make("GpuSection");
+                                   out["body"] = body(n.body);
+                                   return out;
+                                 },
+                                 [&](const Call& n) {
+                                   json out = make("Call");
+                                   out["proc"] = n.proc.name;
+                                   return out;
+                                 },
+                                 [&](const Return&) { return make("Return"); },
+                                 [&](const Stop&) { return make("Stop"); },
+                                 [&](const Exit&) { return make("Exit"); },
+                                 [&](const Barrier& n) {
+                                   json out = make("Barrier");
+                                   out["server"] = n.server;
+                                   return out;
+                                 },
+                                 [&](const Allocate& n) {
+                                   json out = make("Allocate");
+                                   out["deallocate"] = n.deallocate;
+                                   out["array"] = n.array.name;
+                                   out["selector"] = json();
+                                   if (n.selector) {
+                                     out["selector"] = json::array();
+                                     for (const WildcardIndex& w : *n.selector)
+                                       out["selector"].push_back(w.index ? w.index->name : std::string("*"));
+                                   }
+                                   return out;
+                                 },
+                                 [&](const AllocateRegion& n) {
+                                   json out = make("AllocateRegion");
+                                   out["deallocate"] = n.deallocate;
+                                   out["region"] = region(n.region);
+                                   return out;
+                                 },
+                                 [&](const Create& n) {
+                                   json out = make("Create");
+                                   out["array"] = n.array.name;
+                                   return out;
+                                 },
+                                 [&](const Delete& n) {
+                                   json out = make("Delete");
+                                   out["destroy"] = n.destroy;
+                                   out["array"] = n.array.name;
+                                   return out;
+                                 },
+                                 [&](const Get& n) {
+                                   json out = make("Get");
+                                   out["request"] = n.request;
+                                   out["block"] = block(n.block);
+                                   return out;
+                                 },
+                                 [&](const Put& n) {
+                                   json out = make("Put");
+                                   out["prepare"] = n.prepare;
+                                   out["block"] = block(n.block);
+                                   out["op"] = spelling(n.op);
+                                   out["value"] = expr(*n.value);
+                                   return out;
+                                 },
+                                 [&](const Collective& n) {
+                                   json out = make("Collective");
+                                   out["target"] = n.target.name;
+                                   out["op"] = spelling(n.op);
+                                   out["value"] = expr(*n.value);
+                                   return out;
+                                 },
+                                 [&](const AssertSame& n) {
+                                   json out = make("AssertSame");
+                                   out["scalar"] = n.scalar.name;
+                                   return out;
+                                 },
+                                 [&](const Broadcast& n) {
+                                   json out = make("Broadcast");
+                                   out["source"] = expr(*n.source);
+                                   out["array"] = n.array.name;
+                                   return out;
+                                 },
+                                 [&](const Print& n) {
+                                   json out = make("Print");
+                                   out["newline"] = n.newline;
+                                   out["value"] = expr(*n.value);
+                                   return out;
+                                 },
+                                 [&](const Inspect& n) {
+                                   json out = make("Inspect");
+                                   out["newline"] = n.newline;
+                                   out["function"] = n.function.name;
+                                   out["operand"] = argument(n.operand);
+                                   out["options"] = json::array();
+                                   for (const ExprPtr& e : n.options) out["options"].push_back(expr(*e));
+                                   return out;
+                                 },
+                                 [&](const Execute& n) {
+                                   json out = make("Execute");
+                                   out["special"] = n.special.name;
+                                   out["args"] = json::array();
+                                   for (const Arg& a : n.args) out["args"].push_back(argument(a));
+                                   return out;
+                                 },
+                                 [&](const Persistent& n) {
+                                   json out = make("Persistent");
+                                   out["restore"] = n.restore;
+                                   out["item"] = n.item.name;
+                                   out["label"] = n.label;
+                                   return out;
+                                 },
+                                 [&](const GpuOp& n) {
+                                   json out = make("GpuOp");
+                                   out["op"] = spelling(n.op);
+                                   out["arg"] = argument(n.arg);
+                                   return out;
+                                 },
+                                 [&](const AssignName& n) {
+                                   json out = make("AssignName");
+                                   out["target"] = n.target.name;
+                                   out["op"] = spelling(n.op);
+                                   out["value"] = expr(*n.value);
+                                   return out;
+                                 },
+                                 [&](const AssignBlock& n) {
+                                   json out = make("AssignBlock");
+                                   out["target"] = block(n.target);
+                                   out["op"] = spelling(n.op);
+                                   out["value"] = expr(*n.value);
+                                   return out;
+                                 },
+                                 [&](const AssignRegion& n) {
+                                   json out = make("AssignRegion");
+                                   out["target"] = region(n.target);
+                                   out["op"] = spelling(n.op);
+                                   out["value"] = expr(*n.value);
+                                   return out;
+                                 }},
+                      s.node);
   }
 
   json argument(const Arg& a) const {
@@ -330,7 +331,8 @@ class JsonPrinter {
     json out;
     out["array"] = b.array.name;
     out["indices"] = json::array();
-    for (const BlockIndex& i : b.indices) out["indices"].push_back({{"name", i.index.name}, {"as_simple", i.as_simple}});
+    for (const BlockIndex& i : b.indices)
+      out["indices"].push_back({{"name", i.index.name}, {"as_simple", i.as_simple}});
     return out;
   }
 
@@ -357,54 +359,54 @@ class JsonPrinter {
 
   json expr(const Expr& e) const {
     const auto make = [&](const char* kind) { return start(kind, e.span); };
-    return std::visit(Overloaded{
-        [&](const IntLit& n) {
-          json out = make("IntLit");
-          out["value"] = n.value;
-          return out;
-        },
-        [&](const RealLit& n) {
-          json out = make("RealLit");
-          out["value"] = n.value;
-          out["text"] = n.text;
-          return out;
-        },
-        [&](const StringLit& n) {
-          json out = make("StringLit");
-          out["value"] = n.value;
-          return out;
-        },
-        [&](const NameExpr& n) {
-          json out = make("Name");
-          out["name"] = n.name.name;
-          return out;
-        },
-        [&](const BlockExpr& n) { return with_kind("Block", e.span, block(n.block)); },
-        [&](const RegionExpr& n) { return with_kind("Region", e.span, region(n.region)); },
-        [&](const Unary& n) {
-          json out = make("Unary");
-          out["op"] = spelling(n.op);
-          out["operand"] = expr(*n.operand);
-          return out;
-        },
-        [&](const Cast& n) {
-          json out = make("Cast");
-          out["type"] = spelling(n.type);
-          out["operand"] = expr(*n.operand);
-          return out;
-        },
-        [&](const Binary& n) {
-          json out = make("Binary");
-          out["op"] = spelling(n.op);
-          out["left"] = expr(*n.left);
-          out["right"] = expr(*n.right);
-          return out;
-        },
-        [&](const Paren& n) {
-          json out = make("Paren");
-          out["inner"] = expr(*n.inner);
-          return out;
-        }}, e.node);
+    return std::visit(Overloaded{[&](const IntLit& n) {
+                                   json out = make("IntLit");
+                                   out["value"] = n.value;
+                                   return out;
+                                 },
+                                 [&](const RealLit& n) {
+                                   json out = make("RealLit");
+                                   out["value"] = n.value;
+                                   out["text"] = n.text;
+                                   return out;
+                                 },
+                                 [&](const StringLit& n) {
+                                   json out = make("StringLit");
+                                   out["value"] = n.value;
+                                   return out;
+                                 },
+                                 [&](const NameExpr& n) {
+                                   json out = make("Name");
+                                   out["name"] = n.name.name;
+                                   return out;
+                                 },
+                                 [&](const BlockExpr& n) { return with_kind("Block", e.span, block(n.block)); },
+                                 [&](const RegionExpr& n) { return with_kind("Region", e.span, region(n.region)); },
+                                 [&](const Unary& n) {
+                                   json out = make("Unary");
+                                   out["op"] = spelling(n.op);
+                                   out["operand"] = expr(*n.operand);
+                                   return out;
+                                 },
+                                 [&](const Cast& n) {
+                                   json out = make("Cast");
+                                   out["type"] = spelling(n.type);
+                                   out["operand"] = expr(*n.operand);
+                                   return out;
+                                 },
+                                 [&](const Binary& n) {
+                                   json out = make("Binary");
+                                   out["op"] = spelling(n.op);
+                                   out["left"] = expr(*n.left);
+                                   out["right"] = expr(*n.right);
+                                   return out;
+                                 },
+                                 [&](const Paren& n) {
+                                   json out = make("Paren");
+                                   out["inner"] = expr(*n.inner);
+                                   return out;
+                                 }},
+                      e.node);
   }
 
   const SourceManager& sources_;

@@ -16,7 +16,9 @@ inline const char* spelling(BinaryOp op) {
   }
 }
 inline const char* spelling(UnaryOp op) { return op == UnaryOp::negate ? "-" : "sqrt"; }
-inline const char* spelling(CastType t) { return t == CastType::int_ ? "int" : t == CastType::scalar ? "scalar" : "index"; }
+inline const char* spelling(CastType t) {
+  return t == CastType::int_ ? "int" : t == CastType::scalar ? "scalar" : "index";
+}
 inline const char* spelling(RelOp op) {
   switch (op) {
     case RelOp::lt: return "<";

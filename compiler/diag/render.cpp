@@ -26,10 +26,11 @@ const char* word(Severity s) {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// A line on the screen: tabs go to multiples of four, control characters and bytes that are no UTF-8 are shown as numbers.
+/// A line on the screen: tabs go to multiples of four, control characters and bytes that are no UTF-8 are shown as
+/// numbers.
 struct Shown {
   std::string text;
-  std::size_t width = 0;  // in columns; a UTF-8 sequence is one
+  std::size_t width = 0;            // in columns; a UTF-8 sequence is one
   std::vector<std::size_t> column;  // where each byte of the line begins, and one after the last
 };
 
@@ -37,7 +38,8 @@ Shown shown(std::string_view line) {
   Shown out;
   for (std::size_t i = 0; i < line.size();) {
     const std::size_t n = std::max<std::size_t>(utf8_length(line, i), 1);
-    const std::string text = line[i] == '\t' ? std::string(tab_width - out.width % tab_width, ' ') : printable_name(line.substr(i, n));
+    const std::string text =
+        line[i] == '\t' ? std::string(tab_width - out.width % tab_width, ' ') : printable_name(line.substr(i, n));
     out.column.insert(out.column.end(), n, out.width);
     out.width += text == line.substr(i, n) ? 1 : text.size();
     out.text += text;
@@ -81,8 +83,8 @@ std::string snippet(Span span, const SourceManager& sources) {
   std::size_t end = std::min(last - cut, part.size() + 1);
   while (end > 0 && end < part.size() && line_shown.column[end] == line_shown.column[end - 1]) ++end;
   const std::size_t end_column = std::max(column_of(line_shown, end), begin_column + 1);
-  return fmt::format("    {}{}{}\n    {}^{}\n", left, line_shown.text, right, std::string(left.size() + begin_column, ' '),
-                     std::string(end_column - begin_column - 1, '~'));
+  return fmt::format("    {}{}{}\n    {}^{}\n", left, line_shown.text, right,
+                     std::string(left.size() + begin_column, ' '), std::string(end_column - begin_column - 1, '~'));
 }
 
 std::string place(Span span, const SourceManager& sources) {
@@ -94,7 +96,8 @@ std::string place(Span span, const SourceManager& sources) {
 std::string printable_json(std::string_view json) {
   std::string out;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const auto c = static_cast<unsigned char>(json[i]), next = static_cast<unsigned char>(i + 1 < json.size() ? json[i + 1] : 0);
+    const auto c = static_cast<unsigned char>(json[i]),
+               next = static_cast<unsigned char>(i + 1 < json.size() ? json[i + 1] : 0);
     if (c == 0x7F) out += "\\u007f";
     else if (c == 0xC2 && next >= 0x80 && next < 0xA0) out += fmt::format("\\u00{:02x}", json[++i] & 0xFF);
     else out += json[i];
@@ -105,7 +108,8 @@ std::string printable_json(std::string_view json) {
 nlohmann::ordered_json place_json(Span span, const SourceManager& sources) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   if (span.file < 0) return out;
-  const LineColumn a = sources.position(span.file, span.begin), b = sources.position(span.file, std::max(span.end, span.begin));
+  const LineColumn a = sources.position(span.file, span.begin),
+                   b = sources.position(span.file, std::max(span.end, span.begin));
   out["file"] = sources.name(span.file);
   out["line"] = a.line;
   out["column"] = a.column;
@@ -126,7 +130,8 @@ std::string render_text(const Diagnostic& d, const SourceManager& sources) {
     if (note.span.file < 0) {
       out += fmt::format("    note: {}\n", printable_name(note.message));
     } else {
-      out += fmt::format("{}note: {}\n", place(note.span, sources), printable_name(note.message)) + snippet(note.span, sources);
+      out += fmt::format("{}note: {}\n", place(note.span, sources), printable_name(note.message)) +
+             snippet(note.span, sources);
     }
   }
   return out;
@@ -173,7 +178,9 @@ std::string render_list(const std::vector<Diagnostic>& diagnostics, const Source
     if (n > most) {
       std::string group(row_of(code).name.substr(2));  // W-UNUSED-ARRAY: unused-array
       for (char& c : group) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      out += fmt::format("sialc: note: and {} more of [{}]\n    hint: `sialc -Wno-{}` shows none of them, `sialc --error-format=json` all\n", n - most, row_of(code).name, group);
+      out += fmt::format(
+          "sialc: note: and {} more of [{}]\n    hint: `sialc -Wno-{}` shows none of them, `sialc --error-format=json` all\n",
+          n - most, row_of(code).name, group);
     }
   return out;
 }

@@ -17,7 +17,8 @@ std::string render_json(const Diagnostic& diagnostic, const SourceManager& sourc
 /// The diagnostics in the order of their places: files as they were read, then line and column; exact repetitions once.
 std::vector<Diagnostic> in_source_order(const std::vector<Diagnostic>& diagnostics);
 
-/// All of them in that order as text, but of each warning only the first fifty; a line at the end says how many more there are.
+/// All of them in that order as text, but of each warning only the first fifty; a line at the end says how many more
+/// there are.
 std::string render_list(const std::vector<Diagnostic>& diagnostics, const SourceManager& sources);
 
 /// "3 errors and 1 warning", or empty when there is neither.

@@ -89,7 +89,8 @@ bool in_group(const DiagnosticRow& row, std::string_view group) {
 }
 
 std::string explain(const DiagnosticRow& row) {
-  std::string out = fmt::format("{} ({}): {}\n\n", row.name, row.severity == Severity::error ? "error" : "warning", row.title);
+  std::string out =
+      fmt::format("{} ({}): {}\n\n", row.name, row.severity == Severity::error ? "error" : "warning", row.title);
   out += wrap_text(row.explanation, "") + "\nExample:\n";
   std::string_view example = row.example;
   while (!example.empty()) {
@@ -100,10 +101,8 @@ std::string explain(const DiagnosticRow& row) {
   if (row.severity == Severity::warning) {
     const std::string own = lower(row.name.substr(2));
     out += fmt::format("\nSwitched off by -Wno-{0}, an error with -Werror={0}", own);
-    if (row.group == "strict")
-      out += fmt::format("; reported with -Wstrict or -W{} only", own);
-    else if (!row.group.empty())
-      out += fmt::format("; belongs to the family `{}`", row.group);
+    if (row.group == "strict") out += fmt::format("; reported with -Wstrict or -W{} only", own);
+    else if (!row.group.empty()) out += fmt::format("; belongs to the family `{}`", row.group);
     out += ".\n";
   }
   return out;

@@ -26,7 +26,8 @@ const DiagnosticRow* find_row(std::string_view name);
 /// Codes that resemble `name`, best first, at most `limit`.
 std::vector<std::string_view> similar_codes(std::string_view name, std::size_t limit = 4);
 
-/// True when `group`, as written behind -W, names this warning: its own name ("unused-array") or its family ("unused", "phase").
+/// True when `group`, as written behind -W, names this warning: its own name ("unused-array") or its family ("unused",
+/// "phase").
 bool in_group(const DiagnosticRow& row, std::string_view group);
 
 /// Number of edits (insert, delete, replace, exchange of neighbours) between two words.

@@ -80,16 +80,19 @@ class Emission {
       if (row.name != "prefetched" || !(row.place == get) || at == std::string::npos) continue;
       row.kind = RemarkKind::missed;
       row.name = "slice-too-large";
-      row.text = row.text.substr(0, at) + " is not fetched ahead: what decides about the gets of its loop is too large to be run ahead";
+      row.text = row.text.substr(0, at) +
+                 " is not fetched ahead: what decides about the gets of its loop is too large to be run ahead";
       row.advice = "get in a loop of its own, with fewer statements and variables";
     }
   }
 
   void slices() {
-    std::vector<std::vector<std::int32_t>> code_of_node(plan_.slices.empty() ? 0 : static_cast<std::size_t>(p_.n_nodes));
+    std::vector<std::vector<std::int32_t>> code_of_node(plan_.slices.empty() ? 0
+                                                                             : static_cast<std::size_t>(p_.n_nodes));
     if (!code_of_node.empty())
       for (std::size_t at = 0; at < node_of_code_.size(); ++at)
-        if (node_of_code_[at] >= 0) code_of_node[static_cast<std::size_t>(node_of_code_[at])].push_back(static_cast<std::int32_t>(at));
+        if (node_of_code_[at] >= 0)
+          code_of_node[static_cast<std::size_t>(node_of_code_[at])].push_back(static_cast<std::int32_t>(at));
     for (const plan::Slice& s : plan_.slices) {
       const auto loop = loop_of_node_.find(s.loop);
       SIAL_CHECK(loop != loop_of_node_.end(), "the slice of node {}, which is no loop", s.loop);
@@ -120,13 +123,22 @@ class Emission {
   }
 
   void node(const ir::Node& n, const ir::Loop& l) {
-    struct Codes { Opcode begin, next; };
+    struct Codes {
+      Opcode begin, next;
+    };
     static constexpr Codes codes[] = {{Opcode::do_begin, Opcode::do_next},
                                       {Opcode::sub_begin, Opcode::sub_next},
                                       {Opcode::pardo_begin, Opcode::pardo_next}};
     const Codes code = codes[static_cast<int>(l.kind)];
     const auto id = static_cast<std::int32_t>(m_.loops.size());
-    LoopRow row{l.kind, l.indices, pc(), 0, 0, 0, static_cast<std::int32_t>(l.wheres.size()), l.pragma.empty() ? -1 : text(l.pragma),
+    LoopRow row{l.kind,
+                l.indices,
+                pc(),
+                0,
+                0,
+                0,
+                static_cast<std::int32_t>(l.wheres.size()),
+                l.pragma.empty() ? -1 : text(l.pragma),
                 l.rank_dependent};
     m_.loops.push_back({});
     loop_of_node_[n.id] = id;
@@ -181,7 +193,8 @@ class Emission {
           return;
         }
         if (op_class(i.op) == OpClass::persist) {
-          add(i.op, {std::holds_alternative<ir::ArrayId>(i.operands[0]), value(i.operands[0]), value(i.operands[1])}, n.place);
+          add(i.op, {std::holds_alternative<ir::ArrayId>(i.operands[0]), value(i.operands[0]), value(i.operands[1])},
+              n.place);
           return;
         }
         SIAL_CHECK(i.operands.size() <= operands.size(), "{} operands", i.operands.size());
@@ -233,14 +246,18 @@ class Emission {
     SIAL_CHECK(false, "an argument outside of execute");
   }
 
-  std::int32_t text(const std::string& s) { return strings_.add(s, [&] { return s; }); }
-  std::int32_t literal(double x) { return reals_.add(std::bit_cast<std::uint64_t>(x), [&] { return x; }); }
+  std::int32_t text(const std::string& s) {
+    return strings_.add(s, [&] { return s; });
+  }
+  std::int32_t literal(double x) {
+    return reals_.add(std::bit_cast<std::uint64_t>(x), [&] { return x; });
+  }
 
   const ir::Program& p_;
   const plan::Plan& plan_;
   Module m_;
-  ir::NodeId node_ = -1;                        // whose instructions are being added; -1: of none
-  std::vector<ir::NodeId> node_of_code_;        // per instruction
+  ir::NodeId node_ = -1;                  // whose instructions are being added; -1: of none
+  std::vector<ir::NodeId> node_of_code_;  // per instruction
   std::map<ir::NodeId, std::int32_t> loop_of_node_;
   std::int32_t loop_ = -1;
   Pool<std::string, std::string> strings_{m_.strings};
@@ -251,6 +268,8 @@ class Emission {
 
 }  // namespace
 
-Module emit(const ir::Program& program, const plan::Plan& plan, const EmitInfo& info) { return Emission(program, plan, info).run(); }
+Module emit(const ir::Program& program, const plan::Plan& plan, const EmitInfo& info) {
+  return Emission(program, plan, info).run();
+}
 
 }  // namespace sial

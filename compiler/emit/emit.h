@@ -1,6 +1,6 @@
 #pragma once
-// IR and plan to module: linear code, pooled literals and references, the source map. Decides nothing; the result of a verified IR
-// always passes verify_module().
+// IR and plan to module: linear code, pooled literals and references, the source map. Decides nothing; the result of a
+// verified IR always passes verify_module().
 
 #include <string>
 

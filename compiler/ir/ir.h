@@ -1,8 +1,9 @@
 #pragma once
-// The intermediate representation: structured code (loops, ifs, sections) whose leaves are super instructions of the module's
-// own instruction set, each with an explicit operand list and every block operand with its intent. Names are table rows of
-// the same types the module uses, ranges stay symbolic. Reals and ints live in registers; declared variables are the first
-// ones, temporaries follow and never live longer than one statement. A Program is a plain value and refers to nothing else.
+// The intermediate representation: structured code (loops, ifs, sections) whose leaves are super instructions of the
+// module's own instruction set, each with an explicit operand list and every block operand with its intent. Names are
+// table rows of the same types the module uses, ranges stay symbolic. Reals and ints live in registers; declared
+// variables are the first ones, temporaries follow and never live longer than one statement. A Program is a plain value
+// and refers to nothing else.
 
 #include <cstdint>
 #include <optional>
@@ -18,16 +19,36 @@ namespace sial::ir {
 /// Unique within a Program; plans and remarks are keyed by it.
 using NodeId = std::int32_t;
 
-struct Imm { std::int32_t value = 0; };
-struct IntReg { std::int32_t reg = 0; };
-struct ScalarReg { std::int32_t reg = 0; };
-struct Real { double value = 0.0; };
-struct Text { std::optional<std::string> value; };  // nothing: no name
-struct IndexId { std::int32_t row = 0; };
-struct ArrayId { std::int32_t row = 0; };
-struct SpecialId { std::int32_t row = 0; };
-struct ProcId { std::int32_t row = 0; };
-struct Flag { bool on = false; };
+struct Imm {
+  std::int32_t value = 0;
+};
+struct IntReg {
+  std::int32_t reg = 0;
+};
+struct ScalarReg {
+  std::int32_t reg = 0;
+};
+struct Real {
+  double value = 0.0;
+};
+struct Text {
+  std::optional<std::string> value;
+};  // nothing: no name
+struct IndexId {
+  std::int32_t row = 0;
+};
+struct ArrayId {
+  std::int32_t row = 0;
+};
+struct SpecialId {
+  std::int32_t row = 0;
+};
+struct ProcId {
+  std::int32_t row = 0;
+};
+struct Flag {
+  bool on = false;
+};
 
 struct Block {
   std::int32_t array = 0;
@@ -43,17 +64,29 @@ struct Region {
 };
 
 /// Argument of execute or of a gpu statement that is no block or region.
-struct ScalarArg { std::int32_t slot = 0; Intent intent = Intent::read; };
-struct ArrayArg { std::int32_t array = 0; Intent intent = Intent::read; };
-struct RealArg { double value = 0.0; Intent intent = Intent::read; };
-struct IntArg { std::int32_t value = 0; Intent intent = Intent::read; };
+struct ScalarArg {
+  std::int32_t slot = 0;
+  Intent intent = Intent::read;
+};
+struct ArrayArg {
+  std::int32_t array = 0;
+  Intent intent = Intent::read;
+};
+struct RealArg {
+  double value = 0.0;
+  Intent intent = Intent::read;
+};
+struct IntArg {
+  std::int32_t value = 0;
+  Intent intent = Intent::read;
+};
 
-using Operand = std::variant<Imm, IntReg, ScalarReg, Real, Text, IndexId, ArrayId, SpecialId, ProcId, Flag, Relop, SetOp, Block, Region,
-                             ScalarArg, ArrayArg, RealArg, IntArg>;
+using Operand = std::variant<Imm, IntReg, ScalarReg, Real, Text, IndexId, ArrayId, SpecialId, ProcId, Flag, Relop,
+                             SetOp, Block, Region, ScalarArg, ArrayArg, RealArg, IntArg>;
 
-/// Operands follow the opcode's row, with three differences that come from the structure: labels and loops do not appear,
-/// `execute` and the gpu statements list their arguments themselves, and (set|restore)_persistent name a ScalarReg or an
-/// ArrayId instead of a flag and a row.
+/// Operands follow the opcode's row, with three differences that come from the structure: labels and loops do not
+/// appear, `execute` and the gpu statements list their arguments themselves, and (set|restore)_persistent name a
+/// ScalarReg or an ArrayId instead of a flag and a row.
 struct Instr {
   Opcode op = Opcode::halt;
   std::vector<Operand> operands;
@@ -70,17 +103,20 @@ struct Loop {
   std::vector<std::int32_t> indices;  // index rows
   std::vector<Where> wheres;
   Body body;
-  std::string pragma;                 // empty: none
+  std::string pragma;  // empty: none
   bool rank_dependent = false;
-  SourcePlace end;                    // of the closing line
+  SourcePlace end;  // of the closing line
 };
 
 struct If {
-  std::int32_t condition = 0;         // int register
+  std::int32_t condition = 0;  // int register
   Body then_body, else_body;
 };
 
-struct Section { Body body; SourcePlace end; };
+struct Section {
+  Body body;
+  SourcePlace end;
+};
 
 struct Node {
   NodeId id = 0;
@@ -110,9 +146,9 @@ struct Program {
   std::vector<SpecialRow> specials;
   std::vector<Procedure> procs;  // callees before callers
   Body main;
-  SourcePlace end;               // of the last line
+  SourcePlace end;  // of the last line
   std::int32_t n_int_registers = 0, n_scalar_registers = 0;
-  NodeId n_nodes = 0;            // ids are below
+  NodeId n_nodes = 0;  // ids are below
 };
 
 }  // namespace sial::ir

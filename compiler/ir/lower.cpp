@@ -16,13 +16,16 @@ SetOp setop(ast::AssignOp op) {
 }
 
 template <class... F>
-struct Overloaded : F... { using F::operator()...; };
+struct Overloaded : F... {
+  using F::operator()...;
+};
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
 }  // namespace
 
-Lowering::Lowering(const CheckedProgram& checked, const SourceManager& sources, Program& program, const RowOfSymbol& rows)
+Lowering::Lowering(const CheckedProgram& checked, const SourceManager& sources, Program& program,
+                   const RowOfSymbol& rows)
     : checked_(checked),
       sources_(sources),
       program_(program),
@@ -69,71 +72,71 @@ void Lowering::append(const ast::Body& statements, Body& out) {
 }
 
 void Lowering::statement(const ast::Stmt& stmt, Body& out) {
-  std::visit(
-      Overloaded{
-          [&](const ast::DoLoop& s) {
-            std::vector<const ast::Relation*> wheres;
-            for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
-            loop({LoopKind::do_, {row(s.index)}, {}, {}, {}, false, {}}, wheres, s.body, s.end_index.span, out);
-          },
-          [&](const ast::SubLoop& s) {
-            std::vector<const ast::Relation*> wheres;
-            for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
-            loop({LoopKind::sub, {row(s.index)}, {}, {}, {}, false, {}}, wheres, s.body, s.end_index.span, out);
-          },
-          [&](const ast::PardoLoop& s) {
-            const PardoInfo& info = checked_.pardos.at(&stmt);
-            Loop l{LoopKind::pardo, {}, {}, {}, s.pragma.value_or(""), info.rank_dependent, {}};
-            for (const ast::Name& index : s.indices) l.indices.push_back(row(index));
-            loop(std::move(l), info.wheres, s.body, s.end_indices.front().span, out);
-          },
-          [&](const ast::Section& s) { section(s, stmt, out); },
-          [&](const ast::If& s) { branch(s, out); },
-          [&](const ast::GpuSection& s) {
-            emit(out, Opcode::gpu_on, {});
-            append(s.body, out);
-            here_ = last_line(stmt.span);
-            emit(out, Opcode::gpu_off, {});
-          },
-          [&](const ast::Call& s) { emit(out, Opcode::call, {ProcId{row(s.proc)}}); },
-          [&](const ast::Return&) { emit(out, Opcode::ret, {}); },
-          [&](const ast::Stop&) { emit(out, Opcode::stop, {}); },
-          [&](const ast::Exit&) { emit(out, Opcode::exit_loop, {}); },
-          [&](const ast::Barrier& s) { emit(out, Opcode::barrier, {Flag{s.server}}); },
-          [&](const ast::Allocate& s) { allocate(s, out); },
-          [&](const ast::AllocateRegion& s) {
-            const Region r = region(s.region, Intent::write, out);
-            emit(out, s.deallocate ? Opcode::deallocate_region : Opcode::allocate_region, {r});
-          },
-          [&](const ast::Create& s) { emit(out, Opcode::create, {ArrayId{row(s.array)}}); },
-          [&](const ast::Delete& s) { emit(out, Opcode::erase_array, {ArrayId{row(s.array)}}); },
-          [&](const ast::Get& s) { emit(out, Opcode::get, {block(s.block, Intent::read)}); },
-          [&](const ast::Put& s) { put(s, checked_.puts.at(&stmt), out); },
-          [&](const ast::Collective& s) {
-            const std::int32_t value = scalar_value(*s.value, out);
-            emit(out, Opcode::collective_sum, {ScalarReg{row(s.target)}, ScalarReg{value}});
-          },
-          [&](const ast::AssertSame& s) { emit(out, Opcode::assert_same, {ScalarReg{row(s.scalar)}}); },
-          [&](const ast::Broadcast& s) {
-            const std::int32_t source = int_value(*s.source, out);
-            emit(out, Opcode::broadcast, {IntReg{source}, ArrayId{row(s.array)}});
-          },
-          [&](const ast::Print& s) { print(s, out); },
-          [&](const ast::Inspect& s) { inspect(s, out); },
-          [&](const ast::Execute& s) { execute(s, out); },
-          [&](const ast::Persistent& s) { persistent(s, out); },
-          [&](const ast::GpuOp& s) { gpu(s, out); },
-          [&](const ast::AssignName& s) { assign_name(s, out); },
-          [&](const ast::AssignBlock& s) {
-            const AssignInfo& info = checked_.assigns.at(&stmt);
-            assign_block(block(s.target, Intent::write), s.op, info, out);
-          },
-          [&](const ast::AssignRegion& s) { assign_region(s, checked_.assigns.at(&stmt), out); },
-      },
-      stmt.node);
+  std::visit(Overloaded{
+                 [&](const ast::DoLoop& s) {
+                   std::vector<const ast::Relation*> wheres;
+                   for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
+                   loop({LoopKind::do_, {row(s.index)}, {}, {}, {}, false, {}}, wheres, s.body, s.end_index.span, out);
+                 },
+                 [&](const ast::SubLoop& s) {
+                   std::vector<const ast::Relation*> wheres;
+                   for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
+                   loop({LoopKind::sub, {row(s.index)}, {}, {}, {}, false, {}}, wheres, s.body, s.end_index.span, out);
+                 },
+                 [&](const ast::PardoLoop& s) {
+                   const PardoInfo& info = checked_.pardos.at(&stmt);
+                   Loop l{LoopKind::pardo, {}, {}, {}, s.pragma.value_or(""), info.rank_dependent, {}};
+                   for (const ast::Name& index : s.indices) l.indices.push_back(row(index));
+                   loop(std::move(l), info.wheres, s.body, s.end_indices.front().span, out);
+                 },
+                 [&](const ast::Section& s) { section(s, stmt, out); },
+                 [&](const ast::If& s) { branch(s, out); },
+                 [&](const ast::GpuSection& s) {
+                   emit(out, Opcode::gpu_on, {});
+                   append(s.body, out);
+                   here_ = last_line(stmt.span);
+                   emit(out, Opcode::gpu_off, {});
+                 },
+                 [&](const ast::Call& s) { emit(out, Opcode::call, {ProcId{row(s.proc)}}); },
+                 [&](const ast::Return&) { emit(out, Opcode::ret, {}); },
+                 [&](const ast::Stop&) { emit(out, Opcode::stop, {}); },
+                 [&](const ast::Exit&) { emit(out, Opcode::exit_loop, {}); },
+                 [&](const ast::Barrier& s) { emit(out, Opcode::barrier, {Flag{s.server}}); },
+                 [&](const ast::Allocate& s) { allocate(s, out); },
+                 [&](const ast::AllocateRegion& s) {
+                   const Region r = region(s.region, Intent::write, out);
+                   emit(out, s.deallocate ? Opcode::deallocate_region : Opcode::allocate_region, {r});
+                 },
+                 [&](const ast::Create& s) { emit(out, Opcode::create, {ArrayId{row(s.array)}}); },
+                 [&](const ast::Delete& s) { emit(out, Opcode::erase_array, {ArrayId{row(s.array)}}); },
+                 [&](const ast::Get& s) { emit(out, Opcode::get, {block(s.block, Intent::read)}); },
+                 [&](const ast::Put& s) { put(s, checked_.puts.at(&stmt), out); },
+                 [&](const ast::Collective& s) {
+                   const std::int32_t value = scalar_value(*s.value, out);
+                   emit(out, Opcode::collective_sum, {ScalarReg{row(s.target)}, ScalarReg{value}});
+                 },
+                 [&](const ast::AssertSame& s) { emit(out, Opcode::assert_same, {ScalarReg{row(s.scalar)}}); },
+                 [&](const ast::Broadcast& s) {
+                   const std::int32_t source = int_value(*s.source, out);
+                   emit(out, Opcode::broadcast, {IntReg{source}, ArrayId{row(s.array)}});
+                 },
+                 [&](const ast::Print& s) { print(s, out); },
+                 [&](const ast::Inspect& s) { inspect(s, out); },
+                 [&](const ast::Execute& s) { execute(s, out); },
+                 [&](const ast::Persistent& s) { persistent(s, out); },
+                 [&](const ast::GpuOp& s) { gpu(s, out); },
+                 [&](const ast::AssignName& s) { assign_name(s, out); },
+                 [&](const ast::AssignBlock& s) {
+                   const AssignInfo& info = checked_.assigns.at(&stmt);
+                   assign_block(block(s.target, Intent::write), s.op, info, out);
+                 },
+                 [&](const ast::AssignRegion& s) { assign_region(s, checked_.assigns.at(&stmt), out); },
+             },
+             stmt.node);
 }
 
-void Lowering::loop(Loop l, const std::vector<const ast::Relation*>& wheres, const ast::Body& body, Span end, Body& out) {
+void Lowering::loop(Loop l, const std::vector<const ast::Relation*>& wheres, const ast::Body& body, Span end,
+                    Body& out) {
   Node& n = node(out, here_);
   for (const ast::Relation* relation : wheres) {
     const std::int32_t ints = int_top_, scalars = scalar_top_;
@@ -177,11 +180,15 @@ void Lowering::assign_name(const ast::AssignName& s, Body& out) {
   }
   if (is_int) {
     const std::int32_t value = int_value(*s.value, out);
-    const Opcode op = s.op == ast::AssignOp::add ? Opcode::int_add : s.op == ast::AssignOp::subtract ? Opcode::int_sub : Opcode::int_mul;
+    const Opcode op = s.op == ast::AssignOp::add        ? Opcode::int_add
+                      : s.op == ast::AssignOp::subtract ? Opcode::int_sub
+                                                        : Opcode::int_mul;
     emit(out, op, {IntReg{target}, IntReg{target}, IntReg{value}});
   } else {
     const std::int32_t value = scalar_value(*s.value, out);
-    const Opcode op = s.op == ast::AssignOp::add ? Opcode::real_add : s.op == ast::AssignOp::subtract ? Opcode::real_sub : Opcode::real_mul;
+    const Opcode op = s.op == ast::AssignOp::add        ? Opcode::real_add
+                      : s.op == ast::AssignOp::subtract ? Opcode::real_sub
+                                                        : Opcode::real_mul;
     emit(out, op, {ScalarReg{target}, ScalarReg{target}, ScalarReg{value}});
   }
 }
@@ -199,7 +206,8 @@ void Lowering::assign_block(Block target, ast::AssignOp op, const AssignInfo& in
       return emit(out, Opcode::block_fill, {with(Intent::write), ScalarReg{value}});
     }
     case AssignForm::add_scalar: {
-      const std::int32_t value = op == ast::AssignOp::subtract ? negated(*info.scalar, out) : scalar_value(*info.scalar, out);
+      const std::int32_t value =
+          op == ast::AssignOp::subtract ? negated(*info.scalar, out) : scalar_value(*info.scalar, out);
       return emit(out, Opcode::block_add_scalar, {with(Intent::update), ScalarReg{value}});
     }
     case AssignForm::scale: {
@@ -217,7 +225,8 @@ void Lowering::assign_block(Block target, ast::AssignOp op, const AssignInfo& in
       return emit(out, Opcode::block_scaled_accumulate, {with(Intent::update), left(), ScalarReg{value}, setop(op)});
     }
     case AssignForm::sum: return emit(out, Opcode::block_sum, {with(Intent::write), left(), right(), SetOp::add});
-    case AssignForm::difference: return emit(out, Opcode::block_sum, {with(Intent::write), left(), right(), SetOp::subtract});
+    case AssignForm::difference:
+      return emit(out, Opcode::block_sum, {with(Intent::write), left(), right(), SetOp::subtract});
     case AssignForm::contract:
       return emit(out, Opcode::block_contract,
                   {with(op == ast::AssignOp::set ? Intent::write : Intent::update), left(), right(), setop(op)});
@@ -267,7 +276,7 @@ void Lowering::put(const ast::Put& s, const PutInfo& info, Body& out) {
 void Lowering::allocate(const ast::Allocate& s, Body& out) {
   Block b{row(s.array), Intent::write, {}};
   if (s.selector) {
-    for (const ast::WildIndex& w : *s.selector) b.entries.push_back({w.index ? row(*w.index) : -1, false});
+    for (const ast::WildcardIndex& w : *s.selector) b.entries.push_back({w.index ? row(*w.index) : -1, false});
   } else {
     b.entries.assign(program_.arrays[static_cast<std::size_t>(b.array)].dims.size(), RefEntry{});
   }
@@ -284,19 +293,22 @@ void Lowering::print(const ast::Print& s, Body& out) {
   const ast::Expr& e = *s.value;
   const Flag line{s.newline};
   const ast::Expr& inner = bare(e);
-  if (const auto* text = std::get_if<ast::StringLit>(&inner.node)) return emit(out, Opcode::print_string, {Text{text->value}, line});
+  if (const auto* text = std::get_if<ast::StringLit>(&inner.node))
+    return emit(out, Opcode::print_string, {Text{text->value}, line});
   if (const auto* r = std::get_if<ast::RegionExpr>(&inner.node)) {
     Region source = region(r->region, Intent::read, out);
     return emit(out, Opcode::print_region, {std::move(source), line});
   }
   if (const auto* b = std::get_if<ast::BlockExpr>(&inner.node)) {
     // A single element in parentheses is a number, without them a block of one.
-    if (&inner == &e || checked_.type_of(e) == Type::block) return emit(out, Opcode::print_block, {block(b->block, Intent::read), line});
+    if (&inner == &e || checked_.type_of(e) == Type::block)
+      return emit(out, Opcode::print_block, {block(b->block, Intent::read), line});
   }
   if (const auto* n = std::get_if<ast::NameExpr>(&inner.node)) {
     const Symbol& symbol = checked_.symbol_of(n->name);
     if (symbol.kind == SymbolKind::array) return emit(out, Opcode::print_array, {ArrayId{row(n->name)}, line});
-    if (symbol.kind == SymbolKind::index && &inner == &e) return emit(out, Opcode::print_index, {IndexId{row(n->name)}, line});
+    if (symbol.kind == SymbolKind::index && &inner == &e)
+      return emit(out, Opcode::print_index, {IndexId{row(n->name)}, line});
   }
   const auto* named = std::get_if<ast::NameExpr>(&e.node);
   const Text name = named != nullptr ? Text{checked_.symbol_of(named->name).name} : Text{};
@@ -351,7 +363,8 @@ void Lowering::execute(const ast::Execute& s, Body& out) {
   std::vector<Operand> operands{SpecialId{row(s.special)}};
   const std::string& letters = program_.specials[static_cast<std::size_t>(row(s.special))].signature;
   SIAL_CHECK(letters.size() == s.args.size(), "{} arguments for `{} {}`", s.args.size(), s.special.name, letters);
-  for (std::size_t k = 0; k < s.args.size(); ++k) operands.push_back(argument(s.args[k], letter_intent(letters[k]), out));
+  for (std::size_t k = 0; k < s.args.size(); ++k)
+    operands.push_back(argument(s.args[k], letter_intent(letters[k]), out));
   emit(out, Opcode::execute, std::move(operands));
 }
 
@@ -365,17 +378,18 @@ void Lowering::gpu(const ast::GpuOp& s, Body& out) {
 }
 
 Operand Lowering::argument(const ast::Arg& arg, Intent intent, Body& out) {
-  return std::visit(Overloaded{
-                        [&](const ast::Block& b) -> Operand { return block(b, intent); },
-                        [&](const ast::Region& r) -> Operand { return region(r, intent, out); },
-                        [&](const ast::Name& n) -> Operand {
-                          if (checked_.symbol_of(n).kind == SymbolKind::scalar) return ScalarArg{row(n), intent};
-                          return ArrayArg{row(n), intent};
-                        },
-                        [&](const ast::IntLit& l) -> Operand { return IntArg{static_cast<std::int32_t>(l.value), intent}; },
-                        [&](const ast::RealLit& l) -> Operand { return RealArg{l.value, intent}; },
-                    },
-                    arg.node);
+  return std::visit(
+      Overloaded{
+          [&](const ast::Block& b) -> Operand { return block(b, intent); },
+          [&](const ast::Region& r) -> Operand { return region(r, intent, out); },
+          [&](const ast::Name& n) -> Operand {
+            if (checked_.symbol_of(n).kind == SymbolKind::scalar) return ScalarArg{row(n), intent};
+            return ArrayArg{row(n), intent};
+          },
+          [&](const ast::IntLit& l) -> Operand { return IntArg{static_cast<std::int32_t>(l.value), intent}; },
+          [&](const ast::RealLit& l) -> Operand { return RealArg{l.value, intent}; },
+      },
+      arg.node);
 }
 
 }  // namespace sial::ir

@@ -50,7 +50,8 @@ class Printer {
 
   void declarations() {
     out_ += '\n';
-    for (const IntVar& v : p_.ints) line(0, v.predefined ? "predefined int " + v.name : fmt::format("int {} = {}", v.name, v.initial));
+    for (const IntVar& v : p_.ints)
+      line(0, v.predefined ? "predefined int " + v.name : fmt::format("int {} = {}", v.name, v.initial));
     for (const ScalarVar& v : p_.scalars)
       line(0, v.predefined ? "predefined scalar " + v.name : fmt::format("scalar {} = {}", v.name, v.initial));
     for (const IndexRow& r : p_.indices) {
@@ -58,11 +59,13 @@ class Printer {
       else line(0, fmt::format("{} {} = {}:{}", index_kind_text(r.kind), r.name, bound(r.lo), bound(r.hi)));
     }
     for (const ArrayRow& r : p_.arrays) {
-      std::string text = fmt::format("{}{}{} {}[", r.predefined ? "predefined " : "", r.sparse ? "sparse " : "", array_kind_text(r.kind), r.name);
+      std::string text = fmt::format("{}{}{} {}[", r.predefined ? "predefined " : "", r.sparse ? "sparse " : "",
+                                     array_kind_text(r.kind), r.name);
       for (std::size_t d = 0; d < r.dims.size(); ++d) text += (d > 0 ? "," : "") + index(r.dims[d]);
       line(0, text + "]");
     }
-    for (const SpecialRow& r : p_.specials) line(0, r.signature.empty() ? "special " + r.name : "special " + r.name + " " + r.signature);
+    for (const SpecialRow& r : p_.specials)
+      line(0, r.signature.empty() ? "special " + r.name : "special " + r.name + " " + r.signature);
   }
 
   void body(const Body& nodes, int depth) {
@@ -120,10 +123,12 @@ class Printer {
   const std::string& array(std::int32_t row) const { return p_.arrays[static_cast<std::size_t>(row)].name; }
 
   std::string int_register(std::int32_t r) const {
-    return static_cast<std::size_t>(r) < p_.ints.size() ? p_.ints[static_cast<std::size_t>(r)].name : fmt::format("%i{}", r);
+    return static_cast<std::size_t>(r) < p_.ints.size() ? p_.ints[static_cast<std::size_t>(r)].name
+                                                        : fmt::format("%i{}", r);
   }
   std::string scalar_register(std::int32_t r) const {
-    return static_cast<std::size_t>(r) < p_.scalars.size() ? p_.scalars[static_cast<std::size_t>(r)].name : fmt::format("%s{}", r);
+    return static_cast<std::size_t>(r) < p_.scalars.size() ? p_.scalars[static_cast<std::size_t>(r)].name
+                                                           : fmt::format("%s{}", r);
   }
 
   std::string operand(const Operand& o) const {
@@ -157,7 +162,9 @@ class Printer {
       text += fmt::format("{}{}:{}", d > 0 ? "," : "", int_register(r.lo[d]), int_register(r.hi[d]));
     return fmt::format("{}]:{}", text, intent_text(r.intent));
   }
-  std::string show(const ScalarArg& v) const { return fmt::format("{}:{}", scalar_register(v.slot), intent_text(v.intent)); }
+  std::string show(const ScalarArg& v) const {
+    return fmt::format("{}:{}", scalar_register(v.slot), intent_text(v.intent));
+  }
   std::string show(const ArrayArg& v) const { return fmt::format("{}:{}", array(v.array), intent_text(v.intent)); }
   std::string show(const RealArg& v) const { return fmt::format("{}:{}", v.value, intent_text(v.intent)); }
   std::string show(const IntArg& v) const { return fmt::format("{}:{}", v.value, intent_text(v.intent)); }

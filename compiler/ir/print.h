@@ -1,5 +1,6 @@
 #pragma once
-// Text of a Program, for `--emit=ir` and `--dump-after`: declarations, then one instruction per line with its source place.
+// Text of a Program, for `--emit=ir` and `--dump-after`: declarations, then one instruction per line with its source
+// place.
 
 #include <string>
 

@@ -43,10 +43,12 @@ RowOfSymbol make_tables(const CheckedProgram& checked, Program& program) {
   // Ints first: bounds name them, and symbols of an imported module may come later than those of its importer.
   for (const Symbol& s : checked.symbols)
     if (s.kind == SymbolKind::int_)
-      rows[static_cast<std::size_t>(s.id)] = add(program.ints, {s.name, s.predefined, s.predefined ? 0 : s.initial_int});
+      rows[static_cast<std::size_t>(s.id)] =
+          add(program.ints, {s.name, s.predefined, s.predefined ? 0 : s.initial_int});
   for (const Symbol& s : checked.symbols)
     if (s.kind == SymbolKind::index)
-      rows[static_cast<std::size_t>(s.id)] = add(program.indices, {s.name, index_kind(s.index_kind), bound(s.lo), bound(s.hi), -1});
+      rows[static_cast<std::size_t>(s.id)] =
+          add(program.indices, {s.name, index_kind(s.index_kind), bound(s.lo), bound(s.hi), -1});
   for (const Symbol& s : checked.symbols)
     if (s.kind == SymbolKind::subindex)
       rows[static_cast<std::size_t>(s.id)] =

@@ -1,6 +1,6 @@
 #pragma once
-// From symbols to table rows. Every declaration of every module gets a row, used or not: super instructions and job data find
-// scalars and arrays by name. Procedures have rows only when reachable.
+// From symbols to table rows. Every declaration of every module gets a row, used or not: super instructions and job
+// data find scalars and arrays by name. Procedures have rows only when reachable.
 
 #include <vector>
 

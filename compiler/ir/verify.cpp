@@ -50,10 +50,12 @@ class Verifier {
   }
 
   void visit(const Loop& l) {
-    require(l.indices.size() >= 1 && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1), "loop indices");
+    require(l.indices.size() >= 1 && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1),
+            "loop indices");
     for (const std::int32_t i : l.indices) {
       row(i, p_.indices);
-      require((p_.indices[static_cast<std::size_t>(i)].kind == IndexKind::sub) == (l.kind == LoopKind::sub), "kind of loop");
+      require((p_.indices[static_cast<std::size_t>(i)].kind == IndexKind::sub) == (l.kind == LoopKind::sub),
+              "kind of loop");
       require(std::find(bound_.begin(), bound_.end(), i) == bound_.end(), "loop over a bound index");
       bound_.push_back(i);
     }
@@ -100,7 +102,8 @@ class Verifier {
         break;
       case Opcode::execute:
         require(!i.operands.empty() && std::holds_alternative<SpecialId>(i.operands[0]), "execute without special");
-        for (std::size_t k = 1; k < i.operands.size(); ++k) require(is_argument(i.operands[k]), "operand {} of execute", k);
+        for (std::size_t k = 1; k < i.operands.size(); ++k)
+          require(is_argument(i.operands[k]), "operand {} of execute", k);
         break;
       default:
         if (info->operands[0] == OperandKind::arg) {
@@ -122,30 +125,39 @@ class Verifier {
     require(i.operands.size() == n, "{} operands of `{}`", i.operands.size(), info.name);
     Instruction probe;
     probe.op = i.op;
-    if (n > 2 && std::holds_alternative<SetOp>(i.operands[2])) probe.c = static_cast<std::int32_t>(std::get<SetOp>(i.operands[2]));
-    if (n > 3 && std::holds_alternative<SetOp>(i.operands[3])) probe.d = static_cast<std::int32_t>(std::get<SetOp>(i.operands[3]));
+    if (n > 2 && std::holds_alternative<SetOp>(i.operands[2]))
+      probe.c = static_cast<std::int32_t>(std::get<SetOp>(i.operands[2]));
+    if (n > 3 && std::holds_alternative<SetOp>(i.operands[3]))
+      probe.d = static_cast<std::int32_t>(std::get<SetOp>(i.operands[3]));
     for (std::size_t k = 0; k < n; ++k) {
       require(fits(info.operands[k], i.operands[k]), "operand {} of `{}`", k, info.name);
       const Intent needed = operand_intent(probe, static_cast<int>(k));
-      if (const auto* b = std::get_if<Block>(&i.operands[k])) require(b->intent == needed, "intent of operand {} of `{}`", k, info.name);
-      if (const auto* r = std::get_if<Region>(&i.operands[k])) require(r->intent == needed, "intent of operand {} of `{}`", k, info.name);
+      if (const auto* b = std::get_if<Block>(&i.operands[k]))
+        require(b->intent == needed, "intent of operand {} of `{}`", k, info.name);
+      if (const auto* r = std::get_if<Region>(&i.operands[k]))
+        require(r->intent == needed, "intent of operand {} of `{}`", k, info.name);
     }
   }
 
   static bool is_argument(const Operand& o) {
-    return std::holds_alternative<Block>(o) || std::holds_alternative<Region>(o) || std::holds_alternative<ScalarArg>(o) ||
-           std::holds_alternative<ArrayArg>(o) || std::holds_alternative<RealArg>(o) || std::holds_alternative<IntArg>(o);
+    return std::holds_alternative<Block>(o) || std::holds_alternative<Region>(o) ||
+           std::holds_alternative<ScalarArg>(o) || std::holds_alternative<ArrayArg>(o) ||
+           std::holds_alternative<RealArg>(o) || std::holds_alternative<IntArg>(o);
   }
 
   bool fits(OperandKind kind, const Operand& o) const {
     switch (kind) {
-      case OperandKind::imm: case OperandKind::count: return std::holds_alternative<Imm>(o);
-      case OperandKind::iin: case OperandKind::iout: return std::holds_alternative<IntReg>(o);
-      case OperandKind::sin: case OperandKind::sout: return std::holds_alternative<ScalarReg>(o);
+      case OperandKind::imm:
+      case OperandKind::count: return std::holds_alternative<Imm>(o);
+      case OperandKind::iin:
+      case OperandKind::iout: return std::holds_alternative<IntReg>(o);
+      case OperandKind::sin:
+      case OperandKind::sout: return std::holds_alternative<ScalarReg>(o);
       case OperandKind::ivar:
         return std::holds_alternative<IntReg>(o) && static_cast<std::size_t>(std::get<IntReg>(o).reg) < p_.ints.size();
       case OperandKind::svar:
-        return std::holds_alternative<ScalarReg>(o) && static_cast<std::size_t>(std::get<ScalarReg>(o).reg) < p_.scalars.size();
+        return std::holds_alternative<ScalarReg>(o) &&
+               static_cast<std::size_t>(std::get<ScalarReg>(o).reg) < p_.scalars.size();
       case OperandKind::real: return std::holds_alternative<Real>(o);
       case OperandKind::str: return std::holds_alternative<Text>(o) && std::get<Text>(o).value.has_value();
       case OperandKind::ostr: return std::holds_alternative<Text>(o);
@@ -159,7 +171,10 @@ class Verifier {
       case OperandKind::relop: return std::holds_alternative<Relop>(o);
       case OperandKind::setop: return std::holds_alternative<SetOp>(o);
       case OperandKind::flag: return std::holds_alternative<Flag>(o);
-      case OperandKind::none: case OperandKind::label: case OperandKind::loop: case OperandKind::arg: return false;
+      case OperandKind::none:
+      case OperandKind::label:
+      case OperandKind::loop:
+      case OperandKind::arg: return false;
     }
     return false;
   }
@@ -174,7 +189,8 @@ class Verifier {
   void check(const ArrayArg& v) const { row(v.array, p_.arrays); }
   void check(const Block& b) const {
     row(b.array, p_.arrays);
-    require(b.entries.size() == p_.arrays[static_cast<std::size_t>(b.array)].dims.size(), "entries of a block reference");
+    require(b.entries.size() == p_.arrays[static_cast<std::size_t>(b.array)].dims.size(),
+            "entries of a block reference");
     for (const RefEntry& e : b.entries)
       if (e.index != -1) row(e.index, p_.indices);
   }

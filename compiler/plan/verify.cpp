@@ -22,12 +22,14 @@ std::string_view name_of(Opcode op) { return opcode_info(op)->name; }
 const ir::Instr* instr_of(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
 
 std::string place(const ir::Program& p, const ir::Node& n) {
-  return fmt::format("node {} at {}:{}:{}", n.id, p.files.at(static_cast<std::size_t>(n.place.file)), n.place.line, n.place.column);
+  return fmt::format("node {} at {}:{}:{}", n.id, p.files.at(static_cast<std::size_t>(n.place.file)), n.place.line,
+                     n.place.column);
 }
 
 class Verifier {
  public:
-  Verifier(const ir::Program& before, const ir::Program& after, const Plan& plan) : before_(before), p_(after), plan_(plan) {
+  Verifier(const ir::Program& before, const ir::Program& after, const Plan& plan)
+      : before_(before), p_(after), plan_(plan) {
     visit(p_, [&](const ir::Node& n, const Path&) { after_nodes_[n.id] = &n; });
   }
 
@@ -49,11 +51,14 @@ class Verifier {
       if (!e.collective && !e.output && !e.persistent && !e.ends_job && op_class(i->op) != OpClass::execute) return;
       const auto kept = after_nodes_.find(n.id);
       const ir::Instr* now = kept == after_nodes_.end() ? nullptr : instr_of(*kept->second);
-      SIAL_CHECK(now != nullptr && now->op == i->op, "plan: {}: `{}` was dropped or changed, and it has effects that others see", place(before_, n), name_of(i->op));
+      SIAL_CHECK(now != nullptr && now->op == i->op,
+                 "plan: {}: `{}` was dropped or changed, and it has effects that others see", place(before_, n),
+                 name_of(i->op));
     });
   }
 
-  /// Barriers that are gone: the phases on both sides become one, in which no remote array may be both changed and otherwise used.
+  /// Barriers that are gone: the phases on both sides become one, in which no remote array may be both changed and
+  /// otherwise used.
   void barriers() const {
     std::vector<const ir::Node*> gone;
     visit(before_, [&](const ir::Node& n, const Path&) {
@@ -80,10 +85,12 @@ class Verifier {
     for (const auto& [first, list] : members) separate(phases, list, *gone.front());
   }
 
-  /// Phases that have become one: no array is changed in one of them and otherwise used in another, nor changed privately in one and
-  /// fetched in another.
+  /// Phases that have become one: no array is changed in one of them and otherwise used in another, nor changed
+  /// privately in one and fetched in another.
   void separate(const Phases& phases, const std::vector<PhaseId>& list, const ir::Node& at) const {
-    struct Users { std::size_t changed = 0, used = 0, privately = 0, fetched = 0, privately_and_fetched = 0; };  // phases that do so
+    struct Users {
+      std::size_t changed = 0, used = 0, privately = 0, fetched = 0, privately_and_fetched = 0;
+    };  // phases that do so
     std::map<std::int32_t, Users> users;
     for (const PhaseId phase : list)
       for (const ArrayTouch& t : phases.all_touches(phase)) {
@@ -97,9 +104,13 @@ class Verifier {
         u.privately_and_fetched += privately && t.home.read;
       }
     for (const auto& [array, u] : users) {
-      // Of two sets of phases, some member of one is not the only member of the other: unless one is empty or both are the same single one.
-      const bool both = u.privately > 0 && u.fetched > 0 && !(u.privately == 1 && u.fetched == 1 && u.privately_and_fetched == 1);
-      SIAL_CHECK(!(u.changed > 0 && u.used > 1) && !both, "plan: {}: a barrier was dropped between uses of `{}` that it separated", place(before_, at), array_name(before_, array));
+      // Of two sets of phases, some member of one is not the only member of the other: unless one is empty or both are
+      // the same single one.
+      const bool both =
+          u.privately > 0 && u.fetched > 0 && !(u.privately == 1 && u.fetched == 1 && u.privately_and_fetched == 1);
+      SIAL_CHECK(!(u.changed > 0 && u.used > 1) && !both,
+                 "plan: {}: a barrier was dropped between uses of `{}` that it separated", place(before_, at),
+                 array_name(before_, array));
     }
   }
 
@@ -122,13 +133,17 @@ class Verifier {
     for (const ir::Node* n : kept) {
       const std::int32_t array = std::get<ir::ArrayId>(instr_of(*n)->operands[0]).row;
       const auto how = static_cast<KeepCopies>(std::get<ir::Imm>(instr_of(*n)->operands[1]).value);
-      SIAL_CHECK(is_remote_array(p_, array), "plan: {}: copies of `{}`, which is not remote, are kept", place(p_, *n), array_name(p_, array));
-      SIAL_CHECK(how != KeepCopies::unchanged || !phases.may_put(phases.of(n->id), array), "plan: {}: copies of `{}` are kept over a phase that may change it", place(p_, *n), array_name(p_, array));
+      SIAL_CHECK(is_remote_array(p_, array), "plan: {}: copies of `{}`, which is not remote, are kept", place(p_, *n),
+                 array_name(p_, array));
+      SIAL_CHECK(how != KeepCopies::unchanged || !phases.may_put(phases.of(n->id), array),
+                 "plan: {}: copies of `{}` are kept over a phase that may change it", place(p_, *n),
+                 array_name(p_, array));
     }
   }
 
-  /// Temps and locals that certainly held something when they were read still do. Only where nothing but the program's own
-  /// instructions makes their blocks: what passes insert (blocks made at the first use, shared ones) has rules that the flow does not see.
+  /// Temps and locals that certainly held something when they were read still do. Only where nothing but the program's
+  /// own instructions makes their blocks: what passes insert (blocks made at the first use, shared ones) has rules that
+  /// the flow does not see.
   void initialised() {
     std::set<std::int32_t> theirs;  // arrays that inserted instructions touch
     for (const auto& [id, n] : after_nodes_) {
@@ -139,7 +154,9 @@ class Verifier {
     // What runs only once, in an if that a pass put around it, says nothing any more about what exists behind it.
     visit(p_, [&](const ir::Node& n, const Path& path) {
       const ir::Instr* i = instr_of(n);
-      if (i == nullptr || std::none_of(path.enclosing.begin(), path.enclosing.end(), [&](const ir::Node* e) { return e->id >= before_.n_nodes; })) return;
+      if (i == nullptr || std::none_of(path.enclosing.begin(), path.enclosing.end(),
+                                       [&](const ir::Node* e) { return e->id >= before_.n_nodes; }))
+        return;
       for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
     });
     const Lifetimes was(before_);
@@ -148,14 +165,18 @@ class Verifier {
       const ir::Instr* i = instr_of(n);
       if (i == nullptr) return;
       for (const ArrayUse& u : array_uses(before_, *i)) {
-        if (u.side != Side::own || u.block == nullptr || !u.reads() || theirs.contains(u.array) || is_remote_array(before_, u.array)) continue;
+        if (u.side != Side::own || u.block == nullptr || !u.reads() || theirs.contains(u.array) ||
+            is_remote_array(before_, u.array))
+          continue;
         if (!was.initialised(n.id, u.operand)) continue;
         const auto now = after_nodes_.find(n.id);
         const ir::Instr* j = now == after_nodes_.end() ? nullptr : instr_of(*now->second);
         if (j == nullptr || j->op != i->op || u.operand >= j->operands.size()) continue;
         const auto* same = std::get_if<ir::Block>(&j->operands[u.operand]);
         if (same == nullptr || same->array != u.array || same->entries != u.block->entries) continue;
-        SIAL_CHECK(lifetimes_->initialised(n.id, u.operand), "plan: {}: `{}` is read, and what gave it its value is gone", place(p_, *now->second), text_of(p_, u));
+        SIAL_CHECK(lifetimes_->initialised(n.id, u.operand),
+                   "plan: {}: `{}` is read, and what gave it its value is gone", place(p_, *now->second),
+                   text_of(p_, u));
       }
     });
   }
@@ -169,6 +190,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const ir::Program& as_written, const ir::Program& program, const Plan& plan) { Verifier(as_written, program, plan).run(); }
+void verify(const ir::Program& as_written, const ir::Program& program, const Plan& plan) {
+  Verifier(as_written, program, plan).run();
+}
 
 }  // namespace sial::plan

@@ -64,12 +64,15 @@ void CodeContext::around(std::int32_t pc, Context& context, std::set<std::int32_
     if (pc < proc.entry || pc >= proc.end || !procs.insert(static_cast<std::int32_t>(p)).second) continue;
     begin = proc.entry, end = proc.end;
     for (std::size_t at = 0; at < m_.code.size(); ++at)
-      if (m_.code[at].op == Opcode::call && m_.code[at].a == static_cast<std::int32_t>(p)) around(static_cast<std::int32_t>(at), context, procs);
+      if (m_.code[at].op == Opcode::call && m_.code[at].a == static_cast<std::int32_t>(p))
+        around(static_cast<std::int32_t>(at), context, procs);
   }
   std::vector<std::int32_t> loops;
   for (std::size_t l = 0; l < m_.loops.size(); ++l)
     if (m_.loops[l].begin < pc && pc < m_.loops[l].end) loops.push_back(static_cast<std::int32_t>(l));
-  std::sort(loops.begin(), loops.end(), [&](std::int32_t a, std::int32_t b) { return m_.loops[static_cast<std::size_t>(a)].begin < m_.loops[static_cast<std::size_t>(b)].begin; });
+  std::sort(loops.begin(), loops.end(), [&](std::int32_t a, std::int32_t b) {
+    return m_.loops[static_cast<std::size_t>(a)].begin < m_.loops[static_cast<std::size_t>(b)].begin;
+  });
   for (const std::int32_t l : loops) {
     if (std::find(context.loops.begin(), context.loops.end(), l) == context.loops.end()) context.loops.push_back(l);
     const LoopRow& row = m_.loops[static_cast<std::size_t>(l)];
@@ -90,8 +93,11 @@ bool CodeContext::any_instruction(std::int32_t loop, Test test) const {
 
 bool CodeContext::writes_array(std::int32_t loop, std::int32_t array) const {
   return any_instruction(loop, [&](const Instruction& in) {
-    bool writes = opcode_info(in.op)->operands[0] == OperandKind::array && operand_intent(in, 0) == Intent::write && in.a == array;
-    for_each_use(m_, in, [&](std::int32_t used, Deed deed) { writes |= used == array && deed != Deed::read && deed != Deed::get; });
+    bool writes = opcode_info(in.op)->operands[0] == OperandKind::array && operand_intent(in, 0) == Intent::write &&
+                  in.a == array;
+    for_each_use(m_, in, [&](std::int32_t used, Deed deed) {
+      writes |= used == array && deed != Deed::read && deed != Deed::get;
+    });
     return writes;
   });
 }
@@ -109,7 +115,8 @@ bool CodeContext::writes_scalar(std::int32_t loop, std::int32_t scalar) const {
     const auto values = operands_of(in);
     for (std::size_t p = 0; p < 4; ++p)
       if ((info.operands[p] == OperandKind::sout || info.operands[p] == OperandKind::svar ||
-           (info.operands[p] == OperandKind::item && info.access[p] == OperandAccess::out && in.a == 0)) && values[p] == scalar)
+           (info.operands[p] == OperandKind::item && info.access[p] == OperandAccess::out && in.a == 0)) &&
+          values[p] == scalar)
         return true;
     return false;
   });

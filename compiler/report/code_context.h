@@ -1,7 +1,7 @@
 #pragma once
-// What stands around an instruction of a module, through the calls of the procedure it stands in: loops, and comparisons of indices that decide
-// whether it runs. A guide for advice, not for optimisation: where a procedure is called from several places, any of them counts. Refers to
-// the module.
+// What stands around an instruction of a module, through the calls of the procedure it stands in: loops, and
+// comparisons of indices that decide whether it runs. A guide for advice, not for optimisation: where a procedure is
+// called from several places, any of them counts. Refers to the module.
 
 #include <cstdint>
 #include <set>
@@ -15,13 +15,15 @@ namespace sial::report {
 
 struct Context {
   const Module* module = nullptr;
-  std::vector<std::int32_t> loops;                            // outermost first
-  std::set<std::pair<std::int32_t, std::int32_t>> relations;  // indices that a where clause or a condition compares, smaller first
+  std::vector<std::int32_t> loops;  // outermost first
+  std::set<std::pair<std::int32_t, std::int32_t>>
+      relations;  // indices that a where clause or a condition compares, smaller first
 
   /// The innermost loop over an index; -1: none.
   std::int32_t loop_of(std::int32_t index) const;
   bool compared(std::int32_t a, std::int32_t b) const { return relations.contains(std::minmax(a, b)); }
-  /// The part of all combinations of indices that comparisons leave, each of them taken for an order of two equal ranges.
+  /// The part of all combinations of indices that comparisons leave, each of them taken for an order of two equal
+  /// ranges.
   double part_visited(std::span<const IndexSize> sizes) const;
 };
 

@@ -7,7 +7,8 @@
 namespace sial::report {
 
 const JobProgram* Job::find(const std::string& program) const {
-  const auto found = std::find_if(programs.begin(), programs.end(), [&](const JobProgram& p) { return p.name == program; });
+  const auto found =
+      std::find_if(programs.begin(), programs.end(), [&](const JobProgram& p) { return p.name == program; });
   return found == programs.end() ? nullptr : &*found;
 }
 
@@ -36,6 +37,8 @@ std::vector<IndexSize> sizes_of(const Module& module, const Run& run) {
   return sizes;
 }
 
-std::string short_place(const std::string& file, int line) { return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line); }
+std::string short_place(const std::string& file, int line) {
+  return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
+}
 
 }  // namespace sial::report

@@ -1,6 +1,7 @@
 #pragma once
-// All programs of a run together: their modules, sources and measured lines. What one program keeps under a label another one uses, and only
-// the whole job says what share of the time a line has. Values; whoever finds the modules (compiler/sialreport_job.cpp) fills them in.
+// All programs of a run together: their modules, sources and measured lines. What one program keeps under a label
+// another one uses, and only the whole job says what share of the time a line has. Values; whoever finds the modules
+// (compiler/sialreport_job.cpp) fills them in.
 
 #include <map>
 #include <string>
@@ -13,19 +14,19 @@ namespace sial::report {
 
 struct JobProgram {
   std::string name;
-  std::optional<Module> module;                // empty: neither a module nor the sources were found; `problem` says so
-  std::optional<Module> as_written;            // at -O0, where the sources were found
-  std::map<std::string, std::string> texts;    // sources as they were compiled, by name; empty: not found
-  Run run;                                     // what was measured of this program
-  double seconds = 0;                          // of a mean rank
+  std::optional<Module> module;              // empty: neither a module nor the sources were found; `problem` says so
+  std::optional<Module> as_written;          // at -O0, where the sources were found
+  std::map<std::string, std::string> texts;  // sources as they were compiled, by name; empty: not found
+  Run run;                                   // what was measured of this program
+  double seconds = 0;                        // of a mean rank
   std::string problem;
 };
 
 struct Job {
   std::string path;
   int ranks = 1;
-  double seconds = 0;                          // of a mean rank, all programs
-  std::vector<JobProgram> programs;            // each once, in the order they ran
+  double seconds = 0;                // of a mean rank, all programs
+  std::vector<JobProgram> programs;  // each once, in the order they ran
 
   const JobProgram* find(const std::string& program) const;
 };
@@ -33,7 +34,8 @@ struct Job {
 /// Names, times and measurements; modules are still to be found.
 Job read_job(const std::string& path);
 
-/// The mean sizes of a program's indices in its run, one per index row; an index that the run does not know counts one element.
+/// The mean sizes of a program's indices in its run, one per index row; an index that the run does not know counts one
+/// element.
 std::vector<IndexSize> sizes_of(const Module& module, const Run& run);
 
 /// "rhf.sialx:12".

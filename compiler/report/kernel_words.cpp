@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "compiler/report/prediction/model.h"
 #include "compiler/report/formats/writer.h"
+#include "compiler/report/prediction/model.h"
 
 namespace sial::report {
 
 std::string kernel_words(const KernelLine& k) {
   const double calls = static_cast<double>(k.calls);
-  const std::string each = calls > 0 ? (k.flops > 0 ? flops_number(k.flops / calls) : bytes_number(k.bytes / calls)) : "";
+  const std::string each =
+      calls > 0 ? (k.flops > 0 ? flops_number(k.flops / calls) : bytes_number(k.bytes / calls)) : "";
   const auto words = [&](const char* one) { return fmt::format("{} of {} each", plural(calls, one), each); };
   if (k.flops > 0) {
     if (k.way.find("inner") != std::string::npos) return words("inner product") + ", bound by memory";

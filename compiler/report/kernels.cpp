@@ -26,7 +26,8 @@ bool holds(const Dims& dims, const Dim& dim) {
 /// Those of `dims` that `other` has, or has not.
 Dims common(const Dims& dims, const Dims& other, bool wanted = true) {
   Dims result;
-  std::copy_if(dims.begin(), dims.end(), std::back_inserter(result), [&](const Dim& d) { return holds(other, d) == wanted; });
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(result),
+               [&](const Dim& d) { return holds(other, d) == wanted; });
   return result;
 }
 
@@ -62,7 +63,8 @@ class Layouts {
       const Instruction& in = m_.code[pc];
       const OpcodeInfo& info = *opcode_info(in.op);
       if (info.cost == OpCost::product)
-        add(pc, in.a, in.b, in.c, setop_text(assignment_of(in)), info.operands[3] == OperandKind::sin ? scalar(in.d, "factor") + " * " : std::string());
+        add(pc, in.a, in.b, in.c, setop_text(assignment_of(in)),
+            info.operands[3] == OperandKind::sin ? scalar(in.d, "factor") + " * " : std::string());
       if (info.cost == OpCost::dot) add_inner(pc, in);
     }
     return std::move(result_);
@@ -71,7 +73,8 @@ class Layouts {
  private:
   /// A variable by its name, the registers of expressions by `otherwise`.
   std::string scalar(std::int32_t slot, const char* otherwise) const {
-    return static_cast<std::size_t>(slot) < m_.scalars.size() ? m_.scalars[static_cast<std::size_t>(slot)].name : otherwise;
+    return static_cast<std::size_t>(slot) < m_.scalars.size() ? m_.scalars[static_cast<std::size_t>(slot)].name
+                                                              : otherwise;
   }
   const ArrayRow& array(const Operand& o) const { return m_.arrays[static_cast<std::size_t>(o.array)]; }
 
@@ -91,8 +94,10 @@ class Layouts {
         o.ones.push_back(all.back());
         continue;
       }
-      const bool of_parent = index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(row.dims[d])].kind != IndexKind::sub;
-      const auto before = std::count_if(o.dims.begin(), o.dims.end(), [&](const Dim& other) { return other.index == e.index; });
+      const bool of_parent =
+          index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(row.dims[d])].kind != IndexKind::sub;
+      const auto before =
+          std::count_if(o.dims.begin(), o.dims.end(), [&](const Dim& other) { return other.index == e.index; });
       o.dims.push_back({e.index, static_cast<std::int32_t>(before), part || of_parent, index.name});
     }
     o.text = fmt::format("{}[{}]", row.name, fmt::join(all, ","));
@@ -102,11 +107,14 @@ class Layouts {
   /// Null when each group is one run of neighbours in its order; else why not.
   static std::optional<std::string> not_a_matrix(const Operand& o, const Group& one, const Group& two) {
     std::size_t changes = 0;
-    for (std::size_t d = 1; d < o.dims.size(); ++d) changes += holds(one.order, o.dims[d]) != holds(one.order, o.dims[d - 1]);
+    for (std::size_t d = 1; d < o.dims.size(); ++d)
+      changes += holds(one.order, o.dims[d]) != holds(one.order, o.dims[d - 1]);
     if (changes > 1) return fmt::format("its {} and {} are interleaved", one.what, two.what);
     for (const Group* g : {&one, &two}) {
       const Dims found = common(o.dims, g->order);
-      if (!same_order(found, g->order)) return fmt::format("its {} are in the order {}, not {}", g->what, fmt::join(names(found), ","), fmt::join(names(g->order), ","));
+      if (!same_order(found, g->order))
+        return fmt::format("its {} are in the order {}, not {}", g->what, fmt::join(names(found), ","),
+                           fmt::join(names(g->order), ","));
       for (std::size_t d = 0; d + 1 < found.size(); ++d)
         if (found[d].gap_behind) return fmt::format("its {} have gaps: part of a larger block", g->what);
     }
@@ -126,11 +134,13 @@ class Layouts {
     std::vector<std::string> order = names(one_first ? one.order : two.order);
     for (const std::string& name : names(one_first ? two.order : one.order)) order.push_back(name);
     order.insert(order.end(), o.ones.begin(), o.ones.end());
-    result.advice = fmt::format("declare {}[{}] to {} it in place", row.name, fmt::join(order, ","), target ? "write" : "read");
+    result.advice =
+        fmt::format("declare {}[{}] to {} it in place", row.name, fmt::join(order, ","), target ? "write" : "read");
     return result;
   }
 
-  void add(std::size_t pc, std::int32_t target, std::int32_t a, std::int32_t b, std::string_view set, const std::string& factor) {
+  void add(std::size_t pc, std::int32_t target, std::int32_t a, std::int32_t b, std::string_view set,
+           const std::string& factor) {
     const Operand d = operand(target), x = operand(a), y = operand(b);
     ContractionLayout c;
     c.place = m_.places[pc];
@@ -143,7 +153,10 @@ class Layouts {
     c.columns = names(columns.order);
     c.summed = names(summed.order);
     const bool r = !c.rows.empty(), n = !c.columns.empty();
-    c.form = c.summed.empty() ? (r && n ? "outer product" : "scaled block") : r && n ? "matrix product" : r || n ? "matrix-vector product" : "inner product";
+    c.form = c.summed.empty() ? (r && n ? "outer product" : "scaled block")
+             : r && n         ? "matrix product"
+             : r || n         ? "matrix-vector product"
+                              : "inner product";
     c.operands = {layout(x, rows, summed, false), layout(y, summed, columns, false), layout(d, rows, columns, true)};
     result_.push_back(std::move(c));
   }
@@ -173,14 +186,18 @@ std::string explain_kernels(const Module& module) {
   if (layouts.empty()) return "no contractions\n";
   const auto uses = [&](std::int32_t array) {
     return std::count_if(layouts.begin(), layouts.end(), [&](const ContractionLayout& l) {
-      return std::any_of(l.operands.begin(), l.operands.end(), [&](const OperandLayout& o) { return o.array == array; });
+      return std::any_of(l.operands.begin(), l.operands.end(),
+                         [&](const OperandLayout& o) { return o.array == array; });
     });
   };
   std::string out;
   for (const ContractionLayout& l : layouts) {
-    fmt::format_to(std::back_inserter(out), "{}:{}:{}: {}\n  {}", module.files.at(static_cast<std::size_t>(l.place.file)), l.place.line, l.place.column, l.statement, l.form);
+    fmt::format_to(std::back_inserter(out), "{}:{}:{}: {}\n  {}",
+                   module.files.at(static_cast<std::size_t>(l.place.file)), l.place.line, l.place.column, l.statement,
+                   l.form);
     const char* separator = ": ";
-    for (const auto& [what, list] : {std::pair{"rows", &l.rows}, std::pair{"columns", &l.columns}, std::pair{"sums", &l.summed}}) {
+    for (const auto& [what, list] :
+         {std::pair{"rows", &l.rows}, std::pair{"columns", &l.columns}, std::pair{"sums", &l.summed}}) {
       if (list->empty()) continue;
       fmt::format_to(std::back_inserter(out), "{}{} {}", separator, what, fmt::join(*list, ","));
       separator = "; ";
@@ -193,14 +210,16 @@ std::string explain_kernels(const Module& module) {
       }
       fmt::format_to(std::back_inserter(out), "  {}: {}, {}", o.text, o.target ? "scattered" : "packed", o.why);
       if (!o.advice.empty()) out += "; " + o.advice;
-      if (const auto n = uses(o.array); !o.advice.empty() && n > 1) fmt::format_to(std::back_inserter(out), " (it is in {} contractions)", n);
+      if (const auto n = uses(o.array); !o.advice.empty() && n > 1)
+        fmt::format_to(std::back_inserter(out), " (it is in {} contractions)", n);
       out += '\n';
     }
   }
   return out;
 }
 
-std::string layout_advice(const std::vector<ContractionLayout>& layouts, const std::vector<std::string>& files, const std::string& file, int line) {
+std::string layout_advice(const std::vector<ContractionLayout>& layouts, const std::vector<std::string>& files,
+                          const std::string& file, int line) {
   std::string text;
   for (const ContractionLayout& l : layouts) {
     if (l.place.line != line || files.at(static_cast<std::size_t>(l.place.file)) != file) continue;

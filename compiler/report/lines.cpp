@@ -13,7 +13,9 @@
 namespace sial::report {
 namespace {
 
-Deed deed_of(Intent intent) { return intent == Intent::read ? Deed::read : intent == Intent::write ? Deed::write : Deed::update; }
+Deed deed_of(Intent intent) {
+  return intent == Intent::read ? Deed::read : intent == Intent::write ? Deed::write : Deed::update;
+}
 
 /// How often something happens: shared out among the ranks, and on each of them.
 struct Often {
@@ -28,14 +30,16 @@ Often operator*(const Often& a, const Cost& b) { return {a.shared * b, a.each_ra
 
 class Estimator {
  public:
-  Estimator(Report& report, const Module& m) : r_(report), m_(m), often_(m.code.size()), at_most_(m.code.size(), false) {}
+  Estimator(Report& report, const Module& m)
+      : r_(report), m_(m), often_(m.code.size()), at_most_(m.code.size(), false) {}
 
   void run() {
     std::vector<Often> calls(m_.procs.size());
     std::vector<char> conditional(m_.procs.size(), 0);
     body(m_.main_entry, main_end(), {{}, Cost::constant(1)}, false, calls, conditional);
     // Callees come before their callers.
-    for (std::size_t p = m_.procs.size(); p-- > 0;) body(m_.procs[p].entry, m_.procs[p].end, calls[p], conditional[p] != 0, calls, conditional);
+    for (std::size_t p = m_.procs.size(); p-- > 0;)
+      body(m_.procs[p].entry, m_.procs[p].end, calls[p], conditional[p] != 0, calls, conditional);
     for (std::size_t pc = 0; pc < m_.code.size(); ++pc) line(static_cast<std::int32_t>(pc));
     for (auto& [key, l] : lines_) r_.lines.push_back(std::move(l));
   }
@@ -48,13 +52,15 @@ class Estimator {
     return end;
   }
 
-  void body(std::int32_t begin, std::int32_t end, const Often& base, bool conditional, std::vector<Often>& calls, std::vector<char>& conditional_calls) {
+  void body(std::int32_t begin, std::int32_t end, const Often& base, bool conditional, std::vector<Often>& calls,
+            std::vector<char>& conditional_calls) {
     for (std::int32_t pc = begin; pc < end; ++pc) {
       Often often = base;
       bool at_most = conditional;
       for (const LoopRow& loop : m_.loops) {
         if (pc <= loop.begin || pc >= loop.end) continue;
-        if (loop.kind == LoopKind::pardo && !(loop.pragma >= 0 && m_.strings[static_cast<std::size_t>(loop.pragma)] == "SequentialPardoLoop"))
+        if (loop.kind == LoopKind::pardo &&
+            !(loop.pragma >= 0 && m_.strings[static_cast<std::size_t>(loop.pragma)] == "SequentialPardoLoop"))
           often = {often.shared + often.each_rank, {}};
         for (const std::int32_t i : loop.indices) often = often * Cost::count(i);
         at_most |= loop.n_wheres > 0 && pc >= loop.body;
@@ -76,12 +82,16 @@ class Estimator {
       const std::int32_t target = in.op == Opcode::jump ? in.a : in.op == Opcode::jump_unless ? in.b : -1;
       if (target >= 0 && j < pc && pc < target) return true;
       if (in.op == Opcode::ret && j + 1 < end) return true;
-      if (in.op == Opcode::exit_loop && m_.loops[static_cast<std::size_t>(in.a)].begin < pc && pc < m_.loops[static_cast<std::size_t>(in.a)].end) return true;
+      if (in.op == Opcode::exit_loop && m_.loops[static_cast<std::size_t>(in.a)].begin < pc &&
+          pc < m_.loops[static_cast<std::size_t>(in.a)].end)
+        return true;
     }
     return false;
   }
 
-  bool one_element(const RefEntry& e) const { return e.as_simple || e.index < 0 || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple; }
+  bool one_element(const RefEntry& e) const {
+    return e.as_simple || e.index < 0 || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple;
+  }
 
   /// Elements of the block that a reference lies in.
   Cost block(const RefRow& ref) const {
@@ -91,7 +101,8 @@ class Estimator {
       if (one_element(e)) continue;
       const IndexRow& index = m_.indices[static_cast<std::size_t>(e.index)];
       const std::int32_t declared = m_.arrays[static_cast<std::size_t>(ref.array)].dims[d];
-      const bool part = index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(declared)].kind != IndexKind::sub;
+      const bool part =
+          index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(declared)].kind != IndexKind::sub;
       size = size * Cost::extent(part ? index.parent : e.index);
     }
     return size;
@@ -136,7 +147,8 @@ class Estimator {
       const std::string& name = m_.arrays[static_cast<std::size_t>(array)].name;
       if (std::find(of->arrays.begin(), of->arrays.end(), name) == of->arrays.end()) of->arrays.push_back(name);
     });
-    if (op_class(in.op) == OpClass::fetch) add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
+    if (op_class(in.op) == OpClass::fetch)
+      add(l.get_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
     if (puts_block(in.op)) add(l.put_bytes, often, block(m_.refs[static_cast<std::size_t>(in.a)]) * 8.0);
     if (op_cost(in.op) == OpCost::product || op_cost(in.op) == OpCost::dot)
       add(l.flops, often, contraction(in.b, in.c));
@@ -153,7 +165,9 @@ void set_text(Amount& amount, const std::vector<IndexRow>& indices) {
   if (!amount.cost.is_zero()) amount.text = cost_text(amount.cost, indices);
   if (amount.each_rank.is_zero()) return;
   const std::string each = cost_text(amount.each_rank, indices);
-  amount.text += (amount.text.empty() ? "" : " + ") + (each == "1" ? std::string("ranks") : amount.each_rank.terms.size() > 1 ? "ranks·(" + each + ")" : "ranks·" + each);
+  amount.text += (amount.text.empty() ? "" : " + ") + (each == "1"                         ? std::string("ranks")
+                                                       : amount.each_rank.terms.size() > 1 ? "ranks·(" + each + ")"
+                                                                                           : "ranks·" + each);
 }
 
 }  // namespace
@@ -178,15 +192,18 @@ void for_each_use(const Module& m, const Instruction& in, const std::function<vo
   for (std::size_t p = 0; p < 4; ++p) {
     const std::int32_t v = values[p];
     if (info.operands[p] == OperandKind::ref) f(ref(v), deed_of(m.refs[static_cast<std::size_t>(v)].intent));
-    if (info.operands[p] == OperandKind::region) f(m.regions[static_cast<std::size_t>(v)].array, deed_of(m.regions[static_cast<std::size_t>(v)].intent));
-    if (info.operands[p] == OperandKind::array || (info.operands[p] == OperandKind::item && in.a == 1)) f(v, Deed::pass);
+    if (info.operands[p] == OperandKind::region)
+      f(m.regions[static_cast<std::size_t>(v)].array, deed_of(m.regions[static_cast<std::size_t>(v)].intent));
+    if (info.operands[p] == OperandKind::array || (info.operands[p] == OperandKind::item && in.a == 1))
+      f(v, Deed::pass);
   }
 }
 
 std::string part_at(const Module& m, const SourcePlace& place) {
   for (const ProcRow& proc : m.procs)
     for (std::int32_t pc = proc.entry; pc < proc.end; ++pc)
-      if (const SourcePlace& p = m.places[static_cast<std::size_t>(pc)]; p.file == place.file && p.line == place.line) return proc.name;
+      if (const SourcePlace& p = m.places[static_cast<std::size_t>(pc)]; p.file == place.file && p.line == place.line)
+        return proc.name;
   return {};
 }
 
@@ -199,7 +216,8 @@ void add_lines(Report& report, const Module& m) {
   for (const LoopLine& loop : report.loops) {
     const std::size_t colon = loop.place.rfind(':');
     const auto file = files.find(loop.place.substr(0, colon));
-    const int number = static_cast<int>(read_integer(std::string_view(loop.place).substr(colon + 1), 0, std::numeric_limits<int>::max()).value_or(0));
+    const int number = static_cast<int>(
+        read_integer(std::string_view(loop.place).substr(colon + 1), 0, std::numeric_limits<int>::max()).value_or(0));
     for (SourceLine& l : report.lines)
       if (file != files.end() && l.file == file->second && l.line == number) {
         l.loop = loop.kind + " " + loop.indices;

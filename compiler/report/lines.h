@@ -1,5 +1,6 @@
 #pragma once
-// Inside the report: what the code of a module says about its source lines, and the joints between the files that fill a Report.
+// Inside the report: what the code of a module says about its source lines, and the joints between the files that fill
+// a Report.
 
 #include <functional>
 #include <vector>
@@ -14,7 +15,8 @@ void for_each_use(const Module& m, const Instruction& in, const std::function<vo
 /// Procedure whose code stands at a place; empty: the main body, or nothing stands there.
 std::string part_at(const Module& m, const SourcePlace& place);
 
-/// Fills Report::lines: deeds, loops, and how often lines run and what they move and compute if no condition prevents it.
+/// Fills Report::lines: deeds, loops, and how often lines run and what they move and compute if no condition prevents
+/// it.
 void add_lines(Report& report, const Module& m);
 
 // remarks.cpp

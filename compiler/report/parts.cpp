@@ -25,7 +25,7 @@ const char* kind_text(IndexKind kind) {
 }  // namespace
 
 /// Ranks meet in a loop, or run a pardo together, also in what it calls.
-bool Parts::has_meeting(const LoopRow& loop) const {
+bool Parts::has_synchronization(const LoopRow& loop) const {
   std::set<std::int32_t> seen;
   const auto within = [&](const auto& self, std::int32_t begin, std::int32_t end) -> bool {
     for (std::int32_t pc = begin; pc < end; ++pc) {
@@ -43,7 +43,8 @@ bool Parts::has_meeting(const LoopRow& loop) const {
 /// The events from `first` on are those of a loop in which ranks meet.
 void Parts::repeat(std::size_t first, std::int32_t loop) {
   const auto begin = events_.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto meeting = std::find_if(begin, events_.end(), [](const Event& e) { return e.what == What::meeting || e.what == What::barrier; });
+  const auto meeting = std::find_if(begin, events_.end(),
+                                    [](const Event& e) { return e.what == What::meeting || e.what == What::barrier; });
   if (meeting == events_.end() || meeting->turn != Turn::every) return;  // an inner loop's
   const std::int32_t pc = meeting->row;
   std::vector<Event> again;
@@ -65,7 +66,8 @@ void Parts::follow(std::int32_t begin, std::int32_t end, std::set<std::int32_t>&
     if (const std::int32_t part = part_of_pc(pc); part >= 0 && pc == m_.loops[static_cast<std::size_t>(part)].begin) {
       events_.push_back({What::part, part});
       pc = m_.loops[static_cast<std::size_t>(part)].next;
-    } else if ((in.op == Opcode::do_begin || in.op == Opcode::sub_begin) && has_meeting(m_.loops[static_cast<std::size_t>(in.a)])) {
+    } else if ((in.op == Opcode::do_begin || in.op == Opcode::sub_begin) &&
+               has_synchronization(m_.loops[static_cast<std::size_t>(in.a)])) {
       const LoopRow& loop = m_.loops[static_cast<std::size_t>(in.a)];
       const std::size_t first = events_.size();
       follow(pc + 1, loop.next, callers);
@@ -89,8 +91,13 @@ Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
     for (std::size_t l = 0; l < m.loops.size(); ++l) {
       const LoopRow& loop = m.loops[l];
       if (loop.kind != kind || part_[static_cast<std::size_t>(loop.begin)] >= 0) continue;
-      if (kind == LoopKind::do_ && (std::none_of(m.slices.begin(), m.slices.end(), [&](const SliceRow& s) { return s.loop == static_cast<std::int32_t>(l); }) || has_meeting(loop))) continue;
-      for (std::int32_t pc = loop.begin; pc < loop.end; ++pc) part_[static_cast<std::size_t>(pc)] = static_cast<std::int32_t>(l);
+      if (kind == LoopKind::do_ &&
+          (std::none_of(m.slices.begin(), m.slices.end(),
+                        [&](const SliceRow& s) { return s.loop == static_cast<std::int32_t>(l); }) ||
+           has_synchronization(loop)))
+        continue;
+      for (std::int32_t pc = loop.begin; pc < loop.end; ++pc)
+        part_[static_cast<std::size_t>(pc)] = static_cast<std::int32_t>(l);
     }
   for (bool changed = true; changed;) {  // down the calls; every pass settles one more level
     changed = false;
@@ -125,15 +132,19 @@ std::int32_t Parts::part_of(const LineKey& line) const {
 
 Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
   if (!run.job)
-    throw SialError(fmt::format("`{}` does not say what values and segments the job had", run.path), "run the program again with this version of sialrun");
+    throw SialError(fmt::format("`{}` does not say what values and segments the job had", run.path),
+                    "run the program again with this version of sialrun");
   const JobValues& job = *run.job;
   const auto number = [&](const std::string& name) {
     const auto found = job.ints.find(name);
-    if (found == job.ints.end()) throw SialError(fmt::format("`{}` has no value for the predefined int `{}`", run.path, name), "give the run.json that sialrun wrote");
+    if (found == job.ints.end())
+      throw SialError(fmt::format("`{}` has no value for the predefined int `{}`", run.path, name),
+                      "give the run.json that sialrun wrote");
     return found->second;
   };
   ints_.assign(std::max<std::size_t>(static_cast<std::size_t>(m.n_int_registers), m.ints.size()), 0);
-  for (std::size_t i = 0; i < m.ints.size(); ++i) ints_[i] = m.ints[i].predefined ? number(m.ints[i].name) : m.ints[i].initial;
+  for (std::size_t i = 0; i < m.ints.size(); ++i)
+    ints_[i] = m.ints[i].predefined ? number(m.ints[i].name) : m.ints[i].initial;
   scalars_.assign(std::max<std::size_t>(static_cast<std::size_t>(m.n_scalar_registers), m.scalars.size()), 0.0);
   for (std::size_t i = 0; i < m.scalars.size(); ++i) {
     scalars_[i] = m.scalars[i].initial;
@@ -150,7 +161,8 @@ Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
       range = {bound(row.lo), bound(row.hi), true};
       if (row.kind != IndexKind::simple && range.lo <= range.hi) {
         const auto segments = job.segments.find(kind_text(row.kind));
-        range.usable = range.lo >= 1 && segments != job.segments.end() && range.hi <= static_cast<std::int32_t>(segments->second.size());
+        range.usable = range.lo >= 1 && segments != job.segments.end() &&
+                       range.hi <= static_cast<std::int32_t>(segments->second.size());
       }
     }
     ranges_.push_back(range);
@@ -161,9 +173,12 @@ Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
 double Sizes::extent(std::int32_t index, std::int32_t segment) const {
   const IndexRow& row = m_.indices[static_cast<std::size_t>(index)];
   if (row.kind == IndexKind::simple) return 1;
-  if (row.kind == IndexKind::sub) return extent(row.parent, segment / subsegments_per_segment) / subsegments_per_segment;
+  if (row.kind == IndexKind::sub)
+    return extent(row.parent, segment / subsegments_per_segment) / subsegments_per_segment;
   const auto segments = run_.job->segments.find(kind_text(row.kind));
-  if (segments == run_.job->segments.end() || segment < 1 || segment > static_cast<std::int32_t>(segments->second.size())) return 1;
+  if (segments == run_.job->segments.end() || segment < 1 ||
+      segment > static_cast<std::int32_t>(segments->second.size()))
+    return 1;
   return segments->second[static_cast<std::size_t>(segment - 1)];
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Inside predictions: the parts that a program's lines belong to, and its sizes in a job. Facts about a module and a run.
+// Inside predictions: the parts that a program's lines belong to, and its sizes in a job. Facts about a module and a
+// run.
 
 #include <map>
 #include <set>
@@ -15,38 +16,41 @@ namespace sial::report {
 
 using LineKey = std::pair<std::string, int>;
 
-/// Which part each line belongs to: a pardo, or an outermost serial loop with an access slice in which ranks do not meet (its loop row),
-/// with the procedures it calls; or what is outside (-1). A procedure called from a part and from elsewhere counts to the part, and
-/// so does a line that both share.
+/// Which part each line belongs to: a pardo, or an outermost serial loop with an access slice in which ranks do not
+/// meet (its loop row), with the procedures it calls; or what is outside (-1). A procedure called from a part and from
+/// elsewhere counts to the part, and so does a line that both share.
 class Parts {
  public:
   explicit Parts(const Module& m);
-  LineKey line_of(std::int32_t pc) const { return {m_.files[static_cast<std::size_t>(m_.places[static_cast<std::size_t>(pc)].file)], m_.places[static_cast<std::size_t>(pc)].line}; }
+  LineKey line_of(std::int32_t pc) const {
+    return {m_.files[static_cast<std::size_t>(m_.places[static_cast<std::size_t>(pc)].file)],
+            m_.places[static_cast<std::size_t>(pc)].line};
+  }
   std::int32_t part_of_pc(std::int32_t pc) const { return part_[static_cast<std::size_t>(pc)]; }
   /// -2: no line of the program.
   std::int32_t part_of(const LineKey& line) const;
   /// Outside of parts, and where ranks meet: barriers and other collectives.
-  bool is_meeting(const LineKey& line) const { return meetings_.contains(line); }
+  bool is_synchronization(const LineKey& line) const { return meetings_.contains(line); }
   /// Nothing stands there but a pardo's begin or end, where iterations are drawn.
   bool is_draw(const LineKey& line) const { return draws_.contains(line); }
 
-  /// What a program does, in its order, each loop and branch once, procedures in the place of their calls. Where ranks meet in a
-  /// loop, what it does up to its first meeting follows once more at its end: that is where its next iteration meets. The first
-  /// time belongs to the first iteration, the second to all others.
+  /// What a program does, in its order, each loop and branch once, procedures in the place of their calls. Where ranks
+  /// meet in a loop, what it does up to its first meeting follows once more at its end: that is where its next
+  /// iteration meets. The first time belongs to the first iteration, the second to all others.
   enum class What { part, meeting, barrier, keep, put };
   enum class Turn { every, first, other };
   struct Event {
     What what = What::part;
-    std::int32_t row = 0;                   // loop row, pc, pc, array row, pc
+    std::int32_t row = 0;  // loop row, pc, pc, array row, pc
     Turn turn = Turn::every;
-    std::int32_t loop = -1, meeting = -1;   // whose turn: loop row, pc of its first meeting
+    std::int32_t loop = -1, meeting = -1;  // whose turn: loop row, pc of its first meeting
   };
   const std::vector<Event>& events() const { return events_; }
 
  private:
   void follow(std::int32_t begin, std::int32_t end, std::set<std::int32_t>& callers);
   void repeat(std::size_t first, std::int32_t loop);
-  bool has_meeting(const LoopRow& loop) const;
+  bool has_synchronization(const LoopRow& loop) const;
 
   const Module& m_;
   std::vector<Event> events_;

@@ -26,26 +26,39 @@ double weigh(const RemarkLine& r, const std::vector<IndexSize>& sizes) {
 }
 
 void set_value(Amount& a, const std::vector<IndexSize>& sizes, int ranks) {
-  if (!a.cost.is_zero() || !a.each_rank.is_zero()) a.value = evaluate(a.cost, sizes) + ranks * evaluate(a.each_rank, sizes);
+  if (!a.cost.is_zero() || !a.each_rank.is_zero())
+    a.value = evaluate(a.cost, sizes) + ranks * evaluate(a.each_rank, sizes);
 }
 
 std::string number(double value, const std::initializer_list<std::pair<double, const char*>>& units) {
   for (const auto& [size, unit] : units)
     if (std::abs(value) >= size * 0.9995 || size == units.begin()[units.size() - 1].first) {
       const double v = value / size;
-      return fmt::format("{:.{}f} {}", v, std::abs(v) >= 99.95 || v == std::floor(v) ? 0 : std::abs(v) >= 9.995 ? 1 : 2, unit);
+      return fmt::format("{:.{}f} {}", v,
+                         std::abs(v) >= 99.95 || v == std::floor(v) ? 0
+                         : std::abs(v) >= 9.995                     ? 1
+                                                                    : 2,
+                         unit);
     }
   return {};
 }
 
 }  // namespace
 
-std::string bytes_number(double b) { return number(b, {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}}); }
-std::string flops_number(double f) { return number(f, {{1e15, "Pflop"}, {1e12, "Tflop"}, {1e9, "Gflop"}, {1e6, "Mflop"}, {1e3, "kflop"}, {1, "flop"}}); }
+std::string bytes_number(double b) {
+  return number(b, {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}});
+}
+std::string flops_number(double f) {
+  return number(f, {{1e15, "Pflop"}, {1e12, "Tflop"}, {1e9, "Gflop"}, {1e6, "Mflop"}, {1e3, "kflop"}, {1, "flop"}});
+}
 std::string seconds_number(double s) { return number(s, {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}); }
-std::string count_number(double n) { return n == std::floor(n) && n < 1e15 ? fmt::format("{:.0f}", n) : fmt::format("{:.1f}", n); }
+std::string count_number(double n) {
+  return n == std::floor(n) && n < 1e15 ? fmt::format("{:.0f}", n) : fmt::format("{:.1f}", n);
+}
 
-std::string kind_text(RemarkKind kind) { return kind == RemarkKind::passed ? "passed" : kind == RemarkKind::missed ? "missed" : "analysis"; }
+std::string kind_text(RemarkKind kind) {
+  return kind == RemarkKind::passed ? "passed" : kind == RemarkKind::missed ? "missed" : "analysis";
+}
 
 Amount amount_of(const Cost& cost, const std::vector<IndexRow>& indices) {
   return {cost, {}, cost.is_zero() ? "" : cost_text(cost, indices), {}};
@@ -77,8 +90,11 @@ void add_remarks(Report& report, const Module& m) {
 void sort_remarks(Report& report, const std::vector<IndexSize>& sizes) {
   for (RemarkLine& r : report.remarks) r.weight = weigh(r, sizes);
   // What was missed comes first, where a run was measured by the time of its line.
-  const auto rank = [](const RemarkLine& r) { return std::tuple(r.kind == RemarkKind::missed, r.seconds.value_or(0), r.weight); };
-  std::stable_sort(report.remarks.begin(), report.remarks.end(), [&](const RemarkLine& a, const RemarkLine& b) { return rank(a) > rank(b); });
+  const auto rank = [](const RemarkLine& r) {
+    return std::tuple(r.kind == RemarkKind::missed, r.seconds.value_or(0), r.weight);
+  };
+  std::stable_sort(report.remarks.begin(), report.remarks.end(),
+                   [&](const RemarkLine& a, const RemarkLine& b) { return rank(a) > rank(b); });
   place_remarks(report);
 }
 
@@ -101,8 +117,9 @@ void place_remarks(Report& report) {
   }
   for (std::size_t i = 0; i < report.remarks.size(); ++i) {
     const RemarkLine& r = report.remarks[i];
-    const auto at = std::lower_bound(report.lines.begin(), report.lines.end(), std::pair(r.place.file, r.place.line),
-                                     [](const SourceLine& l, const auto& key) { return std::pair(l.file, l.line) < key; });
+    const auto at =
+        std::lower_bound(report.lines.begin(), report.lines.end(), std::pair(r.place.file, r.place.line),
+                         [](const SourceLine& l, const auto& key) { return std::pair(l.file, l.line) < key; });
     SourceLine* line = nullptr;
     if (at != report.lines.end() && at->file == r.place.file && at->line == r.place.line) {
       line = &*at;
@@ -133,9 +150,12 @@ static void add_too_large(Report& report, const AccessLine& a) {
   r.place.line = a.line;
   for (const RemarkLine& other : report.remarks)
     if (other.place.file == r.place.file && other.place.line == r.place.line) r.part = other.part;
-  r.text = fmt::format("blocks of `{}` ({}) were not fetched ahead in this run: one would take more than a quarter of the memory for fetched copies", a.array, bytes_number(bytes));
-  r.advice = fmt::format("run with --memory {} or more per rank, or with smaller segments",
-                         enough < 1e4 ? fmt::format("{:.0f}KiB", enough) : fmt::format("{:.0f}MiB", std::ceil(enough / kib)));
+  r.text = fmt::format(
+      "blocks of `{}` ({}) were not fetched ahead in this run: one would take more than a quarter of the memory for fetched copies",
+      a.array, bytes_number(bytes));
+  r.advice =
+      fmt::format("run with --memory {} or more per rank, or with smaller segments",
+                  enough < 1e4 ? fmt::format("{:.0f}KiB", enough) : fmt::format("{:.0f}MiB", std::ceil(enough / kib)));
   r.bytes = {Cost::constant(bytes), {}, fmt::format("{:.0f}", bytes), bytes};
   r.executions = {Cost::constant(times), {}, fmt::format("{:.0f}", times), times};
   r.all_bytes = {Cost::constant(bytes * times), {}, fmt::format("{:.0f}", bytes * times), bytes * times};
@@ -144,9 +164,10 @@ static void add_too_large(Report& report, const AccessLine& a) {
 
 void check_same_sources(const Run& run, const std::string& program, const std::string& source_hash) {
   if (!run.source_hash.empty() && run.source_hash != source_hash)
-    throw SialError(fmt::format("`{}` is a run of another version of program `{}`: its sources were {}, this module's are {}", run.path, program,
-                                run.source_hash.substr(0, 16), source_hash.substr(0, 16)),
-                    "run the program again, or give the module that was run");
+    throw SialError(
+        fmt::format("`{}` is a run of another version of program `{}`: its sources were {}, this module's are {}",
+                    run.path, program, run.source_hash.substr(0, 16), source_hash.substr(0, 16)),
+        "run the program again, or give the module that was run");
 }
 
 namespace {
@@ -160,17 +181,18 @@ void mark_slow(const Report& report, Run& run) {
     k.slow = speed(k) > 0 && speed(k) < best / 2;
     if (!k.slow) continue;
     if (!layout_advice(report.layouts, report.files, k.file, k.line).empty()) {
-      k.advice = "the orders of its operands' indices are not those of a matrix product: `sialreport run.json` says whether another declaration pays over all uses";
+      k.advice =
+          "the orders of its operands' indices are not those of a matrix product: `sialreport run.json` says whether another declaration pays over all uses";
       continue;
     }
     const auto here = std::find_if(report.layouts.begin(), report.layouts.end(), [&](const ContractionLayout& l) {
       return l.place.line == k.line && report.files.at(static_cast<std::size_t>(l.place.file)) == k.file;
     });
     if (here != report.layouts.end() && here->form != "matrix product")
-      k.advice = fmt::format("as {} {} it is bound by memory, whatever the order of indices: join it with a contraction that uses the block while it is near",
-                             here->form.find_first_of("aeiou") == 0 ? "an" : "a", here->form);
-    else
-      k.advice = "no order of indices stands in the way: larger segments give longer rows, columns and sums";
+      k.advice = fmt::format(
+          "as {} {} it is bound by memory, whatever the order of indices: join it with a contraction that uses the block while it is near",
+          here->form.find_first_of("aeiou") == 0 ? "an" : "a", here->form);
+    else k.advice = "no order of indices stands in the way: larger segments give longer rows, columns and sums";
   }
 }
 
@@ -182,7 +204,9 @@ void bind(Report& report, Run run) {
   for (const IndexLine& i : report.indices) {
     const auto found = run.sizes.find(i.name);
     if (found == run.sizes.end())
-      throw SialError(fmt::format("`{}` does not say how large index `{}` of program `{}` was", run.path, i.name, report.program), "give the run.json of a run of this module");
+      throw SialError(
+          fmt::format("`{}` does not say how large index `{}` of program `{}` was", run.path, i.name, report.program),
+          "give the run.json of a run of this module");
     sizes.push_back(found->second);
   }
   for (RemarkLine& r : report.remarks)
@@ -202,7 +226,8 @@ namespace {
 std::string verdict_at(const JobAdvice& job, const std::string& program, const std::string& file, int line) {
   if (!job.undecided.empty()) return job.undecided.front();
   for (const Advice& a : job.advice)
-    if (a.kind == "declaration" && std::find(a.lines.begin(), a.lines.end(), LineOfProgram{program, file, line}) != a.lines.end())
+    if (a.kind == "declaration" &&
+        std::find(a.lines.begin(), a.lines.end(), LineOfProgram{program, file, line}) != a.lines.end())
       return fmt::format("{} (predicted gain over all uses: {})", a.change, seconds_number(a.seconds));
   return "nothing: over all uses of the arrays no other declaration pays";
 }
@@ -212,10 +237,13 @@ std::string verdict_at(const JobAdvice& job, const std::string& program, const s
 void set_job(Report& report, std::shared_ptr<const JobAdvice> job) {
   report.job = std::move(job);
   for (RemarkLine& r : report.remarks)
-    if (r.name == "copy-permutes") r.advice = verdict_at(*report.job, report.program, report.files[static_cast<std::size_t>(r.place.file)], r.place.line);
+    if (r.name == "copy-permutes")
+      r.advice =
+          verdict_at(*report.job, report.program, report.files[static_cast<std::size_t>(r.place.file)], r.place.line);
   if (!report.run) return;
   for (KernelLine& k : report.run->kernels)
-    if (k.slow && !layout_advice(report.layouts, report.files, k.file, k.line).empty()) k.advice = verdict_at(*report.job, report.program, k.file, k.line);
+    if (k.slow && !layout_advice(report.layouts, report.files, k.file, k.line).empty())
+      k.advice = verdict_at(*report.job, report.program, k.file, k.line);
 }
 
 void set_lines(Filter& filter, const std::string& text) {
@@ -227,7 +255,8 @@ void set_lines(Filter& filter, const std::string& text) {
   const auto line = [&](const std::string& digits) {
     const auto number = read_integer(digits, 1, 999'999'999);
     if (!number)
-      throw SialError(fmt::format("`{}` is not a line or a range of lines", text), "write `--line 12`, `--line 12-20` or `--line prog.sialx:12-20`");
+      throw SialError(fmt::format("`{}` is not a line or a range of lines", text),
+                      "write `--line 12`, `--line 12-20` or `--line prog.sialx:12-20`");
     return static_cast<int>(*number);
   };
   const std::size_t dash = range.find('-');
@@ -238,7 +267,8 @@ void set_lines(Filter& filter, const std::string& text) {
 }
 
 void apply(Report& report, const Filter& filter) {
-  if (!filter.array.empty() && std::none_of(report.arrays.begin(), report.arrays.end(), [&](const ArrayLine& a) { return a.name == filter.array; })) {
+  if (!filter.array.empty() && std::none_of(report.arrays.begin(), report.arrays.end(),
+                                            [&](const ArrayLine& a) { return a.name == filter.array; })) {
     std::vector<std::string> names;
     for (const ArrayLine& a : report.arrays) names.push_back(a.name);
     throw SialError(fmt::format("program `{}` has no array `{}`", report.program, filter.array),
@@ -249,15 +279,19 @@ void apply(Report& report, const Filter& filter) {
     for (const RemarkLine& r : report.remarks) passes.insert(r.pass);
     if (!passes.contains(filter.pass))
       throw SialError(fmt::format("no remark of program `{}` comes from a pass `{}`", report.program, filter.pass),
-                      passes.empty() ? "the module has no remarks: it was compiled with -O0" : fmt::format("passes with remarks: {}", fmt::join(passes, ", ")));
+                      passes.empty() ? "the module has no remarks: it was compiled with -O0"
+                                     : fmt::format("passes with remarks: {}", fmt::join(passes, ", ")));
   }
   const auto last_name = [](const std::string& path) { return path.substr(path.find_last_of('/') + 1); };
-  if (!filter.file.empty() && std::none_of(report.files.begin(), report.files.end(), [&](const std::string& f) { return f == filter.file || last_name(f) == filter.file; }))
-    throw SialError(fmt::format("program `{}` has no source file `{}`", report.program, filter.file), fmt::format("its files: {}", fmt::join(report.files, ", ")));
+  if (!filter.file.empty() && std::none_of(report.files.begin(), report.files.end(), [&](const std::string& f) {
+        return f == filter.file || last_name(f) == filter.file;
+      }))
+    throw SialError(fmt::format("program `{}` has no source file `{}`", report.program, filter.file),
+                    fmt::format("its files: {}", fmt::join(report.files, ", ")));
   std::erase_if(report.remarks, [&](const RemarkLine& r) {
     const std::string& file = report.files[static_cast<std::size_t>(r.place.file)];
-    return (!filter.only.empty() && kind_text(r.kind) != filter.only) || (!filter.array.empty() && r.array != filter.array) ||
-           (!filter.pass.empty() && r.pass != filter.pass) ||
+    return (!filter.only.empty() && kind_text(r.kind) != filter.only) ||
+           (!filter.array.empty() && r.array != filter.array) || (!filter.pass.empty() && r.pass != filter.pass) ||
            (filter.first_line > 0 && (r.place.line < filter.first_line || r.place.line > filter.last_line)) ||
            (!filter.file.empty() && file != filter.file && last_name(file) != filter.file);
   });

@@ -21,13 +21,14 @@ std::string read_text(const std::string& path) {
   std::string problem;
   std::string text = read_file(path, input_limit::statistics, problem);
   if (problem.empty() && text.empty()) problem = "it is empty";
-  if (!problem.empty()) throw WorldError(fmt::format("cannot read the statistics file `{}`: {}", path, problem));
+  if (!problem.empty()) throw EnvironmentError(fmt::format("cannot read the statistics file `{}`: {}", path, problem));
   return text;
 }
 
 Run::Pairs pairs(const Json& object) {
   Run::Pairs result;
-  for (const auto& [key, value] : object.items()) result.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  for (const auto& [key, value] : object.items())
+    result.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
   return result;
 }
 
@@ -55,30 +56,52 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
   const auto wanted = [&](const Json& row) { return !program || row.at("program") == *program; };
   for (const Json& l : j.at("lines"))
     if (wanted(l))
-      run.lines.push_back({l.at("file"), l.at("line"), l.at("executions"), l.at("seconds"), l.at("compute_seconds"), l.at("slowest_rank_seconds"), l.at("flops")});
+      run.lines.push_back({l.at("file"), l.at("line"), l.at("executions"), l.at("seconds"), l.at("compute_seconds"),
+                           l.at("slowest_rank_seconds"), l.at("flops")});
   for (const Json& a : j.at("remote_accesses"))
     if (wanted(a))
-      run.accesses.push_back({a.at("file"), a.at("array"), a.at("line"), a.at("accesses"), a.at("blocked"), a.at("bytes"), a.at("bytes_moved"),
-                              a.at("bytes_in_place"), a.at("wait_seconds"), a.at("first_wait_seconds"), a.value("too_large", std::int64_t{0}),
+      run.accesses.push_back({a.at("file"), a.at("array"), a.at("line"), a.at("accesses"), a.at("blocked"),
+                              a.at("bytes"), a.at("bytes_moved"), a.at("bytes_in_place"), a.at("wait_seconds"),
+                              a.at("first_wait_seconds"), a.value("too_large", std::int64_t{0}),
                               a.value("too_large_bytes", std::int64_t{0}), a.value("enough_memory", std::int64_t{0})});
   if (j.contains("block_copies"))  // runs of older versions have none
     for (const Json& c : j.at("block_copies"))
-      if (wanted(c)) run.copies.push_back({c.at("file"), c.at("array"), c.at("line"), c.at("copied"), c.at("bytes_copied"), c.at("elided"), c.at("bytes_elided")});
+      if (wanted(c))
+        run.copies.push_back({c.at("file"), c.at("array"), c.at("line"), c.at("copied"), c.at("bytes_copied"),
+                              c.at("elided"), c.at("bytes_elided")});
   if (j.contains("device_transfers"))  // likewise
     for (const Json& t : j.at("device_transfers")) {
-      const auto count = [&](const std::string& name) { return TransferLine::Count{t.at(name), t.at("bytes_" + name)}; };
+      const auto count = [&](const std::string& name) {
+        return TransferLine::Count{t.at(name), t.at("bytes_" + name)};
+      };
       if (wanted(t))
-        run.transfers.push_back({t.at("file"), t.at("array"), t.at("line"), count("in"), count("out"), count("in_as_written"), count("out_as_written"), count("in_least"),
-                                 count("out_least")});
+        run.transfers.push_back({t.at("file"), t.at("array"), t.at("line"), count("in"), count("out"),
+                                 count("in_unoptimized"), count("out_unoptimized"), count("in_lower_bound"),
+                                 count("out_lower_bound")});
     }
   if (j.contains("kernels"))  // likewise
     for (const Json& k : j.at("kernels").at("choices"))
-      if (wanted(k)) run.kernels.push_back({k.at("file"), k.at("way"), k.at("why"), k.at("line"), k.at("calls"), k.at("flops"), k.at("bytes"), k.at("seconds"), false, {}});
-  std::stable_sort(run.kernels.begin(), run.kernels.end(), [](const KernelLine& a, const KernelLine& b) { return a.seconds > b.seconds; });
-  std::stable_sort(run.copies.begin(), run.copies.end(), [](const CopyLine& a, const CopyLine& b) { return a.bytes_copied > b.bytes_copied; });
-  std::stable_sort(run.transfers.begin(), run.transfers.end(), [](const TransferLine& a, const TransferLine& b) { return a.bytes() > b.bytes(); });
-  std::stable_sort(run.lines.begin(), run.lines.end(), [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
-  std::stable_sort(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
+      if (wanted(k))
+        run.kernels.push_back({k.at("file"),
+                               k.at("way"),
+                               k.at("why"),
+                               k.at("line"),
+                               k.at("calls"),
+                               k.at("flops"),
+                               k.at("bytes"),
+                               k.at("seconds"),
+                               false,
+                               {}});
+  std::stable_sort(run.kernels.begin(), run.kernels.end(),
+                   [](const KernelLine& a, const KernelLine& b) { return a.seconds > b.seconds; });
+  std::stable_sort(run.copies.begin(), run.copies.end(),
+                   [](const CopyLine& a, const CopyLine& b) { return a.bytes_copied > b.bytes_copied; });
+  std::stable_sort(run.transfers.begin(), run.transfers.end(),
+                   [](const TransferLine& a, const TransferLine& b) { return a.bytes() > b.bytes(); });
+  std::stable_sort(run.lines.begin(), run.lines.end(),
+                   [](const CostLine& a, const CostLine& b) { return a.seconds > b.seconds; });
+  std::stable_sort(run.accesses.begin(), run.accesses.end(),
+                   [](const AccessLine& a, const AccessLine& b) { return a.wait_seconds > b.wait_seconds; });
 }
 
 Run read(const std::string& path, const std::string* program) {
@@ -86,9 +109,11 @@ Run read(const std::string& path, const std::string* program) {
   try {
     const Json j = Json::parse(text);
     if (j.is_object() && j.contains("ranks") && j.contains("per_rank") && !j.contains("format"))
-      throw SialError(fmt::format("`{}` was written by an earlier sialrun and lacks what the report needs", path), "run the program again with this version");
+      throw SialError(fmt::format("`{}` was written by an earlier sialrun and lacks what the report needs", path),
+                      "run the program again with this version");
     if (const int format = j.at("format").get<int>(); format != 2 && format != 3)
-      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads formats 2 and 3", path, format), "use the sialreport that came with the sialrun which wrote it");
+      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads formats 2 and 3", path, format),
+                      "use the sialreport that came with the sialrun which wrote it");
     Run run;
     run.path = path;
     run.version = j.at("sialrun");
@@ -106,11 +131,14 @@ Run read(const std::string& path, const std::string* program) {
       for (const auto& [kind, sizes] : run.job->segments)
         for (const auto size : sizes)
           if (size < 1 || size > std::numeric_limits<std::int32_t>::max())
-            throw SialError(fmt::format("`{}` is not a statistics file: {} is not a size of a segment of kind {}", path, size, kind), "give the run.json that sialrun wrote");
+            throw SialError(fmt::format("`{}` is not a statistics file: {} is not a size of a segment of kind {}", path,
+                                        size, kind),
+                            "give the run.json that sialrun wrote");
     }
     if (j.contains("kernels")) {
       const Json& code = j.at("kernels").at("code");
-      run.code = {code.at("state"), code.at("asked"), code.at("compiled"), code.at("from_disk"), code.at("failed"), code.at("compile_seconds")};
+      run.code = {code.at("state"),     code.at("asked"),  code.at("compiled"),
+                  code.at("from_disk"), code.at("failed"), code.at("compile_seconds")};
     }
     std::vector<std::string> hashes;
     for (const Json& p : j.at("programs")) {
@@ -124,13 +152,17 @@ Run read(const std::string& path, const std::string* program) {
     if (program && hashes.empty()) {
       std::vector<std::string> names;
       for (const auto& [name, hash] : run.programs) names.push_back(name);
-      throw SialError(fmt::format("`{}` is no run of program `{}`", path, *program), names.empty() ? "it names no programs" : fmt::format("it ran: {}", fmt::join(names, ", ")));
+      throw SialError(fmt::format("`{}` is no run of program `{}`", path, *program),
+                      names.empty() ? "it names no programs" : fmt::format("it ran: {}", fmt::join(names, ", ")));
     }
-    if (std::all_of(hashes.begin(), hashes.end(), [&](const std::string& h) { return h == hashes.front(); }) && !hashes.empty()) run.source_hash = hashes.front();
+    if (std::all_of(hashes.begin(), hashes.end(), [&](const std::string& h) { return h == hashes.front(); }) &&
+        !hashes.empty())
+      run.source_hash = hashes.front();
     read_tables(run, j, program);
     return run;
   } catch (const nlohmann::json::exception& e) {
-    throw SialError(fmt::format("`{}` is not a statistics file: {}", path, e.what()), "give the run.json that sialrun wrote");
+    throw SialError(fmt::format("`{}` is not a statistics file: {}", path, e.what()),
+                    "give the run.json that sialrun wrote");
   }
 }
 
@@ -144,7 +176,8 @@ double Run::counter(const std::string& name, double otherwise) const {
 
 std::optional<DeviceSeconds> Run::device_seconds() const {
   if (counter("device_timed") == 0) return {};
-  return DeviceSeconds{counter("device_kernel_time"), counter("device_in_time"), counter("device_out_time"), counter("device_copy_time"), counter("device_overlap_time"), counter("device_wait_time")};
+  return DeviceSeconds{counter("device_kernel_time"), counter("device_in_time"),      counter("device_out_time"),
+                       counter("device_copy_time"),   counter("device_overlap_time"), counter("device_wait_time")};
 }
 
 std::string Run::option(const std::string& name) const {

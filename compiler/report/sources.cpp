@@ -43,12 +43,15 @@ std::vector<std::string> candidates(const std::string& name, const std::vector<s
   return paths;
 }
 
-struct Found { std::string path, text; };
+struct Found {
+  std::string path, text;
+};
 
 /// Several files may have the right name: the first combination with the module's hash, trying so many at most.
-bool choose(const std::vector<std::vector<Found>>& found, const std::string& source_hash, std::vector<std::size_t>& choice) {
-  constexpr int most_tries = 64;
-  for (int tries = 0; tries < most_tries; ++tries) {
+bool choose(const std::vector<std::vector<Found>>& found, const std::string& source_hash,
+            std::vector<std::size_t>& choice) {
+  constexpr int max_tries = 64;
+  for (int tries = 0; tries < max_tries; ++tries) {
     Sha256 hash;
     for (std::size_t f = 0; f < found.size(); ++f) hash.update(found[f][choice[f]].text);
     if (hash.hex() == source_hash) return true;
@@ -70,9 +73,11 @@ void find_sources(Report& report, const std::vector<std::string>& folders) {
   std::vector<std::vector<Found>> found(report.files.size());
   bool all = true;
   for (std::size_t f = 0; f < found.size(); ++f) {
-    if (const auto known = report.texts.find(report.files[f]); known != report.texts.end()) found[f].push_back({known->first, known->second});
+    if (const auto known = report.texts.find(report.files[f]); known != report.texts.end())
+      found[f].push_back({known->first, known->second});
     for (const std::string& path : candidates(report.files[f], folders))
-      if (auto text = contents(path); text && std::none_of(found[f].begin(), found[f].end(), [&](const Found& other) { return other.text == *text; }))
+      if (auto text = contents(path); text && std::none_of(found[f].begin(), found[f].end(),
+                                                           [&](const Found& other) { return other.text == *text; }))
         found[f].push_back({path, std::move(*text)});
     all &= !found[f].empty();
   }
@@ -82,8 +87,9 @@ void find_sources(Report& report, const std::vector<std::string>& folders) {
     SourceFile& source = report.sources.emplace_back();
     source.name = report.files[f];
     if (found[f].empty()) {
-      source.problem = fmt::format("source file `{}` was not found where it was compiled{}", source.name,
-                                   folders.empty() ? "; name its folder with -I" : fmt::format(", nor in {}", fmt::join(folders, ", ")));
+      source.problem = fmt::format(
+          "source file `{}` was not found where it was compiled{}", source.name,
+          folders.empty() ? "; name its folder with -I" : fmt::format(", nor in {}", fmt::join(folders, ", ")));
       continue;
     }
     source.found = true;
@@ -91,10 +97,15 @@ void find_sources(Report& report, const std::vector<std::string>& folders) {
     source.lines = lines_of(found[f][choice[f]].text);
     source.changed = all && !same;
     if (source.changed)
-      source.problem = found.size() == 1 ? fmt::format("`{}` changed since the module was compiled: compile it again to see what is known about its lines", source.path)
-                                         : "one of the source files changed since the module was compiled: compile it again to see what is known about their lines";
+      source.problem =
+          found.size() == 1
+              ? fmt::format(
+                    "`{}` changed since the module was compiled: compile it again to see what is known about its lines",
+                    source.path)
+              : "one of the source files changed since the module was compiled: compile it again to see what is known about their lines";
     else if (!all)
-      source.problem = "not all source files were found, so that nobody knows whether they changed since the module was compiled";
+      source.problem =
+          "not all source files were found, so that nobody knows whether they changed since the module was compiled";
   }
 }
 

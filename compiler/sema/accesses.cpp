@@ -132,7 +132,8 @@ std::vector<Access> accesses(const CheckedProgram& program, const ast::Expr& exp
 
 std::vector<Label> labels_of(const CheckedProgram& program, const ast::Block& block) {
   std::vector<Label> labels;
-  for (const ast::BlockIndex& index : block.indices) labels.push_back({program.names.at(&index.index), index.as_simple});
+  for (const ast::BlockIndex& index : block.indices)
+    labels.push_back({program.names.at(&index.index), index.as_simple});
   return labels;
 }
 

@@ -13,8 +13,8 @@ struct Access {
   SymbolId array = no_symbol;
   const ast::Block* block = nullptr;  // null for regions and whole arrays
   Span span;
-  bool read = false, write = false;   // of the worker's own block
-  bool fetch = false, put = false;    // get and request; put and prepare
+  bool read = false, write = false;       // of the worker's own block
+  bool fetch = false, put = false;        // get and request; put and prepare
   ast::AssignOp op = ast::AssignOp::set;  // of a put
 };
 

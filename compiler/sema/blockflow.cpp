@@ -23,23 +23,24 @@ class BlockDomain {
     int depth = 0;                      // number of ifs around that `if`
     bool operator==(const TempState&) const = default;
   };
-  struct Record {                       // of a put or a get
+  struct Record {  // of a put or a get
     const ast::Stmt* stmt = nullptr;
     const ast::Stmt* pardo = nullptr;
-    bool over = false;                  // the pardo has ended since: the one that runs now may be the same, but its iterations go to other ranks
-    SymbolId moved = no_symbol;         // a serial loop over this index, which names the block, has gone on since
+    bool over = false;  // the pardo has ended since: the one that runs now may be the same, but its iterations go to
+                        // other ranks
+    SymbolId moved = no_symbol;  // a serial loop over this index, which names the block, has gone on since
     bool operator==(const Record&) const = default;
   };
   struct State {
     bool live = true;
-    int depth = 0;                       // ifs around this point
+    int depth = 0;  // ifs around this point
     const ast::Stmt* pardo = nullptr;
-    std::vector<TempState> temps;        // by slot
-    std::vector<bool> fetched;           // by slot of remote arrays: perhaps fetched, put or written since the last barrier
-    std::vector<bool> restored;          // likewise: perhaps restored since the last barrier
-    std::vector<bool> deleted;           // likewise: certainly deleted, and not put or restored since
-    std::vector<Record> puts;            // since the last barrier: in pardos, and accumulates of all ranks
-    std::vector<Record> gets;            // since the last barrier
+    std::vector<TempState> temps;  // by slot
+    std::vector<bool> fetched;     // by slot of remote arrays: perhaps fetched, put or written since the last barrier
+    std::vector<bool> restored;    // likewise: perhaps restored since the last barrier
+    std::vector<bool> deleted;     // likewise: certainly deleted, and not put or restored since
+    std::vector<Record> puts;      // since the last barrier: in pardos, and accumulates of all ranks
+    std::vector<Record> gets;      // since the last barrier
 
     bool operator==(const State&) const = default;
     bool join(const State& other) {
@@ -66,7 +67,8 @@ class BlockDomain {
       return changed;
     }
     static bool add(std::vector<Record>& records, const Record& record) {
-      // Each put and get is compared with these: a phase with more of them is looked at in part, so that time stays in proportion to its length.
+      // Each put and get is compared with these: a phase with more of them is looked at in part, so that time stays in
+      // proportion to its length.
       constexpr std::size_t most = 100;
       if (records.size() == most || std::find(records.begin(), records.end(), record) != records.end()) return false;
       records.push_back(record);
@@ -75,7 +77,8 @@ class BlockDomain {
   };
 
   // States are copied at every branch, so temps and remote arrays get dense slots of their own.
-  BlockDomain(const CheckedProgram& program, Emitter& emitter) : program_(program), emitter_(emitter), slots_(program.symbols.size()) {
+  BlockDomain(const CheckedProgram& program, Emitter& emitter)
+      : program_(program), emitter_(emitter), slots_(program.symbols.size()) {
     for (const Symbol& s : program.symbols) {
       if (s.kind == SymbolKind::proc) note_conditions(s.proc->body);
       if (s.kind != SymbolKind::array) continue;
@@ -156,8 +159,10 @@ class BlockDomain {
   }
   void leave(const ast::Stmt& loop, const State& before, State& s) {
     restore(before, s, true);
-    if (const auto* serial = std::get_if<ast::DoLoop>(&loop.node)) return comes_to_rest(program_.names.at(&serial->index), s);
-    if (const auto* sub = std::get_if<ast::SubLoop>(&loop.node)) return comes_to_rest(program_.names.at(&sub->index), s);
+    if (const auto* serial = std::get_if<ast::DoLoop>(&loop.node))
+      return comes_to_rest(program_.names.at(&serial->index), s);
+    if (const auto* sub = std::get_if<ast::SubLoop>(&loop.node))
+      return comes_to_rest(program_.names.at(&sub->index), s);
     if (!std::holds_alternative<ast::PardoLoop>(loop.node)) return;
     for (std::vector<Record>* records : {&s.puts, &s.gets}) {
       std::vector<Record> ended;
@@ -190,14 +195,17 @@ class BlockDomain {
     TempState& temp = s.temps[slot(array)];
     if (access.read && temp.written != Written::yes) {
       const bool never = temp.written == Written::no;
-      const bool perhaps = temp.branch && s.depth <= temp.depth;  // a read under another condition may well agree with the first
+      const bool perhaps =
+          temp.branch && s.depth <= temp.depth;  // a read under another condition may well agree with the first
       if ((never || perhaps) && reported_.emplace(access.span.begin, access.array).second) {
         const bool update = access.write && !std::holds_alternative<ast::Execute>(stmt.node);
         Diagnostic& d = emitter_.report(
             Code::W_TEMP_UNSET, access.span,
-            never ? fmt::format("the temp `{}` is {} before it is written in this iteration", array.text, update ? "changed" : "read")
-                  : fmt::format("the temp `{}` may be {} before it is written: only one branch of the `if` above writes it", array.text,
-                                update ? "changed" : "read"),
+            never ? fmt::format("the temp `{}` is {} before it is written in this iteration", array.text,
+                                update ? "changed" : "read")
+                  : fmt::format(
+                        "the temp `{}` may be {} before it is written: only one branch of the `if` above writes it",
+                        array.text, update ? "changed" : "read"),
             update ? fmt::format("`+=` does not start from zero: set `{}[..] = 0.0` first", array.text)
                    : "a temp dies at the end of the iteration in which it was first written");
         if (temp.branch) d.notes.push_back({temp.branch->header_span, "this is the `if`"});
@@ -212,14 +220,17 @@ class BlockDomain {
     const bool served = array.array_kind == ast::ArrayKind::served;
     if (access.fetch) {
       if (s.deleted[slot] && reported_.emplace(access.span.begin, access.array).second) {
-        Diagnostic& d = emitter_.report(Code::W_PHASE_DELETED, access.span, fmt::format("`{}` is deleted, and not put since: a run that comes here stops", array.text),
-                                        fmt::format("fetch before `{}`, or put the block again", served ? "destroy" : "delete"));
+        Diagnostic& d =
+            emitter_.report(Code::W_PHASE_DELETED, access.span,
+                            fmt::format("`{}` is deleted, and not put since: a run that comes here stops", array.text),
+                            fmt::format("fetch before `{}`, or put the block again", served ? "destroy" : "delete"));
         d.notes.push_back({deletes_[slot]->span, "it is deleted here"});
       }
       if (s.restored[slot] && reported_.emplace(access.span.begin, access.array).second)
-        emitter_.report(Code::W_RESTORE_GET, access.span,
-                        fmt::format("`{}` was restored in this phase; its blocks are there after the next barrier", array.text),
-                        "put a barrier behind `restore_persistent`");
+        emitter_.report(
+            Code::W_RESTORE_GET, access.span,
+            fmt::format("`{}` was restored in this phase; its blocks are there after the next barrier", array.text),
+            "put a barrier behind `restore_persistent`");
       for (const Record& record : s.puts) check_get(stmt, access, array, record, s);
       s.fetched[slot] = true;
       State::add(s.gets, {&stmt, s.pardo});
@@ -235,14 +246,17 @@ class BlockDomain {
     } else if (access.read && !s.fetched[slot] && access.block) {
       s.fetched[slot] = true;
       if (!reported_.emplace(access.span.begin, access.array).second) return;
-      Diagnostic& d = emitter_.report(Code::W_PHASE_NO_GET, access.span,
-                                      fmt::format("no `{}` of `{}` since the last barrier leads here", served ? "request" : "get", array.text),
-                                      fmt::format("fetch the block first: `{} {}`", served ? "request" : "get", array.text + "[..]"));
-      d.notes.push_back({array.span, fmt::format("`{}` is declared here as a {} array", array.text, served ? "served" : "distributed")});
+      Diagnostic& d = emitter_.report(
+          Code::W_PHASE_NO_GET, access.span,
+          fmt::format("no `{}` of `{}` since the last barrier leads here", served ? "request" : "get", array.text),
+          fmt::format("fetch the block first: `{} {}`", served ? "request" : "get", array.text + "[..]"));
+      d.notes.push_back({array.span, fmt::format("`{}` is declared here as a {} array", array.text,
+                                                 served ? "served" : "distributed")});
     }
   }
 
-  // Whether blocks that two iterations put and fetch are never the same: each index of the pardo names both at one place.
+  // Whether blocks that two iterations put and fetch are never the same: each index of the pardo names both at one
+  // place.
   bool own_block(const ast::Stmt& pardo, const std::vector<Label>& put, const std::vector<Label>& fetched) const {
     if (!unmentioned(program_, pardo, put).empty()) return false;
     const auto& indices = std::get<ast::PardoLoop>(pardo.node).indices;
@@ -258,7 +272,9 @@ class BlockDomain {
   }
 
   // A get and a put that meet twice, in one iteration and around the loop, are one mistake.
-  bool first_time(const ast::Stmt* a, const ast::Stmt* b) { return phases_.emplace(std::min(a->id, b->id), std::max(a->id, b->id)).second; }
+  bool first_time(const ast::Stmt* a, const ast::Stmt* b) {
+    return phases_.emplace(std::min(a->id, b->id), std::max(a->id, b->id)).second;
+  }
 
   static const ast::Block& block_of(const ast::Stmt& stmt) {
     if (const auto* put = std::get_if<ast::Put>(&stmt.node)) return put->block;
@@ -271,7 +287,8 @@ class BlockDomain {
       std::vector<Record> moved;
       for (Record record : *records) {
         for (const Label& label : labels_of(program_, block_of(*record.stmt)))
-          if (label.index == index && record.moved == no_symbol) record.moved = index;  // an outer loop that has gone on stays noted
+          if (label.index == index && record.moved == no_symbol)
+            record.moved = index;  // an outer loop that has gone on stays noted
         State::add(moved, record);
       }
       *records = std::move(moved);
@@ -306,7 +323,9 @@ class BlockDomain {
 
   void note_conditions(const ast::Body& body) {
     for (const ast::StmtPtr& stmt : body) {
-      if (!clauses_.empty() && (std::holds_alternative<ast::Put>(stmt->node) || std::holds_alternative<ast::Get>(stmt->node))) conditions_[stmt.get()] = clauses_;
+      if (!clauses_.empty() &&
+          (std::holds_alternative<ast::Put>(stmt->node) || std::holds_alternative<ast::Get>(stmt->node)))
+        conditions_[stmt.get()] = clauses_;
       const std::size_t outside = clauses_.size();
       if (const auto* branch = std::get_if<ast::If>(&stmt->node)) {
         clauses_.push_back({&branch->condition, false});
@@ -330,7 +349,8 @@ class BlockDomain {
     }
   }
 
-  // Sides of a relation that mean the same wherever the same block is meant: indices that name it, predefined ints, literals.
+  // Sides of a relation that mean the same wherever the same block is meant: indices that name it, predefined ints,
+  // literals.
   struct Side {
     SymbolId symbol = no_symbol;
     std::int64_t literal = 0;
@@ -342,7 +362,8 @@ class BlockDomain {
     const auto* name = std::get_if<ast::NameExpr>(&e.node);
     if (!name) return {};
     const Symbol& s = program_.symbol_of(name->name);
-    const bool names_block = std::any_of(labels.begin(), labels.end(), [&](const Label& label) { return label.index == s.id; });
+    const bool names_block =
+        std::any_of(labels.begin(), labels.end(), [&](const Label& label) { return label.index == s.id; });
     return {s.id, 0, names_block || (s.kind == SymbolKind::int_ && s.predefined)};
   }
 
@@ -360,17 +381,22 @@ class BlockDomain {
       }
       return less | equal | greater;
     };
-    const auto orders = [&](const Clause& clause) { return clause.negated ? (less | equal | greater) & ~order_of(clause.relation->op) : order_of(clause.relation->op); };
+    const auto orders = [&](const Clause& clause) {
+      return clause.negated ? (less | equal | greater) & ~order_of(clause.relation->op) : order_of(clause.relation->op);
+    };
     const Side left = side(*a.relation->left, labels), right = side(*a.relation->right, labels);
     const Side left_b = side(*b.relation->left, labels), right_b = side(*b.relation->right, labels);
     if (!left.known || !right.known || !left_b.known || !right_b.known) return false;
     const int mine = orders(a), theirs = orders(b);
     if (left == left_b && right == right_b) return (mine & theirs) == 0;
-    if (left == right_b && right == left_b) return (mine & ((theirs & equal) | (theirs & less ? greater : 0) | (theirs & greater ? less : 0))) == 0;
-    return left == left_b && right.symbol == no_symbol && right_b.symbol == no_symbol && mine == equal && theirs == equal;
+    if (left == right_b && right == left_b)
+      return (mine & ((theirs & equal) | (theirs & less ? greater : 0) | (theirs & greater ? less : 0))) == 0;
+    return left == left_b && right.symbol == no_symbol && right_b.symbol == no_symbol && mine == equal &&
+           theirs == equal;
   }
 
-  /// Whether two statements that name blocks alike never mean the same one, since the conditions around them exclude each other.
+  /// Whether two statements that name blocks alike never mean the same one, since the conditions around them exclude
+  /// each other.
   bool apart(const Record& record, const ast::Stmt& stmt, const std::vector<Label>& labels, const State& s) const {
     if (labels_of(program_, block_of(*record.stmt)) != labels) return false;
     const std::vector<Clause> mine = clauses_of(stmt, s.pardo), theirs = clauses_of(*record.stmt, record.pardo);
@@ -409,53 +435,79 @@ class BlockDomain {
     return result;
   }
 
-  /// Why blocks of one pardo and the next statement meet: it is another pardo, or the same in the next iteration of a loop around it.
+  /// Why blocks of one pardo and the next statement meet: it is another pardo, or the same in the next iteration of a
+  /// loop around it.
   static std::string_view place(const Record& record, const State& s) {
-    return record.over && record.pardo != nullptr && record.pardo == s.pardo ? "in the previous iteration of the loop around it" : "in the same phase";
+    return record.over && record.pardo != nullptr && record.pardo == s.pardo
+               ? "in the previous iteration of the loop around it"
+               : "in the same phase";
   }
 
   static std::string remedy(const Record& record, const State& s) {
     if (record.pardo != s.pardo || record.pardo == nullptr) return "put a barrier between them";
-    return record.over ? "put a barrier behind the pardo, inside the loop around it" : "split the pardo and put a barrier between";
+    return record.over ? "put a barrier behind the pardo, inside the loop around it"
+                       : "split the pardo and put a barrier between";
   }
 
-  void check_get(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
+  void check_get(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
+                 const State& s) {
     const ast::Block& put = block_of(*record.stmt);
-    if (program_.names.at(&put.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, stmt, labels_of(program_, *access.block), s)) return;
+    if (program_.names.at(&put.array) != array.id || moved_on(record, labels_of(program_, *access.block)) ||
+        apart(record, stmt, labels_of(program_, *access.block), s))
+      return;
     // Within one iteration a worker may use its own block; only another block of the array is somebody else's.
-    if (s.pardo && !record.over && record.pardo == s.pardo && own_block(*s.pardo, labels_of(program_, put), labels_of(program_, *access.block))) return;
+    if (s.pardo && !record.over && record.pardo == s.pardo &&
+        own_block(*s.pardo, labels_of(program_, put), labels_of(program_, *access.block)))
+      return;
     if (!first_time(record.stmt, &stmt)) return;
     Diagnostic& d = emitter_.report(Code::W_PHASE_GET_AFTER_PUT, access.span,
-                                    fmt::format("`{}` is put by {} {}: blocks of other workers may be old or new here", array.text, record.pardo ? "a pardo" : "all ranks", place(record, s)),
+                                    fmt::format("`{}` is put by {} {}: blocks of other workers may be old or new here",
+                                                array.text, record.pardo ? "a pardo" : "all ranks", place(record, s)),
                                     remedy(record, s));
-    d.notes.push_back({record.stmt->span, fmt::format("the {} is here", std::get<ast::Put>(record.stmt->node).prepare ? "prepare" : "put")});
+    d.notes.push_back(
+        {record.stmt->span,
+         fmt::format("the {} is here", std::get<ast::Put>(record.stmt->node).prepare ? "prepare" : "put")});
   }
 
   // Zeroed by some iterations and added to by others: what was added first is lost.
-  void check_puts(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
+  void check_puts(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
+                  const State& s) {
     const auto& earlier = std::get<ast::Put>(record.stmt->node);
     const std::vector<Label> labels = labels_of(program_, *access.block);
-    if (program_.names.at(&earlier.block.array) != array.id || (earlier.op == ast::AssignOp::add) == (access.op == ast::AssignOp::add)) return;
-    if (labels_of(program_, earlier.block) != labels || moved_on(record, labels) || apart(record, stmt, labels, s)) return;
+    if (program_.names.at(&earlier.block.array) != array.id ||
+        (earlier.op == ast::AssignOp::add) == (access.op == ast::AssignOp::add))
+      return;
+    if (labels_of(program_, earlier.block) != labels || moved_on(record, labels) || apart(record, stmt, labels, s))
+      return;
     if ((!s.pardo && access.op != ast::AssignOp::add) || (s.pardo == record.pardo && !record.over)) return;
     if (!first_time(record.stmt, &stmt)) return;
     const bool adds = access.op == ast::AssignOp::add;
-    Diagnostic& d = emitter_.report(Code::W_PHASE_MIXED_PUTS, access.span,
-                                    fmt::format("blocks of `{}` are {} here and {} {}: a slower worker may {} last", array.text, adds ? "added to" : "replaced", adds ? "replaced" : "added to",
-                                                place(record, s), adds ? "replace them" : "add to them"),
-                                    remedy(record, s));
+    Diagnostic& d =
+        emitter_.report(Code::W_PHASE_MIXED_PUTS, access.span,
+                        fmt::format("blocks of `{}` are {} here and {} {}: a slower worker may {} last", array.text,
+                                    adds ? "added to" : "replaced", adds ? "replaced" : "added to", place(record, s),
+                                    adds ? "replace them" : "add to them"),
+                        remedy(record, s));
     d.notes.push_back({record.stmt->span, fmt::format("they are {} here", adds ? "replaced" : "added to")});
   }
 
   // Of get and put in one iteration, and of what one worker does outside of pardos, the order is the program's.
-  void check_put(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record, const State& s) {
+  void check_put(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
+                 const State& s) {
     const ast::Block& got = block_of(*record.stmt);
-    if (program_.names.at(&got.array) != array.id || moved_on(record, labels_of(program_, *access.block)) || apart(record, stmt, labels_of(program_, *access.block), s)) return;
+    if (program_.names.at(&got.array) != array.id || moved_on(record, labels_of(program_, *access.block)) ||
+        apart(record, stmt, labels_of(program_, *access.block), s))
+      return;
     if ((!s.pardo && !record.pardo) || (s.pardo && s.pardo == record.pardo && !record.over)) return;
     if (!first_time(record.stmt, &stmt)) return;
-    Diagnostic& d = emitter_.report(Code::W_PHASE_PUT_AFTER_GET, access.span,
-                                    fmt::format("`{}` is fetched {}: workers that are still there may get the old block or this one", array.text, place(record, s)), remedy(record, s));
-    d.notes.push_back({record.stmt->span, fmt::format("the {} is here", std::get<ast::Get>(record.stmt->node).request ? "request" : "get")});
+    Diagnostic& d = emitter_.report(
+        Code::W_PHASE_PUT_AFTER_GET, access.span,
+        fmt::format("`{}` is fetched {}: workers that are still there may get the old block or this one", array.text,
+                    place(record, s)),
+        remedy(record, s));
+    d.notes.push_back(
+        {record.stmt->span,
+         fmt::format("the {} is here", std::get<ast::Get>(record.stmt->node).request ? "request" : "get")});
   }
 
   const CheckedProgram& program_;
@@ -465,7 +517,7 @@ class BlockDomain {
   std::map<std::size_t, const ast::Stmt*> deletes_;  // by slot
   std::set<std::pair<std::uint32_t, SymbolId>> reported_;
   std::set<std::pair<ast::NodeId, ast::NodeId>> phases_;
-  std::vector<Clause> clauses_;  // around the statement that note_conditions() is at
+  std::vector<Clause> clauses_;                                 // around the statement that note_conditions() is at
   std::map<const ast::Stmt*, std::vector<Clause>> conditions_;  // around each put and get that has some
 };
 

@@ -10,7 +10,8 @@ SymbolId Checker::resolve_array(const ast::Name& name, std::string_view what) {
   const SymbolId id = resolve(name, {SymbolKind::array});
   if (id == no_symbol) return no_symbol;
   if (symbol(id).kind == SymbolKind::array) return id;
-  Diagnostic& d = report(Code::E_NOT_ARRAY, name.span, fmt::format("{} an array, `{}` is {}", what, name.text, describe(symbol(id))));
+  Diagnostic& d = report(Code::E_NOT_ARRAY, name.span,
+                         fmt::format("{} an array, `{}` is {}", what, name.text, describe(symbol(id))));
   note(d, id);
   return no_symbol;
 }
@@ -34,7 +35,8 @@ SymbolId Checker::check_label(const ast::Name& name, bool as_simple, Span span, 
     return no_symbol;
   }
   if (as_simple && used.kind == SymbolKind::subindex) {
-    Diagnostic& d = report(Code::E_SUBINDEX_VALUE, span, fmt::format("the subindex `{}` has no number to select with", used.text));
+    Diagnostic& d =
+        report(Code::E_SUBINDEX_VALUE, span, fmt::format("the subindex `{}` has no number to select with", used.text));
     note(d, id);
     return no_symbol;
   }
@@ -44,22 +46,21 @@ SymbolId Checker::check_label(const ast::Name& name, bool as_simple, Span span, 
     std::string hint;
     if (declared.index_kind == ast::IndexKind::simple)
       hint = fmt::format("`(index){}` selects by the segment number", used.text);
-    else
-      hint = fmt::format("{} is needed here, like `{}`", an_index_word(declared.index_kind), declared.text);
+    else hint = fmt::format("{} is needed here, like `{}`", an_index_word(declared.index_kind), declared.text);
     Diagnostic& d = report(Code::E_KIND, span,
-                           fmt::format("dimension {} of `{}` is declared with the {} `{}`, but `{}` is {}", dimension + 1,
-                                       symbol(array).text, index_word(declared.index_kind), declared.text, name.text,
-                                       as_simple ? "used as a simple index" : describe(used)),
+                           fmt::format("dimension {} of `{}` is declared with the {} `{}`, but `{}` is {}",
+                                       dimension + 1, symbol(array).text, index_word(declared.index_kind),
+                                       declared.text, name.text, as_simple ? "used as a simple index" : describe(used)),
                            hint);
     note(d, array);
     return no_symbol;
   }
   if (declared.kind == SymbolKind::subindex && used.kind != SymbolKind::subindex) {
-    Diagnostic& d = report(Code::E_SLICE, span,
-                           fmt::format("dimension {} of `{}` is divided into subsegments by `{}`, `{}` selects whole segments",
-                                       dimension + 1, symbol(array).text, declared.text, used.text),
-                           fmt::format("use `{}` inside `do {} in {}`", declared.text, declared.text,
-                                       symbol(declared.parent).text));
+    Diagnostic& d = report(
+        Code::E_SLICE, span,
+        fmt::format("dimension {} of `{}` is divided into subsegments by `{}`, `{}` selects whole segments",
+                    dimension + 1, symbol(array).text, declared.text, used.text),
+        fmt::format("use `{}` inside `do {} in {}`", declared.text, declared.text, symbol(declared.parent).text));
     note(d, array);
     return no_symbol;
   }
@@ -76,24 +77,28 @@ BlockInfo Checker::check_block(const ast::Block& block, bool slices_allowed) {
     return info;
   }
   const Symbol& a = symbol(array);
-  const Span span = block.indices.empty() ? block.array.span : cover(block.indices.front().span, block.indices.back().span);
+  const Span span =
+      block.indices.empty() ? block.array.span : cover(block.indices.front().span, block.indices.back().span);
   if (a.dims.size() != block.indices.size()) {
-    Diagnostic& d = report(Code::E_RANK, span,
-                           fmt::format("`{}` has {} dimension{}, {} ind{} given", a.text, a.dims.size(), a.dims.size() == 1 ? "" : "s",
-                                       block.indices.size(), block.indices.size() == 1 ? "ex is" : "ices are"));
+    Diagnostic& d = report(
+        Code::E_RANK, span,
+        fmt::format("`{}` has {} dimension{}, {} ind{} given", a.text, a.dims.size(), a.dims.size() == 1 ? "" : "s",
+                    block.indices.size(), block.indices.size() == 1 ? "ex is" : "ices are"));
     note(d, array);
     return info;
   }
   info.ok = true;
   info.all_simple = true;
   for (std::size_t i = 0; i < block.indices.size(); ++i) {
-    const SymbolId id = check_label(block.indices[i].index, block.indices[i].as_simple, block.indices[i].span, array, i, info);
+    const SymbolId id =
+        check_label(block.indices[i].index, block.indices[i].as_simple, block.indices[i].span, array, i, info);
     if (id == no_symbol) {
       info.ok = false;
       continue;
     }
     const bool simple = block.indices[i].as_simple;
-    if (!simple && (symbol(id).index_kind != ast::IndexKind::simple || symbol(id).kind == SymbolKind::subindex)) info.all_simple = false;
+    if (!simple && (symbol(id).index_kind != ast::IndexKind::simple || symbol(id).kind == SymbolKind::subindex))
+      info.all_simple = false;
     info.labels.push_back({id, simple});
   }
   if (info.ok && a.contiguous && a.array_kind == ast::ArrayKind::local) {
@@ -117,10 +122,11 @@ bool Checker::no_sub_block(const BlockInfo& info, const ast::Block& block) {
   for (std::size_t i = 0; i < info.labels.size(); ++i) {
     const Symbol& used = symbol(info.labels[i].index);
     if (used.kind != SymbolKind::subindex || symbol(a.dims[i]).kind == SymbolKind::subindex) continue;
-    Diagnostic& d = report(Code::E_SLICE, block.indices[i].span,
-                           fmt::format("`{}` selects a part of a block of `{}`; parts can only be copied out or in", used.text, a.text),
-                           fmt::format("copy it to an array declared over `{}` first: `s[..] = {}{}`", used.text, a.text,
-                                       list(info.labels)));
+    Diagnostic& d = report(
+        Code::E_SLICE, block.indices[i].span,
+        fmt::format("`{}` selects a part of a block of `{}`; parts can only be copied out or in", used.text, a.text),
+        fmt::format("copy it to an array declared over `{}` first: `s[..] = {}{}`", used.text, a.text,
+                    list(info.labels)));
     note(d, info.array);
     return false;
   }
@@ -143,25 +149,26 @@ SymbolId Checker::check_region(const ast::Region& region) {
     const auto* lo = std::get_if<ast::IntLit>(&range.lo->node);
     const auto* hi = std::get_if<ast::IntLit>(&range.hi->node);
     if (lo && hi && lo->value > hi->value) {
-      report(Code::E_RANGE_EMPTY, cover(range.lo->span, range.hi->span), fmt::format("the range {}:{} is empty", lo->value, hi->value),
-             "the smaller bound comes first");
+      report(Code::E_RANGE_EMPTY, cover(range.lo->span, range.hi->span),
+             fmt::format("the range {}:{} is empty", lo->value, hi->value), "the smaller bound comes first");
       ok = false;
     }
   }
   if (array == no_symbol) return no_symbol;
   const Symbol& a = symbol(array);
   if (!a.contiguous || a.array_kind != ast::ArrayKind::local) {
-    Diagnostic& d = report(Code::E_NOT_CONTIGUOUS, region.array.span,
-                           fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
-                           "declare it `contiguous local`, or select its blocks by index names");
+    Diagnostic& d =
+        report(Code::E_NOT_CONTIGUOUS, region.array.span,
+               fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
+               "declare it `contiguous local`, or select its blocks by index names");
     note(d, array);
     return no_symbol;
   }
   if (a.dims.size() != region.ranges.size()) {
-    Diagnostic& d = report(Code::E_RANK, region.array.span,
-                           fmt::format("`{}` has {} dimension{}, {} range{} given", a.text, a.dims.size(),
-                                       a.dims.size() == 1 ? "" : "s", region.ranges.size(),
-                                       region.ranges.size() == 1 ? " is" : "s are"));
+    Diagnostic& d = report(
+        Code::E_RANK, region.array.span,
+        fmt::format("`{}` has {} dimension{}, {} range{} given", a.text, a.dims.size(), a.dims.size() == 1 ? "" : "s",
+                    region.ranges.size(), region.ranges.size() == 1 ? " is" : "s are"));
     note(d, array);
     return no_symbol;
   }
@@ -171,19 +178,21 @@ SymbolId Checker::check_region(const ast::Region& region) {
 bool Checker::same_shape(SymbolId a, SymbolId b, Span span) {
   const Symbol &x = symbol(a), &y = symbol(b);
   if (x.dims.size() != y.dims.size()) {
-    Diagnostic& d = report(Code::E_RANK, span,
-                           fmt::format("`{}` has {} dimensions and `{}` has {}: a region is copied to or from a block of the same rank",
-                                       x.text, x.dims.size(), y.text, y.dims.size()));
+    Diagnostic& d = report(
+        Code::E_RANK, span,
+        fmt::format("`{}` has {} dimensions and `{}` has {}: a region is copied to or from a block of the same rank",
+                    x.text, x.dims.size(), y.text, y.dims.size()));
     note(d, a);
     note(d, b);
     return false;
   }
   for (std::size_t i = 0; i < x.dims.size(); ++i) {
     if (symbol(x.dims[i]).index_kind == symbol(y.dims[i]).index_kind) continue;
-    Diagnostic& d = report(Code::E_KIND, span,
-                           fmt::format("dimension {} of `{}` is declared with the {} `{}`, that of `{}` with the {} `{}`", i + 1, x.text,
-                                       index_word(symbol(x.dims[i]).index_kind), symbol(x.dims[i]).text, y.text,
-                                       index_word(symbol(y.dims[i]).index_kind), symbol(y.dims[i]).text));
+    Diagnostic& d =
+        report(Code::E_KIND, span,
+               fmt::format("dimension {} of `{}` is declared with the {} `{}`, that of `{}` with the {} `{}`", i + 1,
+                           x.text, index_word(symbol(x.dims[i]).index_kind), symbol(x.dims[i]).text, y.text,
+                           index_word(symbol(y.dims[i]).index_kind), symbol(y.dims[i]).text));
     note(d, a);
     note(d, b);
     return false;

@@ -19,8 +19,13 @@ using IndexSet = std::set<SymbolId>;
 class CallGraph {
  public:
   CallGraph(CheckedProgram& program, const std::vector<Routine>& routines, Emitter& emitter)
-      : program_(program), routines_(routines), emitter_(emitter), avail_(routines.size()), busy_(routines.size()),
-        reachable_(routines.size(), false), pardo_via_(routines.size()) {
+      : program_(program),
+        routines_(routines),
+        emitter_(emitter),
+        avail_(routines.size()),
+        busy_(routines.size()),
+        reachable_(routines.size(), false),
+        pardo_via_(routines.size()) {
     for (std::size_t r = 0; r < routines.size(); ++r)
       if (routines[r].proc != no_symbol) by_proc_[routines[r].proc] = r;
   }
@@ -38,7 +43,10 @@ class CallGraph {
   }
 
  private:
-  struct Site { std::size_t caller; const CallSite* call; };
+  struct Site {
+    std::size_t caller;
+    const CallSite* call;
+  };
 
   void find_reachable() {
     std::vector<std::size_t> work;
@@ -60,7 +68,8 @@ class CallGraph {
     for (std::size_t r = 0; r < routines_.size(); ++r) {
       if (!reachable_[r]) continue;
       for (const CallSite& call : routines_[r].calls)
-        if (const auto callee = by_proc_.find(call.proc); callee != by_proc_.end()) sites_[callee->second].push_back({r, &call});
+        if (const auto callee = by_proc_.find(call.proc); callee != by_proc_.end())
+          sites_[callee->second].push_back({r, &call});
       if (routines_[r].proc == no_symbol) continue;
       program_.symbols[static_cast<std::size_t>(routines_[r].proc)].reachable = true;
       program_.procs.push_back(routines_[r].proc);
@@ -71,7 +80,10 @@ class CallGraph {
   bool check_depth() {
     std::vector<int> depth(routines_.size(), 0);  // of calls below; 0: not known yet
     std::vector<char> open(routines_.size(), 0);
-    struct Frame { std::size_t routine, next; int deepest; };
+    struct Frame {
+      std::size_t routine, next;
+      int deepest;
+    };
     for (std::size_t first = 0; first < routines_.size(); ++first) {
       if (!reachable_[first] || depth[first] > 0) continue;
       std::vector<Frame> stack{{first, 0, 0}};
@@ -96,7 +108,8 @@ class CallGraph {
           frame.deepest = std::max(frame.deepest, depth[callee->second]);
           ++frame.next;
           if (frame.deepest < max_nesting) continue;
-          emitter_.report(Code::E_NESTING, call.span, fmt::format("calls are nested more than {} procedures deep", max_nesting),
+          emitter_.report(Code::E_NESTING, call.span,
+                          fmt::format("calls are nested more than {} procedures deep", max_nesting),
                           "call the inner procedures from a procedure further out, one after the other");
           return false;
         }
@@ -124,7 +137,8 @@ class CallGraph {
             avail = std::move(here);
           } else {
             IndexSet both;
-            std::set_intersection(avail->begin(), avail->end(), here.begin(), here.end(), std::inserter(both, both.begin()));
+            std::set_intersection(avail->begin(), avail->end(), here.begin(), here.end(),
+                                  std::inserter(both, both.begin()));
             avail = std::move(both);
           }
         }
@@ -160,17 +174,20 @@ class CallGraph {
       if (!reported.emplace(use.index, routine.proc == no_symbol ? use.place : nullptr).second) continue;
       const std::string& name = symbol(use.index).text;
       const bool sub = symbol(use.index).kind == SymbolKind::subindex;
-      const std::string loop = sub ? fmt::format("`do {} in {}`", name, symbol(symbol(use.index).parent).text) : fmt::format("`do {}`", name);
+      const std::string loop = sub ? fmt::format("`do {} in {}`", name, symbol(symbol(use.index).parent).text)
+                                   : fmt::format("`do {}`", name);
       if (routine.proc == no_symbol) {
-        Diagnostic& d = emitter_.report(Code::E_UNBOUND, use.span, fmt::format("`{}` has no value here: no loop around binds it", name),
+        Diagnostic& d = emitter_.report(Code::E_UNBOUND, use.span,
+                                        fmt::format("`{}` has no value here: no loop around binds it", name),
                                         fmt::format("put this inside {}{}", loop, sub ? "" : " or a pardo"));
         d.notes.push_back({symbol(use.index).span, fmt::format("`{}` is declared here", name)});
         continue;
       }
-      Diagnostic& d = emitter_.report(
-          Code::E_UNBOUND, use.span,
-          fmt::format("`{}` has no value here: procedure `{}` is called where no loop binds it", name, symbol(routine.proc).text),
-          fmt::format("put the call inside {}, or the loop into the procedure", loop));
+      Diagnostic& d =
+          emitter_.report(Code::E_UNBOUND, use.span,
+                          fmt::format("`{}` has no value here: procedure `{}` is called where no loop binds it", name,
+                                      symbol(routine.proc).text),
+                          fmt::format("put the call inside {}, or the loop into the procedure", loop));
       note_unbound_call(d, r, use.index);
     }
   }
@@ -189,8 +206,8 @@ class CallGraph {
         }
       }
       if (!offending) return;
-      d.notes.push_back({offending->call->span,
-                         fmt::format("`{}` is called here without a loop over `{}`", symbol(routines_[r].proc).text, symbol(index).text)});
+      d.notes.push_back({offending->call->span, fmt::format("`{}` is called here without a loop over `{}`",
+                                                            symbol(routines_[r].proc).text, symbol(index).text)});
       r = offending->caller;
     }
   }
@@ -199,9 +216,10 @@ class CallGraph {
     for (const Binding& binding : routines_[r].bindings) {
       if (busy_[r].count(binding.index) == 0) continue;
       const std::string& name = symbol(binding.index).text;
-      Diagnostic& d = emitter_.report(Code::E_INDEX_BUSY, binding.span,
-                                      fmt::format("this loop over `{}` runs inside another loop over it, through a call", name),
-                                      "declare a second index with the same range for one of the loops");
+      Diagnostic& d =
+          emitter_.report(Code::E_INDEX_BUSY, binding.span,
+                          fmt::format("this loop over `{}` runs inside another loop over it, through a call", name),
+                          "declare a second index with the same range for one of the loops");
       std::size_t at = r;
       std::set<std::size_t> seen;
       while (seen.insert(at).second) {
@@ -217,8 +235,9 @@ class CallGraph {
           }
         }
         if (!through) break;
-        d.notes.push_back({through->call->span, fmt::format("`{}` is called here{}", symbol(routines_[at].proc).text,
-                                                            direct ? fmt::format(", inside a loop over `{}`", name) : "")});
+        d.notes.push_back(
+            {through->call->span, fmt::format("`{}` is called here{}", symbol(routines_[at].proc).text,
+                                              direct ? fmt::format(", inside a loop over `{}`", name) : "")});
         if (direct) break;
         at = through->caller;
       }
@@ -235,7 +254,8 @@ class CallGraph {
       case CollectiveKind::collective: return "collective";
       case CollectiveKind::assert_same: return "assert_same";
       case CollectiveKind::broadcast: return "broadcast_from";
-      case CollectiveKind::persistent: return std::get<ast::Persistent>(stmt.node).restore ? "restore_persistent" : "set_persistent";
+      case CollectiveKind::persistent:
+        return std::get<ast::Persistent>(stmt.node).restore ? "restore_persistent" : "set_persistent";
     }
     return "statement";
   }
@@ -243,10 +263,14 @@ class CallGraph {
   static Code code(CollectiveKind kind) {
     switch (kind) {
       case CollectiveKind::pardo: return Code::E_PARDO_NEST;
-      case CollectiveKind::section: case CollectiveKind::barrier: return Code::E_PARDO_BARRIER;
-      case CollectiveKind::create: case CollectiveKind::erase: return Code::E_PARDO_CREATE;
-      case CollectiveKind::broadcast: case CollectiveKind::persistent: return Code::E_PARDO_COLLECTIVE;
-      case CollectiveKind::collective: case CollectiveKind::assert_same: return Code::W_PARDO_COLLECTIVE;
+      case CollectiveKind::section:
+      case CollectiveKind::barrier: return Code::E_PARDO_BARRIER;
+      case CollectiveKind::create:
+      case CollectiveKind::erase: return Code::E_PARDO_CREATE;
+      case CollectiveKind::broadcast:
+      case CollectiveKind::persistent: return Code::E_PARDO_COLLECTIVE;
+      case CollectiveKind::collective:
+      case CollectiveKind::assert_same: return Code::W_PARDO_COLLECTIVE;
     }
     return Code::E_PARDO_COLLECTIVE;
   }
@@ -255,7 +279,8 @@ class CallGraph {
     switch (kind) {
       case CollectiveKind::pardo: return "name all indices in one pardo, or make the inner loop a `do`";
       case CollectiveKind::section: return "a section ends like a barrier: put it behind `endpardo`";
-      case CollectiveKind::barrier: return "put the barrier behind `endpardo`; workers are in different iterations here";
+      case CollectiveKind::barrier:
+        return "put the barrier behind `endpardo`; workers are in different iterations here";
       default: return "all workers must reach it together: put it behind `endpardo`";
     }
   }
@@ -263,16 +288,18 @@ class CallGraph {
   void check_pardo(std::size_t r) {
     for (const CollectiveUse& use : routines_[r].collectives) {
       if (!use.pardo && !(reachable_[r] && pardo_via_[r])) continue;
-      Diagnostic& d = emitter_.report(code(use.kind), use.stmt->header_span,
-                                      use.pardo ? fmt::format("`{}` inside a pardo", word(*use.stmt, use.kind))
-                                                : fmt::format("`{}` inside a pardo, through the call of `{}`", word(*use.stmt, use.kind),
-                                                              symbol(routines_[r].proc).text),
-                                      remedy(use.kind));
+      Diagnostic& d =
+          emitter_.report(code(use.kind), use.stmt->header_span,
+                          use.pardo ? fmt::format("`{}` inside a pardo", word(*use.stmt, use.kind))
+                                    : fmt::format("`{}` inside a pardo, through the call of `{}`",
+                                                  word(*use.stmt, use.kind), symbol(routines_[r].proc).text),
+                          remedy(use.kind));
       const ast::Stmt* pardo = use.pardo;
       std::size_t at = r;
       std::set<std::size_t> seen;
       while (!pardo && pardo_via_[at] && seen.insert(at).second) {
-        d.notes.push_back({pardo_via_[at]->call->span, fmt::format("`{}` is called here", symbol(routines_[at].proc).text)});
+        d.notes.push_back(
+            {pardo_via_[at]->call->span, fmt::format("`{}` is called here", symbol(routines_[at].proc).text)});
         pardo = pardo_via_[at]->call->pardo;
         at = pardo_via_[at]->caller;
       }
@@ -284,7 +311,7 @@ class CallGraph {
   const std::vector<Routine>& routines_;
   Emitter& emitter_;
   std::unordered_map<SymbolId, std::size_t> by_proc_;
-  std::map<std::size_t, std::vector<Site>> sites_;        // reachable calls of each procedure
+  std::map<std::size_t, std::vector<Site>> sites_;  // reachable calls of each procedure
   std::vector<std::optional<IndexSet>> avail_;
   std::vector<IndexSet> busy_;
   std::vector<bool> reachable_;

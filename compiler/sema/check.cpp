@@ -18,9 +18,13 @@ namespace sial {
 
 namespace sema {
 
-Checker::Checker(const ast::Compilation& compilation, const SourceManager& sources, Emitter& emitter, const CheckOptions& options,
-                 CheckedProgram& program)
-    : compilation_(compilation), sources_(sources), emitter_(emitter), options_(options), program_(program),
+Checker::Checker(const ast::Compilation& compilation, const SourceManager& sources, Emitter& emitter,
+                 const CheckOptions& options, CheckedProgram& program)
+    : compilation_(compilation),
+      sources_(sources),
+      emitter_(emitter),
+      options_(options),
+      program_(program),
       table_(compilation, program.symbols) {}
 
 void Checker::run() {
@@ -46,15 +50,15 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
   const Lookup lookup = table_.find(module_, use.name);
   if (lookup.found.size() == 1) return bind_name(use, lookup.found.front());
   if (!reported_names_.emplace(module_, use.name).second) return no_symbol;  // one message per name and module
-  if (lookup.found.empty() && std::any_of(table_.imports(module_).begin(), table_.imports(module_).end(), [&](int m) {
-        return reported_names_.count({m, use.name}) > 0;
-      }))
+  if (lookup.found.empty() && std::any_of(table_.imports(module_).begin(), table_.imports(module_).end(),
+                                          [&](int m) { return reported_names_.count({m, use.name}) > 0; }))
     return no_symbol;  // its declaration in the imported file was refused
   if (lookup.found.size() > 1) {
     const Symbol& first = symbol(lookup.found.front());
     const std::string& program_name = compilation_.modules[static_cast<std::size_t>(first.module)]->name.text;
-    Diagnostic& d = report(Code::E_AMBIG, use.span, fmt::format("`{}` is declared in several imported modules", use.text),
-                           fmt::format("say which one: `{}.{}`", program_name, use.text));
+    Diagnostic& d =
+        report(Code::E_AMBIG, use.span, fmt::format("`{}` is declared in several imported modules", use.text),
+               fmt::format("say which one: `{}.{}`", program_name, use.text));
     for (const SymbolId id : lookup.found) note(d, id);
     return no_symbol;
   }
@@ -69,7 +73,8 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
     for (std::size_t m = 0; m < compilation_.modules.size() && near.empty(); ++m)
       if (compilation_.modules[m]->name.name == use.name.substr(0, dot))
         near = nearest(use.name.substr(dot + 1), table_.declared(static_cast<int>(m)));
-    report(Code::E_QUALIFIED, use.span, fmt::format("module `{}` declares no `{}`", use.text.substr(0, dot), use.text.substr(dot + 1)),
+    report(Code::E_QUALIFIED, use.span,
+           fmt::format("module `{}` declares no `{}`", use.text.substr(0, dot), use.text.substr(dot + 1)),
            near.empty() ? "" : fmt::format("did you mean `{}.{}`?", use.text.substr(0, dot), near));
     return no_symbol;
   }
@@ -101,7 +106,8 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
     if (!suggestion.found.empty()) meant = suggestion.found.front();
   }
   if (meant != no_symbol) hint = fmt::format("did you mean `{}`?", symbol(meant).text);
-  if (const SuperPage* page = kinds.size() == 1 && kinds.front() == SymbolKind::special ? find_super_page(use.name) : nullptr) {
+  if (const SuperPage* page =
+          kinds.size() == 1 && kinds.front() == SymbolKind::special ? find_super_page(use.name) : nullptr) {
     const std::string letters(page->signatures.substr(0, page->signatures.find(' ')));
     hint = fmt::format("declare it: `special {}{}`", page->name, letters == "-" ? "" : " " + letters);
     meant = no_symbol;
@@ -113,8 +119,8 @@ SymbolId Checker::resolve(const ast::Name& use, const std::vector<SymbolKind>& k
 
 }  // namespace sema
 
-std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const SourceManager& sources, Emitter& emitter,
-                                      const CheckOptions& options) {
+std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const SourceManager& sources,
+                                      Emitter& emitter, const CheckOptions& options) {
   auto program = std::make_unique<CheckedProgram>();
   program->compilation = &compilation;
   sema::Checker checker(compilation, sources, emitter, options, *program);
@@ -122,8 +128,8 @@ std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const
   for (const auto& module : compilation.modules)
     if (!module->statements.empty() || &module == &compilation.modules.back()) program->bodies.push_back(module.get());
   sema::check_calls(*program, checker.routines(), emitter);
-  // The rest reads the decisions of the checks, which are complete only when nothing was refused. Warnings made errors by
-  // -Werror do not count here.
+  // The rest reads the decisions of the checks, which are complete only when nothing was refused. Warnings made errors
+  // by -Werror do not count here.
   const bool sound = std::none_of(emitter.all().begin(), emitter.all().end(),
                                   [](const Diagnostic& d) { return row_of(d.code).severity == Severity::error; });
   if (sound) {

@@ -1,8 +1,9 @@
 #pragma once
-// The checked program: the AST with everything decided that the language leaves to context. Names are resolved to symbols,
-// every expression has one type, every block assignment and put has one form, fragment pragmas are where clauses. The value
-// refers to nodes of the ast::Compilation it was made from (keys are node addresses), which must outlive it; symbols and
-// synthetic nodes are owned here. Only check() makes one, and only for programs without errors is it complete.
+// The checked program: the AST with everything decided that the language leaves to context. Names are resolved to
+// symbols, every expression has one type, every block assignment and put has one form, fragment pragmas are where
+// clauses. The value refers to nodes of the ast::Compilation it was made from (keys are node addresses), which must
+// outlive it; symbols and synthetic nodes are owned here. Only check() makes one, and only for programs without errors
+// is it complete.
 
 #include <cstdint>
 #include <deque>
@@ -27,41 +28,44 @@ inline constexpr SymbolId no_symbol = -1;
 enum class SymbolKind { program, scalar, int_, index, subindex, array, special, proc };
 
 /// A range bound: a literal, or a predefined int.
-struct BoundValue { std::int32_t literal = 0; SymbolId symbol = no_symbol; };
+struct BoundValue {
+  std::int32_t literal = 0;
+  SymbolId symbol = no_symbol;
+};
 
 struct Symbol {
   SymbolId id = no_symbol;
   SymbolKind kind = SymbolKind::scalar;
-  std::string name, text;          // lower case, as written in the declaration
-  int module = 0;                  // position in ast::Compilation::modules
-  Span span;                       // of the name in its declaration
-  const ast::Decl* decl = nullptr; // null for programs and hidden temps
+  std::string name, text;           // lower case, as written in the declaration
+  int module = 0;                   // position in ast::Compilation::modules
+  Span span;                        // of the name in its declaration
+  const ast::Decl* decl = nullptr;  // null for programs and hidden temps
   bool predefined = false, contiguous = false, sparse = false;
-  std::int32_t initial_int = 0;    // int_
-  double initial_scalar = 0.0;     // scalar
+  std::int32_t initial_int = 0;                        // int_
+  double initial_scalar = 0.0;                         // scalar
   ast::IndexKind index_kind = ast::IndexKind::simple;  // index, and subindex (its parent's)
-  BoundValue lo, hi;               // index
-  SymbolId parent = no_symbol;     // subindex
+  BoundValue lo, hi;                                   // index
+  SymbolId parent = no_symbol;                         // subindex
   ast::ArrayKind array_kind = ast::ArrayKind::temp;    // array
-  std::vector<SymbolId> dims;      // array
-  bool hidden = false;             // temp made for `put D[..] = block expression`
-  std::string signature;           // special: letters r, w, u in lower case
+  std::vector<SymbolId> dims;                          // array
+  bool hidden = false;                                 // temp made for `put D[..] = block expression`
+  std::string signature;                               // special: letters r, w, u in lower case
   const ast::ProcDecl* proc = nullptr;
-  bool reachable = false;          // proc: called, directly or not, from a module body
+  bool reachable = false;  // proc: called, directly or not, from a module body
 
   bool remote() const { return array_kind == ast::ArrayKind::distributed || array_kind == ast::ArrayKind::served; }
 };
 
-/// `index` only remains where an index itself is meant: the operand of a print that is one index name, and `(index) i`, whose
-/// value is the int.
+/// `index` only remains where an index itself is meant: the operand of a print that is one index name, and `(index) i`,
+/// whose value is the int.
 enum class Type { none, index, int_, scalar, block, region, array, string };
 
 /// How `A[..] op rhs`, `R[..:..] op rhs` and the value of a put are computed. `op` of the statement still applies.
 enum class AssignForm {
-  fill,               // scalar: =
-  add_scalar,         // scalar: += or -=
-  scale,              // scalar: *=
-  copy,               // left: = ; permuted by name, trailing simple indices may be dropped or added, repeated names copied flat
+  fill,        // scalar: =
+  add_scalar,  // scalar: += or -=
+  scale,       // scalar: *=
+  copy,  // left: = ; permuted by name, trailing simple indices may be dropped or added, repeated names copied flat
   accumulate,         // left: += or -= ; permuted by name
   scaled_copy,        // scalar * left: =
   scaled_accumulate,  // scalar * left: += or -=
@@ -77,20 +81,24 @@ enum class AssignForm {
 
 struct AssignInfo {
   AssignForm form = AssignForm::fill;
-  const ast::Block* left = nullptr;    // first or only block operand
-  const ast::Block* right = nullptr;   // second block operand
-  const ast::Region* region = nullptr; // source region
-  const ast::Expr* scalar = nullptr;   // scalar operand (type_of == scalar)
+  const ast::Block* left = nullptr;     // first or only block operand
+  const ast::Block* right = nullptr;    // second block operand
+  const ast::Region* region = nullptr;  // source region
+  const ast::Expr* scalar = nullptr;    // scalar operand (type_of == scalar)
 };
 
 /// put and prepare: a block (`value.left`), a scalar (`value.scalar`), or a block expression to be computed as
 /// `hidden_temp[indices of the target] = expression` in the form of `value`, then put as a block.
 enum class PutForm { block, scalar, expression };
-struct PutInfo { PutForm form = PutForm::block; AssignInfo value; SymbolId hidden_temp = no_symbol; };
+struct PutInfo {
+  PutForm form = PutForm::block;
+  AssignInfo value;
+  SymbolId hidden_temp = no_symbol;
+};
 
 struct PardoInfo {
-  bool rank_dependent = false;                // see LoopRow::rank_dependent
-  std::vector<const ast::Relation*> wheres;   // the clauses in force, those of a fragment pragma included
+  bool rank_dependent = false;               // see LoopRow::rank_dependent
+  std::vector<const ast::Relation*> wheres;  // the clauses in force, those of a fragment pragma included
 };
 
 struct CheckedProgram {
@@ -115,12 +123,14 @@ struct CheckedProgram {
 };
 
 struct CheckOptions {
-  /// Signatures the super instruction table accepts for a name, blank separated ("-": no arguments); nullopt: no such row.
+  /// Signatures the super instruction table accepts for a name, blank separated ("-": no arguments); nullopt: no such
+  /// row.
   std::function<std::optional<std::string>(std::string_view)> super_signatures = table_signatures;
 };
 
-/// Checks a compilation whose modules all parsed. Reports every error and warning through `emitter`; null when there were errors.
-std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const SourceManager& sources, Emitter& emitter,
-                                      const CheckOptions& options = {});
+/// Checks a compilation whose modules all parsed. Reports every error and warning through `emitter`; null when there
+/// were errors.
+std::unique_ptr<CheckedProgram> check(const ast::Compilation& compilation, const SourceManager& sources,
+                                      Emitter& emitter, const CheckOptions& options = {});
 
 }  // namespace sial

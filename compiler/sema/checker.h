@@ -1,8 +1,9 @@
 #pragma once
-// The working state of the core checks: one Checker walks every module once, in textual order, fills the CheckedProgram and
-// collects per routine (module body or procedure) the facts that the interprocedural checks (calls.h) need. Its methods are
-// grouped by idea into declarations.cpp, expressions.cpp, blocks.cpp, forms.cpp, statements.cpp, output.cpp, loops.cpp and pragma.cpp. An
-// expression whose mistake was reported has the empty mask: everything built on it stays silent.
+// The working state of the core checks: one Checker walks every module once, in textual order, fills the CheckedProgram
+// and collects per routine (module body or procedure) the facts that the interprocedural checks (calls.h) need. Its
+// methods are grouped by idea into declarations.cpp, expressions.cpp, blocks.cpp, forms.cpp, statements.cpp,
+// output.cpp, loops.cpp and pragma.cpp. An expression whose mistake was reported has the empty mask: everything built
+// on it stays silent.
 
 #include <set>
 #include <string>
@@ -20,7 +21,8 @@ namespace sial::sema {
 
 /// The types an expression may have (grammar/README.md, Expressions), as bits. 0: a mistake in it was reported.
 using Mask = unsigned;
-inline constexpr Mask may_index = 1, may_int = 2, may_scalar = 4, may_block = 8, may_region = 16, may_array = 32, may_string = 64;
+inline constexpr Mask may_index = 1, may_int = 2, may_scalar = 4, may_block = 8, may_region = 16, may_array = 32,
+                      may_string = 64;
 
 inline bool is(Mask mask, Mask bit) { return (mask & bit) != 0; }
 
@@ -29,14 +31,14 @@ struct BlockInfo {
   bool ok = false;
   SymbolId array = no_symbol;
   std::vector<Label> labels;
-  bool all_simple = false;   // a single element, usable as a scalar
-  bool sub_block = false;    // a dimension declared over an index is referenced by one of its subindices
+  bool all_simple = false;  // a single element, usable as a scalar
+  bool sub_block = false;   // a dimension declared over an index is referenced by one of its subindices
 };
 
 class Checker {
  public:
-  Checker(const ast::Compilation& compilation, const SourceManager& sources, Emitter& emitter, const CheckOptions& options,
-          CheckedProgram& program);
+  Checker(const ast::Compilation& compilation, const SourceManager& sources, Emitter& emitter,
+          const CheckOptions& options, CheckedProgram& program);
   void run();
   const std::vector<Routine>& routines() const { return routines_; }
   const SymbolTable& symbols() const { return table_; }
@@ -59,8 +61,8 @@ class Checker {
   void declare_array(const ast::Decl& decl, const ast::ArrayDecl& array);
   void declare_special(const ast::Decl& decl, const ast::SpecialDecl& special);
   void declare_proc(const ast::Decl& decl, const ast::ProcDecl& proc);
-  void check_modifiers(const ast::Modifiers& modifiers, const ast::Name& name, const char* what, bool predefined, bool contiguous,
-                       bool sparse);
+  void check_modifiers(const ast::Modifiers& modifiers, const ast::Name& name, const char* what, bool predefined,
+                       bool contiguous, bool sparse);
   bool check_bound(const ast::RangeBound& bound, ast::IndexKind kind, BoundValue& value);
   void check_range(const ast::IndexDecl& index, const BoundValue& lo, const BoundValue& hi);
   std::int32_t int32(std::int64_t value, Span span);
@@ -91,28 +93,37 @@ class Checker {
   // ---- blocks and regions (blocks.cpp)
   BlockInfo check_block(const ast::Block& block, bool slices_allowed = false);
   const BlockInfo& block_info(const ast::Expr& e);
-  SymbolId check_label(const ast::Name& name, bool as_simple, Span span, SymbolId array, std::size_t dimension, BlockInfo& info);
+  SymbolId check_label(const ast::Name& name, bool as_simple, Span span, SymbolId array, std::size_t dimension,
+                       BlockInfo& info);
   SymbolId check_region(const ast::Region& region);
   SymbolId resolve_array(const ast::Name& name, std::string_view what);
   void use_index(const ast::Name& name, SymbolId id);
   bool no_sub_block(const BlockInfo& info, const ast::Block& block);
-  bool contraction_labels(const BlockInfo& l, const BlockInfo& r, Span span, std::vector<Label>& shared, std::vector<Label>& free);
+  bool contraction_labels(const BlockInfo& l, const BlockInfo& r, Span span, std::vector<Label>& shared,
+                          std::vector<Label>& free);
 
   // ---- forms of block assignments (forms.cpp)
   void assign_block(const ast::Stmt& stmt, const ast::AssignBlock& assign);
   void assign_region(const ast::Stmt& stmt, const ast::AssignRegion& assign);
   void check_put(const ast::Stmt& stmt, const ast::Put& put);
-  struct Target { const BlockInfo* info; const ast::Block* block; ast::AssignOp op; Span op_span; };
+  struct Target {
+    const BlockInfo* info;
+    const ast::Block* block;
+    ast::AssignOp op;
+    Span op_span;
+  };
   bool block_form(const Target& target, const ast::Expr& value, AssignInfo& form);
   bool copy_form(const Target& target, const ast::Expr& value, Mask mask, AssignInfo& form);
   bool slice_form(const Target& target, const ast::Expr& value, const BlockInfo& from, AssignInfo& form);
   bool sum_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask, AssignInfo& form);
-  bool product_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask, AssignInfo& form);
-  bool scaled_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask, AssignInfo& form);
+  bool product_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
+                    AssignInfo& form);
+  bool scaled_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
+                   AssignInfo& form);
   bool region_form(const Target& target, const ast::Expr& value, const ast::Region& region, AssignInfo& form);
   bool scalar_form(const Target& target, const ast::Expr& value, Mask mask, AssignInfo& form);
-  void index_set_error(const Target& target, const ast::Expr& value, const std::vector<Label>& found, std::string message,
-                       std::string hint);
+  void index_set_error(const Target& target, const ast::Expr& value, const std::vector<Label>& found,
+                       std::string message, std::string hint);
   void warn_full_contraction(const ast::Expr& value, const std::vector<Label>& target);
   bool same_shape(SymbolId a, SymbolId b, Span span);
   std::string list(const std::vector<Label>& labels) const { return list_text(labels, program_.symbols); }
@@ -162,26 +173,29 @@ class Checker {
   ast::ExprPtr synthetic_index(SymbolId id, Span span);
   const ast::Relation* synthetic_relation(ast::ExprPtr left, ast::RelOp op, ast::ExprPtr right, Span span);
   SymbolId fragment_array(const ast::PardoLoop& loop, const std::string& name, const std::vector<Label>& labels);
-  const ast::Relation* fragment_test(const ast::PardoLoop& loop, const std::string& array, const std::vector<Label>& labels,
-                                     SymbolId f);
+  const ast::Relation* fragment_test(const ast::PardoLoop& loop, const std::string& array,
+                                     const std::vector<Label>& labels, SymbolId f);
 
   const ast::Compilation& compilation_;
   const SourceManager& sources_;
   Emitter& emitter_;
   const CheckOptions& options_;
   CheckedProgram& program_;
-  std::set<SymbolId> bounding_;   // symbols that bound an index, of the first bounding_of_ symbols
+  std::set<SymbolId> bounding_;  // symbols that bound an index, of the first bounding_of_ symbols
   std::size_t bounding_of_ = 0;
   SymbolTable table_;
 
   int module_ = 0;
   std::vector<Routine> routines_;
   Routine* routine_ = nullptr;
-  struct OpenLoop { const ast::Stmt* stmt; bool pardo; };
-  std::vector<OpenLoop> loops_;                          // of the routine being walked
-  std::vector<std::pair<SymbolId, Span>> bound_;         // indices they bind
-  const ast::Stmt* pardo_ = nullptr;                     // the pardo around, in this routine
-  const ast::Body* body_ = nullptr;                      // innermost statement list
+  struct OpenLoop {
+    const ast::Stmt* stmt;
+    bool pardo;
+  };
+  std::vector<OpenLoop> loops_;                   // of the routine being walked
+  std::vector<std::pair<SymbolId, Span>> bound_;  // indices they bind
+  const ast::Stmt* pardo_ = nullptr;              // the pardo around, in this routine
+  const ast::Body* body_ = nullptr;               // innermost statement list
   std::unordered_map<const ast::Expr*, Mask> masks_;
   std::unordered_map<const ast::Expr*, BlockInfo> blocks_;
   std::set<std::pair<int, std::string>> reported_names_;  // undeclared, ambiguous or badly declared, by module

@@ -10,9 +10,12 @@ namespace sial::sema {
 
 namespace {
 
-// Places of the classic range names on one axis per spin family: occupied begin and end, virtual begin and end. `norb` is the
-// end of everything. Nullopt for other names.
-struct ClassicBound { char spin; int place; };
+// Places of the classic range names on one axis per spin family: occupied begin and end, virtual begin and end. `norb`
+// is the end of everything. Nullopt for other names.
+struct ClassicBound {
+  char spin;
+  int place;
+};
 std::optional<ClassicBound> classic_bound(std::string_view name) {
   if (name == "norb") return ClassicBound{'*', 4};
   if (name.size() < 5 || (name[0] != 'b' && name[0] != 'e')) return std::nullopt;
@@ -58,15 +61,17 @@ void Checker::check_module(int position) {
 
 Symbol* Checker::add_symbol(SymbolKind kind, const ast::Name& name, const ast::Decl* decl) {
   if (name.name.find('.') != std::string::npos) {
-    report(Code::E_QUALIFIED, name.span, fmt::format("`{}` cannot be declared: a dot selects a name of another module", name.text),
+    report(Code::E_QUALIFIED, name.span,
+           fmt::format("`{}` cannot be declared: a dot selects a name of another module", name.text),
            "use an underscore");
     return nullptr;
   }
   if (const SymbolId old = table_.clash(module_, name.name); old != no_symbol) {
     const bool imported = symbol(old).module != module_;
-    const char* hint = imported                                    ? "a name that an import brings in cannot be declared again: rename this one"
-                       : symbol(old).kind == SymbolKind::program ? "the program's own name is taken: rename one of them"
-                                                                   : "all kinds of names share one name space, case does not matter";
+    const char* hint = imported ? "a name that an import brings in cannot be declared again: rename this one"
+                       : symbol(old).kind == SymbolKind::program
+                           ? "the program's own name is taken: rename one of them"
+                           : "all kinds of names share one name space, case does not matter";
     Diagnostic& d = report(Code::E_DUP, name.span, fmt::format("`{}` is already declared", name.text), hint);
     note(d, old);
     return nullptr;
@@ -153,8 +158,9 @@ bool Checker::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, Bou
     if (id == no_symbol) return false;
     const Symbol& s = symbol(id);
     if (s.kind != SymbolKind::int_ || !s.predefined) {
-      Diagnostic& d = report(Code::E_RANGE_BOUND, bound.span, fmt::format("`{}` is {}, not a predefined int", s.text, describe(s)),
-                             "a range bound is a literal or a predefined int");
+      Diagnostic& d =
+          report(Code::E_RANGE_BOUND, bound.span, fmt::format("`{}` is {}, not a predefined int", s.text, describe(s)),
+                 "a range bound is a literal or a predefined int");
       note(d, id);
       return false;
     }
@@ -166,11 +172,13 @@ bool Checker::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, Bou
   value.literal = int32(literal, bound.span);
   if (emitter_.error_count() != before) return false;
   if (value.literal == std::numeric_limits<std::int32_t>::min()) {
-    report(Code::E_INT_RANGE, bound.span, fmt::format("{} is no value of an index", literal), "the least is -2147483647");
+    report(Code::E_INT_RANGE, bound.span, fmt::format("{} is no value of an index", literal),
+           "the least is -2147483647");
     return false;
   }
   if (kind != ast::IndexKind::simple && literal < 1) {
-    report(Code::E_RANGE_NEG, bound.span, fmt::format("{} counts segments from 1, {} is not one of them", an_index_word(kind), literal),
+    report(Code::E_RANGE_NEG, bound.span,
+           fmt::format("{} counts segments from 1, {} is not one of them", an_index_word(kind), literal),
            "only `index` ranges may begin at zero or below");
     return false;
   }
@@ -192,9 +200,11 @@ void Checker::check_range(const ast::IndexDecl& index, const BoundValue& lo, con
   const std::string text = fmt::format("{}:{}", symbol(lo.symbol).text, symbol(hi.symbol).text);
   const std::string swapped = fmt::format("did you mean {}:{}?", symbol(hi.symbol).text, symbol(lo.symbol).text);
   if (first->place <= 3 && first->place >= 2 && last->place <= 1)
-    report(Code::E_RANGE_EMPTY, span, fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped);
+    report(Code::E_RANGE_EMPTY, span,
+           fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped);
   else
-    report(Code::W_RANGE_REVERSED, span, fmt::format("the range {} runs backwards; it has at most one segment", text), swapped);
+    report(Code::W_RANGE_REVERSED, span, fmt::format("the range {} runs backwards; it has at most one segment", text),
+           swapped);
 }
 
 void Checker::declare_index(const ast::Decl& decl, const ast::IndexDecl& index) {
@@ -213,8 +223,9 @@ void Checker::declare_index(const ast::Decl& decl, const ast::IndexDecl& index) 
 void Checker::declare_subindex(const ast::Decl& decl, const ast::SubindexDecl& sub) {
   const SymbolId parent = resolve(sub.parent, {SymbolKind::index});
   if (parent != no_symbol && symbol(parent).kind != SymbolKind::index) {
-    Diagnostic& d = report(Code::E_SUBINDEX_PARENT, sub.parent.span,
-                           fmt::format("the parent of a subindex is an index, `{}` is {}", sub.parent.text, describe(symbol(parent))));
+    Diagnostic& d = report(
+        Code::E_SUBINDEX_PARENT, sub.parent.span,
+        fmt::format("the parent of a subindex is an index, `{}` is {}", sub.parent.text, describe(symbol(parent))));
     note(d, parent);
     reported_names_.emplace(module_, sub.name.name);
     return;
@@ -247,14 +258,17 @@ void Checker::declare_array(const ast::Decl& decl, const ast::ArrayDecl& array) 
     if (id == no_symbol) {
       ok = false;
     } else if (symbol(id).kind != SymbolKind::index && symbol(id).kind != SymbolKind::subindex) {
-      Diagnostic& d = report(Code::E_NOT_INDEX, dim.span,
-                             fmt::format("a dimension is named by an index, `{}` is {}", dim.text, describe(symbol(id))));
+      Diagnostic& d =
+          report(Code::E_NOT_INDEX, dim.span,
+                 fmt::format("a dimension is named by an index, `{}` is {}", dim.text, describe(symbol(id))));
       note(d, id);
       ok = false;
     } else if (symbol(id).kind == SymbolKind::subindex && (is_static || array.modifiers.contiguous)) {
-      Diagnostic& d = report(Code::E_NOT_INDEX, dim.span,
-                             fmt::format("`{}` is stored as a whole and cannot be divided by the subindex `{}`", array.name.text, dim.text),
-                             fmt::format("use the index `{}`, or a temp or local array", symbol(symbol(id).parent).text));
+      Diagnostic& d =
+          report(Code::E_NOT_INDEX, dim.span,
+                 fmt::format("`{}` is stored as a whole and cannot be divided by the subindex `{}`", array.name.text,
+                             dim.text),
+                 fmt::format("use the index `{}`, or a temp or local array", symbol(symbol(id).parent).text));
       note(d, id);
       ok = false;
     }
@@ -282,7 +296,8 @@ void Checker::declare_special(const ast::Decl& decl, const ast::SpecialDecl& spe
            fmt::format("the signature `{}` has the letter `{}`", special.signature->text, special.signature->text[bad]),
            "one letter per argument: r (read), w (written), u (read and written)");
   } else if (signature.size() > 6) {
-    report(Code::E_SIG, special.signature->span, fmt::format("the signature `{}` has {} arguments", signature, signature.size()),
+    report(Code::E_SIG, special.signature->span,
+           fmt::format("the signature `{}` has {} arguments", signature, signature.size()),
            "a special takes at most six");
   }
   if (bad != std::string::npos || signature.size() > 6) {

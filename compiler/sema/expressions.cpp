@@ -18,8 +18,10 @@ std::string real_form(const ast::Expr& e) {
   const ast::Expr& inner = strip(e);
   if (const auto* literal = std::get_if<ast::IntLit>(&inner.node)) return fmt::format("write {}.0", literal->value);
   if (const auto* unary = std::get_if<ast::Unary>(&inner.node))
-    if (const auto* literal = std::get_if<ast::IntLit>(&unary->operand->node)) return fmt::format("write -{}.0", literal->value);
-  if (const auto* name = std::get_if<ast::NameExpr>(&inner.node)) return fmt::format("convert it: `(scalar){}`", name->name.text);
+    if (const auto* literal = std::get_if<ast::IntLit>(&unary->operand->node))
+      return fmt::format("write -{}.0", literal->value);
+  if (const auto* name = std::get_if<ast::NameExpr>(&inner.node))
+    return fmt::format("convert it: `(scalar){}`", name->name.text);
   return "convert ints with `(scalar)( .. )`";
 }
 
@@ -38,7 +40,8 @@ std::string Checker::type_words(const ast::Expr& e, Mask mask) const {
   }
   if (is(mask, may_block)) return "a block expression";
   if (is(mask, may_scalar)) return "a scalar expression";
-  if (is(mask, may_int)) return std::holds_alternative<ast::IntLit>(inner.node) ? "an int literal" : "an int expression";
+  if (is(mask, may_int))
+    return std::holds_alternative<ast::IntLit>(inner.node) ? "an int literal" : "an int expression";
   if (is(mask, may_index)) return "an index";
   if (is(mask, may_region)) return "a region";
   if (is(mask, may_array)) return "an array";
@@ -69,15 +72,18 @@ Mask Checker::infer_node(const ast::Expr& e) {
     if (!info.ok) return 0;
     return may_block | (info.all_simple ? may_scalar : 0);
   }
-  if (const auto* region = std::get_if<ast::RegionExpr>(&e.node)) return check_region(region->region) == no_symbol ? 0 : may_region;
+  if (const auto* region = std::get_if<ast::RegionExpr>(&e.node))
+    return check_region(region->region) == no_symbol ? 0 : may_region;
   if (const auto* unary = std::get_if<ast::Unary>(&e.node)) return infer_unary(e, *unary);
   if (const auto* cast = std::get_if<ast::Cast>(&e.node)) return infer_cast(e, *cast);
   if (const auto* binary = std::get_if<ast::Binary>(&e.node)) return infer_binary(e, *binary);
   const auto& paren = std::get<ast::Paren>(e.node);
   Mask mask = infer(*paren.inner);
-  // A sum of elements in parentheses can only be the scalar sum. A product keeps both readings: as a factor it is refused.
+  // A sum of elements in parentheses can only be the scalar sum. A product keeps both readings: as a factor it is
+  // refused.
   const auto* binary = std::get_if<ast::Binary>(&paren.inner->node);
-  if (binary && (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) && is(mask, may_scalar)) mask &= ~may_block;
+  if (binary && (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) && is(mask, may_scalar))
+    mask &= ~may_block;
   return mask;
 }
 
@@ -90,14 +96,18 @@ Mask Checker::infer_name(const ast::Expr& e, const ast::NameExpr& name) {
     case SymbolKind::index: use_index(name.name, id); return may_index | may_int;
     case SymbolKind::array: return may_array;
     case SymbolKind::subindex: {
-      Diagnostic& d = report(Code::E_SUBINDEX_VALUE, e.span, fmt::format("the subindex `{}` has no value", name.name.text),
-                             "a subindex only selects subsegments in block references");
+      Diagnostic& d =
+          report(Code::E_SUBINDEX_VALUE, e.span, fmt::format("the subindex `{}` has no value", name.name.text),
+                 "a subindex only selects subsegments in block references");
       note(d, id);
       return 0;
     }
-    case SymbolKind::program: case SymbolKind::special: case SymbolKind::proc: break;
+    case SymbolKind::program:
+    case SymbolKind::special:
+    case SymbolKind::proc: break;
   }
-  Diagnostic& d = report(Code::E_TYPE, e.span, fmt::format("`{}` is {} and has no value", name.name.text, describe(symbol(id))));
+  Diagnostic& d =
+      report(Code::E_TYPE, e.span, fmt::format("`{}` is {} and has no value", name.name.text, describe(symbol(id))));
   note(d, id);
   return 0;
 }
@@ -110,14 +120,13 @@ Mask Checker::infer_unary(const ast::Expr& e, const ast::Unary& unary) {
     if (is(m, may_int) || is(m, may_index))
       report(Code::E_TYPE, unary.operand->span, "`sqrt` takes a scalar, not an int", real_form(*unary.operand));
     else
-      report(Code::E_TYPE, unary.operand->span, fmt::format("`sqrt` takes a scalar, not {}", type_words(*unary.operand, m)));
+      report(Code::E_TYPE, unary.operand->span,
+             fmt::format("`sqrt` takes a scalar, not {}", type_words(*unary.operand, m)));
     return 0;
   }
   if (is(m, may_int)) return may_int;
-  if (is(m, may_block))
-    report(Code::E_BLOCK_EXPR, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`");
-  else
-    report(Code::E_TYPE, e.span, fmt::format("`-` takes a scalar or an int, not {}", type_words(*unary.operand, m)));
+  if (is(m, may_block)) report(Code::E_BLOCK_EXPR, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`");
+  else report(Code::E_TYPE, e.span, fmt::format("`-` takes a scalar or an int, not {}", type_words(*unary.operand, m)));
   return 0;
 }
 
@@ -129,15 +138,15 @@ Mask Checker::infer_cast(const ast::Expr& e, const ast::Cast& cast) {
       if (is(m, may_scalar)) return may_int;
       if (is(m, may_int) || is(m, may_index))
         report(Code::E_TYPE, e.span, "`(int)` converts a scalar; this is an int already", "leave the cast out");
-      else
-        report(Code::E_TYPE, e.span, fmt::format("`(int)` converts a scalar, not {}", type_words(*cast.operand, m)));
+      else report(Code::E_TYPE, e.span, fmt::format("`(int)` converts a scalar, not {}", type_words(*cast.operand, m)));
       return 0;
     case ast::CastType::scalar:
       if (is(m, may_int) || is(m, may_index)) return may_scalar;
       if (is(m, may_scalar))
         report(Code::E_TYPE, e.span, "`(scalar)` converts an int; this is a scalar already", "leave the cast out");
       else
-        report(Code::E_TYPE, e.span, fmt::format("`(scalar)` converts an int or an index, not {}", type_words(*cast.operand, m)));
+        report(Code::E_TYPE, e.span,
+               fmt::format("`(scalar)` converts an int or an index, not {}", type_words(*cast.operand, m)));
       return 0;
     case ast::CastType::index:
       if (is(m, may_index)) return may_index;
@@ -151,20 +160,25 @@ Mask Checker::infer_binary(const ast::Expr& e, const ast::Binary& binary) {
   const Mask l = infer(*binary.left), r = infer(*binary.right);
   if (l == 0 || r == 0) return 0;
   switch (binary.op) {
-    case ast::BinaryOp::add: case ast::BinaryOp::subtract: return infer_sum(e, binary, l, r);
+    case ast::BinaryOp::add:
+    case ast::BinaryOp::subtract: return infer_sum(e, binary, l, r);
     case ast::BinaryOp::multiply: return infer_product(e, binary, l, r);
     case ast::BinaryOp::tensor: return infer_tensor(e, binary, l, r);
     case ast::BinaryOp::divide:
       if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
       if (is(l, may_int) && is(r, may_int)) {
-        const auto *number = std::get_if<ast::IntLit>(&strip(*binary.left).node), *by = std::get_if<ast::IntLit>(&strip(*binary.right).node);
+        const auto *number = std::get_if<ast::IntLit>(&strip(*binary.left).node),
+                   *by = std::get_if<ast::IntLit>(&strip(*binary.right).node);
         if (number && by && by->value != 0 && number->value % by->value != 0)
-          report(Code::W_INT_DIVISION, e.span, fmt::format("{}/{} is {} here: ints are divided without a remainder", number->value, by->value, number->value / by->value),
+          report(Code::W_INT_DIVISION, e.span,
+                 fmt::format("{}/{} is {} here: ints are divided without a remainder", number->value, by->value,
+                             number->value / by->value),
                  fmt::format("write {}.0/{}.0 for the quotient of scalars", number->value, by->value));
         return may_int;
       }
       if (is(l, may_block) && is(r, may_scalar)) {
-        report(Code::E_BLOCK_EXPR, e.span, "a block cannot be divided", "multiply by the inverse: store `1.0/s` in a scalar first");
+        report(Code::E_BLOCK_EXPR, e.span, "a block cannot be divided",
+               "multiply by the inverse: store `1.0/s` in a scalar first");
         return 0;
       }
       return mixing_error(e, binary, l, r);
@@ -188,19 +202,21 @@ Mask Checker::mixing_error(const ast::Expr& e, const ast::Binary& binary, Mask l
     const ast::Expr& integer = l_int ? *binary.left : *binary.right;
     const ast::Expr& other = l_int ? *binary.right : *binary.left;
     report(Code::E_TYPE, span,
-           fmt::format("`{}` mixes {} and {}; there is no implicit conversion", word, type_words(integer, l_int ? l : r),
-                       type_words(other, l_int ? r : l)),
+           fmt::format("`{}` mixes {} and {}; there is no implicit conversion", word,
+                       type_words(integer, l_int ? l : r), type_words(other, l_int ? r : l)),
            real_form(integer));
     return 0;
   }
   if (is(l, may_block) || is(r, may_block)) {
-    report(Code::E_BLOCK_EXPR, span, fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
-                                                 type_words(*binary.right, r)),
+    report(Code::E_BLOCK_EXPR, span,
+           fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
+                       type_words(*binary.right, r)),
            "blocks can be added, subtracted, multiplied with each other, and scaled by a scalar");
     return 0;
   }
-  report(Code::E_TYPE, span, fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
-                                         type_words(*binary.right, r)));
+  report(Code::E_TYPE, span,
+         fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
+                     type_words(*binary.right, r)));
   return 0;
 }
 
@@ -247,9 +263,11 @@ Mask Checker::infer_product(const ast::Expr& e, const ast::Binary& binary, Mask 
     if (is_bare_block(block)) return may_block | (block_mask & may_scalar);
     if (is_bare_block(strip(block)) && is(block_mask, may_scalar)) return may_scalar;
     report(Code::E_BLOCK_EXPR, block.span,
-           is_bare_block(strip(block)) ? "a block in parentheses cannot be a factor" : "a product with a block has two factors",
-           is_bare_block(strip(block)) ? "leave the parentheses out"
-                                       : "put the scalar factors first (`x*y*block`), or store the inner product first");
+           is_bare_block(strip(block)) ? "a block in parentheses cannot be a factor"
+                                       : "a product with a block has two factors",
+           is_bare_block(strip(block))
+               ? "leave the parentheses out"
+               : "put the scalar factors first (`x*y*block`), or store the inner product first");
     return 0;
   }
   if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
@@ -275,7 +293,8 @@ Mask Checker::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Mask l
   if (!contraction_labels(a, b, e.span, shared, free)) return 0;
   if (!shared.empty()) {
     report(Code::E_TENSOR, e.span,
-           fmt::format("the operands of `^` share `{}`: {} and {}", symbol(shared.front().index).text, list(a.labels), list(b.labels)),
+           fmt::format("the operands of `^` share `{}`: {} and {}", symbol(shared.front().index).text, list(a.labels),
+                       list(b.labels)),
            "a product that sums shared indices is written `*`");
     return 0;
   }
@@ -322,7 +341,8 @@ bool Checker::want_int(const ast::Expr& e, std::string_view what) {
   std::string hint;
   if (is(mask, may_scalar)) {
     const auto* literal = std::get_if<ast::RealLit>(&strip(e).node);
-    hint = literal ? fmt::format("write {:.0f}", literal->value) : "convert it with `(int)`, which rounds to the nearest int";
+    hint = literal ? fmt::format("write {:.0f}", literal->value)
+                   : "convert it with `(int)`, which rounds to the nearest int";
   }
   report(Code::E_TYPE, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
   return false;
@@ -347,12 +367,9 @@ void Checker::report_not_scalar(const ast::Expr& e, Mask mask, std::string_view 
     const auto* product = std::get_if<ast::Binary>(&strip(e).node);
     const bool elements = product && is_bare_block(*product->left) && is_bare_block(*product->right) &&
                           block_info(*product->left).all_simple && block_info(*product->right).all_simple;
-    if (elements)
-      hint = "a product of two elements is an outer product of blocks: store one factor in a scalar first";
-    else if (product)
-      hint = "only a product that sums all indices is one number";
-    else
-      hint = "a block is one number only when all its indices are simple";
+    if (elements) hint = "a product of two elements is an outer product of blocks: store one factor in a scalar first";
+    else if (product) hint = "only a product that sums all indices is one number";
+    else hint = "a block is one number only when all its indices are simple";
   }
   report(Code::E_TYPE, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
 }
@@ -374,7 +391,8 @@ void Checker::check_relation(const ast::Relation& relation) {
   const bool mixed = ((l & number) && is(r, may_scalar)) || ((r & number) && is(l, may_scalar));
   const ast::Expr& integer = (l & number) ? *relation.left : *relation.right;
   const auto* real = std::get_if<ast::RealLit>(&strip((l & number) ? *relation.right : *relation.left).node);
-  const bool whole = real && real->value == std::floor(real->value) && !std::holds_alternative<ast::IntLit>(strip(integer).node);
+  const bool whole =
+      real && real->value == std::floor(real->value) && !std::holds_alternative<ast::IntLit>(strip(integer).node);
   report(Code::E_COMPARE, relation.span,
          fmt::format("cannot compare {} with {}", type_words(*relation.left, l), type_words(*relation.right, r)),
          mixed && whole ? fmt::format("write {:.0f}", real->value)

@@ -1,20 +1,20 @@
 #pragma once
-// Forward data flow over the structured program: follows loops (to a fixed point), branches, exit, return and calls in the
-// order of execution and hands every simple statement and relation to a domain together with the state that reaches it. The
-// domain owns the meaning of states; the walker owns control flow. A procedure is walked once per distinct entry state; past a
-// few of them entries are joined.
+// Forward data flow over the structured program: follows loops (to a fixed point), branches, exit, return and calls in
+// the order of execution and hands every simple statement and relation to a domain together with the state that reaches
+// it. The domain owns the meaning of states; the walker owns control flow. A procedure is walked once per distinct
+// entry state; past a few of them entries are joined.
 //
 // A domain has a State (copyable, ==, `bool live`, `bool join(const State&)` which tells whether it changed) and
 //   void simple(const ast::Stmt&, State&)                        a statement without a body, or the end of a section
 //   void branch(const ast::Stmt&, const ast::If&, State&)        before the branches
 //   void merge(const ast::Stmt&, const State& before, State& a, const State& b)
-//                                                                a, which is live, becomes the state after the if; b may be dead
-//   void iteration(const ast::Stmt& loop, State&, const State* exits)   an iteration begins; exits: states that left before
-//   void where(const ast::Stmt& loop, const ast::Relation&, State&)
-//   void leave(const ast::Stmt& loop, const State& before, State&)      behind the loop
-//   void next(const ast::Stmt& loop, const State& before, State&)       end of one iteration
-//   void departs(const ast::Stmt&, State&)                       at an exit or return
-//   void returned(const ast::Stmt& call, const State& before, State&)   behind a call
+//                                                                a, which is live, becomes the state after the if; b
+//                                                                may be dead
+//   void iteration(const ast::Stmt& loop, State&, const State* exits)   an iteration begins; exits: states that left
+//   before void where(const ast::Stmt& loop, const ast::Relation&, State&) void leave(const ast::Stmt& loop, const
+//   State& before, State&)      behind the loop void next(const ast::Stmt& loop, const State& before, State&)       end
+//   of one iteration void departs(const ast::Stmt&, State&)                       at an exit or return void
+//   returned(const ast::Stmt& call, const State& before, State&)   behind a call
 
 #include <cstddef>
 #include <unordered_map>
@@ -38,12 +38,21 @@ class FlowWalker {
   }
 
  private:
-  static constexpr std::size_t max_entries = 40;  // distinct entry states per procedure; a joined one blurs what the procedure leaves alone
-  static constexpr int max_passes = 16;           // per loop; lattices are flat, so this is never reached in practice
-  static constexpr long max_steps = 20'000'000;   // statements walked; real programs need a few hundred thousand
-  struct Exits { bool any = false; State state{}; };
-  struct Entry { State entry, exit; };
-  struct Memo { std::vector<Entry> entries; bool active = false; };
+  static constexpr std::size_t max_entries =
+      40;  // distinct entry states per procedure; a joined one blurs what the procedure leaves alone
+  static constexpr int max_passes = 16;          // per loop; lattices are flat, so this is never reached in practice
+  static constexpr long max_steps = 20'000'000;  // statements walked; real programs need a few hundred thousand
+  struct Exits {
+    bool any = false;
+    State state{};
+  };
+  struct Entry {
+    State entry, exit;
+  };
+  struct Memo {
+    std::vector<Entry> entries;
+    bool active = false;
+  };
 
   void leave_through(Exits& exits, State& state) {
     if (!exits.any) exits.state = state;
@@ -103,7 +112,8 @@ class FlowWalker {
     return result;
   }
 
-  void loop_over(const ast::Stmt& stmt, const std::vector<const ast::Relation*>& wheres, const ast::Body& body, State& state) {
+  void loop_over(const ast::Stmt& stmt, const std::vector<const ast::Relation*>& wheres, const ast::Body& body,
+                 State& state) {
     const State before = state;
     Exits exits;
     Exits* outer = loop_exits_;

@@ -29,16 +29,17 @@ bool same_set(const std::vector<Label>& a, const std::vector<Label>& b) {
 bool trailing_simple(const std::vector<Label>& a, const std::vector<Label>& b, const std::vector<Symbol>& symbols) {
   const std::vector<Label>&longer = a.size() > b.size() ? a : b, &shorter = a.size() > b.size() ? b : a;
   if (!std::equal(shorter.begin(), shorter.end(), longer.begin())) return false;
-  return std::all_of(longer.begin() + static_cast<std::ptrdiff_t>(shorter.size()), longer.end(), [&](const Label& label) {
-    const Symbol& s = symbols[static_cast<std::size_t>(label.index)];
-    return label.simple || (s.kind == SymbolKind::index && s.index_kind == ast::IndexKind::simple);
-  });
+  return std::all_of(longer.begin() + static_cast<std::ptrdiff_t>(shorter.size()), longer.end(),
+                     [&](const Label& label) {
+                       const Symbol& s = symbols[static_cast<std::size_t>(label.index)];
+                       return label.simple || (s.kind == SymbolKind::index && s.index_kind == ast::IndexKind::simple);
+                     });
 }
 
 }  // namespace
 
-void Checker::index_set_error(const Target& target, const ast::Expr& value, const std::vector<Label>& found, std::string message,
-                              std::string hint) {
+void Checker::index_set_error(const Target& target, const ast::Expr& value, const std::vector<Label>& found,
+                              std::string message, std::string hint) {
   const std::vector<Label>& left = target.info->labels;
   std::vector<Label> extra, missing;
   for (const Label& label : found)
@@ -47,7 +48,8 @@ void Checker::index_set_error(const Target& target, const ast::Expr& value, cons
     if (!contains(found, label) && !contains(missing, label)) missing.push_back(label);
   message += fmt::format(": left {}, right {}", list(left), list(found));
   if (!extra.empty()) message += fmt::format("; `{}` does not appear on the left", symbol(extra.front().index).text);
-  else if (!missing.empty()) message += fmt::format("; `{}` does not appear on the right", symbol(missing.front().index).text);
+  else if (!missing.empty())
+    message += fmt::format("; `{}` does not appear on the right", symbol(missing.front().index).text);
   if (hint.empty() && extra.size() == 1 && missing.size() == 1 &&
       symbol(extra.front().index).index_kind == symbol(missing.front().index).index_kind)
     hint = fmt::format("did you mean `{}`?", symbol(missing.front().index).text);
@@ -57,7 +59,9 @@ void Checker::index_set_error(const Target& target, const ast::Expr& value, cons
 
 bool Checker::scalar_form(const Target& target, const ast::Expr& value, Mask mask, AssignInfo& form) {
   if (!is(mask, may_scalar)) {
-    report_not_scalar(value, mask, fmt::format("a block is {} a block or", target.op == ast::AssignOp::set ? "set to" : "combined with"));
+    report_not_scalar(
+        value, mask,
+        fmt::format("a block is {} a block or", target.op == ast::AssignOp::set ? "set to" : "combined with"));
     return false;
   }
   choose(value, Type::scalar);
@@ -71,12 +75,17 @@ bool Checker::scalar_form(const Target& target, const ast::Expr& value, Mask mas
 
 void Checker::warn_full_contraction(const ast::Expr& value, const std::vector<Label>& target) {
   const auto* product = std::get_if<ast::Binary>(&value.node);
-  if (!product || product->op != ast::BinaryOp::multiply || !is_bare_block(*product->left) || !is_bare_block(*product->right)) return;
+  if (!product || product->op != ast::BinaryOp::multiply || !is_bare_block(*product->left) ||
+      !is_bare_block(*product->right))
+    return;
   const BlockInfo& l = block_info(*product->left);
   if (l.all_simple) return;  // one element times another: the product everybody expects
   report(Code::W_FULL_CONTRACTION_FILL, value.span,
-         fmt::format("all indices of this product are summed: every element of the block {} becomes one and the same number", list(target)),
-         same_set(target, l.labels) ? "there is no element-wise product of blocks" : "assign it to a scalar if that is meant");
+         fmt::format(
+             "all indices of this product are summed: every element of the block {} becomes one and the same number",
+             list(target)),
+         same_set(target, l.labels) ? "there is no element-wise product of blocks"
+                                    : "assign it to a scalar if that is meant");
 }
 
 bool Checker::slice_form(const Target& target, const ast::Expr& value, const BlockInfo& from, AssignInfo& form) {
@@ -91,17 +100,19 @@ bool Checker::slice_form(const Target& target, const ast::Expr& value, const Blo
   const BlockInfo &whole = slice ? from : to, &part = slice ? to : from;
   const Symbol &big = symbol(whole.array), &small = symbol(part.array);
   if (target.op != ast::AssignOp::set) {
-    report(Code::E_BLOCK_OP, target.op_span, fmt::format("`{}` is not possible with a part of a block", op_word(target.op)),
+    report(Code::E_BLOCK_OP, target.op_span,
+           fmt::format("`{}` is not possible with a part of a block", op_word(target.op)),
            "copy the part out with `=` first");
     return false;
   }
   for (std::size_t i = 0; i < whole.labels.size(); ++i) {
     const Symbol& used = symbol(whole.labels[i].index);
     const SymbolId declared = big.dims[i];
-    if (used.kind != SymbolKind::subindex || symbol(declared).kind == SymbolKind::subindex || used.parent == declared) continue;
+    if (used.kind != SymbolKind::subindex || symbol(declared).kind == SymbolKind::subindex || used.parent == declared)
+      continue;
     Diagnostic& d = report(Code::E_SLICE, (slice ? source : *target.block).indices[i].span,
-                           fmt::format("dimension {} of `{}` is declared over `{}`, `{}` is a subindex of `{}`", i + 1, big.text,
-                                       symbol(declared).text, used.text, symbol(used.parent).text));
+                           fmt::format("dimension {} of `{}` is declared over `{}`, `{}` is a subindex of `{}`", i + 1,
+                                       big.text, symbol(declared).text, used.text, symbol(used.parent).text));
     note(d, whole.array);
     return false;
   }
@@ -109,13 +120,14 @@ bool Checker::slice_form(const Target& target, const ast::Expr& value, const Blo
   for (const SymbolId dim : small.dims) declared.push_back({dim, false});
   if (part.labels != declared) {
     Diagnostic& d = report(Code::E_SLICE, slice ? target.block->array.span : value.span,
-                           fmt::format("the small block of a {} is named by its declared indices {}, not {}", slice ? "slice" : "insert",
-                                       list(declared), list(part.labels)));
+                           fmt::format("the small block of a {} is named by its declared indices {}, not {}",
+                                       slice ? "slice" : "insert", list(declared), list(part.labels)));
     note(d, part.array);
     return false;
   }
   if (part.labels != whole.labels) {
-    index_set_error(target, value, from.labels, "both sides of a slice or insert have the same indices in the same order", {});
+    index_set_error(target, value, from.labels,
+                    "both sides of a slice or insert have the same indices in the same order", {});
     return false;
   }
   choose(value, Type::block);
@@ -139,16 +151,18 @@ bool Checker::copy_form(const Target& target, const ast::Expr& value, Mask mask,
       if (identical || same_set(to.labels, from.labels) || trailing_simple(to.labels, from.labels, program_.symbols))
         return accept(AssignForm::copy);
       if (has_repeat(to.labels) && to.labels.size() == from.labels.size() &&
-          std::all_of(to.labels.begin(), to.labels.end(), [&](const Label& label) { return contains(from.labels, label); }) &&
+          std::all_of(to.labels.begin(), to.labels.end(),
+                      [&](const Label& label) { return contains(from.labels, label); }) &&
           same_shape(to.array, from.array, value.span)) {
         report(Code::W_REPEATED_INDEX, target.block->array.span,
-               fmt::format("{} names an index twice: the elements of {} are copied in order, without a permutation", list(to.labels),
-                           list(from.labels)),
+               fmt::format("{} names an index twice: the elements of {} are copied in order, without a permutation",
+                           list(to.labels), list(from.labels)),
                "name each index once, and use a second index of the same kind where the diagonal is meant");
         return accept(AssignForm::copy);
       }
       break;
-    case ast::AssignOp::add: case ast::AssignOp::subtract:
+    case ast::AssignOp::add:
+    case ast::AssignOp::subtract:
       if (identical || same_set(to.labels, from.labels)) return accept(AssignForm::accumulate);
       break;
     case ast::AssignOp::multiply: break;
@@ -161,15 +175,18 @@ bool Checker::copy_form(const Target& target, const ast::Expr& value, Mask mask,
   }
   std::string hint;
   if (target.op != ast::AssignOp::set && trailing_simple(to.labels, from.labels, program_.symbols))
-    hint = fmt::format("copy the block to a temp with the indices {} first, then use `{}`", list(to.labels), op_word(target.op));
+    hint = fmt::format("copy the block to a temp with the indices {} first, then use `{}`", list(to.labels),
+                       op_word(target.op));
   index_set_error(target, value, from.labels,
-                  target.op == ast::AssignOp::set ? "a copy needs the same indices on both sides"
-                                                  : fmt::format("`{}` needs the same indices on both sides", op_word(target.op)),
+                  target.op == ast::AssignOp::set
+                      ? "a copy needs the same indices on both sides"
+                      : fmt::format("`{}` needs the same indices on both sides", op_word(target.op)),
                   hint);
   return false;
 }
 
-bool Checker::sum_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask, AssignInfo& form) {
+bool Checker::sum_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
+                       AssignInfo& form) {
   const BlockInfo &l = block_info(*binary.left), &r = block_info(*binary.right);
   const bool scalar = is(mask, may_scalar);
   if (!scalar && (!no_sub_block(l, std::get<ast::BlockExpr>(binary.left->node).block) ||
@@ -178,21 +195,25 @@ bool Checker::sum_form(const Target& target, const ast::Expr& value, const ast::
   const bool fits = l.labels == r.labels && l.labels == target.info->labels;
   if (target.op != ast::AssignOp::set) {
     if (scalar) return scalar_form(target, value, mask, form);
-    report(Code::E_BLOCK_OP, target.op_span, fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
-           target.op == ast::AssignOp::multiply ? "`*=` takes a scalar"
-                                                : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
+    report(Code::E_BLOCK_OP, target.op_span,
+           fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
+           target.op == ast::AssignOp::multiply
+               ? "`*=` takes a scalar"
+               : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
     return false;
   }
   if (!fits) {
     if (scalar) return scalar_form(target, value, mask, form);
     if (l.labels != r.labels) {
       report(Code::E_INDEX_SET, value.span,
-             fmt::format("a sum of blocks needs the same indices in the same order: {} and {}", list(l.labels), list(r.labels)),
+             fmt::format("a sum of blocks needs the same indices in the same order: {} and {}", list(l.labels),
+                         list(r.labels)),
              same_set(l.labels, r.labels) ? "copy the second block to a temp to permute it, or add it with `+=`" : "");
       return false;
     }
-    index_set_error(target, value, l.labels, "a sum of blocks needs the same indices in the same order on both sides",
-                    same_set(l.labels, target.info->labels) ? "assign the sum in its own order, then copy it to permute" : "");
+    index_set_error(
+        target, value, l.labels, "a sum of blocks needs the same indices in the same order on both sides",
+        same_set(l.labels, target.info->labels) ? "assign the sum in its own order, then copy it to permute" : "");
     return false;
   }
   choose(value, Type::block);
@@ -202,16 +223,19 @@ bool Checker::sum_form(const Target& target, const ast::Expr& value, const ast::
   return true;
 }
 
-bool Checker::product_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask, AssignInfo& form) {
+bool Checker::product_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
+                           AssignInfo& form) {
   if (is(mask, may_scalar)) return scalar_form(target, value, mask, form);
   const BlockInfo &l = block_info(*binary.left), &r = block_info(*binary.right);
-  const ast::Block &left = std::get<ast::BlockExpr>(binary.left->node).block, &right = std::get<ast::BlockExpr>(binary.right->node).block;
+  const ast::Block &left = std::get<ast::BlockExpr>(binary.left->node).block,
+                   &right = std::get<ast::BlockExpr>(binary.right->node).block;
   if (!no_sub_block(l, left) || !no_sub_block(r, right)) return false;
   std::vector<Label> shared, free;
   if (!contraction_labels(l, r, value.span, shared, free)) return false;
   const std::vector<Label>& to = target.info->labels;
   if (target.op == ast::AssignOp::multiply) {
-    report(Code::E_BLOCK_OP, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks", "use `=`, `+=` or `-=`");
+    report(Code::E_BLOCK_OP, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks",
+           "use `=`, `+=` or `-=`");
     return false;
   }
   if (has_repeat(to)) {
@@ -243,9 +267,11 @@ bool Checker::product_form(const Target& target, const ast::Expr& value, const a
   return true;
 }
 
-bool Checker::scaled_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask, AssignInfo& form) {
+bool Checker::scaled_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
+                          AssignInfo& form) {
   const bool block_left = is(infer(*binary.left), may_block);
-  const ast::Expr &block = block_left ? *binary.left : *binary.right, &factor = block_left ? *binary.right : *binary.left;
+  const ast::Expr &block = block_left ? *binary.left : *binary.right,
+                  &factor = block_left ? *binary.right : *binary.left;
   const BlockInfo& info = block_info(block);
   if (target.op != ast::AssignOp::multiply && info.labels == target.info->labels) {
     if (!no_sub_block(info, std::get<ast::BlockExpr>(block.node).block)) return false;
@@ -260,8 +286,9 @@ bool Checker::scaled_form(const Target& target, const ast::Expr& value, const as
     report(Code::E_BLOCK_OP, target.op_span, "`*=` scales a block by a scalar, it does not multiply blocks");
     return false;
   }
-  index_set_error(target, value, info.labels, "a scaled block needs the same indices in the same order on both sides",
-                  same_set(info.labels, target.info->labels) ? "copy the block to permute it, then scale with `*=`" : "");
+  index_set_error(
+      target, value, info.labels, "a scaled block needs the same indices in the same order on both sides",
+      same_set(info.labels, target.info->labels) ? "copy the block to permute it, then scale with `*=`" : "");
   return false;
 }
 
@@ -283,17 +310,20 @@ bool Checker::block_form(const Target& target, const ast::Expr& value, AssignInf
   const Mask mask = infer(value);
   if (mask == 0) return false;
   if (target.info->sub_block && !is_bare_block(value)) return no_sub_block(*target.info, *target.block);
-  if (const auto* region = std::get_if<ast::RegionExpr>(&value.node)) return region_form(target, value, region->region, form);
+  if (const auto* region = std::get_if<ast::RegionExpr>(&value.node))
+    return region_form(target, value, region->region, form);
   if (is_bare_block(value)) return copy_form(target, value, mask, form);
   if (is(mask, may_block)) {
     if (const auto* binary = std::get_if<ast::Binary>(&value.node)) {
-      if (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) return sum_form(target, value, *binary, mask, form);
+      if (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract)
+        return sum_form(target, value, *binary, mask, form);
       if (is(infer(*binary->left), may_block) && is(infer(*binary->right), may_block))
         return product_form(target, value, *binary, mask, form);
       return scaled_form(target, value, *binary, mask, form);
     }
     if (!is(mask, may_scalar)) {
-      report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses", "leave the parentheses out");
+      report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses",
+             "leave the parentheses out");
       return false;
     }
   }
@@ -309,10 +339,12 @@ void Checker::assign_block(const ast::Stmt& stmt, const ast::AssignBlock& assign
   const Symbol& array = symbol(info.array);
   if (array.remote()) {
     const bool served = array.array_kind == ast::ArrayKind::served;
-    Diagnostic& d = report(Code::W_ASSIGN_REMOTE, assign.target.array.span,
-                           fmt::format("this changes only the worker's own copy of the block; the {} array keeps its value",
-                                       served ? "served" : "distributed"),
-                           fmt::format("use `{} {}{} = ..` to change the array", served ? "prepare" : "put", array.text, list(info.labels)));
+    Diagnostic& d =
+        report(Code::W_ASSIGN_REMOTE, assign.target.array.span,
+               fmt::format("this changes only the worker's own copy of the block; the {} array keeps its value",
+                           served ? "served" : "distributed"),
+               fmt::format("use `{} {}{} = ..` to change the array", served ? "prepare" : "put", array.text,
+                           list(info.labels)));
     note(d, info.array);
   } else if (array.predefined) {
     Diagnostic& d = report(Code::W_ASSIGN_PREDEF, assign.target.array.span,
@@ -320,7 +352,8 @@ void Checker::assign_block(const ast::Stmt& stmt, const ast::AssignBlock& assign
     note(d, info.array);
   }
   AssignInfo form;
-  if (block_form({&info, &assign.target, assign.op, assign.op_span}, *assign.value, form)) program_.assigns[&stmt] = form;
+  if (block_form({&info, &assign.target, assign.op, assign.op_span}, *assign.value, form))
+    program_.assigns[&stmt] = form;
 }
 
 void Checker::assign_region(const ast::Stmt& stmt, const ast::AssignRegion& assign) {
@@ -329,13 +362,15 @@ void Checker::assign_region(const ast::Stmt& stmt, const ast::AssignRegion& assi
   const Mask mask = infer(value);
   if (array == no_symbol || mask == 0) return;
   if (assign.op != ast::AssignOp::set) {
-    report(Code::E_REGION_OP, assign.op_span, fmt::format("`{}` is not possible with a region; only `=` is", op_word(assign.op)),
+    report(Code::E_REGION_OP, assign.op_span,
+           fmt::format("`{}` is not possible with a region; only `=` is", op_word(assign.op)),
            "copy the region to a temp block, change that, and copy it back");
     return;
   }
   AssignInfo form;
   if (is(mask, may_region)) {
-    report(Code::E_REGION_OP, value.span, "a region cannot be copied to a region", "copy through a temp block, segment by segment");
+    report(Code::E_REGION_OP, value.span, "a region cannot be copied to a region",
+           "copy through a temp block, segment by segment");
     return;
   }
   const Symbol& a = symbol(array);
@@ -343,7 +378,8 @@ void Checker::assign_region(const ast::Stmt& stmt, const ast::AssignRegion& assi
     const BlockInfo& info = block_info(value);
     const bool element = is(mask, may_scalar) && symbol(info.array).dims.size() != a.dims.size();
     if (!element) {
-      if (!no_sub_block(info, std::get<ast::BlockExpr>(value.node).block) || !same_shape(array, info.array, value.span)) return;
+      if (!no_sub_block(info, std::get<ast::BlockExpr>(value.node).block) || !same_shape(array, info.array, value.span))
+        return;
       choose(value, Type::block);
       form.form = AssignForm::region_put;
       form.left = &std::get<ast::BlockExpr>(value.node).block;
@@ -375,23 +411,29 @@ void Checker::check_put(const ast::Stmt& stmt, const ast::Put& put) {
   const ast::ArrayKind wanted = put.prepare ? ast::ArrayKind::served : ast::ArrayKind::distributed;
   if (array.array_kind != wanted) {
     Diagnostic& d = report(Code::E_ARRAY_KIND, put.block.array.span,
-                           fmt::format("`{}` is for {} arrays, `{}` is {}", word, put.prepare ? "served" : "distributed", array.text,
-                                       describe(array)),
-                           array.remote() ? fmt::format("use `{}`", put.prepare ? "put" : "prepare") : "assign to it without `" + std::string(word) + "`");
+                           fmt::format("`{}` is for {} arrays, `{}` is {}", word,
+                                       put.prepare ? "served" : "distributed", array.text, describe(array)),
+                           array.remote() ? fmt::format("use `{}`", put.prepare ? "put" : "prepare")
+                                          : "assign to it without `" + std::string(word) + "`");
     note(d, info.array);
     return;
   }
   if (mask == 0) return;
-  if (put.op == ast::AssignOp::subtract || (put.op == ast::AssignOp::multiply && !is(mask, may_scalar) && is(mask, may_block))) {
-    report(Code::E_PUT_OP, put.op_span, fmt::format("`{}` has no `{}`{}", word, op_word(put.op),
-                                                    put.op == ast::AssignOp::multiply ? " with a block" : ""),
-           put.op == ast::AssignOp::subtract ? "negate the value (`-1.0 * ..`) and use `+=`" : "blocks can be put with `=` and `+=`");
+  if (put.op == ast::AssignOp::subtract ||
+      (put.op == ast::AssignOp::multiply && !is(mask, may_scalar) && is(mask, may_block))) {
+    report(Code::E_PUT_OP, put.op_span,
+           fmt::format("`{}` has no `{}`{}", word, op_word(put.op),
+                       put.op == ast::AssignOp::multiply ? " with a block" : ""),
+           put.op == ast::AssignOp::subtract ? "negate the value (`-1.0 * ..`) and use `+=`"
+                                             : "blocks can be put with `=` and `+=`");
     return;
   }
   if (!(mask & (may_block | may_scalar))) {
-    if (mask & (may_int | may_index)) report_not_scalar(value, mask, fmt::format("the value of a {} is a block or", word));
-    else report(Code::E_PUT_RHS, value.span, fmt::format("{} cannot be the value of a {}", type_words(value, mask), word),
-                "copy it to a temp block first");
+    if (mask & (may_int | may_index))
+      report_not_scalar(value, mask, fmt::format("the value of a {} is a block or", word));
+    else
+      report(Code::E_PUT_RHS, value.span, fmt::format("{} cannot be the value of a {}", type_words(value, mask), word),
+             "copy it to a temp block first");
     return;
   }
   PutInfo result;
@@ -409,10 +451,11 @@ void Checker::check_put(const ast::Stmt& stmt, const ast::Put& put) {
       result.form = PutForm::scalar;
       result.value.scalar = &value;
     } else {
-      Diagnostic& d = report(Code::E_PUT_RHS, value.span,
-                             fmt::format("the block {} does not fit {}: a {} keeps the order of the indices", list(from.labels),
-                                         list(info.labels), word),
-                             same_set(from.labels, info.labels) ? fmt::format("copy it to a temp {} first", list(info.labels)) : "");
+      Diagnostic& d = report(
+          Code::E_PUT_RHS, value.span,
+          fmt::format("the block {} does not fit {}: a {} keeps the order of the indices", list(from.labels),
+                      list(info.labels), word),
+          same_set(from.labels, info.labels) ? fmt::format("copy it to a temp {} first", list(info.labels)) : "");
       note(d, info.array);
       return;
     }

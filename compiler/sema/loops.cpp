@@ -13,8 +13,9 @@ SymbolId Checker::loop_index(const ast::Name& name, const char* keyword) {
                        symbol(symbol(id).parent).text);
   else if (symbol(id).kind == SymbolKind::int_)
     hint = "declare an index with the range wanted: `index k = 1:n`, n a predefined int";
-  Diagnostic& d = report(Code::E_LOOP_VAR, name.span,
-                         fmt::format("`{}` runs over an index, `{}` is {}", keyword, name.text, describe(symbol(id))), hint);
+  Diagnostic& d =
+      report(Code::E_LOOP_VAR, name.span,
+             fmt::format("`{}` runs over an index, `{}` is {}", keyword, name.text, describe(symbol(id))), hint);
   note(d, id);
   return no_symbol;
 }
@@ -22,7 +23,8 @@ SymbolId Checker::loop_index(const ast::Name& name, const char* keyword) {
 void Checker::enter_loop(const ast::Name& name, SymbolId index) {
   for (const auto& [open, span] : bound_) {
     if (open != index) continue;
-    Diagnostic& d = report(Code::E_INDEX_BUSY, name.span, fmt::format("the loop over `{}` is inside another loop over it", name.text),
+    Diagnostic& d = report(Code::E_INDEX_BUSY, name.span,
+                           fmt::format("the loop over `{}` is inside another loop over it", name.text),
                            "declare a second index with the same range");
     d.notes.push_back({span, fmt::format("the outer loop over `{}` begins here", name.text)});
     break;
@@ -34,7 +36,8 @@ void Checker::enter_loop(const ast::Name& name, SymbolId index) {
 void Checker::check_where(const ast::Relation& relation) {
   const auto index_side = [&](const ast::Expr& e) {
     const ast::Expr* inner = &e;
-    if (const auto* cast = std::get_if<ast::Cast>(&e.node); cast && cast->type == ast::CastType::index) inner = cast->operand.get();
+    if (const auto* cast = std::get_if<ast::Cast>(&e.node); cast && cast->type == ast::CastType::index)
+      inner = cast->operand.get();
     const auto* name = std::get_if<ast::NameExpr>(&inner->node);
     if (!name) return false;
     const auto id = program_.names.find(&name->name);
@@ -69,15 +72,17 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::SubLoop& loop) {
   const SymbolId parent = resolve(loop.parent, {SymbolKind::index});
   const std::size_t open = bound_.size();
   if (index != no_symbol && symbol(index).kind != SymbolKind::subindex) {
-    Diagnostic& d = report(Code::E_LOOP_VAR, loop.index.span,
-                           fmt::format("`do .. in` runs over a subindex, `{}` is {}", loop.index.text, describe(symbol(index))),
-                           symbol(index).kind == SymbolKind::index ? fmt::format("write `do {}`", loop.index.text) : "");
+    Diagnostic& d =
+        report(Code::E_LOOP_VAR, loop.index.span,
+               fmt::format("`do .. in` runs over a subindex, `{}` is {}", loop.index.text, describe(symbol(index))),
+               symbol(index).kind == SymbolKind::index ? fmt::format("write `do {}`", loop.index.text) : "");
     note(d, index);
   } else if (index != no_symbol && parent != no_symbol && symbol(index).parent != parent) {
     const std::string& declared = symbol(symbol(index).parent).text;
-    Diagnostic& d = report(Code::E_SUBINDEX_PARENT, loop.parent.span,
-                           fmt::format("`{}` is a subindex of `{}`, not of `{}`", loop.index.text, declared, loop.parent.text),
-                           fmt::format("write `do {} in {}`", loop.index.text, declared));
+    Diagnostic& d =
+        report(Code::E_SUBINDEX_PARENT, loop.parent.span,
+               fmt::format("`{}` is a subindex of `{}`, not of `{}`", loop.index.text, declared, loop.parent.text),
+               fmt::format("write `do {} in {}`", loop.index.text, declared));
     note(d, index);
     enter_loop(loop.index, index);
   } else if (index != no_symbol) {
@@ -93,7 +98,8 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::SubLoop& loop) {
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
   if (loop.indices.size() > 6)
-    report(Code::E_RANK, loop.indices[6].span, fmt::format("a pardo has at most 6 indices, this one has {}", loop.indices.size()));
+    report(Code::E_RANK, loop.indices[6].span,
+           fmt::format("a pardo has at most 6 indices, this one has {}", loop.indices.size()));
   collective_use(stmt, CollectiveKind::pardo);
   const std::size_t open = bound_.size();
   std::vector<SymbolId> indices;
@@ -102,7 +108,8 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
     bool repeated = false;
     for (std::size_t j = 0; j < i; ++j) repeated = repeated || loop.indices[j].name == loop.indices[i].name;
     if (repeated) {
-      report(Code::E_PARDO_DUP, loop.indices[i].span, fmt::format("`{}` is named twice in this pardo", loop.indices[i].text),
+      report(Code::E_PARDO_DUP, loop.indices[i].span,
+             fmt::format("`{}` is named twice in this pardo", loop.indices[i].text),
              "the indices of a pardo differ from each other");
       continue;
     }

@@ -13,7 +13,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   std::string best;
   std::size_t best_distance = allowed + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t longer = std::max(candidate.size(), name.size()), shorter = std::min(candidate.size(), name.size());
+    const std::size_t longer = std::max(candidate.size(), name.size()),
+                      shorter = std::min(candidate.size(), name.size());
     if (longer - shorter >= best_distance) continue;
     if (const auto d = static_cast<std::size_t>(edit_distance(name, candidate)); d > 0 && d < best_distance) {
       best_distance = d;

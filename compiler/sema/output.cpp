@@ -47,7 +47,8 @@ void Checker::check_node(const ast::Stmt&, const ast::Inspect& inspect) {
       report(Code::E_OLD_DIALECT, inspect.function.span, "indices are written in brackets, not in parentheses",
              fmt::format("write `{}[...]`", inspect.function.text));
     else
-      report(Code::E_PRINT_OPERAND, inspect.function.span, fmt::format("`{}` is nothing that can be printed of a block", inspect.function.text),
+      report(Code::E_PRINT_OPERAND, inspect.function.span,
+             fmt::format("`{}` is nothing that can be printed of a block", inspect.function.text),
              "known: `norm`, `max` and `elements`; expressions of numbers are printed as they are");
     return;
   }
@@ -57,7 +58,8 @@ void Checker::check_node(const ast::Stmt&, const ast::Inspect& inspect) {
     report(Code::E_PRINT_OPERAND, inspect.options[most]->span,
            elements ? "`elements` takes a block, the smallest absolute value to show and the largest number of elements"
                     : fmt::format("`{}` takes one block or array", function),
-           elements ? "write `elements(t[p,q], 0.001, 20)`" : fmt::format("print each by a statement of its own: `{}(...)`", function));
+           elements ? "write `elements(t[p,q], 0.001, 20)`"
+                    : fmt::format("print each by a statement of its own: `{}(...)`", function));
     return;
   }
   if (!inspect.options.empty()) want_scalar(*inspect.options[0], "the smallest absolute value to show is");
@@ -78,11 +80,17 @@ void Checker::check_inspected(const ast::Arg& operand, const std::string& functi
   if (id == no_symbol || symbol(id).contiguous) return;
   const Symbol& s = symbol(id);
   std::string hint = "name a block, a region, or a static or contiguous array";
-  if (s.kind == SymbolKind::scalar || s.kind == SymbolKind::int_ || s.kind == SymbolKind::index) hint = fmt::format("a number is printed as it is: `print {}`", s.text);
+  if (s.kind == SymbolKind::scalar || s.kind == SymbolKind::int_ || s.kind == SymbolKind::index)
+    hint = fmt::format("a number is printed as it is: `print {}`", s.text);
   if (s.kind == SymbolKind::array) hint = fmt::format("name one of its blocks: `{}({}[...])`", function, s.text);
-  if (s.kind == SymbolKind::array && (s.array_kind == ast::ArrayKind::distributed || s.array_kind == ast::ArrayKind::served) && function == "norm")
-    hint = fmt::format("add up its blocks in a pardo, `get {0}[..]` and `part += {0}[..] * {0}[..]`, then `collective total += part` and `print sqrt total`", s.text);
-  Diagnostic& d = report(Code::E_PRINT, operand.span, fmt::format("`{}` looks into one worker's block or array, `{}` is {}", function, s.text, describe(s)), hint);
+  if (s.kind == SymbolKind::array &&
+      (s.array_kind == ast::ArrayKind::distributed || s.array_kind == ast::ArrayKind::served) && function == "norm")
+    hint = fmt::format(
+        "add up its blocks in a pardo, `get {0}[..]` and `part += {0}[..] * {0}[..]`, then `collective total += part` and `print sqrt total`",
+        s.text);
+  Diagnostic& d = report(
+      Code::E_PRINT, operand.span,
+      fmt::format("`{}` looks into one worker's block or array, `{}` is {}", function, s.text, describe(s)), hint);
   note(d, id);
 }
 

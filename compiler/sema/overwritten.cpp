@@ -450,8 +450,6 @@ class Overwritten {
 
 }  // namespace
 
-void warn_overwritten(const CheckedProgram& program, Emitter& emitter) {
-  Overwritten(program, emitter).run();
-}
+void warn_overwritten(const CheckedProgram& program, Emitter& emitter) { Overwritten(program, emitter).run(); }
 
 }  // namespace sial::sema

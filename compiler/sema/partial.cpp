@@ -21,23 +21,28 @@ namespace {
 
 /// What a variable or array holds of a value that the ranks have shares of.
 struct Share {
-  enum class Stage : std::uint8_t { whole, ended, running };  // ended: the pardo that made it is over; running: this pardo makes it
+  enum class Stage : std::uint8_t {
+    whole,
+    ended,
+    running
+  };  // ended: the pardo that made it is over; running: this pardo makes it
   Stage stage = Stage::whole;
-  bool accumulated = false;         // else set: what the last iteration of this rank left
-  bool always = false;              // set in every iteration, whatever the conditions
-  bool constant = false;            // set to the same value everywhere, so far
+  bool accumulated = false;           // else set: what the last iteration of this rank left
+  bool always = false;                // set in every iteration, whatever the conditions
+  bool constant = false;              // set to the same value everywhere, so far
   const ast::Stmt* summed = nullptr;  // where the shares were summed up since; not part of the order
-  SymbolId root = no_symbol;        // the variable or array that became partial
-  const ast::Stmt* made = nullptr;  // the statement that made it so
-  const ast::Stmt* filled = nullptr;  // of scalars: the statement that gave all ranks a value other than zero, which their shares begin with
+  SymbolId root = no_symbol;          // the variable or array that became partial
+  const ast::Stmt* made = nullptr;    // the statement that made it so
+  const ast::Stmt* filled =
+      nullptr;  // of scalars: the statement that gave all ranks a value other than zero, which their shares begin with
 
   bool partial() const { return stage == Stage::ended && !constant; }
   int order() const { return 3 * static_cast<int>(stage) + (accumulated ? 2 : constant ? 0 : 1); }
   bool operator==(const Share&) const = default;
 };
 
-/// By symbol, in their order. Most hold nothing of a share and take no place: states are copied at every branch, loop and call. A reference to
-/// a share is good until another symbol gets one.
+/// By symbol, in their order. Most hold nothing of a share and take no place: states are copied at every branch, loop
+/// and call. A reference to a share is good until another symbol gets one.
 class Shares {
  public:
   Share& operator[](SymbolId id) {
@@ -59,7 +64,8 @@ class Shares {
   using Entry = std::pair<SymbolId, Share>;
   static bool before(const Entry& entry, SymbolId id) { return entry.first < id; }
   bool agrees(const Shares& other) const {
-    return std::all_of(held_.begin(), held_.end(), [&](const Entry& entry) { return entry.second == other[entry.first]; });
+    return std::all_of(held_.begin(), held_.end(),
+                       [&](const Entry& entry) { return entry.second == other[entry.first]; });
   }
 
   std::vector<Entry> held_;
@@ -126,8 +132,10 @@ class PartialDomain {
 
   void simple(const ast::Stmt& stmt, State& s) {
     if (const auto* scalar = std::get_if<ast::AssignName>(&stmt.node)) assign_scalar(stmt, *scalar, s);
-    else if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node)) assign_array(stmt, program_.names.at(&block->target.array), block->op, *block->value, s);
-    else if (const auto* region = std::get_if<ast::AssignRegion>(&stmt.node)) assign_array(stmt, program_.names.at(&region->target.array), region->op, *region->value, s);
+    else if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node))
+      assign_array(stmt, program_.names.at(&block->target.array), block->op, *block->value, s);
+    else if (const auto* region = std::get_if<ast::AssignRegion>(&stmt.node))
+      assign_array(stmt, program_.names.at(&region->target.array), region->op, *region->value, s);
     else if (const auto* put = std::get_if<ast::Put>(&stmt.node)) put_value(stmt, *put, s);
     else if (const auto* collective = std::get_if<ast::Collective>(&stmt.node)) collect(stmt, *collective, s);
     else if (const auto* agree = std::get_if<ast::AssertSame>(&stmt.node)) at(s, agree->scalar) = {};
@@ -170,12 +178,14 @@ class PartialDomain {
     last_[&loop] = s.shares;
   }
 
-  // A serial loop that overwrites the blocks of an array is taken to reach all of them: to execute at least one iteration.
+  // A serial loop that overwrites the blocks of an array is taken to reach all of them: to execute at least one
+  // iteration.
   void leave(const ast::Stmt& loop, const State& before, State& s) {
     const bool alone = !shared_out(loop) || unmentioned(program_, loop, {}).empty();
     if (const auto last = last_.find(&loop); last != last_.end() && alone)
       for (const auto& [id, share] : before.shares)
-        if (share.stage == Share::Stage::ended && std::as_const(last->second)[id].stage == Share::Stage::whole) s.shares[id] = {};
+        if (share.stage == Share::Stage::ended && std::as_const(last->second)[id].stage == Share::Stage::whole)
+          s.shares[id] = {};
     if (!before.parallel) end_pardo(s);
     restore(before, s);
   }
@@ -207,7 +217,8 @@ class PartialDomain {
 
   bool tracked(SymbolId array) const {
     const Symbol& s = program_.symbol(array);
-    return s.kind == SymbolKind::array && (s.array_kind == ast::ArrayKind::static_ || s.array_kind == ast::ArrayKind::local);
+    return s.kind == SymbolKind::array &&
+           (s.array_kind == ast::ArrayKind::static_ || s.array_kind == ast::ArrayKind::local);
   }
 
   /// The first share that an expression is made of, of pardos that are over.
@@ -229,10 +240,12 @@ class PartialDomain {
   }
 
   bool has_index(const ast::Expr& e) const {
-    if (const auto* name = std::get_if<ast::NameExpr>(&e.node)) return program_.symbol_of(name->name).kind == SymbolKind::index;
+    if (const auto* name = std::get_if<ast::NameExpr>(&e.node))
+      return program_.symbol_of(name->name).kind == SymbolKind::index;
     if (const auto* unary = std::get_if<ast::Unary>(&e.node)) return has_index(*unary->operand);
     if (const auto* cast = std::get_if<ast::Cast>(&e.node)) return has_index(*cast->operand);
-    if (const auto* binary = std::get_if<ast::Binary>(&e.node)) return has_index(*binary->left) || has_index(*binary->right);
+    if (const auto* binary = std::get_if<ast::Binary>(&e.node))
+      return has_index(*binary->left) || has_index(*binary->right);
     if (const auto* paren = std::get_if<ast::Paren>(&e.node)) return has_index(*paren->inner);
     return false;
   }
@@ -250,12 +263,14 @@ class PartialDomain {
       const bool fills = other_than_zero(*assign.value, s);
       if (from.partial() && !(again && mine.partial())) mine = from;
       else if (!again) mine = {};
-      if (!s.parallel && !s.own && mine.stage == Share::Stage::whole && fills && assign.op != ast::AssignOp::multiply) mine.filled = &stmt;
+      if (!s.parallel && !s.own && mine.stage == Share::Stage::whole && fills && assign.op != ast::AssignOp::multiply)
+        mine.filled = &stmt;
     } else if (again) {
       added_again(stmt, mine);
       const ast::Stmt* filled = mine.filled;
       // What was set in this iteration and is added to is still this iteration's alone.
-      if (mine.stage != Share::Stage::running) mine = {Share::Stage::running, true, false, false, nullptr, target, &stmt, filled};
+      if (mine.stage != Share::Stage::running)
+        mine = {Share::Stage::running, true, false, false, nullptr, target, &stmt, filled};
       else if (mine.constant) mine = {Share::Stage::running, false, mine.always, false, nullptr, target, &stmt};
     } else {
       mine = {Share::Stage::running, false, s.depth == 0, !varies(*assign.value, s), nullptr, target, &stmt};
@@ -292,11 +307,14 @@ class PartialDomain {
     const auto* name = std::get_if<ast::NameExpr>(&collective.value->node);
     if (name && !s.parallel) {
       const Share& share = of(s, program_.names.at(&name->name));
-      if (share.partial() && !share.accumulated && share.always && share.root == program_.names.at(&name->name) && program_.symbol(share.root).kind == SymbolKind::scalar &&
-          reported_.insert(share.made).second) {
-        Diagnostic& d = emitter_.report(Code::W_PARTIAL_SCALAR, collective.value->span,
-                                        fmt::format("`collective` sums what the last iteration of each rank left in `{0}`: the pardo sets `{0}` and does not add to it", name->name.text),
-                                        fmt::format("set `{0}` to 0.0 before the pardo and add to it there: `{0} += ..`", name->name.text));
+      if (share.partial() && !share.accumulated && share.always && share.root == program_.names.at(&name->name) &&
+          program_.symbol(share.root).kind == SymbolKind::scalar && reported_.insert(share.made).second) {
+        Diagnostic& d = emitter_.report(
+            Code::W_PARTIAL_SCALAR, collective.value->span,
+            fmt::format(
+                "`collective` sums what the last iteration of each rank left in `{0}`: the pardo sets `{0}` and does not add to it",
+                name->name.text),
+            fmt::format("set `{0}` to 0.0 before the pardo and add to it there: `{0} += ..`", name->name.text));
         d.notes.push_back({share.made->span, fmt::format("`{}` is set here", name->name.text)});
       }
     }
@@ -323,8 +341,10 @@ class PartialDomain {
     Share& root = s.shares[share.root];
     if (share.filled && reported_.insert(share.made).second) {
       const Symbol& symbol = program_.symbol(share.root);
-      Diagnostic& d = emitter_.report(Code::W_PARTIAL_SCALAR, stmt.span, fmt::format("this sum counts the value that `{}` has before the pardo once for each rank", symbol.text),
-                                      fmt::format("set `{}` to 0.0 before the pardo, and add that value to the sum", symbol.text));
+      Diagnostic& d = emitter_.report(
+          Code::W_PARTIAL_SCALAR, stmt.span,
+          fmt::format("this sum counts the value that `{}` has before the pardo once for each rank", symbol.text),
+          fmt::format("set `{}` to 0.0 before the pardo, and add that value to the sum", symbol.text));
       d.notes.push_back({share.filled->span, "every rank gets the value here"});
     }
     if (root.stage == Share::Stage::ended && !root.summed) root.summed = &stmt;
@@ -335,8 +355,11 @@ class PartialDomain {
     if (share.stage != Share::Stage::ended || !share.summed || !again_.insert(share.root).second) return;
     const Symbol& root = program_.symbol(share.root);
     const bool array = root.kind == SymbolKind::array;
-    Diagnostic& d = emitter_.report(Code::W_PARTIAL_AGAIN, stmt.span, fmt::format("a pardo adds to `{}`, which still holds its share of an earlier sum: that is counted again", root.text),
-                                    fmt::format("set `{}{}` to 0.0 before the pardo", root.text, array ? "[..]" : ""));
+    Diagnostic& d = emitter_.report(
+        Code::W_PARTIAL_AGAIN, stmt.span,
+        fmt::format("a pardo adds to `{}`, which still holds its share of an earlier sum: that is counted again",
+                    root.text),
+        fmt::format("set `{}{}` to 0.0 before the pardo", root.text, array ? "[..]" : ""));
     d.notes.push_back({share.summed->span, "it is summed up here, and not set to another value since"});
   }
 
@@ -357,8 +380,9 @@ class PartialDomain {
 
   void run_special(const ast::Stmt& stmt, const ast::Execute& execute, State& s) {
     const Symbol& special = program_.symbol_of(execute.special);
-    static const std::set<std::string, std::less<>> harmless = {"get_my_rank",      "one_arg_no_op",         "set_flags2",        "compute_int_scratchmem",
-                                                                "compute_int_scratchmem_lowmem", "print_block", "print_static_array"};
+    static const std::set<std::string, std::less<>> harmless = {
+        "get_my_rank", "one_arg_no_op",     "set_flags2", "compute_int_scratchmem", "compute_int_scratchmem_lowmem",
+        "print_block", "print_static_array"};
     const bool prints = special.name.rfind("print_", 0) == 0;
     const bool quiet = prints ? every_rank_prints_ : harmless.count(special.name) > 0;
     const auto symbol = [&](const ast::Arg& arg) -> SymbolId {
@@ -367,13 +391,17 @@ class PartialDomain {
       if (const auto* name = std::get_if<ast::Name>(&arg.node)) return program_.names.at(name);
       return no_symbol;
     };
-    const bool copies = special.name == "return_sval" || special.name == "get_first_block_element";  // the share goes into a scalar
+    const bool copies =
+        special.name == "return_sval" || special.name == "get_first_block_element";  // the share goes into a scalar
     Share copied;
     for (std::size_t i = 0; i < execute.args.size(); ++i) {
       const SymbolId id = symbol(execute.args[i]);
-      if (id == no_symbol || special.signature[i] == 'w' || only_sets(special.name, i) || !of(s, id).partial()) continue;
+      if (id == no_symbol || special.signature[i] == 'w' || only_sets(special.name, i) || !of(s, id).partial())
+        continue;
       if (copies) copied = of(s, id);
-      else if (!quiet && !adds_to(special.name, i)) report(of(s, id), execute.args[i].span, prints ? "is printed" : fmt::format("is used by `{}`", special.text), s, of(s, id).root == id);
+      else if (!quiet && !adds_to(special.name, i))
+        report(of(s, id), execute.args[i].span, prints ? "is printed" : fmt::format("is used by `{}`", special.text), s,
+               of(s, id).root == id);
     }
     if (quiet) return;
     for (std::size_t i = 0; i < execute.args.size(); ++i) {
@@ -382,21 +410,25 @@ class PartialDomain {
       Share& mine = s.shares[id];
       const bool scalar = program_.symbol(id).kind == SymbolKind::scalar;
       if (s.parallel && adds_to(special.name, i)) added_again(stmt, mine);
-      if (s.parallel && !s.single && (scalar || tracked(id))) mine = {Share::Stage::running, !scalar, scalar && s.depth == 0, false, nullptr, id, &stmt};
+      if (s.parallel && !s.single && (scalar || tracked(id)))
+        mine = {Share::Stage::running, !scalar, scalar && s.depth == 0, false, nullptr, id, &stmt};
       else if (copied.partial()) mine = copied;
       else if (special.signature[i] == 'w' || scalar || only_sets(special.name, i)) mine = {};
     }
   }
 
   /// Fock matrices that a super instruction adds to may be shares: they go on being such.
-  static bool adds_to(const std::string& name, std::size_t argument) { return name.rfind("compute_ubatch", 0) == 0 && argument >= 3; }
+  static bool adds_to(const std::string& name, std::size_t argument) {
+    return name.rfind("compute_ubatch", 0) == 0 && argument >= 3;
+  }
 
   /// Arguments that programs declare `u` although the super instruction does not look at what they hold.
   static bool only_sets(const std::string& name, std::size_t argument) {
-    static const std::set<std::pair<std::string_view, std::size_t>> list = {{"return_sval", 1},    {"get_first_block_element", 1},  {"check_dconf", 1},      {"return_diagonal", 1},
-                                                                            {"eigen_calc", 1},     {"eigen_calc_sqr_inv", 1},       {"eigen_calc_sqr_inv", 2}, {"gen_eigen_calc", 1},
-                                                                            {"gen_eigen_calc", 2}, {"gen_eigen_calc", 3},           {"compute_nn_repulsion", 0}, {"moi_nn_repulsion", 0},
-                                                                            {"set_frag", 0},       {"compute_dipole_integrals", 1}, {"return_vpq", 1},       {"stripi", 1}};
+    static const std::set<std::pair<std::string_view, std::size_t>> list = {
+        {"return_sval", 1},    {"get_first_block_element", 1},  {"check_dconf", 1},          {"return_diagonal", 1},
+        {"eigen_calc", 1},     {"eigen_calc_sqr_inv", 1},       {"eigen_calc_sqr_inv", 2},   {"gen_eigen_calc", 1},
+        {"gen_eigen_calc", 2}, {"gen_eigen_calc", 3},           {"compute_nn_repulsion", 0}, {"moi_nn_repulsion", 0},
+        {"set_frag", 0},       {"compute_dipole_integrals", 1}, {"return_vpq", 1},           {"stripi", 1}};
     return list.count({name, argument}) > 0;
   }
 
@@ -417,7 +449,9 @@ class PartialDomain {
   /// In a pardo one rank executes an iteration for all: shares in arrays are of no use there.
   void use_arrays(const ast::Expr& e, const State& s) {
     for (const Access& access : accesses(program_, e))
-      if (tracked(access.array) && of(s, access.array).partial()) report(of(s, access.array), access.span, "is read in another pardo, whose iterations may go to other ranks", s, of(s, access.array).root == access.array);
+      if (tracked(access.array) && of(s, access.array).partial())
+        report(of(s, access.array), access.span, "is read in another pardo, whose iterations may go to other ranks", s,
+               of(s, access.array).root == access.array);
   }
 
   /// Products of shares, quotients and roots are not shares of the result.
@@ -431,7 +465,8 @@ class PartialDomain {
     const auto* binary = std::get_if<ast::Binary>(&e.node);
     if (!binary) return;
     const bool product = binary->op == ast::BinaryOp::multiply || binary->op == ast::BinaryOp::tensor;
-    if (product && share_of(*binary->left, s).partial() && share_of(*binary->right, s).partial()) use(*binary->left, s, "is multiplied by another share");
+    if (product && share_of(*binary->left, s).partial() && share_of(*binary->right, s).partial())
+      use(*binary->left, s, "is multiplied by another share");
     if (binary->op == ast::BinaryOp::divide) use(*binary->right, s, "is a divisor");
     if (binary->op == ast::BinaryOp::power) use(e, s, "is raised to a power");
     nonlinear(*binary->left, s);
@@ -443,24 +478,39 @@ class PartialDomain {
     if (!share.partial() || s.own || !reported_.insert(share.made).second) return;
     const Symbol& root = program_.symbol(share.root);
     const bool array = root.kind == SymbolKind::array;
-    const std::string subject = direct ? fmt::format("`{}`", root.text) : fmt::format("a value made of `{}`", root.text);
+    const std::string subject =
+        direct ? fmt::format("`{}`", root.text) : fmt::format("a value made of `{}`", root.text);
     const std::string has = array               ? "has only what its own iterations of a pardo wrote"
                             : share.accumulated ? "has only what its own iterations of a pardo added"
                                                 : "has what the last of its own iterations of a pardo left";
     const char* sum = root.name == "total" ? "whole" : "total";
-    const std::string fix = array ? fmt::format("put the blocks into a distributed array, or sum the shares: every rank executes `put sum[..] += {}[..]` behind the pardo, then barrier and get", root.text)
-                            : root.kind == SymbolKind::int_
-                                ? fmt::format("count in a scalar, sum the shares behind the pardo with `collective {1} += {0}`, and use `{1}`", root.text, sum)
-                            : share.accumulated ? fmt::format("sum the shares behind the pardo, `collective {1} += {0}` with `{1}` set to 0.0 before, and use `{1}`", root.text, sum)
-                                                : fmt::format("add to it with `{0} += ..`, sum the shares behind the pardo with `collective {1} += {0}`, and use `{1}`", root.text, sum);
+    const std::string fix =
+        array
+            ? fmt::format(
+                  "put the blocks into a distributed array, or sum the shares: every rank executes `put sum[..] += {}[..]` behind the pardo, then barrier and get",
+                  root.text)
+        : root.kind == SymbolKind::int_
+            ? fmt::format(
+                  "count in a scalar, sum the shares behind the pardo with `collective {1} += {0}`, and use `{1}`",
+                  root.text, sum)
+        : share.accumulated
+            ? fmt::format(
+                  "sum the shares behind the pardo, `collective {1} += {0}` with `{1}` set to 0.0 before, and use `{1}`",
+                  root.text, sum)
+            : fmt::format(
+                  "add to it with `{0} += ..`, sum the shares behind the pardo with `collective {1} += {0}`, and use `{1}`",
+                  root.text, sum);
     Diagnostic& d = emitter_.report(array ? Code::W_PARTIAL_ARRAY : Code::W_PARTIAL_SCALAR, span,
                                     fmt::format("{} {}, but each rank {}", subject, what, has), fix);
-    d.notes.push_back({share.made->span, fmt::format("`{}` is {} here, in a pardo", root.text, share.accumulated ? "added to" : array ? "written" : "set")});
+    d.notes.push_back({share.made->span, fmt::format("`{}` is {} here, in a pardo", root.text,
+                                                     share.accumulated ? "added to"
+                                                     : array           ? "written"
+                                                                       : "set")});
   }
 
   const CheckedProgram& program_;
   Emitter& emitter_;
-  std::set<SymbolId> ranks_;                  // scalars that hold the rank's number
+  std::set<SymbolId> ranks_;  // scalars that hold the rank's number
   bool every_rank_prints_ = false;
   std::map<const ast::Stmt*, Shares> last_;  // at the end of a loop's iteration
   std::set<const ast::Stmt*> reported_;

@@ -20,7 +20,8 @@ std::vector<SymbolId> equated(const CheckedProgram& program, const ast::Relation
   if (relation.op != ast::RelOp::eq) return names;
   for (const ast::Expr* side : {relation.left.get(), relation.right.get()}) {
     const ast::Expr* inner = side;
-    if (const auto* cast = std::get_if<ast::Cast>(&side->node); cast && cast->type == ast::CastType::index) inner = cast->operand.get();
+    if (const auto* cast = std::get_if<ast::Cast>(&side->node); cast && cast->type == ast::CastType::index)
+      inner = cast->operand.get();
     if (const auto* name = std::get_if<ast::NameExpr>(&inner->node)) names.push_back(program.names.at(&name->name));
   }
   return names;
@@ -33,16 +34,19 @@ bool fixes(const CheckedProgram& program, const ast::Relation& relation, SymbolI
   return std::find(names.begin(), names.end(), index) != names.end();
 }
 
-std::vector<SymbolId> unmentioned(const CheckedProgram& program, const ast::Stmt& pardo, const std::vector<Label>& labels) {
+std::vector<SymbolId> unmentioned(const CheckedProgram& program, const ast::Stmt& pardo,
+                                  const std::vector<Label>& labels) {
   std::vector<SymbolId> result;
   for (const ast::Name& name : std::get<ast::PardoLoop>(pardo.node).indices) {
     const Symbol& index = program.symbol_of(name);
     const bool mentioned = std::any_of(labels.begin(), labels.end(), [&](const Label& label) {
       return label.index == index.id || program.symbol(label.index).parent == index.id;
     });
-    const bool single = index.lo.symbol == no_symbol && index.hi.symbol == no_symbol && index.lo.literal == index.hi.literal;
+    const bool single =
+        index.lo.symbol == no_symbol && index.hi.symbol == no_symbol && index.lo.literal == index.hi.literal;
     const auto& wheres = program.pardos.at(&pardo).wheres;
-    const bool fixed = std::any_of(wheres.begin(), wheres.end(), [&](const ast::Relation* r) { return fixes(program, *r, index.id); });
+    const bool fixed =
+        std::any_of(wheres.begin(), wheres.end(), [&](const ast::Relation* r) { return fixes(program, *r, index.id); });
     if (!mentioned && !single && !fixed) result.push_back(index.id);
   }
   return result;
@@ -58,8 +62,10 @@ std::vector<Access> header_accesses(const CheckedProgram& program, const ast::St
     list.insert(list.end(), more.begin(), more.end());
   };
   if (const auto* branch = std::get_if<ast::If>(&stmt.node)) add(branch->condition);
-  else if (const auto* loop = std::get_if<ast::DoLoop>(&stmt.node)) std::for_each(loop->wheres.begin(), loop->wheres.end(), add);
-  else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt.node)) std::for_each(sub->wheres.begin(), sub->wheres.end(), add);
+  else if (const auto* loop = std::get_if<ast::DoLoop>(&stmt.node))
+    std::for_each(loop->wheres.begin(), loop->wheres.end(), add);
+  else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt.node))
+    std::for_each(sub->wheres.begin(), sub->wheres.end(), add);
   else if (std::holds_alternative<ast::PardoLoop>(stmt.node))
     for (const ast::Relation* where : program.pardos.at(&stmt).wheres) add(*where);
   return list;
@@ -106,7 +112,8 @@ class Patterns {
     for (const Access& access : header_accesses(program_, stmt))
       if (access.read) found[access.array].insert(access.block ? indices_of(*access.block) : std::vector<SymbolId>{});
     if (const auto* call = std::get_if<ast::Call>(&stmt.node))
-      for (const auto& [array, blocks] : find_reads(program_.symbol_of(call->proc))) found[array].insert(blocks.begin(), blocks.end());
+      for (const auto& [array, blocks] : find_reads(program_.symbol_of(call->proc)))
+        found[array].insert(blocks.begin(), blocks.end());
   }
 
   // A part of a segment belongs to the block of the whole.
@@ -123,7 +130,8 @@ class Patterns {
   void walk(const ast::Body& body, const ast::Body* scope) {
     const ast::Stmt* before = nullptr;
     for (const ast::StmtPtr& stmt : body) {
-      if (before && std::holds_alternative<ast::Barrier>(before->node) && std::holds_alternative<ast::Barrier>(stmt->node)) {
+      if (before && std::holds_alternative<ast::Barrier>(before->node) &&
+          std::holds_alternative<ast::Barrier>(stmt->node)) {
         Diagnostic& d = emitter_.report(Code::W_DOUBLE_BARRIER, stmt->span, "this barrier directly follows another one",
                                         "one of them is enough: sip_barrier and server_barrier do the same");
         d.notes.push_back({before->span, "the barrier before is here"});
@@ -163,16 +171,19 @@ class Patterns {
     if (!pardo_ || put.op == ast::AssignOp::add) return;
     std::vector<SymbolId> missing = unmentioned(program_, *pardo_, labels_of(program_, put.block));
     std::erase_if(missing, [&](SymbolId index) {
-      return std::any_of(conditions_.begin(), conditions_.end(), [&](const ast::Relation* r) { return fixes(program_, *r, index); });
+      return std::any_of(conditions_.begin(), conditions_.end(),
+                         [&](const ast::Relation* r) { return fixes(program_, *r, index); });
     });
     if (missing.empty()) return;
     std::string names;
-    for (const SymbolId id : missing) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", program_.symbol(id).text);
+    for (const SymbolId id : missing)
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", program_.symbol(id).text);
     const Symbol& array = program_.symbol_of(put.block.array);
     Diagnostic& d = emitter_.report(
         Code::W_PHASE_PUT_RACE, cover(put.block.array.span, put.block.indices.back().span),
         fmt::format("iterations that differ in {} write the same block of `{}`; the last one wins", names, array.text),
-        put.op == ast::AssignOp::set ? "use `+=` to add up the contributions" : "name all indices of the pardo in the target");
+        put.op == ast::AssignOp::set ? "use `+=` to add up the contributions"
+                                     : "name all indices of the pardo in the target");
     d.notes.push_back({pardo_->header_span, "the pardo is here"});
   }
 
@@ -189,20 +200,22 @@ class Patterns {
     if (blocks.empty())
       emitter_.report(Code::W_UNUSED_GET, stmt.span,
                       fmt::format("the fetched block of `{}` is not used before the end of this iteration", name),
-                      get.request ? "remove the request, or use the block inside this loop" : "remove the get, or use the block inside this loop");
+                      get.request ? "remove the request, or use the block inside this loop"
+                                  : "remove the get, or use the block inside this loop");
     else if (const std::vector<SymbolId> mine = indices_of(get.block);
              std::none_of(blocks.begin(), blocks.end(), [&](const auto& other) { return may_be_same(mine, other); }))
-      emitter_.report(Code::W_UNUSED_GET, stmt.span,
-                      fmt::format("the fetched block `{}{}` is not used before the end of this iteration; other blocks of `{}` are", name,
-                                  list_text(labels_of(program_, get.block), program_.symbols), name),
-                      "is one of them written where this one was meant?");
+      emitter_.report(
+          Code::W_UNUSED_GET, stmt.span,
+          fmt::format("the fetched block `{}{}` is not used before the end of this iteration; other blocks of `{}` are",
+                      name, list_text(labels_of(program_, get.block), program_.symbols), name),
+          "is one of them written where this one was meant?");
   }
 
   // Different indices may name one segment where conditions of the program compare both with `==`.
   bool may_be_same(const std::vector<SymbolId>& a, const std::vector<SymbolId>& b) const {
     return b.empty() || std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](SymbolId x, SymbolId y) {
-      return x == y || (compared_.contains(x) && compared_.contains(y));
-    });
+             return x == y || (compared_.contains(x) && compared_.contains(y));
+           });
   }
 
   // Indices that a condition of this program compares with `==`.
@@ -211,8 +224,10 @@ class Patterns {
       for (const SymbolId id : equated(program_, relation)) compared_.insert(id);
     };
     if (const auto* branch = std::get_if<ast::If>(&stmt.node)) add(branch->condition);
-    else if (const auto* loop = std::get_if<ast::DoLoop>(&stmt.node)) std::for_each(loop->wheres.begin(), loop->wheres.end(), add);
-    else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt.node)) std::for_each(sub->wheres.begin(), sub->wheres.end(), add);
+    else if (const auto* loop = std::get_if<ast::DoLoop>(&stmt.node))
+      std::for_each(loop->wheres.begin(), loop->wheres.end(), add);
+    else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt.node))
+      std::for_each(sub->wheres.begin(), sub->wheres.end(), add);
     else if (std::holds_alternative<ast::PardoLoop>(stmt.node))
       for (const ast::Relation* where : program_.pardos.at(&stmt).wheres) add(*where);
   }
@@ -223,7 +238,8 @@ class Patterns {
     return x && y && same(x->block, y->block);
   }
   bool same(const ast::Block& a, const ast::Block& b) const {
-    return program_.names.at(&a.array) == program_.names.at(&b.array) && labels_of(program_, a) == labels_of(program_, b);
+    return program_.names.at(&a.array) == program_.names.at(&b.array) &&
+           labels_of(program_, a) == labels_of(program_, b);
   }
 
   void check_same(const ast::Stmt& stmt) {
@@ -234,10 +250,16 @@ class Patterns {
     const auto* copy = std::get_if<ast::BlockExpr>(&assign->value->node);
     const auto* binary = std::get_if<ast::Binary>(&assign->value->node);
     if (copy && assign->op == ast::AssignOp::set && same(assign->target, copy->block))
-      emitter_.report(Code::W_SAME_OPERANDS, assign->value->span, fmt::format("the block of `{}` is copied onto itself", copy->block.array.text), "another array is probably meant on the right");
-    if (binary && (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) && same(*binary->left, *binary->right))
-      emitter_.report(Code::W_SAME_OPERANDS, binary->right->span, fmt::format("both operands of `{}` are the same block", binary->op == ast::BinaryOp::add ? "+" : "-"),
-                      binary->op == ast::BinaryOp::add ? "another block is probably meant; a multiple is written `2.0*a[..]`" : "another block is probably meant; zeros are written `= 0.0`");
+      emitter_.report(Code::W_SAME_OPERANDS, assign->value->span,
+                      fmt::format("the block of `{}` is copied onto itself", copy->block.array.text),
+                      "another array is probably meant on the right");
+    if (binary && (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) &&
+        same(*binary->left, *binary->right))
+      emitter_.report(
+          Code::W_SAME_OPERANDS, binary->right->span,
+          fmt::format("both operands of `{}` are the same block", binary->op == ast::BinaryOp::add ? "+" : "-"),
+          binary->op == ast::BinaryOp::add ? "another block is probably meant; a multiple is written `2.0*a[..]`"
+                                           : "another block is probably meant; zeros are written `= 0.0`");
   }
 
   // One variable twice among the terms of a sum, x + y + y.
@@ -245,13 +267,17 @@ class Patterns {
     std::set<SymbolId> seen;
     const auto term = [&](const ast::Expr& e) {
       const auto* name = std::get_if<ast::NameExpr>(&e.node);
-      if (!name || program_.symbol_of(name->name).kind == SymbolKind::index || seen.insert(program_.names.at(&name->name)).second) return;
-      emitter_.report(Code::W_SAME_OPERANDS, e.span, fmt::format("`{}` stands twice in this sum", name->name.text),
-                      fmt::format("another variable is probably meant; a multiple is written `2.0*{}`", name->name.text));
+      if (!name || program_.symbol_of(name->name).kind == SymbolKind::index ||
+          seen.insert(program_.names.at(&name->name)).second)
+        return;
+      emitter_.report(
+          Code::W_SAME_OPERANDS, e.span, fmt::format("`{}` stands twice in this sum", name->name.text),
+          fmt::format("another variable is probably meant; a multiple is written `2.0*{}`", name->name.text));
     };
     const ast::Expr* rest = &value;
     const auto* sum = std::get_if<ast::Binary>(&rest->node);
-    for (; sum && (sum->op == ast::BinaryOp::add || sum->op == ast::BinaryOp::subtract); sum = std::get_if<ast::Binary>(&rest->node)) {
+    for (; sum && (sum->op == ast::BinaryOp::add || sum->op == ast::BinaryOp::subtract);
+         sum = std::get_if<ast::Binary>(&rest->node)) {
       term(*sum->right);
       rest = sum->left.get();
     }
@@ -267,7 +293,8 @@ class Patterns {
         const std::string text = same_text(execute.args[first], execute.args[second]);
         if (text.empty()) continue;
         emitter_.report(Code::W_SAME_OPERANDS, execute.args[second].span,
-                        fmt::format("`{}` is argument {} as well as argument {} of `{}`, which changes it", text, first + 1, second + 1, execute.special.text),
+                        fmt::format("`{}` is argument {} as well as argument {} of `{}`, which changes it", text,
+                                    first + 1, second + 1, execute.special.text),
                         "another array is probably meant");
         return;
       }
@@ -276,7 +303,9 @@ class Patterns {
     const auto *x = std::get_if<ast::Block>(&a.node), *y = std::get_if<ast::Block>(&b.node);
     if (x && y && same(*x, *y)) return x->array.text + list_text(labels_of(program_, *x), program_.symbols);
     const auto *whole_x = std::get_if<ast::Name>(&a.node), *whole_y = std::get_if<ast::Name>(&b.node);
-    if (whole_x && whole_y && program_.symbol_of(*whole_x).kind == SymbolKind::array && program_.names.at(whole_x) == program_.names.at(whole_y)) return whole_x->text;
+    if (whole_x && whole_y && program_.symbol_of(*whole_x).kind == SymbolKind::array &&
+        program_.names.at(whole_x) == program_.names.at(whole_y))
+      return whole_x->text;
     return {};
   }
 
@@ -286,13 +315,16 @@ class Patterns {
       filled_.insert(program_.names.at(&allocate->array));
     if (const auto* region = std::get_if<ast::AllocateRegion>(&stmt.node); region && !region->deallocate)
       filled_.insert(program_.names.at(&region->region.array));
-    if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node); persistent && persistent->restore) written_.insert(program_.names.at(&persistent->item));
+    if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node); persistent && persistent->restore)
+      written_.insert(program_.names.at(&persistent->item));
     if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
       kept_.insert(program_.names.at(&persistent->item));
       if (!persistent->restore) saves_.push_back(persistent);
     }
-    if (const auto* broadcast = std::get_if<ast::Broadcast>(&stmt.node)) written_.insert(program_.names.at(&broadcast->array));
-    if (const auto* execute = std::get_if<ast::Execute>(&stmt.node)) executed_.insert(program_.names.at(&execute->special));
+    if (const auto* broadcast = std::get_if<ast::Broadcast>(&stmt.node))
+      written_.insert(program_.names.at(&broadcast->array));
+    if (const auto* execute = std::get_if<ast::Execute>(&stmt.node))
+      executed_.insert(program_.names.at(&execute->special));
     for (const Access& access : header_accesses(program_, stmt)) {
       if (access.write && !access.read) filled_.insert(access.array);
       if (access.write) written_.insert(access.array);
@@ -308,8 +340,10 @@ class Patterns {
       for (const Symbol& other : program_.symbols) {
         if (other.text != save->label || other.kind != item.kind || other.hidden || kept_.contains(other.id)) continue;
         if (item.kind == SymbolKind::array && other.remote() != item.remote()) continue;
-        Diagnostic& d = emitter_.report(Code::W_LABEL, save->item.span, fmt::format("`{}` is saved under the name of `{}`, which is not saved", item.text, other.text),
-                                        "is it the right one? Later programs find it under this label");
+        Diagnostic& d = emitter_.report(
+            Code::W_LABEL, save->item.span,
+            fmt::format("`{}` is saved under the name of `{}`, which is not saved", item.text, other.text),
+            "is it the right one? Later programs find it under this label");
         d.notes.push_back({other.span, fmt::format("`{}` is declared here", other.text)});
         break;
       }
@@ -320,13 +354,18 @@ class Patterns {
     for (const auto& [array, span] : first_read_) {
       const Symbol& s = program_.symbol(array);
       if (s.array_kind == ast::ArrayKind::static_ && !s.predefined && !s.hidden && written_.count(array) == 0) {
-        Diagnostic& d = emitter_.report(Code::W_STATIC_UNSET, span, fmt::format("nothing in the program sets `{}`: it holds zeros", s.text),
-                                        fmt::format("`restore_persistent {0} \"...\"` gets what an earlier program saved, `predefined static` what the job gives", s.text));
+        Diagnostic& d = emitter_.report(
+            Code::W_STATIC_UNSET, span, fmt::format("nothing in the program sets `{}`: it holds zeros", s.text),
+            fmt::format(
+                "`restore_persistent {0} \"...\"` gets what an earlier program saved, `predefined static` what the job gives",
+                s.text));
         d.notes.push_back({s.span, fmt::format("`{}` is declared here", s.text)});
       }
       if (s.array_kind != ast::ArrayKind::local || filled_.count(array) > 0) continue;
-      Diagnostic& d = emitter_.report(Code::W_LOCAL_UNSET, span, fmt::format("no block of the local `{}` is ever allocated or written", s.text),
-                                      s.contiguous ? "allocate the region first: `allocate contiguous`" : "allocate it first, which fills it with zero");
+      Diagnostic& d = emitter_.report(Code::W_LOCAL_UNSET, span,
+                                      fmt::format("no block of the local `{}` is ever allocated or written", s.text),
+                                      s.contiguous ? "allocate the region first: `allocate contiguous`"
+                                                   : "allocate it first, which fills it with zero");
       d.notes.push_back({s.span, fmt::format("`{}` is declared here", s.text)});
     }
   }
@@ -339,12 +378,14 @@ class Patterns {
       if (!accepted) continue;  // an instruction of the user's own, or a mistake that the run will name
       std::istringstream words(*accepted);
       bool fits = false;
-      for (std::string word; words >> word;) fits = fits || word == special.signature || (word == "-" && special.signature.empty());
+      for (std::string word; words >> word;)
+        fits = fits || word == special.signature || (word == "-" && special.signature.empty());
       if (fits) continue;
-      emitter_.report(Code::W_SIGNATURE, special.span,
-                      fmt::format("`{}` is declared with the signature `{}`; the super instruction takes `{}`", special.text,
-                                  special.signature.empty() ? "-" : special.signature, *accepted),
-                      "the declaration decides what happens to the arguments: r reads, w fills with zero first, u updates");
+      emitter_.report(
+          Code::W_SIGNATURE, special.span,
+          fmt::format("`{}` is declared with the signature `{}`; the super instruction takes `{}`", special.text,
+                      special.signature.empty() ? "-" : special.signature, *accepted),
+          "the declaration decides what happens to the arguments: r reads, w fills with zero first, u updates");
     }
   }
 

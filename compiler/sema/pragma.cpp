@@ -5,17 +5,17 @@
 
 #include "compiler/sema/checker.h"
 
-// Pragmas of pardo loops (grammar/README.md, Pragma strings). Names of schedules are hints; fragment pragmas filter iterations through tables
-// and become where clauses here, so that no later stage has to know them.
+// Pragmas of pardo loops (grammar/README.md, Pragma strings). Names of schedules are hints; fragment pragmas filter
+// iterations through tables and become where clauses here, so that no later stage has to know them.
 
 namespace sial::sema {
 
 struct Checker::Fragment {
-  bool keep_wheres = false;       // WhereFrag: the source's own clauses apply as well
-  bool differs = false;           // N: f1 != f2
-  std::string distance;           // "", "elst_dist" or "rcut_dist"
-  bool two = false;               // a second fragment index
-  std::string first, second;      // letters tested against f1 and f2
+  bool keep_wheres = false;   // WhereFrag: the source's own clauses apply as well
+  bool differs = false;       // N: f1 != f2
+  std::string distance;       // "", "elst_dist" or "rcut_dist"
+  bool two = false;           // a second fragment index
+  std::string first, second;  // letters tested against f1 and f2
 };
 
 // "Frag{S}{g1}{g2}" or "WhereFrag{S}{g1}{g2}"; g2 may be missing.
@@ -66,29 +66,35 @@ const ast::Relation* Checker::synthetic_relation(ast::ExprPtr left, ast::RelOp o
   return &relation;
 }
 
-SymbolId Checker::fragment_array(const ast::PardoLoop& loop, const std::string& name, const std::vector<Label>& labels) {
+SymbolId Checker::fragment_array(const ast::PardoLoop& loop, const std::string& name,
+                                 const std::vector<Label>& labels) {
   // Visible ones first; the tables are found by their plain names, so one declared anywhere in the program serves too.
   const Lookup lookup = table_.find(module_, name);
   const SymbolId id = lookup.found.empty() ? table_.anywhere(name, SymbolKind::array) : lookup.found.front();
-  const char* needs = "the pragma filters iterations through the static arrays `elst_dist`, `rcut_dist`, `SwAO_frag` and `SwMOA_frag`";
+  const char* needs =
+      "the pragma filters iterations through the static arrays `elst_dist`, `rcut_dist`, `SwAO_frag` and `SwMOA_frag`";
   if (id == no_symbol) {
-    report(Code::E_PRAGMA_ARRAY, loop.pragma_span, fmt::format("this pragma needs a static array `{}`, which is not declared", name), needs);
+    report(Code::E_PRAGMA_ARRAY, loop.pragma_span,
+           fmt::format("this pragma needs a static array `{}`, which is not declared", name), needs);
     return no_symbol;
   }
   const Symbol& array = symbol(id);
-  bool fits = array.kind == SymbolKind::array && array.array_kind == ast::ArrayKind::static_ && array.dims.size() == labels.size();
-  for (std::size_t i = 0; fits && i < labels.size(); ++i) fits = symbol(array.dims[i]).index_kind == ast::IndexKind::simple;
+  bool fits = array.kind == SymbolKind::array && array.array_kind == ast::ArrayKind::static_ &&
+              array.dims.size() == labels.size();
+  for (std::size_t i = 0; fits && i < labels.size(); ++i)
+    fits = symbol(array.dims[i]).index_kind == ast::IndexKind::simple;
   if (fits) return id;
   Diagnostic& d = report(Code::E_PRAGMA_ARRAY, loop.pragma_span,
                          fmt::format("this pragma needs `{}` as a static array of {} simple ind{}", name, labels.size(),
-                                     labels.size() == 1 ? "ex" : "ices"), needs);
+                                     labels.size() == 1 ? "ex" : "ices"),
+                         needs);
   note(d, id);
   return no_symbol;
 }
 
 // (int) array[labels] == f
-const ast::Relation* Checker::fragment_test(const ast::PardoLoop& loop, const std::string& array, const std::vector<Label>& labels,
-                                            SymbolId f) {
+const ast::Relation* Checker::fragment_test(const ast::PardoLoop& loop, const std::string& array,
+                                            const std::vector<Label>& labels, SymbolId f) {
   const Span span = loop.pragma_span;
   const SymbolId id = fragment_array(loop, array, labels);
   if (id == no_symbol) return nullptr;
@@ -106,13 +112,14 @@ const ast::Relation* Checker::fragment_test(const ast::PardoLoop& loop, const st
   return synthetic_relation(std::move(rounded), ast::RelOp::eq, synthetic_index(f, span), span);
 }
 
-std::vector<const ast::Relation*> Checker::effective_wheres(const ast::PardoLoop& loop, const std::vector<SymbolId>& indices) {
+std::vector<const ast::Relation*> Checker::effective_wheres(const ast::PardoLoop& loop,
+                                                            const std::vector<SymbolId>& indices) {
   std::vector<const ast::Relation*> own, wheres;
   for (const ast::Relation& where : loop.wheres) own.push_back(&where);
   if (!loop.pragma) return own;
   static constexpr std::array<const char*, 5> schedules = {"default_loop_manager", "SequentialPardoLoop",
-                                                           "StaticTaskAllocParallelPardoLoop", "BalancedTaskAllocParallelPardoLoop",
-                                                           "test_pardo_pragma"};
+                                                           "StaticTaskAllocParallelPardoLoop",
+                                                           "BalancedTaskAllocParallelPardoLoop", "test_pardo_pragma"};
   if (std::find(schedules.begin(), schedules.end(), *loop.pragma) != schedules.end()) return own;
   Fragment fragment;
   if (!parse_fragment(*loop.pragma, fragment)) {
@@ -136,7 +143,8 @@ std::vector<const ast::Relation*> Checker::effective_wheres(const ast::PardoLoop
     if (relation) wheres.push_back(relation);
   };
   if (fragment.differs)
-    add(synthetic_relation(synthetic_index(f1, loop.pragma_span), ast::RelOp::ne, synthetic_index(f2, loop.pragma_span), loop.pragma_span));
+    add(synthetic_relation(synthetic_index(f1, loop.pragma_span), ast::RelOp::ne, synthetic_index(f2, loop.pragma_span),
+                           loop.pragma_span));
   if (fragment.two) add(fragment_test(loop, fragment.distance, {label(f1), label(f2)}, f1));
   for (std::size_t i = 0; i < letters; ++i) {
     const bool first = i < fragment.first.size();

@@ -14,8 +14,8 @@ namespace sial::sema {
 
 namespace {
 
-// How sure it is that a value differs between workers. `perhaps` is enough to give up dynamic scheduling, which needs all
-// workers to meet the same pardos with the same candidates; a warning needs `surely`.
+// How sure it is that a value differs between workers. `perhaps` is enough to give up dynamic scheduling, which needs
+// all workers to meet the same pardos with the same candidates; a warning needs `surely`.
 using Level = std::uint8_t;
 constexpr Level same = 0, perhaps = 1, surely = 2;
 
@@ -23,12 +23,12 @@ class RankDomain {
  public:
   struct State {
     bool live = true;
-    std::vector<Level> levels;            // by symbol: scalars, ints, arrays
-    Level control = same;                 // of the conditions that decide whether this point is reached
-    Level left = same;                    // part of it that stays until the end of the iteration: an exit or return was possible
-    bool departed = false;                // dead by exit or return, not by stop
+    std::vector<Level> levels;  // by symbol: scalars, ints, arrays
+    Level control = same;       // of the conditions that decide whether this point is reached
+    Level left = same;          // part of it that stays until the end of the iteration: an exit or return was possible
+    bool departed = false;      // dead by exit or return, not by stop
     const ast::Stmt* pardo = nullptr;
-    const ast::Relation* why = nullptr;   // the condition behind `control`; not part of the value
+    const ast::Relation* why = nullptr;  // the condition behind `control`; not part of the value
 
     bool operator==(const State& other) const {
       return live == other.live && levels == other.levels && control == other.control && left == other.left &&
@@ -143,8 +143,10 @@ class RankDomain {
 
   Level level(const ast::Expr& e, const State& s) const {
     Level result = same;
-    for_each_variable(program_, e, [&](SymbolId v) { result = std::max(result, s.levels[static_cast<std::size_t>(v)]); });
-    for (const Access& access : accesses(program_, e)) result = std::max(result, s.levels[static_cast<std::size_t>(access.array)]);
+    for_each_variable(program_, e,
+                      [&](SymbolId v) { result = std::max(result, s.levels[static_cast<std::size_t>(v)]); });
+    for (const Access& access : accesses(program_, e))
+      result = std::max(result, s.levels[static_cast<std::size_t>(access.array)]);
     return result;
   }
 
@@ -170,10 +172,12 @@ class RankDomain {
     const Symbol& special = program_.symbol_of(execute.special);
     Level result = perhaps;
     if (special.name == "get_my_rank") result = surely;
-    else if (table_signatures(special.name)) result = same;  // those of the table see their arguments and the job's data alone
+    else if (table_signatures(special.name))
+      result = same;  // those of the table see their arguments and the job's data alone
     const auto item = [&](const ast::Arg& arg) -> std::ptrdiff_t {
       if (const auto* block = std::get_if<ast::Block>(&arg.node)) return static_cast<std::ptrdiff_t>(id(block->array));
-      if (const auto* region = std::get_if<ast::Region>(&arg.node)) return static_cast<std::ptrdiff_t>(id(region->array));
+      if (const auto* region = std::get_if<ast::Region>(&arg.node))
+        return static_cast<std::ptrdiff_t>(id(region->array));
       if (const auto* name = std::get_if<ast::Name>(&arg.node)) return static_cast<std::ptrdiff_t>(id(*name));
       return -1;
     };
@@ -184,7 +188,8 @@ class RankDomain {
       const auto which = item(execute.args[i]);
       if (which < 0 || special.signature[i] == 'r') continue;
       const auto symbol = static_cast<std::size_t>(which);
-      if (program_.symbols[symbol].kind == SymbolKind::scalar) s.levels[symbol] = s.pardo ? surely : std::max(result, s.control);
+      if (program_.symbols[symbol].kind == SymbolKind::scalar)
+        s.levels[symbol] = s.pardo ? surely : std::max(result, s.control);
       else write_array(s, symbol, result, special.signature[i] == 'w');
     }
   }
@@ -210,12 +215,14 @@ void follow_ranks(CheckedProgram& program, Emitter& emitter) {
     return;
   }
   for (const ast::Stmt* pardo : domain.dependent()) program.pardos.at(pardo).rank_dependent = true;
-  std::vector<std::pair<const ast::Stmt*, const ast::Relation*>> places(domain.divided().begin(), domain.divided().end());
+  std::vector<std::pair<const ast::Stmt*, const ast::Relation*>> places(domain.divided().begin(),
+                                                                        domain.divided().end());
   std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first->id < b.first->id; });
   for (const auto& [stmt, why] : places) {
-    Diagnostic& d = emitter.report(Code::W_BARRIER_BRANCH, stmt->header_span,
-                                   "whether a worker comes here depends on values of its own; the others may wait for it for ever",
-                                   "make the condition the same everywhere: `collective`, `assert_same` or `broadcast_from` its values first");
+    Diagnostic& d = emitter.report(
+        Code::W_BARRIER_BRANCH, stmt->header_span,
+        "whether a worker comes here depends on values of its own; the others may wait for it for ever",
+        "make the condition the same everywhere: `collective`, `assert_same` or `broadcast_from` its values first");
     if (why) d.notes.push_back({why->span, "this condition may differ between workers"});
   }
 }

@@ -15,7 +15,9 @@ void Checker::check_stmt(const ast::Stmt& stmt) {
   std::visit([&](const auto& node) { check_node(stmt, node); }, stmt.node);
 }
 
-void Checker::collective_use(const ast::Stmt& stmt, CollectiveKind kind) { routine_->collectives.push_back({&stmt, kind, pardo_}); }
+void Checker::collective_use(const ast::Stmt& stmt, CollectiveKind kind) {
+  routine_->collectives.push_back({&stmt, kind, pardo_});
+}
 
 void Checker::check_node(const ast::Stmt&, const ast::If& branch) {
   check_relation(branch.condition);
@@ -29,7 +31,8 @@ void Checker::check_node(const ast::Stmt& section_stmt, const ast::Section& sect
   collective_use(section_stmt, CollectiveKind::section);
   for (const ast::StmtPtr& stmt : section.body)
     if (!std::holds_alternative<ast::PardoLoop>(stmt->node))
-      report(Code::E_SECTION, stmt->header_span, "a section holds pardo loops only", "move the statement out of the section");
+      report(Code::E_SECTION, stmt->header_span, "a section holds pardo loops only",
+             "move the statement out of the section");
   check_body(section.body);
 }
 
@@ -37,8 +40,9 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Call& call) {
   const SymbolId id = resolve(call.proc, {SymbolKind::proc});
   if (id == no_symbol) return;
   if (symbol(id).kind != SymbolKind::proc) {
-    Diagnostic& d = report(Code::E_CALL, call.proc.span, fmt::format("`{}` is {}, not a procedure", call.proc.text, describe(symbol(id))),
-                           symbol(id).kind == SymbolKind::special ? fmt::format("use `execute {}`", call.proc.text) : "");
+    Diagnostic& d = report(
+        Code::E_CALL, call.proc.span, fmt::format("`{}` is {}, not a procedure", call.proc.text, describe(symbol(id))),
+        symbol(id).kind == SymbolKind::special ? fmt::format("use `execute {}`", call.proc.text) : "");
     note(d, id);
     return;
   }
@@ -49,14 +53,16 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Call& call) {
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::Return&) {
   if (routine_->body == &compilation_.modules[static_cast<std::size_t>(module_)]->statements)
-    report(Code::E_RETURN, stmt.span, "`return` outside a procedure", "the main body ends at `endsial`; `stop` aborts the job");
+    report(Code::E_RETURN, stmt.span, "`return` outside a procedure",
+           "the main body ends at `endsial`; `stop` aborts the job");
 }
 
 void Checker::check_node(const ast::Stmt&, const ast::Stop&) {}
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::Exit&) {
   if (loops_.empty()) {
-    report(Code::E_EXIT, stmt.span, "`exit` outside a loop", "it leaves the innermost loop of the same procedure or main body");
+    report(Code::E_EXIT, stmt.span, "`exit` outside a loop",
+           "it leaves the innermost loop of the same procedure or main body");
   } else if (loops_.back().pardo) {
     report(Code::W_EXIT_PARDO, stmt.span, "`exit` ends only this worker's share of the pardo",
            "other workers go on; filter iterations with a where clause or an `if`");
@@ -67,7 +73,8 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Barrier&) { collectiv
 
 void Checker::check_node(const ast::Stmt&, const ast::Allocate& allocate) {
   const char* word = allocate.deallocate ? "deallocate" : "allocate";
-  const SymbolId id = resolve_array(allocate.array, allocate.deallocate ? "`deallocate` frees blocks of" : "`allocate` makes blocks of");
+  const SymbolId id = resolve_array(
+      allocate.array, allocate.deallocate ? "`deallocate` frees blocks of" : "`allocate` makes blocks of");
   if (id == no_symbol) return;
   const Symbol& array = symbol(id);
   if (array.array_kind != ast::ArrayKind::local) {
@@ -86,20 +93,23 @@ void Checker::check_node(const ast::Stmt&, const ast::Allocate& allocate) {
   }
   if (!allocate.selector) return;
   if (allocate.selector->size() != array.dims.size()) {
-    Diagnostic& d = report(Code::E_RANK, allocate.array.span,
-                           fmt::format("`{}` has {} dimension{}, {} given", array.text, array.dims.size(), array.dims.size() == 1 ? "" : "s",
-                                       allocate.selector->size() == 1 ? "1 entry is" : fmt::format("{} entries are", allocate.selector->size())),
-                           "one index or `*` per dimension");
+    Diagnostic& d = report(
+        Code::E_RANK, allocate.array.span,
+        fmt::format(
+            "`{}` has {} dimension{}, {} given", array.text, array.dims.size(), array.dims.size() == 1 ? "" : "s",
+            allocate.selector->size() == 1 ? "1 entry is" : fmt::format("{} entries are", allocate.selector->size())),
+        "one index or `*` per dimension");
     note(d, id);
     return;
   }
   for (std::size_t i = 0; i < allocate.selector->size(); ++i) {
-    const ast::WildIndex& entry = (*allocate.selector)[i];
+    const ast::WildcardIndex& entry = (*allocate.selector)[i];
     if (!entry.index) continue;
     BlockInfo info;
     const SymbolId label = check_label(*entry.index, false, entry.span, id, i, info);
     if (label == no_symbol || !info.sub_block) continue;
-    Diagnostic& d = report(Code::E_SLICE, entry.span, fmt::format("`{}` names a part of a block; blocks are allocated whole", entry.index->text),
+    Diagnostic& d = report(Code::E_SLICE, entry.span,
+                           fmt::format("`{}` names a part of a block; blocks are allocated whole", entry.index->text),
                            fmt::format("use `{}`", symbol(symbol(label).parent).text));
     note(d, id);
   }
@@ -111,11 +121,12 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Create& create) {
   collective_use(stmt, CollectiveKind::create);
   const SymbolId id = resolve_array(create.array, "`create` needs");
   if (id == no_symbol || symbol(id).array_kind == ast::ArrayKind::distributed) return;
-  Diagnostic& d = report(Code::E_ARRAY_KIND, create.array.span,
-                         fmt::format("`create` is for distributed arrays, `{}` is {}", create.array.text, describe(symbol(id))),
-                         symbol(id).array_kind == ast::ArrayKind::served  ? "served arrays need no create"
-                         : symbol(id).array_kind == ast::ArrayKind::local ? "use `allocate`"
-                                                                          : "");
+  Diagnostic& d =
+      report(Code::E_ARRAY_KIND, create.array.span,
+             fmt::format("`create` is for distributed arrays, `{}` is {}", create.array.text, describe(symbol(id))),
+             symbol(id).array_kind == ast::ArrayKind::served  ? "served arrays need no create"
+             : symbol(id).array_kind == ast::ArrayKind::local ? "use `allocate`"
+                                                              : "");
   note(d, id);
 }
 
@@ -127,11 +138,11 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Delete& erase) {
   const Symbol& array = symbol(id);
   if (array.array_kind == (erase.destroy ? ast::ArrayKind::served : ast::ArrayKind::distributed)) return;
   Diagnostic& d = report(Code::E_ARRAY_KIND, erase.array.span,
-                         fmt::format("`{}` is for {} arrays, `{}` is {}", word, erase.destroy ? "served" : "distributed", array.text,
-                                     describe(array)),
-                         array.remote()                                  ? fmt::format("use `{}`", erase.destroy ? "delete" : "destroy")
+                         fmt::format("`{}` is for {} arrays, `{}` is {}", word,
+                                     erase.destroy ? "served" : "distributed", array.text, describe(array)),
+                         array.remote() ? fmt::format("use `{}`", erase.destroy ? "delete" : "destroy")
                          : array.array_kind == ast::ArrayKind::local ? "use `deallocate`"
-                                                                        : "");
+                                                                     : "");
   note(d, id);
 }
 
@@ -141,26 +152,29 @@ void Checker::check_node(const ast::Stmt&, const ast::Get& get) {
   if (!info.ok) return;
   const Symbol& array = symbol(info.array);
   if (array.array_kind == (get.request ? ast::ArrayKind::served : ast::ArrayKind::distributed)) return;
-  Diagnostic& d = report(Code::E_ARRAY_KIND, get.block.array.span,
-                         fmt::format("`{}` is for {} arrays, `{}` is {}", word, get.request ? "served" : "distributed", array.text,
-                                     describe(array)),
-                         array.remote() ? fmt::format("use `{}`", get.request ? "get" : "request") : "its blocks need no fetching");
+  Diagnostic& d =
+      report(Code::E_ARRAY_KIND, get.block.array.span,
+             fmt::format("`{}` is for {} arrays, `{}` is {}", word, get.request ? "served" : "distributed", array.text,
+                         describe(array)),
+             array.remote() ? fmt::format("use `{}`", get.request ? "get" : "request") : "its blocks need no fetching");
   note(d, info.array);
 }
 
 void Checker::check_node(const ast::Stmt& stmt, const ast::Collective& collective) {
   collective_use(stmt, CollectiveKind::collective);
   if (collective.op != ast::AssignOp::add) {
-    report(Code::E_COLLECTIVE, collective.op_span, fmt::format("`collective` has no `{}`, only `+=`", op_word(collective.op)),
+    report(Code::E_COLLECTIVE, collective.op_span,
+           fmt::format("`collective` has no `{}`, only `+=`", op_word(collective.op)),
            "set the scalar to 0.0 before, then `collective x += expression`");
     infer(*collective.value);
     return;
   }
   const SymbolId id = resolve(collective.target, {SymbolKind::scalar});
   if (id != no_symbol && symbol(id).kind != SymbolKind::scalar) {
-    Diagnostic& d = report(Code::E_COLLECTIVE, collective.target.span,
-                           fmt::format("`collective` sums into a scalar, `{}` is {}", collective.target.text, describe(symbol(id))),
-                           symbol(id).kind == SymbolKind::int_ ? "sum into a scalar and convert with `(int)`" : "");
+    Diagnostic& d =
+        report(Code::E_COLLECTIVE, collective.target.span,
+               fmt::format("`collective` sums into a scalar, `{}` is {}", collective.target.text, describe(symbol(id))),
+               symbol(id).kind == SymbolKind::int_ ? "sum into a scalar and convert with `(int)`" : "");
     note(d, id);
     return;
   }
@@ -171,8 +185,9 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::AssertSame& same) {
   collective_use(stmt, CollectiveKind::assert_same);
   const SymbolId id = resolve(same.scalar, {SymbolKind::scalar});
   if (id == no_symbol || symbol(id).kind == SymbolKind::scalar) return;
-  Diagnostic& d = report(Code::E_ASSERT_SAME, same.scalar.span,
-                         fmt::format("`assert_same` compares a scalar, `{}` is {}", same.scalar.text, describe(symbol(id))));
+  Diagnostic& d =
+      report(Code::E_ASSERT_SAME, same.scalar.span,
+             fmt::format("`assert_same` compares a scalar, `{}` is {}", same.scalar.text, describe(symbol(id))));
   note(d, id);
 }
 
@@ -188,8 +203,9 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Broadcast& broadcast)
   }
   const SymbolId id = resolve_array(broadcast.array, "`broadcast_from` sends");
   if (id == no_symbol || symbol(id).array_kind == ast::ArrayKind::static_) return;
-  Diagnostic& d = report(Code::E_ARRAY_KIND, broadcast.array.span,
-                         fmt::format("`broadcast_from` sends a static array, `{}` is {}", broadcast.array.text, describe(symbol(id))));
+  Diagnostic& d = report(
+      Code::E_ARRAY_KIND, broadcast.array.span,
+      fmt::format("`broadcast_from` sends a static array, `{}` is {}", broadcast.array.text, describe(symbol(id))));
   note(d, id);
 }
 
@@ -204,7 +220,8 @@ void Checker::check_argument(const ast::Arg& arg, const Symbol* special) {
     return;
   }
   if (const auto* literal = std::get_if<ast::IntLit>(&arg.node)) {
-    report(Code::E_ARG, arg.span, fmt::format("{} cannot be an int literal", what), fmt::format("write {}.0", literal->value));
+    report(Code::E_ARG, arg.span, fmt::format("{} cannot be an int literal", what),
+           fmt::format("write {}.0", literal->value));
     return;
   }
   const auto* name = std::get_if<ast::Name>(&arg.node);
@@ -214,15 +231,18 @@ void Checker::check_argument(const ast::Arg& arg, const Symbol* special) {
   const Symbol& s = symbol(id);
   if (s.kind == SymbolKind::scalar) return;
   if (s.kind == SymbolKind::array) {
-    const bool whole = special && (special->name == "blocks_to_list" || special->name == "list_to_blocks" || special->name == "array_copy");
+    const bool whole = special && (special->name == "blocks_to_list" || special->name == "list_to_blocks" ||
+                                   special->name == "array_copy");
     if (s.contiguous || whole) return;
-    Diagnostic& d = report(Code::E_ARG, arg.span, fmt::format("`{}` is {} and cannot be passed as a whole", s.text, describe(s)),
-                           "pass one of its blocks; only static and contiguous arrays are passed whole");
+    Diagnostic& d =
+        report(Code::E_ARG, arg.span, fmt::format("`{}` is {} and cannot be passed as a whole", s.text, describe(s)),
+               "pass one of its blocks; only static and contiguous arrays are passed whole");
     note(d, id);
     return;
   }
-  Diagnostic& d = report(Code::E_ARG, arg.span, fmt::format("`{}` is {}; {} is a block, a region, a scalar, an array or a real literal",
-                                                            s.text, describe(s), what),
+  Diagnostic& d = report(Code::E_ARG, arg.span,
+                         fmt::format("`{}` is {}; {} is a block, a region, a scalar, an array or a real literal",
+                                     s.text, describe(s), what),
                          s.kind == SymbolKind::int_ || s.kind == SymbolKind::index
                              ? fmt::format("assign `(scalar){}` to a scalar and pass that", s.text)
                              : "");
@@ -234,9 +254,10 @@ void Checker::check_node(const ast::Stmt&, const ast::Execute& execute) {
   if (id == no_symbol || symbol(id).kind != SymbolKind::special) {
     for (const ast::Arg& arg : execute.args) check_argument(arg, nullptr);
     if (id == no_symbol) return;
-    Diagnostic& d = report(Code::E_EXECUTE, execute.special.span,
-                           fmt::format("`{}` is {}, not a special", execute.special.text, describe(symbol(id))),
-                           symbol(id).kind == SymbolKind::proc ? fmt::format("use `call {}`", execute.special.text) : "");
+    Diagnostic& d =
+        report(Code::E_EXECUTE, execute.special.span,
+               fmt::format("`{}` is {}, not a special", execute.special.text, describe(symbol(id))),
+               symbol(id).kind == SymbolKind::proc ? fmt::format("use `call {}`", execute.special.text) : "");
     note(d, id);
     return;
   }
@@ -247,7 +268,8 @@ void Checker::check_node(const ast::Stmt&, const ast::Execute& execute) {
                          fmt::format("`{}` takes {} argument{}, {} {} given", special.text, special.signature.size(),
                                      special.signature.size() == 1 ? "" : "s", execute.args.size(),
                                      execute.args.size() == 1 ? "is" : "are"),
-                         special.signature.empty() ? "its declaration has no signature" : fmt::format("its signature is `{}`", special.signature));
+                         special.signature.empty() ? "its declaration has no signature"
+                                                   : fmt::format("its signature is `{}`", special.signature));
   note(d, id);
 }
 
@@ -259,11 +281,12 @@ void Checker::check_node(const ast::Stmt& stmt, const ast::Persistent& persisten
   const bool array = s.kind == SymbolKind::array && (s.remote() || s.array_kind == ast::ArrayKind::static_);
   if ((s.kind == SymbolKind::scalar || array) && !s.predefined) return;
   const char* word = persistent.restore ? "restore_persistent" : "set_persistent";
-  Diagnostic& d = report(Code::E_PERSIST, persistent.item.span,
-                         s.predefined ? fmt::format("`{}` is predefined: its value comes from the job's data", s.text)
-                                      : fmt::format("`{}` takes a scalar or a static, distributed or served array, `{}` is {}", word,
-                                                    s.text, describe(s)),
-                         s.kind == SymbolKind::int_ && !s.predefined ? "keep the value in a scalar" : "");
+  Diagnostic& d =
+      report(Code::E_PERSIST, persistent.item.span,
+             s.predefined ? fmt::format("`{}` is predefined: its value comes from the job's data", s.text)
+                          : fmt::format("`{}` takes a scalar or a static, distributed or served array, `{}` is {}",
+                                        word, s.text, describe(s)),
+             s.kind == SymbolKind::int_ && !s.predefined ? "keep the value in a scalar" : "");
   note(d, id);
 }
 
@@ -293,9 +316,11 @@ void Checker::check_node(const ast::Stmt&, const ast::AssignName& assign) {
   if (target.kind != SymbolKind::scalar && target.kind != SymbolKind::int_) {
     std::string hint;
     if (target.kind == SymbolKind::array) hint = fmt::format("assign to its blocks: `{}[..]`", target.text);
-    if (target.kind == SymbolKind::index || target.kind == SymbolKind::subindex) hint = "indices get their values from loops";
-    Diagnostic& d = report(Code::E_LHS, assign.target.span,
-                           fmt::format("`{}` is {} and cannot be assigned", assign.target.text, describe(target)), hint);
+    if (target.kind == SymbolKind::index || target.kind == SymbolKind::subindex)
+      hint = "indices get their values from loops";
+    Diagnostic& d =
+        report(Code::E_LHS, assign.target.span,
+               fmt::format("`{}` is {} and cannot be assigned", assign.target.text, describe(target)), hint);
     note(d, id);
     infer(*assign.value);
     return;

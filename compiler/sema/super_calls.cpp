@@ -13,18 +13,23 @@ namespace {
 
 /// One dimension of an argument as the program gives it.
 struct GivenDimension {
-  std::string text;                    // of the index
-  SymbolId index = no_symbol;          // whose range it is
+  std::string text;            // of the index
+  SymbolId index = no_symbol;  // whose range it is
   ast::IndexKind kind = ast::IndexKind::simple;
   OrbitalRange side = OrbitalRange::any;  // occupied or virtual, where the range's names leave no doubt
 };
 
-bool one_of(std::string_view name, std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 OrbitalRange side_of(const CheckedProgram& program, const Symbol& index) {
   if (index.kind == SymbolKind::subindex) return side_of(program, program.symbol(index.parent));
-  const auto name = [&](const BoundValue& bound) { return bound.symbol == no_symbol ? std::string_view() : std::string_view(program.symbol(bound.symbol).name); };
-  if (!one_of(index_word(index.index_kind), {"moindex", "moaindex", "mobindex"})) return OrbitalRange::any;  // a simple index counts orbitals, or anything
+  const auto name = [&](const BoundValue& bound) {
+    return bound.symbol == no_symbol ? std::string_view() : std::string_view(program.symbol(bound.symbol).name);
+  };
+  if (!one_of(index_word(index.index_kind), {"moindex", "moaindex", "mobindex"}))
+    return OrbitalRange::any;  // a simple index counts orbitals, or anything
   if (one_of(name(index.hi), {"eaocc", "ebocc", "eocc"})) return OrbitalRange::occupied;
   if (one_of(name(index.lo), {"bavirt", "bbvirt", "bvirt"})) return OrbitalRange::virtual_;
   return OrbitalRange::any;
@@ -59,7 +64,8 @@ class SuperCalls {
     std::vector<Label> labels;
     if (const auto* block = std::get_if<ast::Block>(&arg.node)) {
       array = &block->array;
-      for (const ast::BlockIndex& index : block->indices) labels.push_back({program_.names.at(&index.index), index.as_simple});
+      for (const ast::BlockIndex& index : block->indices)
+        labels.push_back({program_.names.at(&index.index), index.as_simple});
     } else if (const auto* region = std::get_if<ast::Region>(&arg.node)) {
       array = &region->array;
     } else {
@@ -72,8 +78,10 @@ class SuperCalls {
       const Symbol& declared = program_.symbol(symbol.dims[d]);
       const Symbol& used = labels.empty() ? declared : program_.symbol(labels[d].index);
       GivenDimension one{used.text, used.id, used.index_kind, side_of(program_, used)};
-      if (!labels.empty() && labels[d].simple) one = {"(index)" + used.text, used.id, ast::IndexKind::simple, OrbitalRange::any};
-      else if (one.side == OrbitalRange::any && used.index_kind == declared.index_kind) one.side = side_of(program_, declared);
+      if (!labels.empty() && labels[d].simple)
+        one = {"(index)" + used.text, used.id, ast::IndexKind::simple, OrbitalRange::any};
+      else if (one.side == OrbitalRange::any && used.index_kind == declared.index_kind)
+        one.side = side_of(program_, declared);
       result.push_back(std::move(one));
     }
     return result;
@@ -91,13 +99,16 @@ class SuperCalls {
     return text + "]";
   }
 
-  static std::string see(const ast::Execute& execute) { return fmt::format("`sialc --explain {}` says what each dimension must be", execute.special.text); }
+  static std::string see(const ast::Execute& execute) {
+    return fmt::format("`sialc --explain {}` says what each dimension must be", execute.special.text);
+  }
 
   void report_rank(const ast::Execute& execute, std::size_t k, const ArgumentRule& rule, std::size_t rank) {
-    emitter_.report(Code::W_SUPER_ARGUMENT, execute.args[k].span,
-                    fmt::format("argument {} of `{}` is {}[{}], but this array has {} dimension{}: a run that comes here stops", k + 1, execute.special.text, rule.name, rule.dimensions,
-                                rank, rank == 1 ? "" : "s"),
-                    see(execute));
+    emitter_.report(
+        Code::W_SUPER_ARGUMENT, execute.args[k].span,
+        fmt::format("argument {} of `{}` is {}[{}], but this array has {} dimension{}: a run that comes here stops",
+                    k + 1, execute.special.text, rule.name, rule.dimensions, rank, rank == 1 ? "" : "s"),
+        see(execute));
   }
 
   /// What speaks against a dimension: nothing, doubt, or certainty.
@@ -106,14 +117,19 @@ class SuperCalls {
     const bool ao = given.kind == ast::IndexKind::ao;
     switch (rule.range) {
       case OrbitalRange::any: return Fault::none;
-      case OrbitalRange::ao: return ao ? Fault::none : rule.strict ? Fault::certain : given.kind == ast::IndexKind::simple ? Fault::none : Fault::doubt;
+      case OrbitalRange::ao:
+        return ao                                     ? Fault::none
+               : rule.strict                          ? Fault::certain
+               : given.kind == ast::IndexKind::simple ? Fault::none
+                                                      : Fault::doubt;
       case OrbitalRange::mo: return ao ? Fault::doubt : Fault::none;
       case OrbitalRange::alpha:
       case OrbitalRange::beta: {
         if (ao) return Fault::doubt;
         const ast::IndexKind mine = rule.range == OrbitalRange::alpha ? ast::IndexKind::moa : ast::IndexKind::mob;
         const ast::IndexKind other = rule.range == OrbitalRange::alpha ? ast::IndexKind::mob : ast::IndexKind::moa;
-        const bool needed = std::any_of(first.begin(), first.end(), [&](const GivenDimension& d) { return d.kind == mine; });
+        const bool needed =
+            std::any_of(first.begin(), first.end(), [&](const GivenDimension& d) { return d.kind == mine; });
         return given.kind == other && needed ? Fault::doubt : Fault::none;
       }
       case OrbitalRange::occupied:
@@ -125,21 +141,27 @@ class SuperCalls {
     return Fault::none;
   }
 
-  bool check_ranges(const ast::Execute& execute, std::size_t k, const ArgumentRule& rule, const std::vector<std::vector<GivenDimension>>& all) {
+  bool check_ranges(const ast::Execute& execute, std::size_t k, const ArgumentRule& rule,
+                    const std::vector<std::vector<GivenDimension>>& all) {
     const std::vector<GivenDimension>& given = all[k];
     const std::vector<DimensionRule> wanted = rule.of_rank(static_cast<int>(given.size()));
     for (std::size_t d = 0; d < wanted.size(); ++d) {
       const Fault found = fault(wanted[d], given[d], all.front());
       if (found == Fault::none) continue;
       const Symbol& index = program_.symbol(given[d].index);
-      const bool side = given[d].side != OrbitalRange::any && wanted[d].range != OrbitalRange::ao && wanted[d].range != OrbitalRange::alpha && wanted[d].range != OrbitalRange::beta;
-      const std::string is = side ? fmt::format("runs over {}", range_words(given[d].side)) : fmt::format("is {}", an_index_word(given[d].kind));
+      const bool side = given[d].side != OrbitalRange::any && wanted[d].range != OrbitalRange::ao &&
+                        wanted[d].range != OrbitalRange::alpha && wanted[d].range != OrbitalRange::beta;
+      const std::string is = side ? fmt::format("runs over {}", range_words(given[d].side))
+                                  : fmt::format("is {}", an_index_word(given[d].kind));
       Diagnostic& diagnostic = emitter_.report(
           found == Fault::certain ? Code::E_SUPER_ARGUMENT : Code::W_SUPER_ARGUMENT, span_of(execute.args[k], d),
-          fmt::format("dimension {} of `{}` {}, and `{}` needs {} there", d + 1, argument_text(execute.args[k], given), is, execute.special.text, range_words(wanted[d].range)),
+          fmt::format("dimension {} of `{}` {}, and `{}` needs {} there", d + 1, argument_text(execute.args[k], given),
+                      is, execute.special.text, range_words(wanted[d].range)),
           fitting_order(execute, k, wanted, given));
       const Symbol& whole = index.kind == SymbolKind::subindex ? program_.symbol(index.parent) : index;
-      diagnostic.notes.push_back({index.span, fmt::format("`{}` is declared here as {} over {}:{}", index.text, describe(index), bound_text(program_, whole.lo), bound_text(program_, whole.hi))});
+      diagnostic.notes.push_back(
+          {index.span, fmt::format("`{}` is declared here as {} over {}:{}", index.text, describe(index),
+                                   bound_text(program_, whole.lo), bound_text(program_, whole.hi))});
       return false;
     }
     return true;
@@ -151,7 +173,8 @@ class SuperCalls {
   }
 
   /// The dimensions in an order that fits, each sort in the order it has: a[i,a,j,b] becomes [a,i,b,j].
-  std::string fitting_order(const ast::Execute& execute, std::size_t k, const std::vector<DimensionRule>& wanted, const std::vector<GivenDimension>& given) const {
+  std::string fitting_order(const ast::Execute& execute, std::size_t k, const std::vector<DimensionRule>& wanted,
+                            const std::vector<GivenDimension>& given) const {
     const auto* block = std::get_if<ast::Block>(&execute.args[k].node);
     std::vector<bool> taken(given.size(), false);
     std::vector<GivenDimension> order;
@@ -163,13 +186,19 @@ class SuperCalls {
       order.push_back(given[next]);
     }
     if (block == nullptr || order.size() != given.size()) return see(execute);
-    return fmt::format("the order {0} fits: copy the block into a temp declared over it, `u{0} = {1}{2}`, and pass that", order_text(order), block->array.text, order_text(given));
+    return fmt::format(
+        "the order {0} fits: copy the block into a temp declared over it, `u{0} = {1}{2}`, and pass that",
+        order_text(order), block->array.text, order_text(given));
   }
 
-  struct Place { std::size_t argument = 0, dimension = 0; };
+  struct Place {
+    std::size_t argument = 0, dimension = 0;
+  };
 
-  /// Dimensions that the table wants equal, one over occupied and one over virtual orbitals: their extents may happen to agree.
-  void check_equal(const ast::Execute& execute, const SuperPage& page, const std::vector<std::vector<GivenDimension>>& given) {
+  /// Dimensions that the table wants equal, one over occupied and one over virtual orbitals: their extents may happen
+  /// to agree.
+  void check_equal(const ast::Execute& execute, const SuperPage& page,
+                   const std::vector<std::vector<GivenDimension>>& given) {
     std::vector<std::pair<std::string, Place>> first;
     for (std::size_t k = 0; k < given.size(); ++k) {
       const ArgumentRule& rule = page.arguments[k];
@@ -182,7 +211,8 @@ class SuperCalls {
         else if (!compare(execute, given, known->second, {k, d})) return;
       }
       if (rule.same_as.empty()) continue;
-      const auto other = std::find_if(page.arguments.begin(), page.arguments.end(), [&](const ArgumentRule& r) { return r.name == rule.same_as; });
+      const auto other = std::find_if(page.arguments.begin(), page.arguments.end(),
+                                      [&](const ArgumentRule& r) { return r.name == rule.same_as; });
       const auto o = static_cast<std::size_t>(other - page.arguments.begin());
       for (std::size_t d = 0; o < given.size() && d < std::min(given[k].size(), given[o].size()); ++d)
         if (!compare(execute, given, {o, d}, {k, d})) return;
@@ -192,11 +222,14 @@ class SuperCalls {
   bool compare(const ast::Execute& execute, const std::vector<std::vector<GivenDimension>>& given, Place a, Place b) {
     const GivenDimension &x = given[a.argument][a.dimension], &y = given[b.argument][b.dimension];
     if (x.side == OrbitalRange::any || y.side == OrbitalRange::any || x.side == y.side) return true;
-    emitter_.report(Code::W_SUPER_ARGUMENT, span_of(execute.args[b.argument], b.dimension),
-                    fmt::format("dimension {} of `{}` runs over {}, and dimension {} of `{}` over {}: `{}` takes them for one range", b.dimension + 1,
-                                argument_text(execute.args[b.argument], given[b.argument]), range_words(y.side), a.dimension + 1,
-                                argument_text(execute.args[a.argument], given[a.argument]), range_words(x.side), execute.special.text),
-                    see(execute));
+    emitter_.report(
+        Code::W_SUPER_ARGUMENT, span_of(execute.args[b.argument], b.dimension),
+        fmt::format(
+            "dimension {} of `{}` runs over {}, and dimension {} of `{}` over {}: `{}` takes them for one range",
+            b.dimension + 1, argument_text(execute.args[b.argument], given[b.argument]), range_words(y.side),
+            a.dimension + 1, argument_text(execute.args[a.argument], given[a.argument]), range_words(x.side),
+            execute.special.text),
+        see(execute));
     return false;
   }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Calls of super instructions whose arguments the table describes: ranges of indices that certainly are not those an argument needs.
+// Calls of super instructions whose arguments the table describes: ranges of indices that certainly are not those an
+// argument needs.
 
 #include "compiler/sema/checked.h"
 

@@ -44,12 +44,13 @@ std::string dimension_lines(const ArgumentRule& argument) {
       std::string numbers;
       for (std::size_t d = 0; d < dimensions.size(); ++d)
         if (dimensions[d].range == one.range) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", d + 1);
-      out += fmt::format("       dimension{} {}: {}{}\n", numbers.size() == 1 ? "" : "s", numbers, range_words(one.range),
-                         one.strict ? "; anything else is an error" : "");
+      out += fmt::format("       dimension{} {}: {}{}\n", numbers.size() == 1 ? "" : "s", numbers,
+                         range_words(one.range), one.strict ? "; anything else is an error" : "");
     }
     std::vector<std::string> labels;
     for (const DimensionRule& one : dimensions) {
-      const auto same = std::count_if(dimensions.begin(), dimensions.end(), [&](const DimensionRule& d) { return d.label == one.label; });
+      const auto same = std::count_if(dimensions.begin(), dimensions.end(),
+                                      [&](const DimensionRule& d) { return d.label == one.label; });
       if (one.label.empty() || same < 2 || std::find(labels.begin(), labels.end(), one.label) != labels.end()) continue;
       labels.push_back(one.label);
       out += fmt::format("       equal extents: dimensions called {}\n", one.label);
@@ -63,13 +64,16 @@ std::string dimension_lines(const ArgumentRule& argument) {
 std::string explain_super(const SuperPage& page) {
   const std::vector<std::string> signatures = signature_words(page.signatures);
   std::string out = fmt::format("{} (super instruction): {}\n\nDeclare it:\n", page.name, page.meaning);
-  for (const std::string& s : signatures) out += fmt::format("    special {}{}{}\n", page.name, s.empty() ? "" : " ", s);
-  const bool optional = std::any_of(signatures.begin(), signatures.end(), [&](const std::string& s) { return s.size() < page.arguments.size(); });
+  for (const std::string& s : signatures)
+    out += fmt::format("    special {}{}{}\n", page.name, s.empty() ? "" : " ", s);
+  const bool optional = std::any_of(signatures.begin(), signatures.end(),
+                                    [&](const std::string& s) { return s.size() < page.arguments.size(); });
   if (!page.arguments.empty()) {
     out += fmt::format("\nArguments{}:\n", optional ? " (with a shorter signature the first ones)" : "");
     for (std::size_t k = 0; k < page.arguments.size(); ++k) {
       const ArgumentRule& argument = page.arguments[k];
-      out += fmt::format("    {}  {}{}: {}\n", k + 1, argument.name, argument.scalar ? " (scalar)" : fmt::format("[{}]", argument.dimensions),
+      out += fmt::format("    {}  {}{}: {}\n", k + 1, argument.name,
+                         argument.scalar ? " (scalar)" : fmt::format("[{}]", argument.dimensions),
                          direction(signatures, k));
       out += wrap_text(argument.text, "       ") + dimension_lines(argument);
     }
@@ -81,18 +85,21 @@ std::string explain_super(const SuperPage& page) {
 
 std::string list_super_instructions() {
   std::string out;
-  for (const SuperPage& page : super_pages()) out += fmt::format("{:<32} {:<12} {}\n", page.name, page.signatures, page.meaning);
+  for (const SuperPage& page : super_pages())
+    out += fmt::format("{:<32} {:<12} {}\n", page.name, page.signatures, page.meaning);
   return out;
 }
 
 std::vector<std::string> similar_super_instructions(std::string_view name) {
   std::string wanted(name);
-  std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::vector<std::pair<int, std::string>> found;
   for (const SuperPage& page : super_pages()) {
     const int distance = edit_distance(wanted, page.name);
     const bool part = wanted.size() > 3 && page.name.find(wanted) != std::string_view::npos;
-    if (part || distance <= std::max(1, static_cast<int>(wanted.size()) / 3)) found.emplace_back(part ? 0 : distance, page.name);
+    if (part || distance <= std::max(1, static_cast<int>(wanted.size()) / 3))
+      found.emplace_back(part ? 0 : distance, page.name);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;

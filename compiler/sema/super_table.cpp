@@ -9,14 +9,18 @@ namespace sial {
 
 namespace {
 
-struct Row { std::string_view name, signatures, meaning; };
+struct Row {
+  std::string_view name, signatures, meaning;
+};
 constexpr Row rows[] = {
 #define SUPER(id, name, signatures, meaning) {#name, signatures, meaning},
 #include "runtime/super/super_instructions.def"
 #undef SUPER
 };
 
-struct ArgumentsRow { std::string_view name, arguments, formula, source; };
+struct ArgumentsRow {
+  std::string_view name, arguments, formula, source;
+};
 constexpr ArgumentsRow argument_rows[] = {
 #define SUPER_ARGUMENTS(name, arguments, formula, source) {#name, arguments, formula, source},
 #include "runtime/super/super_arguments.def"
@@ -37,7 +41,8 @@ const std::vector<SuperPage>& super_pages() {
   static const std::vector<SuperPage> pages = [] {
     std::vector<SuperPage> made;
     for (std::size_t i = 0; i < std::size(rows); ++i)
-      made.push_back({rows[i].name, rows[i].signatures, rows[i].meaning, argument_rules(argument_rows[i].arguments), argument_rows[i].formula, argument_rows[i].source});
+      made.push_back({rows[i].name, rows[i].signatures, rows[i].meaning, argument_rules(argument_rows[i].arguments),
+                      argument_rows[i].formula, argument_rows[i].source});
     return made;
   }();
   return pages;
@@ -45,7 +50,8 @@ const std::vector<SuperPage>& super_pages() {
 
 const SuperPage* find_super_page(std::string_view name) {
   std::string wanted(name);
-  std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const SuperPage& page : super_pages())
     if (page.name == wanted) return &page;
   return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// Signatures of the runtime's super instructions, read from its table at compile time: the compiler knows what the bodies
-// expect without linking them.
+// Signatures of the runtime's super instructions, read from its table at compile time: the compiler knows what the
+// bodies expect without linking them.
 
 #include <optional>
 #include <string>
@@ -28,14 +28,16 @@ std::string list_super_instructions();
 /// Names that resemble `name`, or that it is a part of, best first.
 std::vector<std::string> similar_super_instructions(std::string_view name);
 
-/// Letter strings accepted for a lower-case name, blank separated ("-": no arguments); nullopt when the table has no such row.
+/// Letter strings accepted for a lower-case name, blank separated ("-": no arguments); nullopt when the table has no
+/// such row.
 std::optional<std::string> table_signatures(std::string_view name);
 
-/// Whether it works on its first argument element by element, in a form that the runtime can run in one pass with others.
+/// Whether it works on its first argument element by element, in a form that the runtime can run in one pass with
+/// others.
 bool has_element_form(std::string_view name);
 
-/// The declared letters of a super instruction with every `r` that it is known to write made a `u`: a signature that fits no row of the
-/// table is only warned of, but plans must not believe it.
+/// The declared letters of a super instruction with every `r` that it is known to write made a `u`: a signature that
+/// fits no row of the table is only warned of, but plans must not believe it.
 std::string true_letters(std::string_view name, std::string_view declared);
 
 }  // namespace sial

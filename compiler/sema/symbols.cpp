@@ -18,7 +18,9 @@ SymbolTable::SymbolTable(const ast::Compilation& compilation, const std::vector<
   }
 }
 
-void SymbolTable::add(const Symbol& symbol) { scopes_[static_cast<std::size_t>(symbol.module)].names.emplace(symbol.name, symbol.id); }
+void SymbolTable::add(const Symbol& symbol) {
+  scopes_[static_cast<std::size_t>(symbol.module)].names.emplace(symbol.name, symbol.id);
+}
 
 SymbolId SymbolTable::own(int module, const std::string& name) const {
   const auto& names = scopes_[static_cast<std::size_t>(module)].names;
@@ -45,7 +47,8 @@ Lookup SymbolTable::find(int module, const std::string& name) const {
     }
     for (const int m : imports(module)) {
       const SymbolId id = own(m, name);
-      if (id != no_symbol && symbols_[static_cast<std::size_t>(id)].kind != SymbolKind::program) result.found.push_back(id);
+      if (id != no_symbol && symbols_[static_cast<std::size_t>(id)].kind != SymbolKind::program)
+        result.found.push_back(id);
     }
     return result;
   }

@@ -1,7 +1,7 @@
 #pragma once
-// Visibility: which names a module sees. One flat name space per module; a module sees its own declarations and those made
-// directly in the modules it imports, not further. Symbols themselves are rows of CheckedProgram::symbols; this table only
-// holds their ids.
+// Visibility: which names a module sees. One flat name space per module; a module sees its own declarations and those
+// made directly in the modules it imports, not further. Symbols themselves are rows of CheckedProgram::symbols; this
+// table only holds their ids.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// Source text. A SourceManager owns every file of a compilation; a Span names a range of bytes in one of them. Lines and
-// columns are computed on demand (column = 1 + bytes from the line start, tabs count one).
+// Source text. A SourceManager owns every file of a compilation; a Span names a range of bytes in one of them. Lines
+// and columns are computed on demand (column = 1 + bytes from the line start, tabs count one).
 
 #include <cstdint>
 #include <deque>
@@ -20,7 +20,9 @@ struct Span {
 /// Smallest span covering both (same file).
 Span cover(Span a, Span b);
 
-struct LineColumn { int line = 1, column = 1; };
+struct LineColumn {
+  int line = 1, column = 1;
+};
 
 class SourceManager {
  public:
@@ -35,7 +37,10 @@ class SourceManager {
   std::string_view slice(Span s) const { return text(s.file).substr(s.begin, s.end - s.begin); }
 
  private:
-  struct File { std::string name, canonical_path, text; std::vector<std::uint32_t> line_starts; };
+  struct File {
+    std::string name, canonical_path, text;
+    std::vector<std::uint32_t> line_starts;
+  };
   std::deque<File> files_;
 };
 

@@ -35,4 +35,5 @@ void nuclear_potential(sialx::Context& context, sialx::Arguments args) {
 
 SIALX_PLUGIN("my_instructions",
              sialx::instruction<block_norm>("block_norm", "rw", "scalar := Frobenius norm of a block"),
-             sialx::instruction<nuclear_potential>("nuclear_potential", "rrrw", "scalar := potential of the nuclei at a point"))
+             sialx::instruction<nuclear_potential>("nuclear_potential", "rrrw",
+                                                   "scalar := potential of the nuclei at a point"))

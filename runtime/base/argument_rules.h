@@ -1,6 +1,6 @@
 #pragma once
-// What a super instruction asks of its arguments, read from the text of its row in runtime/super/super_arguments.def, which describes the
-// form. The compiler, sialrun and the pages of `sialc --explain` all go by it.
+// What a super instruction asks of its arguments, read from the text of its row in runtime/super/super_arguments.def,
+// which describes the form. The compiler, sialrun and the pages of `sialc --explain` all go by it.
 
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@ enum class OrbitalRange { any, ao, mo, alpha, beta, occupied, virtual_ };
 
 struct DimensionRule {
   OrbitalRange range = OrbitalRange::any;
-  bool strict = false;     // `!`: anything else is an error
-  std::string label;       // dimensions of one label have the same extent; empty: none
+  bool strict = false;  // `!`: anything else is an error
+  std::string label;    // dimensions of one label have the same extent; empty: none
 };
 
 struct ArgumentRule {

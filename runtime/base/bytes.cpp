@@ -9,7 +9,12 @@ std::string bytes_text(std::int64_t bytes) {
   auto amount = static_cast<double>(bytes);
   int unit = 0;
   for (; amount >= 999.5 && unit < 5; ++unit) amount /= 1000;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", amount, amount < 9.995 ? 2 : amount < 99.95 ? 1 : 0, units[unit]);
+  return unit == 0 ? fmt::format("{} B", bytes)
+                   : fmt::format("{:.{}f} {}", amount,
+                                 amount < 9.995   ? 2
+                                 : amount < 99.95 ? 1
+                                                  : 0,
+                                 units[unit]);
 }
 
 }  // namespace sial

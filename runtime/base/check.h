@@ -1,6 +1,7 @@
 #pragma once
 // CHECK: the road for our own mistakes. A failed CHECK prints the condition, the values and the place, then aborts.
-// User mistakes are diagnostics (compiler/diag) or SialError (error.h); the world's failures are WorldError (error.h).
+// User mistakes are diagnostics (compiler/diag) or SialError (error.h); the world's failures are EnvironmentError
+// (error.h).
 
 #include <fmt/format.h>
 
@@ -11,7 +12,7 @@ namespace sial {
 
 }  // namespace sial
 
-#define SIAL_CHECK(condition, ...)                                                                  \
-  do {                                                                                              \
+#define SIAL_CHECK(condition, ...)                                                                      \
+  do {                                                                                                  \
     if (!(condition)) ::sial::check_failed(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
   } while (false)

@@ -1,6 +1,6 @@
 #pragma once
-// The two exceptions of the runtime. Both end the job with one message and a non-zero exit code; `where` is filled in by
-// the interpreter (program, file:line:col of the statement) when the thrower does not know it.
+// The two exceptions of the runtime. Both end the job with one message and a non-zero exit code; `where` is filled in
+// by the interpreter (program, file:line:col of the statement) when the thrower does not know it.
 
 #include <stdexcept>
 #include <string>
@@ -22,7 +22,7 @@ class SialError : public std::runtime_error {
 };
 
 /// The world failed: MPI, memory, a file, a device. Same shape; another exit code.
-class WorldError : public SialError {
+class EnvironmentError : public SialError {
  public:
   using SialError::SialError;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Pointers by a number that is not 0, for where each look-up counts: open addressing in one array, which grows and does not shrink.
-// Owned and used by one thread.
+// Pointers by a number that is not 0, for where each look-up counts: open addressing in one array, which grows and does
+// not shrink. Owned and used by one thread.
 
 #include <cstddef>
 #include <cstdint>

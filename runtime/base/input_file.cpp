@@ -21,7 +21,9 @@ std::string amount(std::int64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-std::string too_large(std::int64_t bytes, std::int64_t limit) { return fmt::format("it has {}, and such a file may have {}", amount(bytes), amount(limit)); }
+std::string too_large(std::int64_t bytes, std::int64_t limit) {
+  return fmt::format("it has {}, and such a file may have {}", amount(bytes), amount(limit));
+}
 
 std::string problem_of(const struct stat& s, std::int64_t limit) {
   if (S_ISDIR(s.st_mode)) return "it is a folder";
@@ -42,7 +44,8 @@ std::string read_problem(const std::string& path, std::int64_t limit) {
 
 std::string read_file(const std::string& path, std::int64_t limit, std::string& problem) {
   problem.clear();
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a pipe without a writer, too, the call returns
+  const int file =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a pipe without a writer, too, the call returns
   struct stat s = {};
   if (file < 0 || ::fstat(file, &s) != 0) {
     problem = std::strerror(errno);
@@ -52,10 +55,12 @@ std::string read_file(const std::string& path, std::int64_t limit, std::string& 
   problem = problem_of(s, limit);
   std::string content;
   // A file of /proc has a size of 0 and content, and others may grow meanwhile: it is read to its end.
-  constexpr std::size_t least_piece = std::size_t{1} << 16;
+  constexpr std::size_t min_piece = std::size_t{1} << 16;
   std::size_t size = 0;
   while (problem.empty()) {
-    if (content.size() == size) content.resize(std::max<std::size_t>({size + least_piece, static_cast<std::size_t>(s.st_size) + 1, size + size / 2}));
+    if (content.size() == size)
+      content.resize(
+          std::max<std::size_t>({size + min_piece, static_cast<std::size_t>(s.st_size) + 1, size + size / 2}));
     const ssize_t n = ::read(file, content.data() + size, content.size() - size);
     if (n == 0) break;
     if (n > 0) size += static_cast<std::size_t>(n);
@@ -75,7 +80,8 @@ std::string library_problem(const std::string& path) {
     return static_cast<bool>(file.read(reinterpret_cast<char*>(&to), sizeof to));
   };
   Elf64_Ehdr head;
-  if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+    return {};
   for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
     Elf64_Phdr part;
     const bool there = read(head.e_phoff + i * head.e_phentsize, part);

@@ -31,7 +31,8 @@ std::size_t number_length(std::string_view text) {
   return at;
 }
 
-/// Of a text whose form number_length() has checked. Numbers below the smallest one become 0, those beyond the largest one are none.
+/// Of a text whose form number_length() has checked. Numbers below the smallest one become 0, those beyond the largest
+/// one are none.
 std::optional<double> value_of(std::string_view number) {
   if (number.front() == '+') number.remove_prefix(1);
   double value = 0;
@@ -85,7 +86,8 @@ std::optional<double> take_real(std::string_view& text) {
 std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view blanks = " \t\r\n\v\f";
   std::vector<std::string_view> words;
-  for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos; at = line.find_first_not_of(blanks, at)) {
+  for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos;
+       at = line.find_first_not_of(blanks, at)) {
     const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
     words.push_back(line.substr(at, end - at));
     at = end;

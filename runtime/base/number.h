@@ -1,6 +1,7 @@
 #pragma once
-// Numbers in texts that people write: files, options, environment variables. A token is a number as a whole or not at all: `1,74` and
-// `0.7.4` are none, and neither are `nan`, `inf` and hexadecimal digits. The reader of every input uses these functions.
+// Numbers in texts that people write: files, options, environment variables. A token is a number as a whole or not at
+// all: `1,74` and `0.7.4` are none, and neither are `nan`, `inf` and hexadecimal digits. The reader of every input uses
+// these functions.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
-// Files that a program leaves behind. They are written beside their place under a random name and renamed when complete, so that what
-// lies under its own name is always whole, a failure leaves the earlier file as it was, and a link made by somebody else is never written
-// through. The user's symbolic links are followed. What is no regular file (a device, a pipe) is written into and never replaced.
+// Files that a program leaves behind. They are written beside their place under a random name and renamed when
+// complete, so that what lies under its own name is always whole, a failure leaves the earlier file as it was, and a
+// link made by somebody else is never written through. The user's symbolic links are followed. What is no regular file
+// (a device, a pipe) is written into and never replaced.
 
 #include <optional>
 #include <span>
@@ -10,8 +11,8 @@
 
 namespace sial {
 
-/// Where `path` leads through symbolic links, whether or not anything is there. In a folder where everybody may write (with the sticky bit,
-/// as /tmp) only links of this user and of the folder's owner are followed.
+/// Where `path` leads through symbolic links, whether or not anything is there. In a folder where everybody may write
+/// (with the sticky bit, as /tmp) only links of this user and of the folder's owner are followed.
 std::string link_end(const std::string& path);
 
 /// A folder on the way to `path` that is a link which is not to be followed; empty when there is none.
@@ -27,9 +28,11 @@ std::string_view special_kind(const std::string& path);
 bool same_file(const std::string& a, const std::string& b);
 
 /// A file and what it is to the user, for example "the results file".
-struct NamedFile { std::string role, path; };
+struct NamedFile {
+  std::string role, path;
+};
 
-/// Throws WorldError when one of `outputs` is one of `inputs`, or another output.
+/// Throws EnvironmentError when one of `outputs` is one of `inputs`, or another output.
 void check_distinct(std::span<const NamedFile> outputs, std::span<const NamedFile> inputs);
 
 /// A file descriptor that is closed with its owner.
@@ -62,17 +65,18 @@ enum class Durability { until_crash, on_disk };
 /// A new file beside the place of another, open for writing. Unless finish() was reached, the destructor removes it.
 class PartFile {
  public:
-  /// Throws WorldError.
+  /// Throws EnvironmentError.
   PartFile(const std::string& path, std::string hint);
   ~PartFile();
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
   int descriptor() const { return file_.get(); }
   const std::string& path() const { return path_; }
-  /// For libraries that open files by name: it leads to the open file itself, whatever lies under the file's own name by now. Where there is
-  /// no /proc it is that name.
+  /// For libraries that open files by name: it leads to the open file itself, whatever lies under the file's own name
+  /// by now. Where there is no /proc it is that name.
   std::string name_to_open() const;
-  /// Closes the file and gives it its own name, and the permissions of the one that it replaces. Throws WorldError.
+  /// Closes the file and gives it its own name, and the permissions of the one that it replaces. Throws
+  /// EnvironmentError.
   void finish(Durability durability);
 
  private:
@@ -83,17 +87,20 @@ class PartFile {
   bool done_ = false;
 };
 
-/// Whether `path` is a file that may be written in a folder that may not: it cannot be replaced, only changed where it stands.
+/// Whether `path` is a file that may be written in a folder that may not: it cannot be replaced, only changed where it
+/// stands.
 bool written_in_place(const std::string& path);
 
-/// Why no file of this name could be written now; empty when one could. Makes its folder, and leaves nothing else behind.
+/// Why no file of this name could be written now; empty when one could. Makes its folder, and leaves nothing else
+/// behind.
 std::string write_problem(const std::string& path);
 
 /// A file that is written piece by piece. An error leaves what was there as it was, unless it is written in place.
 class OutputFile {
  public:
-  /// `size`: of the whole content, where it is known. Throws WorldError, here and later.
-  explicit OutputFile(const std::string& path, std::string hint = "is the disk full, or the folder read-only?", std::size_t size = 0);
+  /// `size`: of the whole content, where it is known. Throws EnvironmentError, here and later.
+  explicit OutputFile(const std::string& path, std::string hint = "is the disk full, or the folder read-only?",
+                      std::size_t size = 0);
   void write(std::string_view content);
   void finish(Durability durability = Durability::until_crash);
 
@@ -104,7 +111,8 @@ class OutputFile {
   bool in_place_ = false;
 };
 
-/// Makes `path` hold `content`, or throws WorldError and leaves it as it was.
-void write_file(const std::string& path, std::string_view content, Durability durability = Durability::until_crash, const std::string& hint = "is the disk full, or the folder read-only?");
+/// Makes `path` hold `content`, or throws EnvironmentError and leaves it as it was.
+void write_file(const std::string& path, std::string_view content, Durability durability = Durability::until_crash,
+                const std::string& hint = "is the disk full, or the folder read-only?");
 
 }  // namespace sial

@@ -68,8 +68,11 @@ bool is_lock_file(int file) {
 bool is_part_of(std::string_view entry, std::string_view name) {
   constexpr std::string_view end = ".part";
   constexpr std::size_t letters = 8;
-  if (entry.size() != name.size() + 1 + letters + end.size() || !entry.starts_with(name) || entry[name.size()] != '.' || !entry.ends_with(end)) return false;
-  return entry.substr(name.size() + 1, letters).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == std::string_view::npos;
+  if (entry.size() != name.size() + 1 + letters + end.size() || !entry.starts_with(name) || entry[name.size()] != '.' ||
+      !entry.ends_with(end))
+    return false;
+  return entry.substr(name.size() + 1, letters).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") ==
+         std::string_view::npos;
 }
 
 /// What jobs that were killed left of this output: whoever holds its lock is the only one that writes it.
@@ -83,9 +86,11 @@ void remove_old_parts(const OpenFolder& place) {
   while (const dirent* entry = ::readdir(list)) {
     if (!is_part_of(entry->d_name, place.name)) continue;
     const Descriptor file(::openat(place.folder.get(), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat about {};
-    const bool ours = file.get() >= 0 && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() && about.st_nlink == 1;
-    if (ours && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && place.holds(entry->d_name, file.get())) ::unlinkat(place.folder.get(), entry->d_name, 0);
+    struct stat about{};
+    const bool ours = file.get() >= 0 && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) &&
+                      about.st_uid == ::geteuid() && about.st_nlink == 1;
+    if (ours && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && place.holds(entry->d_name, file.get()))
+      ::unlinkat(place.folder.get(), entry->d_name, 0);
   }
   ::closedir(list);
 }
@@ -97,7 +102,7 @@ OutputLock::OutputLock(const std::string& path, const std::string& remedy) : pla
   name_ = "." + place_.name.substr(0, longest_stem) + ".lock";
   for (int attempt = 0; attempt < 100; ++attempt) {
     file_ = Descriptor(place_.folder.get() < 0 ? -1 : open_lock(place_.folder.get(), name_.c_str()));
-    struct stat about {};
+    struct stat about{};
     if (file_.get() < 0 || ::fstat(file_.get(), &about) != 0) {
       problem_ = std::strerror(errno);
       return;
@@ -112,7 +117,9 @@ OutputLock::OutputLock(const std::string& path, const std::string& remedy) : pla
       if (errno == EWOULDBLOCK) {
         std::error_code ignored;
         const std::filesystem::path folder = std::filesystem::weakly_canonical(link_end(path), ignored).parent_path();
-        throw WorldError(fmt::format("another job writes `{}` in the folder `{}`{}", place_.name, folder.string(), holder_of(file_.get())), remedy);
+        throw EnvironmentError(fmt::format("another job writes `{}` in the folder `{}`{}", place_.name, folder.string(),
+                                           holder_of(file_.get())),
+                               remedy);
       }
       problem_ = std::strerror(errno);
       if (about.st_size == 0 && place_.holds(name_, file_.get())) ::unlinkat(place_.folder.get(), name_.c_str(), 0);
@@ -125,7 +132,8 @@ OutputLock::OutputLock(const std::string& path, const std::string& remedy) : pla
   ours_ = is_lock_file(file_.get());
   if (!ours_) return;  // somebody's file of this name: locked, and left alone
   const std::string text = own_text();
-  if (::ftruncate(file_.get(), 0) != 0 || ::pwrite(file_.get(), text.data(), text.size(), 0) < 0) return;  // it only says who it is
+  if (::ftruncate(file_.get(), 0) != 0 || ::pwrite(file_.get(), text.data(), text.size(), 0) < 0)
+    return;  // it only says who it is
 }
 
 OutputLock::~OutputLock() {

@@ -1,7 +1,7 @@
 #pragma once
-// Keeps an output for one job: of two jobs that would replace the same file, the second is refused before it computes. What is locked
-// (flock) is a small file `.NAME.lock` beside the output, which says who holds it and goes with the lock. The system ends the lock of a
-// process that is killed; its file stays and locks nothing. One owner per output.
+// Keeps an output for one job: of two jobs that would replace the same file, the second is refused before it computes.
+// What is locked (flock) is a small file `.NAME.lock` beside the output, which says who holds it and goes with the
+// lock. The system ends the lock of a process that is killed; its file stays and locks nothing. One owner per output.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace sial {
 
 class OutputLock {
  public:
-  /// Throws WorldError, with `remedy` as its hint, while another process holds the output.
+  /// Throws EnvironmentError, with `remedy` as its hint, while another process holds the output.
   OutputLock(const std::string& path, const std::string& remedy);
   OutputLock(OutputLock&&) noexcept = default;
   OutputLock& operator=(OutputLock&&) = delete;

@@ -1,5 +1,6 @@
 #pragma once
-// Where blocks lie: a hash of array and segments names one of the home nodes. A rule of its own, since predictions follow it too.
+// Where blocks lie: a hash of array and segments names one of the home nodes. A rule of its own, since predictions
+// follow it too.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// Names and contents of files as messages show them. A terminal obeys control characters, so none of a name may reach it.
+// Names and contents of files as messages show them. A terminal obeys control characters, so none of a name may reach
+// it.
 
 #include <cstddef>
 #include <string>
@@ -7,10 +8,12 @@
 
 namespace sial {
 
-/// Length of the UTF-8 sequence that begins at `at`, 0 when there is none: overlong forms, surrogates and cut sequences are none.
+/// Length of the UTF-8 sequence that begins at `at`, 0 when there is none: overlong forms, surrogates and cut sequences
+/// are none.
 std::size_t utf8_length(std::string_view text, std::size_t at);
 
-/// `text` with control characters (of C0 except line feeds, DEL, those of C1) and bytes that are no UTF-8 as \xNN. Tabs stay.
+/// `text` with control characters (of C0 except line feeds, DEL, those of C1) and bytes that are no UTF-8 as \xNN. Tabs
+/// stay.
 std::string printable(std::string_view text);
 
 /// The same for a name within a line of a message: line feeds, too, are shown as \x0A.

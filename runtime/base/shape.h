@@ -9,13 +9,28 @@
 
 namespace sial {
 
-inline constexpr int max_rank = 6;            // of an array; grammar/README.md, Tables
+inline constexpr int max_rank = 6;                 // of an array; grammar/README.md, Tables
 inline constexpr int subsegments_per_segment = 4;  // grammar/README.md, Subindices
 
 /// Numbers are those of the initial-data files of ACES4 and are part of the module format.
-enum class IndexKind : std::int32_t { ao = 1001, mo = 1002, moa = 1003, mob = 1004, simple = 1005, la = 1006, sub = 1007 };
+enum class IndexKind : std::int32_t {
+  ao = 1001,
+  mo = 1002,
+  moa = 1003,
+  mob = 1004,
+  simple = 1005,
+  la = 1006,
+  sub = 1007
+};
 
-enum class ArrayKind : std::int32_t { static_ = 1, temp = 2, local = 3, contiguous_local = 4, distributed = 5, served = 6 };
+enum class ArrayKind : std::int32_t {
+  static_ = 1,
+  temp = 2,
+  local = 3,
+  contiguous_local = 4,
+  distributed = 5,
+  served = 6
+};
 
 inline bool is_remote(ArrayKind k) { return k == ArrayKind::distributed || k == ArrayKind::served; }
 
@@ -45,8 +60,8 @@ inline std::uint64_t mix_hash(std::uint64_t h, std::uint64_t v) {
   return h * 0xbf58476d1ce4e5b9ULL;
 }
 
-/// A statement's place, for messages, statistics and matching of collectives: index into the running module's source map
-/// (the pc), unique per program of the job. `sequence` numbers the programs of the job from 0.
+/// A statement's place, for messages, statistics and matching of collectives: index into the running module's source
+/// map (the pc), unique per program of the job. `sequence` numbers the programs of the job from 0.
 struct Place {
   std::int32_t program = 0;
   std::int32_t pc = -1;

@@ -27,7 +27,8 @@ int end_output(int code, int failure, std::string_view program) {
   if (lost && !failed) failed = std::fputc('\n', stdout) == EOF || std::fflush(stdout) != 0;
   const std::string reason = failed ? std::strerror(errno) : "a part of it was lost";
   if (!lost && !failed) return code;
-  std::fprintf(stderr, "%s%serror: cannot write the output: %s\n", std::string(program).c_str(), program.empty() ? "" : ": ", reason.c_str());
+  std::fprintf(stderr, "%s%serror: cannot write the output: %s\n", std::string(program).c_str(),
+               program.empty() ? "" : ": ", reason.c_str());
   return code == exit_ok ? failure : code;
 }
 

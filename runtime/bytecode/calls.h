@@ -11,8 +11,8 @@
 
 namespace sial {
 
-/// Whether f(pc, instruction, called) says so of an instruction of [from, to) or of a procedure called there; none is looked at after the first.
-/// `called`: it is part of a procedure.
+/// Whether f(pc, instruction, called) says so of an instruction of [from, to) or of a procedure called there; none is
+/// looked at after the first. `called`: it is part of a procedure.
 template <class F>
 bool any_with_calls(const Module& module, std::int32_t from, std::int32_t to, F&& f) {
   std::set<std::int32_t> entered;

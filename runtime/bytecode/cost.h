@@ -1,7 +1,8 @@
 #pragma once
-// A cost (bytes, floating point operations, executions) as an expression in what a job decides later: a sum of terms, each a
-// coefficient times numbers of segments and mean segment extents of indices. A plain value; terms are kept sorted and joined,
-// so that equal expressions compare equal. The compiler builds them, report and predictions bind them to numbers.
+// A cost (bytes, floating point operations, executions) as an expression in what a job decides later: a sum of terms,
+// each a coefficient times numbers of segments and mean segment extents of indices. A plain value; terms are kept
+// sorted and joined, so that equal expressions compare equal. The compiler builds them, report and predictions bind
+// them to numbers.
 
 #include <cstdint>
 #include <span>
@@ -28,7 +29,9 @@ struct CostTerm {
 };
 
 /// What an index is in a job.
-struct IndexSize { double count = 0.0, extent = 1.0; };
+struct IndexSize {
+  double count = 0.0, extent = 1.0;
+};
 
 struct Cost {
   std::vector<CostTerm> terms;  // by factors; none has the coefficient 0

@@ -12,7 +12,8 @@ std::string quoted(const std::string& s) {
   std::string out = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     else out += c;
   }
   return out + "\"";
@@ -66,11 +67,12 @@ class Listing {
       for (std::size_t d = 0; d < r.dims.size(); ++d) text += (d > 0 ? "," : "") + m_.indices[r.dims[d]].name;
       return text + "]";
     });
-    rows("specials", m_.specials, [](const SpecialRow& r) { return r.signature.empty() ? r.name : r.name + " " + r.signature; });
+    rows("specials", m_.specials,
+         [](const SpecialRow& r) { return r.signature.empty() ? r.name : r.name + " " + r.signature; });
     rows("loops", m_.loops, [&](const LoopRow& r) {
       static constexpr const char* kind[] = {"do", "sub", "pardo"};
-      std::string text = fmt::format("{} {} begin {} body {} next {} end {}", kind[static_cast<int>(r.kind)], indices(r), r.begin,
-                                     r.body, r.next, r.end);
+      std::string text = fmt::format("{} {} begin {} body {} next {} end {}", kind[static_cast<int>(r.kind)],
+                                     indices(r), r.begin, r.body, r.next, r.end);
       if (r.n_wheres > 0) text += fmt::format(", {} where", r.n_wheres);
       if (r.pragma >= 0) text += ", pragma " + quoted(m_.strings[r.pragma]);
       if (r.rank_dependent) text += ", rank dependent";
@@ -88,12 +90,13 @@ class Listing {
     });
     rows("remarks", m_.remarks, [&](const RemarkRow& r) {
       static constexpr const char* kinds[] = {"passed", "missed", "analysis"};
-      std::string text = fmt::format("{}:{}:{} {} {}/{}", m_.files[r.place.file], r.place.line, r.place.column, kinds[static_cast<int>(r.kind)],
-                                     r.pass, r.name);
+      std::string text = fmt::format("{}:{}:{} {} {}/{}", m_.files[r.place.file], r.place.line, r.place.column,
+                                     kinds[static_cast<int>(r.kind)], r.pass, r.name);
       if (r.array >= 0) text += " " + m_.arrays[r.array].name;
       text += ": " + quoted(r.text);
       if (!r.advice.empty()) text += ", advice " + quoted(r.advice);
-      for (const auto& [what, cost] : {std::pair{"bytes", &r.bytes}, std::pair{"flops", &r.flops}, std::pair{"executions", &r.executions}})
+      for (const auto& [what, cost] :
+           {std::pair{"bytes", &r.bytes}, std::pair{"flops", &r.flops}, std::pair{"executions", &r.executions}})
         if (!cost->is_zero()) text += fmt::format(", {} {}", what, cost_text(*cost, m_.indices));
       return text;
     });
@@ -139,17 +142,24 @@ class Listing {
 
   std::string operand(OperandKind kind, std::int32_t value) const {
     switch (kind) {
-      case OperandKind::iin: case OperandKind::iout: case OperandKind::ivar: return int_register_text(m_, value);
-      case OperandKind::sin: case OperandKind::sout: case OperandKind::svar: return scalar_register_text(m_, value);
+      case OperandKind::iin:
+      case OperandKind::iout:
+      case OperandKind::ivar: return int_register_text(m_, value);
+      case OperandKind::sin:
+      case OperandKind::sout:
+      case OperandKind::svar: return scalar_register_text(m_, value);
       case OperandKind::real: return fmt::format("{}", m_.reals[value]);
-      case OperandKind::str: case OperandKind::ostr: return value < 0 ? "-" : quoted(m_.strings[value]);
+      case OperandKind::str:
+      case OperandKind::ostr: return value < 0 ? "-" : quoted(m_.strings[value]);
       case OperandKind::label: return fmt::format("@{}", value);
       case OperandKind::loop: return fmt::format("loop {} ({})", value, indices(m_.loops[value]));
       case OperandKind::proc: return m_.procs[value].name;
       case OperandKind::index: return m_.indices[value].name;
       case OperandKind::array: return m_.arrays[value].name;
-      case OperandKind::ref: return fmt::format("{}:{}", ref_text(m_, m_.refs[value]), intent_text(m_.refs[value].intent)[0]);
-      case OperandKind::region: return fmt::format("{}:{}", region_text(m_, m_.regions[value]), intent_text(m_.regions[value].intent)[0]);
+      case OperandKind::ref:
+        return fmt::format("{}:{}", ref_text(m_, m_.refs[value]), intent_text(m_.refs[value].intent)[0]);
+      case OperandKind::region:
+        return fmt::format("{}:{}", region_text(m_, m_.regions[value]), intent_text(m_.regions[value].intent)[0]);
       case OperandKind::special: return m_.specials[value].name;
       case OperandKind::relop: return std::string(relop_text(static_cast<Relop>(value)));
       case OperandKind::setop: return std::string(setop_text(static_cast<SetOp>(value)));
@@ -161,7 +171,8 @@ class Listing {
     std::string text(opcode_info(i.op)->name);
     if (i.op == Opcode::execute) {
       text += " " + m_.specials[i.a].name;
-      for (std::int32_t k = 0; k < i.c; ++k) text += fmt::format(" {}:{}", argument(m_.args[i.b + k]), intent_text(m_.args[i.b + k].intent)[0]);
+      for (std::int32_t k = 0; k < i.c; ++k)
+        text += fmt::format(" {}:{}", argument(m_.args[i.b + k]), intent_text(m_.args[i.b + k].intent)[0]);
       return text;
     }
     const auto values = operands_of(i);

@@ -13,7 +13,8 @@ Intent operand_intent(const Instruction& i, int position) {
     case OperandAccess::out: return Intent::write;
     case OperandAccess::inout: return Intent::update;
     case OperandAccess::set: return assignment_of(i) == SetOp::assign ? Intent::write : Intent::update;
-    case OperandAccess::none: case OperandAccess::in: break;
+    case OperandAccess::none:
+    case OperandAccess::in: break;
   }
   return Intent::read;
 }
@@ -44,7 +45,8 @@ bool is_partial(const Module& module, const RefRow& ref) {
   for (std::size_t d = 0; d < ref.entries.size(); ++d) {
     const RefEntry& e = ref.entries[d];
     if (e.index < 0 || e.as_simple) continue;
-    if (module.indices[e.index].kind == IndexKind::sub && module.indices[array.dims[d]].kind != IndexKind::sub) return true;
+    if (module.indices[e.index].kind == IndexKind::sub && module.indices[array.dims[d]].kind != IndexKind::sub)
+      return true;
   }
   return false;
 }

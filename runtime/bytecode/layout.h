@@ -1,6 +1,6 @@
 #pragma once
-// What the operands of an instruction mean, by its row in opcodes.def: used alike by the emitter, the verifier, the disassembler and whoever
-// follows what instructions read and write.
+// What the operands of an instruction mean, by its row in opcodes.def: used alike by the emitter, the verifier, the
+// disassembler and whoever follows what instructions read and write.
 
 #include <array>
 #include <string_view>
@@ -11,11 +11,12 @@ namespace sial {
 
 inline std::array<std::int32_t, 4> operands_of(const Instruction& i) { return {i.a, i.b, i.c, i.d}; }
 
-/// What the instruction does with the block, region, array or item that its operand `position` (0 to 3) refers to. Only for operands with an
-/// access.
+/// What the instruction does with the block, region, array or item that its operand `position` (0 to 3) refers to. Only
+/// for operands with an access.
 Intent operand_intent(const Instruction& instruction, int position);
 
-/// How block a is assigned: the operator among the operands; without one, `=` when a is replaced and `+=` when it is changed.
+/// How block a is assigned: the operator among the operands; without one, `=` when a is replaced and `+=` when it is
+/// changed.
 SetOp assignment_of(const Instruction& instruction);
 
 /// Contributes to a remote block, so that the order of ranks and their number does not matter to others.
@@ -29,7 +30,8 @@ void for_each_block(const Instruction& i, F&& f) {
   const OpcodeInfo& info = *opcode_info(i.op);
   const auto values = operands_of(i);
   for (int p = 0; p < 4; ++p)
-    if (info.operands[static_cast<std::size_t>(p)] == OperandKind::ref) f(values[static_cast<std::size_t>(p)], operand_intent(i, p));
+    if (info.operands[static_cast<std::size_t>(p)] == OperandKind::ref)
+      f(values[static_cast<std::size_t>(p)], operand_intent(i, p));
 }
 
 /// Calls f(ArgRow) for the arguments of a super instruction, or for what a device instruction names.

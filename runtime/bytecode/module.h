@@ -1,6 +1,6 @@
 #pragma once
-// The module: what the compiler hands to the runtime, as a plain value. Written to and read from `.siox` files by write.h
-// and read.h (FlatBuffers, module.fbs); a Module that came out of read_module() has passed the verifier, so the
+// The module: what the compiler hands to the runtime, as a plain value. Written to and read from `.siox` files by
+// write.h and read.h (FlatBuffers, module.fbs); a Module that came out of read_module() has passed the verifier, so the
 // interpreter indexes its tables without checks. Ids are row numbers of the tables below.
 
 #include <array>
@@ -19,8 +19,9 @@ inline constexpr std::uint32_t module_format_version = 2;
 enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
 enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };
 
-/// Which copies of an array's blocks outlive a barrier: all of them, nobody having changed the array; those of blocks that this rank
-/// got or put in the phase, which by the phase rule nobody else has changed; these and all others, compared with the owner's when got.
+/// Which copies of an array's blocks outlive a barrier: all of them, nobody having changed the array; those of blocks
+/// that this rank got or put in the phase, which by the phase rule nobody else has changed; these and all others,
+/// compared with the owner's when got.
 enum class KeepCopies : std::int32_t { unchanged = 0, used = 1, compared = 2 };
 inline constexpr std::int32_t n_keeps = 3;
 
@@ -85,13 +86,13 @@ struct LoopRow {
   std::vector<std::int32_t> indices;  // index rows; one for do/sub, 1..6 for pardo
   std::int32_t begin = 0, body = 0, next = 0, end = 0;
   std::int32_t n_wheres = 0;
-  std::int32_t pragma = -1;           // string pool entry or -1 (fragment pragmas are already where clauses)
-  bool rank_dependent = false;        // exit in a pardo, or where clauses/surrounding control that may differ between ranks:
-                                      // the static schedule is forced (runtime/interp/README.md)
+  std::int32_t pragma = -1;     // string pool entry or -1 (fragment pragmas are already where clauses)
+  bool rank_dependent = false;  // exit in a pardo, or where clauses/surrounding control that may differ between ranks:
+                                // the static schedule is forced (runtime/interp/README.md)
   bool operator==(const LoopRow&) const = default;
 };
 
-/// One entry of a block reference. `index` is an index row, or -1 for the wild `*` (allocate/deallocate only).
+/// One entry of a block reference. `index` is an index row, or -1 for the wildcard `*` (allocate/deallocate only).
 /// `as_simple`: written `(index) i`: the segment number of i used as the value of a simple index, extent 1.
 struct RefEntry {
   std::int32_t index = -1;
@@ -139,21 +140,21 @@ struct SourcePlace {
 
 enum class RemarkKind : std::int32_t { passed = 0, missed = 1, analysis = 2 };
 
-/// What the compiler did at a place (passed), could have done but for a reason (missed), or found out (analysis). `bytes` and
-/// `flops` are saved or lost at one execution, `executions` counts those of a run over all ranks.
+/// What the compiler did at a place (passed), could have done but for a reason (missed), or found out (analysis).
+/// `bytes` and `flops` are saved or lost at one execution, `executions` counts those of a run over all ranks.
 struct RemarkRow {
   RemarkKind kind = RemarkKind::passed;
-  std::string pass, name;       // "access-slice", "ends-at-barrier": for filters, stable, lower case with hyphens
+  std::string pass, name;  // "access-slice", "ends-at-barrier": for filters, stable, lower case with hyphens
   SourcePlace place;
-  std::int32_t array = -1;      // array row, -1: none in particular
-  std::string text;             // a sentence without full stop, names in backticks
-  std::string advice;           // what to change in the program; empty: nothing
+  std::int32_t array = -1;  // array row, -1: none in particular
+  std::string text;         // a sentence without full stop, names in backticks
+  std::string advice;       // what to change in the program; empty: nothing
   Cost bytes, flops, executions;
   bool operator==(const RemarkRow&) const = default;
 };
 
-/// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, end there for good, or
-/// abandon the current iteration of the slice's own loop and go on with the next one.
+/// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, end there for
+/// good, or abandon the current iteration of the slice's own loop and go on with the next one.
 enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3, abandon = 4 };
 struct SliceStep {
   std::int32_t pc = 0;
@@ -161,8 +162,9 @@ struct SliceStep {
   bool operator==(const SliceStep&) const = default;
 };
 
-/// The access slice of a loop (compiler/plan/README.md): the part of its code, and of the procedures called from it, that decides which
-/// blocks it gets. Instructions without a step are passed over; a procedure's final `ret` is run wherever its call is.
+/// The access slice of a loop (compiler/plan/README.md): the part of its code, and of the procedures called from it,
+/// that decides which blocks it gets. Instructions without a step are passed over; a procedure's final `ret` is run
+/// wherever its call is.
 struct SliceRow {
   std::int32_t loop = 0;         // loop row
   std::vector<SliceStep> steps;  // ascending pc
@@ -170,16 +172,16 @@ struct SliceRow {
 };
 
 struct Module {
-  std::string program;          // name after `sial`, lower case
-  std::string producer;         // compiler name and version
-  std::string source_hash;      // SHA-256 (hex) over all source files in import order
+  std::string program;      // name after `sial`, lower case
+  std::string producer;     // compiler name and version
+  std::string source_hash;  // SHA-256 (hex) over all source files in import order
   std::int32_t optimisation = 0;
-  std::vector<std::string> files;     // as given on the command line or found by import
+  std::vector<std::string> files;  // as given on the command line or found by import
   std::vector<std::string> strings;
   std::vector<double> reals;
-  std::vector<IntVar> ints;           // int registers 0 .. ints.size()-1
-  std::vector<ScalarVar> scalars;     // scalar registers 0 .. scalars.size()-1
-  std::int32_t n_int_registers = 0;   // variables and temporaries
+  std::vector<IntVar> ints;          // int registers 0 .. ints.size()-1
+  std::vector<ScalarVar> scalars;    // scalar registers 0 .. scalars.size()-1
+  std::int32_t n_int_registers = 0;  // variables and temporaries
   std::int32_t n_scalar_registers = 0;
   std::vector<IndexRow> indices;
   std::vector<ArrayRow> arrays;
@@ -189,11 +191,11 @@ struct Module {
   std::vector<RefRow> refs;
   std::vector<RegionRow> regions;
   std::vector<ArgRow> args;
-  std::vector<Instruction> code;      // main body starts at `main_entry` and ends in halt
-  std::vector<SourcePlace> places;    // one per instruction
+  std::vector<Instruction> code;    // main body starts at `main_entry` and ends in halt
+  std::vector<SourcePlace> places;  // one per instruction
   std::int32_t main_entry = 0;
-  std::vector<RemarkRow> remarks;     // in the order the passes made them
-  std::vector<SliceRow> slices;       // at most one per loop
+  std::vector<RemarkRow> remarks;  // in the order the passes made them
+  std::vector<SliceRow> slices;    // at most one per loop
   bool operator==(const Module&) const = default;
 };
 

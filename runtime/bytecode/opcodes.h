@@ -1,6 +1,7 @@
 #pragma once
-// The instruction set as a constexpr table, derived from opcodes.def, and the questions that can be asked about opcodes in general. What
-// a column means is said at the head of opcodes.def. A row is immutable and lives for the whole program.
+// The instruction set as a constexpr table, derived from opcodes.def, and the questions that can be asked about opcodes
+// in general. What a column means is said at the head of opcodes.def. A row is immutable and lives for the whole
+// program.
 
 #include <algorithm>
 #include <array>
@@ -18,14 +19,51 @@ enum class Opcode : std::uint16_t {
 };
 
 enum class OperandKind : std::uint8_t {
-  none, imm, iin, iout, sin, sout, ivar, svar, real, str, ostr, label, loop, proc, index, array, ref, region, item, special, arg,
-  relop, setop, flag, count,
+  none,
+  imm,
+  iin,
+  iout,
+  sin,
+  sout,
+  ivar,
+  svar,
+  real,
+  str,
+  ostr,
+  label,
+  loop,
+  proc,
+  index,
+  array,
+  ref,
+  region,
+  item,
+  special,
+  arg,
+  relop,
+  setop,
+  flag,
+  count,
 };
 
-/// What happens to the elements of a block, region, array or item; `set`: replaced or changed, as the instruction's assignment operator says.
+/// What happens to the elements of a block, region, array or item; `set`: replaced or changed, as the instruction's
+/// assignment operator says.
 enum class OperandAccess : std::uint8_t { none, in, out, inout, set };
 
-enum class OpClass : std::uint8_t { control, integer, scalar, block, memory, fetch, put, sync, persist, output, execute, device };
+enum class OpClass : std::uint8_t {
+  control,
+  integer,
+  scalar,
+  block,
+  memory,
+  fetch,
+  put,
+  sync,
+  persist,
+  output,
+  execute,
+  device
+};
 
 enum class OpCost : std::uint8_t { quick, fixed, elements, product, dot, message, send, body };
 
@@ -61,35 +99,43 @@ struct OpcodeInfo {
 
   constexpr bool has(op::Property p) const { return (properties & p) != 0; }
   /// Number of operands of the kind.
-  constexpr int count(OperandKind kind) const { return static_cast<int>(std::count(operands.begin(), operands.end(), kind)); }
+  constexpr int count(OperandKind kind) const {
+    return static_cast<int>(std::count(operands.begin(), operands.end(), kind));
+  }
 };
 
 namespace detail {
 
 /// How opcodes.def spells an operand.
 namespace operand {
-struct Spelling { OperandKind kind; OperandAccess access; };
+struct Spelling {
+  OperandKind kind;
+  OperandAccess access;
+};
 #define PLAIN(name) inline constexpr Spelling name{OperandKind::name, OperandAccess::none};
-PLAIN(none) PLAIN(imm) PLAIN(iin) PLAIN(iout) PLAIN(sin) PLAIN(sout) PLAIN(ivar) PLAIN(svar) PLAIN(real) PLAIN(str) PLAIN(ostr) PLAIN(label)
-PLAIN(loop) PLAIN(proc) PLAIN(index) PLAIN(array) PLAIN(special) PLAIN(arg) PLAIN(relop) PLAIN(setop) PLAIN(flag) PLAIN(count)
+PLAIN(none)
+PLAIN(imm) PLAIN(iin) PLAIN(iout) PLAIN(sin) PLAIN(sout) PLAIN(ivar) PLAIN(svar) PLAIN(real) PLAIN(str) PLAIN(ostr)
+    PLAIN(label) PLAIN(loop) PLAIN(proc) PLAIN(index) PLAIN(array) PLAIN(special) PLAIN(arg) PLAIN(relop) PLAIN(setop)
+        PLAIN(flag) PLAIN(count)
 #undef PLAIN
 #define ACCESSED(name, how) inline constexpr Spelling name##_##how{OperandKind::name, OperandAccess::how};
-ACCESSED(ref, in) ACCESSED(ref, out) ACCESSED(ref, inout) ACCESSED(ref, set) ACCESSED(region, in) ACCESSED(region, out)
-ACCESSED(array, in) ACCESSED(array, out) ACCESSED(array, inout) ACCESSED(item, in) ACCESSED(item, out)
+            ACCESSED(ref, in) ACCESSED(ref, out) ACCESSED(ref, inout) ACCESSED(ref, set) ACCESSED(region, in)
+                ACCESSED(region, out) ACCESSED(array, in) ACCESSED(array, out) ACCESSED(array, inout) ACCESSED(item, in)
+                    ACCESSED(item, out)
 #undef ACCESSED
 }  // namespace operand
 
 namespace opcode_rows {
 using namespace op;
 inline constexpr OpcodeInfo table[] = {
-#define OPCODE(number, name, a, b, c, d, op_class, cost, properties, meaning)                                \
-  {Opcode::name,                                                                                             \
-   #name,                                                                                                    \
-   {operand::a.kind, operand::b.kind, operand::c.kind, operand::d.kind},                                     \
-   {operand::a.access, operand::b.access, operand::c.access, operand::d.access},                             \
-   OpClass::op_class,                                                                                        \
-   OpCost::cost,                                                                                             \
-   properties,                                                                                               \
+#define OPCODE(number, name, a, b, c, d, op_class, cost, properties, meaning)    \
+  {Opcode::name,                                                                 \
+   #name,                                                                        \
+   {operand::a.kind, operand::b.kind, operand::c.kind, operand::d.kind},         \
+   {operand::a.access, operand::b.access, operand::c.access, operand::d.access}, \
+   OpClass::op_class,                                                            \
+   OpCost::cost,                                                                 \
+   properties,                                                                   \
    meaning},
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
@@ -128,10 +174,16 @@ constexpr bool has(Opcode o, op::Property p) { return opcode_info(o)->has(p); }
 constexpr bool is_arithmetic(Opcode o) { return op_class(o) == OpClass::integer || op_class(o) == OpClass::scalar; }
 constexpr bool uses_blocks(Opcode o) { return opcode_info(o)->count(OperandKind::ref) > 0; }
 /// A put whose source is a block, not a number.
-constexpr bool puts_block(Opcode o) { return op_class(o) == OpClass::put && opcode_info(o)->count(OperandKind::ref) == 2; }
-constexpr bool begins_loop(Opcode o) { return o == Opcode::do_begin || o == Opcode::sub_begin || o == Opcode::pardo_begin; }
+constexpr bool puts_block(Opcode o) {
+  return op_class(o) == OpClass::put && opcode_info(o)->count(OperandKind::ref) == 2;
+}
+constexpr bool begins_loop(Opcode o) {
+  return o == Opcode::do_begin || o == Opcode::sub_begin || o == Opcode::pardo_begin;
+}
 constexpr bool ends_loop(Opcode o) { return o == Opcode::do_next || o == Opcode::sub_next || o == Opcode::pardo_next; }
 /// Ranks wait for each other: collectives that bring no array into being or out of it.
-constexpr bool synchronizes(Opcode o) { return has(o, op::collective) && (op_class(o) == OpClass::sync || op_class(o) == OpClass::control); }
+constexpr bool synchronizes(Opcode o) {
+  return has(o, op::collective) && (op_class(o) == OpClass::sync || op_class(o) == OpClass::control);
+}
 
 }  // namespace sial

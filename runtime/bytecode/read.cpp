@@ -15,11 +15,12 @@ namespace {
 constexpr const char* recompile_hint = "compile the program again with sialc";
 
 // Copies the wire form into a Module. Only shape is checked here (row sizes, flags, opcode width); everything about the
-// content is verify_module's business. FlatBuffers lets many rows share one string or vector, so a small file could decode
-// into something huge: what is decoded may not exceed the file in size.
+// content is verify_module's business. FlatBuffers lets many rows share one string or vector, so a small file could
+// decode into something huge: what is decoded may not exceed the file in size.
 class Decoder {
  public:
-  Decoder(const siox::Module& wire, std::size_t size, const std::string& name) : wire_(wire), budget_(size), name_(name) {}
+  Decoder(const siox::Module& wire, std::size_t size, const std::string& name)
+      : wire_(wire), budget_(size), name_(name) {}
 
   Module decode() {
     Module m;
@@ -40,16 +41,21 @@ class Decoder {
       return ScalarVar{text(r->name()), flag(r->predefined(), "predefined"), r->initial()};
     });
     rows(wire_.indices(), m.indices, [&](const siox::Index* r) {
-      return IndexRow{text(r->name()), static_cast<IndexKind>(r->kind()), Bound{flag(r->lo_symbolic(), "symbolic"), r->lo()},
+      return IndexRow{text(r->name()), static_cast<IndexKind>(r->kind()),
+                      Bound{flag(r->lo_symbolic(), "symbolic"), r->lo()},
                       Bound{flag(r->hi_symbolic(), "symbolic"), r->hi()}, r->parent()};
     });
     rows(wire_.arrays(), m.arrays, [&](const siox::Array* r) {
-      ArrayRow row{text(r->name()), static_cast<ArrayKind>(r->kind()), flag(r->predefined(), "predefined"),
-                   flag(r->sparse(), "sparse"), {}};
+      ArrayRow row{text(r->name()),
+                   static_cast<ArrayKind>(r->kind()),
+                   flag(r->predefined(), "predefined"),
+                   flag(r->sparse(), "sparse"),
+                   {}};
       rows(r->dims(), row.dims, [](std::int32_t d) { return d; });
       return row;
     });
-    rows(wire_.specials(), m.specials, [&](const siox::Special* r) { return SpecialRow{text(r->name()), text(r->signature())}; });
+    rows(wire_.specials(), m.specials,
+         [&](const siox::Special* r) { return SpecialRow{text(r->name()), text(r->signature())}; });
     rows(wire_.procs(), m.procs, [&](const siox::Proc* r) { return ProcRow{text(r->name()), r->entry(), r->end()}; });
     rows(wire_.loops(), m.loops, [&](const siox::Loop* r) {
       LoopRow row;
@@ -68,7 +74,8 @@ class Decoder {
       RefRow row{r->array(), static_cast<Intent>(r->intent()), {}};
       const auto index = fixed(*r->index(), r->rank(), "block reference");
       if ((r->as_simple() >> index.size()) != 0) fail("a block reference marks an entry it does not have as (index)");
-      for (std::size_t e = 0; e < index.size(); ++e) row.entries.push_back({index[e], ((r->as_simple() >> e) & 1) != 0});
+      for (std::size_t e = 0; e < index.size(); ++e)
+        row.entries.push_back({index[e], ((r->as_simple() >> e) & 1) != 0});
       return row;
     });
     rows(wire_.regions(), m.regions, [&](const siox::Region* r) {
@@ -84,12 +91,21 @@ class Decoder {
     });
     rows(wire_.places(), m.places, [](const siox::Place* p) { return SourcePlace{p->file(), p->line(), p->column()}; });
     rows(wire_.remarks(), m.remarks, [&](const siox::Remark* r) {
-      return RemarkRow{static_cast<RemarkKind>(r->kind()), text(r->pass()), text(r->name()), {r->file(), r->line(), r->column()}, r->array(),
-                       text(r->text()), text(r->advice()), cost(r->bytes()), cost(r->flops()), cost(r->executions())};
+      return RemarkRow{static_cast<RemarkKind>(r->kind()),
+                       text(r->pass()),
+                       text(r->name()),
+                       {r->file(), r->line(), r->column()},
+                       r->array(),
+                       text(r->text()),
+                       text(r->advice()),
+                       cost(r->bytes()),
+                       cost(r->flops()),
+                       cost(r->executions())};
     });
     rows(wire_.slices(), m.slices, [&](const siox::Slice* r) {
       SliceRow row{r->loop(), {}};
-      rows(r->steps(), row.steps, [](const siox::Step* s) { return SliceStep{s->pc(), static_cast<SliceAction>(s->action())}; });
+      rows(r->steps(), row.steps,
+           [](const siox::Step* s) { return SliceStep{s->pc(), static_cast<SliceAction>(s->action())}; });
       return row;
     });
     return m;
@@ -107,9 +123,11 @@ class Decoder {
     if (counts.size() != coefficients.size()) fail("a cost has other numbers of terms and of coefficients");
     std::size_t at = 0;
     for (std::size_t t = 0; t < counts.size(); ++t) {
-      if (counts[t] < 0 || static_cast<std::size_t>(counts[t]) > factors.size() - at) fail("a cost has terms beyond its factors");
+      if (counts[t] < 0 || static_cast<std::size_t>(counts[t]) > factors.size() - at)
+        fail("a cost has terms beyond its factors");
       CostTerm term{coefficients[t], {}};
-      for (std::int32_t f = 0; f < counts[t]; ++f, ++at) term.factors.push_back({static_cast<FactorKind>(factors[at] & 1), factors[at] >> 1});
+      for (std::int32_t f = 0; f < counts[t]; ++f, ++at)
+        term.factors.push_back({static_cast<FactorKind>(factors[at] & 1), factors[at] >> 1});
       out.terms.push_back(std::move(term));
     }
     if (at != factors.size()) fail("a cost has factors after its last term");
@@ -158,7 +176,8 @@ class Decoder {
     std::vector<std::int32_t> out;
     for (std::int32_t e = 0; e < max_rank; ++e) {
       if (e < n) out.push_back(wire.Get(static_cast<flatbuffers::uoffset_t>(e)));
-      else if (wire.Get(static_cast<flatbuffers::uoffset_t>(e)) != 0) fail(fmt::format("a {} has data after its last entry", what));
+      else if (wire.Get(static_cast<flatbuffers::uoffset_t>(e)) != 0)
+        fail(fmt::format("a {} has data after its last entry", what));
     }
     return out;
   }
@@ -173,7 +192,8 @@ class Decoder {
 Module read_module(std::span<const std::byte> bytes, const std::string& name) {
   constexpr std::size_t root_and_identifier = 8;
   if (bytes.size() < root_and_identifier || std::memcmp(bytes.data() + 4, siox::ModuleIdentifier(), 4) != 0)
-    throw SialError(fmt::format("`{}` is not a sialx module", name), "a module is what `sialc program.sialx -o program.siox` writes");
+    throw SialError(fmt::format("`{}` is not a sialx module", name),
+                    "a module is what `sialc program.sialx -o program.siox` writes");
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
     throw SialError(fmt::format("`{}` is too large for a sialx module: {} bytes", name, bytes.size()), recompile_hint);
 
@@ -187,7 +207,8 @@ Module read_module(std::span<const std::byte> bytes, const std::string& name) {
   }
 
   const auto damaged = [&] {
-    throw SialError(fmt::format("`{}` is a damaged sialx module: its tables point outside the file", name), recompile_hint);
+    throw SialError(fmt::format("`{}` is a damaged sialx module: its tables point outside the file", name),
+                    recompile_hint);
   };
   constexpr flatbuffers::uoffset_t depth = 8;
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size());
@@ -208,7 +229,7 @@ Module read_module(std::span<const std::byte> bytes, const std::string& name) {
 Module read_module_file(const std::string& path) {
   std::string problem;
   const std::string content = read_file(path, input_limit::module, problem);
-  if (!problem.empty()) throw WorldError(fmt::format("cannot read the module `{}`: {}", path, problem));
+  if (!problem.empty()) throw EnvironmentError(fmt::format("cannot read the module `{}`: {}", path, problem));
   return read_module(std::as_bytes(std::span(content)), path);
 }
 

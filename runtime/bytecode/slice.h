@@ -1,11 +1,13 @@
 #pragma once
-// Access slices at work (compiler/plan/README.md). BoundSlice is a slice bound to the numbers of a job, in a compact form of its own: it is
-// immutable, refers to the module, and is shared by any number of cursors. SliceCursor carries it out on shadow state, apart
-// from the program it belongs to, and tells which blocks the program will get, in order. Plain values: copying a cursor copies
-// its state, without allocation once both have the same slice. Used by the run's look-ahead and by predictions.
+// Access slices at work (compiler/plan/README.md). BoundSlice is a slice bound to the numbers of a job, in a compact
+// form of its own: it is immutable, refers to the module, and is shared by any number of cursors. SliceCursor carries
+// it out on shadow state, apart from the program it belongs to, and tells which blocks the program will get, in order.
+// Plain values: copying a cursor copies its state, without allocation once both have the same slice. Used by the run's
+// look-ahead and by predictions.
 //
-// A cursor never asks for what the program would not get: where it cannot know, it leaves out or gives up. Errors of the program
-// (overflow, division by zero, a segment out of range) end it silently; the program reports them when it gets there.
+// A cursor never asks for what the program would not get: where it cannot know, it leaves out or gives up. Errors of
+// the program (overflow, division by zero, a segment out of range) end it silently; the program reports them when it
+// gets there.
 
 #include <array>
 #include <cstdint>
@@ -19,10 +21,13 @@
 namespace sial {
 
 /// Values of an index in a job; of a subindex 1 to 4. Not usable: the job has no such segments.
-struct IndexRange { std::int32_t lo = 0, hi = -1; bool usable = true; };
+struct IndexRange {
+  std::int32_t lo = 0, hi = -1;
+  bool usable = true;
+};
 
-/// The dense column-major elements of a static array, which stay where they are while a BoundSlice uses them; null: not to be
-/// had, and a cursor that needs one ends.
+/// The dense column-major elements of a static array, which stay where they are while a BoundSlice uses them; null: not
+/// to be had, and a cursor that needs one ends.
 using StaticElements = std::function<const double*(std::int32_t array)>;
 
 /// What the program will get: instruction, array and block (segment numbers as the store sees them).
@@ -40,15 +45,16 @@ struct SliceFetch {
 
 class BoundSlice {
  public:
-  /// `slice`: row of module.slices. `ranges`: one per index row. The module must outlive the result. Gets whose range is a single
-  /// iteration are left out: there is nothing to look ahead to.
-  BoundSlice(const Module& module, std::int32_t slice, std::span<const IndexRange> ranges, const StaticElements& statics);
+  /// `slice`: row of module.slices. `ranges`: one per index row. The module must outlive the result. Gets whose range
+  /// is a single iteration are left out: there is nothing to look ahead to.
+  BoundSlice(const Module& module, std::int32_t slice, std::span<const IndexRange> ranges,
+             const StaticElements& statics);
 
   const Module& module() const { return *module_; }
   std::int32_t loop() const { return loop_; }
   bool parallel() const { return parallel_; }
-  /// A pardo's iterations hand values on that decide what later ones get: a cursor has to enter exactly the iterations that the
-  /// rank runs, in their order, or to be loaded anew.
+  /// A pardo's iterations hand values on that decide what later ones get: a cursor has to enter exactly the iterations
+  /// that the rank runs, in their order, or to be loaded anew.
   bool carries() const { return carries_; }
   /// All gets of the slice, with those left out for their range; by pc.
   const std::vector<SliceFetch>& fetches() const { return fetches_; }
@@ -58,30 +64,45 @@ class BoundSlice {
  private:
   friend class SliceCursor;
   friend class SliceBinder;
-  struct Step { Opcode op = Opcode::halt; SliceAction action = SliceAction::run; std::int32_t a = 0, b = 0, c = 0, d = 0, pc = 0; };
+  struct Step {
+    Opcode op = Opcode::halt;
+    SliceAction action = SliceAction::run;
+    std::int32_t a = 0, b = 0, c = 0, d = 0, pc = 0;
+  };
   struct Range {
     std::int32_t slots[max_rank] = {}, lo[max_rank] = {}, hi[max_rank] = {}, n = 0;
     bool usable = true;
     std::int32_t first = 0, next = 0, after = 0;  // positions: where clauses or body, the loop's own next, behind it
   };
-  struct Entry { std::int32_t slot = 0, parent = -1; bool combined = false; std::int32_t lo = 0, hi = -1; std::int64_t stride = 0; };
-  struct Reference { std::int32_t array = 0, rank = 0; bool usable = true; const double* data = nullptr; std::array<Entry, max_rank> entry; };
+  struct Entry {
+    std::int32_t slot = 0, parent = -1;
+    bool combined = false;
+    std::int32_t lo = 0, hi = -1;
+    std::int64_t stride = 0;
+  };
+  struct Reference {
+    std::int32_t array = 0, rank = 0;
+    bool usable = true;
+    const double* data = nullptr;
+    std::array<Entry, max_rank> entry;
+  };
 
   const Module* module_ = nullptr;
   std::int32_t loop_ = 0;
   bool parallel_ = false, carries_ = false, empty_ = true;
   std::vector<Step> steps_;
-  std::vector<Range> loops_;           // the first is the slice's own
+  std::vector<Range> loops_;  // the first is the slice's own
   std::vector<Reference> references_;
   std::vector<std::int32_t> ints_, scalars_, indices_;  // real registers and index rows, by shadow slot
   std::vector<SliceFetch> fetches_;
-  std::int32_t n_procs_ = 0;           // called ones: how deep calls can go
+  std::int32_t n_procs_ = 0;  // called ones: how deep calls can go
 };
 
 enum class SliceOutcome {
   fetch,     // the program will get a block
   done,      // the iteration (of a pardo) or the whole loop (of a serial one) is over
-  given_up,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next iteration
+  given_up,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next
+             // iteration
   paused,    // out of budget: call again
   ended,     // nothing more can be known of this loop
 };
@@ -93,14 +114,15 @@ class SliceCursor {
   explicit SliceCursor(const BoundSlice& slice);
 
   /// Takes the program's state: registers, and index values (per index row) of the loops around the slice's own.
-  void load(std::span<const std::int32_t> ints, std::span<const double> scalars, std::span<const std::int32_t> index_values);
+  void load(std::span<const std::int32_t> ints, std::span<const double> scalars,
+            std::span<const std::int32_t> index_values);
 
   /// Serial loops, after load(): from the loop's first iteration, or from the beginning of a given one.
   void begin();
   void begin_at(std::int32_t value);
 
-  /// Pardos, after load(): the iteration with these index values (in the order of the loop row). False when a where clause
-  /// filters it out, or the cursor has ended.
+  /// Pardos, after load(): the iteration with these index values (in the order of the loop row). False when a where
+  /// clause filters it out, or the cursor has ended.
   bool enter(std::span<const std::int32_t> tuple);
 
   /// Runs to the next get, for at most `budget` steps, which it counts down.
@@ -126,7 +148,7 @@ class SliceCursor {
   std::int32_t at_ = 0, calls_depth_ = 0;
   std::vector<std::int32_t> ints_, indices_;
   std::vector<double> scalars_;
-  std::vector<std::int32_t> calls_;    // where calls go on when they return
+  std::vector<std::int32_t> calls_;  // where calls go on when they return
 };
 
 }  // namespace sial

@@ -1,4 +1,5 @@
-// Binding a slice: its steps in a row, with registers, indices and loops numbered anew, so that a cursor's state is small.
+// Binding a slice: its steps in a row, with registers, indices and loops numbered anew, so that a cursor's state is
+// small.
 #include <algorithm>
 #include <map>
 
@@ -18,9 +19,18 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 
 class SliceBinder {
  public:
-  SliceBinder(BoundSlice& out, const Module& m, const SliceRow& row, std::span<const IndexRange> ranges, const StaticElements& statics)
-      : out_(out), m_(m), ranges_(ranges), statics_(statics), root_(m.loops[static_cast<std::size_t>(row.loop)]),
-        ints_(out.ints_), scalars_(out.scalars_), indices_(out.indices_), called_(m.procs.size()), proc_range_(m.procs.size(), -1) {
+  SliceBinder(BoundSlice& out, const Module& m, const SliceRow& row, std::span<const IndexRange> ranges,
+              const StaticElements& statics)
+      : out_(out),
+        m_(m),
+        ranges_(ranges),
+        statics_(statics),
+        root_(m.loops[static_cast<std::size_t>(row.loop)]),
+        ints_(out.ints_),
+        scalars_(out.scalars_),
+        indices_(out.indices_),
+        called_(m.procs.size()),
+        proc_range_(m.procs.size(), -1) {
     out_.loop_ = row.loop;
     out_.parallel_ = root_.kind == LoopKind::pardo;
     collect(row);
@@ -47,7 +57,6 @@ class SliceBinder {
     std::map<std::int32_t, std::int32_t> slots_;
   };
 
-
   /// Steps in the order of the code, with the last instruction of every called procedure.
   void collect(const SliceRow& row) {
     for (const SliceStep& s : row.steps) {
@@ -69,7 +78,8 @@ class SliceBinder {
       out_.steps_.push_back({i.op, s.action, i.a, i.b, i.c, i.d, s.pc});
     }
     for (std::size_t p = 0; p < called_.size(); ++p)
-      if (const std::int32_t last = m_.procs[p].end - 1; called_[p]) out_.steps_.push_back({Opcode::ret, SliceAction::run, 0, 0, 0, 0, last});
+      if (const std::int32_t last = m_.procs[p].end - 1; called_[p])
+        out_.steps_.push_back({Opcode::ret, SliceAction::run, 0, 0, 0, 0, last});
     std::sort(out_.steps_.begin(), out_.steps_.end(), [](const auto& a, const auto& b) { return a.pc < b.pc; });
   }
 
@@ -91,13 +101,15 @@ class SliceBinder {
     SIAL_CHECK(false, "instruction {} belongs to no procedure of the slice", pc);
   }
 
-  /// Iterations of the loops around an instruction, and around the calls that lead to it: the largest number there can be.
+  /// Iterations of the loops around an instruction, and around the calls that lead to it: the largest number there can
+  /// be.
   std::int64_t range_at(std::int32_t pc) {
     const std::int32_t proc = procedure_of(pc);
     const std::int32_t first = proc < 0 ? root_.begin : m_.procs[static_cast<std::size_t>(proc)].entry;
     std::int64_t n = proc < 0 ? 1 : range_of(static_cast<std::size_t>(proc));
     for (std::size_t l = 0; l < m_.loops.size(); ++l)
-      if (m_.loops[l].begin >= first && m_.loops[l].begin < pc && pc <= m_.loops[l].next) n = times(n, count(static_cast<std::int32_t>(l)));
+      if (m_.loops[l].begin >= first && m_.loops[l].begin < pc && pc <= m_.loops[l].next)
+        n = times(n, count(static_cast<std::int32_t>(l)));
     return n;
   }
 
@@ -106,14 +118,16 @@ class SliceBinder {
     std::int64_t most = 0;
     for (const SliceStep& s : row_->steps) {
       const Instruction& i = code(s.pc);
-      if (i.op == Opcode::call && s.action == SliceAction::run && static_cast<std::size_t>(i.a) == proc) most = std::max(most, range_at(s.pc));
+      if (i.op == Opcode::call && s.action == SliceAction::run && static_cast<std::size_t>(i.a) == proc)
+        most = std::max(most, range_at(s.pc));
     }
     return proc_range_[proc] = most;
   }
 
   /// The first step at or behind an instruction: what lies between is passed over.
   std::int32_t position(std::int32_t pc) const {
-    const auto it = std::lower_bound(out_.steps_.begin(), out_.steps_.end(), pc, [](const auto& s, std::int32_t p) { return s.pc < p; });
+    const auto it = std::lower_bound(out_.steps_.begin(), out_.steps_.end(), pc,
+                                     [](const auto& s, std::int32_t p) { return s.pc < p; });
     return static_cast<std::int32_t>(it - out_.steps_.begin());
   }
 
@@ -158,7 +172,8 @@ class SliceBinder {
       const IndexRow& used = m_.indices[static_cast<std::size_t>(row.entries[d].index)];
       const bool sub = used.kind == IndexKind::sub && !row.entries[d].as_simple;
       e.combined = sub && sub_dimension;
-      e.slot = indices_.of(sub && !sub_dimension ? used.parent : row.entries[d].index);  // a part of a block: the whole is fetched
+      e.slot = indices_.of(sub && !sub_dimension ? used.parent
+                                                 : row.entries[d].index);  // a part of a block: the whole is fetched
       if (e.combined) e.parent = indices_.of(used.parent);
       e.stride = stride;
       stride = times(stride, e.hi < e.lo ? 0 : std::int64_t{e.hi} - e.lo + 1);
@@ -180,8 +195,10 @@ class SliceBinder {
     for (std::size_t k = 0; k < 4; ++k) {
       std::int32_t& v = *operands[k];
       switch (info.operands[k]) {
-        case OperandKind::iin: case OperandKind::iout: v = ints_.of(v); break;
-        case OperandKind::sin: case OperandKind::sout: v = scalars_.of(v); break;
+        case OperandKind::iin:
+        case OperandKind::iout: v = ints_.of(v); break;
+        case OperandKind::sin:
+        case OperandKind::sout: v = scalars_.of(v); break;
         case OperandKind::index: v = indices_.of(v); break;
         case OperandKind::ref: v = reference(v); break;
         case OperandKind::loop: v = number_of(v); break;
@@ -192,8 +209,8 @@ class SliceBinder {
     }
   }
 
-  // --- values that iterations hand on: shadow registers that a step writes and that are read, in some later iteration, before
-  // anything writes them there. Liveness, backwards over the steps until nothing changes.
+  // --- values that iterations hand on: shadow registers that a step writes and that are read, in some later iteration,
+  // before anything writes them there. Liveness, backwards over the steps until nothing changes.
   using Set = std::vector<char>;
 
   void successors(std::size_t at, std::vector<std::int32_t>& next) const {
@@ -203,12 +220,17 @@ class SliceBinder {
     next.clear();
     if (s.action == SliceAction::stop) return;
     if (s.action == SliceAction::abandon) return next.push_back(root.first);
-    const auto own = [&](std::int32_t loop) -> const BoundSlice::Range& { return out_.loops_[static_cast<std::size_t>(loop)]; };
+    const auto own = [&](std::int32_t loop) -> const BoundSlice::Range& {
+      return out_.loops_[static_cast<std::size_t>(loop)];
+    };
     switch (s.op) {
       case Opcode::jump: return next.push_back(s.a);
       case Opcode::jump_unless: next.push_back(s.b); break;
-      case Opcode::do_begin: case Opcode::sub_begin: next.push_back(own(s.a).after); break;
-      case Opcode::do_next: case Opcode::sub_next: case Opcode::pardo_next:
+      case Opcode::do_begin:
+      case Opcode::sub_begin: next.push_back(own(s.a).after); break;
+      case Opcode::do_next:
+      case Opcode::sub_next:
+      case Opcode::pardo_next:
         next.push_back(own(s.a).first);
         if (s.a == 0) return;
         break;
@@ -220,7 +242,8 @@ class SliceBinder {
       case Opcode::ret:
         if (const std::int32_t proc = procedure_of(s.pc); proc >= 0)
           for (std::size_t c = 0; c < out_.steps_.size(); ++c)
-            if (out_.steps_[c].op == Opcode::call && out_.steps_[c].action == SliceAction::run && code(out_.steps_[c].pc).a == proc)
+            if (out_.steps_[c].op == Opcode::call && out_.steps_[c].action == SliceAction::run &&
+                code(out_.steps_[c].pc).a == proc)
               next.push_back(static_cast<std::int32_t>(c) + 1);
         return;
       default: break;
@@ -239,7 +262,8 @@ class SliceBinder {
       const std::int32_t values[] = {s.a, s.b, s.c, s.d};
       for (std::size_t k = 0; k < 4; ++k) {
         if (info.operands[k] == (writes ? OperandKind::iout : OperandKind::iin)) f(static_cast<std::size_t>(values[k]));
-        if (info.operands[k] == (writes ? OperandKind::sout : OperandKind::sin)) f(n_ints + static_cast<std::size_t>(values[k]));
+        if (info.operands[k] == (writes ? OperandKind::sout : OperandKind::sin))
+          f(n_ints + static_cast<std::size_t>(values[k]));
       }
     };
     for (bool changed = true; changed;) {
@@ -270,7 +294,8 @@ class SliceBinder {
   std::map<std::int32_t, std::int32_t> loop_number_;
 };
 
-BoundSlice::BoundSlice(const Module& module, std::int32_t slice, std::span<const IndexRange> ranges, const StaticElements& statics)
+BoundSlice::BoundSlice(const Module& module, std::int32_t slice, std::span<const IndexRange> ranges,
+                       const StaticElements& statics)
     : module_(&module) {
   SliceBinder(*this, module, module.slices[static_cast<std::size_t>(slice)], ranges, statics);
 }

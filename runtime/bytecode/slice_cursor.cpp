@@ -8,10 +8,14 @@
 namespace sial {
 
 SliceCursor::SliceCursor(const BoundSlice& slice)
-    : slice_(&slice), ints_(slice.ints_.size()), indices_(slice.indices_.size()), scalars_(slice.scalars_.size()),
+    : slice_(&slice),
+      ints_(slice.ints_.size()),
+      indices_(slice.indices_.size()),
+      scalars_(slice.scalars_.size()),
       calls_(static_cast<std::size_t>(slice.n_procs_)) {}
 
-void SliceCursor::load(std::span<const std::int32_t> ints, std::span<const double> scalars, std::span<const std::int32_t> index_values) {
+void SliceCursor::load(std::span<const std::int32_t> ints, std::span<const double> scalars,
+                       std::span<const std::int32_t> index_values) {
   const auto copy = [](auto& to, const auto& from, const std::vector<std::int32_t>& rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) to[i] = from[static_cast<std::size_t>(rows[i])];
   };
@@ -81,8 +85,8 @@ SliceOutcome SliceCursor::next(FetchRequest& request, std::int64_t& budget) {
   }
 }
 
-/// Without a request: up to the body of the slice's loop, or to its end when a where clause says no. With one: up to the next
-/// get or the end of the iteration.
+/// Without a request: up to the body of the slice's loop, or to its end when a where clause says no. With one: up to
+/// the next get or the end of the iteration.
 SliceOutcome SliceCursor::run(FetchRequest* request, std::int64_t& budget) {
   const BoundSlice& slice = *slice_;
   for (; budget > 0; --budget) {
@@ -92,7 +96,8 @@ SliceOutcome SliceCursor::run(FetchRequest* request, std::int64_t& budget) {
     switch (s.op) {
       case Opcode::jump: at_ = s.a; break;
       case Opcode::jump_unless: at_ = ints_[static_cast<std::size_t>(s.a)] == 0 ? s.b : at_ + 1; break;
-      case Opcode::do_begin: case Opcode::sub_begin: {
+      case Opcode::do_begin:
+      case Opcode::sub_begin: {
         const BoundSlice::Range& r = slice.loops_[static_cast<std::size_t>(s.a)];
         if (r.lo[0] > r.hi[0]) {
           at_ = r.after;
@@ -103,7 +108,9 @@ SliceOutcome SliceCursor::run(FetchRequest* request, std::int64_t& budget) {
         at_ = r.first;
         break;
       }
-      case Opcode::do_next: case Opcode::sub_next: case Opcode::pardo_next: {
+      case Opcode::do_next:
+      case Opcode::sub_next:
+      case Opcode::pardo_next: {
         if (s.a == 0) return SliceOutcome::done;
         const BoundSlice::Range& r = slice.loops_[static_cast<std::size_t>(s.a)];
         std::int32_t& v = value(r.slots[0]);
@@ -220,7 +227,8 @@ bool SliceCursor::arithmetic(const BoundSlice::Step& s) {
       BlockIndex block;
       if (r.data == nullptr || !locate(r, block)) return false;
       std::int64_t offset = 0;
-      for (std::size_t d = 0; d < static_cast<std::size_t>(r.rank); ++d) offset += (block.segment[d] - r.entry[d].lo) * r.entry[d].stride;
+      for (std::size_t d = 0; d < static_cast<std::size_t>(r.rank); ++d)
+        offset += (block.segment[d] - r.entry[d].lo) * r.entry[d].stride;
       scalars_[a] = r.data[offset];
       return true;
     }

@@ -16,8 +16,9 @@ void verify_name(const VerifyContext& c, const std::string& name) {
   c.require(!name.empty(), "the name is empty");
   c.require(name.size() <= max_module_name, "the name has {} characters", name.size());
   const bool good = is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char ch) {
-    return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '.' || ch == '$';  // $ marks names the compiler made up
-  });
+                      return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '.' ||
+                             ch == '$';  // $ marks names the compiler made up
+                    });
   c.require(good, "the name is not a lower-case identifier");
 }
 
@@ -37,12 +38,17 @@ void verify_bound(const VerifyContext& c, const Bound& b, IndexKind kind) {
 void verify_index(const VerifyContext& c, const IndexRow& row) {
   verify_name(c, row.name);
   switch (row.kind) {
-    case IndexKind::ao: case IndexKind::mo: case IndexKind::moa: case IndexKind::mob: case IndexKind::simple: case IndexKind::la:
+    case IndexKind::ao:
+    case IndexKind::mo:
+    case IndexKind::moa:
+    case IndexKind::mob:
+    case IndexKind::simple:
+    case IndexKind::la:
       c.require(row.parent == -1, "only a subindex has a parent");
       verify_bound(c, row.lo, row.kind);
       verify_bound(c, row.hi, row.kind);
-      c.require(row.lo.symbolic || row.hi.symbolic || row.lo.value <= row.hi.value, "the range {}:{} is empty", row.lo.value,
-                row.hi.value);
+      c.require(row.lo.symbolic || row.hi.symbolic || row.lo.value <= row.hi.value, "the range {}:{} is empty",
+                row.lo.value, row.hi.value);
       break;
     case IndexKind::sub:
       c.require(in_table(row.parent, c.m.indices), "the parent index {} does not exist", row.parent);
@@ -54,9 +60,7 @@ void verify_index(const VerifyContext& c, const IndexRow& row) {
   }
 }
 
-bool is_array_kind(ArrayKind kind) {
-  return kind >= ArrayKind::static_ && kind <= ArrayKind::served;
-}
+bool is_array_kind(ArrayKind kind) { return kind >= ArrayKind::static_ && kind <= ArrayKind::served; }
 
 bool is_intent(Intent intent) { return intent >= Intent::read && intent <= Intent::update; }
 
@@ -69,22 +73,25 @@ void verify_array(const VerifyContext& c, const ArrayRow& row) {
     c.require(in_table(d, c.m.indices), "a dimension of `{}` is index {}, which does not exist", row.name, d);
     const bool whole = row.kind == ArrayKind::static_ || row.kind == ArrayKind::contiguous_local;
     c.require(!whole || c.m.indices[d].kind != IndexKind::sub,
-              "`{}` is stored as a whole and cannot have the subindex `{}` as a dimension", row.name, c.m.indices[d].name);
+              "`{}` is stored as a whole and cannot have the subindex `{}` as a dimension", row.name,
+              c.m.indices[d].name);
   }
   c.require(!row.predefined || row.kind == ArrayKind::static_, "`{}` is predefined but not static", row.name);
   c.require(!row.sparse || is_remote(row.kind), "`{}` is sparse but neither distributed nor served", row.name);
 }
 
 void verify_loop(const VerifyContext& c, const LoopRow& row) {
-  c.require(row.kind >= LoopKind::do_ && row.kind <= LoopKind::pardo, "there is no loop kind {}", static_cast<int>(row.kind));
+  c.require(row.kind >= LoopKind::do_ && row.kind <= LoopKind::pardo, "there is no loop kind {}",
+            static_cast<int>(row.kind));
   const std::size_t most = row.kind == LoopKind::pardo ? max_rank : 1;
   c.require(!row.indices.empty() && row.indices.size() <= most, "the loop has {} indices, 1 to {} are possible",
             row.indices.size(), most);
   for (std::size_t i = 0; i < row.indices.size(); ++i) {
-    c.require(in_table(row.indices[i], c.m.indices), "the loop runs over index {}, which does not exist", row.indices[i]);
+    c.require(in_table(row.indices[i], c.m.indices), "the loop runs over index {}, which does not exist",
+              row.indices[i]);
     const bool sub = c.m.indices[row.indices[i]].kind == IndexKind::sub;
-    c.require(sub == (row.kind == LoopKind::sub), "a {} loop cannot run over `{}`", row.kind == LoopKind::sub ? "subindex" : "segment",
-              c.m.indices[row.indices[i]].name);
+    c.require(sub == (row.kind == LoopKind::sub), "a {} loop cannot run over `{}`",
+              row.kind == LoopKind::sub ? "subindex" : "segment", c.m.indices[row.indices[i]].name);
     for (std::size_t j = 0; j < i; ++j)
       c.require(row.indices[j] != row.indices[i], "the loop runs twice over `{}`", c.m.indices[row.indices[i]].name);
   }
@@ -97,20 +104,22 @@ void verify_ref(const VerifyContext& c, const RefRow& row) {
   c.require(in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
   c.require(is_intent(row.intent), "there is no intent {}", static_cast<int>(row.intent));
   const ArrayRow& array = c.m.arrays[row.array];
-  c.require(row.entries.size() == array.dims.size(), "`{}` has {} dimensions but is referenced with {} entries", array.name,
-            array.dims.size(), row.entries.size());
+  c.require(row.entries.size() == array.dims.size(), "`{}` has {} dimensions but is referenced with {} entries",
+            array.name, array.dims.size(), row.entries.size());
   for (std::size_t d = 0; d < row.entries.size(); ++d) {
     const RefEntry& e = row.entries[d];
     if (e.index == -1) {
       c.require(!e.as_simple, "entry {} of `{}` is both `*` and (index)", d + 1, array.name);
       continue;
     }
-    c.require(in_table(e.index, c.m.indices), "entry {} of `{}` is index {}, which does not exist", d + 1, array.name, e.index);
+    c.require(in_table(e.index, c.m.indices), "entry {} of `{}` is index {}, which does not exist", d + 1, array.name,
+              e.index);
     const IndexRow& index = c.m.indices[e.index];
     const bool sub_dimension = c.m.indices[array.dims[d]].kind == IndexKind::sub;
     c.require(!sub_dimension || (!e.as_simple && index.kind == IndexKind::sub),
               "entry {} of `{}` must be a subindex, `{}` is none", d + 1, array.name, index.name);
-    c.require(!e.as_simple || index.kind != IndexKind::sub, "the subindex `{}` has no value as a simple index", index.name);
+    c.require(!e.as_simple || index.kind != IndexKind::sub, "the subindex `{}` has no value as a simple index",
+              index.name);
     const IndexKind kind = e.as_simple ? IndexKind::simple : selector_kind(c.m, e.index);
     const IndexKind declared = selector_kind(c.m, array.dims[d]);
     c.require(kind == declared, "entry {} of `{}` is of kind {}, the array was declared with {}", d + 1, array.name,
@@ -122,8 +131,8 @@ void verify_region(const VerifyContext& c, const RegionRow& row) {
   c.require(in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
   c.require(is_intent(row.intent), "there is no intent {}", static_cast<int>(row.intent));
   const ArrayRow& array = c.m.arrays[row.array];
-  c.require(array.kind == ArrayKind::contiguous_local, "`{}` is {}, regions exist only of contiguous locals", array.name,
-            array_kind_text(array.kind));
+  c.require(array.kind == ArrayKind::contiguous_local, "`{}` is {}, regions exist only of contiguous locals",
+            array.name, array_kind_text(array.kind));
   c.require(row.lo.size() == array.dims.size() && row.hi.size() == array.dims.size(),
             "`{}` has {} dimensions but its region has {} and {} bounds", array.name, array.dims.size(), row.lo.size(),
             row.hi.size());
@@ -161,15 +170,18 @@ void verify_place(const VerifyContext& c, const SourcePlace& p) {
 void verify_cost(const VerifyContext& c, const Cost& cost) {
   for (std::size_t t = 0; t < cost.terms.size(); ++t) {
     const CostTerm& term = cost.terms[t];
-    c.require(std::isfinite(term.coefficient) && term.coefficient != 0.0, "term {} of a cost has the coefficient {}", t, term.coefficient);
+    c.require(std::isfinite(term.coefficient) && term.coefficient != 0.0, "term {} of a cost has the coefficient {}", t,
+              term.coefficient);
     c.require(std::is_sorted(term.factors.begin(), term.factors.end()), "term {} of a cost is not in order", t);
-    for (const CostFactor& f : term.factors) c.require(in_table(f.index, c.m.indices), "a cost names index {}, which does not exist", f.index);
+    for (const CostFactor& f : term.factors)
+      c.require(in_table(f.index, c.m.indices), "a cost names index {}, which does not exist", f.index);
     c.require(t == 0 || cost.terms[t - 1].factors < term.factors, "the terms of a cost are not in order");
   }
 }
 
 void verify_remark(const VerifyContext& c, const RemarkRow& row) {
-  c.require(row.kind >= RemarkKind::passed && row.kind <= RemarkKind::analysis, "there is no kind of remark {}", static_cast<int>(row.kind));
+  c.require(row.kind >= RemarkKind::passed && row.kind <= RemarkKind::analysis, "there is no kind of remark {}",
+            static_cast<int>(row.kind));
   verify_text(c, row.pass);
   verify_text(c, row.name);
   verify_text(c, row.text);
@@ -185,7 +197,8 @@ void verify_slice(const VerifyContext& c, const SliceRow& row) {
     const SliceStep& step = row.steps[i];
     c.require(in_table(step.pc, c.m.code), "step {} is at instruction {}, which does not exist", i, step.pc);
     c.require(i == 0 || row.steps[i - 1].pc < step.pc, "step {} is not behind the one before it", i);
-    c.require(step.action >= SliceAction::run && step.action <= SliceAction::abandon, "there is no action {}", static_cast<int>(step.action));
+    c.require(step.action >= SliceAction::run && step.action <= SliceAction::abandon, "there is no action {}",
+              static_cast<int>(step.action));
   }
 }
 
@@ -205,7 +218,8 @@ void verify_registers(VerifyContext& c) {
   const auto check = [&](const char* what, std::size_t variables, std::int32_t registers) {
     const auto most = static_cast<std::int64_t>(variables + c.m.code.size());
     c.require(registers >= static_cast<std::int64_t>(variables) && registers <= most,
-              "it has {} {} registers for {} variables and {} instructions", registers, what, variables, c.m.code.size());
+              "it has {} {} registers for {} variables and {} instructions", registers, what, variables,
+              c.m.code.size());
   };
   check("int", c.m.ints.size(), c.m.n_int_registers);
   check("scalar", c.m.scalars.size(), c.m.n_scalar_registers);
@@ -223,7 +237,8 @@ void verify_tables(VerifyContext& c) {
   c.require(!m.files.empty(), "it names no source file");
   c.require(!m.code.empty(), "it has no code");
   c.require(m.code.size() < max_module_rows, "it has {} instructions", m.code.size());
-  c.require(m.places.size() == m.code.size(), "it has {} instructions but {} source places", m.code.size(), m.places.size());
+  c.require(m.places.size() == m.code.size(), "it has {} instructions but {} source places", m.code.size(),
+            m.places.size());
   verify_registers(c);
   each(c, "file", m.files, verify_text);
   each(c, "string", m.strings, verify_text);
@@ -233,9 +248,10 @@ void verify_tables(VerifyContext& c) {
   each(c, "array", m.arrays, verify_array);
   each(c, "special", m.specials, [](const VerifyContext& x, const SpecialRow& row) {
     verify_name(x, row.name);
-    x.require(row.signature.size() <= 6, "`{}` takes {} arguments, at most 6 are possible", row.name, row.signature.size());
-    x.require(row.signature.find_first_not_of("rwu") == std::string::npos, "the signature of `{}` has letters other than r, w and u",
-              row.name);
+    x.require(row.signature.size() <= 6, "`{}` takes {} arguments, at most 6 are possible", row.name,
+              row.signature.size());
+    x.require(row.signature.find_first_not_of("rwu") == std::string::npos,
+              "the signature of `{}` has letters other than r, w and u", row.name);
   });
   each(c, "procedure", m.procs, [](const VerifyContext& x, const ProcRow& row) { verify_name(x, row.name); });
   each(c, "loop", m.loops, verify_loop);

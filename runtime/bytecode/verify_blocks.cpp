@@ -1,6 +1,6 @@
-// The verifier's third part: what each instruction asks of its blocks, regions, arrays and arguments. Labels of block algebra
-// are the (index, as_simple) pairs of a reference; the rules are those of grammar/README.md (Blocks, get and put), so that kernels and
-// store never meet an operation that has no meaning.
+// The verifier's third part: what each instruction asks of its blocks, regions, arrays and arguments. Labels of block
+// algebra are the (index, as_simple) pairs of a reference; the rules are those of grammar/README.md (Blocks, get and
+// put), so that kernels and store never meet an operation that has no meaning.
 #include <algorithm>
 
 #include "runtime/bytecode/verify_detail.h"
@@ -46,12 +46,14 @@ class BlockRules {
       case Opcode::block_insert: part(i.a, i.b); break;
       case Opcode::region_put: operand(i.b), region_and_block(i.a, i.b); break;
       case Opcode::region_get: operand(i.a), region_and_block(i.b, i.a); break;
-      case Opcode::allocate: case Opcode::deallocate:
-        c_.require(array_of(i.a).kind == ArrayKind::local, "`{}` is {}, only local arrays are allocated", array_of(i.a).name,
-                   array_kind_text(array_of(i.a).kind));
+      case Opcode::allocate:
+      case Opcode::deallocate:
+        c_.require(array_of(i.a).kind == ArrayKind::local, "`{}` is {}, only local arrays are allocated",
+                   array_of(i.a).name, array_kind_text(array_of(i.a).kind));
         whole_segments(i.a);
         break;
-      case Opcode::create: case Opcode::erase_array: remote(m_.arrays[i.a]); break;
+      case Opcode::create:
+      case Opcode::erase_array: remote(m_.arrays[i.a]); break;
       case Opcode::get:
         operand(i.a);
         remote(array_of(i.a));
@@ -60,13 +62,16 @@ class BlockRules {
         setop_in(i.c, {SetOp::assign, SetOp::add});
         operand(i.a), operand(i.b);
         remote(array_of(i.a));
-        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a),
+                   text(i.b));
         break;
-      case Opcode::put_combined: case Opcode::put_shared:
+      case Opcode::put_combined:
+      case Opcode::put_alias:
         operand(i.a), operand(i.b);
         remote(array_of(i.a));
-        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
-        if (i.op != Opcode::put_shared) break;
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a),
+                   text(i.b));
+        if (i.op != Opcode::put_alias) break;
         remote(array_of(i.b));
         c_.require(labels(i.a) == labels(i.b), "{} and {} are not blocks of the same shape", text(i.a), text(i.b));
         c_.require(!is_partial(m_, ref(i.b)), "{} is a part of a block", text(i.b));
@@ -81,12 +86,14 @@ class BlockRules {
         remote(array_of(i.a));
         break;
       case Opcode::broadcast:
-        c_.require(m_.arrays[i.b].kind == ArrayKind::static_, "`{}` is {}, only static arrays are broadcast", m_.arrays[i.b].name,
-                   array_kind_text(m_.arrays[i.b].kind));
+        c_.require(m_.arrays[i.b].kind == ArrayKind::static_, "`{}` is {}, only static arrays are broadcast",
+                   m_.arrays[i.b].name, array_kind_text(m_.arrays[i.b].kind));
         break;
-      case Opcode::set_persistent: case Opcode::restore_persistent: persistent(i); break;
+      case Opcode::set_persistent:
+      case Opcode::restore_persistent: persistent(i); break;
       case Opcode::print_index:
-        c_.require(m_.indices[i.a].kind != IndexKind::sub, "the subindex `{}` has no value to print", m_.indices[i.a].name);
+        c_.require(m_.indices[i.a].kind != IndexKind::sub, "the subindex `{}` has no value to print",
+                   m_.indices[i.a].name);
         break;
       case Opcode::int_index:
         c_.require(m_.indices[i.b].kind != IndexKind::sub, "the subindex `{}` has no value", m_.indices[i.b].name);
@@ -95,20 +102,25 @@ class BlockRules {
         own_memory(i.a);
         operand(i.b);
         c_.require(array_of(i.b).kind != ArrayKind::static_, "{} has no memory of its own to share", text(i.b));
-        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a),
+                   text(i.b));
         break;
-      case Opcode::put_share:
+      case Opcode::put_move:
         operand(i.a);
         own_memory(i.b);
         remote(array_of(i.a));
-        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a), text(i.b));
+        c_.require(leading_agree(labels(i.a), labels(i.b)), "the indices of {} and {} do not agree in order", text(i.a),
+                   text(i.b));
         break;
-      case Opcode::free_block: case Opcode::keep_block:
+      case Opcode::free_block:
+      case Opcode::keep_block:
         operand(i.a);
-        c_.require(array_of(i.a).kind == ArrayKind::temp, "`{}` is {}, only temps are freed before the end of their iteration", array_of(i.a).name,
+        c_.require(array_of(i.a).kind == ArrayKind::temp,
+                   "`{}` is {}, only temps are freed before the end of their iteration", array_of(i.a).name,
                    array_kind_text(array_of(i.a).kind));
         break;
-      case Opcode::contract_scaled: case Opcode::contract_add_scaled: product(i); break;
+      case Opcode::contract_scaled:
+      case Opcode::contract_add_scaled: product(i); break;
       case Opcode::execute: execute(i); break;
       default: usual(i);
     }
@@ -124,11 +136,14 @@ class BlockRules {
       std::int32_t found = -1;
       if (has(i.op, op::fusible)) continue;
       if (has(i.op, op::elementwise)) found = i.a;
-      if (i.op == Opcode::execute && i.c > 0 && static_cast<std::size_t>(i.b) < m_.args.size() && m_.args[i.b].kind == ArgKind::block) found = m_.args[i.b].id;
+      if (i.op == Opcode::execute && i.c > 0 && static_cast<std::size_t>(i.b) < m_.args.size() &&
+          m_.args[i.b].kind == ArgKind::block)
+        found = m_.args[i.b].id;
       c_.require(found >= 0, "the instruction {} behind it is no work on elements", k - pc);
       const RefRow& r = ref(found);
       distinct(found);
-      c_.require(target == nullptr || (r.array == target->array && r.entries == target->entries), "the instructions behind it work on {} and another block", text(found));
+      c_.require(target == nullptr || (r.array == target->array && r.entries == target->entries),
+                 "the instructions behind it work on {} and another block", text(found));
       target = &r;
     }
   }
@@ -151,7 +166,9 @@ class BlockRules {
     return std::adjacent_find(l.begin(), l.end()) != l.end();
   }
 
-  static bool contains(const std::vector<Label>& l, const Label& x) { return std::find(l.begin(), l.end(), x) != l.end(); }
+  static bool contains(const std::vector<Label>& l, const Label& x) {
+    return std::find(l.begin(), l.end(), x) != l.end();
+  }
 
   static bool same_set(std::vector<Label> a, std::vector<Label> b) {
     std::sort(a.begin(), a.end());
@@ -166,12 +183,13 @@ class BlockRules {
       if (info.operands[p] != OperandKind::ref && info.operands[p] != OperandKind::region) continue;
       const Intent found = info.operands[p] == OperandKind::ref ? ref(values[p]).intent : m_.regions[values[p]].intent;
       const Intent needed = operand_intent(i, p);
-      c_.require(found == needed, "operand {} is referenced for {}, the instruction needs {}", static_cast<char>('a' + p),
-                 intent_text(found), intent_text(needed));
+      c_.require(found == needed, "operand {} is referenced for {}, the instruction needs {}",
+                 static_cast<char>('a' + p), intent_text(found), intent_text(needed));
     }
   }
 
-  /// Where the opcode has no rule of its own: blocks exist as one, arrays and what is on a device can be used as a whole.
+  /// Where the opcode has no rule of its own: blocks exist as one, arrays and what is on a device can be used as a
+  /// whole.
   void usual(const Instruction& i) const {
     const OpcodeInfo& info = *opcode_info(i.op);
     const auto values = operands_of(i);
@@ -187,8 +205,8 @@ class BlockRules {
   // A block that exists as one: not a set of blocks, not a region of a contiguous local.
   void whole_block(std::int32_t r) const {
     for (const RefEntry& e : ref(r).entries) c_.require(e.index >= 0, "{} denotes a set of blocks", text(r));
-    c_.require(array_of(r).kind != ArrayKind::contiguous_local, "`{}` is a contiguous local and can only be used through regions",
-               array_of(r).name);
+    c_.require(array_of(r).kind != ArrayKind::contiguous_local,
+               "`{}` is a contiguous local and can only be used through regions", array_of(r).name);
   }
 
   void whole_segments(std::int32_t r) const {
@@ -203,8 +221,8 @@ class BlockRules {
   // A whole block in a buffer of its own, which can be shared.
   void own_memory(std::int32_t r) const {
     operand(r);
-    c_.require(array_of(r).kind == ArrayKind::temp || array_of(r).kind == ArrayKind::local, "{} is {}, only temps and locals share memory", text(r),
-               array_kind_text(array_of(r).kind));
+    c_.require(array_of(r).kind == ArrayKind::temp || array_of(r).kind == ArrayKind::local,
+               "{} is {}, only temps and locals share memory", text(r), array_kind_text(array_of(r).kind));
   }
 
   void distinct(std::int32_t r) const { c_.require(!repeats(labels(r)), "{} has an index twice", text(r)); }
@@ -218,8 +236,8 @@ class BlockRules {
   void permutation(std::int32_t a, std::int32_t b) const {
     operand(a), operand(b);
     const auto la = labels(a), lb = labels(b);
-    c_.require(la == lb || (same_set(la, lb) && !repeats(la)), "the indices of {} and {} are no permutation of each other", text(a),
-               text(b));
+    c_.require(la == lb || (same_set(la, lb) && !repeats(la)),
+               "the indices of {} and {} are no permutation of each other", text(a), text(b));
   }
 
   // Equal in order as far as both have entries in common; whatever else either side has is simple.
@@ -227,7 +245,8 @@ class BlockRules {
     std::size_t n = 0;
     while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
     const auto rest_is_simple = [&](const std::vector<Label>& l) {
-      return std::all_of(l.begin() + static_cast<std::ptrdiff_t>(n), l.end(), [&](const Label& x) { return simple(x); });
+      return std::all_of(l.begin() + static_cast<std::ptrdiff_t>(n), l.end(),
+                         [&](const Label& x) { return simple(x); });
     };
     return rest_is_simple(a) && rest_is_simple(b);
   }
@@ -255,10 +274,11 @@ class BlockRules {
     std::size_t free = 0;
     for (const Label& x : l) free += contains(r, x) ? 0 : 1;
     for (const Label& x : r) free += contains(l, x) ? 0 : 1;
-    c_.require(free == d.size(), "{} has {} indices, the product of {} and {} has {}", text(i.a), d.size(), text(i.b), text(i.c), free);
+    c_.require(free == d.size(), "{} has {} indices, the product of {} and {} has {}", text(i.a), d.size(), text(i.b),
+               text(i.c), free);
     for (const Label& x : d)
-      c_.require(contains(l, x) != contains(r, x), "each index of {} must occur in exactly one of {} and {}", text(i.a), text(i.b),
-                 text(i.c));
+      c_.require(contains(l, x) != contains(r, x), "each index of {} must occur in exactly one of {} and {}", text(i.a),
+                 text(i.b), text(i.c));
   }
 
   // `large` denotes a part of its block, `small` whole blocks over the subindices.
@@ -279,12 +299,14 @@ class BlockRules {
   }
 
   void remote(const ArrayRow& array) const {
-    c_.require(is_remote(array.kind), "`{}` is {}, neither distributed nor served", array.name, array_kind_text(array.kind));
+    c_.require(is_remote(array.kind), "`{}` is {}, neither distributed nor served", array.name,
+               array_kind_text(array.kind));
   }
 
   void whole(const ArrayRow& array) const {
     c_.require(array.kind == ArrayKind::static_ || array.kind == ArrayKind::contiguous_local,
-               "`{}` is {}, only static and contiguous arrays can be used as a whole", array.name, array_kind_text(array.kind));
+               "`{}` is {}, only static and contiguous arrays can be used as a whole", array.name,
+               array_kind_text(array.kind));
   }
 
   void persistent(const Instruction& i) const {
@@ -294,24 +316,25 @@ class BlockRules {
     } else {
       c_.require(in_table(i.b, m_.arrays), "the array {} does not exist", i.b);
       const ArrayRow& array = m_.arrays[i.b];
-      c_.require(array.kind == ArrayKind::static_ || is_remote(array.kind), "`{}` is {} and cannot be persistent", array.name,
-                 array_kind_text(array.kind));
+      c_.require(array.kind == ArrayKind::static_ || is_remote(array.kind), "`{}` is {} and cannot be persistent",
+                 array.name, array_kind_text(array.kind));
       c_.require(!array.predefined, "`{}` is predefined and cannot be persistent", array.name);
     }
   }
 
   void execute(const Instruction& i) const {
     const SpecialRow& special = m_.specials[i.a];
-    c_.require(static_cast<std::size_t>(i.c) == special.signature.size(), "`{}` takes {} arguments, {} are given", special.name,
-               special.signature.size(), i.c);
-    c_.require(std::int64_t{i.b} + i.c <= static_cast<std::int64_t>(m_.args.size()), "the arguments {} to {} do not all exist", i.b,
-               std::int64_t{i.b} + i.c - 1);
+    c_.require(static_cast<std::size_t>(i.c) == special.signature.size(), "`{}` takes {} arguments, {} are given",
+               special.name, special.signature.size(), i.c);
+    c_.require(std::int64_t{i.b} + i.c <= static_cast<std::int64_t>(m_.args.size()),
+               "the arguments {} to {} do not all exist", i.b, std::int64_t{i.b} + i.c - 1);
     static constexpr std::string_view any_array[] = {"blocks_to_list", "list_to_blocks", "array_copy"};
     const bool takes_any = std::find(std::begin(any_array), std::end(any_array), special.name) != std::end(any_array);
     for (std::int32_t k = 0; k < i.c; ++k) {
       const ArgRow& arg = m_.args[i.b + k];
-      c_.require(arg.intent == letter_intent(special.signature[k]), "argument {} is passed for {}, `{}` is declared with {}", k + 1,
-                 intent_text(arg.intent), special.name, special.signature[k]);
+      c_.require(arg.intent == letter_intent(special.signature[k]),
+                 "argument {} is passed for {}, `{}` is declared with {}", k + 1, intent_text(arg.intent), special.name,
+                 special.signature[k]);
       if (arg.kind == ArgKind::block) operand(arg.id);
       if (arg.kind == ArgKind::array && !takes_any) whole(m_.arrays[arg.id]);
     }

@@ -1,6 +1,6 @@
-// The verifier's last part: which indices have a value where. Procedures see the indices of their callers, so this follows the
-// calls: an index must be bound on every way to its use and on no way to a loop over it; nothing that needs all workers may be
-// reached from within a parallel loop.
+// The verifier's last part: which indices have a value where. Procedures see the indices of their callers, so this
+// follows the calls: an index must be bound on every way to its use and on no way to a loop over it; nothing that needs
+// all workers may be reached from within a parallel loop.
 #include <algorithm>
 #include <deque>
 
@@ -16,8 +16,12 @@ class IndexSet {
   bool has(std::int32_t i) const { return ((words_[static_cast<std::size_t>(i) / 64] >> (i % 64)) & 1) != 0; }
   void add(std::int32_t i) { words_[static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64); }
   /// Both return whether the set changed.
-  bool unite(const IndexSet& o) { return combine(o, [](std::uint64_t a, std::uint64_t b) { return a | b; }); }
-  bool intersect(const IndexSet& o) { return combine(o, [](std::uint64_t a, std::uint64_t b) { return a & b; }); }
+  bool unite(const IndexSet& o) {
+    return combine(o, [](std::uint64_t a, std::uint64_t b) { return a | b; });
+  }
+  bool intersect(const IndexSet& o) {
+    return combine(o, [](std::uint64_t a, std::uint64_t b) { return a & b; });
+  }
 
  private:
   template <class F>
@@ -42,7 +46,8 @@ struct Entry {
 
 class Calls {
  public:
-  Calls(VerifyContext& c, const CodeShape& shape) : c_(c), m_(c.m), shape_(shape), entries_(m_.procs.size()), calls_(m_.procs.size() + 1) {
+  Calls(VerifyContext& c, const CodeShape& shape)
+      : c_(c), m_(c.m), shape_(shape), entries_(m_.procs.size()), calls_(m_.procs.size() + 1) {
     for (Entry& e : entries_) e.always = e.sometimes = IndexSet(m_.indices.size());
     main_.always = main_.sometimes = IndexSet(m_.indices.size());
     main_.reached = true;
@@ -101,14 +106,16 @@ class Calls {
 
   bool bound(std::int32_t index, std::int32_t pc, const IndexSet& on_entry) const {
     for (std::int32_t l = shape_.loop[pc]; l >= 0; l = shape_.enclosing[l])
-      if (std::find(m_.loops[l].indices.begin(), m_.loops[l].indices.end(), index) != m_.loops[l].indices.end()) return true;
+      if (std::find(m_.loops[l].indices.begin(), m_.loops[l].indices.end(), index) != m_.loops[l].indices.end())
+        return true;
     return on_entry.has(index);
   }
 
   void use(std::int32_t index, std::int32_t pc, const Entry& e) const {
     c_.require(bound(index, pc, e.always), "the index `{}` has no value here", m_.indices[index].name);
     if (m_.indices[index].kind == IndexKind::sub)
-      c_.require(bound(m_.indices[index].parent, pc, e.always), "the parent of `{}` has no value here", m_.indices[index].name);
+      c_.require(bound(m_.indices[index].parent, pc, e.always), "the parent of `{}` has no value here",
+                 m_.indices[index].name);
   }
 
   void use_ref(std::int32_t ref, std::int32_t pc, const Entry& e) const {
@@ -138,20 +145,26 @@ class Calls {
       case Opcode::execute:
         for (std::int32_t k = 0; k < i.c; ++k) use_arg(i.b + k, pc, e);
         break;
-      case Opcode::gpu_allocate: case Opcode::gpu_free: case Opcode::gpu_put: case Opcode::gpu_get: use_arg(i.a, pc, e); break;
-      case Opcode::do_begin: case Opcode::sub_begin: case Opcode::pardo_begin: {
+      case Opcode::gpu_allocate:
+      case Opcode::gpu_free:
+      case Opcode::gpu_put:
+      case Opcode::gpu_get: use_arg(i.a, pc, e); break;
+      case Opcode::do_begin:
+      case Opcode::sub_begin:
+      case Opcode::pardo_begin: {
         const LoopRow& row = m_.loops[i.a];
         for (std::int32_t index : row.indices) {
-          c_.require(!bound(index, pc, e.sometimes), "a loop over `{}` inside of a loop over it", m_.indices[index].name);
+          c_.require(!bound(index, pc, e.sometimes), "a loop over `{}` inside of a loop over it",
+                     m_.indices[index].name);
           if (row.kind == LoopKind::sub)
-            c_.require(bound(m_.indices[index].parent, pc, e.always), "the parent of `{}` has no value here", m_.indices[index].name);
+            c_.require(bound(m_.indices[index].parent, pc, e.always), "the parent of `{}` has no value here",
+                       m_.indices[index].name);
         }
         c_.require(row.kind != LoopKind::pardo || !in_pardo(pc, e), "a parallel loop inside of a parallel loop");
         break;
       }
-      case Opcode::barrier: case Opcode::section_end:
-        c_.require(!in_pardo(pc, e), "a barrier inside of a parallel loop");
-        break;
+      case Opcode::barrier:
+      case Opcode::section_end: c_.require(!in_pardo(pc, e), "a barrier inside of a parallel loop"); break;
       default: break;
     }
   }

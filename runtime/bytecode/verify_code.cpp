@@ -1,5 +1,6 @@
-// The verifier's second part: operands of every instruction, and the shape of the code. The code is main body and procedures,
-// nothing else; loops nest properly; jumps go forward and stay inside their loop, so that every pass over a loop body ends.
+// The verifier's second part: operands of every instruction, and the shape of the code. The code is main body and
+// procedures, nothing else; loops nest properly; jumps go forward and stay inside their loop, so that every pass over a
+// loop body ends.
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +13,8 @@ void verify_operand(const VerifyContext& c, OperandKind kind, std::int32_t value
   const Module& m = c.m;
   const char letter = static_cast<char>('a' + position);
   const auto row = [&](std::size_t size, const char* what) {
-    c.require(value >= 0 && static_cast<std::size_t>(value) < size, "operand {} is {} {}, which does not exist", letter, what, value);
+    c.require(value >= 0 && static_cast<std::size_t>(value) < size, "operand {} is {} {}, which does not exist", letter,
+              what, value);
   };
   const auto below = [&](std::int32_t limit, const char* what) {
     c.require(value >= 0 && value < limit, "operand {} is {} {}, which does not exist", letter, what, value);
@@ -20,13 +22,17 @@ void verify_operand(const VerifyContext& c, OperandKind kind, std::int32_t value
   switch (kind) {
     case OperandKind::none: c.require(value == 0, "operand {} is unused but has the value {}", letter, value); break;
     case OperandKind::imm: break;
-    case OperandKind::iin: case OperandKind::iout: below(m.n_int_registers, "int register"); break;
-    case OperandKind::sin: case OperandKind::sout: below(m.n_scalar_registers, "scalar register"); break;
+    case OperandKind::iin:
+    case OperandKind::iout: below(m.n_int_registers, "int register"); break;
+    case OperandKind::sin:
+    case OperandKind::sout: below(m.n_scalar_registers, "scalar register"); break;
     case OperandKind::ivar: row(m.ints.size(), "int"); break;
     case OperandKind::svar: row(m.scalars.size(), "scalar"); break;
     case OperandKind::real: row(m.reals.size(), "literal"); break;
     case OperandKind::str: row(m.strings.size(), "string"); break;
-    case OperandKind::ostr: if (value != -1) row(m.strings.size(), "string"); break;
+    case OperandKind::ostr:
+      if (value != -1) row(m.strings.size(), "string");
+      break;
     case OperandKind::label: row(m.code.size(), "code position"); break;
     case OperandKind::loop: row(m.loops.size(), "loop"); break;
     case OperandKind::proc: row(m.procs.size(), "procedure"); break;
@@ -38,19 +44,19 @@ void verify_operand(const VerifyContext& c, OperandKind kind, std::int32_t value
     case OperandKind::special: row(m.specials.size(), "special"); break;
     case OperandKind::arg:
       // The first row of a possibly empty run: one past the end is fine, verify_blocks checks the run.
-      c.require(value >= 0 && static_cast<std::size_t>(value) <= m.args.size(), "operand {} is argument {}, which does not exist",
-                letter, value);
+      c.require(value >= 0 && static_cast<std::size_t>(value) <= m.args.size(),
+                "operand {} is argument {}, which does not exist", letter, value);
       break;
     case OperandKind::relop: below(6, "comparison"); break;
     case OperandKind::setop: below(4, "assignment operator"); break;
-    case OperandKind::flag: c.require(value == 0 || value == 1, "operand {} is a flag but has the value {}", letter, value); break;
+    case OperandKind::flag:
+      c.require(value == 0 || value == 1, "operand {} is a flag but has the value {}", letter, value);
+      break;
     case OperandKind::count: c.require(value >= 0, "operand {} is a count but has the value {}", letter, value); break;
   }
 }
 
-bool allowed_in_where(Opcode op) {
-  return is_arithmetic(op) || op == Opcode::where;
-}
+bool allowed_in_where(Opcode op) { return is_arithmetic(op) || op == Opcode::where; }
 
 // One pass over a part of the code (main body or procedure) with a stack of open loops.
 class Structure {
@@ -67,7 +73,8 @@ class Structure {
       step(pc, proc, end);
     }
     c_.at_module();
-    if (!open_.empty()) c_.fail(fmt::format("loop {} is still open at the end of its procedure or main body", open_.back()));
+    if (!open_.empty())
+      c_.fail(fmt::format("loop {} is still open at the end of its procedure or main body", open_.back()));
     c_.require(section_ == -1, "the section that begins at instruction {} has no end", section_);
   }
 
@@ -96,12 +103,8 @@ class Structure {
     c_.require(!top_of_section || i.op == Opcode::pardo_begin || i.op == Opcode::section_end,
                "only parallel loops may stand in a section");
     switch (i.op) {
-      case Opcode::halt:
-        c_.require(proc == -1, "the end of the main body lies in a procedure");
-        break;
-      case Opcode::ret:
-        c_.require(proc != -1, "the main body cannot return");
-        break;
+      case Opcode::halt: c_.require(proc == -1, "the end of the main body lies in a procedure"); break;
+      case Opcode::ret: c_.require(proc != -1, "the main body cannot return"); break;
       case Opcode::do_begin: open(i.a, LoopKind::do_, pc, end); break;
       case Opcode::sub_begin: open(i.a, LoopKind::sub, pc, end); break;
       case Opcode::pardo_begin: open(i.a, LoopKind::pardo, pc, end); break;
@@ -117,7 +120,8 @@ class Structure {
         innermost(i.a);
         const LoopRow& row = c_.m.loops[i.a];
         c_.require(row.body == pc, "the body of loop {} begins at {}", i.a, row.body);
-        c_.require(row.n_wheres == wheres_, "loop {} has {} where clauses, its row says {}", i.a, wheres_, row.n_wheres);
+        c_.require(row.n_wheres == wheres_, "loop {} has {} where clauses, its row says {}", i.a, wheres_,
+                   row.n_wheres);
         c_.require(pc == row.begin + 1 || c_.m.code[pc - 1].op == Opcode::where,
                    "the instruction before the body of loop {} is not a where clause", i.a);
         break;
@@ -135,7 +139,8 @@ class Structure {
       default: break;
     }
     if (i.op != Opcode::body_begin && !open_.empty())
-      c_.require(c_.m.loops[open_.back()].body != pc, "the body of loop {} does not begin with body_begin", open_.back());
+      c_.require(c_.m.loops[open_.back()].body != pc, "the body of loop {} does not begin with body_begin",
+                 open_.back());
   }
 
   void innermost(std::int32_t loop) {
@@ -147,9 +152,10 @@ class Structure {
     c_.require(row.kind == kind, "loop {} is of another kind", loop);
     c_.require(row.begin == pc, "loop {} begins at {}", loop, row.begin);
     const std::int32_t limit = open_.empty() ? end : c_.m.loops[open_.back()].next;
-    c_.require(row.body > row.begin && row.next > row.body && std::int64_t{row.end} == std::int64_t{row.next} + 1 && row.end <= limit,
-               "loop {} spans {}, {}, {}, {}, which is no loop inside of what surrounds it", loop, row.begin, row.body, row.next,
-               row.end);
+    c_.require(row.body > row.begin && row.next > row.body && std::int64_t{row.end} == std::int64_t{row.next} + 1 &&
+                   row.end <= limit,
+               "loop {} spans {}, {}, {}, {}, which is no loop inside of what surrounds it", loop, row.begin, row.body,
+               row.next, row.end);
     shape_.enclosing[loop] = open_.empty() ? -1 : open_.back();
     open_.push_back(loop);
     wheres_ = 0;
@@ -201,12 +207,15 @@ CodeShape verify_structure(VerifyContext& c) {
   c.require(main_end < n, "the main body has no end");
   ++main_end;
 
-  struct Part { std::int32_t proc, first, end; };
+  struct Part {
+    std::int32_t proc, first, end;
+  };
   std::vector<Part> parts{{-1, m.main_entry, main_end}};
   for (std::size_t p = 0; p < m.procs.size(); ++p) {
     c.at("procedure", p);
     const ProcRow& row = m.procs[p];
-    c.require(row.entry >= 0 && row.entry < row.end && row.end <= n, "its code [{}, {}) lies outside the module's", row.entry, row.end);
+    c.require(row.entry >= 0 && row.entry < row.end && row.end <= n, "its code [{}, {}) lies outside the module's",
+              row.entry, row.end);
     c.require(m.code[row.end - 1].op == Opcode::ret, "its last instruction is not ret");
     parts.push_back({static_cast<std::int32_t>(p), row.entry, row.end});
   }
@@ -222,8 +231,7 @@ CodeShape verify_structure(VerifyContext& c) {
 
   Structure structure(c, shape);
   for (const Part& part : parts) structure.part(part.proc, part.first, part.end);
-  for (std::size_t l = 0; l < m.loops.size(); ++l)
-    c.require(shape.enclosing[l] != -2, "loop {} has no code", l);
+  for (std::size_t l = 0; l < m.loops.size(); ++l) c.require(shape.enclosing[l] != -2, "loop {} has no code", l);
   structure.jumps();
   return shape;
 }

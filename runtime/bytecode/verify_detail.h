@@ -1,6 +1,6 @@
 #pragma once
-// Shared by the parts of the verifier: the module, its name for messages, and where in it we are. Each part assumes that the
-// parts before it in verify_module() have passed.
+// Shared by the parts of the verifier: the module, its name for messages, and where in it we are. Each part assumes
+// that the parts before it in verify_module() have passed.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace sial::detail {
 
 /// Which loop and which part of the program an instruction belongs to.
 struct CodeShape {
-  std::vector<std::int32_t> loop;       // innermost loop around the instruction or -1; a loop's begin belongs to the outside
+  std::vector<std::int32_t> loop;  // innermost loop around the instruction or -1; a loop's begin belongs to the outside
   std::vector<std::int32_t> enclosing;  // per loop row: the loop around it or -1
   std::vector<std::int32_t> part;       // procedure row or -1 for the main body
   std::vector<char> in_where;           // between a loop's begin and its body_begin
@@ -28,7 +28,10 @@ class VerifyContext {
   const Module& m;
 
   /// Prefix of the messages that follow, e.g. "array 3".
-  void at(const char* what, std::size_t row) { what_ = what; row_ = static_cast<std::int64_t>(row); }
+  void at(const char* what, std::size_t row) {
+    what_ = what;
+    row_ = static_cast<std::int64_t>(row);
+  }
   void at_module() { what_ = nullptr; }
 
   template <class... Args>

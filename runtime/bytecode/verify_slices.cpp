@@ -1,8 +1,11 @@
-// The verifier's part on access slices: a slice that passes, carried out by a SliceCursor, never leaves its code, always comes to
-// an end of each iteration, and asks for exactly what the program will get up to where it gives up. To that end
+// The verifier's part on access slices: a slice that passes, carried out by a SliceCursor, never leaves its code,
+// always comes to an end of each iteration, and asks for exactly what the program will get up to where it gives up. To
+// that end
 //   - only arithmetic, control and gets are carried out, of statics only elements that the loop does not write;
-//   - what decides the way through the code is either carried out, or gives up, or all of the code that hangs on it is passed over;
-//   - every register that is read holds what it holds in the program at that point: a data-flow over the loop and the procedures
+//   - what decides the way through the code is either carried out, or gives up, or all of the code that hangs on it is
+//   passed over;
+//   - every register that is read holds what it holds in the program at that point: a data-flow over the loop and the
+//   procedures
 //     it calls finds registers that were written where the slice passes over.
 #include <algorithm>
 #include <deque>
@@ -24,9 +27,9 @@ bool known_special(const std::string& name) {
   return std::find(std::begin(known_specials), std::end(known_specials), name) != std::end(known_specials);
 }
 
-/// What all slices of a module may cost to check, in words of register sets, and how many of them there are at a time. Far above any
-/// program's.
-constexpr std::int64_t most_work = std::int64_t{1} << 27, most_words = std::int64_t{1} << 22;
+/// What all slices of a module may cost to check, in words of register sets, and how many of them there are at a time.
+/// Far above any program's.
+constexpr std::int64_t max_work = std::int64_t{1} << 27, max_words = std::int64_t{1} << 22;
 
 bool meets(const Module& m, const Instruction& i) {
   if (i.op == Opcode::restore_persistent) return i.a == 1 && m.arrays[i.b].kind != ArrayKind::static_;
@@ -71,7 +74,9 @@ class SliceChecker {
   void calls() {
     order_.clear();
     std::vector<char> state(m_.procs.size(), 0);  // 1: open, 2: done
-    struct Open { std::int32_t proc, pc; };
+    struct Open {
+      std::int32_t proc, pc;
+    };
     std::vector<Open> stack{{-1, root_->begin}};
     while (!stack.empty()) {
       Open& top = stack.back();
@@ -83,7 +88,8 @@ class SliceChecker {
         continue;
       }
       const std::int32_t proc = m_.code[top.pc++].a;
-      c_.require(state[proc] != 1 && proc != shape_.part[root_->begin], "procedure `{}` calls itself within the slice's loop", m_.procs[proc].name);
+      c_.require(state[proc] != 1 && proc != shape_.part[root_->begin],
+                 "procedure `{}` calls itself within the slice's loop", m_.procs[proc].name);
       if (state[proc] == 0) {
         state[proc] = 1;
         stack.push_back({proc, m_.procs[proc].entry});
@@ -115,7 +121,8 @@ class SliceChecker {
     for (const auto& [first, end] : all_)
       for (std::int32_t pc = first; pc < end; ++pc) {
         const Instruction& i = m_.code[pc];
-        c_.require(!meets(m_, i) || action(pc) == SliceAction::stop, "instruction {}, at which ranks meet, is in its loop", pc);
+        c_.require(!meets(m_, i) || action(pc) == SliceAction::stop,
+                   "instruction {}, at which ranks meet, is in its loop", pc);
         c_.require(i.op != Opcode::pardo_begin || pc == root_->begin, "the pardo at instruction {} is in its loop", pc);
         written_arrays(i);
       }
@@ -125,8 +132,11 @@ class SliceChecker {
     const auto values = operands_of(i);
     for (int k = 0; k < 4; ++k) {
       const OperandKind kind = opcode_info(i.op)->operands[k];
-      if (kind == OperandKind::ref && operand_intent(i, k) != Intent::read) statics_written_[m_.refs[values[k]].array] = 1;
-      if ((kind == OperandKind::array || (kind == OperandKind::item && i.a == 1)) && operand_intent(i, k) != Intent::read) statics_written_[values[k]] = 1;
+      if (kind == OperandKind::ref && operand_intent(i, k) != Intent::read)
+        statics_written_[m_.refs[values[k]].array] = 1;
+      if ((kind == OperandKind::array || (kind == OperandKind::item && i.a == 1)) &&
+          operand_intent(i, k) != Intent::read)
+        statics_written_[values[k]] = 1;
     }
     if (i.op == Opcode::execute && !known_special(m_.specials[i.a].name))  // it may find arrays by name
       std::fill(statics_written_.begin(), statics_written_.end(), 1);
@@ -144,43 +154,51 @@ class SliceChecker {
     switch (s.action) {
       case SliceAction::run:
         // A pardo is the slice's own loop: cover() has refused others.
-        c_.require(opcode_info(i.op)->has(op::look_ahead), "instruction {} ({}) cannot be run ahead of the program", s.pc, name);
+        c_.require(opcode_info(i.op)->has(op::look_ahead), "instruction {} ({}) cannot be run ahead of the program",
+                   s.pc, name);
         if (i.op == Opcode::real_element) {
           const std::int32_t array = m_.refs[i.b].array;
           c_.require(m_.arrays[array].kind == ArrayKind::static_ && !statics_written_[array],
-                     "instruction {} reads an element of `{}`, which may change before the program reads it", s.pc, m_.arrays[array].name);
+                     "instruction {} reads an element of `{}`, which may change before the program reads it", s.pc,
+                     m_.arrays[array].name);
         }
         return;
-      case SliceAction::fetch:
-        c_.require(i.op == Opcode::get, "instruction {} ({}) is no get", s.pc, name);
-        return;
-      case SliceAction::stop: case SliceAction::abandon: return;
+      case SliceAction::fetch: c_.require(i.op == Opcode::get, "instruction {} ({}) is no get", s.pc, name); return;
+      case SliceAction::stop:
+      case SliceAction::abandon: return;
     }
   }
 
   bool any_step(std::int32_t first, std::int32_t end) const {
-    const auto it = std::lower_bound(row_->steps.begin(), row_->steps.end(), first, [](const SliceStep& s, std::int32_t pc) { return s.pc < pc; });
+    const auto it = std::lower_bound(row_->steps.begin(), row_->steps.end(), first,
+                                     [](const SliceStep& s, std::int32_t pc) { return s.pc < pc; });
     return it != row_->steps.end() && it->pc < end;
   }
 
   void structure() {
-    c_.require(runs(root_->begin) && runs(root_->body) && runs(root_->next), "beginning and end of its loop are not run");
+    c_.require(runs(root_->begin) && runs(root_->body) && runs(root_->next),
+               "beginning and end of its loop are not run");
     for (const auto& [first, end] : covered_)
       for (std::int32_t pc = first; pc < end; ++pc) {
         const Instruction& i = m_.code[pc];
         if (begins_loop(i.op)) {
           const LoopRow& row = m_.loops[i.a];
-          if (runs(pc)) c_.require(runs(row.body) && runs(row.next), "the loop at instruction {} is begun but not carried on", pc);
-          else if (skipped(pc)) c_.require(!any_step(row.begin, row.end), "parts of the loop at instruction {} are run without its beginning", pc);
+          if (runs(pc))
+            c_.require(runs(row.body) && runs(row.next), "the loop at instruction {} is begun but not carried on", pc);
+          else if (skipped(pc))
+            c_.require(!any_step(row.begin, row.end),
+                       "parts of the loop at instruction {} are run without its beginning", pc);
         }
         if ((i.op == Opcode::jump || i.op == Opcode::jump_unless) && skipped(pc))
-          c_.require(!any_step(pc + 1, i.op == Opcode::jump ? i.a : i.b), "instruction {} decides about code of the slice but is not run", pc);
-        if (i.op == Opcode::where && runs(m_.loops[i.b].begin)) c_.require(!skipped(pc), "the where clause at instruction {} is not run", pc);
+          c_.require(!any_step(pc + 1, i.op == Opcode::jump ? i.a : i.b),
+                     "instruction {} decides about code of the slice but is not run", pc);
+        if (i.op == Opcode::where && runs(m_.loops[i.b].begin))
+          c_.require(!skipped(pc), "the where clause at instruction {} is not run", pc);
       }
   }
 
-  // --- data-flow: registers that do not hold what they hold in the program. Only those that the slice reads matter; they are
-  // numbered anew, scalars behind ints.
+  // --- data-flow: registers that do not hold what they hold in the program. Only those that the slice reads matter;
+  // they are numbered anew, scalars behind ints.
   template <class F>
   void reads(const Instruction& i, F f) const {
     const auto values = operands_of(i);
@@ -197,7 +215,8 @@ class SliceChecker {
     const OpcodeInfo& info = *opcode_info(i.op);
     for (int k = 0; k < 4; ++k) {
       if (info.operands[k] == OperandKind::iout || info.operands[k] == OperandKind::ivar) f(values[k]);
-      if (info.operands[k] == OperandKind::sout || info.operands[k] == OperandKind::svar) f(m_.n_int_registers + values[k]);
+      if (info.operands[k] == OperandKind::sout || info.operands[k] == OperandKind::svar)
+        f(m_.n_int_registers + values[k]);
     }
     if (i.op == Opcode::restore_persistent && i.a == 0) f(m_.n_int_registers + i.b);
     for_each_argument(m_, i, [&](const ArgRow& arg) {
@@ -240,7 +259,7 @@ class SliceChecker {
 
   void spend(std::int64_t work) {
     work_ += work;
-    if (work_ > most_work) throw TooLarge{};
+    if (work_ > max_work) throw TooLarge{};
   }
 
   void flow() {
@@ -248,7 +267,7 @@ class SliceChecker {
     std::int64_t instructions = 0;
     for (const auto& [first, end] : all_) instructions += end - first;
     spend(static_cast<std::int64_t>(words_) * instructions);
-    if (static_cast<std::int64_t>(words_) * n_covered_ > most_words) throw TooLarge{};
+    if (static_cast<std::int64_t>(words_) * n_covered_ > max_words) throw TooLarge{};
     written_.assign(m_.procs.size(), {});
     for (const std::int32_t proc : order_) {
       written_[proc].assign(words_, 0);
@@ -268,7 +287,8 @@ class SliceChecker {
       work_list_.pop_front();
       waiting_[slot_[pc]] = 0;
       spend(static_cast<std::int64_t>(words_));
-      std::copy_n(state_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(slot_[pc]) * words_), words_, now.begin());
+      std::copy_n(state_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(slot_[pc]) * words_), words_,
+                  now.begin());
       pass(pc, now.data(), by_loop);
     }
   }
@@ -299,7 +319,9 @@ class SliceChecker {
       case SliceAction::run: return run(pc, i, now);
     }
     // Passed over. A procedure's last instruction is run wherever its call is.
-    if (i.op == Opcode::ret && shape_.part[pc] >= 0 && pc == m_.procs[shape_.part[pc]].end - 1 && called_[shape_.part[pc]]) return leave(pc, now);
+    if (i.op == Opcode::ret && shape_.part[pc] >= 0 && pc == m_.procs[shape_.part[pc]].end - 1 &&
+        called_[shape_.part[pc]])
+      return leave(pc, now);
     c_.require(i.op != Opcode::ret, "the return at instruction {} is not run", pc);
     c_.require(i.op != Opcode::exit_loop || !runs(m_.loops[i.a].begin), "the exit at instruction {} is not run", pc);
     if (i.op == Opcode::call)
@@ -312,8 +334,10 @@ class SliceChecker {
 
   void run(std::int32_t pc, const Instruction& i, Words now) {
     reads(i, [&](std::int32_t r) {
-      c_.require(!has(now, number(r)), "instruction {} reads {}, which the program sets where the slice passes over", pc,
-                 r < m_.n_int_registers ? "int register " + int_register_text(m_, r) : "scalar register " + scalar_register_text(m_, r - m_.n_int_registers));
+      c_.require(!has(now, number(r)), "instruction {} reads {}, which the program sets where the slice passes over",
+                 pc,
+                 r < m_.n_int_registers ? "int register " + int_register_text(m_, r)
+                                        : "scalar register " + scalar_register_text(m_, r - m_.n_int_registers));
     });
     writes(i, [&](std::int32_t r) {
       if (const std::int32_t n = number(r); n >= 0) clear(now, n);
@@ -321,8 +345,11 @@ class SliceChecker {
     switch (i.op) {
       case Opcode::jump: return come(i.a, now);
       case Opcode::jump_unless: come(i.b, now); break;
-      case Opcode::do_begin: case Opcode::sub_begin: come(m_.loops[i.a].end, now); break;
-      case Opcode::do_next: case Opcode::sub_next: case Opcode::pardo_next:
+      case Opcode::do_begin:
+      case Opcode::sub_begin: come(m_.loops[i.a].end, now); break;
+      case Opcode::do_next:
+      case Opcode::sub_next:
+      case Opcode::pardo_next:
         come(m_.loops[i.a].begin + 1, now);
         if (pc == root_->next) return;
         break;
@@ -348,16 +375,16 @@ class SliceChecker {
   const CodeShape& shape_;
   const SliceRow* row_ = nullptr;
   const LoopRow* root_ = nullptr;
-  std::vector<std::uint8_t> action_;                             // per instruction; 0: passed over
-  std::vector<std::int32_t> slot_;                               // per instruction: its number among the covered ones, or -1
+  std::vector<std::uint8_t> action_;  // per instruction; 0: passed over
+  std::vector<std::int32_t> slot_;    // per instruction: its number among the covered ones, or -1
   std::vector<std::pair<std::int32_t, std::int32_t>> covered_, all_;
-  std::vector<std::int32_t> order_;                              // called procedures, callees first
+  std::vector<std::int32_t> order_;  // called procedures, callees first
   std::vector<char> called_, statics_written_;
-  std::vector<std::vector<std::int32_t>> callers_;               // per procedure: calls that are run
+  std::vector<std::vector<std::int32_t>> callers_;  // per procedure: calls that are run
   std::int32_t n_covered_ = 0;
   std::vector<std::int32_t> registers_;
   std::size_t words_ = 0;
-  std::vector<std::vector<std::uint64_t>> written_;              // per procedure
+  std::vector<std::vector<std::uint64_t>> written_;  // per procedure
   std::vector<std::uint64_t> state_;
   std::vector<char> reached_, waiting_;
   std::deque<std::int32_t> work_list_;

@@ -13,7 +13,8 @@ namespace sial {
 namespace {
 
 std::array<std::int32_t, max_rank> padded(const std::vector<std::int32_t>& values) {
-  SIAL_CHECK(values.size() <= static_cast<std::size_t>(max_rank), "{} entries in a row of at most {}", values.size(), max_rank);
+  SIAL_CHECK(values.size() <= static_cast<std::size_t>(max_rank), "{} entries in a row of at most {}", values.size(),
+             max_rank);
   std::array<std::int32_t, max_rank> out{};
   std::copy(values.begin(), values.end(), out.begin());
   return out;
@@ -47,12 +48,11 @@ class Writer {
       const auto name = b_.CreateString(r.name);
       return siox::CreateSpecial(b_, name, b_.CreateString(r.signature));
     });
-    const auto procs = table<siox::Proc>(m.procs, [&](const ProcRow& r) {
-      return siox::CreateProc(b_, b_.CreateString(r.name), r.entry, r.end);
-    });
+    const auto procs = table<siox::Proc>(
+        m.procs, [&](const ProcRow& r) { return siox::CreateProc(b_, b_.CreateString(r.name), r.entry, r.end); });
     const auto loops = structs<siox::Loop>(m.loops, [](const LoopRow& r) {
-      return siox::Loop(static_cast<int>(r.kind), static_cast<int>(r.indices.size()), span(padded(r.indices)), r.begin, r.body,
-                        r.next, r.end, r.n_wheres, r.pragma, r.rank_dependent);
+      return siox::Loop(static_cast<int>(r.kind), static_cast<int>(r.indices.size()), span(padded(r.indices)), r.begin,
+                        r.body, r.next, r.end, r.n_wheres, r.pragma, r.rank_dependent);
     });
     const auto refs = structs<siox::Ref>(m.refs, [](const RefRow& r) {
       std::vector<std::int32_t> index;
@@ -61,39 +61,37 @@ class Writer {
         index.push_back(r.entries[e].index);
         if (r.entries[e].as_simple) as_simple |= 1 << e;
       }
-      return siox::Ref(r.array, static_cast<int>(r.intent), static_cast<int>(r.entries.size()), as_simple, span(padded(index)));
+      return siox::Ref(r.array, static_cast<int>(r.intent), static_cast<int>(r.entries.size()), as_simple,
+                       span(padded(index)));
     });
     const auto regions = structs<siox::Region>(m.regions, [](const RegionRow& r) {
       return siox::Region(r.array, static_cast<int>(r.intent), static_cast<int>(r.lo.size()), span(padded(r.lo)),
                           span(padded(r.hi)));
     });
-    const auto args = structs<siox::Arg>(m.args, [](const ArgRow& r) {
-      return siox::Arg(static_cast<int>(r.kind), r.id, static_cast<int>(r.intent));
-    });
-    const auto code = structs<siox::Instruction>(m.code, [](const Instruction& i) {
-      return siox::Instruction(static_cast<int>(i.op), i.a, i.b, i.c, i.d);
-    });
-    const auto places = structs<siox::Place>(m.places, [](const SourcePlace& p) {
-      return siox::Place(p.file, p.line, p.column);
-    });
+    const auto args = structs<siox::Arg>(
+        m.args, [](const ArgRow& r) { return siox::Arg(static_cast<int>(r.kind), r.id, static_cast<int>(r.intent)); });
+    const auto code = structs<siox::Instruction>(
+        m.code, [](const Instruction& i) { return siox::Instruction(static_cast<int>(i.op), i.a, i.b, i.c, i.d); });
+    const auto places =
+        structs<siox::Place>(m.places, [](const SourcePlace& p) { return siox::Place(p.file, p.line, p.column); });
     const auto remarks = table<siox::Remark>(m.remarks, [&](const RemarkRow& r) {
       const auto pass = b_.CreateString(r.pass);
       const auto name = b_.CreateString(r.name);
       const auto text = b_.CreateString(r.text);
       const auto advice = b_.CreateString(r.advice);
       const auto bytes = cost(r.bytes), flops = cost(r.flops), executions = cost(r.executions);
-      return siox::CreateRemark(b_, static_cast<int>(r.kind), pass, name, r.place.file, r.place.line, r.place.column, r.array, text, advice,
-                                bytes, flops, executions);
+      return siox::CreateRemark(b_, static_cast<int>(r.kind), pass, name, r.place.file, r.place.line, r.place.column,
+                                r.array, text, advice, bytes, flops, executions);
     });
     const auto slices = table<siox::Slice>(m.slices, [&](const SliceRow& r) {
       return siox::CreateSlice(b_, r.loop, structs<siox::Step>(r.steps, [](const SliceStep& s) {
                                  return siox::Step(s.pc, static_cast<int>(s.action));
                                }));
     });
-    const auto root = siox::CreateModule(
-        b_, module_format_version, program, producer, source_hash, m.optimisation, m.main_entry, m.n_int_registers,
-        m.n_scalar_registers, files, pool, reals, ints, scalars, indices, arrays, specials, procs, loops, refs, regions, args,
-        code, places, remarks, slices);
+    const auto root =
+        siox::CreateModule(b_, module_format_version, program, producer, source_hash, m.optimisation, m.main_entry,
+                           m.n_int_registers, m.n_scalar_registers, files, pool, reals, ints, scalars, indices, arrays,
+                           specials, procs, loops, refs, regions, args, code, places, remarks, slices);
     siox::FinishModuleBuffer(b_, root);
     std::vector<std::byte> bytes(b_.GetSize());
     std::memcpy(bytes.data(), b_.GetBufferPointer(), bytes.size());

@@ -67,7 +67,8 @@ template <class T>
 void take(const Json& value, T& out) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     constexpr auto most = std::numeric_limits<T>::max();
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) throw std::out_of_range("no count");
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
+      throw std::out_of_range("no count");
     out = value.get<T>();
   } else {
     value.get_to(out);
@@ -94,15 +95,21 @@ std::string kind_key(IndexKind kind) {
   }
 }
 
-std::string differing_entry(const char* what, const std::map<std::string, std::string>& saved, const std::map<std::string, std::string>& now, bool show) {
+std::string differing_entry(const char* what, const std::map<std::string, std::string>& saved,
+                            const std::map<std::string, std::string>& now, bool show) {
   for (const auto& [name, value] : saved) {
     const auto found = now.find(name);
-    if (found == now.end()) return show ? fmt::format("the {} `{}` was {} and is not given now", what, name, value) : fmt::format("the {} `{}` is not given now", what, name);
+    if (found == now.end())
+      return show ? fmt::format("the {} `{}` was {} and is not given now", what, name, value)
+                  : fmt::format("the {} `{}` is not given now", what, name);
     if (found->second != value)
-      return show ? fmt::format("the {} `{}` was {} and is {} now", what, name, value, found->second) : fmt::format("the {} `{}` is not the same", what, name);
+      return show ? fmt::format("the {} `{}` was {} and is {} now", what, name, value, found->second)
+                  : fmt::format("the {} `{}` is not the same", what, name);
   }
   for (const auto& [name, value] : now)
-    if (!saved.contains(name)) return show ? fmt::format("the {} `{}` is given as {} now and was not", what, name, value) : fmt::format("the {} `{}` is new", what, name);
+    if (!saved.contains(name))
+      return show ? fmt::format("the {} `{}` is given as {} now and was not", what, name, value)
+                  : fmt::format("the {} `{}` is new", what, name);
   return {};
 }
 
@@ -141,13 +148,16 @@ std::string hash_text(const std::string& text) {
 
 }  // namespace
 
-JobIdentity identity_of(const JobData& data, std::span<const std::string> paths, std::span<const std::shared_ptr<const Module>> programs) {
+JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
+                        std::span<const std::shared_ptr<const Module>> programs) {
   JobIdentity job;
   for (std::size_t i = 0; i < programs.size(); ++i)
-    job.programs.emplace_back(i < paths.size() ? fs::path(paths[i]).filename().string() : programs[i]->program, hash_of(*programs[i]));
+    job.programs.emplace_back(i < paths.size() ? fs::path(paths[i]).filename().string() : programs[i]->program,
+                              hash_of(*programs[i]));
   for (const auto& [name, value] : data.ints) job.ints[name] = fmt::format("{}", value);
   for (const auto& [name, value] : data.scalars) job.scalars[name] = fmt::format("{}", value);
-  for (const auto& [kind, extents] : data.segments) job.segments[kind_key(kind)] = fmt::format("{}", fmt::join(extents, ","));
+  for (const auto& [kind, extents] : data.segments)
+    job.segments[kind_key(kind)] = fmt::format("{}", fmt::join(extents, ","));
   for (const auto& [name, array] : data.arrays) {
     Hash hash;
     hash.add(array.extents);
@@ -174,25 +184,33 @@ JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
       basis.add(s.exponents);
       basis.add(s.coefficients);
     }
-    job.molecule = {{"geometry", geometry.text()}, {"basis set", fmt::format("{} ({})", data.molecule.basis_name, basis.text())},
-                    {"charge", fmt::format("{}", data.molecule.charge)}, {"multiplicity", fmt::format("{}", data.molecule.multiplicity)}};
+    job.molecule = {{"geometry", geometry.text()},
+                    {"basis set", fmt::format("{} ({})", data.molecule.basis_name, basis.text())},
+                    {"charge", fmt::format("{}", data.molecule.charge)},
+                    {"multiplicity", fmt::format("{}", data.molecule.multiplicity)}};
   }
   return job;
 }
 
 std::string difference(const JobIdentity& saved, const JobIdentity& now) {
   for (std::size_t i = 0; i < std::max(saved.programs.size(), now.programs.size()); ++i) {
-    if (i >= saved.programs.size()) return fmt::format("program {}, `{}`, was not part of the job", i + 1, now.programs[i].first);
-    if (i >= now.programs.size()) return fmt::format("program {} of the job, `{}`, is missing", i + 1, saved.programs[i].first);
+    if (i >= saved.programs.size())
+      return fmt::format("program {}, `{}`, was not part of the job", i + 1, now.programs[i].first);
+    if (i >= now.programs.size())
+      return fmt::format("program {} of the job, `{}`, is missing", i + 1, saved.programs[i].first);
     if (fs::path(saved.programs[i].first).stem() != fs::path(now.programs[i].first).stem())
-      return fmt::format("program {} of the job was `{}` and is `{}` now", i + 1, saved.programs[i].first, now.programs[i].first);
+      return fmt::format("program {} of the job was `{}` and is `{}` now", i + 1, saved.programs[i].first,
+                         now.programs[i].first);
     if (saved.programs[i].second != now.programs[i].second)
       return fmt::format("the program `{}` has changed, or is compiled in another way", now.programs[i].first);
   }
   // A changed geometry or basis changes most of what follows: it is named first.
-  for (std::string text : {differing_entry("molecule's", saved.molecule, now.molecule, false), differing_entry("segments of kind", saved.segments, now.segments, true),
-                           differing_entry("value of int", saved.ints, now.ints, true), differing_entry("value of scalar", saved.scalars, now.scalars, true),
-                           differing_entry("data of array", saved.arrays, now.arrays, false), differing_entry("plugin", saved.plugins, now.plugins, false)})
+  for (std::string text : {differing_entry("molecule's", saved.molecule, now.molecule, false),
+                           differing_entry("segments of kind", saved.segments, now.segments, true),
+                           differing_entry("value of int", saved.ints, now.ints, true),
+                           differing_entry("value of scalar", saved.scalars, now.scalars, true),
+                           differing_entry("data of array", saved.arrays, now.arrays, false),
+                           differing_entry("plugin", saved.plugins, now.plugins, false)})
     if (!text.empty()) return text;
   return {};
 }
@@ -201,7 +219,9 @@ NamedSegments segments_of(const JobIdentity& job) {
   NamedSegments segments;
   for (const auto& [kind, text] : job.segments) {
     std::istringstream sizes(text);
-    for (std::string size; std::getline(sizes, size, ',');) segments[kind].push_back(static_cast<std::int32_t>(read_integer(size, 0, std::numeric_limits<std::int32_t>::max()).value_or(0)));
+    for (std::string size; std::getline(sizes, size, ',');)
+      segments[kind].push_back(
+          static_cast<std::int32_t>(read_integer(size, 0, std::numeric_limits<std::int32_t>::max()).value_or(0)));
   }
   return segments;
 }
@@ -222,7 +242,8 @@ std::string to_text(const CheckpointIndex& index) {
 
 CheckpointIndex checkpoint_index_from(const std::string& text, const std::string& path) {
   const auto refuse = [&path](const std::string& what) -> SialError {
-    return SialError(fmt::format("the checkpoint cannot be used: `{}` {}", path, what), "restore it from a copy, or start the job again without `--restart`");
+    return SialError(fmt::format("the checkpoint cannot be used: `{}` {}", path, what),
+                     "restore it from a copy, or start the job again without `--restart`");
   };
   CheckpointIndex index;
   try {
@@ -241,7 +262,8 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
       CheckpointIndex::File file{f.at("name").get<std::string>(), {0, *file_hash}};
       take(f.at("bytes"), file.seal.bytes);
       // A name of another form could lead out of the folder.
-      if (file.name != file_name(index.serial, index.files.size())) throw refuse(fmt::format("names `{}`, which is no file of checkpoint {}", file.name, index.serial));
+      if (file.name != file_name(index.serial, index.files.size()))
+        throw refuse(fmt::format("names `{}`, which is no file of checkpoint {}", file.name, index.serial));
       index.files.push_back(std::move(file));
     }
     const Json& job = j.at("job");
@@ -269,8 +291,8 @@ std::string read_checkpoint_index(const std::string& path) {
   std::string problem;
   std::string text = read_file(file.string(), input_limit::checkpoint_index, problem);
   if (!problem.empty())
-    throw WorldError(fmt::format("there is no checkpoint `{}` to restart from: {}", file.string(), problem),
-                     "name the folder with `--restart FOLDER`, or start the job without `--restart`");
+    throw EnvironmentError(fmt::format("there is no checkpoint `{}` to restart from: {}", file.string(), problem),
+                           "name the folder with `--restart FOLDER`, or start the job without `--restart`");
   return text;
 }
 
@@ -290,7 +312,8 @@ void remove_old_files(const std::string& folder, const CheckpointIndex* keep) no
     for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
       const std::string name = it->path().filename().string();
       if (!serial_of(name) || !is_record_file(it->path().string())) continue;
-      if (keep && std::any_of(keep->files.begin(), keep->files.end(), [&](const auto& f) { return f.name == name; })) continue;
+      if (keep && std::any_of(keep->files.begin(), keep->files.end(), [&](const auto& f) { return f.name == name; }))
+        continue;
       old.push_back(it->path());
     }
     for (const fs::path& path : old) fs::remove(path, failure);

@@ -1,6 +1,7 @@
 #pragma once
-// The index of a checkpoint folder: which files belong to the checkpoint, where in the job it was taken, and of which job.
-// It is written last, under a temporary name, and renamed: whatever index lies in the folder names a complete checkpoint.
+// The index of a checkpoint folder: which files belong to the checkpoint, where in the job it was taken, and of which
+// job. It is written last, under a temporary name, and renamed: whatever index lies in the folder names a complete
+// checkpoint.
 //
 //   FOLDER/index.json          the index; its last key is a hash of the rest
 //   FOLDER/SERIAL.rankN        what rank N saved; record_file.h
@@ -23,27 +24,31 @@ namespace sial {
 struct JobIdentity {
   std::vector<std::pair<std::string, std::string>> programs;  // file name, hash
   std::map<std::string, std::string> ints, scalars, segments, arrays;
-  std::map<std::string, std::string> molecule;                // geometry, basis, charge, multiplicity
-  std::map<std::string, std::string> plugins;                 // file name, hash
+  std::map<std::string, std::string> molecule;  // geometry, basis, charge, multiplicity
+  std::map<std::string, std::string> plugins;   // file name, hash
 };
 
-JobIdentity identity_of(const JobData& data, std::span<const std::string> paths, std::span<const std::shared_ptr<const Module>> programs);
+JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
+                        std::span<const std::shared_ptr<const Module>> programs);
 /// What differs, for a message; empty when both are the same job.
 std::string difference(const JobIdentity& saved, const JobIdentity& now);
 NamedSegments segments_of(const JobIdentity& job);
 
 struct CheckpointIndex {
-  struct File { std::string name; FileSeal seal; };
-  std::string version;          // of sialrun
-  std::string job_id;           // the same from restart to restart
-  std::string written;          // local time
+  struct File {
+    std::string name;
+    FileSeal seal;
+  };
+  std::string version;  // of sialrun
+  std::string job_id;   // the same from restart to restart
+  std::string written;  // local time
   std::int64_t serial = 0;
-  std::int32_t program = 0;     // number of the program to go on with
-  bool inside = false;          // at a barrier of that program, else before its first statement
-  std::string place;            // for messages
-  bool uniform = true;          // what programs saved is the same on all ranks
-  double seconds = 0;           // it took to write
-  std::vector<File> files;      // one per rank
+  std::int32_t program = 0;  // number of the program to go on with
+  bool inside = false;       // at a barrier of that program, else before its first statement
+  std::string place;         // for messages
+  bool uniform = true;       // what programs saved is the same on all ranks
+  double seconds = 0;        // it took to write
+  std::vector<File> files;   // one per rank
   JobIdentity job;
 };
 
@@ -55,14 +60,15 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
 /// Whether it is one at all, perhaps damaged or of another version: what may be replaced.
 bool is_checkpoint_index(const std::string& text);
 
-/// Atomically. Throws WorldError.
+/// Atomically. Throws EnvironmentError.
 void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder);
-/// `path`: the folder or the index in it. Throws WorldError when there is none.
+/// `path`: the folder or the index in it. Throws EnvironmentError when there is none.
 std::string read_checkpoint_index(const std::string& path);
 
 /// Serials start here in a folder that may hold earlier checkpoints, complete or not.
 std::int64_t next_serial(const std::string& folder);
-/// Removes the rank files that `keep` does not name (all, and the index, when it is null), and nothing that no job has written. Never throws.
+/// Removes the rank files that `keep` does not name (all, and the index, when it is null), and nothing that no job has
+/// written. Never throws.
 void remove_old_files(const std::string& folder, const CheckpointIndex* keep) noexcept;
 
 }  // namespace sial

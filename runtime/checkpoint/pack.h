@@ -1,6 +1,7 @@
 #pragma once
-// Plain values, texts and vectors as bytes, and back. Bytes are those of one machine type. A reader that runs out of bytes says so
-// with an exception, so that damaged data never makes it read elsewhere or ask for absurd amounts of memory.
+// Plain values, texts and vectors as bytes, and back. Bytes are those of one machine type. A reader that runs out of
+// bytes says so with an exception, so that damaged data never makes it read elsewhere or ask for absurd amounts of
+// memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,9 @@ class Packer {
     append(std::as_bytes(v));
   }
   template <class T>
-  void values(const std::vector<T>& v) { values(std::span<const T>(v)); }
+  void values(const std::vector<T>& v) {
+    values(std::span<const T>(v));
+  }
   void text(const std::string& s) { values(std::span<const char>(s)); }
   template <class T>
   void map(const std::map<std::string, T>& m) {

@@ -54,9 +54,11 @@ void Packer::append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end
 bool is_record_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;
-  struct stat about {};
+  struct stat about{};
   std::uint32_t mark = magic;
-  const bool is_ours = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_size == 0 || ::read(file, &mark, sizeof mark) == static_cast<ssize_t>(sizeof mark)) && mark == magic;
+  const bool is_ours = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+                       (about.st_size == 0 || ::read(file, &mark, sizeof mark) == static_cast<ssize_t>(sizeof mark)) &&
+                       mark == magic;
   ::close(file);
   return is_ours;
 }
@@ -74,7 +76,9 @@ RecordWriter::~RecordWriter() {
   std::filesystem::remove(path_, ignored);
 }
 
-void RecordWriter::fail(int error) const { throw WorldError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error))); }
+void RecordWriter::fail(int error) const {
+  throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)));
+}
 
 void RecordWriter::flush() {
   for (std::size_t at = 0; at < buffer_.size();) {
@@ -123,9 +127,10 @@ FileSeal RecordWriter::finish() {
 }
 
 RecordReader::RecordReader(const std::string& path, const FileSeal& seal) : path_(path), expected_(seal) {
-  file_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe of this name would have us wait for a writer
+  file_ =
+      ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe of this name would have us wait for a writer
   if (file_ < 0) fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
-  struct stat about {};
+  struct stat about{};
   if (::fstat(file_, &about) == 0 && !S_ISREG(about.st_mode)) {
     ::close(file_);
     fail_damaged("is no regular file");
@@ -168,7 +173,8 @@ std::uint32_t RecordReader::next() {
   RecordHeader header;
   if (left_ < sizeof header) fail_damaged("is damaged");
   read(std::as_writable_bytes(std::span(&header, 1)));
-  if (header.mark != magic || header.type == end || header.head_bytes > left_ || header.doubles > (left_ - header.head_bytes) / sizeof(double))
+  if (header.mark != magic || header.type == end || header.head_bytes > left_ ||
+      header.doubles > (left_ - header.head_bytes) / sizeof(double))
     fail_damaged("is damaged");
   head_.resize(header.head_bytes);
   read(head_);

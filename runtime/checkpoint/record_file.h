@@ -1,7 +1,7 @@
 #pragma once
-// A file of records, each verified by a hash of its own: a type, a head of packed values, and a number of doubles. Written once
-// from begin to end and flushed to the disk; read in the same order. A file that was cut off or changed is refused with a
-// SialError that names it, never trusted. One rank owns a writer or reader.
+// A file of records, each verified by a hash of its own: a type, a head of packed values, and a number of doubles.
+// Written once from begin to end and flushed to the disk; read in the same order. A file that was cut off or changed is
+// refused with a SialError that names it, never trusted. One rank owns a writer or reader.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ bool is_record_file(const std::string& path);
 
 class RecordWriter {
  public:
-  /// Makes a file that is not there yet. Throws WorldError, here and later, when the disk does not take it.
+  /// Makes a file that is not there yet. Throws EnvironmentError, here and later, when the disk does not take it.
   explicit RecordWriter(const std::string& path);
   ~RecordWriter();  // removes the file unless finish() was reached
   RecordWriter(const RecordWriter&) = delete;

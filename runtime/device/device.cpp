@@ -7,10 +7,14 @@
 
 namespace sial {
 
-kernels::ChainStep step_of(const ElementWork& work) {
-  using kernels::ChainOp;
-  constexpr ChainOp ops[] = {ChainOp::fill, ChainOp::add_scalar, ChainOp::scale, ChainOp::copy, ChainOp::sum};
-  return {ops[static_cast<std::size_t>(work.op)], work.factor, {work.a.data, work.a.stride}, {work.b.data, work.b.stride}, nullptr};
+kernels::FusedStep step_of(const ElementWork& work) {
+  using kernels::FusedOp;
+  constexpr FusedOp ops[] = {FusedOp::fill, FusedOp::add_scalar, FusedOp::scale, FusedOp::copy, FusedOp::sum};
+  return {ops[static_cast<std::size_t>(work.op)],
+          work.factor,
+          {work.a.data, work.a.stride},
+          {work.b.data, work.b.stride},
+          nullptr};
 }
 
 BatchCount BatchCount::since(const BatchCount& start) const {
@@ -25,7 +29,7 @@ BatchCount BatchCount::since(const BatchCount& start) const {
 }
 
 void Device::run(int stream, const ElementWork& work) {
-  const kernels::ChainStep step = step_of(work);
+  const kernels::FusedStep step = step_of(work);
   run(stream, work.d, std::span(&step, 1));
 }
 
@@ -39,7 +43,7 @@ std::size_t Device::run_batch(int stream, std::span<const BlockOp> ops) {
   return started;
 }
 
-std::size_t Device::run_batch(int stream, std::span<const ChainWork> chains) {
+std::size_t Device::run_batch(int stream, std::span<const FusedWork> chains) {
   std::size_t started = 0;
   try {
     for (; started < chains.size(); ++started) run(stream, chains[started].target, chains[started].steps);
@@ -55,7 +59,8 @@ const std::vector<std::string>& known_device_names() {
 }
 
 const std::vector<std::string>& device_names() {
-  static const std::vector<std::string> names = why_no_cuda() ? std::vector<std::string>{"host", "simulated"} : std::vector<std::string>{"host", "simulated", "cuda"};
+  static const std::vector<std::string> names = why_no_cuda() ? std::vector<std::string>{"host", "simulated"}
+                                                              : std::vector<std::string>{"host", "simulated", "cuda"};
   return names;
 }
 
@@ -63,7 +68,9 @@ std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, c
   std::unique_ptr<Device> device;
   if (name == "cuda" || (name == "auto" && !why_no_cuda())) device = make_cuda_device(options);
   else if (name == "simulated") device = make_simulated_device(kernels, options);
-  else if (name != "host" && name != "auto") throw SialError(fmt::format("there is no device `{}`", name), fmt::format("known: {}", fmt::join(known_device_names(), ", ")));
+  else if (name != "host" && name != "auto")
+    throw SialError(fmt::format("there is no device `{}`", name),
+                    fmt::format("known: {}", fmt::join(known_device_names(), ", ")));
   return device && options.batch > 0 ? make_batching_device(std::move(device), options.batch) : std::move(device);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// The seam between a rank and the device that its block operations run on: memory with addresses of its own, streams of work, and
-// the order between them. Work in one stream is carried out in order; streams go on independently of each other and of the host,
-// but for what wait() and finish() say. Whoever uses a device keeps its memory and the host's alive and unchanged for as long as
-// work in a stream needs them. Owned by one rank and used by its thread.
+// The seam between a rank and the device that its block operations run on: memory with addresses of its own, streams of
+// work, and the order between them. Work in one stream is carried out in order; streams go on independently of each
+// other and of the host, but for what wait() and finish() say. Whoever uses a device keeps its memory and the host's
+// alive and unchanged for as long as work in a stream needs them. Owned by one rank and used by its thread.
 
 #include <cstdint>
 #include <functional>
@@ -48,9 +48,9 @@ struct ElementWork {
   ConstView a, b;
 };
 
-kernels::ChainStep step_of(const ElementWork& work);
+kernels::FusedStep step_of(const ElementWork& work);
 
-using kernels::ChainWork;
+using kernels::FusedWork;
 
 /// Of small work that waited to be started together with its like.
 struct BatchCount {
@@ -61,27 +61,30 @@ struct BatchCount {
   BatchCount since(const BatchCount& start) const;
 };
 
-/// Whether small work that comes in the same composition again is started as one graph; measured: where that takes the host less time, see GroupTrial.
+/// Whether small work that comes in the same composition again is started as one graph; measured: where that takes the
+/// host less time, see GroupTrial.
 enum class DeviceGraphs { off, measured, on };
 
 struct DeviceOptions {
   std::int64_t memory = 0;  // bytes that one rank may use; 0: what there is
-  int streams = 2;          // of computation, at most most_compute_streams
+  int streams = 2;          // of computation, at most max_compute_streams
   bool direct = true;       // whether copies may go straight from and to the host's blocks
   std::uint64_t seed = 1;   // simulated: of the order in which streams go on
   // cuda: which GPUs the ranks of a machine take in turn, empty: all; and who this rank is among them.
   std::vector<int> gpus;
   int rank_here = 0, ranks_here = 1;
-  std::int64_t batch = 0;           // elements up to which work is small and waits to be started with its like, see make_batching_device(); 0: none does
+  std::int64_t batch = 0;  // elements up to which work is small and waits to be started with its like, see
+                           // make_batching_device(); 0: none does
   DeviceGraphs graphs = DeviceGraphs::off;  // cuda: of small work
-  std::string code_cache;           // folder of generated code; empty: none is kept
-  std::int64_t staged_from = -1;    // bytes from which copies in from memory that is not pinned are staged; less than 0: measured
+  std::string code_cache;                   // folder of generated code; empty: none is kept
+  std::int64_t staged_from =
+      -1;  // bytes from which copies in from memory that is not pinned are staged; less than 0: measured
 };
 
-inline constexpr int most_compute_streams = 4;
+inline constexpr int max_compute_streams = 4;
 /// One for copies to the device, one for copies to the host, the others for computation.
 inline constexpr int copy_in_stream = 0, copy_out_stream = 1, first_compute_stream = 2;
-inline constexpr int most_device_streams = first_compute_stream + most_compute_streams;
+inline constexpr int max_device_streams = first_compute_stream + max_compute_streams;
 
 class Device {
  public:
@@ -100,7 +103,8 @@ class Device {
   virtual double* reserve(std::int64_t n) = 0;
   virtual void give_back(double* p, std::int64_t n) noexcept = 0;
 
-  // --- host memory that stays for long and is copied from and to: known to the device, copies are faster and leave the host alone
+  // --- host memory that stays for long and is copied from and to: known to the device, copies are faster and leave the
+  // host alone
   /// False when it is refused: copies then take a detour. Regions do not overlap, but for those that are known already.
   virtual bool pins() const { return false; }  // whether it is worth asking
   virtual bool pin(const void* /*p*/, std::size_t /*bytes*/) { return false; }
@@ -111,18 +115,18 @@ class Device {
   // --- work
   virtual void copy_in(double* device, const double* host, std::int64_t n) = 0;   // in copy_in_stream
   virtual void copy_out(double* host, const double* device, std::int64_t n) = 0;  // in copy_out_stream
-  /// Addresses in views are the device's. The target does not overlap a source. Throws DeviceFull, with nothing done, when there is no
-  /// room for workspace, as the others below do.
+  /// Addresses in views are the device's. The target does not overlap a source. Throws DeviceFull, with nothing done,
+  /// when there is no room for workspace, as the others below do.
   virtual void run(int stream, const BlockOp& op) = 0;
-  /// Element-wise work, each element through all steps. Steps and the energies that they point to are copied. A source that shares memory
-  /// with the target is the target, element by element. No step divides by a difference of zero.
-  virtual void run(int stream, const MutableView& target, std::span<const kernels::ChainStep> steps) = 0;
+  /// Element-wise work, each element through all steps. Steps and the energies that they point to are copied. A source
+  /// that shares memory with the target is the target, element by element. No step divides by a difference of zero.
+  virtual void run(int stream, const MutableView& target, std::span<const kernels::FusedStep> steps) = 0;
   void run(int stream, const ElementWork& work);
-  // Several pieces, all of one shape: views that differ in their addresses alone, the same factors, labels and steps. No target shares memory with
-  // another piece's operands: they may be done in any order, or at once. The number of those from the first on that were started: the
-  // others found no room for workspace, and nothing of them is done.
+  // Several pieces, all of one shape: views that differ in their addresses alone, the same factors, labels and steps.
+  // No target shares memory with another piece's operands: they may be done in any order, or at once. The number of
+  // those from the first on that were started: the others found no room for workspace, and nothing of them is done.
   virtual std::size_t run_batch(int stream, std::span<const BlockOp> ops);
-  virtual std::size_t run_batch(int stream, std::span<const ChainWork> chains);
+  virtual std::size_t run_batch(int stream, std::span<const FusedWork> chains);
   /// *result, in the host's memory, becomes the sum over all positions of a * b, labels matched by name.
   virtual void dot(int stream, const ConstView& a, const ConstView& b, double* result) = 0;
 
@@ -142,8 +146,9 @@ class Device {
   virtual bool waits(int /*stream*/) const { return false; }  // whether any does there at present
   virtual void start_waiting() {}                             // all that does, in any stream
   virtual BatchCount batched() const { return {}; }
-  /// Has `work` put pieces into the stream that may be started as one; `composition` is the same where they differ in addresses alone, mostly. Whether that
-  /// is right does not depend on it. `work` puts the same in when it is called a second time, as it is where nothing came of the first.
+  /// Has `work` put pieces into the stream that may be started as one; `composition` is the same where they differ in
+  /// addresses alone, mostly. Whether that is right does not depend on it. `work` puts the same in when it is called a
+  /// second time, as it is where nothing came of the first.
   virtual void run_group(int /*stream*/, std::uint64_t /*composition*/, const std::function<void()>& work) { work(); }
   /// Empty where run_group() starts graphs, else why it does not, in a few words.
   virtual std::string why_no_graphs() const { return "this device has none"; }
@@ -151,7 +156,8 @@ class Device {
   virtual std::int64_t starts() const = 0;
 
   // --- what the time goes to
-  /// Takes the time of each piece of work that is put into a stream from now on, or no longer. It costs two events a piece.
+  /// Takes the time of each piece of work that is put into a stream from now on, or no longer. It costs two events a
+  /// piece.
   virtual void take_times(bool /*on*/) {}
   /// All that was timed since the device was made, after a wait for it. Nothing where no time was ever to be taken.
   virtual std::optional<DeviceTimes> times() { return {}; }
@@ -161,14 +167,15 @@ class Device {
   virtual bool host_reads() const { return false; }
   /// The calling thread may be handed addresses of the device's memory, by libraries that need to know it.
   virtual void enter() {}
-  /// Of a block of `n`, elements that come to the host at a time while those before them are sent: enough to be fast, few beside a large block.
+  /// Of a block of `n`, elements that come to the host at a time while those before them are sent: enough to be fast,
+  /// few beside a large block.
   virtual std::int64_t message_piece(std::int64_t /*n*/) const { return std::int64_t{1} << 16; }
 
   // --- simulated devices only: what is stale or was never given a value becomes NaN
-  virtual bool spoils() const { return false; }
-  virtual void spoil(int /*stream*/, double* /*device*/, std::int64_t /*n*/) {}
+  virtual bool poisons() const { return false; }
+  virtual void poison(int /*stream*/, double* /*device*/, std::int64_t /*n*/) {}
   /// Values of the host's memory, in copy_in_stream: copies from there may be under way.
-  virtual void spoil_host(const MutableView& /*host*/) {}
+  virtual void poison_host(const MutableView& /*host*/) {}
 
   virtual TransferCount moved_in() const = 0;  // to the device, since it was made
   virtual TransferCount moved_out() const = 0;
@@ -177,11 +184,12 @@ class Device {
 /// `kernels`, which outlive the device, stand in for its own.
 std::unique_ptr<Device> make_simulated_device(Kernels& kernels, const DeviceOptions& options = {});
 
-/// Has small work, of up to `small` elements, wait in its stream to be started with its like: until an event is recorded there, an inner product is asked
-/// for, or enough waits. Nobody sees a difference but in the number of starts: work in one stream is in order only where it shares memory.
+/// Has small work, of up to `small` elements, wait in its stream to be started with its like: until an event is
+/// recorded there, an inner product is asked for, or enough waits. Nobody sees a difference but in the number of
+/// starts: work in one stream is in order only where it shares memory.
 std::unique_ptr<Device> make_batching_device(std::unique_ptr<Device> device, std::int64_t small);
 
-/// A GPU through CUDA. Throws WorldError where there is no driver, no GPU or no code generator.
+/// A GPU through CUDA. Throws EnvironmentError where there is no driver, no GPU or no code generator.
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options = {});
 /// Why there is no use in trying that here.
 struct NoCuda {
@@ -191,17 +199,19 @@ std::optional<NoCuda> why_no_cuda();
 /// What was found, in one line for --version --verbose.
 std::string describe_cuda();
 
-/// Null for "host", which needs no copies. Batching where the options say so. "auto" is "cuda" where that can be tried, else "host". Throws SialError naming the known ones.
+/// Null for "host", which needs no copies. Batching where the options say so. "auto" is "cuda" where that can be tried,
+/// else "host". Throws SialError naming the known ones.
 std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options = {});
 /// Those that can be tried here: all but "auto", and "cuda" where it has no chance.
 const std::vector<std::string>& device_names();
 /// All names that make_device() knows.
 const std::vector<std::string>& known_device_names();
-/// Under `auto`, programs whose largest block has fewer elements run on the host: a core contracts two blocks of 8 x 8 x 8 x 8 (0.5 MFLOP)
-/// in about the 10 microseconds that it takes to start an operation on a GPU.
+/// Under `auto`, programs whose largest block has fewer elements run on the host: a core contracts two blocks of 8 x 8
+/// x 8 x 8 (0.5 MFLOP) in about the 10 microseconds that it takes to start an operation on a GPU.
 inline constexpr std::int64_t auto_device_from = 4096;
-/// Elements of a piece of work, all operands together, up to which it waits for its like: with three blocks of 10 x 10 x 10 x 10, or of 16 x 16 x 16 x 16,
-/// a GPU is busy for about as long as a start takes it, 5 to 10 microseconds, or less. Reasoned, not measured.
+/// Elements of a piece of work, all operands together, up to which it waits for its like: with three blocks of 10 x 10
+/// x 10 x 10, or of 16 x 16 x 16 x 16, a GPU is busy for about as long as a start takes it, 5 to 10 microseconds, or
+/// less. Reasoned, not measured.
 inline constexpr std::int64_t auto_device_batch = 196'608;
 
 }  // namespace sial

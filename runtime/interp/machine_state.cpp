@@ -1,5 +1,5 @@
-// Saving a machine at a barrier and going on from there. Between barriers a rank holds nothing of the store's, and no pardo is
-// active at one: the registers, stacks, own blocks and the blocks of the remote arrays are all there is.
+// Saving a machine at a barrier and going on from there. Between barriers a rank holds nothing of the store's, and no
+// pardo is active at one: the registers, stacks, own blocks and the blocks of the remote arrays are all there is.
 
 #include <algorithm>
 #include <set>
@@ -42,7 +42,8 @@ std::vector<std::int32_t> loops_around(const Module& m, std::int32_t pc) {
   std::vector<std::int32_t> around;
   for (std::size_t l = 0; l < m.loops.size(); ++l)
     if (m.loops[l].begin < pc && pc <= m.loops[l].next) around.push_back(static_cast<std::int32_t>(l));
-  std::sort(around.begin(), around.end(), [&](std::int32_t a, std::int32_t b) { return m.loops[a].begin < m.loops[b].begin; });
+  std::sort(around.begin(), around.end(),
+            [&](std::int32_t a, std::int32_t b) { return m.loops[a].begin < m.loops[b].begin; });
   return around;
 }
 
@@ -108,7 +109,8 @@ void Machine::write_state(RecordWriter& writer) const {
   }
 }
 
-/// The stacks are those of a program that is at this barrier, and the indices have the values of its loops: nothing checks them later.
+/// The stacks are those of a program that is at this barrier, and the indices have the values of its loops: nothing
+/// checks them later.
 bool Machine::frames_fit() const {
   std::vector<std::int32_t> expected;
   std::int32_t part = -1;
@@ -129,7 +131,8 @@ bool Machine::frames_fit() const {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const LoopFrame& f = loops_[i];
     const LoopRow& row = m_->loops[expected[i]];
-    if (f.loop != expected[i] || row.kind == LoopKind::pardo || f.index != row.indices[0] || open[f.index]) return false;
+    if (f.loop != expected[i] || row.kind == LoopKind::pardo || f.index != row.indices[0] || open[f.index])
+      return false;
     const BoundIndex& index = bound_.indices[f.index];
     if (f.hi != index.hi || f.value < index.lo || f.value > f.hi || index_value_[f.index] != f.value) return false;
     open[f.index] = 1;
@@ -142,8 +145,10 @@ bool Machine::frames_fit() const {
 bool Machine::marks_fit() const {
   const auto is_static = [&](const auto& m) { return m_->arrays[m.id].kind == ArrayKind::static_; };
   const auto remote = [&](const auto& m) { return is_remote(m_->arrays[m.id].kind); };
-  return ids_fit(marked_scalars_, m_->scalars) && ids_fit(marked_statics_, m_->arrays) && ids_fit(marked_remote_, m_->arrays) &&
-         std::all_of(marked_statics_.begin(), marked_statics_.end(), is_static) && std::all_of(marked_remote_.begin(), marked_remote_.end(), remote);
+  return ids_fit(marked_scalars_, m_->scalars) && ids_fit(marked_statics_, m_->arrays) &&
+         ids_fit(marked_remote_, m_->arrays) &&
+         std::all_of(marked_statics_.begin(), marked_statics_.end(), is_static) &&
+         std::all_of(marked_remote_.begin(), marked_remote_.end(), remote);
 }
 
 /// Every temp that is to be freed at the end of a loop is there, once.
@@ -151,7 +156,9 @@ bool Machine::temps_fit() {
   std::set<std::pair<std::int32_t, std::uint64_t>> seen;
   for (const TempEntry& t : temps_) {
     if (t.array < 0) continue;
-    if (t.array >= std::ssize(m_->arrays) || m_->arrays[t.array].kind != ArrayKind::temp || !blocks_[t.array].find(t.key) || !seen.emplace(t.array, t.key).second) return false;
+    if (t.array >= std::ssize(m_->arrays) || m_->arrays[t.array].kind != ArrayKind::temp ||
+        !blocks_[t.array].find(t.key) || !seen.emplace(t.array, t.key).second)
+      return false;
   }
   return true;
 }
@@ -176,7 +183,9 @@ std::int64_t Machine::size_of_block(std::int32_t id, const BlockIndex& block) co
   if (block.rank != array.rank || !array.problem.empty()) return -1;
   std::int64_t size = 1;
   for (int d = 0; d < max_rank; ++d) {
-    if (d >= array.rank ? block.segment[d] != 0 : block.segment[d] < array.dim[d].lo || block.segment[d] > array.dim[d].hi) return -1;
+    if (d >= array.rank ? block.segment[d] != 0
+                        : block.segment[d] < array.dim[d].lo || block.segment[d] > array.dim[d].hi)
+      return -1;
     if (d < array.rank) size *= array.dim[d].extent_of(block.segment[d]);
   }
   return size;
@@ -224,7 +233,8 @@ void Machine::read_state(RecordReader& reader) {
     Unpacker head(reader.head());
     if (type == record_array) {
       array = head.value<std::int32_t>();
-      if (array < 0 || static_cast<std::size_t>(array) >= m_->arrays.size() || !is_remote(m_->arrays[array].kind)) reader.fail_damaged("does not fit the program");
+      if (array < 0 || static_cast<std::size_t>(array) >= m_->arrays.size() || !is_remote(m_->arrays[array].kind))
+        reader.fail_damaged("does not fit the program");
       if (const std::string label = head.text(); !label.empty()) env_.store.restore(array, label, place());
     } else if (type == record_block && array >= 0) {
       const auto block = head.value<BlockIndex>();
@@ -267,7 +277,8 @@ void Machine::read_own_record(std::uint32_t type, RecordReader& reader) {
       break;
     }
     case record_static:
-      if (m_->arrays[id].kind != ArrayKind::static_ || bound_.arrays[id].whole.size() != n) reader.fail_damaged("does not fit the program");
+      if (m_->arrays[id].kind != ArrayKind::static_ || bound_.arrays[id].whole.size() != n)
+        reader.fail_damaged("does not fit the program");
       std::copy(data.begin(), data.end(), static_data(id));
       break;
     default: reader.fail_damaged(fmt::format("has a record of unknown kind {}", type));

@@ -75,7 +75,8 @@ class BasisReader {
       std::string_view symbol = words_.front();
       if (symbol.starts_with('-')) symbol.remove_prefix(1);
       std::int32_t element = atomic_number(symbol);
-      if (element == 0 || words_.size() != 2 || words_[1] != "0") fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
+      if (element == 0 || words_.size() != 2 || words_[1] != "0")
+        fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
       any = true;
       next_or_fail(element);
       if (lower_case(words_.front()).ends_with("-ecp")) {
@@ -86,13 +87,16 @@ class BasisReader {
       std::vector<Shell> shells = element_shells(element);
       if (wanted.count(element)) found.shells[element] = std::move(shells);
     }
-    if (!any) throw SialError(fmt::format("the basis file `{}` holds no element", path_), "expected Gaussian 94 format: element blocks ending in ****");
+    if (!any)
+      throw SialError(fmt::format("the basis file `{}` holds no element", path_),
+                      "expected Gaussian 94 format: element blocks ending in ****");
     return found;
   }
 
  private:
   [[noreturn]] void fail(const std::string& message) const {
-    throw SialError(message, "basis files are in Gaussian 94 format, as the Basis Set Exchange writes it", fmt::format("{}:{}", path_, number_));
+    throw SialError(message, "basis files are in Gaussian 94 format, as the Basis Set Exchange writes it",
+                    fmt::format("{}:{}", path_, number_));
   }
 
   /// Next line that says something; comments begin with `!`.
@@ -118,19 +122,24 @@ class BasisReader {
 
   /// Nothing may follow: a comment may.
   void expect_words(std::size_t count) const {
-    if (words_.size() > count && words_[count].front() != '!') fail(fmt::format("`{}` follows the numbers", words_[count]));
+    if (words_.size() > count && words_[count].front() != '!')
+      fail(fmt::format("`{}` follows the numbers", words_[count]));
   }
 
   void next_or_fail(std::int32_t element) {
     if (!next_line()) fail(fmt::format("the file ends inside element {}", element_symbol(element)));
   }
 
-  /// From the line `CL-ECP 2 10` on: for the local part, then for s, p, ..., a title, the number of terms, and the terms.
+  /// From the line `CL-ECP 2 10` on: for the local part, then for s, p, ..., a title, the number of terms, and the
+  /// terms.
   Ecp element_ecp(std::int32_t element) {
     Ecp ecp;
-    const auto top = words_.size() == 3 ? read_integer(words_[1], 0, 10) : std::nullopt, electrons = words_.size() == 3 ? read_integer(words_[2], 0, element - 1) : std::nullopt;
+    const auto top = words_.size() == 3 ? read_integer(words_[1], 0, 10) : std::nullopt,
+               electrons = words_.size() == 3 ? read_integer(words_[2], 0, element - 1) : std::nullopt;
     if (!top || !electrons)
-      fail(fmt::format("expected a line such as `CL-ECP 2 10`, largest angular momentum and number of electrons replaced, found `{}`", line_));
+      fail(fmt::format(
+          "expected a line such as `CL-ECP 2 10`, largest angular momentum and number of electrons replaced, found `{}`",
+          line_));
     ecp.electrons = static_cast<std::int32_t>(*electrons);
     for (std::int32_t l = -1; l < *top; ++l) {
       next_or_fail(element);
@@ -151,10 +160,12 @@ class BasisReader {
     return ecp;
   }
 
-  /// Several factors scale the angular momenta of a shell one by one, which only equal ones do not need; Gaussian itself prints a 0 there.
+  /// Several factors scale the angular momenta of a shell one by one, which only equal ones do not need; Gaussian
+  /// itself prints a 0 there.
   void check_further_scales(const std::string& letters) const {
     for (std::size_t i = 3; i < words_.size() && words_[i].front() != '!'; ++i)
-      if (number(i) != number(2) && number(i) != 0) fail(fmt::format("the shell `{}` has several scale factors, which is not known here", letters));
+      if (number(i) != number(2) && number(i) != 0)
+        fail(fmt::format("the shell `{}` has several scale factors, which is not known here", letters));
   }
 
   /// From the element's first line on.
@@ -175,7 +186,9 @@ class BasisReader {
         group.push_back(s);
       }
       for (std::int64_t p = 0; p < *count; ++p) {
-        if (!next_line() || line_.starts_with("****")) fail(fmt::format("the shell of element {} ends after {} of {} primitives", element_symbol(element), p, *count));
+        if (!next_line() || line_.starts_with("****"))
+          fail(fmt::format("the shell of element {} ends after {} of {} primitives", element_symbol(element), p,
+                           *count));
         const double exponent = number(0) * scale * scale;
         if (exponent <= 0.0) fail("an exponent must be positive");
         for (std::size_t g = 0; g < group.size(); ++g) {
@@ -185,7 +198,8 @@ class BasisReader {
         expect_words(group.size() + 1);
       }
       for (Shell& s : group) {
-        if (std::all_of(s.coefficients.begin(), s.coefficients.end(), [](double c) { return c == 0.0; })) fail("all coefficients of a shell are zero");
+        if (std::all_of(s.coefficients.begin(), s.coefficients.end(), [](double c) { return c == 0.0; }))
+          fail("all coefficients of a shell are zero");
         normalise(s);
         shells.push_back(std::move(s));
       }
@@ -203,13 +217,18 @@ class BasisReader {
 }  // namespace
 
 std::string find_basis(const std::string& name, const std::string& relative_to) {
-  bool is_path = name.find('/') != std::string::npos || lower_case(name).ends_with(".g94") || lower_case(name).ends_with(".gbs");
+  bool is_path =
+      name.find('/') != std::string::npos || lower_case(name).ends_with(".g94") || lower_case(name).ends_with(".gbs");
   if (is_path) {
     fs::path path = fs::path(name).is_absolute() ? fs::path(name) : fs::path(relative_to) / name;
     std::error_code failure;
     const bool there = fs::exists(path, failure);
-    if (failure) throw SialError(fmt::format("cannot read the basis file `{}`: {}", path.string(), failure.message()), "may its folder be searched?");
-    if (!there) throw SialError(fmt::format("there is no basis file `{}`", path.string()), "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
+    if (failure)
+      throw SialError(fmt::format("cannot read the basis file `{}`: {}", path.string(), failure.message()),
+                      "may its folder be searched?");
+    if (!there)
+      throw SialError(fmt::format("there is no basis file `{}`", path.string()),
+                      "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
     return path.string();
   }
   std::string file = lower_case(name);
@@ -224,8 +243,9 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
   }
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  throw SialError(fmt::format("unknown basis `{}`: there is no file {}.g94 in {}", name, file, fmt::join(searched, ", ")),
-                  fmt::format("known: {}; others by path, or in a folder named by SIAL_BASIS_PATH", fmt::join(known, ", ")));
+  throw SialError(
+      fmt::format("unknown basis `{}`: there is no file {}.g94 in {}", name, file, fmt::join(searched, ", ")),
+      fmt::format("known: {}; others by path, or in a folder named by SIAL_BASIS_PATH", fmt::join(known, ", ")));
 }
 
 namespace {
@@ -256,7 +276,8 @@ std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& 
   for (std::int32_t element : wanted)
     if (!found.count(element)) missing.push_back(element_symbol(element));
   if (!missing.empty())
-    throw SialError(fmt::format("the basis file `{}` has no functions for {}", path, fmt::join(missing, ", ")), "choose a basis that covers these elements");
+    throw SialError(fmt::format("the basis file `{}` has no functions for {}", path, fmt::join(missing, ", ")),
+                    "choose a basis that covers these elements");
   std::vector<Shell> shells;
   for (std::size_t a = 0; a < atoms.size(); ++a)
     for (Shell s : found[atoms[a].charge + atoms[a].core_electrons]) {

@@ -1,7 +1,7 @@
 #pragma once
-// Basis sets in Gaussian 94 format: finding the file for a name, reading it, and giving each atom its shells. Contractions
-// come out normalised (Shell of job_data.h: coefficients of unit-normalised primitives). Effective core potentials stand after the
-// shells of all elements, or in a file of their own.
+// Basis sets in Gaussian 94 format: finding the file for a name, reading it, and giving each atom its shells.
+// Contractions come out normalised (Shell of job_data.h: coefficients of unit-normalised primitives). Effective core
+// potentials stand after the shells of all elements, or in a file of their own.
 
 #include <string>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace sial {
 
-/// File for a basis name (any case, `*` for a star) or a path. Names are searched in SIAL_BASIS_PATH (colon separated), then
-/// beside the installed programs, then in the source tree. Throws SialError listing the folders searched.
+/// File for a basis name (any case, `*` for a star) or a path. Names are searched in SIAL_BASIS_PATH (colon separated),
+/// then beside the installed programs, then in the source tree. Throws SialError listing the folders searched.
 std::string find_basis(const std::string& name, const std::string& relative_to);
 
-/// Shells of all atoms in order, from the file. `pure`: spherical functions for l >= 2. Throws SialError naming the file and
-/// line, or the elements it lacks.
+/// Shells of all atoms in order, from the file. `pure`: spherical functions for l >= 2. Throws SialError naming the
+/// file and line, or the elements it lacks.
 std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure);
 
 /// Effective core potentials that the file holds for these atoms, one for each atom that has one.

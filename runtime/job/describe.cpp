@@ -26,23 +26,31 @@ const char* kind_text(IndexKind kind) {
 
 void describe_molecule(const JobData& data, std::string& out) {
   if (!data.has_molecule) {
-    out += data.molecule.basis_name.empty() ? "no molecule\n" : fmt::format("no molecule: {}\n", data.molecule.basis_name);
+    out +=
+        data.molecule.basis_name.empty() ? "no molecule\n" : fmt::format("no molecule: {}\n", data.molecule.basis_name);
     return;
   }
   const Molecule& m = data.molecule;
-  out += fmt::format("molecule: {} atom{}, charge {}, multiplicity {}; coordinates in bohr\n", m.atoms.size(), m.atoms.size() == 1 ? "" : "s", m.charge, m.multiplicity);
+  out += fmt::format("molecule: {} atom{}, charge {}, multiplicity {}; coordinates in bohr\n", m.atoms.size(),
+                     m.atoms.size() == 1 ? "" : "s", m.charge, m.multiplicity);
   for (std::size_t i = 0; i < m.atoms.size(); ++i) {
     const Atom& a = m.atoms[i];
-    out += fmt::format("  {:4} {:2} {:4} {:16.10f} {:16.10f} {:16.10f}\n", i + 1, a.symbol, a.charge, a.position[0], a.position[1], a.position[2]);
+    out += fmt::format("  {:4} {:2} {:4} {:16.10f} {:16.10f} {:16.10f}\n", i + 1, a.symbol, a.charge, a.position[0],
+                       a.position[1], a.position[2]);
   }
-  const bool cartesian = std::any_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2 && !s.pure; });
+  const bool cartesian =
+      std::any_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2 && !s.pure; });
   const bool high = std::any_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2; });
-  out += fmt::format("basis: {} shells, {} functions{}\n", m.shells.size(), m.n_basis(), !high ? "" : cartesian ? ", Cartesian" : ", spherical");
+  out += fmt::format("basis: {} shells, {} functions{}\n", m.shells.size(), m.n_basis(),
+                     !high       ? ""
+                     : cartesian ? ", Cartesian"
+                                 : ", spherical");
   out += "  shell atom  l primitives contractions functions\n";
   std::int32_t first = 1;
   for (std::size_t i = 0; i < m.shells.size(); ++i) {
     const Shell& s = m.shells[i];
-    out += fmt::format("  {:5} {:4} {:2} {:10} {:12} {:4} to {}\n", i + 1, s.atom + 1, s.l, s.exponents.size(), s.n_contractions, first, first + s.n_functions() - 1);
+    out += fmt::format("  {:5} {:4} {:2} {:10} {:12} {:4} to {}\n", i + 1, s.atom + 1, s.l, s.exponents.size(),
+                       s.n_contractions, first, first + s.n_functions() - 1);
     first += s.n_functions();
   }
 }
@@ -52,7 +60,8 @@ void describe_programs(const Job& job, const std::vector<std::string>& folders, 
   if (job.programs.empty() && job.legacy) {
     for (const std::string& name : job.legacy->programs) {
       const std::vector<std::string> files = find_program(name, folders);
-      out += files.empty() ? fmt::format("  {} (not in {})\n", name, fmt::join(folders, ", ")) : fmt::format("  {} = {}\n", name, fmt::join(files, ", "));
+      out += files.empty() ? fmt::format("  {} (not in {})\n", name, fmt::join(folders, ", "))
+                           : fmt::format("  {} = {}\n", name, fmt::join(files, ", "));
     }
   }
   for (const std::string& name : job.programs) out += fmt::format("  {}\n", name);
@@ -66,7 +75,9 @@ std::string describe_job(const Job& job, const std::vector<std::string>& folders
   describe_molecule(data, out);
   out += "segments\n";
   for (const auto& [kind, sizes] : data.segments)
-    out += fmt::format("  {:6} {} elements in {}: {}\n", kind_text(kind), std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), sizes.size(), fmt::join(sizes, " "));
+    out +=
+        fmt::format("  {:6} {} elements in {}: {}\n", kind_text(kind),
+                    std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), sizes.size(), fmt::join(sizes, " "));
   describe_programs(job, folders, out);
   out += "ints\n";
   for (const auto& [name, value] : data.ints) out += fmt::format("  {} = {}\n", name, value);
@@ -74,7 +85,8 @@ std::string describe_job(const Job& job, const std::vector<std::string>& folders
   for (const auto& [name, value] : data.scalars) out += fmt::format("  {} = {}\n", name, value);
   if (!data.arrays.empty() || !data.int_arrays.empty()) out += "arrays\n";
   for (const auto& [name, a] : data.arrays) out += fmt::format("  {}({})\n", name, fmt::join(a.extents, ","));
-  for (const auto& [name, a] : data.int_arrays) out += fmt::format("  {}({}) integers\n", name, fmt::join(a.extents, ","));
+  for (const auto& [name, a] : data.int_arrays)
+    out += fmt::format("  {}({}) integers\n", name, fmt::join(a.extents, ","));
   if (job.legacy) {
     bool any = false;
     for (const LegacyConfig& config : job.legacy->configs)

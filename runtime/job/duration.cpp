@@ -50,7 +50,8 @@ double parse_duration(std::string_view text, double bare_unit) {
     rest.remove_prefix(length);
     if (unit.empty() && first && rest.empty()) return value * bare_unit;
     double factor = 0;
-    for (const auto& [name, f] : {std::pair{"d", 86400.0}, {"h", 3600.0}, {"m", 60.0}, {"min", 60.0}, {"s", 1.0}, {"ms", 1e-3}})
+    for (const auto& [name, f] :
+         {std::pair{"d", 86400.0}, {"h", 3600.0}, {"m", 60.0}, {"min", 60.0}, {"s", 1.0}, {"ms", 1e-3}})
       if (unit == name) factor = f;
     if (factor == 0) refuse(text);
     seconds += value * factor;

@@ -10,7 +10,8 @@ namespace sial {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) {
-  throw SialError(message, "the arrays of effective core potentials are clp, zlp, nlp, kfirst, klast, llmax and nelecp");
+  throw SialError(message,
+                  "the arrays of effective core potentials are clp, zlp, nlp, kfirst, klast, llmax and nelecp");
 }
 
 template <class Arrays>
@@ -31,8 +32,8 @@ struct Parts {
   }
 };
 
-/// How well a reading of kfirst and klast explains them, the least first: some part is not within the terms; all are; those of a centre
-/// do not overlap; are in order; follow on each other; all centres do, one after the other.
+/// How well a reading of kfirst and klast explains them, the least first: some part is not within the terms; all are;
+/// those of a centre do not overlap; are in order; follow on each other; all centres do, one after the other.
 enum class Fit { outside, valid, apart, in_order, joined, listed };
 
 struct Reading {
@@ -42,7 +43,8 @@ struct Reading {
   std::int32_t bad_part = 0;
 };
 
-Reading judge(const Parts& parts, const std::vector<std::int32_t>& top, const std::vector<std::int32_t>& electrons, std::int64_t n_terms) {
+Reading judge(const Parts& parts, const std::vector<std::int32_t>& top, const std::vector<std::int32_t>& electrons,
+              std::int64_t n_terms) {
   using Range = std::pair<std::int64_t, std::int64_t>;
   Reading reading;
   std::int64_t done = 0;
@@ -60,7 +62,9 @@ Reading judge(const Parts& parts, const std::vector<std::int32_t>& top, const st
       if (reading.outside++ == 0) reading.bad_centre = c, reading.bad_part = part;
       no_better_than(Fit::outside);
     }
-    const auto any = [&](auto found) { return std::adjacent_find(ranges.begin(), ranges.end(), found) != ranges.end(); };
+    const auto any = [&](auto found) {
+      return std::adjacent_find(ranges.begin(), ranges.end(), found) != ranges.end();
+    };
     const auto overlap = [](const Range& p, const Range& q) { return q.first < p.second; };
     if (!ranges.empty() && ranges.front().first < done) no_better_than(Fit::joined);
     gaps = gaps || any([](const Range& p, const Range& q) { return q.first > p.second; });
@@ -83,25 +87,35 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
   for (std::int32_t e : electrons) any = any || e > 0;
   if (!any) return {};
   const auto &coefficient = array(job.arrays, "clp"), &exponent = array(job.arrays, "zlp");
-  const auto &power = array(job.int_arrays, "nlp"), &first = array(job.int_arrays, "kfirst"), &last = array(job.int_arrays, "klast"), &top = array(job.int_arrays, "llmax");
+  const auto &power = array(job.int_arrays, "nlp"), &first = array(job.int_arrays, "kfirst"),
+             &last = array(job.int_arrays, "klast"), &top = array(job.int_arrays, "llmax");
   if (exponent.size() != coefficient.size() || power.size() != coefficient.size())
-    fail(fmt::format("clp, zlp and nlp have {}, {} and {} elements", coefficient.size(), exponent.size(), power.size()));
-  if (top.size() != electrons.size()) fail(fmt::format("llmax has {} elements, nelecp {}", top.size(), electrons.size()));
-  if (job.has_molecule && electrons.size() > job.molecule.atoms.size()) fail(fmt::format("nelecp has {} elements for {} atoms", electrons.size(), job.molecule.atoms.size()));
-  if (first.size() != last.size() || first.size() % electrons.size() != 0) fail(fmt::format("kfirst has {} elements, klast {}, for {} centres", first.size(), last.size(), electrons.size()));
-  // Which of the two indices runs fastest differs between writers; what matters is that each part is a range of the terms. Centres alike
-  // may share theirs. Of two possible readings the one with the parts of a centre side by side is meant.
+    fail(
+        fmt::format("clp, zlp and nlp have {}, {} and {} elements", coefficient.size(), exponent.size(), power.size()));
+  if (top.size() != electrons.size())
+    fail(fmt::format("llmax has {} elements, nelecp {}", top.size(), electrons.size()));
+  if (job.has_molecule && electrons.size() > job.molecule.atoms.size())
+    fail(fmt::format("nelecp has {} elements for {} atoms", electrons.size(), job.molecule.atoms.size()));
+  if (first.size() != last.size() || first.size() % electrons.size() != 0)
+    fail(fmt::format("kfirst has {} elements, klast {}, for {} centres", first.size(), last.size(), electrons.size()));
+  // Which of the two indices runs fastest differs between writers; what matters is that each part is a range of the
+  // terms. Centres alike may share theirs. Of two possible readings the one with the parts of a centre side by side is
+  // meant.
   const std::size_t n_centres = electrons.size(), n_parts = first.size() / n_centres;
   const auto n_terms = static_cast<std::int64_t>(coefficient.size());
   const Parts by_part{first, last, 1, n_parts, n_parts}, by_centre{first, last, n_centres, 1, n_parts};
-  const Reading part_fastest = judge(by_part, top, electrons, n_terms), centre_fastest = judge(by_centre, top, electrons, n_terms);
-  const bool centres_first = centre_fastest.fit > part_fastest.fit || (centre_fastest.fit == Fit::outside && centre_fastest.outside < part_fastest.outside);
+  const Reading part_fastest = judge(by_part, top, electrons, n_terms),
+                centre_fastest = judge(by_centre, top, electrons, n_terms);
+  const bool centres_first = centre_fastest.fit > part_fastest.fit ||
+                             (centre_fastest.fit == Fit::outside && centre_fastest.outside < part_fastest.outside);
   const Parts& parts = centres_first ? by_centre : by_part;
   if (const Reading& reading = centres_first ? centre_fastest : part_fastest; reading.fit == Fit::outside) {
     if (static_cast<std::size_t>(reading.bad_part) >= n_parts)
-      fail(fmt::format("llmax of centre {} is {}, but kfirst and klast have {} parts of each centre", reading.bad_centre + 1, top[reading.bad_centre], n_parts));
+      fail(fmt::format("llmax of centre {} is {}, but kfirst and klast have {} parts of each centre",
+                       reading.bad_centre + 1, top[reading.bad_centre], n_parts));
     const auto [begin, end] = parts.of(reading.bad_centre, reading.bad_part);
-    fail(fmt::format("kfirst and klast give part {} of centre {} the terms {} to {}, and clp has {}", reading.bad_part + 1, reading.bad_centre + 1, begin + 1, end, n_terms));
+    fail(fmt::format("kfirst and klast give part {} of centre {} the terms {} to {}, and clp has {}",
+                     reading.bad_part + 1, reading.bad_centre + 1, begin + 1, end, n_terms));
   }
   std::vector<Ecp> ecps;
   for (std::size_t c = 0; c < electrons.size(); ++c) {
@@ -116,7 +130,9 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
   return ecps;
 }
 
-std::vector<Ecp> ecps_of_job(const JobData& job) { return job.molecule.ecps.empty() ? ecps_of_arrays(job) : job.molecule.ecps; }
+std::vector<Ecp> ecps_of_job(const JobData& job) {
+  return job.molecule.ecps.empty() ? ecps_of_arrays(job) : job.molecule.ecps;
+}
 
 EcpArrays arrays_of_ecps(const Molecule& molecule) {
   EcpArrays arrays;

@@ -28,7 +28,8 @@ std::int32_t electrons_of(const FragmentRequest& request, std::size_t f, const M
 }
 
 /// The fragment of each of `count` segments from `first` (0) on, which together hold the parts.
-Sizes owners_of_segments(const Sizes& sizes, std::size_t first, std::size_t count, const std::vector<FragmentPart>& parts, std::string_view key, std::string_view what) {
+Sizes owners_of_segments(const Sizes& sizes, std::size_t first, std::size_t count,
+                         const std::vector<FragmentPart>& parts, std::string_view key, std::string_view what) {
   Sizes owners;
   std::size_t part = 0;
   std::int32_t left = 0;  // of the part
@@ -40,8 +41,9 @@ Sizes owners_of_segments(const Sizes& sizes, std::size_t first, std::size_t coun
     if (sizes.at(s) > left) {
       Sizes counts;
       for (const FragmentPart& p : parts) counts.push_back(p.count);
-      throw SialError(fmt::format("`{}` segment {} holds {} of more than one fragment", key, s - first + 1, what),
-                      fmt::format("the fragments have {}: end a segment after each, or write \"auto\"", fmt::join(counts, ", ")));
+      throw SialError(
+          fmt::format("`{}` segment {} holds {} of more than one fragment", key, s - first + 1, what),
+          fmt::format("the fragments have {}: end a segment after each, or write \"auto\"", fmt::join(counts, ", ")));
     }
     left -= sizes[s];
     owners.push_back(parts[part - 1].fragment);
@@ -58,25 +60,39 @@ void check_fragments(const FragmentRequest& request, const Molecule& molecule) {
     const Sizes& list = request.atoms[f];
     if (list.empty()) throw SialError(fmt::format("fragment {} has no atoms", f + 1));
     for (std::size_t k = 0; k < list.size(); ++k) {
-      if (list[k] < 1 || list[k] > atoms) throw SialError(fmt::format("fragment {} names atom {}, and the molecule has atoms 1 to {}", f + 1, list[k], atoms));
-      if (std::int32_t& other = seen[list[k] - 1]; other != 0) throw SialError(fmt::format("atom {} is in fragments {} and {}", list[k], other, f + 1), "an atom belongs to one fragment");
+      if (list[k] < 1 || list[k] > atoms)
+        throw SialError(
+            fmt::format("fragment {} names atom {}, and the molecule has atoms 1 to {}", f + 1, list[k], atoms));
+      if (std::int32_t& other = seen[list[k] - 1]; other != 0)
+        throw SialError(fmt::format("atom {} is in fragments {} and {}", list[k], other, f + 1),
+                        "an atom belongs to one fragment");
       else other = static_cast<std::int32_t>(f) + 1;
       if (k > 0 && list[k] != list[k - 1] + 1)
-        throw SialError(fmt::format("the atoms of fragment {} do not follow each other: {} comes after {}", f + 1, list[k], list[k - 1]), "order the atoms of the xyz file by fragments");
+        throw SialError(fmt::format("the atoms of fragment {} do not follow each other: {} comes after {}", f + 1,
+                                    list[k], list[k - 1]),
+                        "order the atoms of the xyz file by fragments");
     }
   }
   for (std::int32_t a = 0; a < atoms; ++a)
     if (seen[a] == 0) throw SialError(fmt::format("atom {} is in no fragment", a + 1));
   if (!request.charges.empty() && request.charges.size() != request.atoms.size())
-    throw SialError(fmt::format("`fragment_charges` lists {} charges, and there are {} fragments", request.charges.size(), request.atoms.size()));
+    throw SialError(fmt::format("`fragment_charges` lists {} charges, and there are {} fragments",
+                                request.charges.size(), request.atoms.size()));
   const std::int32_t charge = std::accumulate(request.charges.begin(), request.charges.end(), 0);
   if (charge != molecule.charge)
-    throw SialError(fmt::format("the charges of the fragments add up to {}, and that of the molecule is {}", charge, molecule.charge), "list the charge of every fragment: fragment_charges = [0, 1]");
-  if (molecule.multiplicity != 1) throw SialError("fragments are for closed shells, and `multiplicity` is not 1", "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
-  if (molecule.frozen_core > 0) throw SialError("fragments and `frozen_core` do not go together", "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
+    throw SialError(fmt::format("the charges of the fragments add up to {}, and that of the molecule is {}", charge,
+                                molecule.charge),
+                    "list the charge of every fragment: fragment_charges = [0, 1]");
+  if (molecule.multiplicity != 1)
+    throw SialError("fragments are for closed shells, and `multiplicity` is not 1",
+                    "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
+  if (molecule.frozen_core > 0)
+    throw SialError("fragments and `frozen_core` do not go together",
+                    "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
   for (std::size_t f = 0; f < request.atoms.size(); ++f)
     if (const std::int32_t n = electrons_of(request, f, molecule); n < 0 || n % 2 != 0)
-      throw SialError(fmt::format("fragment {} has {} electrons: fragments are for closed shells", f + 1, n), "state charges with fragment_charges = [...], one for each fragment");
+      throw SialError(fmt::format("fragment {} has {} electrons: fragments are for closed shells", f + 1, n),
+                      "state charges with fragment_charges = [...], one for each fragment");
 }
 
 FragmentParts fragment_parts(const FragmentRequest& request, const Molecule& molecule, std::int32_t occupied) {
@@ -104,27 +120,37 @@ FragmentParts fragment_parts(const FragmentRequest& request, const Molecule& mol
   for (std::size_t f = 0; f < request.atoms.size(); ++f) {
     const auto number = static_cast<std::int32_t>(f) + 1;
     const std::int32_t pairs = electrons_of(request, f, molecule) / 2;
-    if (pairs > functions[f]) throw SialError(fmt::format("the {} electron pairs of fragment {} do not fit into its {} functions", pairs, number, functions[f]), "use a larger basis");
+    if (pairs > functions[f])
+      throw SialError(fmt::format("the {} electron pairs of fragment {} do not fit into its {} functions", pairs,
+                                  number, functions[f]),
+                      "use a larger basis");
     parts.occupied.push_back({number, pairs});
     parts.virtuals.push_back({number, functions[f] - pairs});
   }
   return parts;
 }
 
-void set_fragment_tables(Job& job, const FragmentParts& parts, std::int32_t alpha_occupied, std::int32_t beta_occupied) {
+void set_fragment_tables(Job& job, const FragmentParts& parts, std::int32_t alpha_occupied,
+                         std::int32_t beta_occupied) {
   if (job.fragments.atoms.empty()) return;
   const auto count = static_cast<std::int32_t>(job.fragments.atoms.size());
   if (job.given_values.count("nfrags") && job.data.ints["nfrags"] != count)
-    throw SialError(fmt::format("`nfrags` is {}, and `fragments` under [molecule] lists {}", job.data.ints["nfrags"], count), "leave out `nfrags`");
+    throw SialError(
+        fmt::format("`nfrags` is {}, and `fragments` under [molecule] lists {}", job.data.ints["nfrags"], count),
+        "leave out `nfrags`");
   job.data.ints["nfrags"] = count;
-  auto set = [&](const char* name, Sizes owners) { job.data.int_arrays[name] = {{std::ssize(owners)}, std::move(owners), "the fragments"}; };
+  auto set = [&](const char* name, Sizes owners) {
+    job.data.int_arrays[name] = {{std::ssize(owners)}, std::move(owners), "the fragments"};
+  };
   set("w_frag_atom", owners_of_atoms(job.fragments, job.data.molecule.atoms.size()));
   const Sizes& ao = job.data.segments.at(IndexKind::ao);
   set("w_frag_ao", owners_of_segments(ao, 0, ao.size(), parts.functions, "ao", "functions"));
-  auto orbitals = [&](IndexKind kind, std::size_t occupied, const char* occupied_name, const char* virtual_name, const char* occupied_key, const char* virtual_key) {
+  auto orbitals = [&](IndexKind kind, std::size_t occupied, const char* occupied_name, const char* virtual_name,
+                      const char* occupied_key, const char* virtual_key) {
     const Sizes& sizes = job.data.segments.at(kind);
     set(occupied_name, owners_of_segments(sizes, 0, occupied, parts.occupied, occupied_key, "orbitals"));
-    set(virtual_name, owners_of_segments(sizes, occupied, sizes.size() - occupied, parts.virtuals, virtual_key, "orbitals"));
+    set(virtual_name,
+        owners_of_segments(sizes, occupied, sizes.size() - occupied, parts.virtuals, virtual_key, "orbitals"));
   };
   orbitals(IndexKind::moa, alpha_occupied, "w_frag_aocc", "w_frag_avirt", "occ", "virt");
   orbitals(IndexKind::mob, beta_occupied, "w_frag_bocc", "w_frag_bvirt", "beta_occ", "beta_virt");

@@ -33,8 +33,8 @@ class Handle {
   hid_t id_;
 };
 
-/// HDF5 prints its own error stack unless told not to; we report failures ourselves. At the end of the process it would close what is
-/// left open, which is what cannot be closed.
+/// HDF5 prints its own error stack unless told not to; we report failures ourselves. At the end of the process it would
+/// close what is left open, which is what cannot be closed.
 void prepare() {
   [[maybe_unused]] static const herr_t once = H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -58,7 +58,8 @@ std::string last_error() {
 }
 
 [[noreturn]] void fail_read(const std::string& path, const std::string& what) {
-  throw SialError(fmt::format("{} in `{}`: {}", what, path, last_error()), "is the file complete, and written by a program that closed it?");
+  throw SialError(fmt::format("{} in `{}`: {}", what, path, last_error()),
+                  "is the file complete, and written by a program that closed it?");
 }
 
 std::vector<hsize_t> reversed(std::span<const std::int64_t> extents) { return {extents.rbegin(), extents.rend()}; }
@@ -83,13 +84,16 @@ void Hdf5File::fail_write(const std::string& what) {
   if (H5Fget_vfd_handle(id, H5P_DEFAULT, &file) >= 0 && file) {
     [[maybe_unused]] const int ignored = ::ftruncate(*static_cast<int*>(file), 0);
   }
-  throw WorldError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why), "is the disk full, or the folder read-only?");
+  throw EnvironmentError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why),
+                         "is the disk full, or the folder read-only?");
 }
 
 Hdf5File Hdf5File::open(const std::string& path) {
   prepare();
   hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (id < 0) throw SialError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()), "is the file there and complete?");
+  if (id < 0)
+    throw SialError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()),
+                    "is the file there and complete?");
   return Hdf5File(path, id);
 }
 
@@ -97,7 +101,9 @@ Hdf5File Hdf5File::create(const PartFile& part) {
   prepare();
   const std::string& path = part.path();
   hid_t id = H5Fcreate(part.name_to_open().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  if (id < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path, last_error()), "does the folder exist, may you write there, is the disk full?");
+  if (id < 0)
+    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, last_error()),
+                           "does the folder exist, may you write there, is the disk full?");
   return Hdf5File(path, id);
 }
 
@@ -117,7 +123,8 @@ std::vector<std::string> Hdf5File::list(const std::string& group) const {
     static_cast<std::vector<std::string>*>(out)->emplace_back(name);
     return 0;
   };
-  if (H5Literate(g, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, &names) < 0) fail_read(path_, fmt::format("cannot list group `{}`", group));
+  if (H5Literate(g, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, &names) < 0)
+    fail_read(path_, fmt::format("cannot list group `{}`", group));
   return names;
 }
 
@@ -146,27 +153,38 @@ std::vector<std::int64_t> Hdf5File::extents(const std::string& dataset) const {
 namespace {
 
 template <class T>
-std::vector<T> read_dataset(hid_t file, const std::string& path, const std::string& dataset, std::span<const std::int64_t> extents, hid_t type) {
+std::vector<T> read_dataset(hid_t file, const std::string& path, const std::string& dataset,
+                            std::span<const std::int64_t> extents, hid_t type) {
   std::int64_t n = std::find(extents.begin(), extents.end(), 0) == extents.end() ? 1 : 0;
   // A damaged file may claim any size, and the machine would end the process for memory that it writes to.
-  const std::int64_t most = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t most = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) /
+                            static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t e : extents)
     if (n > 0 && (e < 0 || __builtin_mul_overflow(n, e, &n) || n > most))
-      throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, fmt::join(extents, " x ")), "is the file damaged?");
+      throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset,
+                                  path, fmt::join(extents, " x ")),
+                      "is the file damaged?");
   Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
-  // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to read.
+  // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
+  // read.
   Handle layout(H5Dget_create_plist(d)), stored(H5Dget_type(d));
   hsize_t bytes = 0;
-  if (n > 0 && H5Pget_layout(layout) == H5D_CONTIGUOUS && H5Dget_offset(d) != HADDR_UNDEF && H5Fget_filesize(file, &bytes) >= 0 && static_cast<hsize_t>(n) > bytes / std::max<std::size_t>(H5Tget_size(stored), 1))
-    throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, and the file has {} bytes", dataset, path, n, bytes), "is the file damaged?");
+  if (n > 0 && H5Pget_layout(layout) == H5D_CONTIGUOUS && H5Dget_offset(d) != HADDR_UNDEF &&
+      H5Fget_filesize(file, &bytes) >= 0 &&
+      static_cast<hsize_t>(n) > bytes / std::max<std::size_t>(H5Tget_size(stored), 1))
+    throw SialError(
+        fmt::format("dataset `{}` in `{}` claims {} elements, and the file has {} bytes", dataset, path, n, bytes),
+        "is the file damaged?");
   std::vector<T> data;
   try {
     data.resize(static_cast<std::size_t>(n));
   } catch (const std::exception&) {
-    throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, n));
+    throw SialError(
+        fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, n));
   }
-  if (n > 0 && H5Dread(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()) < 0) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
+  if (n > 0 && H5Dread(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()) < 0)
+    fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
   return data;
 }
 
@@ -184,9 +202,12 @@ std::vector<std::int64_t> Hdf5File::attribute_ints(const std::string& object, co
   if (!a.ok()) fail_read(path_, fmt::format("`{}` has no attribute `{}`", object, attribute));
   Handle s(H5Aget_space(a));
   const hssize_t n = H5Sget_simple_extent_npoints(s);
-  if (n > hssize_t{1} << 24) throw SialError(fmt::format("attribute `{}` of `{}` in `{}` claims {} values", attribute, object, path_, n), "is the file damaged?");
+  if (n > hssize_t{1} << 24)
+    throw SialError(fmt::format("attribute `{}` of `{}` in `{}` claims {} values", attribute, object, path_, n),
+                    "is the file damaged?");
   std::vector<std::int64_t> values(n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (n > 0 && H5Aread(a, H5T_NATIVE_INT64, values.data()) < 0) fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
+  if (n > 0 && H5Aread(a, H5T_NATIVE_INT64, values.data()) < 0)
+    fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
   return values;
 }
 
@@ -195,10 +216,13 @@ std::string Hdf5File::attribute_text(const std::string& object, const std::strin
   if (!a.ok()) fail_read(path_, fmt::format("`{}` has no attribute `{}`", object, attribute));
   Handle type(H5Aget_type(a)), space(H5Aget_space(a));
   const std::size_t n = H5Tget_size(type);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || H5Sget_simple_extent_npoints(space) != 1 || n > 65536)
-    throw SialError(fmt::format("attribute `{}` of `{}` in `{}` is not a text", attribute, object, path_), "is the file damaged?");
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || H5Sget_simple_extent_npoints(space) != 1 ||
+      n > 65536)
+    throw SialError(fmt::format("attribute `{}` of `{}` in `{}` is not a text", attribute, object, path_),
+                    "is the file damaged?");
   std::string text(n, '\0');
-  if (n > 0 && H5Aread(a, type, text.data()) < 0) fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
+  if (n > 0 && H5Aread(a, type, text.data()) < 0)
+    fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
   text.resize(text.find('\0') == std::string::npos ? n : text.find('\0'));
   return text;
 }
@@ -209,9 +233,11 @@ void Hdf5File::make_group(const std::string& name) {
   if (!g.ok()) fail_write(fmt::format("group `{}`", name));
 }
 
-void Hdf5File::write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data, std::int64_t type) {
+void Hdf5File::write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data,
+                             std::int64_t type) {
   std::vector<hsize_t> dims = reversed(extents);
-  Handle s(dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
+  Handle s(dims.empty() ? H5Screate(H5S_SCALAR)
+                        : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
   Handle d(H5Dcreate2(id_, dataset.c_str(), type, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   if (!d.ok()) fail_write(fmt::format("dataset `{}`", dataset));
   bool empty = std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
@@ -225,7 +251,8 @@ void Hdf5File::write_dataset(const std::string& dataset, std::span<const std::in
 void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data) {
   write_dataset(dataset, extents, data.data(), H5T_NATIVE_DOUBLE);
 }
-void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const std::int64_t> data) {
+void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents,
+                     std::span<const std::int64_t> data) {
   write_dataset(dataset, extents, data.data(), H5T_NATIVE_INT64);
 }
 
@@ -242,22 +269,26 @@ void Hdf5File::write(const std::string& dataset, std::span<const std::string> te
 }
 
 void Hdf5File::link(const std::string& object, const std::string& name) {
-  if (H5Lcreate_hard(id_, object.c_str(), id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) fail_write(fmt::format("link `{}`", name));
+  if (H5Lcreate_hard(id_, object.c_str(), id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0)
+    fail_write(fmt::format("link `{}`", name));
 }
 
 void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::int64_t value) {
   Handle s(H5Screate(H5S_SCALAR));
-  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT,
+                             H5P_DEFAULT));
   if (!a.ok() || H5Awrite(a, H5T_NATIVE_INT64, &value) < 0) {
     a.leave();
     fail_write(fmt::format("attribute `{}`", attribute));
   }
 }
 
-void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values) {
+void Hdf5File::set_attribute(const std::string& object, const std::string& attribute,
+                             std::span<const std::int64_t> values) {
   hsize_t n = values.size();
   Handle s(H5Screate_simple(1, &n, nullptr));
-  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT,
+                             H5P_DEFAULT));
   if (!a.ok() || (n > 0 && H5Awrite(a, H5T_NATIVE_INT64, values.data()) < 0)) {
     a.leave();
     fail_write(fmt::format("attribute `{}`", attribute));
@@ -279,7 +310,8 @@ void Hdf5File::set_attribute(const std::string& object, const std::string& attri
 void Hdf5File::close() {
   if (id_ < 0) return;
   if (H5Fflush(id_, H5F_SCOPE_GLOBAL) < 0) fail_write({});
-  if (H5Fclose(std::exchange(id_, -1)) < 0) throw WorldError(fmt::format("cannot write `{}`: {}", path_, last_error()), "is the disk full?");
+  if (H5Fclose(std::exchange(id_, -1)) < 0)
+    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, last_error()), "is the disk full?");
 }
 
 }  // namespace sial

@@ -1,8 +1,9 @@
 #pragma once
 // The only door to HDF5: a file with groups, datasets of doubles or 32-bit ints, and small attributes. Extents are ours
-// (column-major, first index fastest); HDF5 lists them the other way round, so the data goes through as it is. Every failure
-// is a SialError (reading) or WorldError (writing) naming the file. HDF5 does not survive a write that fails: what it then cannot close
-// it frees, and later uses. A file with a failed write is therefore never touched again, nor closed; its disk space is given back.
+// (column-major, first index fastest); HDF5 lists them the other way round, so the data goes through as it is. Every
+// failure is a SialError (reading) or EnvironmentError (writing) naming the file. HDF5 does not survive a write that
+// fails: what it then cannot close it frees, and later uses. A file with a failed write is therefore never touched
+// again, nor closed; its disk space is given back.
 
 #include <cstdint>
 #include <memory>
@@ -17,14 +18,15 @@ namespace sial {
 
 class Hdf5File {
  public:
-  static Hdf5File open(const std::string& path);    // reading
-  static Hdf5File create(const PartFile& part);     // finish it after close()
+  static Hdf5File open(const std::string& path);  // reading
+  static Hdf5File create(const PartFile& part);   // finish it after close()
   Hdf5File(Hdf5File&&) noexcept;
   Hdf5File& operator=(Hdf5File&&) noexcept;
   ~Hdf5File();
 
   bool exists(const std::string& name) const;
-  std::vector<std::string> list(const std::string& group) const;  // names of a group's members, sorted; empty when absent
+  std::vector<std::string> list(
+      const std::string& group) const;  // names of a group's members, sorted; empty when absent
   bool is_integer(const std::string& dataset) const;
   std::vector<std::int64_t> extents(const std::string& dataset) const;
   std::vector<double> read(const std::string& dataset) const;
@@ -50,7 +52,8 @@ class Hdf5File {
 
  private:
   Hdf5File(std::string path, std::int64_t id);
-  void write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data, std::int64_t type);
+  void write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data,
+                     std::int64_t type);
   [[noreturn]] void fail_write(const std::string& what);
   std::string path_;
   std::int64_t id_ = -1;

@@ -1,6 +1,6 @@
 #pragma once
-// What a job gives to all its programs: predefined values, segment tables, predefined arrays, and optionally a molecule with
-// its basis. Read-only once the job runs; shared by all ranks of a process.
+// What a job gives to all its programs: predefined values, segment tables, predefined arrays, and optionally a molecule
+// with its basis. Read-only once the job runs; shared by all ranks of a process.
 
 #include <array>
 #include <map>
@@ -11,17 +11,31 @@
 
 namespace sial {
 
-/// Dense column-major array of doubles with its extents. `origin` says where it came from, for messages about its shape.
-struct DataArray { std::vector<std::int64_t> extents; std::vector<double> data; std::string origin = {}; };
-struct IntDataArray { std::vector<std::int64_t> extents; std::vector<std::int32_t> data; std::string origin = {}; };
+/// Dense column-major array of doubles with its extents. `origin` says where it came from, for messages about its
+/// shape.
+struct DataArray {
+  std::vector<std::int64_t> extents;
+  std::vector<double> data;
+  std::string origin = {};
+};
+struct IntDataArray {
+  std::vector<std::int64_t> extents;
+  std::vector<std::int32_t> data;
+  std::string origin = {};
+};
 
-/// One atom; coordinates in bohr. `charge` is what the electrons of the job feel: the atomic number less the electrons that an
-/// effective core potential replaces.
-struct Atom { std::int32_t charge = 0; std::string symbol; std::array<double, 3> position{}; std::int32_t core_electrons = 0; };
+/// One atom; coordinates in bohr. `charge` is what the electrons of the job feel: the atomic number less the electrons
+/// that an effective core potential replaces.
+struct Atom {
+  std::int32_t charge = 0;
+  std::string symbol;
+  std::array<double, 3> position{};
+  std::int32_t core_electrons = 0;
+};
 
-/// One shell with general contraction: coefficient[c * exponents.size() + p] multiplies the unit-normalised primitive p.
-/// Function order inside a shell: contraction slow, component fast; Cartesian x-power descending then y; pure m = +l .. -l
-/// (l >= 2), p stays x, y, z; every Cartesian monomial has unit norm (runtime/super/CONVENTIONS.md).
+/// One shell with general contraction: coefficient[c * exponents.size() + p] multiplies the unit-normalised primitive
+/// p. Function order inside a shell: contraction slow, component fast; Cartesian x-power descending then y; pure m = +l
+/// .. -l (l >= 2), p stays x, y, z; every Cartesian monomial has unit norm (runtime/super/CONVENTIONS.md).
 struct Shell {
   std::int32_t atom = 0;
   std::int32_t l = 0;
@@ -32,10 +46,16 @@ struct Shell {
   std::int32_t n_functions() const { return n_contractions * (pure ? 2 * l + 1 : (l + 1) * (l + 2) / 2); }
 };
 
-/// One term of an effective core potential: coefficient r^(power - 2) exp(-exponent r^2), acting on angular momentum l, or as the
-/// local part where l is -1.
-struct EcpTerm { std::int32_t l = -1, power = 2; double exponent = 0.0, coefficient = 0.0; };
-struct Ecp { std::int32_t atom = 0, electrons = 0; std::vector<EcpTerm> terms; };
+/// One term of an effective core potential: coefficient r^(power - 2) exp(-exponent r^2), acting on angular momentum l,
+/// or as the local part where l is -1.
+struct EcpTerm {
+  std::int32_t l = -1, power = 2;
+  double exponent = 0.0, coefficient = 0.0;
+};
+struct Ecp {
+  std::int32_t atom = 0, electrons = 0;
+  std::vector<EcpTerm> terms;
+};
 
 struct Molecule {
   std::vector<Atom> atoms;
@@ -44,7 +64,11 @@ struct Molecule {
   std::int32_t frozen_core = 0;  // orbitals of either spin that correlated programs leave alone
   std::string basis_name;
   std::vector<Ecp> ecps;
-  std::int32_t n_basis() const { std::int32_t n = 0; for (auto& s : shells) n += s.n_functions(); return n; }
+  std::int32_t n_basis() const {
+    std::int32_t n = 0;
+    for (auto& s : shells) n += s.n_functions();
+    return n;
+  }
 };
 
 /// How two-electron integrals are computed: as is faster; by libint; by expansions in Hermite Gaussians.
@@ -54,10 +78,10 @@ enum class IntegralCode { automatic, libint, hermite };
 using NamedSegments = std::map<std::string, std::vector<std::int32_t>>;
 
 struct JobData {
-  std::map<std::string, std::int32_t> ints;       // lower-case names
+  std::map<std::string, std::int32_t> ints;  // lower-case names
   std::map<std::string, double> scalars;
   std::map<IndexKind, std::vector<std::int32_t>> segments;  // extents of segments 1..n, per kind
-  std::map<std::string, DataArray> arrays;        // predefined statics by name, and chemistry data of legacy files
+  std::map<std::string, DataArray> arrays;  // predefined statics by name, and chemistry data of legacy files
   std::map<std::string, IntDataArray> int_arrays;
   bool has_molecule = false;
   Molecule molecule;

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-// With assertions the library ends the process at a stray byte behind `[`; without them it reports the byte like any other mistake.
+// With assertions the library ends the process at a stray byte behind `[`; without them it reports the byte like any
+// other mistake.
 #define TOML_ASSERT(condition) static_assert(true)
 #include <toml++/toml.h>
 
@@ -65,7 +66,9 @@ class JobReader {
       throw SialError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
     }
     job_.file = path_;
-    check_keys(root, "", {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output", "restore", "run"});
+    check_keys(root, "",
+               {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output",
+                "restore", "run"});
     settings(root, "");
     programs(root);
     if (const toml::node* n = root.get("include"))
@@ -87,7 +90,9 @@ class JobReader {
   }
 
  private:
-  std::string place(const toml::source_region& s) const { return fmt::format("{}:{}:{}", path_, s.begin.line, s.begin.column); }
+  std::string place(const toml::source_region& s) const {
+    return fmt::format("{}:{}:{}", path_, s.begin.line, s.begin.column);
+  }
 
   [[noreturn]] void fail(const toml::node& n, const std::string& message, const std::string& hint = {}) const {
     throw SialError(message, hint, place(n.source()));
@@ -107,17 +112,21 @@ class JobReader {
   void check_keys(const toml::table& t, std::string_view section, const Keys& known) const {
     for (auto&& [key, node] : t)
       if (std::find(known.begin(), known.end(), key.str()) == known.end())
-        throw SialError(section.empty() ? fmt::format("unknown key `{}`", key.str()) : fmt::format("unknown key `{}` in [{}]", key.str(), section),
+        throw SialError(section.empty() ? fmt::format("unknown key `{}`", key.str())
+                                        : fmt::format("unknown key `{}` in [{}]", key.str(), section),
                         suggestion(key.str(), known), place(key.source()));
   }
 
   const toml::table* table(const toml::table& parent, std::string_view key) const {
     const toml::node* n = parent.get(key);
-    if (n && !n->is_table()) fail(*n, fmt::format("`{}` must be a table", key), fmt::format("write [{}] and its keys below it", key));
+    if (n && !n->is_table())
+      fail(*n, fmt::format("`{}` must be a table", key), fmt::format("write [{}] and its keys below it", key));
     return n ? n->as_table() : nullptr;
   }
 
-  std::string resolve(const std::string& name) const { return fs::path(name).is_absolute() ? name : (folder_ / name).lexically_normal().string(); }
+  std::string resolve(const std::string& name) const {
+    return fs::path(name).is_absolute() ? name : (folder_ / name).lexically_normal().string();
+  }
 
   const std::string& data_file(const std::string& file) {
     job_.data_files.push_back(file);
@@ -127,7 +136,8 @@ class JobReader {
   std::string string(const toml::node& n, std::string_view key) const {
     if (!n.is_string()) fail(n, fmt::format("`{}` must be a string", key));
     std::string text = n.value<std::string>().value();
-    if (text.find('\0') != std::string::npos) fail(n, fmt::format("`{}` holds a NUL character", key), "file names end at a NUL");
+    if (text.find('\0') != std::string::npos)
+      fail(n, fmt::format("`{}` holds a NUL character", key), "file names end at a NUL");
     return text;
   }
 
@@ -155,7 +165,9 @@ class JobReader {
 
   void programs(const toml::table& root) {
     const toml::node* n = root.get("programs");
-    if (!n) throw SialError("the key `programs` is missing", "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
+    if (!n)
+      throw SialError("the key `programs` is missing",
+                      "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
     for (const std::string& name : strings(*n, "programs")) {
       std::string file = resolve(name);
       std::error_code ignored;
@@ -167,7 +179,9 @@ class JobReader {
 
   void plugin(const toml::node& n, const std::string& file) {
     std::error_code ignored;
-    if (!fs::is_regular_file(file, ignored)) fail(n, fmt::format("there is no plugin `{}`", file), "`plugins` names shared libraries, relative to the job file's folder");
+    if (!fs::is_regular_file(file, ignored))
+      fail(n, fmt::format("there is no plugin `{}`", file),
+           "`plugins` names shared libraries, relative to the job file's folder");
     job_.plugins.push_back(file);
   }
 
@@ -177,7 +191,9 @@ class JobReader {
       if (!is_name(name)) fail(node, fmt::format("`{}` is not a name", key.str()));
       if (node.is_integer()) job_.data.ints[name] = integer(node, name);
       else if (node.is_floating_point()) job_.data.scalars[name] = real(node, name);
-      else fail(node, fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
+      else
+        fail(node,
+             fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
       job_.given_values.insert(name);
     }
   }
@@ -195,7 +211,8 @@ class JobReader {
       SegmentRequest r;
       if (target) at(*target, [&] { r.target = segment_size(integer(*target, target_key), target_key); });
       if (n && n->is_array()) {
-        for (const toml::node& e : *n->as_array()) at(e, [&] { r.sizes.push_back(segment_size(integer(e, key), key)); });
+        for (const toml::node& e : *n->as_array())
+          at(e, [&] { r.sizes.push_back(segment_size(integer(e, key), key)); });
         if (r.sizes.empty()) fail(*n, fmt::format("`{}` lists no segments", key));
         if (target) fail(*target, fmt::format("`{}` goes with {} = \"auto\", not with a list", target_key, key));
       } else if (n && (!n->is_string() || n->value<std::string>() != "auto")) {
@@ -206,7 +223,9 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(t, "molecule", {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments", "fragment_charges"});
+    check_keys(
+        t, "molecule",
+        {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments", "fragment_charges"});
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
@@ -239,11 +258,15 @@ class JobReader {
   /// Atoms of each fragment and its charge. The molecule's charge is their sum, unless it is stated.
   void fragments(const toml::table& t) {
     const toml::node *lists = t.get("fragments"), *charges = t.get("fragment_charges");
-    if (charges && !lists) fail(*charges, "`fragment_charges` goes with `fragments`", "fragments = [[1, 2, 3], [4, 5, 6]] lists the atoms of each");
+    if (charges && !lists)
+      fail(*charges, "`fragment_charges` goes with `fragments`",
+           "fragments = [[1, 2, 3], [4, 5, 6]] lists the atoms of each");
     if (!lists) return;
-    if (!lists->is_array() || lists->as_array()->empty()) fail(*lists, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
+    if (!lists->is_array() || lists->as_array()->empty())
+      fail(*lists, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
     for (const toml::node& list : *lists->as_array()) {
-      if (!list.is_array()) fail(list, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
+      if (!list.is_array())
+        fail(list, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
       job_.fragments.atoms.push_back(integers(list, "fragments"));
     }
     if (charges) job_.fragments.charges = integers(*charges, "fragment_charges");
@@ -267,7 +290,9 @@ class JobReader {
   std::int32_t frozen_core(const toml::node& n) const {
     const Molecule& m = job_.data.molecule;
     if (n.is_boolean()) return n.value<bool>().value() ? chemical_core(m) : 0;
-    if (!n.is_integer()) fail(n, "`frozen_core` must be true, false or a number of orbitals", "true freezes the noble-gas cores of all atoms");
+    if (!n.is_integer())
+      fail(n, "`frozen_core` must be true, false or a number of orbitals",
+           "true freezes the noble-gas cores of all atoms");
     std::int32_t orbitals = integer(n, "frozen_core");
     if (orbitals < 0) fail(n, "`frozen_core` cannot be negative");
     return orbitals;
@@ -283,7 +308,8 @@ class JobReader {
         inline_array(name, *node.as_array());
         continue;
       }
-      if (!node.is_table()) fail(node, fmt::format("array `{}` must be {{file = \"...\", dataset = \"...\"}} or a list of numbers", name));
+      if (!node.is_table())
+        fail(node, fmt::format("array `{}` must be {{file = \"...\", dataset = \"...\"}} or a list of numbers", name));
       const toml::table& entry = *node.as_table();
       check_keys(entry, "arrays." + name, {"file", "dataset"});
       if (!entry.get("file")) fail(node, fmt::format("array `{}` lacks `file`", name));
@@ -296,10 +322,12 @@ class JobReader {
   void file_array(const std::string& name, const std::string& file, const std::string& dataset) {
     Hdf5File h5 = Hdf5File::open(data_file(file));
     if (!h5.exists(dataset))
-      throw SialError(fmt::format("there is no dataset `{}` in `{}`", dataset, file), fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
+      throw SialError(fmt::format("there is no dataset `{}` in `{}`", dataset, file),
+                      fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
     std::vector<std::int64_t> extents = h5.extents(dataset);
     if (extents.size() > max_rank)
-      throw SialError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file, extents.size(), max_rank));
+      throw SialError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file,
+                                  extents.size(), max_rank));
     std::string origin = fmt::format("{}:{}", file, dataset);
     // Integer data serves both the int arrays of super instructions and static arrays of numbers.
     if (h5.is_integer(dataset)) job_.data.int_arrays[name] = {extents, h5.read_ints(dataset), origin};
@@ -342,7 +370,8 @@ class JobReader {
       const Option& option = *option_of_key(section, key);
       // A word may be written as a number: 30 for "30".
       const bool may_be_number = option.type.kind == OptionType::Kind::word;
-      if (may_be_number && !n->is_number() && !n->is_string()) fail(*n, fmt::format("`{}` must be a number or a string", key));
+      if (may_be_number && !n->is_number() && !n->is_string())
+        fail(*n, fmt::format("`{}` must be a number or a string", key));
       std::string text = may_be_number && n->is_number() ? number_text(*n) : string(*n, key);
       if (option.id == OptionId::output_dir) text = resolve(text);
       at(*n, [&] { set_option(job_, option.id, text); });
@@ -350,7 +379,8 @@ class JobReader {
   }
 
   static std::string number_text(const toml::node& n) {
-    return n.is_integer() ? fmt::format("{}", n.value<std::int64_t>().value()) : fmt::format("{}", n.value<double>().value());
+    return n.is_integer() ? fmt::format("{}", n.value<std::int64_t>().value())
+                          : fmt::format("{}", n.value<double>().value());
   }
 
   std::string path_;
@@ -364,7 +394,8 @@ int parse_look_ahead(std::string_view text) {
   if (text == "auto") return -1;
   if (text == "off") return 0;
   const std::optional<std::int64_t> blocks = read_integer(text, 0, 4096);
-  if (!blocks) throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
+  if (!blocks)
+    throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
   return static_cast<int>(*blocks);
 }
 
@@ -377,9 +408,13 @@ void apply_set(Job& job, std::string_view text) {
     throw SialError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
   std::string value(text.substr(equals + 1));
   const std::optional<double> real = read_real(value);
-  if (!real) throw SialError(fmt::format("`{}` in `--set {}` is not a number", value, text), "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
-  const std::optional<std::int64_t> integer = read_integer(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
-  if (!integer && value.find_first_of(".eEdD") == std::string::npos) throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
+  if (!real)
+    throw SialError(fmt::format("`{}` in `--set {}` is not a number", value, text),
+                    "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
+  const std::optional<std::int64_t> integer =
+      read_integer(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+  if (!integer && value.find_first_of(".eEdD") == std::string::npos)
+    throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
   // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
   if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
   else job.data.scalars[name] = *real, job.data.ints.erase(name);
@@ -397,13 +432,15 @@ void request_segments(Job& job, std::string_view one, std::string_view text) {
   constexpr std::string_view target_suffix = "_target";
   const bool is_target = key.ends_with(target_suffix);
   if (is_target) key.resize(key.size() - target_suffix.size());
-  if (equals == std::string_view::npos) throw SialError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
+  if (equals == std::string_view::npos)
+    throw SialError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
   if (std::find(known.begin(), known.end(), key) == known.end()) {
     const std::string written = lower_case(one.substr(0, equals));
     std::vector<std::string> targets;
     for (std::string_view k : segment_keys) targets.push_back(fmt::format("{}{}", k, target_suffix));
     if (written.find('_') != std::string::npos) known.insert(known.end(), targets.begin(), targets.end());
-    throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", written, text), suggestion(written, known));
+    throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", written, text),
+                    suggestion(written, known));
   }
   SegmentRequest r;
   std::string_view rest = one.substr(equals + 1);
@@ -412,13 +449,16 @@ void request_segments(Job& job, std::string_view one, std::string_view text) {
     std::string_view part = rest.substr(0, comma);
     const std::optional<std::int64_t> value = read_integer(part);
     if (!value)
-      throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text), is_target ? fmt::format("for example --segments {}{}=4", key, target_suffix) : "for example --segments ao=8,8,4");
+      throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text),
+                      is_target ? fmt::format("for example --segments {}{}=4", key, target_suffix)
+                                : "for example --segments ao=8,8,4");
     r.sizes.push_back(segment_size(*value, key));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   if (is_target) {
-    if (r.sizes.size() != 1) throw SialError(fmt::format("`--segments {}` needs one size", text), "for example --segments ao_target=8");
+    if (r.sizes.size() != 1)
+      throw SialError(fmt::format("`--segments {}` needs one size", text), "for example --segments ao_target=8");
     r.target = r.sizes.front();
     r.sizes.clear();
   }
@@ -432,7 +472,8 @@ void apply_segments(Job& job, std::string_view text) {
   else
     // A name behind a comma begins another kind: occ_target=3,virt_target=7.
     for (std::size_t begin = 0; begin < text.size() || begin == 0;) {
-      const std::size_t equals = text.find('=', begin), next = equals == std::string_view::npos ? equals : text.find('=', equals + 1);
+      const std::size_t equals = text.find('=', begin),
+                        next = equals == std::string_view::npos ? equals : text.find('=', equals + 1);
       std::size_t end = next == std::string_view::npos ? text.size() : text.rfind(',', next);
       if (end == std::string_view::npos || end <= equals) end = text.size();
       request_segments(job, text.substr(begin, end - begin), text);
@@ -447,7 +488,16 @@ std::size_t parse_memory(std::string_view text) {
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   const std::string unit = lower_case(rest);
   double factor = 0.0;
-  for (auto [name, f] : {std::pair{"", 1.0}, {"b", 1.0}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30}, {"tib", 0x1p40}})
+  for (auto [name, f] : {std::pair{"", 1.0},
+                         {"b", 1.0},
+                         {"kb", 1e3},
+                         {"mb", 1e6},
+                         {"gb", 1e9},
+                         {"tb", 1e12},
+                         {"kib", 0x1p10},
+                         {"mib", 0x1p20},
+                         {"gib", 0x1p30},
+                         {"tib", 0x1p40}})
     if (unit == name) factor = f;
   const double bytes = amount.value_or(0) * factor;
   if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)

@@ -1,7 +1,8 @@
 #pragma once
-// A job as the user states it: ordered programs, values, segment lists, arrays, a molecule, and where output goes. Read from
-// `job.toml` or put together from the command line; `data` is complete (predefined values and segment tables follow from the
-// molecule) after every function here returns. A value type: every rank of a process may share one, read-only.
+// A job as the user states it: ordered programs, values, segment lists, arrays, a molecule, and where output goes. Read
+// from `job.toml` or put together from the command line; `data` is complete (predefined values and segment tables
+// follow from the molecule) after every function here returns. A value type: every rank of a process may share one,
+// read-only.
 
 #include <cstddef>
 #include <map>
@@ -17,37 +18,40 @@
 
 namespace sial {
 
-/// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are none, or
-/// as auto_segments.h finds best (0).
-struct SegmentRequest { std::vector<std::int32_t> sizes; std::int32_t target = 0; };
+/// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are
+/// none, or as auto_segments.h finds best (0).
+struct SegmentRequest {
+  std::vector<std::int32_t> sizes;
+  std::int32_t target = 0;
+};
 
 struct LegacyDat;
 
 struct Job {
-  std::string file;                        // the job file or initial-data file, empty when there is none
-  std::string batch_file;                  // the list of jobs that states this one, empty when there is none
-  std::vector<std::string> programs;       // in order; relative names of a job file are relative to its folder
-  std::vector<std::string> include_dirs;   // where imports are searched, besides the importing file's folder
+  std::string file;                       // the job file or initial-data file, empty when there is none
+  std::string batch_file;                 // the list of jobs that states this one, empty when there is none
+  std::vector<std::string> programs;      // in order; relative names of a job file are relative to its folder
+  std::vector<std::string> include_dirs;  // where imports are searched, besides the importing file's folder
   JobData data;
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes of block data
-  int ranks = 1;                           // that the job is going to run on, for automatic segments
+  int ranks = 1;                                       // that the job is going to run on, for automatic segments
   std::string output_dir = ".";
-  std::string results_path = "results.h5";  // relative to output_dir; "none" writes no file
-  std::string run_json_path = "run.json";   // likewise
-  std::string print_format = "classic";     // classic, classic-test, plain
+  std::string results_path = "results.h5";    // relative to output_dir; "none" writes no file
+  std::string run_json_path = "run.json";     // likewise
+  std::string print_format = "classic";       // classic, classic-test, plain
   std::string checkpoint_dir = "checkpoint";  // relative to output_dir
-  double checkpoint_every = -1;             // seconds; negative: never, 0: at every barrier, infinity: only between programs
-  double time_limit = 0;                    // seconds; 0: none
-  std::vector<std::string> plugins;         // shared libraries with super instructions of the user's own
-  int look_ahead = -1;                      // blocks; 0: off, negative: found out while running
-  bool keep_integrals = true;               // in memory that nothing else needs
-  std::vector<std::string> data_files;      // that data came from: molecule, basis, arrays
-  std::vector<std::string> restore_files;   // results of earlier jobs whose saved items this job may restore
+  double checkpoint_every = -1;      // seconds; negative: never, 0: at every barrier, infinity: only between programs
+  double time_limit = 0;             // seconds; 0: none
+  std::vector<std::string> plugins;  // shared libraries with super instructions of the user's own
+  int look_ahead = -1;               // blocks; 0: off, negative: found out while running
+  bool keep_integrals = true;        // in memory that nothing else needs
+  std::vector<std::string> data_files;     // that data came from: molecule, basis, arrays
+  std::vector<std::string> restore_files;  // results of earlier jobs whose saved items this job may restore
 
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values, given_arrays;
-  std::map<OptionId, std::string> settings;  // options of the job file and of the command line
-  FragmentRequest fragments;               // of the molecule, from [molecule]
+  std::map<OptionId, std::string> settings;                // options of the job file and of the command line
+  FragmentRequest fragments;                               // of the molecule, from [molecule]
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...
   std::vector<std::string> warnings;                       // about the files that data came from, each with its place
   std::vector<std::string> segment_choices;                // a line for each range that was cut automatically

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int32_t magic = 23121991;
 constexpr std::int32_t version = 1;
-constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t max_elements = std::numeric_limits<std::int32_t>::max();
 
 std::uint32_t swapped(std::uint32_t x) { return __builtin_bswap32(x); }
 std::uint64_t swapped(std::uint64_t x) { return __builtin_bswap64(x); }
@@ -55,19 +55,23 @@ class DatReader {
     read_arrays(dat.int_arrays, "integer arrays", 4, [&] { return integer(); });
     read_configs(dat);
     if (at_ != bytes_.size())
-      fail(at_, fmt::format("{} bytes follow the end of the data", bytes_.size() - at_), "the file is damaged, or two files were joined");
+      fail(at_, fmt::format("{} bytes follow the end of the data", bytes_.size() - at_),
+           "the file is damaged, or two files were joined");
     return dat;
   }
 
  private:
-  [[noreturn]] void fail(std::size_t at, const std::string& message, const std::string& hint = "the file is damaged or was not written completely") const {
-    throw SialError(field_.empty() ? message : fmt::format("{}: {}", field_, message), hint, fmt::format("{}: byte {}", file_, at));
+  [[noreturn]] void fail(std::size_t at, const std::string& message,
+                         const std::string& hint = "the file is damaged or was not written completely") const {
+    throw SialError(field_.empty() ? message : fmt::format("{}: {}", field_, message), hint,
+                    fmt::format("{}: byte {}", file_, at));
   }
 
   std::size_t left() const { return bytes_.size() - at_; }
 
   void need(std::size_t n) const {
-    if (n > left()) fail(at_, fmt::format("the file ends here: {} more byte{} needed, {} left", n, n == 1 ? " is" : "s are", left()));
+    if (n > left())
+      fail(at_, fmt::format("the file ends here: {} more byte{} needed, {} left", n, n == 1 ? " is" : "s are", left()));
   }
 
   template <class T>
@@ -86,7 +90,8 @@ class DatReader {
     const std::size_t here = at_;
     const std::int32_t n = integer();
     if (n < 0) fail(here, fmt::format("a count of {} is negative", n));
-    if (static_cast<std::size_t>(n) > left() / item) fail(here, fmt::format("a count of {} is more than the {} bytes that follow can hold", n, left()));
+    if (static_cast<std::size_t>(n) > left() / item)
+      fail(here, fmt::format("a count of {} is more than the {} bytes that follow can hold", n, left()));
     return n;
   }
 
@@ -94,7 +99,8 @@ class DatReader {
     const std::size_t here = at_;
     const std::int32_t n = count(1);
     const std::string_view text(reinterpret_cast<const char*>(bytes_.data() + at_), static_cast<std::size_t>(n));
-    if (n < 1 || text.find('\0') != text.size() - 1) fail(here, fmt::format("a text of {} bytes does not end in its only NUL", n));
+    if (n < 1 || text.find('\0') != text.size() - 1)
+      fail(here, fmt::format("a text of {} bytes does not end in its only NUL", n));
     at_ += text.size();
     return std::string(text.substr(0, text.size() - 1));
   }
@@ -104,22 +110,26 @@ class DatReader {
   }
 
   void header(ByteOrder* order) {
-    if (bytes_.size() < 4) fail(0, fmt::format("not an initial-data file: {} bytes long", bytes_.size()), looks_like(bytes_));
+    if (bytes_.size() < 4)
+      fail(0, fmt::format("not an initial-data file: {} bytes long", bytes_.size()), looks_like(bytes_));
     const std::int32_t first = integer();
     const auto other = std::bit_cast<std::int32_t>(swapped(std::bit_cast<std::uint32_t>(first)));
     if (first != magic && other != magic) {
       const std::string seen = looks_like(bytes_);
-      fail(0, fmt::format("not an initial-data file: it begins with {}, not with {} in either byte order", first, magic),
+      fail(0,
+           fmt::format("not an initial-data file: it begins with {}, not with {} in either byte order", first, magic),
            seen.empty() ? "a `.dat` file of ACES4, or its JSON form, is expected" : seen);
     }
     swap_ = first != magic;
     if (order) *order = swap_ == (std::endian::native == std::endian::little) ? ByteOrder::big : ByteOrder::little;
     field_ = "format version";
-    if (const std::int32_t v = integer(); v != version) fail(4, fmt::format("version {} is not known, this program reads version {}", v, version), {});
+    if (const std::int32_t v = integer(); v != version)
+      fail(4, fmt::format("version {} is not known, this program reads version {}", v, version), {});
   }
 
   template <class T, class Value>
-  void read_values(std::vector<std::pair<std::string, T>>& values, const std::string& section, std::size_t item, Value value) {
+  void read_values(std::vector<std::pair<std::string, T>>& values, const std::string& section, std::size_t item,
+                   Value value) {
     field_ = section;
     std::set<std::string> names;
     for (std::int32_t n = count(item); n > 0; --n) {
@@ -138,7 +148,8 @@ class DatReader {
     for (std::int32_t n = count(8); n > 0; --n) {
       const std::size_t here = at_;
       const std::int32_t kind = integer();
-      if (kind < 1001 || kind > 1007) fail(here, fmt::format("{} is not an index kind", kind), "kinds are numbered from 1001 (ao) to 1007");
+      if (kind < 1001 || kind > 1007)
+        fail(here, fmt::format("{} is not an index kind", kind), "kinds are numbered from 1001 (ao) to 1007");
       unique(kinds, fmt::format("kind {}", kind), here);
       field_ = fmt::format("segment sizes of kind {}", kind);
       std::vector<std::int32_t> sizes;
@@ -146,8 +157,10 @@ class DatReader {
       for (std::int32_t i = count(4); i > 0; --i) {
         const std::size_t at = at_;
         sizes.push_back(integer());
-        if (sizes.back() < 1) fail(at, fmt::format("a segment of {} elements", sizes.back()), "segments hold at least one element");
-        if ((sum += sizes.back()) > most_elements) fail(at, fmt::format("the segments add up to {} elements, more than a range can have", sum));
+        if (sizes.back() < 1)
+          fail(at, fmt::format("a segment of {} elements", sizes.back()), "segments hold at least one element");
+        if ((sum += sizes.back()) > max_elements)
+          fail(at, fmt::format("the segments add up to {} elements, more than a range can have", sum));
       }
       dat.segments.emplace_back(static_cast<IndexKind>(kind), std::move(sizes));
       field_ = fmt::format("segment tables after kind {}", kind);
@@ -167,17 +180,20 @@ class DatReader {
       field_ = fmt::format("{}, rank of `{}`", section, array.name);
       const std::size_t at_rank = at_;
       const std::int32_t rank = integer();
-      if (rank < 0 || rank > max_rank) fail(at_rank, fmt::format("{} dimensions; an array has at most {}", rank, max_rank));
+      if (rank < 0 || rank > max_rank)
+        fail(at_rank, fmt::format("{} dimensions; an array has at most {}", rank, max_rank));
       field_ = fmt::format("{}, extents of `{}`", section, array.name);
       const std::size_t at_dims = at_;
-      if (const std::int32_t again = count(4); again != rank) fail(at_dims, fmt::format("{} extents for {} dimensions", again, rank));
+      if (const std::int32_t again = count(4); again != rank)
+        fail(at_dims, fmt::format("{} extents for {} dimensions", again, rank));
       std::int64_t size = 1;
       for (std::int32_t d = 0; d < rank; ++d) {
         const std::size_t at = at_;
         const std::int32_t extent = integer();
         if (extent < 0) fail(at, fmt::format("an extent of {} is negative", extent));
         array.dims.push_back(extent);
-        if (__builtin_mul_overflow(size, static_cast<std::int64_t>(extent), &size)) fail(at, "the extents multiply to more than any file can hold");
+        if (__builtin_mul_overflow(size, static_cast<std::int64_t>(extent), &size))
+          fail(at, "the extents multiply to more than any file can hold");
       }
       field_ = fmt::format("{}, elements of `{}`", section, array.name);
       const std::size_t at_data = at_;
@@ -254,8 +270,9 @@ class Writer {
   void real(double x) { raw(std::bit_cast<std::uint64_t>(x)); }
 
   void count(std::size_t n) {
-    if (n > static_cast<std::size_t>(most_elements))
-      throw SialError(fmt::format("{} items do not fit an initial-data file, which counts in 32 bits", n), "keep large arrays in HDF5 files, under [arrays] of a job file");
+    if (n > static_cast<std::size_t>(max_elements))
+      throw SialError(fmt::format("{} items do not fit an initial-data file, which counts in 32 bits", n),
+                      "keep large arrays in HDF5 files, under [arrays] of a job file");
     integer(static_cast<std::int32_t>(n));
   }
 
@@ -288,16 +305,22 @@ class Writer {
 
 }  // namespace
 
-LegacyDat parse_legacy_dat(std::span<const std::byte> bytes, const std::string& file, ByteOrder* order) { return DatReader(bytes, file).read(order); }
+LegacyDat parse_legacy_dat(std::span<const std::byte> bytes, const std::string& file, ByteOrder* order) {
+  return DatReader(bytes, file).read(order);
+}
 
 std::vector<std::byte> format_legacy_dat(const LegacyDat& dat, ByteOrder order) { return Writer(order).write(dat); }
 
 LegacyDat read_legacy_file(const std::string& path) {
   std::string problem;
   const std::string content = read_file(path, input_limit::initial_data, problem);
-  if (!problem.empty()) throw WorldError(fmt::format("cannot read the data file `{}`: {}", path, problem), "check the path given with --dat");
+  if (!problem.empty())
+    throw EnvironmentError(fmt::format("cannot read the data file `{}`: {}", path, problem),
+                           "check the path given with --dat");
   const std::string_view text(content);
-  if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != std::string_view::npos && text[first] == '{') return parse_legacy_json(text, path);
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
+      first != std::string_view::npos && text[first] == '{')
+    return parse_legacy_json(text, path);
   return parse_legacy_dat(std::as_bytes(std::span(content)), path);
 }
 
@@ -309,7 +332,8 @@ void write_legacy_file(const LegacyDat& dat, const std::string& path) {
     const std::vector<std::byte> bytes = format_legacy_dat(dat);
     content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  if (const std::string_view kind = special_kind(path); !kind.empty()) throw WorldError(fmt::format("cannot write the data file `{}`: it is {}", path, kind), "choose another name");
+  if (const std::string_view kind = special_kind(path); !kind.empty())
+    throw EnvironmentError(fmt::format("cannot write the data file `{}`: it is {}", path, kind), "choose another name");
   write_file(path, content, Durability::until_crash, "check the folder and the space left on its disk");
 }
 

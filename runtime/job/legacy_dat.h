@@ -1,18 +1,15 @@
 #pragma once
-// The initial-data file of ACES4 jobs (`.dat`) and its JSON twin, as plain values: reading either byte order, writing. What was
-// read is written back byte for byte, so names, their order and every number are kept as they stand in the file. Any byte
-// string becomes a LegacyDat or is refused with one SialError that names the file, the byte and the field; what the numbers
-// mean is legacy_job.h's business.
+// The initial-data file of ACES4 jobs (`.dat`) and its JSON twin, as plain values: reading either byte order, writing.
+// What was read is written back byte for byte, so names, their order and every number are kept as they stand in the
+// file. Any byte string becomes a LegacyDat or is refused with one SialError that names the file, the byte and the
+// field; what the numbers mean is legacy_job.h's business.
 //
-//   int = 4 bytes, double = 8 bytes, nothing aligned; string = int n, n bytes with a trailing NUL; list = int n, n items
-//   int 23121991, int 1
-//   n, n x string                                      programs in the order they run
-//   n, n x { string, int }                             predefined ints
-//   n, n x { string, double }                          predefined scalars
-//   n, n x { int kind, list of int }                   segment sizes of an index kind (numbers of IndexKind)
-//   n, n x { string, int rank, list of int, list of double }   arrays: extents, column-major elements
-//   n, n x { string, int rank, list of int, list of int }
-//   n, n x { string, n, n x { string, string } }       settings per program; nothing reads them
+//   int = 4 bytes, double = 8 bytes, nothing aligned; string = int n, n bytes with a trailing NUL; list = int n, n
+//   items int 23121991, int 1 n, n x string                                      programs in the order they run n, n x
+//   { string, int }                             predefined ints n, n x { string, double } predefined scalars n, n x {
+//   int kind, list of int }                   segment sizes of an index kind (numbers of IndexKind) n, n x { string,
+//   int rank, list of int, list of double }   arrays: extents, column-major elements n, n x { string, int rank, list of
+//   int, list of int } n, n x { string, n, n x { string, string } }       settings per program; nothing reads them
 
 #include <cstddef>
 #include <cstdint>
@@ -63,10 +60,10 @@ LegacyDat parse_legacy_json(std::string_view text, const std::string& file);
 /// Shortest digits that read back exactly. Throws SialError for numbers JSON cannot hold (NaN, infinity).
 std::string format_legacy_json(const LegacyDat& dat);
 
-/// Reads a file of either form, told apart by its content. Throws WorldError when it cannot be read.
+/// Reads a file of either form, told apart by its content. Throws EnvironmentError when it cannot be read.
 LegacyDat read_legacy_file(const std::string& path);
 /// Writes JSON when the name ends in `.json`, else the binary form; under a temporary name first, then renamed. Throws
-/// WorldError when the disk does not take it.
+/// EnvironmentError when the disk does not take it.
 void write_legacy_file(const LegacyDat& dat, const std::string& path);
 
 }  // namespace sial

@@ -22,13 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_functions = 10'000'000;
+constexpr std::int64_t max_functions = 10'000'000;
 constexpr double same_place = 1e-5;  // bohr; files carry coordinates with a dozen digits
 
 /// Builds the molecule from the arrays, checking every number that is used as a count or a position.
 class MoleculeBuilder {
  public:
-  MoleculeBuilder(const LegacyDat& dat, const JobData& data, const std::string& file) : dat_(dat), data_(data), file_(file) {}
+  MoleculeBuilder(const LegacyDat& dat, const JobData& data, const std::string& file)
+      : dat_(dat), data_(data), file_(file) {}
 
   /// Whether the file states a molecule at all; what it lacks otherwise (nothing when it has none of it).
   bool present(std::string& lacks) const {
@@ -59,7 +60,8 @@ class MoleculeBuilder {
       if (lower_case(a.name) == name) at = a.offset;
     for (const auto& a : dat_.int_arrays)
       if (lower_case(a.name) == name) at = a.offset;
-    throw SialError(fmt::format("array `{}`: {}", name, message), "the molecule and basis of the data file do not fit together",
+    throw SialError(fmt::format("array `{}`: {}", name, message),
+                    "the molecule and basis of the data file do not fit together",
                     at < 0 ? file_ : fmt::format("{}: byte {}", file_, at));
   }
 
@@ -73,21 +75,25 @@ class MoleculeBuilder {
   std::int32_t integer(const std::string& name, std::int64_t i, std::int32_t low, std::int32_t high) const {
     const auto& data = data_.int_arrays.at(name).data;
     if (i < 0 || i >= std::ssize(data)) fail(name, fmt::format("element {} is needed, it has {}", i + 1, data.size()));
-    if (data[i] < low || data[i] > high) fail(name, fmt::format("element {} is {}; {} to {} are possible", i + 1, data[i], low, high));
+    if (data[i] < low || data[i] > high)
+      fail(name, fmt::format("element {} is {}; {} to {} are possible", i + 1, data[i], low, high));
     return data[i];
   }
 
   void atoms(Molecule& m) const {
     const std::int64_t n = std::ssize(data_.arrays.at("charge").data);
     if (n == 0) fail("charge", "there are no atoms");
-    if (std::ssize(data_.arrays.at("coords").data) != 3 * n) fail("coords", fmt::format("{} coordinates for {} atoms", data_.arrays.at("coords").data.size(), n));
+    if (std::ssize(data_.arrays.at("coords").data) != 3 * n)
+      fail("coords", fmt::format("{} coordinates for {} atoms", data_.arrays.at("coords").data.size(), n));
     const auto core = data_.int_arrays.find("nelecp");  // electrons that a core potential stands for
     for (std::int64_t i = 0; i < n; ++i) {
       Atom a;
       const double z = real("charge", i);
-      if (z < 0 || z > 200 || std::abs(z - std::round(z)) > 1e-9) fail("charge", fmt::format("{} is not a nuclear charge (atom {})", z, i + 1));
+      if (z < 0 || z > 200 || std::abs(z - std::round(z)) > 1e-9)
+        fail("charge", fmt::format("{} is not a nuclear charge (atom {})", z, i + 1));
       a.charge = static_cast<std::int32_t>(std::round(z));
-      const std::int32_t hidden = core != data_.int_arrays.end() && i < std::ssize(core->second.data) ? integer("nelecp", i, 0, 200) : 0;
+      const std::int32_t hidden =
+          core != data_.int_arrays.end() && i < std::ssize(core->second.data) ? integer("nelecp", i, 0, 200) : 0;
       a.core_electrons = hidden;
       a.symbol = a.charge == 0 ? "Gh" : element_symbol(a.charge + hidden);
       for (int k = 0; k < 3; ++k) a.position[k] = real("coords", 3 * i + k);
@@ -106,7 +112,9 @@ class MoleculeBuilder {
     };
     if (stated) {
       const std::int32_t atom = integer("atom", shell, 1, n) - 1;
-      if (placed && distance(atom) > same_place) fail("tcoords", fmt::format("shell {} is not at its atom {}, but {:.6f} bohr away", shell + 1, atom + 1, distance(atom)));
+      if (placed && distance(atom) > same_place)
+        fail("tcoords",
+             fmt::format("shell {} is not at its atom {}, but {:.6f} bohr away", shell + 1, atom + 1, distance(atom)));
       return atom;
     }
     for (std::int32_t atom = 0; atom < n; ++atom)
@@ -118,7 +126,8 @@ class MoleculeBuilder {
     const auto most = static_cast<std::int32_t>(data_.int_arrays.at("ivangmom").data.size());
     std::int32_t n = most;
     if (const auto stated = data_.ints.find("nshells"); stated != data_.ints.end()) {
-      if (stated->second < 1 || stated->second > most) fail("ivangmom", fmt::format("{} shells, and the int `nshells` is {}", most, stated->second));
+      if (stated->second < 1 || stated->second > most)
+        fail("ivangmom", fmt::format("{} shells, and the int `nshells` is {}", most, stated->second));
       n = stated->second;
     }
     if (n == 0) fail("ivangmom", "there are no shells");
@@ -141,13 +150,16 @@ class MoleculeBuilder {
       }
       const std::int64_t start = integer("ixpcoeffs", k, 1, n_coefficients) - 1;
       const std::int64_t size = std::int64_t{primitives} * s.n_contractions;
-      if (start + size > n_coefficients) fail("pcoeffs", fmt::format("shell {} needs elements up to {}, it has {}", k + 1, start + size, n_coefficients));
+      if (start + size > n_coefficients)
+        fail("pcoeffs",
+             fmt::format("shell {} needs elements up to {}, it has {}", k + 1, start + size, n_coefficients));
       for (std::int64_t i = 0; i < size; ++i) s.coefficients.push_back(real("pcoeffs", start + i));
       limit_contractions(s, k);
       functions += s.n_functions();
-      if (functions > most_functions) fail("ncfps", fmt::format("more than {} basis functions", most_functions));
+      if (functions > max_functions) fail("ncfps", fmt::format("more than {} basis functions", max_functions));
       if (ends && integer("end_nfps", k, 0, std::numeric_limits<std::int32_t>::max()) != functions)
-        fail("end_nfps", fmt::format("shell {} ends at function {}, but its functions are numbered up to {}", k + 1, data_.int_arrays.at("end_nfps").data[k], functions));
+        fail("end_nfps", fmt::format("shell {} ends at function {}, but its functions are numbered up to {}", k + 1,
+                                     data_.int_arrays.at("end_nfps").data[k], functions));
       m.shells.push_back(std::move(s));
     }
   }
@@ -164,7 +176,8 @@ class MoleculeBuilder {
       double* row = s.coefficients.data() + std::ptrdiff_t{c} * n;
       std::fill(row, row + begin - 1, 0.0);
       std::fill(row + end, row + n, 0.0);
-      if (std::all_of(row, row + n, [](double x) { return x == 0.0; })) fail("pcoeffs", fmt::format("all coefficients of contraction {} of shell {} are zero", c + 1, shell + 1));
+      if (std::all_of(row, row + n, [](double x) { return x == 0.0; }))
+        fail("pcoeffs", fmt::format("all coefficients of contraction {} of shell {} are zero", c + 1, shell + 1));
     }
   }
 
@@ -175,7 +188,10 @@ class MoleculeBuilder {
       for (const char* n : {name, other})
         if (const auto found = data_.ints.find(n); found != data_.ints.end()) {
           if (found->second < 0 || found->second > m.n_basis())
-            throw SialError(fmt::format("predefined int `{}` is {}: not a number of electrons of one spin in {} basis functions", n, found->second, m.n_basis()), {}, file_);
+            throw SialError(
+                fmt::format("predefined int `{}` is {}: not a number of electrons of one spin in {} basis functions", n,
+                            found->second, m.n_basis()),
+                {}, file_);
           return found->second;
         }
       return static_cast<std::int32_t>(nuclei / 2);
@@ -187,7 +203,8 @@ class MoleculeBuilder {
     const auto first = data_.ints.find("baocc");
     const auto sizes = data_.segments.find(IndexKind::moa);
     if (first != data_.ints.end() && sizes != data_.segments.end())
-      for (std::int32_t s = 1; s < first->second && s <= std::ssize(sizes->second); ++s) m.frozen_core += sizes->second[s - 1];
+      for (std::int32_t s = 1; s < first->second && s <= std::ssize(sizes->second); ++s)
+        m.frozen_core += sizes->second[s - 1];
   }
 
   const LegacyDat& dat_;
@@ -217,7 +234,10 @@ std::vector<std::string> listed_programs(const std::string& path) {
     if (line.empty()) continue;
     const fs::path file = fs::path(line).is_absolute() ? fs::path(line) : fs::path(path).parent_path() / line;
     std::error_code ignored;
-    if (!fs::exists(file, ignored)) throw SialError(fmt::format("there is no program `{}`", file.string()), "a list holds one program per line, relative to its own folder", fmt::format("{}:{}", path, number));
+    if (!fs::exists(file, ignored))
+      throw SialError(fmt::format("there is no program `{}`", file.string()),
+                      "a list holds one program per line, relative to its own folder",
+                      fmt::format("{}:{}", path, number));
     files.push_back(link_target(file));
   }
   if (files.empty()) throw SialError("the list names no program", "one program per line", path);
@@ -228,7 +248,8 @@ std::vector<std::string> listed_programs(const std::string& path) {
 bool is_program_name(const std::string& name) {
   constexpr std::size_t longest = 240;  // of the 255 bytes that a file name may have
   const std::string base = fs::path(name).filename().string();
-  return !base.empty() && base != "." && base != ".." && base.size() <= longest && std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; });
+  return !base.empty() && base != "." && base != ".." && base.size() <= longest &&
+         std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; });
 }
 
 template <class Array, class Out>
@@ -246,8 +267,10 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
   Job job;
   job.file = file;
   job.data.empty_means_none = true;
-  for (const auto& [name, value] : dat.ints) job.data.ints[lower_case(name)] = value, job.given_values.insert(lower_case(name));
-  for (const auto& [name, value] : dat.scalars) job.data.scalars[lower_case(name)] = value, job.given_values.insert(lower_case(name));
+  for (const auto& [name, value] : dat.ints)
+    job.data.ints[lower_case(name)] = value, job.given_values.insert(lower_case(name));
+  for (const auto& [name, value] : dat.scalars)
+    job.data.scalars[lower_case(name)] = value, job.given_values.insert(lower_case(name));
   for (const auto& [kind, sizes] : dat.segments)
     if (!sizes.empty()) job.data.segments[kind] = sizes;
   take_arrays(dat.arrays, file, job.data.arrays);
@@ -283,7 +306,8 @@ std::vector<std::string> find_program(const std::string& name, const std::vector
     const fs::path module = file(".siox"), source = file(".sialx"), list = file(".programs");
     const bool has_module = fs::exists(module, ignored), has_source = fs::exists(source, ignored);
     if (has_module || has_source) {
-      const bool newer = has_module && has_source && fs::last_write_time(source, ignored) > fs::last_write_time(module, ignored);
+      const bool newer =
+          has_module && has_source && fs::last_write_time(source, ignored) > fs::last_write_time(module, ignored);
       return {link_target(newer || !has_module ? source : module)};
     }
     if (fs::exists(list, ignored)) return listed_programs(link_target(list));
@@ -295,15 +319,18 @@ std::vector<std::string> find_programs(const std::vector<std::string>& names, co
   std::vector<std::string> files, missing;
   for (const std::string& name : names) {
     if (!is_program_name(name))
-      throw SialError(fmt::format("`{}` is no name of a program", printable_name(name.size() > 100 ? name.substr(0, 100) + "..." : name)),
-                      "a data file names programs as files: `NAME.siox` or `NAME.sialx`; others can be named on the command line");
+      throw SialError(
+          fmt::format("`{}` is no name of a program",
+                      printable_name(name.size() > 100 ? name.substr(0, 100) + "..." : name)),
+          "a data file names programs as files: `NAME.siox` or `NAME.sialx`; others can be named on the command line");
     const std::vector<std::string> found = find_program(name, folders);
     files.insert(files.end(), found.begin(), found.end());
     if (found.empty()) missing.push_back(name);
   }
   if (!missing.empty())
-    throw SialError(fmt::format("there is no program {} in {}", fmt::join(missing, ", "), fmt::join(folders, ", ")),
-                    "--programs DIR names the folder of the programs (`.siox`, `.sialx`, or `.programs` listing several), -I further ones");
+    throw SialError(
+        fmt::format("there is no program {} in {}", fmt::join(missing, ", "), fmt::join(folders, ", ")),
+        "--programs DIR names the folder of the programs (`.siox`, `.sialx`, or `.programs` listing several), -I further ones");
   return files;
 }
 

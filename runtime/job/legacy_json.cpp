@@ -1,6 +1,6 @@
-// The JSON form of initial-data files: the same content under the keys SialPrograms, PredefinedIntegers, PredefinedScalars,
-// SegmentSizeArrays, PredefinedScalarArrays, PredefinedIntegerArrays and SialConfiguration. ACES4's own writer puts integer
-// arrays under the key of the real ones; those are recognised by name and sorted back.
+// The JSON form of initial-data files: the same content under the keys SialPrograms, PredefinedIntegers,
+// PredefinedScalars, SegmentSizeArrays, PredefinedScalarArrays, PredefinedIntegerArrays and SialConfiguration. ACES4's
+// own writer puts integer arrays under the key of the real ones; those are recognised by name and sorted back.
 
 #include <algorithm>
 #include <cmath>
@@ -20,15 +20,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view known_keys[] = {"SialPrograms",           "PredefinedIntegers",      "PredefinedScalars", "SegmentSizeArrays",
-                                           "PredefinedScalarArrays", "PredefinedIntegerArrays", "SialConfiguration"};
+constexpr std::string_view known_keys[] = {"SialPrograms",      "PredefinedIntegers",     "PredefinedScalars",
+                                           "SegmentSizeArrays", "PredefinedScalarArrays", "PredefinedIntegerArrays",
+                                           "SialConfiguration"};
 
 /// Arrays that are integers in every initial-data file.
 constexpr std::string_view integer_names[] = {
-    "ao_seg_ranges", "atom",   "ccbeg",  "ccend", "end_nfps", "indx_cc", "ipseux", "iqmstr",        "ivangmom",       "ixalphas",       "ixpcoeffs",
-    "jcostr",        "jrs",    "jstrt",  "kfirst", "klast",   "llmax",   "ncfps",  "mo_seg_ranges", "moa_seg_ranges", "mob_seg_ranges", "nelecp",
-    "nlp",           "npfps",  "nrcstr", "nucstr", "fragao",  "int_array_data", "w_frag_ao",     "w_frag_aocc",    "w_frag_avirt",   "w_frag_bocc",
-    "w_frag_bvirt"};
+    "ao_seg_ranges", "atom",           "ccbeg",          "ccend",          "end_nfps",  "indx_cc",
+    "ipseux",        "iqmstr",         "ivangmom",       "ixalphas",       "ixpcoeffs", "jcostr",
+    "jrs",           "jstrt",          "kfirst",         "klast",          "llmax",     "ncfps",
+    "mo_seg_ranges", "moa_seg_ranges", "mob_seg_ranges", "nelecp",         "nlp",       "npfps",
+    "nrcstr",        "nucstr",         "fragao",         "int_array_data", "w_frag_ao", "w_frag_aocc",
+    "w_frag_avirt",  "w_frag_bocc",    "w_frag_bvirt"};
 
 class JsonReader {
  public:
@@ -39,7 +42,8 @@ class JsonReader {
     try {
       root = Json::parse(text);
     } catch (const Json::parse_error& error) {
-      throw SialError(fmt::format("not valid JSON: {}", plain(error.what())), "the file is damaged or was not written completely",
+      throw SialError(fmt::format("not valid JSON: {}", plain(error.what())),
+                      "the file is damaged or was not written completely",
                       fmt::format("{}: byte {}", file_, error.byte));
     } catch (const Json::exception& error) {  // a number beyond every double
       fail("", plain(error.what()));
@@ -48,17 +52,22 @@ class JsonReader {
     for (const auto& [key, value] : root.items())
       if (std::find(std::begin(known_keys), std::end(known_keys), key) == std::end(known_keys)) {
         const auto close = close_names(key, known_keys);
-        fail(key, "unknown key", close.empty() ? fmt::format("known: {}", fmt::join(known_keys, ", ")) : fmt::format("did you mean `{}`?", close[0]));
+        fail(key, "unknown key",
+             close.empty() ? fmt::format("known: {}", fmt::join(known_keys, ", "))
+                           : fmt::format("did you mean `{}`?", close[0]));
       }
     LegacyDat dat;
     if (const Json* list = section(root, "SialPrograms", Json::value_t::array))
       for (const Json& name : *list) dat.programs.push_back(text_of(name, "SialPrograms"));
     if (const Json* table = section(root, "PredefinedIntegers", Json::value_t::object))
-      for (const auto& [name, value] : table->items()) dat.ints.emplace_back(name_of(name, "PredefinedIntegers"), integer(value, path("PredefinedIntegers", name)));
+      for (const auto& [name, value] : table->items())
+        dat.ints.emplace_back(name_of(name, "PredefinedIntegers"), integer(value, path("PredefinedIntegers", name)));
     if (const Json* table = section(root, "PredefinedScalars", Json::value_t::object))
-      for (const auto& [name, value] : table->items()) dat.scalars.emplace_back(name_of(name, "PredefinedScalars"), real(value, path("PredefinedScalars", name)));
+      for (const auto& [name, value] : table->items())
+        dat.scalars.emplace_back(name_of(name, "PredefinedScalars"), real(value, path("PredefinedScalars", name)));
     if (const Json* table = section(root, "SegmentSizeArrays", Json::value_t::object))
-      for (const auto& [kind, sizes] : table->items()) dat.segments.emplace_back(kind_of(kind), sizes_of(sizes, path("SegmentSizeArrays", kind)));
+      for (const auto& [kind, sizes] : table->items())
+        dat.segments.emplace_back(kind_of(kind), sizes_of(sizes, path("SegmentSizeArrays", kind)));
     const Json* real_arrays = section(root, "PredefinedScalarArrays", Json::value_t::object);
     const Json* int_arrays = section(root, "PredefinedIntegerArrays", Json::value_t::object);
     if (real_arrays)
@@ -66,17 +75,18 @@ class JsonReader {
         const std::string where = path("PredefinedScalarArrays", name);
         if (is_misplaced(name, value) && !(int_arrays && int_arrays->contains(name)))
           dat.int_arrays.push_back(array<std::int32_t>(name, value, where));
-        else
-          dat.arrays.push_back(array<double>(name, value, where));
+        else dat.arrays.push_back(array<double>(name, value, where));
       }
     if (int_arrays)
-      for (const auto& [name, value] : int_arrays->items()) dat.int_arrays.push_back(array<std::int32_t>(name, value, path("PredefinedIntegerArrays", name)));
+      for (const auto& [name, value] : int_arrays->items())
+        dat.int_arrays.push_back(array<std::int32_t>(name, value, path("PredefinedIntegerArrays", name)));
     if (const Json* table = section(root, "SialConfiguration", Json::value_t::object))
       for (const auto& [program, pairs] : table->items()) {
         LegacyConfig config{name_of(program, "SialConfiguration"), {}};
         const std::string where = path("SialConfiguration", program);
         if (!pairs.is_object() && !pairs.is_null()) fail(where, "an object is expected");
-        for (const auto& [key, value] : pairs.items()) config.pairs.emplace_back(name_of(key, where), text_of(value, path(where, key)));
+        for (const auto& [key, value] : pairs.items())
+          config.pairs.emplace_back(name_of(key, where), text_of(value, path(where, key)));
         dat.configs.push_back(std::move(config));
       }
     return dat;
@@ -98,12 +108,15 @@ class JsonReader {
   const Json* section(const Json& root, const char* key, Json::value_t type) const {
     const auto found = root.find(key);
     if (found == root.end() || found->is_null()) return nullptr;
-    if (found->type() != type) fail(key, fmt::format("{} is expected, not {}", type == Json::value_t::array ? "a list" : "an object", found->type_name()));
+    if (found->type() != type)
+      fail(key, fmt::format("{} is expected, not {}", type == Json::value_t::array ? "a list" : "an object",
+                            found->type_name()));
     return &*found;
   }
 
   std::string name_of(const std::string& name, std::string_view where) const {
-    if (name.empty() || name.find('\0') != std::string::npos) fail(std::string(where), "an empty name, or one with a NUL in it");
+    if (name.empty() || name.find('\0') != std::string::npos)
+      fail(std::string(where), "an empty name, or one with a NUL in it");
     return name;
   }
 
@@ -116,8 +129,10 @@ class JsonReader {
 
   std::int32_t integer(const Json& value, const std::string& where) const {
     if (!value.is_number_integer()) fail(where, "an integer is expected, not " + value.dump());
-    const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())
-                                                 : value.get<std::int64_t>() >= std::numeric_limits<std::int32_t>::min();
+    const bool fits =
+        value.is_number_unsigned()
+            ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())
+            : value.get<std::int64_t>() >= std::numeric_limits<std::int32_t>::min();
     if (!fits) fail(where, fmt::format("{} does not fit a 32-bit integer", value.dump()));
     return value.get<std::int32_t>();
   }
@@ -139,8 +154,10 @@ class JsonReader {
     std::int64_t sum = 0;
     for (const Json& size : list) {
       sizes.push_back(integer(size, where));
-      if (sizes.back() < 1) fail(where, fmt::format("a segment of {} elements", sizes.back()), "segments hold at least one element");
-      if ((sum += sizes.back()) > std::numeric_limits<std::int32_t>::max()) fail(where, fmt::format("the segments add up to {} elements, more than a range can have", sum));
+      if (sizes.back() < 1)
+        fail(where, fmt::format("a segment of {} elements", sizes.back()), "segments hold at least one element");
+      if ((sum += sizes.back()) > std::numeric_limits<std::int32_t>::max())
+        fail(where, fmt::format("the segments add up to {} elements, more than a range can have", sum));
     }
     return sizes;
   }
@@ -155,22 +172,26 @@ class JsonReader {
   LegacyArray<T> array(const std::string& name, const Json& value, const std::string& where) const {
     if (!value.is_object()) fail(where, "an object with Rank, Dims and Data is expected");
     for (const auto& [key, ignored] : value.items())
-      if (key != "Rank" && key != "Dims" && key != "Data") fail(path(where, key), "unknown key", "known: Rank, Dims, Data");
+      if (key != "Rank" && key != "Dims" && key != "Data")
+        fail(path(where, key), "unknown key", "known: Rank, Dims, Data");
     LegacyArray<T> a;
     a.name = name_of(name, where);
     for (const char* key : {"Rank", "Dims"})
       if (!value.contains(key)) fail(where, fmt::format("`{}` is missing", key));
-    const Json &dims = value["Dims"];
+    const Json& dims = value["Dims"];
     if (!dims.is_array() && !dims.is_null()) fail(path(where, "Dims"), "a list is expected");
     std::int64_t size = 1;
     for (const Json& extent : dims) {
       a.dims.push_back(integer(extent, path(where, "Dims")));
       if (a.dims.back() < 0) fail(path(where, "Dims"), fmt::format("an extent of {} is negative", a.dims.back()));
-      if (__builtin_mul_overflow(size, static_cast<std::int64_t>(a.dims.back()), &size)) fail(path(where, "Dims"), "the extents multiply to more than any file can hold");
+      if (__builtin_mul_overflow(size, static_cast<std::int64_t>(a.dims.back()), &size))
+        fail(path(where, "Dims"), "the extents multiply to more than any file can hold");
     }
     const std::int32_t rank = integer(value["Rank"], path(where, "Rank"));
-    if (rank != std::ssize(a.dims)) fail(path(where, "Rank"), fmt::format("{} extents for {} dimensions", a.dims.size(), rank));
-    if (rank > max_rank) fail(path(where, "Rank"), fmt::format("{} dimensions; an array has at most {}", rank, max_rank));
+    if (rank != std::ssize(a.dims))
+      fail(path(where, "Rank"), fmt::format("{} extents for {} dimensions", a.dims.size(), rank));
+    if (rank > max_rank)
+      fail(path(where, "Rank"), fmt::format("{} dimensions; an array has at most {}", rank, max_rank));
     if (value.contains("Data") && !value["Data"].is_null()) {
       const Json& data = value["Data"];
       if (!data.is_array()) fail(path(where, "Data"), "a list is expected");
@@ -179,7 +200,8 @@ class JsonReader {
         else a.data.push_back(integer(x, path(where, "Data")));
       }
     }
-    if (std::ssize(a.data) != size) fail(path(where, "Data"), fmt::format("{} elements, and the extents ask for {}", a.data.size(), size));
+    if (std::ssize(a.data) != size)
+      fail(path(where, "Data"), fmt::format("{} elements, and the extents ask for {}", a.data.size(), size));
     return a;
   }
 
@@ -192,7 +214,10 @@ Json arrays_json(const std::vector<LegacyArray<T>>& arrays) {
   for (const LegacyArray<T>& a : arrays) {
     if constexpr (std::is_same_v<T, double>)
       if (!std::all_of(a.data.begin(), a.data.end(), [](double x) { return std::isfinite(x); }))
-        throw SialError(fmt::format("array `{}` holds a value that is not a number (NaN or infinite), which JSON cannot state", a.name), "write a .dat file instead");
+        throw SialError(
+            fmt::format("array `{}` holds a value that is not a number (NaN or infinite), which JSON cannot state",
+                        a.name),
+            "write a .dat file instead");
     table[a.name] = {{"Rank", a.dims.size()}, {"Dims", a.dims}, {"Data", a.data}};
   }
   return table;
@@ -208,10 +233,13 @@ std::string format_legacy_json(const LegacyDat& dat) {
   for (const char* key : {"PredefinedIntegers", "PredefinedScalars", "SegmentSizeArrays"}) root[key] = Json::object();
   for (const auto& [name, value] : dat.ints) root["PredefinedIntegers"][name] = value;
   for (const auto& [name, value] : dat.scalars) {
-    if (!std::isfinite(value)) throw SialError(fmt::format("scalar `{}` is not a number (NaN or infinite), which JSON cannot state", name), "write a .dat file instead");
+    if (!std::isfinite(value))
+      throw SialError(fmt::format("scalar `{}` is not a number (NaN or infinite), which JSON cannot state", name),
+                      "write a .dat file instead");
     root["PredefinedScalars"][name] = value;
   }
-  for (const auto& [kind, sizes] : dat.segments) root["SegmentSizeArrays"][std::to_string(static_cast<int>(kind))] = sizes;
+  for (const auto& [kind, sizes] : dat.segments)
+    root["SegmentSizeArrays"][std::to_string(static_cast<int>(kind))] = sizes;
   root["PredefinedScalarArrays"] = arrays_json(dat.arrays);
   root["PredefinedIntegerArrays"] = arrays_json(dat.int_arrays);
   root["SialConfiguration"] = Json::object();

@@ -16,7 +16,8 @@ namespace {
 
 /// Replaces values of names the file has, appends those the user gave beside it.
 template <class T>
-void update_values(std::vector<std::pair<std::string, T>>& values, const std::map<std::string, T>& now, const std::set<std::string>& given) {
+void update_values(std::vector<std::pair<std::string, T>>& values, const std::map<std::string, T>& now,
+                   const std::set<std::string>& given) {
   std::set<std::string> seen;
   for (auto& [name, value] : values) {
     const auto found = now.find(lower_case(name));
@@ -60,8 +61,10 @@ double primitive_norm(double a, int l) {
 }
 
 /// The shell tables that integral instructions read.
-void add_basis(const Molecule& m, std::map<std::string, std::int32_t>& ints, std::map<std::string, std::vector<double>>& reals,
-               std::map<std::string, std::vector<std::int32_t>>& integers, std::map<std::string, std::vector<std::int32_t>>& dims) {
+void add_basis(const Molecule& m, std::map<std::string, std::int32_t>& ints,
+               std::map<std::string, std::vector<double>>& reals,
+               std::map<std::string, std::vector<std::int32_t>>& integers,
+               std::map<std::string, std::vector<std::int32_t>>& dims) {
   const auto natoms = static_cast<std::int32_t>(m.atoms.size());
   for (const char* name : {"alphas", "alpha_norms", "pcoeffs", "tcoords", "coords", "charge"}) reals[name];
   for (const Atom& a : m.atoms) {
@@ -119,8 +122,10 @@ LegacyDat composed(const Job& job) {
   std::map<std::string, std::vector<double>> reals;
   std::map<std::string, std::vector<std::int32_t>> integers, dims;
   if (job.data.has_molecule) add_basis(job.data.molecule, ints, reals, integers, dims);
-  for (auto [kind, name, cumulative] : {std::tuple{IndexKind::ao, "ao_seg_ranges", true}, {IndexKind::mo, "mo_seg_ranges", false},
-                                        {IndexKind::moa, "moa_seg_ranges", false}, {IndexKind::mob, "mob_seg_ranges", false}}) {
+  for (auto [kind, name, cumulative] : {std::tuple{IndexKind::ao, "ao_seg_ranges", true},
+                                        {IndexKind::mo, "mo_seg_ranges", false},
+                                        {IndexKind::moa, "moa_seg_ranges", false},
+                                        {IndexKind::mob, "mob_seg_ranges", false}}) {
     const auto found = job.data.segments.find(kind);
     if (found == job.data.segments.end()) continue;
     std::int32_t end = 0;
@@ -143,7 +148,8 @@ LegacyDat composed(const Job& job) {
     return found != table.end() ? found->second : std::vector<std::int32_t>{static_cast<std::int32_t>(size)};
   };
   for (auto& [name, data] : reals) dat.arrays.push_back({name, extents(real_dims, name, data.size()), std::move(data)});
-  for (auto& [name, data] : integers) dat.int_arrays.push_back({name, extents(dims, name, data.size()), std::move(data)});
+  for (auto& [name, data] : integers)
+    dat.int_arrays.push_back({name, extents(dims, name, data.size()), std::move(data)});
   for (const std::string& name : dat.programs) dat.configs.push_back({name, {}});
   return dat;
 }

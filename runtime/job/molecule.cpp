@@ -12,9 +12,10 @@ namespace sial {
 namespace {
 
 constexpr const char* symbols[] = {
-    "H",  "He", "Li", "Be", "B",  "C",  "N",  "O",  "F",  "Ne", "Na", "Mg", "Al", "Si", "P",  "S",  "Cl", "Ar", "K",  "Ca", "Sc", "Ti", "V",  "Cr",
-    "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ga", "Ge", "As", "Se", "Br", "Kr", "Rb", "Sr", "Y",  "Zr", "Nb", "Mo", "Tc", "Ru", "Rh", "Pd", "Ag", "Cd",
-    "In", "Sn", "Sb", "Te", "I",  "Xe", "Cs", "Ba", "La", "Ce", "Pr", "Nd", "Pm", "Sm", "Eu", "Gd", "Tb", "Dy", "Ho", "Er", "Tm", "Yb", "Lu", "Hf",
+    "H",  "He", "Li", "Be", "B",  "C",  "N",  "O",  "F",  "Ne", "Na", "Mg", "Al", "Si", "P",  "S",  "Cl", "Ar",
+    "K",  "Ca", "Sc", "Ti", "V",  "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ga", "Ge", "As", "Se", "Br", "Kr",
+    "Rb", "Sr", "Y",  "Zr", "Nb", "Mo", "Tc", "Ru", "Rh", "Pd", "Ag", "Cd", "In", "Sn", "Sb", "Te", "I",  "Xe",
+    "Cs", "Ba", "La", "Ce", "Pr", "Nd", "Pm", "Sm", "Eu", "Gd", "Tb", "Dy", "Ho", "Er", "Tm", "Yb", "Lu", "Hf",
     "Ta", "W",  "Re", "Os", "Ir", "Pt", "Au", "Hg", "Tl", "Pb", "Bi", "Po", "At", "Rn"};
 
 }  // namespace
@@ -22,9 +23,9 @@ constexpr const char* symbols[] = {
 std::int32_t atomic_number(std::string_view symbol) {
   for (std::size_t i = 0; i < std::size(symbols); ++i) {
     std::string_view s = symbols[i];
-    if (s.size() == symbol.size() && std::equal(s.begin(), s.end(), symbol.begin(), [](unsigned char a, unsigned char b) {
-          return std::tolower(a) == std::tolower(b);
-        }))
+    if (s.size() == symbol.size() &&
+        std::equal(s.begin(), s.end(), symbol.begin(),
+                   [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); }))
       return static_cast<std::int32_t>(i) + 1;
   }
   return 0;
@@ -40,8 +41,10 @@ std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& m) {
   for (const Atom& a : m.atoms) electrons += a.charge;
   std::int32_t unpaired = m.multiplicity - 1;
   if (m.multiplicity < 1 || electrons < 0 || unpaired > electrons || (electrons - unpaired) % 2 != 0)
-    throw SialError(fmt::format("charge {} and multiplicity {} do not fit a molecule of {} electrons", m.charge, m.multiplicity, electrons),
-                    electrons % 2 ? "an odd number of electrons has multiplicity 2, 4, ..." : "an even number of electrons has multiplicity 1, 3, ...");
+    throw SialError(fmt::format("charge {} and multiplicity {} do not fit a molecule of {} electrons", m.charge,
+                                m.multiplicity, electrons),
+                    electrons % 2 ? "an odd number of electrons has multiplicity 2, 4, ..."
+                                  : "an even number of electrons has multiplicity 1, 3, ...");
   return {(electrons + unpaired) / 2, (electrons - unpaired) / 2};
 }
 

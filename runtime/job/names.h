@@ -1,6 +1,6 @@
 #pragma once
-// Names as programs and files give them: letter case does not matter, and a misspelt one is answered with the closest known ("did you
-// mean").
+// Names as programs and files give them: letter case does not matter, and a misspelt one is answered with the closest
+// known ("did you mean").
 
 #include <algorithm>
 #include <cctype>
@@ -27,7 +27,8 @@ inline int edit_distance(std::string_view a, std::string_view b) {
         continue;
       }
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   return d[a.size()][b.size()];
 }

@@ -22,9 +22,12 @@ constexpr OptionRecord always(const char* key) { return {key, OptionRecord::When
 constexpr OptionRecord given(const char* key) { return {key, OptionRecord::When::given}; }
 constexpr OptionRecord elsewhere(const char* key) { return {key, OptionRecord::When::elsewhere}; }
 
-#define SETTING(name, group, flags, type, preset, key, record, help) Option{OptionId::name, OptionGroup::group, flags, type, preset, key, record, help},
-#define JOB_OPTION(name, group, flags, type, preset, record, target, help) Option{OptionId::name, OptionGroup::group, flags, type, preset, "", record, help},
-#define OPTION(name, group, flags, type, preset, record, target, help) Option{OptionId::name, OptionGroup::group, flags, type, preset, "", record, help},
+#define SETTING(name, group, flags, type, preset, key, record, help) \
+  Option{OptionId::name, OptionGroup::group, flags, type, preset, key, record, help},
+#define JOB_OPTION(name, group, flags, type, preset, record, target, help) \
+  Option{OptionId::name, OptionGroup::group, flags, type, preset, "", record, help},
+#define OPTION(name, group, flags, type, preset, record, target, help) \
+  Option{OptionId::name, OptionGroup::group, flags, type, preset, "", record, help},
 constexpr Option table[] = {
 #include "runtime/job/options.def"
 };
@@ -32,7 +35,9 @@ constexpr Option table[] = {
 #undef JOB_OPTION
 #undef OPTION
 
-constexpr std::array groups{OptionGroup::job, OptionGroup::programs, OptionGroup::kernels, OptionGroup::device, OptionGroup::ranks, OptionGroup::checkpoints, OptionGroup::statistics, OptionGroup::runs, OptionGroup::legacy};
+constexpr std::array groups{OptionGroup::job,        OptionGroup::programs, OptionGroup::kernels,
+                            OptionGroup::device,     OptionGroup::ranks,    OptionGroup::checkpoints,
+                            OptionGroup::statistics, OptionGroup::runs,     OptionGroup::legacy};
 
 /// "section.key" in two.
 std::pair<std::string_view, std::string_view> split_key(std::string_view key) {
@@ -99,7 +104,8 @@ std::string flags_markdown(const Option& option) {
     if (option.type.kind == OptionType::Kind::joined) shown = "[=" + shown + "]";
     if (!flag.starts_with('-')) flag = {};
     const bool apart = !flag.empty() && !shown.empty() && option.type.kind != OptionType::Kind::joined;
-    out += fmt::format("{}`{}{}{}`", out.empty() ? "" : ", ", flag.substr(0, flag.find('{')), apart ? " " : "", escaped(shown));
+    out += fmt::format("{}`{}{}{}`", out.empty() ? "" : ", ", flag.substr(0, flag.find('{')), apart ? " " : "",
+                       escaped(shown));
   }
   return out;
 }
@@ -125,7 +131,9 @@ const char* heading(OptionGroup group) {
   return "";
 }
 
-std::string option_help(const Option& option) { return *option.preset ? fmt::format("{} (default: {})", option.help, option.preset) : option.help; }
+std::string option_help(const Option& option) {
+  return *option.preset ? fmt::format("{} (default: {})", option.help, option.preset) : option.help;
+}
 
 std::string option_problem(const OptionType& type, const std::string& text) {
   using Kind = OptionType::Kind;
@@ -136,15 +144,19 @@ std::string option_problem(const OptionType& type, const std::string& text) {
     case Kind::repeated:
     case Kind::optional: return {};
     case Kind::joined:
-    case Kind::one_of: return is_choice(type.shown, text) ? std::string() : fmt::format("`{}` is not {}", text, choices_text(type.shown));
+    case Kind::one_of:
+      return is_choice(type.shown, text) ? std::string()
+                                         : fmt::format("`{}` is not {}", text, choices_text(type.shown));
     case Kind::whole:
     case Kind::listed: return whole_problem(type, text);
     case Kind::whole_or: {
       const std::string_view texts = std::string_view(type.shown).substr(std::string_view(type.shown).find('|') + 1);
       if (is_choice(texts, text) || whole_problem(type, text).empty()) return {};
-      return fmt::format("`{}` is not {}, or a whole number from {} to {}", text, choices_text(texts), type.least, type.most);
+      return fmt::format("`{}` is not {}, or a whole number from {} to {}", text, choices_text(texts), type.least,
+                         type.most);
     }
-    case Kind::above_zero: return read_real(text).value_or(0) > 0 ? std::string() : fmt::format("`{}` is not a number above 0", text);
+    case Kind::above_zero:
+      return read_real(text).value_or(0) > 0 ? std::string() : fmt::format("`{}` is not a number above 0", text);
   }
   return {};
 }
@@ -163,16 +175,22 @@ const Option* option_of_key(std::string_view section, std::string_view key) {
 }
 
 bool is_recorded(const Option& option, bool given, std::string_view value) {
-  return option.record.when == OptionRecord::When::always || (option.record.when == OptionRecord::When::given && given && value != option.preset);
+  return option.record.when == OptionRecord::When::always ||
+         (option.record.when == OptionRecord::When::given && given && value != option.preset);
 }
 
 void set_option(Job& job, OptionId id, const std::string& text) {
-  if (const std::string problem = option_problem(option(id).type, text); !problem.empty()) throw SialError(problem, suggestion(option(id).type, text));
+  if (const std::string problem = option_problem(option(id).type, text); !problem.empty())
+    throw SialError(problem, suggestion(option(id).type, text));
   job.settings[id] = text;
   switch (id) {
     case OptionId::memory: job.memory_per_rank = parse_memory(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
-    case OptionId::integrals: job.data.integrals = text == "libint" ? IntegralCode::libint : text == "hermite" ? IntegralCode::hermite : IntegralCode::automatic; return;
+    case OptionId::integrals:
+      job.data.integrals = text == "libint"    ? IntegralCode::libint
+                           : text == "hermite" ? IntegralCode::hermite
+                                               : IntegralCode::automatic;
+      return;
     case OptionId::keep_integrals: job.keep_integrals = text == "auto"; return;
     case OptionId::print_format: job.print_format = text; return;
     case OptionId::output_dir: job.output_dir = text; return;
@@ -191,10 +209,13 @@ std::string options_markdown() {
       "- *job.toml*: the key that states the same in a job file; `run.time_limit` is the key `time_limit` under `[run]`. The command line goes before the file.\n"
       "- *run.json*: the key under `options` where a run records it: always, or where the command line or the job file states it and it is not the default.\n\n";
   for (const OptionGroup group : groups) {
-    out += fmt::format("## {}\n\n| option | does | default | job.toml | run.json |\n|---|---|---|---|---|\n", heading(group));
+    out += fmt::format("## {}\n\n| option | does | default | job.toml | run.json |\n|---|---|---|---|---|\n",
+                       heading(group));
     for (const Option& row : table)
       if (row.group == group)
-        out += fmt::format("| {} | {} | {} | {} | {} |\n", flags_markdown(row), escaped(row.help), escaped(row.preset), *row.key ? fmt::format("`{}`", row.key) : "", *row.record.key ? fmt::format("`{}`", row.record.key) : "");
+        out += fmt::format("| {} | {} | {} | {} | {} |\n", flags_markdown(row), escaped(row.help), escaped(row.preset),
+                           *row.key ? fmt::format("`{}`", row.key) : "",
+                           *row.record.key ? fmt::format("`{}`", row.record.key) : "");
     out += '\n';
   }
   out.pop_back();

@@ -1,6 +1,6 @@
 #pragma once
-// The options of sialrun as a table, made of options.def: what the command line, job files, run.json, the manual and shells' completions
-// are generated from. Constants; nothing here depends on a run.
+// The options of sialrun as a table, made of options.def: what the command line, job files, run.json, the manual and
+// shells' completions are generated from. Constants; nothing here depends on a run.
 
 #include <cstdint>
 #include <limits>
@@ -39,8 +39,12 @@ constexpr OptionType flag() { return {OptionType::Kind::flag}; }
 constexpr OptionType word(const char* shown) { return {OptionType::Kind::word, shown}; }
 constexpr OptionType path(const char* shown) { return {OptionType::Kind::path, shown}; }
 constexpr OptionType one_of(const char* texts) { return {OptionType::Kind::one_of, texts}; }
-constexpr OptionType whole(const char* shown, std::int64_t least, std::int64_t most = OptionType{}.most) { return {OptionType::Kind::whole, shown, least, most}; }
-constexpr OptionType whole_or(const char* shown, std::int64_t least, std::int64_t most) { return {OptionType::Kind::whole_or, shown, least, most}; }
+constexpr OptionType whole(const char* shown, std::int64_t least, std::int64_t most = OptionType{}.most) {
+  return {OptionType::Kind::whole, shown, least, most};
+}
+constexpr OptionType whole_or(const char* shown, std::int64_t least, std::int64_t most) {
+  return {OptionType::Kind::whole_or, shown, least, most};
+}
 constexpr OptionType listed(const char* shown, std::int64_t least) { return {OptionType::Kind::listed, shown, least}; }
 constexpr OptionType above_zero(const char* shown) { return {OptionType::Kind::above_zero, shown}; }
 constexpr OptionType repeated(const char* shown) { return {OptionType::Kind::repeated, shown}; }
@@ -53,7 +57,12 @@ enum class OptionGroup { job, programs, kernels, device, ranks, checkpoints, sta
 
 /// What run.json keeps of an option.
 struct OptionRecord {
-  enum class When { never, always, given, elsewhere };  // given: where it is given, and not the default; elsewhere: by who knows what it became
+  enum class When {
+    never,
+    always,
+    given,
+    elsewhere
+  };  // given: where it is given, and not the default; elsewhere: by who knows what it became
   const char* key = "";
   When when = When::never;
 };

@@ -29,7 +29,8 @@ std::string encode(const std::string& name) {
   std::string out;
   for (const char c : name) {
     const auto code = static_cast<unsigned char>(c);
-    out += c == '/' || c == '%' || c == '.' || code < 0x20 || code == 0x7F ? fmt::format("%{:02X}", code) : std::string(1, c);
+    out += c == '/' || c == '%' || c == '.' || code < 0x20 || code == 0x7F ? fmt::format("%{:02X}", code)
+                                                                           : std::string(1, c);
   }
   return out.empty() ? "%" : out;
 }
@@ -38,7 +39,8 @@ std::string decode(const std::string& name) {
   if (name == "%") return {};
   std::string out;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto code = name[i] == '%' && i + 2 < name.size() ? read_hexadecimal(std::string_view(name).substr(i + 1, 2)) : std::nullopt;
+    const auto code = name[i] == '%' && i + 2 < name.size() ? read_hexadecimal(std::string_view(name).substr(i + 1, 2))
+                                                            : std::nullopt;
     if (code) {
       out += static_cast<char>(*code);
       i += 2;
@@ -69,7 +71,8 @@ Box box_of(const SavedLayout& layout, const BlockIndex& block) {
   for (int d = 0; d < box.rank; ++d) {
     const std::vector<std::int64_t>& e = layout.extents[d];
     const std::int64_t segment = std::int64_t{block.segment[d]} - layout.first_segment[d];
-    SIAL_CHECK(block.rank == box.rank && segment >= 0 && segment < std::ssize(e), "block outside array {}", layout.array);
+    SIAL_CHECK(block.rank == box.rank && segment >= 0 && segment < std::ssize(e), "block outside array {}",
+               layout.array);
     box.extent[d] = e[segment];
     box.stride[d] = stride;
     box.offset += stride * std::accumulate(e.begin(), e.begin() + segment, std::int64_t{0});
@@ -91,7 +94,9 @@ void for_box(const Box& box, Body body) {
   }
 }
 
-std::string block_name(const BlockIndex& block) { return fmt::format("{}", fmt::join(block.segment.begin(), block.segment.begin() + block.rank, ".")); }
+std::string block_name(const BlockIndex& block) {
+  return fmt::format("{}", fmt::join(block.segment.begin(), block.segment.begin() + block.rank, "."));
+}
 
 }  // namespace
 
@@ -104,7 +109,8 @@ bool is_possible(const SavedLayout& layout) {
     for (const std::int64_t e : layout.extents[d])
       if (e < 0 || __builtin_add_overflow(sum, e, &sum)) return false;
     if (sum > 0 && __builtin_mul_overflow(size, sum, &size)) return false;
-    if (layout.first_segment[d] + std::ssize(layout.extents[d]) > std::numeric_limits<std::int32_t>::max()) return false;
+    if (layout.first_segment[d] + std::ssize(layout.extents[d]) > std::numeric_limits<std::int32_t>::max())
+      return false;
   }
   return true;
 }
@@ -125,25 +131,33 @@ std::int64_t block_size(const SavedLayout& layout, const BlockIndex& block) {
 }
 
 ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
-    : part_([&] {
-        std::error_code error;
-        const fs::path folder = fs::path(link_end(path)).parent_path();
-        if (!folder.empty()) fs::create_directories(folder, error);
-        if (error) throw WorldError(fmt::format("cannot make the folder of `{}`: {}", path, error.message()));
-        return path;
-      }(), "is the disk full, or the folder read-only?"),
+    : part_(
+          [&] {
+            std::error_code error;
+            const fs::path folder = fs::path(link_end(path)).parent_path();
+            if (!folder.empty()) fs::create_directories(folder, error);
+            if (error) throw EnvironmentError(fmt::format("cannot make the folder of `{}`: {}", path, error.message()));
+            return path;
+          }(),
+          "is the disk full, or the folder read-only?"),
       dense_limit_(dense_limit),
       file_(Hdf5File::create(part_)) {
-  for (const char* group : {"scalars", "ints", "statics", "saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"}) file_.make_group(group);
+  for (const char* group :
+       {"scalars", "ints", "statics", "saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"})
+    file_.make_group(group);
 }
 
-void ResultsWriter::about(const std::string& version, std::int64_t created, const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule) {
+void ResultsWriter::about(const std::string& version, std::int64_t created,
+                          const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule) {
   file_.set_attribute("/", "format", std::string("sialx results"));
   file_.set_attribute("/", "format_version", results_format_version);
   file_.set_attribute("/", "sialx_version", version);
-  file_.set_attribute("/", "created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(created))));
+  file_.set_attribute("/", "created",
+                      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(created))));
   file_.set_attribute("/", "units", std::string("atomic units: energies in hartree, lengths in bohr"));
-  file_.set_attribute("/", "storage_order", std::string("x[i,j] of a program is element [j,i] of its dataset: extents are listed slowest first"));
+  file_.set_attribute(
+      "/", "storage_order",
+      std::string("x[i,j] of a program is element [j,i] of its dataset: extents are listed slowest first"));
   file_.make_group("segments");
   for (const auto& [kind, extents] : segments) {
     const std::vector<std::int64_t> wide(extents.begin(), extents.end());
@@ -168,7 +182,8 @@ void ResultsWriter::about(const std::string& version, std::int64_t created, cons
   file_.write("molecule/coordinates", std::vector<std::int64_t>{3, n}, std::span<const double>(coordinates));
   file_.set_attribute("molecule/coordinates", "unit", std::string("bohr"));
   file_.write("molecule/charges", std::vector<std::int64_t>{n}, std::span<const std::int64_t>(charges));
-  file_.set_attribute("molecule/charges", "meaning", std::string("nuclear charges, less the electrons of effective core potentials"));
+  file_.set_attribute("molecule/charges", "meaning",
+                      std::string("nuclear charges, less the electrons of effective core potentials"));
 }
 
 void ResultsWriter::program(const ProgramDescription& description) {
@@ -200,7 +215,8 @@ void ResultsWriter::integer(const std::string& name, std::int64_t value) {
 void ResultsWriter::static_array(const std::string& name, const DataArray& array) {
   const std::string path = place(name);
   file_.write(path, array.extents, std::span<const double>(array.data));
-  if (const auto found = program_.statics.find(name); found != program_.statics.end()) describe_static(path, found->second);
+  if (const auto found = program_.statics.find(name); found != program_.statics.end())
+    describe_static(path, found->second);
   statics_[name] = path;
 }
 
@@ -218,7 +234,8 @@ void ResultsWriter::describe(const std::string& object, const ArrayDescription& 
   file_.set_attribute(object, "index_kinds", joined(array.kinds));
 }
 
-void ResultsWriter::describe_segments(const std::string& object, std::span<const std::int32_t> first_segment, std::span<const std::vector<std::int64_t>> segments) {
+void ResultsWriter::describe_segments(const std::string& object, std::span<const std::int32_t> first_segment,
+                                      std::span<const std::vector<std::int64_t>> segments) {
   const std::vector<std::int64_t> first(first_segment.begin(), first_segment.end());
   std::vector<std::int64_t> count, extents;
   for (const auto& e : segments) {
@@ -235,7 +252,8 @@ void ResultsWriter::saved_scalar(const std::string& label, double value) { saved
 void ResultsWriter::saved_static(const std::string& label, const DataArray& array) {
   const std::string path = "saved/statics/" + encode(label);
   file_.write(path, array.extents, std::span<const double>(array.data));
-  if (const auto found = saved_.find(label); found != saved_.end() && found->second.declared == "static") describe_static(path, found->second);
+  if (const auto found = saved_.find(label); found != saved_.end() && found->second.declared == "static")
+    describe_static(path, found->second);
 }
 
 void ResultsWriter::begin_saved(const std::string& label, const SavedLayout& layout) {
@@ -265,7 +283,8 @@ void ResultsWriter::end_saved() {
   describe_segments(label_, layout_.first_segment, layout_.extents);
   if (const auto found = saved_.find(saved_label_); found != saved_.end()) describe(label_, found->second);
   std::int64_t rank = std::ssize(layout_.extents);
-  file_.write("saved/blocks/" + label_.substr(std::string("saved/arrays/").size()), std::vector<std::int64_t>{rank, std::ssize(blocks_) / rank}, std::span<const std::int64_t>(blocks_));
+  file_.write("saved/blocks/" + label_.substr(std::string("saved/arrays/").size()),
+              std::vector<std::int64_t>{rank, std::ssize(blocks_) / rank}, std::span<const std::int64_t>(blocks_));
   dense_ = {};
   label_.clear();
 }
@@ -278,8 +297,7 @@ void ResultsWriter::finish() {
     scalars_[label] = "saved/scalars/" + encode(label);
   }
   const auto link = [&](const std::string& group, const std::map<std::string, std::string>& paths) {
-    for (const auto& [name, path] : paths)
-      file_.link(path, group + encode(name));
+    for (const auto& [name, path] : paths) file_.link(path, group + encode(name));
   };
   link("scalars/", scalars_);
   link("ints/", ints_);
@@ -289,7 +307,8 @@ void ResultsWriter::finish() {
 }
 
 ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5File::open(path)) {
-  if (!file_.exists("saved/blocks")) throw SialError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
+  if (!file_.exists("saved/blocks"))
+    throw SialError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
 }
 
 std::string ResultsReader::difference_of(const Molecule& molecule) const {
@@ -301,15 +320,22 @@ std::string ResultsReader::difference_of(const Molecule& molecule) const {
   if (charges.size() != n || places.size() != 3 * n) return fmt::format("it had {} atoms, not {}", charges.size(), n);
   for (std::size_t i = 0; i < n; ++i) {
     const Atom& atom = molecule.atoms[i];
-    if (charges[i] != atom.charge) return fmt::format("atom {} had nuclear charge {}, not {}", i + 1, charges[i], atom.charge);
+    if (charges[i] != atom.charge)
+      return fmt::format("atom {} had nuclear charge {}, not {}", i + 1, charges[i], atom.charge);
     double far = 0;
-    for (std::size_t d = 0; d < 3; ++d) far += (places[3 * i + d] - atom.position[d]) * (places[3 * i + d] - atom.position[d]);
-    if (!(std::sqrt(far) <= same_place)) return fmt::format("atom {} ({}) lay {:.4g} Angstrom from where it is now", i + 1, atom.symbol, std::sqrt(far) * angstrom);
+    for (std::size_t d = 0; d < 3; ++d)
+      far += (places[3 * i + d] - atom.position[d]) * (places[3 * i + d] - atom.position[d]);
+    if (!(std::sqrt(far) <= same_place))
+      return fmt::format("atom {} ({}) lay {:.4g} Angstrom from where it is now", i + 1, atom.symbol,
+                         std::sqrt(far) * angstrom);
   }
-  const std::pair<const char*, std::int64_t> numbers[] = {{"charge", molecule.charge}, {"multiplicity", molecule.multiplicity}, {"frozen_core", molecule.frozen_core}};
+  const std::pair<const char*, std::int64_t> numbers[] = {
+      {"charge", molecule.charge}, {"multiplicity", molecule.multiplicity}, {"frozen_core", molecule.frozen_core}};
   for (const auto& [name, mine] : numbers)
-    if (const auto theirs = file_.attribute_ints("molecule", name); theirs.size() == 1 && theirs[0] != mine) return fmt::format("its {} was {}, not {}", name, theirs[0], mine);
-  if (const std::string theirs = file_.attribute_text("molecule", "basis"); theirs != molecule.basis_name) return fmt::format("its basis was {}, not {}", theirs, molecule.basis_name);
+    if (const auto theirs = file_.attribute_ints("molecule", name); theirs.size() == 1 && theirs[0] != mine)
+      return fmt::format("its {} was {}, not {}", name, theirs[0], mine);
+  if (const std::string theirs = file_.attribute_text("molecule", "basis"); theirs != molecule.basis_name)
+    return fmt::format("its basis was {}, not {}", theirs, molecule.basis_name);
   return {};
 }
 
@@ -317,7 +343,8 @@ std::map<std::string, double> ResultsReader::saved_scalars() const {
   std::map<std::string, double> values;
   for (const std::string& name : file_.list("saved/scalars")) {
     std::vector<double> value = file_.read("saved/scalars/" + name);
-    if (value.size() != 1) throw SialError(fmt::format("saved scalar `{}` in `{}` has {} elements", decode(name), path_, value.size()));
+    if (value.size() != 1)
+      throw SialError(fmt::format("saved scalar `{}` in `{}` has {} elements", decode(name), path_, value.size()));
     values[decode(name)] = value[0];
   }
   return values;
@@ -347,19 +374,27 @@ std::vector<std::string> ResultsReader::saved_arrays() const {
 
 SavedLayout ResultsReader::layout(const std::string& label) const {
   std::string object = "saved/arrays/" + encode(label);
-  if (!file_.exists(object)) throw SialError(fmt::format("`{}` has no saved array `{}`", path_, label), fmt::format("it has: {}", fmt::join(saved_arrays(), ", ")));
-  std::vector<std::int64_t> first = file_.attribute_ints(object, "first_segment"), count = file_.attribute_ints(object, "n_segments"), extents = file_.attribute_ints(object, "segment_extents");
+  if (!file_.exists(object))
+    throw SialError(fmt::format("`{}` has no saved array `{}`", path_, label),
+                    fmt::format("it has: {}", fmt::join(saved_arrays(), ", ")));
+  std::vector<std::int64_t> first = file_.attribute_ints(object, "first_segment"),
+                            count = file_.attribute_ints(object, "n_segments"),
+                            extents = file_.attribute_ints(object, "segment_extents");
   SavedLayout result;
   result.array = label;
   result.first_segment.assign(first.begin(), first.end());
   std::size_t at = 0;
   bool fits = first.size() == count.size() && !first.empty() && first.size() <= max_rank;
   for (std::size_t d = 0; fits && d < count.size(); ++d) {
-    fits = count[d] >= 0 && static_cast<std::size_t>(count[d]) <= extents.size() - at && first[d] >= std::numeric_limits<std::int32_t>::min() && first[d] <= std::numeric_limits<std::int32_t>::max();
-    if (fits) result.extents.emplace_back(extents.begin() + static_cast<std::ptrdiff_t>(at), extents.begin() + static_cast<std::ptrdiff_t>(at + count[d]));
+    fits = count[d] >= 0 && static_cast<std::size_t>(count[d]) <= extents.size() - at &&
+           first[d] >= std::numeric_limits<std::int32_t>::min() && first[d] <= std::numeric_limits<std::int32_t>::max();
+    if (fits)
+      result.extents.emplace_back(extents.begin() + static_cast<std::ptrdiff_t>(at),
+                                  extents.begin() + static_cast<std::ptrdiff_t>(at + count[d]));
     if (fits) at += static_cast<std::size_t>(count[d]);
   }
-  if (!fits || at != extents.size() || !is_possible(result)) throw SialError(fmt::format("the layout of saved array `{}` in `{}` is damaged", label, path_));
+  if (!fits || at != extents.size() || !is_possible(result))
+    throw SialError(fmt::format("the layout of saved array `{}` in `{}` is damaged", label, path_));
   return result;
 }
 
@@ -388,7 +423,8 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
     cached_.clear();
     bool by_blocks = file_.exists(dataset);
     if (!by_blocks) {
-      if (file_.extents(object) != dense_extents(cached_layout_)) throw SialError(fmt::format("saved array `{}` in `{}` does not have the shape of its layout", label, path_));
+      if (file_.extents(object) != dense_extents(cached_layout_))
+        throw SialError(fmt::format("saved array `{}` in `{}` does not have the shape of its layout", label, path_));
       cached_ = file_.read(object);
     }
   }
@@ -399,7 +435,8 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
     for_box(box, [&](std::int64_t position, std::int64_t i) { data[i] = cached_[position]; });
   } else if (box.size > 0) {
     data = file_.read(dataset);
-    if (std::ssize(data) != box.size) throw SialError(fmt::format("a block of saved array `{}` in `{}` has the wrong size", label, path_));
+    if (std::ssize(data) != box.size)
+      throw SialError(fmt::format("a block of saved array `{}` in `{}` has the wrong size", label, path_));
   }
   return data;
 }

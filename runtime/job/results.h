@@ -1,27 +1,32 @@
 #pragma once
-// The results file: what a job leaves behind, and what a later job restores. HDF5, readable with h5py. Written by rank 0 under a
-// temporary name and renamed when complete, so that a file under its own name is always whole.
+// The results file: what a job leaves behind, and what a later job restores. HDF5, readable with h5py. Written by rank
+// 0 under a temporary name and renamed when complete, so that a file under its own name is always whole.
 //
 //   attributes of the root          format, format_version, sialx_version, created, units, storage_order
 //   /molecule                       symbols, coordinates, charges; attributes charge, multiplicity, basis, frozen_core
 //   /segments/KIND                  extents of all segments of an index kind
-//   /programs/N_NAME/               one group per program of the job: each scalar, int and static array at its end; attributes name,
+//   /programs/N_NAME/               one group per program of the job: each scalar, int and static array at its end;
+//   attributes name,
 //                                   source_hash
-//   /scalars/NAME, /ints/NAME       last value of each variable over the job's programs; saved scalars also by their label
-//   /statics/NAME                   static arrays at the end of the last program that has them
+//   /scalars/NAME, /ints/NAME       last value of each variable over the job's programs; saved scalars also by their
+//   label /statics/NAME                   static arrays at the end of the last program that has them
 //   /saved/scalars/LABEL            items of set_persistent, by label
 //   /saved/statics/LABEL
-//   /saved/arrays/LABEL             distributed and served arrays: one dense dataset (absent blocks are 0) or, when that would be
-//                                   too large, a group with one dataset per block named 1.4.2; attributes array, first_segment,
-//                                   n_segments, segment_extents (of all dimensions, one after the other)
+//   /saved/arrays/LABEL             distributed and served arrays: one dense dataset (absent blocks are 0) or, when
+//   that would be
+//                                   too large, a group with one dataset per block named 1.4.2; attributes array,
+//                                   first_segment, n_segments, segment_extents (of all dimensions, one after the other)
 //   /saved/blocks/LABEL             which blocks exist: their segment numbers
 //
-// Static arrays, and saved ones where the program that saved them is of this job, say how they were declared: `declared` (their kind),
-// `indices` and `index_kinds` (a name per dimension), first_segment, n_segments, segment_extents (the last three are left out where
-// there are more segments than an attribute holds: only simple indices have so many). The items in /scalars, /ints and /statics are the same objects as those of the last
-// program that has them. Version 1 of the format lacks the attributes of the root, /molecule, /segments and /programs; readers need none.
+// Static arrays, and saved ones where the program that saved them is of this job, say how they were declared:
+// `declared` (their kind), `indices` and `index_kinds` (a name per dimension), first_segment, n_segments,
+// segment_extents (the last three are left out where there are more segments than an attribute holds: only simple
+// indices have so many). The items in /scalars, /ints and /statics are the same objects as those of the last program
+// that has them. Version 1 of the format lacks the attributes of the root, /molecule, /segments and /programs; readers
+// need none.
 //
-// HDF5 lists extents slowest first, SIAL fastest first: the dataset of a SIAL array x[i,j] has shape (extent of j, extent of i).
+// HDF5 lists extents slowest first, SIAL fastest first: the dataset of a SIAL array x[i,j] has shape (extent of j,
+// extent of i).
 
 #include <cstdint>
 #include <map>
@@ -51,8 +56,8 @@ std::int64_t block_size(const SavedLayout& layout, const BlockIndex& block);
 
 /// How an array was declared, and the segments that its indices run over.
 struct ArrayDescription {
-  std::string declared;                        // static, distributed or served
-  std::vector<std::string> indices, kinds;     // names and kinds, one per dimension
+  std::string declared;                     // static, distributed or served
+  std::vector<std::string> indices, kinds;  // names and kinds, one per dimension
   std::vector<std::int32_t> first_segment;
   std::vector<std::vector<std::int64_t>> extents;
 };
@@ -71,7 +76,8 @@ class ResultsWriter {
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
   /// What the file is about. `created`: seconds since 1970. `segments`: extents by kind. `molecule` may be null.
-  void about(const std::string& version, std::int64_t created, const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule);
+  void about(const std::string& version, std::int64_t created,
+             const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule);
   /// The items that follow are those of this program.
   void program(const ProgramDescription& description);
 
@@ -87,7 +93,8 @@ class ResultsWriter {
   void saved_block(const BlockIndex& block, std::span<const double> data);
   void end_saved();
 
-  /// Writes what is left, closes, renames. Throws WorldError when the disk does not take it; nothing is left behind then.
+  /// Writes what is left, closes, renames. Throws EnvironmentError when the disk does not take it; nothing is left
+  /// behind then.
   void finish();
 
  private:
@@ -96,7 +103,8 @@ class ResultsWriter {
   Hdf5File file_;
   void describe(const std::string& object, const ArrayDescription& array);
   void describe_static(const std::string& object, const ArrayDescription& array);
-  void describe_segments(const std::string& object, std::span<const std::int32_t> first_segment, std::span<const std::vector<std::int64_t>> segments);
+  void describe_segments(const std::string& object, std::span<const std::int32_t> first_segment,
+                         std::span<const std::vector<std::int64_t>> segments);
   std::string place(const std::string& name) const;
   std::map<std::string, double> saved_scalars_;
   std::int64_t programs_ = 0;
@@ -123,8 +131,8 @@ class ResultsReader {
   SavedLayout layout(const std::string& label) const;
   std::vector<BlockIndex> blocks(const std::string& label) const;
   std::vector<double> block(const std::string& label, const BlockIndex& block);
-  /// In what the molecule of the job that wrote the file differs from this one: the first of atoms, places, charge, multiplicity, frozen
-  /// core and basis. Empty: in nothing, or the file does not say.
+  /// In what the molecule of the job that wrote the file differs from this one: the first of atoms, places, charge,
+  /// multiplicity, frozen core and basis. Empty: in nothing, or the file does not say.
   std::string difference_of(const Molecule& molecule) const;
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
-// From a molecule and the user's segment requests to segment tables and predefined values. Invariants: AO segments never
-// split a shell; MO segments are the occupied ones followed by the virtual ones; what the user gave is never overwritten.
+// From a molecule and the user's segment requests to segment tables and predefined values. Invariants: AO segments
+// never split a shell; MO segments are the occupied ones followed by the virtual ones; what the user gave is never
+// overwritten.
 
 #include <numeric>
 #include <string_view>
@@ -10,10 +11,13 @@
 namespace sial {
 
 /// The keys of [segments], for reading and for messages.
-inline constexpr std::string_view segment_keys[] = {"ao", "mo", "moa", "mob", "la", "occ", "virt", "beta_occ", "beta_virt"};
+inline constexpr std::string_view segment_keys[] = {"ao",  "mo",   "moa",      "mob",      "la",
+                                                    "occ", "virt", "beta_occ", "beta_virt"};
 
 /// Elements of all segments together.
-inline std::int32_t all_elements(const std::vector<std::int32_t>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 0); }
+inline std::int32_t all_elements(const std::vector<std::int32_t>& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), 0);
+}
 
 /// Pieces of about `target`: as equal as can be, of any `n` elements, or of whole shells.
 std::vector<std::int32_t> equal_segments(std::int32_t n, std::int32_t target);
@@ -24,8 +28,8 @@ void check_ao_segments(const std::vector<std::int32_t>& sizes, const Molecule& m
 /// Whether the user leaves the segments of a key to us.
 bool is_automatic(const Job& job, const std::string& key);
 
-/// The options that give a run the segments `wanted` instead of its own: `--segments ao=8,8,4 --segments mo=5,6`; empty when it has them, or when it
-/// has kinds that are not wanted.
+/// The options that give a run the segments `wanted` instead of its own: `--segments ao=8,8,4 --segments mo=5,6`; empty
+/// when it has them, or when it has kinds that are not wanted.
 std::string segment_options(const NamedSegments& wanted, const NamedSegments& own);
 
 /// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.

@@ -22,23 +22,26 @@ namespace {
 
 /// More atoms than any calculation with these methods; the nuclear repulsion takes the square of their number.
 constexpr std::int64_t max_atoms = 20'000;
-constexpr double least_distance = 0.1;  // Angstrom
+constexpr double min_distance = 0.1;  // Angstrom
 constexpr std::size_t max_distance_warnings = 5;
 
-/// Covalent radii of the elements 1 to 86 in Angstrom: B. Cordero, V. Gomez, A. E. Platero-Prats, M. Reves, J. Echeverria, E. Cremades,
-/// F. Barragan, S. Alvarez, Dalton Trans. 2008, 2832; carbon: sp3; manganese, iron, cobalt: low spin.
+/// Covalent radii of the elements 1 to 86 in Angstrom: B. Cordero, V. Gomez, A. E. Platero-Prats, M. Reves, J.
+/// Echeverria, E. Cremades, F. Barragan, S. Alvarez, Dalton Trans. 2008, 2832; carbon: sp3; manganese, iron, cobalt:
+/// low spin.
 constexpr double covalent_radius[] = {
-    0.31, 0.28, 1.28, 0.96, 0.84, 0.76, 0.71, 0.66, 0.57, 0.58, 1.66, 1.41, 1.21, 1.11, 1.07, 1.05, 1.02, 1.06, 2.03, 1.76, 1.70, 1.60,
-    1.53, 1.39, 1.39, 1.32, 1.26, 1.24, 1.32, 1.22, 1.22, 1.20, 1.19, 1.20, 1.20, 1.16, 2.20, 1.95, 1.90, 1.75, 1.64, 1.54, 1.47, 1.46,
-    1.42, 1.39, 1.45, 1.44, 1.42, 1.39, 1.39, 1.38, 1.39, 1.40, 2.44, 2.15, 2.07, 2.04, 2.03, 2.01, 1.99, 1.98, 1.98, 1.96, 1.94, 1.92,
-    1.92, 1.89, 1.90, 1.87, 1.87, 1.75, 1.70, 1.62, 1.51, 1.44, 1.41, 1.36, 1.36, 1.32, 1.45, 1.46, 1.48, 1.40, 1.50, 1.50};
+    0.31, 0.28, 1.28, 0.96, 0.84, 0.76, 0.71, 0.66, 0.57, 0.58, 1.66, 1.41, 1.21, 1.11, 1.07, 1.05, 1.02, 1.06,
+    2.03, 1.76, 1.70, 1.60, 1.53, 1.39, 1.39, 1.32, 1.26, 1.24, 1.32, 1.22, 1.22, 1.20, 1.19, 1.20, 1.20, 1.16,
+    2.20, 1.95, 1.90, 1.75, 1.64, 1.54, 1.47, 1.46, 1.42, 1.39, 1.45, 1.44, 1.42, 1.39, 1.39, 1.38, 1.39, 1.40,
+    2.44, 2.15, 2.07, 2.04, 2.03, 2.01, 1.99, 1.98, 1.98, 1.96, 1.94, 1.92, 1.92, 1.89, 1.90, 1.87, 1.87, 1.75,
+    1.70, 1.62, 1.51, 1.44, 1.41, 1.36, 1.36, 1.32, 1.45, 1.46, 1.48, 1.40, 1.50, 1.50};
 constexpr double largest_radius = 2.44;
 
 /// The value of `key=` in the comment line of an extended xyz file, without quotes; empty where there is none.
 std::string_view value_of_key(std::string_view comment, std::string_view key) {
   for (std::size_t at = comment.find(key); at != std::string_view::npos; at = comment.find(key, at + 1)) {
     const std::size_t end = at + key.size();
-    if ((at > 0 && comment[at - 1] != ' ' && comment[at - 1] != '\t') || end >= comment.size() || comment[end] != '=') continue;
+    if ((at > 0 && comment[at - 1] != ' ' && comment[at - 1] != '\t') || end >= comment.size() || comment[end] != '=')
+      continue;
     std::string_view value = comment.substr(end + 1);
     if (!value.empty() && value.front() == '"') return value.substr(1, value.find('"', 1) - 1);
     return value.substr(0, value.find_first_of(" \t\r"));
@@ -51,11 +54,14 @@ class XyzReader {
   XyzReader(const std::string& path, std::vector<std::string>& warnings) : path_(path), warnings_(warnings) {
     std::string problem;
     text_ = read_file(path, input_limit::xyz, problem);
-    if (!problem.empty()) throw SialError(fmt::format("cannot read the molecule `{}`: {}", path, problem), "`xyz` names an xyz file, relative to the job file's folder");
+    if (!problem.empty())
+      throw SialError(fmt::format("cannot read the molecule `{}`: {}", path, problem),
+                      "`xyz` names an xyz file, relative to the job file's folder");
   }
 
   std::vector<Atom> read() {
-    constexpr const char* form = "an xyz file begins with the number of atoms, then a comment line, then `symbol x y z` lines in Angstrom";
+    constexpr const char* form =
+        "an xyz file begins with the number of atoms, then a comment line, then `symbol x y z` lines in Angstrom";
     next_line();
     const std::vector<std::string_view> first = words_of(line_);
     const std::optional<std::int64_t> count = first.size() == 1 ? read_integer(first[0]) : std::nullopt;
@@ -64,11 +70,14 @@ class XyzReader {
     if (next_line()) columns();
     atoms_.reserve(static_cast<std::size_t>(*count));
     while (std::ssize(atoms_) < *count) {
-      if (!next_line()) fail(fmt::format("the file ends after {} of {} atoms", atoms_.size(), *count), "is the file complete?");
+      if (!next_line())
+        fail(fmt::format("the file ends after {} of {} atoms", atoms_.size(), *count), "is the file complete?");
       atoms_.push_back(atom(*count));
     }
     while (next_line())
-      if (!words_of(line_).empty()) fail(fmt::format("text after the last of {} atoms", *count), "the first line must state the number of atoms in the file");
+      if (!words_of(line_).empty())
+        fail(fmt::format("text after the last of {} atoms", *count),
+             "the first line must state the number of atoms in the file");
     check_distances();
     return std::move(atoms_);
   }
@@ -91,14 +100,17 @@ class XyzReader {
     return true;
   }
 
-  /// What the comment line of an extended xyz file says of the columns: symbols and positions first; others are ignored, with a warning.
+  /// What the comment line of an extended xyz file says of the columns: symbols and positions first; others are
+  /// ignored, with a warning.
   void columns() {
     const std::string_view properties = value_of_key(line_, "Properties");
     if (properties.empty()) return;
     constexpr std::string_view needed = "species:S:1:pos:R:3";
     if (!properties.starts_with(needed) || (properties.size() > needed.size() && properties[needed.size()] != ':'))
-      fail(fmt::format("the columns are `{}`", properties), fmt::format("only extended xyz files whose columns begin with `{}` can be read; others may follow", needed));
-    if (!value_of_key(line_, "Lattice").empty()) warn(number_, "the unit cell `Lattice` is ignored: the molecule is not periodic");
+      fail(fmt::format("the columns are `{}`", properties),
+           fmt::format("only extended xyz files whose columns begin with `{}` can be read; others may follow", needed));
+    if (!value_of_key(line_, "Lattice").empty())
+      warn(number_, "the unit cell `Lattice` is ignored: the molecule is not periodic");
     std::string_view rest = properties.substr(needed.size());
     std::vector<std::string_view> fields;
     while (!rest.empty()) {
@@ -110,7 +122,9 @@ class XyzReader {
     std::vector<std::string_view> ignored;
     for (std::size_t i = 0; i < fields.size(); i += 3) {
       const std::optional<std::int64_t> n = i + 2 < fields.size() ? read_integer(fields[i + 2], 1, 1000) : std::nullopt;
-      if (!n) fail(fmt::format("`{}` is no list of columns", properties), "`Properties` lists name:type:number for each column");
+      if (!n)
+        fail(fmt::format("`{}` is no list of columns", properties),
+             "`Properties` lists name:type:number for each column");
       further_ += *n;
       ignored.push_back(fields[i]);
     }
@@ -124,29 +138,39 @@ class XyzReader {
     for (std::size_t d = 0; d < 3; ++d) {
       if (words.size() < d + 2) fail(fmt::format("expected three coordinates after `{}`", words[0]));
       const std::optional<double> x = read_real(words[d + 1]);
-      if (!x) fail(fmt::format("expected three coordinates after `{}`: `{}` is not a number", words[0], words[d + 1]), "for example 1.74, or 1.74D0; a decimal comma is not known here");
+      if (!x)
+        fail(fmt::format("expected three coordinates after `{}`: `{}` is not a number", words[0], words[d + 1]),
+             "for example 1.74, or 1.74D0; a decimal comma is not known here");
       atom.position[d] = *x / bohr_in_angstrom;
     }
     if (further_ == 0 && words.size() > 4)
-      fail(fmt::format("`{}` follows the coordinates of `{}`", words[4], words[0]),
-           "a line holds a symbol and three coordinates; further columns are known only where the second line names them, as in Properties=species:S:1:pos:R:3:charge:R:1");
-    if (further_ > 0 && std::ssize(words) != 4 + further_) fail(fmt::format("{} columns, and the second line names {}", words.size(), 4 + further_));
+      fail(
+          fmt::format("`{}` follows the coordinates of `{}`", words[4], words[0]),
+          "a line holds a symbol and three coordinates; further columns are known only where the second line names them, as in Properties=species:S:1:pos:R:3:charge:R:1");
+    if (further_ > 0 && std::ssize(words) != 4 + further_)
+      fail(fmt::format("{} columns, and the second line names {}", words.size(), 4 + further_));
     const std::optional<std::int64_t> charge = read_integer(words[0]);
-    atom.charge = charge ? static_cast<std::int32_t>(std::clamp<std::int64_t>(*charge, 0, 1000)) : atomic_number(words[0]);
-    if (atom.charge < 1 || atom.charge > std::ssize(covalent_radius)) fail(fmt::format("unknown element `{}`", words[0]));
+    atom.charge =
+        charge ? static_cast<std::int32_t>(std::clamp<std::int64_t>(*charge, 0, 1000)) : atomic_number(words[0]);
+    if (atom.charge < 1 || atom.charge > std::ssize(covalent_radius))
+      fail(fmt::format("unknown element `{}`", words[0]));
     atom.symbol = element_symbol(atom.charge);
     return atom;
   }
 
-  /// Atoms at one place are a mistake; a geometry in bohr that was to be in Angstrom is one as well. Only near atoms are compared.
+  /// Atoms at one place are a mistake; a geometry in bohr that was to be in Angstrom is one as well. Only near atoms
+  /// are compared.
   void check_distances() {
     const double cell = largest_radius / bohr_in_angstrom;
-    const auto key = [](const std::array<std::int64_t, 3>& c) { return (c[0] * 73'856'093) ^ (c[1] * 19'349'663) ^ (c[2] * 83'492'791); };
+    const auto key = [](const std::array<std::int64_t, 3>& c) {
+      return (c[0] * 73'856'093) ^ (c[1] * 19'349'663) ^ (c[2] * 83'492'791);
+    };
     std::unordered_multimap<std::int64_t, std::size_t> cells;
     std::size_t near = 0;
     for (std::size_t i = 0; i < atoms_.size(); ++i) {
       std::array<std::int64_t, 3> own{}, c{};
-      for (std::size_t d = 0; d < 3; ++d) own[d] = static_cast<std::int64_t>(std::clamp(std::floor(atoms_[i].position[d] / cell), -1e9, 1e9));
+      for (std::size_t d = 0; d < 3; ++d)
+        own[d] = static_cast<std::int64_t>(std::clamp(std::floor(atoms_[i].position[d] / cell), -1e9, 1e9));
       std::vector<std::size_t> others;
       for (c[0] = own[0] - 1; c[0] <= own[0] + 1; ++c[0])
         for (c[1] = own[1] - 1; c[1] <= own[1] + 1; ++c[1])
@@ -157,23 +181,30 @@ class XyzReader {
       for (const std::size_t k : others) near += compare(k, i, near);
       cells.emplace(key(own), i);
     }
-    if (near > max_distance_warnings) warn(3, fmt::format("{} more pairs of atoms are nearer than half a usual bond", near - max_distance_warnings));
+    if (near > max_distance_warnings)
+      warn(3, fmt::format("{} more pairs of atoms are nearer than half a usual bond", near - max_distance_warnings));
   }
 
   /// Whether atoms k and i are nearer than usual.
   bool compare(std::size_t k, std::size_t i, std::size_t warned) {
     const Atom &a = atoms_[k], &b = atoms_[i];
-    const double d = std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]) * bohr_in_angstrom;
+    const double d =
+        std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]) *
+        bohr_in_angstrom;
     const double half_bond = 0.5 * (covalent_radius[a.charge - 1] + covalent_radius[b.charge - 1]);
     const int line = static_cast<int>(i) + 3;
-    if (d < least_distance) {
+    if (d < min_distance) {
       const std::string where = d < 1e-3 ? "are at the same place" : fmt::format("are {:.3g} Angstrom apart", d);
-      fail(fmt::format("atoms {} and {} {}", k + 1, i + 1, where), fmt::format("no two atoms are nearer than {} Angstrom: is a coordinate misspelt?", least_distance), line);
+      fail(fmt::format("atoms {} and {} {}", k + 1, i + 1, where),
+           fmt::format("no two atoms are nearer than {} Angstrom: is a coordinate misspelt?", min_distance), line);
     }
     if (d >= half_bond) return false;
     if (warned < max_distance_warnings)
-      warn(line, fmt::format("atoms {} ({}) and {} ({}) are {:.3g} Angstrom apart, less than half of a usual bond ({:.2f}): is the geometry in Angstrom?", k + 1, a.symbol,
-                             i + 1, b.symbol, d, 2 * half_bond));
+      warn(
+          line,
+          fmt::format(
+              "atoms {} ({}) and {} ({}) are {:.3g} Angstrom apart, less than half of a usual bond ({:.2f}): is the geometry in Angstrom?",
+              k + 1, a.symbol, i + 1, b.symbol, d, 2 * half_bond));
     return true;
   }
 
@@ -189,6 +220,8 @@ class XyzReader {
 
 }  // namespace
 
-std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& warnings) { return XyzReader(path, warnings).read(); }
+std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& warnings) {
+  return XyzReader(path, warnings).read();
+}
 
 }  // namespace sial

@@ -18,8 +18,8 @@ std::unique_ptr<Kernels> make_planned_kernels(BufferResource& workspace, const K
 std::string preferred_openblas_core();
 /// Of the vectors that the BLAS in use has kernels for.
 int blas_vector_bits();
-/// Name, family, model and caches of one core: "AMD EPYC (family 26, model 2), caches 48 kB, 1.05 MB, 403 MB". Figures of different processors are
-/// not to be mixed.
+/// Name, family, model and caches of one core: "AMD EPYC (family 26, model 2), caches 48 kB, 1.05 MB, 403 MB". Figures
+/// of different processors are not to be mixed.
 std::string processor_text();
 /// What this processor can run.
 CpuFacts processor_facts();

@@ -31,11 +31,12 @@ void check_view(const BlockView<T>& v, const char* name) {
 
 template <class T, class U>
 void check_same_extent(const BlockView<T>& x, int i, const BlockView<U>& y, int j) {
-  SIAL_CHECK(x.extent[i] == y.extent[j], "label {} has extent {} in one operand and {} in the other", x.label[i], x.extent[i],
-             y.extent[j]);
+  SIAL_CHECK(x.extent[i] == y.extent[j], "label {} has extent {} in one operand and {} in the other", x.label[i],
+             x.extent[i], y.extent[j]);
 }
 
-/// Odometer over up to three operands at once: calls f(offset_d, offset_a, offset_b) for every position, first dim fastest.
+/// Odometer over up to three operands at once: calls f(offset_d, offset_a, offset_b) for every position, first dim
+/// fastest.
 template <class F>
 void each_position(const std::vector<LoopDim>& dims, F&& f) {
   for (const LoopDim& dim : dims)
@@ -106,20 +107,18 @@ std::int64_t volume(const std::vector<LoopDim>& dims) {
   return n;
 }
 
-std::int64_t group_stride(const std::vector<LoopDim>& group, std::int64_t LoopDim::*s) {
+std::int64_t group_stride(const std::vector<LoopDim>& group, std::int64_t LoopDim::* s) {
   std::int64_t first = 1, next = -1;
   for (const LoopDim& dim : group) {
     if (dim.extent == 1) continue;
-    if (next < 0)
-      first = dim.*s;
-    else if (dim.*s != next)
-      return 0;
+    if (next < 0) first = dim.*s;
+    else if (dim.*s != next) return 0;
     next = dim.*s * dim.extent;
   }
   return first;
 }
 
-std::vector<LoopDim> ordered(std::vector<LoopDim> group, std::int64_t LoopDim::*s) {
+std::vector<LoopDim> ordered(std::vector<LoopDim> group, std::int64_t LoopDim::* s) {
   std::stable_sort(group.begin(), group.end(), [s](const LoopDim& p, const LoopDim& q) { return p.*s < q.*s; });
   return group;
 }
@@ -133,8 +132,7 @@ void run_plain(const BlockOp& op, const LoopSpace& space) {
       each_position(space.summed, [&](std::int64_t, std::int64_t sa, std::int64_t sb) {
         value += op.a.data[a + sa] * op.b.data[b + sb];
       });
-    else
-      value = op.a.data[a];
+    else value = op.a.data[a];
     value *= op.alpha;
     op.d.data[d] = op.beta == 0.0 ? value : value + op.beta * op.d.data[d];
   });
@@ -142,7 +140,8 @@ void run_plain(const BlockOp& op, const LoopSpace& space) {
 
 double dot_plain(const ConstView& a, const ConstView& b) {
   double sum = 0.0;
-  each_position(resolve_dot(a, b), [&](std::int64_t, std::int64_t oa, std::int64_t ob) { sum += a.data[oa] * b.data[ob]; });
+  each_position(resolve_dot(a, b),
+                [&](std::int64_t, std::int64_t oa, std::int64_t ob) { sum += a.data[oa] * b.data[ob]; });
   return sum;
 }
 

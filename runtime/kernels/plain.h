@@ -21,7 +21,8 @@ struct LoopSpace {
   std::vector<LoopDim> rows, columns, summed;
 };
 
-/// Checks the descriptor (ranks, labels, extents, strides) and resolves its labels. A bad one is our own mistake: CHECK.
+/// Checks the descriptor (ranks, labels, extents, strides) and resolves its labels. A bad one is our own mistake:
+/// CHECK.
 LoopSpace resolve(const BlockOp& op);
 
 /// The dimensions of a full contraction, in a's order.
@@ -29,11 +30,11 @@ std::vector<LoopDim> resolve_dot(const ConstView& a, const ConstView& b);
 
 std::int64_t volume(const std::vector<LoopDim>& dims);
 
-/// Common stride of a group in the order given, if its dimensions follow each other without gaps; 0 if they do not. A group
-/// of one position has no stride of its own and gets 1.
-std::int64_t group_stride(const std::vector<LoopDim>& group, std::int64_t LoopDim::*s);
+/// Common stride of a group in the order given, if its dimensions follow each other without gaps; 0 if they do not. A
+/// group of one position has no stride of its own and gets 1.
+std::int64_t group_stride(const std::vector<LoopDim>& group, std::int64_t LoopDim::* s);
 /// The group in the order of increasing stride of one operand.
-std::vector<LoopDim> ordered(std::vector<LoopDim> group, std::int64_t LoopDim::*s);
+std::vector<LoopDim> ordered(std::vector<LoopDim> group, std::int64_t LoopDim::* s);
 
 void run_plain(const BlockOp& op, const LoopSpace& space);
 double dot_plain(const ConstView& a, const ConstView& b);

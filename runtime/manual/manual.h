@@ -1,7 +1,7 @@
 #pragma once
-// What users of a program install beside it: its manual page and what shells need to complete its options. Both are made from the options
-// that the program has declared, so that they cannot differ from what it accepts. Values are completed by their type names: texts separated
-// by `|` are choices, FILE and FOLDER are names of files.
+// What users of a program install beside it: its manual page and what shells need to complete its options. Both are
+// made from the options that the program has declared, so that they cannot differ from what it accepts. Values are
+// completed by their type names: texts separated by `|` are choices, FILE and FOLDER are names of files.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
-// A rank's buffers from its own arena of the node heap (and its siblings' when that is full). Owned by the rank; the heap
-// outlives it. Buffers are chunks with reference counts: this rank's own blocks and the blocks of the store can be shared.
+// A rank's buffers from its own arena of the node heap (and its siblings' when that is full). Owned by the rank; the
+// heap outlives it. Buffers are chunks with reference counts: this rank's own blocks and the blocks of the store can be
+// shared.
 
 #include "runtime/memory/node_heap.h"
 
@@ -16,7 +17,9 @@ class ArenaPool final : public BufferResource {
     return true;
   }
   bool sole(const double* p) const override { return heap_.sole_reference(Chunk::of(p)); }
-  std::uint64_t content(const double* p) const override { return Chunk::of(p)->content.load(std::memory_order_relaxed); }
+  std::uint64_t content(const double* p) const override {
+    return Chunk::of(p)->content.load(std::memory_order_relaxed);
+  }
   std::span<const std::byte> lasting(const double* p) const override { return heap_.committed(Chunk::of(p)); }
   ResourceStats stats() const override { return heap_.stats(arena_); }
 

@@ -35,9 +35,10 @@ class HostPool final : public BufferResource {
       const bool within = budget_ == 0 || stats_.bytes_in_use + bytes <= budget_;
       if (within) p = static_cast<double*>(std::aligned_alloc(64, static_cast<std::size_t>(bytes)));
       if (!p)
-        throw WorldError(fmt::format("out of memory for a block of {} elements: {} bytes wanted, {} in use, budget {}", n, bytes,
-                                     stats_.bytes_in_use, budget_ ? std::to_string(budget_) : "unlimited"),
-                         "give each rank more with `--memory`");
+        throw EnvironmentError(
+            fmt::format("out of memory for a block of {} elements: {} bytes wanted, {} in use, budget {}", n, bytes,
+                        stats_.bytes_in_use, budget_ ? std::to_string(budget_) : "unlimited"),
+            "give each rank more with `--memory`");
       stats_.bytes_reserved += bytes;
     }
     stats_.bytes_in_use += bytes;
@@ -64,6 +65,8 @@ class HostPool final : public BufferResource {
 
 }  // namespace
 
-std::unique_ptr<BufferResource> make_host_pool(std::int64_t budget_bytes) { return std::make_unique<HostPool>(budget_bytes); }
+std::unique_ptr<BufferResource> make_host_pool(std::int64_t budget_bytes) {
+  return std::make_unique<HostPool>(budget_bytes);
+}
 
 }  // namespace sial

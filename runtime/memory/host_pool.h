@@ -1,6 +1,6 @@
 #pragma once
-// Buffers in plain host memory with a free list per size: for tests and tools that have no node heap. Everything goes back to
-// the system when the pool dies; buffers still in use then are an error of their user.
+// Buffers in plain host memory with a free list per size: for tests and tools that have no node heap. Everything goes
+// back to the system when the pool dies; buffers still in use then are an error of their user.
 
 #include <memory>
 

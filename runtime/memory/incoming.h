@@ -1,7 +1,7 @@
 #pragma once
-// Blocks of other nodes that are received elsewhere than in the host's memory, or go on from there while they come. Whoever fetches asks per block, on
-// the thread that owns both sides; a block that is received elsewhere keeps a buffer of the host's as its name, and as the place where its values go when
-// the host wants them.
+// Blocks of other nodes that are received elsewhere than in the host's memory, or go on from there while they come.
+// Whoever fetches asks per block, on the thread that owns both sides; a block that is received elsewhere keeps a buffer
+// of the host's as its name, and as the place where its values go when the host wants them.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,8 @@ class IncomingBlock {
   virtual std::size_t piece() const { return 0; }
   /// So many bytes, from the front, have come to the host's buffer: what is of use goes on. Never waits.
   virtual void come(std::size_t /*bytes*/) {}
-  /// All of it has come, once: the block is there, and if it has a place, its buffer on the host holds nothing before to_host().
+  /// All of it has come, once: the block is there, and if it has a place, its buffer on the host holds nothing before
+  /// to_host().
   virtual void arrived() = 0;
 };
 
@@ -29,7 +30,8 @@ class IncomingPlaces {
  public:
   virtual ~IncomingPlaces() = default;
   /// For a block that the get at `pc` fetches; null: it goes to `buffer` and nowhere else. Never waits.
-  virtual std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block, double* buffer) = 0;
+  virtual std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
+                                                   double* buffer) = 0;
   /// What the buffer names is there as well, from now on. Waits.
   virtual void to_host(const double* buffer) = 0;
 };

@@ -22,8 +22,7 @@ std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit -
 
 void raise(std::atomic<std::int64_t>& mark, std::int64_t to) {
   std::int64_t high = mark.load(relaxed);
-  while (to > high && !mark.compare_exchange_weak(high, to, relaxed)) {
-  }
+  while (to > high && !mark.compare_exchange_weak(high, to, relaxed)) {}
 }
 
 }  // namespace
@@ -33,11 +32,16 @@ std::uint64_t NodeHeap::chunk_bytes(std::int64_t doubles) {
 }
 
 std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena) {
-  return round_up(sizeof(Arena) * static_cast<std::size_t>(arenas), page) + static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) + page;
+  return round_up(sizeof(Arena) * static_cast<std::size_t>(arenas), page) +
+         static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) + page;
 }
 
 NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks)
-    : base_(base), at_(at), arenas_(arenas), bytes_per_arena_(round_up(bytes_per_arena, page)), hooks_(std::move(hooks)) {
+    : base_(base),
+      at_(at),
+      arenas_(arenas),
+      bytes_per_arena_(round_up(bytes_per_arena, page)),
+      hooks_(std::move(hooks)) {
   SIAL_CHECK(arenas > 0 && at % 64 == 0, "{} arenas at {}", arenas, at);
   const std::uint64_t bookkeeping = sizeof(Arena) * static_cast<std::size_t>(arenas);
   data_at_ = round_up(at + bookkeeping, page);
@@ -112,10 +116,9 @@ void NodeHeap::count(const Chunk* c, std::int64_t bytes) {
   Arena& a = arena(c->owner);
   Arena& node = arena(0);
   switch (static_cast<Use>(c->use)) {
-    case Use::own:
-      a.other_own.fetch_add(bytes, relaxed);
-      return raise(a.own_high_water, a.own_in_use());
-    case Use::node: return raise(node.shared_high_water[a.phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
+    case Use::own: a.other_own.fetch_add(bytes, relaxed); return raise(a.own_high_water, a.own_in_use());
+    case Use::node:
+      return raise(node.shared_high_water[a.phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
     case Use::spare: node.spare_in_use.fetch_add(bytes, relaxed); return;
     case Use::kept: return;
   }
@@ -154,7 +157,7 @@ bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string*
       hooks_.commit(start_of(index) + a.committed, to - a.committed);
       a.committed = to;
       return true;
-    } catch (const WorldError& e) {
+    } catch (const EnvironmentError& e) {
       if (reason) *reason = e.hint().empty() ? e.what() : std::string(e.what()) + "; " + e.hint();
     }
   }
@@ -195,7 +198,8 @@ void NodeHeap::merge_neighbours(Arena& a, int index) {
 /// With the arena's lock held, when no list has what was asked for.
 Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
   Chunk* c = take_fresh(a, index, bytes, reason);
-  // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole arena.
+  // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole
+  // arena.
   const auto after_merge = [&] {
     merge_neighbours(a, index);
     c = take_larger(a, index, bytes);
@@ -228,7 +232,8 @@ inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
   raise(a.own_high_water, a.own_in_use());
 }
 
-// What happens in a steady state, take_last() and drop_last(), takes each step once and leaves all others to the functions behind it.
+// What happens in a steady state, take_last() and drop_last(), takes each step once and leaves all others to the
+// functions behind it.
 
 /// For the arena's rank itself: the chunk of the class that was given back last. Null: look further.
 Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
@@ -310,8 +315,8 @@ void NodeHeap::keep(Chunk* c) {
   count(c, bytes);
 }
 
-// The ranks that hold spare chunks look at `waiting` whenever they use the store. They may be in a long computation; who holds
-// none any more has nothing to give, and that is the end of waiting.
+// The ranks that hold spare chunks look at `waiting` whenever they use the store. They may be in a long computation;
+// who holds none any more has nothing to give, and that is the end of waiting.
 Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   Arena& node = arena(0);
   const auto none = [&] { return node.spare_in_use.load(relaxed) == 0; };
@@ -323,8 +328,8 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   };
   const Waiting waiting(node.waiting);
   const auto start = std::chrono::steady_clock::now();
-  constexpr int least_looks = 20000;
-  for (int look = 0; look < least_looks || std::chrono::steady_clock::now() - start < std::chrono::seconds(20); ++look) {
+  constexpr int min_looks = 20000;
+  for (int look = 0; look < min_looks || std::chrono::steady_clock::now() - start < std::chrono::seconds(20); ++look) {
     const bool last = none();
     if (Chunk* c = try_allocate(own, doubles, nullptr, shared)) return c;
     if (last) break;
@@ -333,7 +338,8 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   return nullptr;
 }
 
-Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::function<std::string()>& what, bool shared) {
+Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::function<std::string()>& what,
+                                   bool shared) {
   std::string reason;
   do {
     if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
@@ -341,15 +347,21 @@ Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::fun
   if (Chunk* c = wait_for_spare(own, doubles, shared)) return c;
   const std::int64_t used = bytes_in_use() + bytes_not_counted();
   const bool gaps = used + static_cast<std::int64_t>(chunk_bytes(doubles)) <= static_cast<std::int64_t>(budget());
-  throw OutOfMemory(what(), used, fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}{}",
-                                        bytes_text(doubles * 8), arenas_, arenas_ == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(budget())),
-                                        bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(used), gaps ? fmt::format(", but no {} has so much in one piece", arenas_ == 1 ? "part of the rest" : "rank") : "",
-                                        reason.empty() ? "" : "; " + reason));
+  throw OutOfMemory(
+      what(), used,
+      fmt::format(
+          "{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}{}", bytes_text(doubles * 8),
+          arenas_, arenas_ == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(budget())),
+          bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(used),
+          gaps ? fmt::format(", but no {} has so much in one piece", arenas_ == 1 ? "part of the rest" : "rank") : "",
+          reason.empty() ? "" : "; " + reason));
 }
 
-/// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like that, or others are at the arena.
+/// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like
+/// that, or others are at the arena.
 inline bool NodeHeap::drop_last(Chunk* c, int own) noexcept {
-  if (c->arena != own || c->owner != own || c->use != static_cast<std::uint8_t>(Use::own) || !sole_reference(c)) return false;
+  if (c->arena != own || c->owner != own || c->use != static_cast<std::uint8_t>(Use::own) || !sole_reference(c))
+    return false;
   Arena& a = arena(own);
   if (!a.lock.try_lock()) return false;
   c->content.store(0, relaxed);

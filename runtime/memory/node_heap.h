@@ -1,10 +1,11 @@
 #pragma once
-// The heap of a node: one arena per rank in memory that all ranks of the node map, possibly at different addresses, so links
-// are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to the arena it
-// came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list by the others.
-// A full arena borrows from its siblings. Memory is committed in steps as the arena grows and never handed back; in steady
-// state nothing here calls the system. Zero-filled memory is a valid empty heap. Safe to use from several threads and ranks.
-// A rank that takes chunks of its own arena and gives them back pays for the arena's lock both times and for no other atomic step.
+// The heap of a node: one arena per rank in memory that all ranks of the node map, possibly at different addresses, so
+// links are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to
+// the arena it came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list
+// by the others. A full arena borrows from its siblings. Memory is committed in steps as the arena grows and never
+// handed back; in steady state nothing here calls the system. Zero-filled memory is a valid empty heap. Safe to use
+// from several threads and ranks. A rank that takes chunks of its own arena and gives them back pays for the arena's
+// lock both times and for no other atomic step.
 
 #include <array>
 #include <atomic>
@@ -14,7 +15,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/memory/resource.h"
 #include "runtime/memory/spin_lock.h"
 
@@ -42,12 +43,15 @@ struct alignas(64) Chunk {
 static_assert(sizeof(Chunk) == 64);
 
 /// What one phase (the time between two barriers) needed at most.
-struct PhasePeak { std::int64_t own = 0, shared = 0; };
+struct PhasePeak {
+  std::int64_t own = 0, shared = 0;
+};
 
 struct HeapHooks {
-  std::function<void(std::size_t offset, std::size_t bytes)> commit;  // may throw WorldError
-  std::function<void()> pause;                                         // waiting for another rank
-  /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be empty.
+  std::function<void(std::size_t offset, std::size_t bytes)> commit;  // may throw EnvironmentError
+  std::function<void()> pause;                                        // waiting for another rank
+  /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be
+  /// empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
 };
 
@@ -64,23 +68,24 @@ class NodeHeap {
   /// The heap occupies [at, at + bytes_needed()) behind `base`; `at` is a multiple of 64. Commits its bookkeeping.
   NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks);
 
-  /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null when no
-  /// arena has room; `reason` is then set if the system refused to commit memory.
+  /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null
+  /// when no arena has room; `reason` is then set if the system refused to commit memory.
   Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false);
-  /// The same, after reclaiming if need be; throws WorldError naming `what()`, the bytes and the budget instead of returning null.
+  /// The same, after reclaiming if need be; throws EnvironmentError naming `what()`, the bytes and the budget instead
+  /// of returning null.
   template <class What>
   Chunk* allocate(int arena, std::int64_t doubles, What&& what, bool shared = false) {
     Chunk* c = shared ? nullptr : take_last(arena, doubles);
     return c ? c : allocate_or_throw(arena, doubles, what, shared);
   }
 
-  /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted(). Counted
-  /// neither as anybody's own nor as the node's until it is kept. Null when the arena has no room.
+  /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted().
+  /// Counted neither as anybody's own nor as the node's until it is kept. Null when the arena has no room.
   Chunk* try_allocate_spare(int arena, std::int64_t doubles);
   /// A spare chunk becomes the owner's own.
   void keep(Chunk* c);
-  /// A chunk for what can be computed again: counted by itself, see bytes_kept(), and not as in use, since its user gives it back whenever others
-  /// need the memory (HeapHooks::reclaim). Null when no arena has room.
+  /// A chunk for what can be computed again: counted by itself, see bytes_kept(), and not as in use, since its user
+  /// gives it back whenever others need the memory (HeapHooks::reclaim). Null when no arena has room.
   Chunk* try_allocate_kept(int arena, std::int64_t doubles);
   std::int64_t bytes_kept() const;  // all arenas
   /// Somebody on the node waits for memory that spare chunks hold.
@@ -92,16 +97,21 @@ class NodeHeap {
   std::size_t arena_budget() const { return bytes_per_arena_; }
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
-  /// What a chunk holds was changed in place: it gets another number, as it does whenever it is allocated. Numbers are those of the node.
+  /// What a chunk holds was changed in place: it gets another number, as it does whenever it is allocated. Numbers are
+  /// those of the node.
   void changed(Chunk* c) {
-    if (!planted(Plant::device_content)) set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1);
+    if (!fault_enabled(Fault::device_content))
+      set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1);
   }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
   bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
-  /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never waits.
+  /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never
+  /// waits.
   void drop_reference(Chunk* c, int arena) noexcept;
 
-  std::uint64_t offset(const void* p) const { return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_); }
+  std::uint64_t offset(const void* p) const {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base_);
+  }
   Chunk* chunk(std::uint64_t offset) const { return reinterpret_cast<Chunk*>(base_ + offset); }
 
   ResourceStats stats(int arena) const;
@@ -112,38 +122,45 @@ class NodeHeap {
   std::int64_t bytes_in_use() const;  // all arenas
   /// Of chunks that not_counted() has marked.
   std::int64_t bytes_not_counted() const;
-  /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`). For a
-  /// rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
+  /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`).
+  /// For a rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
   PhasePeak close_phase(int arena, bool first);
   /// The shared part for a node whose ranks never close a phase: largest amount in use since the last call.
   std::int64_t close_shared() {
     Arena& node = arena(0);
-    return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed),
+                                              std::memory_order_relaxed);
   }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
-  /// A chunk of a rank's own becomes the node's: leave_own() before others can see it, count_shared() with its result behind that, so
-  /// that what it replaces is given back first.
+  /// A chunk of a rank's own becomes the node's: leave_own() before others can see it, count_shared() with its result
+  /// behind that, so that what it replaces is given back first.
   std::int64_t leave_own(Chunk* c);
   void count_shared(std::int64_t bytes, int arena);
   /// Marks a chunk as the heap user's own bookkeeping: not counted as in use.
   void not_counted(const Chunk* c);
 
  private:
-  // Chunks up to 1 kB have a class per 64 bytes, larger ones eight per power of two; a class holds sizes from its own up to the next.
+  // Chunks up to 1 kB have a class per 64 bytes, larger ones eight per power of two; a class holds sizes from its own
+  // up to the next.
   static constexpr int n_classes = 16 + 8 * 38;
   static int class_of(std::uint64_t bytes);
   struct alignas(64) Arena {
-    std::atomic<std::uint64_t> returned;  // freed by other ranks; their only access to the arena
-    std::atomic<std::uint64_t> changes;   // numbers given to changed chunks
-    alignas(64) SpinLock lock;            // guards the rest
-    std::uint64_t freed_since_merge;      // bytes
-    std::uint64_t top, committed;         // bytes from the arena's start
-    std::atomic<std::int64_t> hits, misses, high_water;    // requests of either kind; written under the lock
-    // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it under the lock, and of the rest.
+    std::atomic<std::uint64_t> returned;                 // freed by other ranks; their only access to the arena
+    std::atomic<std::uint64_t> changes;                  // numbers given to changed chunks
+    alignas(64) SpinLock lock;                           // guards the rest
+    std::uint64_t freed_since_merge;                     // bytes
+    std::uint64_t top, committed;                        // bytes from the arena's start
+    std::atomic<std::int64_t> hits, misses, high_water;  // requests of either kind; written under the lock
+    // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it
+    // under the lock, and of the rest.
     std::atomic<std::int64_t> own_here, other_in_use, other_own;
     std::atomic<std::int64_t> uncounted, kept, own_high_water;  // the last: of the present phase
-    std::int64_t in_use() const { return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed); }
-    std::int64_t own_in_use() const { return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed); }
+    std::int64_t in_use() const {
+      return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed);
+    }
+    std::int64_t own_in_use() const {
+      return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed);
+    }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
@@ -152,11 +169,17 @@ class NodeHeap {
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
   };
-  Arena& arena(int a) const { return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a)); }
+  Arena& arena(int a) const {
+    return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a));
+  }
   std::uint64_t start_of(int a) const { return data_at_ + bytes_per_arena_ * static_cast<std::size_t>(a); }
 
   /// What is asked for: `owner` is the arena of the rank that asks, not necessarily the chunk's.
-  struct Wish { std::int64_t doubles; int owner; Use use; };
+  struct Wish {
+    std::int64_t doubles;
+    int owner;
+    Use use;
+  };
   Chunk* take_last(int own, std::int64_t doubles) noexcept;
   bool drop_last(Chunk* c, int own) noexcept;
   void drop_shared(Chunk* c, int own) noexcept;

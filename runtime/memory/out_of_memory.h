@@ -8,9 +8,9 @@
 
 namespace sial {
 
-/// A block does not fit. `wanted` says what it was for, `used` how many bytes the heap's users have, `situation` who may use and uses how much; whoever knows more (the
-/// interpreter: which array, what holds the memory) throws it anew.
-class OutOfMemory : public WorldError {
+/// A block does not fit. `wanted` says what it was for, `used` how many bytes the heap's users have, `situation` who
+/// may use and uses how much; whoever knows more (the interpreter: which array, what holds the memory) throws it anew.
+class OutOfMemory : public EnvironmentError {
  public:
   OutOfMemory(std::string wanted, std::int64_t used, std::string situation, std::string where = {});
   const std::string& wanted() const { return wanted_; }

@@ -1,5 +1,6 @@
 #pragma once
-// Data that are sent while they are still being made. A Growing is asked by whoever sends it, on the thread that owns it.
+// Data that are sent while they are still being made. A Growing is asked by whoever sends it, on the thread that owns
+// it.
 
 #include <cstddef>
 
@@ -19,7 +20,8 @@ class Growing {
 /// A block that leaves this node and whose values are not in the host's memory. Either of the two ways is taken, once.
 class OutgoingBlock : public Growing {
  public:
-  /// Where the values lie, for a transport that reads there; they stay as they are until this is destroyed. Null: there is no such way.
+  /// Where the values lie, for a transport that reads there; they stay as they are until this is destroyed. Null: there
+  /// is no such way.
   virtual const double* in_place() = 0;
   /// They are on their way to `to`, in the host's memory, which stays until this is destroyed.
   virtual void copy_to(double* to) = 0;

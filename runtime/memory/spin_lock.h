@@ -1,7 +1,7 @@
 #pragma once
-// A lock that works between processes through shared memory: one word, zero when free, no address inside, no system call.
-// Held for short stretches only. Whoever waits calls the transport's pause(), which throws when the job is being ended, so
-// that a holder that died does not leave the others spinning.
+// A lock that works between processes through shared memory: one word, zero when free, no address inside, no system
+// call. Held for short stretches only. Whoever waits calls the transport's pause(), which throws when the job is being
+// ended, so that a holder that died does not leave the others spinning.
 
 #include <atomic>
 #include <cstdint>

@@ -31,7 +31,9 @@ bool can_follow(const Job& job, const std::string& kind, const Sizes& now, const
   const auto [n_alpha, n_beta] = electron_counts(job.data.molecule);
   const bool beta = kind == "mob";
   // A closed shell's beta orbitals are cut as its alpha ones, unless something is stated about them.
-  const auto stated = [&](const std::string& key) { return ((!beta || n_alpha == n_beta) && !is_automatic(job, key)) || (beta && !is_automatic(job, "beta_" + key)); };
+  const auto stated = [&](const std::string& key) {
+    return ((!beta || n_alpha == n_beta) && !is_automatic(job, key)) || (beta && !is_automatic(job, "beta_" + key));
+  };
   const std::int32_t n = all_elements(now), occupied = beta ? n_beta : n_alpha;
   const bool occ = stated("occ"), virt = stated("virt");
   return !(occ && virt) && (!occ || ends_within(now, 0, occupied) == ends_within(earlier, 0, occupied)) &&
@@ -60,20 +62,21 @@ std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& e
   std::vector<std::string> options;
   for (const auto& [kind, sizes] : named_segments(job.data)) {
     const auto found = earlier.find(kind);
-    if (found == earlier.end() || all_elements(found->second) != all_elements(sizes) || !can_follow(job, kind, sizes, found->second)) continue;
+    if (found == earlier.end() || all_elements(found->second) != all_elements(sizes) ||
+        !can_follow(job, kind, sizes, found->second))
+      continue;
     options.push_back(fmt::format("{}={}", kind, fmt::join(found->second, ",")));
   }
   try {
     Job cut = job;
     for (const std::string& option : options) apply_segments(cut, option);
-  } catch (const SialError&) {
-    return {};
-  }
+  } catch (const SialError&) { return {}; }
   return options;
 }
 
 std::vector<std::string> restored_segments(const Job& job) {
-  return job.restore_files.empty() ? std::vector<std::string>() : earlier_segments(job, ResultsReader(job.restore_files.front()).segments());
+  return job.restore_files.empty() ? std::vector<std::string>()
+                                   : earlier_segments(job, ResultsReader(job.restore_files.front()).segments());
 }
 
 std::string earlier_segments_line(const std::vector<std::string>& options, const std::string& source) {

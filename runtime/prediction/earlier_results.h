@@ -1,5 +1,6 @@
 #pragma once
-// What earlier runs leave to a job before it runs: the results files that it restores from, and the segments of the run that it continues.
+// What earlier runs leave to a job before it runs: the results files that it restores from, and the segments of the run
+// that it continues.
 
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@ SavedArrays saved_arrays(const Job& job);
 
 NamedSegments named_segments(const JobData& data);
 
-/// Options of `--segments` that give the job the segments of an earlier run, for the kinds that the job leaves to us. None where these do not fit
-/// the job; of orbitals that are partly stated, only where the stated ones are the same.
+/// Options of `--segments` that give the job the segments of an earlier run, for the kinds that the job leaves to us.
+/// None where these do not fit the job; of orbitals that are partly stated, only where the stated ones are the same.
 std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& earlier);
 
 /// Those of the first results file that the job restores from: what it restores was saved over them.

@@ -24,7 +24,8 @@ struct Effects {
 
 class Reader {
  public:
-  Reader(const Module& m, bool fetches) : m_(m), fetches_(fetches), procs_(m.procs.size(), blank()), read_(m.procs.size(), 0) {}
+  Reader(const Module& m, bool fetches)
+      : m_(m), fetches_(fetches), procs_(m.procs.size(), blank()), read_(m.procs.size(), 0) {}
 
   Effects of(std::int32_t begin, std::int32_t end) {
     Effects e = blank();
@@ -49,7 +50,8 @@ class Reader {
     }
   }
 
-  /// A block that a statement writes: of a local array it stays if it is new, of a remote one the rank makes a copy of its own.
+  /// A block that a statement writes: of a local array it stays if it is new, of a remote one the rank makes a copy of
+  /// its own.
   void written(Effects& e, std::int32_t ref, bool creates) const {
     const ArrayKind kind = m_.arrays[m_.refs[ref].array].kind;
     if ((kind == ArrayKind::local && creates) || is_remote(kind)) names(e, ref);
@@ -68,7 +70,8 @@ class Reader {
         for (std::int32_t i = 0; i < in.c; ++i) {
           const ArgRow& arg = m_.args[in.b + i];
           const std::string& letters = m_.specials[in.a].signature;
-          if (arg.kind == ArgKind::block && static_cast<std::size_t>(i) < letters.size() && letters[i] != 'r') written(e, arg.id, letters[i] == 'w');
+          if (arg.kind == ArgKind::block && static_cast<std::size_t>(i) < letters.size() && letters[i] != 'r')
+            written(e, arg.id, letters[i] == 'w');
         }
         return;
       default: break;
@@ -89,7 +92,8 @@ class Reader {
     const std::array<std::int32_t, 4> operands = operands_of(in);
     for (int k = 0; k < 4; ++k) {
       // A program's own int may decide what later trips do.
-      if (info.operands[k] == OperandKind::iout && operands[k] < static_cast<std::int32_t>(m_.ints.size())) e.all = true;
+      if (info.operands[k] == OperandKind::iout && operands[k] < static_cast<std::int32_t>(m_.ints.size()))
+        e.all = true;
       if (info.operands[k] == OperandKind::ref && operand_intent(in, k) != Intent::read)
         written(e, operands[k], operand_intent(in, k) == Intent::write || in.op == Opcode::block_insert);
     }
@@ -110,7 +114,8 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches) {
     Effects e = reader.of(row.begin, row.end);
     LoopFacts f;
     f.phases = e.phases;
-    // Between two barriers a get of a block that is put later makes the put take new memory: then trips that only get count.
+    // Between two barriers a get of a block that is put later makes the put take new memory: then trips that only get
+    // count.
     for (std::size_t a = 0; a < e.gets.size() && !e.phases; ++a) f.reads_what_it_puts |= e.gets[a] && e.puts[a];
     if (f.reads_what_it_puts && !fetches) e = Reader(module, true).of(row.begin, row.end);
     for (const std::int32_t i : row.indices) f.matters.push_back(e.all || e.index[i]);
@@ -119,6 +124,8 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches) {
   return facts;
 }
 
-bool computes_integrals(const std::string& super_instruction) { return super_instruction == "compute_integral_batch" || super_instruction.starts_with("compute_ubatch"); }
+bool computes_integrals(const std::string& super_instruction) {
+  return super_instruction == "compute_integral_batch" || super_instruction.starts_with("compute_ubatch");
+}
 
 }  // namespace sial

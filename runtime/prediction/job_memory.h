@@ -1,5 +1,6 @@
 #pragma once
-// What the planned programs of a job share: the books, the remote blocks saved under labels, and how kernels take workspace.
+// What the planned programs of a job share: the books, the remote blocks saved under labels, and how kernels take
+// workspace.
 
 #include <map>
 #include <string>
@@ -16,8 +17,8 @@ struct RemoteBlocks {
   struct Block {
     std::int64_t bytes = 0;
     std::int32_t node = 0;
-    bool shared = false;    // still the block of the label it was restored from
-    bool read = false;      // read in this phase: a put now takes new memory
+    bool shared = false;  // still the block of the label it was restored from
+    bool read = false;    // read in this phase: a put now takes new memory
   };
   std::unordered_map<std::uint64_t, Block> blocks;
   std::uint64_t placement = 0;
@@ -30,11 +31,20 @@ struct SavedBlocks {
 };
 
 /// The rank that is planned for. `alone`: it draws all iterations of dynamic pardos, else its share.
-struct Viewpoint { int rank = 0; bool alone = false; };
+struct Viewpoint {
+  int rank = 0;
+  bool alone = false;
+};
 
 struct JobMemory {
   JobMemory(const PlanSetting& options, const JobData& data, const Viewpoint& from)
-      : setting(options), job(data), view(from), ledger(options, from.rank), pool(make_host_pool()), kernels(make_kernels(options.kernels, *pool, options.kernel_options)), steps_left(options.most_steps) {}
+      : setting(options),
+        job(data),
+        view(from),
+        ledger(options, from.rank),
+        pool(make_host_pool()),
+        kernels(make_kernels(options.kernels, *pool, options.kernel_options)),
+        steps_left(options.most_steps) {}
 
   const PlanSetting& setting;
   const JobData& job;

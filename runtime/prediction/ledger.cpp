@@ -11,11 +11,16 @@ namespace {
 
 constexpr std::int64_t entries_per_slab = 64;
 
-std::int64_t slab_bytes() { return static_cast<std::int64_t>(NodeHeap::chunk_bytes(entries_per_slab * static_cast<std::int64_t>(sizeof(Entry)) / 8)); }
+std::int64_t slab_bytes() {
+  return static_cast<std::int64_t>(
+      NodeHeap::chunk_bytes(entries_per_slab * static_cast<std::int64_t>(sizeof(Entry)) / 8));
+}
 
 }  // namespace
 
-std::int64_t Ledger::Node::directory() const { return (most_entries + entries_per_slab - 1) / entries_per_slab * slab_bytes(); }
+std::int64_t Ledger::Node::directory() const {
+  return (most_entries + entries_per_slab - 1) / entries_per_slab * slab_bytes();
+}
 
 Ledger::Ledger(const PlanSetting& setting, int rank)
     : setting_(setting), per_node_(setting.node_size()), own_node_(rank / per_node_) {
@@ -42,7 +47,7 @@ void Ledger::begin_program() {
   peak_ = least_ = enough_ = floor_ = 0;
   pc_ = phase_pc_ = peak_pc_ = 0;  // statements of the last program are not this one's
   phase_least_ = phase_full_ = 0;
-  for (Node& n : nodes_) n.most_remote = n.remote;
+  for (Node& n : nodes_) n.max_remote = n.remote;
   note();
 }
 
@@ -122,8 +127,8 @@ void Ledger::take_remote(int item, int node, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   nodes_[node].remote += bytes;
   nodes_[node].largest = std::max(nodes_[node].largest, bytes);
-  if (nodes_[node].remote > nodes_[node].most_remote) {
-    nodes_[node].most_remote = nodes_[node].remote;
+  if (nodes_[node].remote > nodes_[node].max_remote) {
+    nodes_[node].max_remote = nodes_[node].remote;
     phase_pc_ = pc_;
   }
 }
@@ -147,14 +152,16 @@ std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * larges
 /// Half of a rank's memory, and what leaves a quarter of it free, but in any case the copies touched last.
 std::int64_t Ledger::kept_copies(std::int64_t firm) const {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
-  const std::int64_t room = std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_].remote / nodes_[own_node_].ranks);
+  const std::int64_t room =
+      std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_].remote / nodes_[own_node_].ranks);
   return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
 }
 
-/// What a rank's arena needs beside `least` bytes, since a chunk lies in one piece in one arena. When none of n arenas has room for a
-/// chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at most. Chunks of other sizes than those that
-/// were given back leave gaps, which the heap closes where neighbours are free: one chunk and a sixteenth. Between nodes, another sixteenth is
-/// for puts under way and copies whose time to go depends on who is faster.
+/// What a rank's arena needs beside `least` bytes, since a chunk lies in one piece in one arena. When none of n arenas
+/// has room for a chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at most.
+/// Chunks of other sizes than those that were given back leave gaps, which the heap closes where neighbours are free:
+/// one chunk and a sixteenth. Between nodes, another sixteenth is for puts under way and copies whose time to go
+/// depends on who is faster.
 std::int64_t Ledger::gaps(const Node& node, std::int64_t least) const {
   const std::int64_t largest = std::max(node.largest, node.workers ? largest_own_ : 0);
   return largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0) + (several_nodes() ? least / 16 : 0);
@@ -171,7 +178,7 @@ void Ledger::note(std::int64_t spike) {
 void Ledger::end_phase() {
   floor_ = std::max(floor_, phase_least_ + gaps(nodes_[own_node_], phase_least_));
   for (Node& n : nodes_) {
-    const std::int64_t shared = (n.most_remote + n.directory()) / n.ranks;
+    const std::int64_t shared = (n.max_remote + n.directory()) / n.ranks;
     peak_ = std::max(peak_, shared + (n.workers ? phase_full_ : 0));
     const std::int64_t least = shared + (n.workers ? phase_least_ : 0);
     if (least > least_) {
@@ -179,7 +186,7 @@ void Ledger::end_phase() {
       peak_pc_ = phase_pc_;
     }
     enough_ = std::max(enough_, least + gaps(n, least));
-    n.most_remote = n.remote;
+    n.max_remote = n.remote;
   }
   phase_least_ = phase_full_ = 0;
   note();
@@ -188,7 +195,8 @@ void Ledger::end_phase() {
 std::uint64_t Ledger::signature() const {
   std::uint64_t h = mix_hash(static_cast<std::uint64_t>(firm_), static_cast<std::uint64_t>(cache_));
   h = mix_hash(h, static_cast<std::uint64_t>(peak_));
-  for (const Row& row : rows_) h = mix_hash(h, mix_hash(static_cast<std::uint64_t>(row.bytes), static_cast<std::uint64_t>(row.blocks)));
+  for (const Row& row : rows_)
+    h = mix_hash(h, mix_hash(static_cast<std::uint64_t>(row.bytes), static_cast<std::uint64_t>(row.blocks)));
   return h;
 }
 

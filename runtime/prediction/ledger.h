@@ -1,14 +1,14 @@
 #pragma once
 // The books of a planned job: what one rank has for itself, and what lies on each node for all. Nothing keeps
-// ranks in step between two barriers, so a phase needs the largest of the one and its share of the largest of the other, however
-// the two fall in time. Bytes are those of heap chunks. Owned by the planner of a job.
+// ranks in step between two barriers, so a phase needs the largest of the one and its share of the largest of the
+// other, however the two fall in time. Bytes are those of heap chunks. Owned by the planner of a job.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "runtime/prediction/memory_model.h"
 #include "runtime/base/shape.h"
+#include "runtime/prediction/memory_model.h"
 
 namespace sial {
 
@@ -69,11 +69,14 @@ class Ledger {
   struct Node {
     int ranks = 0;
     bool workers = false;
-    std::int64_t remote = 0, entries = 0, most_entries = 0, most_remote = 0;  // most_remote: of the phase
-    std::int64_t largest = 0;                                                  // chunk that was ever put here
+    std::int64_t remote = 0, entries = 0, most_entries = 0, max_remote = 0;  // max_remote: of the phase
+    std::int64_t largest = 0;                                                // chunk that was ever put here
     std::int64_t directory() const;
   };
-  struct Row { MemoryItem item; std::int64_t blocks = 0, bytes = 0; };
+  struct Row {
+    MemoryItem item;
+    std::int64_t blocks = 0, bytes = 0;
+  };
   void count(Row& row, std::int64_t blocks, std::int64_t bytes);
   void entries(int node, std::int64_t n);
   void note(std::int64_t spike = 0);

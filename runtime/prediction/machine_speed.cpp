@@ -27,12 +27,14 @@ constexpr int format_version = 2;
 constexpr double largest_rate = 1e15;
 
 /// Fields that are measured, by their names in the file.
-constexpr std::pair<const char*, double MachineSpeed::*> fields[] = {
-    {"cycles", &MachineSpeed::cycles}, {"l2_rate", &MachineSpeed::l2_rate}, {"l3_rate", &MachineSpeed::l3_rate}, {"memory_rate", &MachineSpeed::memory_rate}};
+constexpr std::pair<const char*, double MachineSpeed::*> fields[] = {{"cycles", &MachineSpeed::cycles},
+                                                                     {"l2_rate", &MachineSpeed::l2_rate},
+                                                                     {"l3_rate", &MachineSpeed::l3_rate},
+                                                                     {"memory_rate", &MachineSpeed::memory_rate}};
 
 /// The least time of many calls within `seconds`.
 template <class F>
-double least_time(double seconds, F f) {
+double min_time(double seconds, F f) {
   using Clock = std::chrono::steady_clock;
   const auto now = [] { return Clock::now(); };
   const auto since = [&](Clock::time_point start) { return std::chrono::duration<double>(now() - start).count(); };
@@ -64,14 +66,14 @@ double measured_cycles() {
   op.a = as_const(dense_view(a.data(), shape, {1, 3}));
   op.b = as_const(dense_view(b.data(), shape, {3, 2}));
   op.has_b = true;
-  return kernels->cycles(op) / least_time(0.4, [&] { kernels->run(op); });
+  return kernels->cycles(op) / min_time(0.4, [&] { kernels->run(op); });
 }
 
 /// Bytes per second of reading the same buffer again and again.
 double measured_rate(double bytes) {
   std::vector<double> buffer(static_cast<std::size_t>(bytes / sizeof(double)), 1.0);
   volatile double sink = 0.0;
-  const double seconds = least_time(0.4, [&] {
+  const double seconds = min_time(0.4, [&] {
     double sums[8] = {};
     for (std::size_t i = 0; i + 8 <= buffer.size(); i += 8)
       for (std::size_t k = 0; k < 8; ++k) sums[k] += buffer[i + k];
@@ -128,10 +130,13 @@ MeasuredCosts measure_costs() {
   const kernels::ContractionCosts usual = kernels::usual_costs(target.shape.width);
   const auto measured = kernels::measure_contractions(*pool, kernels::seconds_of_a_plan);
   const kernels::ContractionCosts fitted = kernels::fit_costs(measured, target, usual);
-  return {fitted, kernels::regret_of(measured, target, usual), kernels::regret_of(measured, target, fitted), measured.size()};
+  return {fitted, kernels::regret_of(measured, target, usual), kernels::regret_of(measured, target, fitted),
+          measured.size()};
 }
 
-std::string speed_file(const std::string& folder) { return folder.empty() ? std::string() : (std::filesystem::path(folder) / "speed.json").string(); }
+std::string speed_file(const std::string& folder) {
+  return folder.empty() ? std::string() : (std::filesystem::path(folder) / "speed.json").string();
+}
 
 std::optional<MachineSpeed> saved_speed(const std::string& folder) {
   if (folder.empty()) return {};
@@ -139,7 +144,9 @@ std::optional<MachineSpeed> saved_speed(const std::string& folder) {
   const std::string text = read_file(speed_file(folder), input_limit::job_file, problem);
   if (!problem.empty()) return {};
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("format", "") != "sialx speed" || json.value("version", 0) != format_version || json.value("processor", "") != describe_processor()) return {};
+  if (!json.is_object() || json.value("format", "") != "sialx speed" || json.value("version", 0) != format_version ||
+      json.value("processor", "") != describe_processor())
+    return {};
   MachineSpeed speed = usual_speed();
   for (const auto& [name, field] : fields) {
     const auto found = json.find(name);
@@ -155,19 +162,22 @@ std::optional<MachineSpeed> saved_speed(const std::string& folder) {
 }
 
 void save_speed(const std::string& folder, const MachineSpeed& speed) {
-  nlohmann::ordered_json json{{"format", "sialx speed"}, {"version", format_version}, {"processor", describe_processor()}};
+  nlohmann::ordered_json json{
+      {"format", "sialx speed"}, {"version", format_version}, {"processor", describe_processor()}};
   for (const auto& [name, field] : fields) json[name] = speed.*field;
   if (speed.costs) json["contractions"] = json_of(*speed.costs);
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  write_file(speed_file(folder), json.dump(1) + "\n", Durability::until_crash, "give another folder with XDG_CACHE_HOME");
+  write_file(speed_file(folder), json.dump(1) + "\n", Durability::until_crash,
+             "give another folder with XDG_CACHE_HOME");
 }
 
 MachineSpeed speed_of_this_machine(const std::string& folder) { return saved_speed(folder).value_or(usual_speed()); }
 
 std::string speed_text(const MachineSpeed& speed) {
   const auto rate = [](double bytes) { return bytes_text(static_cast<std::int64_t>(bytes)) + "/s"; };
-  return fmt::format("{:.2f} G model cycles/s, second-level cache {}, last-level cache {}, memory {}", speed.cycles * 1e-9, rate(speed.l2_rate), rate(speed.l3_rate), rate(speed.memory_rate));
+  return fmt::format("{:.2f} G model cycles/s, second-level cache {}, last-level cache {}, memory {}",
+                     speed.cycles * 1e-9, rate(speed.l2_rate), rate(speed.l3_rate), rate(speed.memory_rate));
 }
 
 std::string costs_text(const MachineSpeed& speed) {

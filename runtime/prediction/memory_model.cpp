@@ -33,7 +33,9 @@ void load_saved(JobMemory& memory, const SavedArrays& saved) {
     BlockIndex block;
     block.rank = rank;
     std::vector<std::size_t> at(layout.extents.size(), 0);
-    for (bool more = std::all_of(layout.extents.begin(), layout.extents.end(), [](const auto& e) { return !e.empty(); }); more;) {
+    for (bool more =
+             std::all_of(layout.extents.begin(), layout.extents.end(), [](const auto& e) { return !e.empty(); });
+         more;) {
       std::int64_t size = 1;
       std::uint64_t key = 0, stride = 1;
       for (int d = 0; d < rank; ++d) {
@@ -59,9 +61,9 @@ void load_saved(JobMemory& memory, const SavedArrays& saved) {
 }
 
 /// What the job needs as one rank sees it.
-MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
-                    const PlanSetting& setting, std::int64_t& steps_left) {
-  MemoryPlan plan;
+MemoryModel plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                     const SavedArrays& saved, const PlanSetting& setting, std::int64_t& steps_left) {
+  MemoryModel plan;
   JobMemory memory(setting, job, view);
   load_saved(memory, saved);
   for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -91,20 +93,24 @@ MemoryPlan plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const
   return plan;
 }
 
-/// Ranks whose shares differ: of a few nodes, spread over all. The cyclic rule gives each rank of a node another share, the
-/// queue gives the first rank of a node the first chunk, which is the largest.
+/// Ranks whose shares differ: of a few nodes, spread over all. The cyclic rule gives each rank of a node another share,
+/// the queue gives the first rank of a node the first chunk, which is the largest.
 std::vector<int> viewpoints(const PlanSetting& setting) {
   constexpr int most = 8;
   if (setting.nodes() + setting.servers == 1) return {0};
-  const int stride = setting.static_schedule || setting.deterministic ? 1 : setting.node_size(), there = (setting.ranks + stride - 1) / stride;
+  const int stride = setting.static_schedule || setting.deterministic ? 1 : setting.node_size(),
+            there = (setting.ranks + stride - 1) / stride;
   std::vector<int> ranks;
-  for (int i = 0; i < std::min(there, most); ++i) ranks.push_back(static_cast<int>(std::int64_t{i} * there / std::min(there, most)) * stride);
+  for (int i = 0; i < std::min(there, most); ++i)
+    ranks.push_back(static_cast<int>(std::int64_t{i} * there / std::min(there, most)) * stride);
   return ranks;
 }
 
 void merge_items(std::vector<MemoryItem>& items, const std::vector<MemoryItem>& others) {
   for (const MemoryItem& other : others) {
-    const auto same = std::find_if(items.begin(), items.end(), [&](const MemoryItem& i) { return i.name == other.name && i.kind == other.kind && i.remote == other.remote; });
+    const auto same = std::find_if(items.begin(), items.end(), [&](const MemoryItem& i) {
+      return i.name == other.name && i.kind == other.kind && i.remote == other.remote;
+    });
     if (same == items.end()) {
       items.push_back(other);
       continue;
@@ -115,7 +121,7 @@ void merge_items(std::vector<MemoryItem>& items, const std::vector<MemoryItem>& 
 }
 
 /// The larger of both in everything.
-void merge(MemoryPlan& plan, const MemoryPlan& other) {
+void merge(MemoryModel& plan, const MemoryModel& other) {
   for (std::size_t i = 0; i < plan.programs.size(); ++i) {
     ProgramNeed& need = plan.programs[i];
     const ProgramNeed& theirs = other.programs[i];
@@ -141,84 +147,112 @@ std::string memory_option(std::int64_t bytes) {
   std::int64_t unit = 1;
   std::size_t name = 0;
   for (; name + 1 < units.size() && bytes >= 1000 * unit; ++name) unit *= 1000;
-  const std::int64_t step = std::max<std::int64_t>(1, bytes < 10 * unit ? unit / 100 : bytes < 100 * unit ? unit / 10 : unit);
+  const std::int64_t step = std::max<std::int64_t>(1, bytes < 10 * unit    ? unit / 100
+                                                      : bytes < 100 * unit ? unit / 10
+                                                                           : unit);
   const std::int64_t up = (bytes + step - 1) / step * step;
   return fmt::format("{}{}", static_cast<double>(up) / static_cast<double>(unit), units[name]);
 }
 
 }  // namespace
 
-MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved, const PlanSetting& setting) {
+MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                         const SavedArrays& saved, const PlanSetting& setting) {
   std::int64_t steps_left = setting.most_steps;
   const std::vector<int> ranks = viewpoints(setting);
-  MemoryPlan plan = plan_for({ranks.front()}, programs, job, saved, setting, steps_left);
+  MemoryModel plan = plan_for({ranks.front()}, programs, job, saved, setting, steps_left);
   // Large jobs are followed from fewer ranks: there the shares differ less.
-  for (std::size_t i = 1; i < ranks.size() && steps_left > setting.most_steps / 2; ++i) merge(plan, plan_for({ranks[i]}, programs, job, saved, setting, steps_left));
+  for (std::size_t i = 1; i < ranks.size() && steps_left > setting.most_steps / 2; ++i)
+    merge(plan, plan_for({ranks[i]}, programs, job, saved, setting, steps_left));
   for (ProgramNeed& need : plan.programs) need.most = need.peak;
   const bool several_nodes = ranks.size() > 1 || setting.servers > 0;
   if (several_nodes && setting.ranks > 1 && !setting.static_schedule && !setting.deterministic)
     for (const int rank : {ranks.front(), ranks.back()}) {
-      const MemoryPlan alone = plan_for({rank, true}, programs, job, saved, setting, steps_left);
-      for (std::size_t i = 0; i < plan.programs.size(); ++i) plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
+      const MemoryModel alone = plan_for({rank, true}, programs, job, saved, setting, steps_left);
+      for (std::size_t i = 0; i < plan.programs.size(); ++i)
+        plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
       if (steps_left < setting.most_steps / 2) break;
     }
   for (const ProgramNeed& need : plan.programs) plan.most = std::max(plan.most, need.most);
   return plan;
 }
 
-int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved, PlanSetting setting,
-                 const MemoryPlan& plan) {
+int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
+                 PlanSetting setting, const MemoryModel& plan) {
   const auto budget = static_cast<std::int64_t>(setting.memory_per_rank);
   constexpr int most = 1 << 20;
-  const auto next_guess = [&](const MemoryPlan& p, int ranks) -> int {
+  const auto next_guess = [&](const MemoryModel& p, int ranks) -> int {
     // What is shared spreads over more ranks, the rest does not.
     const std::int64_t room = budget - p.floor;
     if (room <= 0) return 0;
     const double wanted = static_cast<double>(p.enough - p.floor) * ranks / static_cast<double>(room);
     return static_cast<int>(std::min<double>(most, std::max<double>(wanted + 0.999, ranks + 1)));
   };
-  MemoryPlan now = plan;
+  MemoryModel now = plan;
   for (int tries = 0; tries < 24; ++tries) {
     if (now.fits(setting.memory_per_rank)) return setting.ranks;
     const int guess = next_guess(now, setting.ranks);
     if (guess == 0 || guess >= most) return 0;
     setting.ranks = guess;
-    now = plan_memory(programs, job, saved, setting);
+    now = model_memory(programs, job, saved, setting);
   }
   return 0;
 }
 
-void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out) {
-  const auto plural = [](std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"), plural(setting.nodes(), "node"),
-                     setting.servers > 0 ? " and " + plural(setting.servers, "server") : "", bytes_text(static_cast<std::int64_t>(setting.memory_per_rank)));
+void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out) {
+  const auto plural = [](std::int64_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  out << fmt::format("memory planned for {} on {}{}, {} each\n", plural(setting.ranks, "rank"),
+                     plural(setting.nodes(), "node"),
+                     setting.servers > 0 ? " and " + plural(setting.servers, "server") : "",
+                     bytes_text(static_cast<std::int64_t>(setting.memory_per_rank)));
   const int owners = setting.servers > 0 ? setting.servers : setting.ranks;
   for (const ProgramNeed& program : plan.programs) {
-    out << fmt::format("program {}\n  {:<34} {:<16} {:>9} {:>10} {:>10}\n", program.program, "array", "kind", "blocks", "all ranks", "per rank");
+    out << fmt::format("program {}\n  {:<34} {:<16} {:>9} {:>10} {:>10}\n", program.program, "array", "kind", "blocks",
+                       "all ranks", "per rank");
     std::vector<MemoryItem> items = program.items;
     const auto per_rank = [&](const MemoryItem& i) { return i.remote ? i.bytes / owners : i.bytes; };
-    std::stable_sort(items.begin(), items.end(), [&](const MemoryItem& a, const MemoryItem& b) { return per_rank(a) > per_rank(b); });
+    std::stable_sort(items.begin(), items.end(),
+                     [&](const MemoryItem& a, const MemoryItem& b) { return per_rank(a) > per_rank(b); });
     for (const MemoryItem& i : items)
-      out << fmt::format("  {:<34} {:<16} {:>9} {:>10} {:>10}\n", i.name, i.kind, i.blocks > 0 ? fmt::to_string(i.blocks) : "",
+      out << fmt::format("  {:<34} {:<16} {:>9} {:>10} {:>10}\n", i.name, i.kind,
+                         i.blocks > 0 ? fmt::to_string(i.blocks) : "",
                          bytes_text(i.remote ? i.bytes : i.bytes * setting.ranks), bytes_text(per_rank(i)));
     out << fmt::format("  peak {} per rank, reached at {}\n", bytes_text(program.least), program.place);
-    if (program.peak > program.least) out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n", bytes_text(program.peak));
-    if (program.most > program.peak) out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n", bytes_text(program.most));
-    if (program.pairs > 0) out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n", bytes_text(program.pairs));
+    if (program.peak > program.least)
+      out << fmt::format("  {} with copies of other nodes' blocks kept while there is room\n",
+                         bytes_text(program.peak));
+    if (program.most > program.peak)
+      out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n",
+                         bytes_text(program.most));
+    if (program.pairs > 0)
+      out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n",
+                         bytes_text(program.pairs));
     if (!setting.explain_kernels) continue;
-    out << (program.kernels.empty() ? "  no block operation that kernels would run\n" : "  kernels that would be chosen, for the largest operation of each line\n");
+    out << (program.kernels.empty() ? "  no block operation that kernels would run\n"
+                                    : "  kernels that would be chosen, for the largest operation of each line\n");
     for (const PlannedKernel& k : program.kernels) out << fmt::format("  {}:{}: {}\n", k.file, k.line, k.why);
   }
-  if (!plan.exact) out << "the job has too many iterations or calls to follow one by one: loops were taken by their largest segments, an upper bound, and procedures once\n";
-  const std::string needed = bytes_text(plan.least), given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
+  if (!plan.exact)
+    out << "the job has too many iterations or calls to follow one by one: loops were taken by their largest segments, an upper bound, and procedures once\n";
+  const std::string needed = bytes_text(plan.least),
+                    given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
   if (plan.fits(setting.memory_per_rank)) {
     out << fmt::format("fits: {} of {} per rank\n", needed, given);
     return;
   }
   out << fmt::format("does not fit: {} of {} per rank", needed, given);
-  if (plan.least <= static_cast<std::int64_t>(setting.memory_per_rank)) out << fmt::format(", and up to {} for gaps between blocks of different sizes", bytes_text(plan.enough - plan.least));
-  if (ranks_that_fit > 0) out << fmt::format("; needs at least {} of this memory, or --memory {} on {}\n", plural(ranks_that_fit, "rank"), memory_option(plan.enough), plural(setting.ranks, "rank"));
-  else out << fmt::format("; no number of ranks helps, since every rank needs {} for itself: use --memory {} or smaller segments\n", bytes_text(plan.floor), memory_option(plan.enough));
+  if (plan.least <= static_cast<std::int64_t>(setting.memory_per_rank))
+    out << fmt::format(", and up to {} for gaps between blocks of different sizes",
+                       bytes_text(plan.enough - plan.least));
+  if (ranks_that_fit > 0)
+    out << fmt::format("; needs at least {} of this memory, or --memory {} on {}\n", plural(ranks_that_fit, "rank"),
+                       memory_option(plan.enough), plural(setting.ranks, "rank"));
+  else
+    out << fmt::format(
+        "; no number of ranks helps, since every rank needs {} for itself: use --memory {} or smaller segments\n",
+        bytes_text(plan.floor), memory_option(plan.enough));
 }
 
 }  // namespace sial

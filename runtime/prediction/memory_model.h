@@ -1,8 +1,9 @@
 #pragma once
-// How much block memory a job will need, computed before it runs: an abstract walk of each program over the ranges that the
-// job gives it, with sizes but without data. Conditions on data count both ways; what every rank does is done once, and remote
-// blocks lie where the store would put them. Numbers are in the terms of the node heap (chunks, not elements), so that they can
-// be compared with what a run measures. Values; nothing here touches a transport or a store.
+// How much block memory a job will need, computed before it runs: an abstract walk of each program over the ranges that
+// the job gives it, with sizes but without data. Conditions on data count both ways; what every rank does is done once,
+// and remote blocks lie where the store would put them. Numbers are in the terms of the node heap (chunks, not
+// elements), so that they can be compared with what a run measures. Values; nothing here touches a transport or a
+// store.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/block_op.h"
 #include "runtime/bytecode/module.h"
 #include "runtime/job/job_data.h"
 #include "runtime/job/results.h"
+#include "runtime/kernels/block_op.h"
 
 namespace sial {
 
@@ -32,9 +33,9 @@ struct PlanSetting {
   bool keep_saved = true;                    // a results file keeps everything saved until the end
   std::string kernels = "auto";
   KernelOptions kernel_options;
-  bool explain_kernels = false;              // say what they would choose
-  std::int32_t first_program = 0;            // number of the first program in its job; it decides where blocks lie
-  std::int64_t most_steps = 100'000'000;     // beyond these, loops are taken by their largest iteration
+  bool explain_kernels = false;           // say what they would choose
+  std::int32_t first_program = 0;         // number of the first program in its job; it decides where blocks lie
+  std::int64_t most_steps = 100'000'000;  // beyond these, loops are taken by their largest iteration
   int node_size() const { return ranks_per_node > 0 ? std::min(ranks_per_node, ranks) : ranks; }
   /// Servers not counted. The last one may have fewer ranks.
   int nodes() const { return (ranks + node_size() - 1) / node_size(); }
@@ -42,8 +43,8 @@ struct PlanSetting {
 
 /// One array of a program, a label, or something that is not an array (`kind` empty): at its largest.
 struct MemoryItem {
-  std::string name, kind;      // kind: "distributed", "served", "static", "local", "temp", "saved"
-  bool remote = false;         // blocks and bytes are those of all ranks together, else those of one rank
+  std::string name, kind;  // kind: "distributed", "served", "static", "local", "temp", "saved"
+  bool remote = false;     // blocks and bytes are those of all ranks together, else those of one rank
   std::int64_t blocks = 0, bytes = 0;
 };
 
@@ -56,23 +57,26 @@ struct PlannedKernel {
 struct ProgramNeed {
   std::string program;
   std::vector<MemoryItem> items;
-  std::int64_t peak = 0;       // bytes per rank: the fullest node's sum divided by its ranks, fetched copies kept as long as they are
-  std::int64_t most = 0;       // the same for a rank that draws all iterations of the pardos, because the others are late
-  std::int64_t least = 0;      // `peak` with fetched copies given up as early as possible
-  std::int64_t enough = 0;     // `least` and what blocks of different sizes cannot use of it
-  std::int64_t pairs = 0;      // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
-  std::string place;           // statement at which `least` is reached, "prog.sialx:12"
-  bool exact = true;           // false: most_steps was reached
+  std::int64_t peak =
+      0;  // bytes per rank: the fullest node's sum divided by its ranks, fetched copies kept as long as they are
+  std::int64_t most = 0;    // the same for a rank that draws all iterations of the pardos, because the others are late
+  std::int64_t least = 0;   // `peak` with fetched copies given up as early as possible
+  std::int64_t enough = 0;  // `least` and what blocks of different sizes cannot use of it
+  std::int64_t pairs =
+      0;              // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
+  std::string place;  // statement at which `least` is reached, "prog.sialx:12"
+  bool exact = true;  // false: most_steps was reached
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
 };
 
-/// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest counts.
-struct MemoryPlan {
+/// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest
+/// counts.
+struct MemoryModel {
   std::vector<ProgramNeed> programs;
   std::int64_t peak = 0, most = 0, least = 0, enough = 0;  // of all programs
-  std::int64_t floor = 0;            // part of `enough` that more ranks do not lower: what every rank has for itself
+  std::int64_t floor = 0;  // part of `enough` that more ranks do not lower: what every rank has for itself
   bool exact = true;
-  std::int64_t steps = 0;            // that planning took
+  std::int64_t steps = 0;  // that planning took
   bool fits(std::size_t memory_per_rank) const { return enough <= static_cast<std::int64_t>(memory_per_rank); }
 };
 
@@ -80,14 +84,14 @@ struct MemoryPlan {
 using SavedArrays = std::map<std::string, SavedLayout>;
 
 /// Throws SialError for a program that does not fit the job (missing values, ranges without segments).
-MemoryPlan plan_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
-                       const PlanSetting& setting);
+MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                         const SavedArrays& saved, const PlanSetting& setting);
 
 /// The smallest number of ranks (from setting.ranks on) for which the job fits, 0 when no number does.
 int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
-                 PlanSetting setting, const MemoryPlan& plan);
+                 PlanSetting setting, const MemoryModel& plan);
 
 /// The table of --dry-run, verdict included. `ranks_that_fit`: of ranks_needed, not looked at when the plan fits.
-void print_plan(const MemoryPlan& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out);
+void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out);
 
 }  // namespace sial

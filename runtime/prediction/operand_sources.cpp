@@ -27,24 +27,27 @@ double array_bytes(const BoundArray& array) {
 }  // namespace
 
 double mean_elements(const BoundProgram& bound, std::int32_t ref) {
-  const RefPlan& plan = bound.refs[ref];
+  const ResolvedReference& plan = bound.refs[ref];
   const BoundArray& array = bound.arrays[plan.array];
   double n = 1;
   for (int d = 0; d < plan.rank; ++d) {
-    const RefPlan::Entry& entry = plan.entry[d];
-    if (entry.mode == EntryMode::wild) n *= static_cast<double>(array.dim[d].total());
+    const ResolvedReference::Entry& entry = plan.entry[d];
+    if (entry.mode == EntryMode::wildcard) n *= static_cast<double>(array.dim[d].total());
     else if (!entry.simple && entry.index >= 0) n *= mean_extent(bound, entry.index);
   }
   return n;
 }
 
-OperandSources::OperandSources(const Module& module, const BoundProgram& bound, const WorkCount& work) : m_(module), bound_(bound), work_(work) {
+OperandSources::OperandSources(const Module& module, const BoundProgram& bound, const WorkCount& work)
+    : m_(module), bound_(bound), work_(work) {
   std::vector<Footprint> footprints(work.nests.size());
   iteration_bytes_.resize(work.nests.size());
   for (std::size_t n = work.nests.size(); n-- > 0;) {  // children before their parents
     const LoopNest& nest = work.nests[n];
     Footprint& mine = footprints[n];
-    nest.executions.for_each([&](std::int32_t pc, double) { for_each_block_operand(m_, m_.code[pc], [&](std::int32_t ref) { mine.try_emplace(key(ref), touched(ref)); }); });
+    nest.executions.for_each([&](std::int32_t pc, double) {
+      for_each_block_operand(m_, m_.code[pc], [&](std::int32_t ref) { mine.try_emplace(key(ref), touched(ref)); });
+    });
     for (const auto& [k, t] : mine) iteration_bytes_[n] += t.bytes;
     if (nest.parent < 0) continue;
     const LoopRow& row = m_.loops[nest.loop];
@@ -54,7 +57,8 @@ OperandSources::OperandSources(const Module& module, const BoundProgram& bound, 
       double times = 1;
       const double passed = row.indices.size() == 1 ? trips(nest) : 0;
       for (const std::int32_t i : row.indices)
-        if (t.indices.contains(i)) times *= passed > 0 ? passed : static_cast<double>(bound_.indices[i].hi) - bound_.indices[i].lo + 1;
+        if (t.indices.contains(i))
+          times *= passed > 0 ? passed : static_cast<double>(bound_.indices[i].hi) - bound_.indices[i].lo + 1;
       all.bytes = std::max(t.bytes, std::min(t.bytes * times, t.whole));
       const auto [at, is_new] = outer.try_emplace(k, all);
       if (!is_new) at->second.bytes = std::max(at->second.bytes, all.bytes);

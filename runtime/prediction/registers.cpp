@@ -13,7 +13,9 @@ Registers::Registers(const Module& module, const JobData& job) : m_(module) {
   known_.assign(ints_.size(), 1);
 }
 
-std::optional<std::int32_t> Registers::integer(std::int32_t reg) const { return known_[reg] ? std::optional(ints_[reg]) : std::nullopt; }
+std::optional<std::int32_t> Registers::integer(std::int32_t reg) const {
+  return known_[reg] ? std::optional(ints_[reg]) : std::nullopt;
+}
 
 void Registers::set_int(std::int32_t reg, std::optional<std::int32_t> value, bool uncertain) {
   const bool declared = reg < static_cast<std::int32_t>(m_.ints.size());
@@ -52,8 +54,14 @@ void Registers::apply_int(const Instruction& in, std::optional<std::int32_t> ind
         return false;
       });
       break;
-    case Opcode::int_neg: set(known_[in.b] && ints_[in.b] != std::numeric_limits<std::int32_t>::min() ? std::optional(-ints_[in.b]) : std::nullopt); break;
-    case Opcode::int_compare: set(known_[in.b] && known_[in.c] ? std::optional<std::int32_t>(compare(ints_[in.b], ints_[in.c], in.d)) : std::nullopt); break;
+    case Opcode::int_neg:
+      set(known_[in.b] && ints_[in.b] != std::numeric_limits<std::int32_t>::min() ? std::optional(-ints_[in.b])
+                                                                                  : std::nullopt);
+      break;
+    case Opcode::int_compare:
+      set(known_[in.b] && known_[in.c] ? std::optional<std::int32_t>(compare(ints_[in.b], ints_[in.c], in.d))
+                                       : std::nullopt);
+      break;
     case Opcode::int_round: {
       const double x = std::nearbyint(reals_[in.b]);
       set(std::abs(x) < 2147483648.0 ? std::optional(static_cast<std::int32_t>(x)) : std::nullopt);
@@ -69,7 +77,8 @@ void Registers::forget(const Instruction& in, bool uncertain) {
   const auto operands = operands_of(in);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const bool item = info.operands[k] == OperandKind::item && info.access[k] == OperandAccess::out && in.a == 0;
-    if (info.operands[k] == OperandKind::sout || info.operands[k] == OperandKind::svar || item) set_real(operands[k], unknown, uncertain);
+    if (info.operands[k] == OperandKind::sout || info.operands[k] == OperandKind::svar || item)
+      set_real(operands[k], unknown, uncertain);
   }
 }
 
@@ -87,7 +96,8 @@ void Registers::apply_real(const Instruction& in, bool uncertain) {
     case Opcode::real_sqrt: set(reals_[in.b] >= 0.0 ? std::sqrt(reals_[in.b]) : unknown); break;
     case Opcode::real_compare: {
       const double a = reals_[in.b], b = reals_[in.c];
-      set_int(in.a, std::isnan(a) || std::isnan(b) ? std::nullopt : std::optional<std::int32_t>(compare(a, b, in.d)), uncertain);
+      set_int(in.a, std::isnan(a) || std::isnan(b) ? std::nullopt : std::optional<std::int32_t>(compare(a, b, in.d)),
+              uncertain);
       break;
     }
     case Opcode::real_from_int: set(known_[in.b] ? ints_[in.b] : unknown); break;

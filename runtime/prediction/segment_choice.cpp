@@ -31,13 +31,13 @@ std::string duration(double seconds) {
 
 using Targets = std::map<std::string, std::int32_t>;
 
-constexpr double short_job = 10.0;       // seconds: not worth a search
-constexpr double least_gain = 0.12;      // of the predicted time: smaller ones are within the error of the prediction
+constexpr double short_job = 10.0;  // seconds: not worth a search
+constexpr double min_gain = 0.12;   // of the predicted time: smaller ones are within the error of the prediction
 constexpr std::int32_t largest = 64, smallest = 4;
-constexpr std::int64_t memory_steps = 5'000'000;   // of a memory plan,
-constexpr std::int64_t memory_cost = 4;            // each of which takes as long as so many of counting
-// A search may take a few hundredths of the predicted time, but no more than some ten seconds: steps of counting per second of the job, and at most.
-// Steps, not seconds, so that the same job has the same segments again.
+constexpr std::int64_t memory_steps = 5'000'000;  // of a memory plan,
+constexpr std::int64_t memory_cost = 4;           // each of which takes as long as so many of counting
+// A search may take a few hundredths of the predicted time, but no more than some ten seconds: steps of counting per
+// second of the job, and at most. Steps, not seconds, so that the same job has the same segments again.
 constexpr double steps_per_second = 1e6;
 constexpr double most_steps = 3e8;
 
@@ -56,7 +56,8 @@ std::int32_t value(const Job& job, const char* name) {
 std::int32_t largest_segment(const Job& job, IndexKind kind, std::int32_t first, std::int32_t last) {
   const auto found = job.data.segments.find(kind);
   std::int32_t size = 0;
-  for (std::int32_t s = std::max(first, 1); found != job.data.segments.end() && s <= std::min(last, static_cast<std::int32_t>(found->second.size())); ++s)
+  for (std::int32_t s = std::max(first, 1);
+       found != job.data.segments.end() && s <= std::min(last, static_cast<std::int32_t>(found->second.size())); ++s)
     size = std::max(size, found->second[static_cast<std::size_t>(s) - 1]);
   return size;
 }
@@ -67,8 +68,10 @@ std::vector<Range> automatic_ranges(const Job& job) {
     if (elements > 0 && usual > 0 && is_automatic(job, key)) ranges.push_back({key, what, elements, usual});
   };
   if (is_automatic(job, "moa") && is_automatic(job, "mo")) {
-    add("virt", "virtual orbitals", value(job, "eavirtorb") - value(job, "bavirtorb") + 1, largest_segment(job, IndexKind::moa, value(job, "bavirt"), value(job, "eavirt")));
-    add("occ", "occupied orbitals", value(job, "eaoccorb") - value(job, "baoccorb") + 1, largest_segment(job, IndexKind::moa, value(job, "baocc"), value(job, "eaocc")));
+    add("virt", "virtual orbitals", value(job, "eavirtorb") - value(job, "bavirtorb") + 1,
+        largest_segment(job, IndexKind::moa, value(job, "bavirt"), value(job, "eavirt")));
+    add("occ", "occupied orbitals", value(job, "eaoccorb") - value(job, "baoccorb") + 1,
+        largest_segment(job, IndexKind::moa, value(job, "baocc"), value(job, "eaocc")));
   }
   add("ao", "basis functions", job.data.molecule.n_basis(), largest_segment(job, IndexKind::ao, 1, value(job, "norb")));
   return ranges;
@@ -77,7 +80,8 @@ std::vector<Range> automatic_ranges(const Job& job) {
 /// Sizes of equal pieces around the usual one, each at least a fifth larger than the one before.
 std::vector<std::int32_t> candidates(const Range& range) {
   std::vector<std::int32_t> sizes;
-  const std::int32_t most = std::min({range.elements, largest, std::max(5 * range.usual, 12)}), least = std::max(smallest, range.usual / 2);
+  const std::int32_t most = std::min({range.elements, largest, std::max(5 * range.usual, 12)}),
+                     least = std::max(smallest, range.usual / 2);
   for (std::int32_t pieces = (range.elements + most - 1) / most; pieces <= range.elements; ++pieces) {
     const std::int32_t size = (range.elements + pieces - 1) / pieces;
     if (size < least) break;
@@ -88,7 +92,8 @@ std::vector<std::int32_t> candidates(const Range& range) {
 
 class Search {
  public:
-  Search(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time)
+  Search(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved,
+         const PlanSetting& memory, const TimeSetting& time)
       : job_(without_arrays(job)), programs_(programs), saved_(saved), memory_(memory), model_(time) {
     memory_.most_steps = std::min(memory_.most_steps, memory_steps);
     memory_.explain_kernels = false;
@@ -99,7 +104,8 @@ class Search {
     const double usual = seconds({});
     choice.predicted = predicted_.at({});
     // Segments of earlier results are kept: what is restored was saved over them.
-    if (usual >= short_job && job_.data.has_molecule && !job_.legacy && job_.restore_files.empty()) search(choice, usual);
+    if (usual >= short_job && job_.data.has_molecule && !job_.legacy && job_.restore_files.empty())
+      search(choice, usual);
     return choice;
   }
 
@@ -124,7 +130,7 @@ class Search {
       moved |= moved_now;
       if (!moved_now) break;
     }
-    if (!moved || (fits({}) && least > usual * (1 - least_gain))) return;
+    if (!moved || (fits({}) && least > usual * (1 - min_gain))) return;
     for (const auto& [key, size] : with_beta(best)) choice.options.push_back(fmt::format("{}_target={}", key, size));
     choice.predicted = predicted_.at(best);
     for (const Range& range : ranges) choice.lines.push_back(line(range, best, least));
@@ -176,7 +182,7 @@ class Search {
     if (is_new) {
       PlanSetting setting = memory_;
       setting.most_steps = std::clamp<std::int64_t>(steps_left_ / memory_cost, 1, memory_.most_steps);
-      const MemoryPlan plan = plan_memory(programs_, data_with(targets), saved_, setting);
+      const MemoryModel plan = model_memory(programs_, data_with(targets), saved_, setting);
       steps_left_ -= memory_cost * plan.steps;
       at->second = plan.fits(memory_.memory_per_rank);
     }
@@ -203,7 +209,9 @@ class Search {
   Targets with_beta(Targets targets) const {
     for (const char* key : {"occ", "virt"}) {
       const std::string beta = std::string("beta_") + key;
-      if (const auto found = targets.find(key); found != targets.end() && value(job_, "nalpha_occupied") != value(job_, "nbeta_occupied") && is_automatic(job_, beta) && is_automatic(job_, "mob"))
+      if (const auto found = targets.find(key); found != targets.end() &&
+                                                value(job_, "nalpha_occupied") != value(job_, "nbeta_occupied") &&
+                                                is_automatic(job_, beta) && is_automatic(job_, "mob"))
         targets[beta] = found->second;
     }
     return targets;
@@ -218,13 +226,16 @@ class Search {
       Targets targets = best;
       targets[range.key] = other;
       if (!predicted_.contains(targets)) return;
-      others.push_back(fmt::format("{} with {}{}", duration(seconds(targets)), other, too_large(targets) ? " (too large for the memory)" : ""));
+      others.push_back(fmt::format("{} with {}{}", duration(seconds(targets)), other,
+                                   too_large(targets) ? " (too large for the memory)" : ""));
     };
     if (at != sizes.end() && at != sizes.begin()) tell(*std::prev(at));
     if (at != sizes.end() && std::next(at) != sizes.end()) tell(*std::next(at));
     const auto pieces = (range.elements + size - 1) / size;
-    return fmt::format("segments {} = auto: {} {} in {} of about {}, for the least predicted time: {}{}{}; blocks of four such indices of about {}", range.key, range.elements, range.what, pieces,
-                       size, duration(least), others.empty() ? "" : ", ", fmt::join(others, ", "), bytes_text(8 * std::int64_t{size} * size * size * size));
+    return fmt::format(
+        "segments {} = auto: {} {} in {} of about {}, for the least predicted time: {}{}{}; blocks of four such indices of about {}",
+        range.key, range.elements, range.what, pieces, size, duration(least), others.empty() ? "" : ", ",
+        fmt::join(others, ", "), bytes_text(8 * std::int64_t{size} * size * size * size));
   }
 
   const Job job_;
@@ -251,7 +262,8 @@ std::string predicted_text(const std::vector<PredictedTime>& predicted) {
   return fmt::format("predicted time: {}{}", duration(all), predicted.size() > 1 ? " (" + programs + ")" : "");
 }
 
-SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time) {
+SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
+                              const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time) {
   SegmentChoice choice;
   try {
     const std::vector<std::string> restored = restored_segments(job);
@@ -259,7 +271,8 @@ SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<co
     Job cut = job;
     for (const std::string& option : restored) apply_segments(cut, option);
     choice.options = restored;
-    choice.lines = {earlier_segments_line(restored, fmt::format("`{}`, from which this job restores", printable_name(job.restore_files.front())))};
+    choice.lines = {earlier_segments_line(
+        restored, fmt::format("`{}`, from which this job restores", printable_name(job.restore_files.front())))};
     choice.predicted = Search(cut, programs, saved, memory, time).run().predicted;
   } catch (const SialError&) {
     // What does not fit together is said when the programs run.

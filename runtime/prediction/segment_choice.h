@@ -1,7 +1,7 @@
 #pragma once
-// Automatic segments by predicted time: for the programs of this job, of a few dozen ways to cut basis functions, occupied and virtual
-// orbitals, the one of least predicted time (time_model.h) that fits into memory (memory_plan.h). Short jobs keep the usual sizes, and jobs
-// that restore earlier results those of the earlier job.
+// Automatic segments by predicted time: for the programs of this job, of a few dozen ways to cut basis functions,
+// occupied and virtual orbitals, the one of least predicted time (time_model.h) that fits into memory (memory_model.h).
+// Short jobs keep the usual sizes, and jobs that restore earlier results those of the earlier job.
 
 #include <memory>
 #include <span>
@@ -14,7 +14,10 @@
 
 namespace sial {
 
-struct PredictedTime { std::string program; double seconds = 0; };
+struct PredictedTime {
+  std::string program;
+  double seconds = 0;
+};
 
 struct SegmentChoice {
   std::vector<std::string> options;      // of `--segments`, "occ_target=7"; none: the usual sizes stay
@@ -22,9 +25,11 @@ struct SegmentChoice {
   std::vector<PredictedTime> predicted;  // with the segments chosen, in the order of the programs
 };
 
-/// `job` has its usual segments. The same for the same job, memory, ranks and caches. Where the user states all segments, and without a
-/// molecule, times are predicted and nothing is chosen; neither where a program cannot be bound to the job. `saved`: of saved_arrays().
-SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time);
+/// `job` has its usual segments. The same for the same job, memory, ranks and caches. Where the user states all
+/// segments, and without a molecule, times are predicted and nothing is chosen; neither where a program cannot be bound
+/// to the job. `saved`: of saved_arrays().
+SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
+                              const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time);
 
 /// "predicted time: 63 s (rhf 1.9 s, ccsd 61 s)"; empty where nothing was predicted.
 std::string predicted_text(const std::vector<PredictedTime>& predicted);

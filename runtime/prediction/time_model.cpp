@@ -16,8 +16,8 @@ namespace sial {
 namespace {
 
 constexpr std::int64_t max_steps = 4'000'000;  // of a program
-// Seconds, as measured: an instruction on registers, one on blocks beside its kernel, a get of a block on this node, the begin of an iteration of
-// a pardo, a barrier of a rank.
+// Seconds, as measured: an instruction on registers, one on blocks beside its kernel, a get of a block on this node,
+// the begin of an iteration of a pardo, a barrier of a rank.
 constexpr double register_time = 15e-9, block_time = 80e-9, get_time = 250e-9, draw_time = 200e-9, barrier_time = 10e-6;
 constexpr double touched_in_cache = 80e9;  // bytes per second of element-wise work in the caches of one core
 // Of super instructions: a call, and each element of a block of two-electron integrals, computed or found again.
@@ -29,7 +29,8 @@ std::int64_t rounded(double extent) { return std::max<std::int64_t>(1, std::llro
 }  // namespace
 
 struct TimeModel::Parts {
-  explicit Parts(const TimeSetting& s) : setting(s), pool(make_host_pool()), kernels(make_kernels("auto", *pool, without_code())) {}
+  explicit Parts(const TimeSetting& s)
+      : setting(s), pool(make_host_pool()), kernels(make_kernels("auto", *pool, without_code())) {}
   static KernelOptions without_code() {
     KernelOptions options;
     options.jit = false;
@@ -46,7 +47,12 @@ namespace {
 class Timer {
  public:
   Timer(const Module& m, const JobData& job, const TimeSetting& setting, const Kernels& kernels)
-      : m_(m), bound_(bind_program(m, job)), setting_(setting), kernels_(kernels), work_(count_work(m, bound_, job, max_steps)), sources_(m, bound_, work_) {}
+      : m_(m),
+        bound_(bind_program(m, job)),
+        setting_(setting),
+        kernels_(kernels),
+        work_(count_work(m, bound_, job, max_steps)),
+        sources_(m, bound_, work_) {}
 
   ProgramTime run() {
     ProgramTime result;
@@ -57,7 +63,9 @@ class Timer {
       const std::size_t pardo = outermost_pardo(n);
       const double share = nest.in_pardo ? 1.0 / shared_by(pardo) : 1.0;
       double sum = 0;
-      nest.executions.for_each([&](std::int32_t pc, double executions) { sum += executions * share * seconds_of(static_cast<std::int32_t>(n), m_.code[pc]); });
+      nest.executions.for_each([&](std::int32_t pc, double executions) {
+        sum += executions * share * seconds_of(static_cast<std::int32_t>(n), m_.code[pc]);
+      });
       result.seconds += sum;
       if (nest.in_pardo) in_pardo_[pardo] += sum;
     }
@@ -69,15 +77,20 @@ class Timer {
 
  private:
   std::size_t outermost_pardo(std::size_t n) const {
-    while (work_.nests[n].parent >= 0 && work_.nests[static_cast<std::size_t>(work_.nests[n].parent)].in_pardo) n = static_cast<std::size_t>(work_.nests[n].parent);
+    while (work_.nests[n].parent >= 0 && work_.nests[static_cast<std::size_t>(work_.nests[n].parent)].in_pardo)
+      n = static_cast<std::size_t>(work_.nests[n].parent);
     return n;
   }
 
   /// Each time.
-  double iterations_of(std::size_t pardo) const { return work_.nests[pardo].opened > 0 ? work_.nests[pardo].iterations / work_.nests[pardo].opened : 0.0; }
+  double iterations_of(std::size_t pardo) const {
+    return work_.nests[pardo].opened > 0 ? work_.nests[pardo].iterations / work_.nests[pardo].opened : 0.0;
+  }
 
   /// Ranks that have something to do in a pardo.
-  double shared_by(std::size_t pardo) const { return std::max(1.0, std::min<double>(setting_.ranks, iterations_of(pardo))); }
+  double shared_by(std::size_t pardo) const {
+    return std::max(1.0, std::min<double>(setting_.ranks, iterations_of(pardo)));
+  }
 
   double seconds_of(std::int32_t nest, const Instruction& in) const {
     if (synchronizes(in.op)) return barrier_time * (setting_.ranks > 1 ? setting_.ranks : 0.01);
@@ -87,7 +100,9 @@ class Timer {
       case OpCost::fixed: return block_time;
       case OpCost::elements: return elementwise(nest, in);
       case OpCost::product: return contraction(nest, in.a, in.b, in.c, operand_intent(in, 0) == Intent::update);
-      case OpCost::dot: return block_time + 2 * mean_elements(bound_, in.b) / 16 / setting_.speed.cycles * 4 + transfer(nest, in.b, 1) + transfer(nest, in.c, 1);
+      case OpCost::dot:
+        return block_time + 2 * mean_elements(bound_, in.b) / 16 / setting_.speed.cycles * 4 + transfer(nest, in.b, 1) +
+               transfer(nest, in.c, 1);
       case OpCost::message: return get_time + network(in.a);
       case OpCost::send: return elementwise(nest, in) + (get_time + network(in.a));
       case OpCost::body: return super_instruction(nest, in);
@@ -97,14 +112,14 @@ class Timer {
 
   /// A view with the mean extents of the reference's segments, rounded.
   MutableView view(std::int32_t ref) const {
-    const RefPlan& plan = bound_.refs[ref];
+    const ResolvedReference& plan = bound_.refs[ref];
     const BoundArray& array = bound_.arrays[plan.array];
     MutableView v;
     v.data = reinterpret_cast<double*>(std::uintptr_t{128});
     v.rank = plan.rank;
     std::int64_t stride = 1;
     for (int d = 0; d < plan.rank; ++d) {
-      const RefPlan::Entry& entry = plan.entry[d];
+      const ResolvedReference::Entry& entry = plan.entry[d];
       v.extent[d] = entry.simple || entry.index < 0 ? 1 : rounded(mean_extent(bound_, entry.index));
       v.label[d] = plan.label[d];
       v.stride[d] = plan.kind == ArrayKind::static_ ? array.stride[d] : stride;
@@ -124,19 +139,24 @@ class Timer {
     std::map<std::int32_t, std::pair<double, double>> extents;
     for (const std::int32_t ref : {d, a, b})
       for (int k = 0; k < bound_.refs[ref].rank; ++k) {
-        const RefPlan::Entry& entry = bound_.refs[ref].entry[k];
-        if (!entry.simple && entry.index >= 0) extents[bound_.refs[ref].label[k]] = {static_cast<double>(rounded(mean_extent(bound_, entry.index))), mean_extent(bound_, entry.index)};
+        const ResolvedReference::Entry& entry = bound_.refs[ref].entry[k];
+        if (!entry.simple && entry.index >= 0)
+          extents[bound_.refs[ref].label[k]] = {static_cast<double>(rounded(mean_extent(bound_, entry.index))),
+                                                mean_extent(bound_, entry.index)};
       }
     for (const auto& [label, e] : extents) positions *= e.first, whole *= e.second;
     const double compute = kernels_.cycles(op) / setting_.speed.cycles * (positions > 0 ? whole / positions : 0.0);
     // Operands stream in while tiles compute, a result is read and written between them.
     constexpr double not_hidden = 0.6;
-    return block_time + compute + not_hidden * (transfer(nest, a, 1) + transfer(nest, b, 1) + transfer(nest, d, adds ? 2 : 1));
+    return block_time + compute +
+           not_hidden * (transfer(nest, a, 1) + transfer(nest, b, 1) + transfer(nest, d, adds ? 2 : 1));
   }
 
   double elementwise(std::int32_t nest, const Instruction& in) const {
     double seconds = block_time;
-    for_each_block(in, [&](std::int32_t ref, Intent) { seconds += sizeof(double) * mean_elements(bound_, ref) / touched_in_cache + transfer(nest, ref, 1); });
+    for_each_block(in, [&](std::int32_t ref, Intent) {
+      seconds += sizeof(double) * mean_elements(bound_, ref) / touched_in_cache + transfer(nest, ref, 1);
+    });
     return seconds;
   }
 
@@ -146,7 +166,10 @@ class Timer {
     const MachineSpeed& speed = setting_.speed;
     double seconds = 0;
     for (const auto& [distance, part] : sources_.distances(nest, ref)) {
-      const double rate = distance < 32768 ? 0.0 : distance < part_of_cache * speed.l2_bytes ? speed.l2_rate : distance < part_of_cache * speed.l3_bytes ? speed.l3_rate : speed.memory_rate;
+      const double rate = distance < 32768                            ? 0.0
+                          : distance < part_of_cache * speed.l2_bytes ? speed.l2_rate
+                          : distance < part_of_cache * speed.l3_bytes ? speed.l3_rate
+                                                                      : speed.memory_rate;
       if (rate > 0) seconds += part * bytes / rate;
     }
     return seconds;
@@ -155,7 +178,8 @@ class Timer {
   double network(std::int32_t ref) const {
     if (setting_.nodes <= 1) return 0.0;
     const double remote = 1.0 - 1.0 / setting_.nodes;
-    return remote * (setting_.speed.network_latency + sizeof(double) * mean_elements(bound_, ref) / setting_.speed.network_rate);
+    return remote *
+           (setting_.speed.network_latency + sizeof(double) * mean_elements(bound_, ref) / setting_.speed.network_rate);
   }
 
   double super_instruction(std::int32_t nest, const Instruction& in) const {
@@ -165,9 +189,11 @@ class Timer {
       const ArgRow& arg = m_.args[in.b + i];
       if (arg.kind == ArgKind::block) {
         seconds += transfer(nest, arg.id, 1);
-        if (integrals && i == 0) seconds += mean_elements(bound_, arg.id) * (setting_.keeps_integrals ? kept_integral_time : integral_time);
+        if (integrals && i == 0)
+          seconds += mean_elements(bound_, arg.id) * (setting_.keeps_integrals ? kept_integral_time : integral_time);
         else seconds += sizeof(double) * mean_elements(bound_, arg.id) / touched_in_cache;
-      } else if (arg.kind == ArgKind::array && m_.arrays[arg.id].kind == ArrayKind::static_ && m_.arrays[arg.id].dims.size() == 2 && m_.specials[in.a].name.starts_with("eigen")) {
+      } else if (arg.kind == ArgKind::array && m_.arrays[arg.id].kind == ArrayKind::static_ &&
+                 m_.arrays[arg.id].dims.size() == 2 && m_.specials[in.a].name.starts_with("eigen")) {
         const double n = static_cast<double>(bound_.arrays[arg.id].dim[0].total());
         seconds += 5 * n * n * n / 2e9;  // half of it each, for the matrix and its vectors
       }
@@ -189,6 +215,8 @@ class Timer {
 TimeModel::TimeModel(const TimeSetting& setting) : parts_(std::make_unique<Parts>(setting)) {}
 TimeModel::~TimeModel() = default;
 
-ProgramTime TimeModel::time_of(const Module& module, const JobData& job) { return Timer(module, job, parts_->setting, *parts_->kernels).run(); }
+ProgramTime TimeModel::time_of(const Module& module, const JobData& job) {
+  return Timer(module, job, parts_->setting, *parts_->kernels).run();
+}
 
 }  // namespace sial

@@ -1,8 +1,8 @@
 #pragma once
-// The time that a job will take, predicted before it runs: how often each instruction is executed (work_count.h), what its kernel
-// costs by the model that chooses kernels, and from which cache or memory its operands come. Good for comparing segment sizes; in
-// absolute terms a few ten per cent, and guesses where data decide (iterations until convergence). Depends on the programs, the job and
-// the caches, never on the load of the machine.
+// The time that a job will take, predicted before it runs: how often each instruction is executed (work_count.h), what
+// its kernel costs by the model that chooses kernels, and from which cache or memory its operands come. Good for
+// comparing segment sizes; in absolute terms a few ten per cent, and guesses where data decide (iterations until
+// convergence). Depends on the programs, the job and the caches, never on the load of the machine.
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,8 @@ struct ProgramTime {
   std::int64_t steps = 0;  // that counting took
 };
 
-/// Times programs for jobs that differ in their segments; what kernels say of an operation is kept. Not for several threads.
+/// Times programs for jobs that differ in their segments; what kernels say of an operation is kept. Not for several
+/// threads.
 class TimeModel {
  public:
   explicit TimeModel(const TimeSetting& setting);

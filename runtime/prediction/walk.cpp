@@ -28,7 +28,8 @@ Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
       keep_copies_(module.arrays.size()),
       retain_puts_(module.arrays.size(), 0) {
   for (std::size_t a = 0; a < remote_.size(); ++a)
-    remote_[a].placement = static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(a);
+    remote_[a].placement =
+        static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(a);
 }
 
 void Walk::fail(const std::string& message, const std::string& hint) const {
@@ -51,8 +52,10 @@ ProgramNeed Walk::run() {
   const SourcePlace& p = m_.places[ledger_.peak_pc() > 0 ? ledger_.peak_pc() : last];
   need.place = fmt::format("{}:{}", m_.files.at(p.file), p.line);
   for (const auto& [key, choice] : choices_)
-    if (!choice.why.empty()) need.kernels.push_back({m_.files.at(static_cast<std::size_t>(std::get<0>(key))), choice.why, std::get<1>(key)});
-  if (integrals_ && memory_.job.has_molecule && uses_hermite_repulsion(memory_.job.molecule, memory_.job.integrals)) need.pairs = HermiteRepulsion::max_list_bytes;
+    if (!choice.why.empty())
+      need.kernels.push_back({m_.files.at(static_cast<std::size_t>(std::get<0>(key))), choice.why, std::get<1>(key)});
+  if (integrals_ && memory_.job.has_molecule && uses_hermite_repulsion(memory_.job.molecule, memory_.job.integrals))
+    need.pairs = HermiteRepulsion::max_list_bytes;
   need.exact = exact_;
   return need;
 }
@@ -70,8 +73,10 @@ void Walk::step() {
       break;
     case Opcode::jump_unless: jump_unless(in); break;
     case Opcode::call:
-      if (calls_.size() >= 10000) fail(fmt::format("procedure `{}` is called recursively without end", m_.procs[in.a].name), {});
-      // Procedures that call others several times take steps without number: when there are no more, each is followed once.
+      if (calls_.size() >= 10000)
+        fail(fmt::format("procedure `{}` is called recursively without end", m_.procs[in.a].name), {});
+      // Procedures that call others several times take steps without number: when there are no more, each is followed
+      // once.
       if (memory_.steps_left <= 0 && !followed_.insert(in.a).second) {
         exact_ = false;
         break;
@@ -104,7 +109,9 @@ void Walk::step() {
       if (registers_.integer(in.a) == 0) pc_ = m_.loops[in.b].next;
       break;
     case Opcode::exit_loop:
-      if (!uncertain_.empty() && uncertain_.back().loop_depth == loops_.size() && uncertain_.back().call_depth == calls_.size()) break;
+      if (!uncertain_.empty() && uncertain_.back().loop_depth == loops_.size() &&
+          uncertain_.back().call_depth == calls_.size())
+        break;
       pc_ = m_.loops[loops_.back().loop].end;
       leave_loop();
       break;
@@ -127,7 +134,7 @@ void Walk::step() {
     case Opcode::erase_array: erase(in.a); break;
     case Opcode::get: get(bound_.refs[in.a]); break;
     case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
-    case Opcode::put_share: put_shared(in); break;
+    case Opcode::put_move: put_alias(in); break;
     case Opcode::put_combined:
       put(in.a, in.b, true, SetOp::add);
       hold_sum(bound_.refs[in.a]);
@@ -137,7 +144,7 @@ void Walk::step() {
       keep_copies_[in.a] = static_cast<KeepCopies>(in.b);
       if (keep_copies_[in.a] != KeepCopies::unchanged) retain_puts_[in.a] = 1;
       break;
-    case Opcode::put_shared: put(in.a, in.b, true, SetOp::assign); break;  // as if it could not be shared
+    case Opcode::put_alias: put(in.a, in.b, true, SetOp::assign); break;  // as if it could not be shared
     case Opcode::put_scalar: put(in.a, -1, false, static_cast<SetOp>(in.c)); break;
     case Opcode::set_persistent:
       if (in.a == 1) marked_.emplace_back(in.b, m_.strings[in.c]);
@@ -149,7 +156,8 @@ void Walk::step() {
       break;
     case Opcode::execute: execute(in); break;
     case Opcode::real_contract:
-      if (memory_.setting.explain_kernels) choices_.try_emplace({m_.places[at_].file, m_.places[at_].line, true}, Choice{0, "inner product, to a scalar"});
+      if (memory_.setting.explain_kernels)
+        choices_.try_emplace({m_.places[at_].file, m_.places[at_].line, true}, Choice{0, "inner product, to a scalar"});
       [[fallthrough]];
     default: {
       if (op_class(in.op) == OpClass::block) block_work(in);

@@ -1,10 +1,11 @@
 #pragma once
-// The abstract walk of one program: follows its instructions with numbers of ints and indices, but no data. A condition that
-// depends on data is walked both ways, one after the other; what is assigned on such a path is unknown afterwards. Loops whose
-// index does not matter (effects.h) are visited once, with their largest segment. Built, run once, destroyed.
+// The abstract walk of one program: follows its instructions with numbers of ints and indices, but no data. A condition
+// that depends on data is walked both ways, one after the other; what is assigned on such a path is unknown afterwards.
+// Loops whose index does not matter (effects.h) are visited once, with their largest segment. Built, run once,
+// destroyed.
 //
-// walk.cpp has the instructions, walk_control.cpp loops and conditions, walk_blocks.cpp which blocks a reference means and what
-// they cost, walk_remote.cpp the remote arrays.
+// walk.cpp has the instructions, walk_control.cpp loops and conditions, walk_blocks.cpp which blocks a reference means
+// and what they cost, walk_remote.cpp the remote arrays.
 
 #include <array>
 #include <cstdint>
@@ -30,37 +31,62 @@ class Walk {
   ProgramNeed run();
 
  private:
-  struct IndexNow { bool bound = false, known = false; std::int32_t value = 0; };
+  struct IndexNow {
+    bool bound = false, known = false;
+    std::int32_t value = 0;
+  };
   struct LoopFrame {
     std::int32_t loop = 0;
     std::size_t temp_mark = 0, first_temp = 0;  // as the interpreter's
-    int passes = 0;                       // still to come, of a loop visited by its largest segment
+    int passes = 0;                             // still to come, of a loop visited by its largest segment
     bool by_value = false;
-    int equal_trips = 0;                  // of a loop with phases: trips in a row that left the same behind
+    int equal_trips = 0;  // of a loop with phases: trips in a row that left the same behind
     std::uint64_t signature = 0;
     std::int64_t steps_at_trip = 0;
   };
-  struct CallFrame { std::int32_t return_pc = 0; std::size_t loop_depth = 0; };
-  struct Uncertain { std::int32_t begin = 0, end = 0, skipped_jump = -1; std::size_t loop_depth = 0, call_depth = 0; };
-  struct Range { std::int64_t first = 0, last = 0; };
+  struct CallFrame {
+    std::int32_t return_pc = 0;
+    std::size_t loop_depth = 0;
+  };
+  struct Uncertain {
+    std::int32_t begin = 0, end = 0, skipped_jump = -1;
+    std::size_t loop_depth = 0, call_depth = 0;
+  };
+  struct Range {
+    std::int64_t first = 0, last = 0;
+  };
   struct Pardo {
     bool active = false, shared = false;  // shared: its iterations are divided among the ranks
     std::int32_t loop = 0;
-    std::vector<std::int32_t> by_value;   // indices that are walked value by value
-    bool collapsed = false;               // others are not
+    std::vector<std::int32_t> by_value;  // indices that are walked value by value
+    bool collapsed = false;              // others are not
     std::int64_t tuple = 0, total = 1;
-    bool cyclic = false, raw = false;     // divided by the cyclic rule; where clauses do not count
-    std::vector<Range> own;               // chunks that the rank draws,
-    Range of_node;                        // of those of its node
+    bool cyclic = false, raw = false;  // divided by the cyclic rule; where clauses do not count
+    std::vector<Range> own;            // chunks that the rank draws,
+    Range of_node;                     // of those of its node
     std::size_t own_at = 0;
-    bool mine = true, on_node = true;     // this iteration: the rank's, a rank's of its node
+    bool mine = true, on_node = true;  // this iteration: the rank's, a rank's of its node
   };
-  struct TempEntry { std::int32_t array = 0; std::uint64_t key = 0; };
+  struct TempEntry {
+    std::int32_t array = 0;
+    std::uint64_t key = 0;
+  };
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
   /// No bytes: it is another's; `of_store`: a remote block's.
-  struct Own { double* address = nullptr; std::int64_t bytes = 0; bool of_store = false; };
-  struct Held { Own own; std::int64_t fetched = 0, kept = 0, put = 0; bool summed = false; };
-  struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Own memory; };
+  struct Own {
+    double* address = nullptr;
+    std::int64_t bytes = 0;
+    bool of_store = false;
+  };
+  struct Held {
+    Own own;
+    std::int64_t fetched = 0, kept = 0, put = 0;
+    bool summed = false;
+  };
+  struct Region {
+    std::array<std::int32_t, max_rank> lo{}, hi{};
+    Own memory;
+  };
   struct At {
     BlockIndex block;
     Shape shape;
@@ -92,18 +118,20 @@ class Walk {
   void take_turn();
 
   // --- walk_blocks.cpp
-  bool locate(const RefPlan& ref, At& at) const;
-  void for_each_block(const RefPlan& ref, const std::function<void(const At&)>& f) const;
+  bool locate(const ResolvedReference& ref, At& at) const;
+  void for_each_block(const ResolvedReference& ref, const std::function<void(const At&)>& f) const;
   std::int32_t largest_segment(std::int32_t index, std::int32_t lo, std::int32_t hi) const;
   Own new_memory(int item, std::int64_t doubles);
   std::optional<MutableView> read_view(std::int32_t ref);
   std::optional<MutableView> write_view(std::int32_t ref, bool creates);
-  MutableView view_of(const RefPlan& ref, const At& at, double* address) const;
-  std::optional<MutableView> static_view(const RefPlan& ref, const At& at);
-  std::optional<MutableView> region_part(std::int32_t array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const;
-  bool region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo, std::array<std::int32_t, max_rank>& hi) const;
+  MutableView view_of(const ResolvedReference& ref, const At& at, double* address) const;
+  std::optional<MutableView> static_view(const ResolvedReference& ref, const At& at);
+  std::optional<MutableView> region_part(std::int32_t array, const std::array<std::int32_t, max_rank>& lo,
+                                         const std::array<std::int32_t, max_rank>& hi) const;
+  bool region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo,
+                     std::array<std::int32_t, max_rank>& hi) const;
   double* static_memory(std::int32_t array);
-  double* own_block(const RefPlan& ref, const At& at);
+  double* own_block(const ResolvedReference& ref, const At& at);
   void free_temps(std::size_t mark);
   void free_local(std::int32_t array, std::uint64_t key);
   void allocate_region(const RegionRow& row);
@@ -119,10 +147,10 @@ class Walk {
   std::int64_t pieces_bytes(std::int64_t doubles) const;
 
   // --- walk_remote.cpp
-  void get(const RefPlan& ref);
+  void get(const ResolvedReference& ref);
   void put(std::int32_t ref, std::int32_t source, bool has_source, SetOp op);
-  void put_shared(const Instruction& in);
-  void hold_sum(const RefPlan& ref);
+  void put_alias(const Instruction& in);
+  void hold_sum(const ResolvedReference& ref);
   void retain_put(std::int32_t array, const At& at);
   void put_one(std::int32_t array, const At& at, bool adds, bool scales);
   double* private_copy(std::int32_t array, const At& at);
@@ -144,27 +172,34 @@ class Walk {
   bool halted_ = false, exact_ = true, integrals_ = false;
   std::vector<LoopFrame> loops_;
   std::vector<CallFrame> calls_;
-  std::set<std::int32_t> followed_;                // procedures, since there are no steps left
+  std::set<std::int32_t> followed_;  // procedures, since there are no steps left
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
-  std::int64_t cyclic_counter_ = 0;                // of the machine, whose rule it is
-  std::unordered_map<double*, std::vector<TempEntry>> sharers_;  // of memory, by its address: blocks that lie there at no cost of their own
-  std::vector<TempEntry> temps_, created_locals_;  // locals: in this iteration of a pardo
-  std::vector<int> items_;                         // per array, -1: no row yet
+  std::int64_t cyclic_counter_ = 0;  // of the machine, whose rule it is
+  std::unordered_map<double*, std::vector<TempEntry>>
+      sharers_;  // of memory, by its address: blocks that lie there at no cost of their own
+  std::vector<TempEntry> temps_, created_locals_;               // locals: in this iteration of a pardo
+  std::vector<int> items_;                                      // per array, -1: no row yet
   std::vector<std::unordered_map<std::uint64_t, Own>> blocks_;  // temps and locals
   std::vector<std::vector<Region>> regions_;
   std::vector<Own> statics_;
   std::vector<RemoteBlocks> remote_;
   std::vector<std::unordered_map<std::uint64_t, Held>> held_;
-  struct Extra { int item = -1, node = 0; std::int64_t bytes = 0; };
-  std::vector<Extra> until_barrier_;               // replaced values that readers still hold, contributions to be added
+  struct Extra {
+    int item = -1, node = 0;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Extra> until_barrier_;  // replaced values that readers still hold, contributions to be added
   std::vector<std::pair<std::int32_t, std::uint64_t>> read_blocks_;
   int copies_item_ = -1;
   std::vector<std::optional<KeepCopies>> keep_copies_;  // per array: over the next barrier
-  std::vector<char> retain_puts_;                  // per array
+  std::vector<char> retain_puts_;                       // per array
   std::vector<std::pair<std::int32_t, std::string>> marked_;
   /// By file, line and whether it is a contraction: what kernels choose for the largest operation.
-  struct Choice { double size = -1; std::string why; };
+  struct Choice {
+    double size = -1;
+    std::string why;
+  };
   std::map<std::tuple<std::int32_t, std::int32_t, bool>, Choice> choices_;
   std::uintptr_t next_address_ = std::uintptr_t{1} << 20;
 };

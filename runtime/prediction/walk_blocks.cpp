@@ -13,10 +13,14 @@ namespace {
 
 constexpr int max_labels = 3 * max_rank;
 
-/// Whether kernels accept the operands: labels unique per operand, equal labels of equal extents, each of the target's in one
-/// source. A walk both ways can meet statements that a run would not.
+/// Whether kernels accept the operands: labels unique per operand, equal labels of equal extents, each of the target's
+/// in one source. A walk both ways can meet statements that a run would not.
 bool consistent(const BlockOp& op) {
-  struct Seen { std::int32_t label; std::int64_t extent; int d = 0, a = 0, b = 0; };
+  struct Seen {
+    std::int32_t label;
+    std::int64_t extent;
+    int d = 0, a = 0, b = 0;
+  };
   std::array<Seen, max_labels> seen{};
   int n = 0;
   const auto add = [&](const auto& view, int Seen::* operand) {
@@ -34,10 +38,14 @@ bool consistent(const BlockOp& op) {
 
 }  // namespace
 
-std::int64_t Walk::pieces_bytes(std::int64_t doubles) const { return static_cast<std::int64_t>(NodeHeap::chunk_bytes(doubles)); }
+std::int64_t Walk::pieces_bytes(std::int64_t doubles) const {
+  return static_cast<std::int64_t>(NodeHeap::chunk_bytes(doubles));
+}
 
 int Walk::item_of(std::int32_t array) {
-  if (items_[array] < 0) items_[array] = ledger_.item(m_.arrays[array].name, std::string(array_kind_text(m_.arrays[array].kind)), is_remote(m_.arrays[array].kind));
+  if (items_[array] < 0)
+    items_[array] = ledger_.item(m_.arrays[array].name, std::string(array_kind_text(m_.arrays[array].kind)),
+                                 is_remote(m_.arrays[array].kind));
   return items_[array];
 }
 
@@ -52,15 +60,15 @@ std::int32_t Walk::largest_segment(std::int32_t id, std::int32_t lo, std::int32_
 }
 
 /// False when the reference means no block: an index without a value, or outside of the array.
-bool Walk::locate(const RefPlan& ref, At& at) const {
+bool Walk::locate(const ResolvedReference& ref, At& at) const {
   const BoundArray& array = bound_.arrays[ref.array];
   if (!array.problem.empty()) return false;
   at = At{};
   at.block.rank = at.shape.rank = ref.rank;
   for (int d = 0; d < ref.rank; ++d) {
-    const RefPlan::Entry& entry = ref.entry[d];
+    const ResolvedReference::Entry& entry = ref.entry[d];
     const BoundDim& dim = array.dim[d];
-    if (entry.mode == EntryMode::wild) return false;
+    if (entry.mode == EntryMode::wildcard) return false;
     const IndexNow& now = index_[entry.index];
     if (!now.bound || dim.lo > dim.hi) return false;
     std::int32_t segment = now.value, sub = 0;
@@ -90,19 +98,19 @@ bool Walk::locate(const RefPlan& ref, At& at) const {
   return true;
 }
 
-/// Calls f for each block that the reference may mean now: wild entries and indices without a known value run over what the
-/// loop and the array have in common.
-void Walk::for_each_block(const RefPlan& ref, const std::function<void(const At&)>& f) const {
+/// Calls f for each block that the reference may mean now: wildcard entries and indices without a known value run over
+/// what the loop and the array have in common.
+void Walk::for_each_block(const ResolvedReference& ref, const std::function<void(const At&)>& f) const {
   const BoundArray& array = bound_.arrays[ref.array];
   if (!array.problem.empty()) return;
   std::array<std::int32_t, max_rank> lo{}, hi{};
   At at;
   for (int d = 0; d < ref.rank; ++d) {
-    const RefPlan::Entry& entry = ref.entry[d];
+    const ResolvedReference::Entry& entry = ref.entry[d];
     const BoundDim& dim = array.dim[d];
     lo[d] = dim.lo;
     hi[d] = dim.hi;
-    if (entry.mode == EntryMode::wild) continue;
+    if (entry.mode == EntryMode::wildcard) continue;
     const std::int32_t id = entry.mode == EntryMode::segment ? entry.index : entry.parent;
     const IndexNow& now = index_[id];
     if (!now.bound || !index_[entry.index].bound) return;
@@ -130,11 +138,12 @@ Walk::Own Walk::new_memory(int item, std::int64_t doubles) {
 }
 
 double* Walk::static_memory(std::int32_t id) {
-  if (!statics_[id].address && bound_.arrays[id].problem.empty()) statics_[id] = new_memory(item_of(id), bound_.arrays[id].whole.size());
+  if (!statics_[id].address && bound_.arrays[id].problem.empty())
+    statics_[id] = new_memory(item_of(id), bound_.arrays[id].whole.size());
   return statics_[id].address;
 }
 
-double* Walk::own_block(const RefPlan& ref, const At& at) {
+double* Walk::own_block(const ResolvedReference& ref, const At& at) {
   auto& blocks = blocks_[ref.array];
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
     // Memory it shared until now, or that others share.
@@ -183,7 +192,7 @@ void Walk::free_temps(std::size_t mark) {
   for (; temps_.size() > mark; temps_.pop_back()) free_local(temps_.back().array, temps_.back().key);
 }
 
-MutableView Walk::view_of(const RefPlan& ref, const At& at, double* address) const {
+MutableView Walk::view_of(const ResolvedReference& ref, const At& at, double* address) const {
   MutableView view;
   view.rank = ref.rank;
   view.data = address;
@@ -198,7 +207,7 @@ MutableView Walk::view_of(const RefPlan& ref, const At& at, double* address) con
   return view;
 }
 
-std::optional<MutableView> Walk::static_view(const RefPlan& ref, const At& at) {
+std::optional<MutableView> Walk::static_view(const ResolvedReference& ref, const At& at) {
   const BoundArray& array = bound_.arrays[ref.array];
   double* base = static_memory(ref.array);
   if (!base) return {};
@@ -211,7 +220,8 @@ std::optional<MutableView> Walk::static_view(const RefPlan& ref, const At& at) {
   return view;
 }
 
-std::optional<MutableView> Walk::region_part(std::int32_t id, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const {
+std::optional<MutableView> Walk::region_part(std::int32_t id, const std::array<std::int32_t, max_rank>& lo,
+                                             const std::array<std::int32_t, max_rank>& hi) const {
   const BoundArray& array = bound_.arrays[id];
   for (const Region& r : regions_[id]) {
     bool inside = true;
@@ -235,7 +245,8 @@ std::optional<MutableView> Walk::region_part(std::int32_t id, const std::array<s
 }
 
 /// Bounds that are not known are taken as wide as the array.
-bool Walk::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo, std::array<std::int32_t, max_rank>& hi) const {
+bool Walk::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo,
+                         std::array<std::int32_t, max_rank>& hi) const {
   const BoundArray& array = bound_.arrays[row.array];
   if (!array.problem.empty()) return false;
   for (int d = 0; d < array.rank; ++d) {
@@ -271,7 +282,7 @@ void Walk::deallocate_region(const RegionRow& row) {
 }
 
 std::optional<MutableView> Walk::read_view(std::int32_t ref_id) {
-  const RefPlan& ref = bound_.refs[ref_id];
+  const ResolvedReference& ref = bound_.refs[ref_id];
   At at;
   if (!locate(ref, at)) return {};
   switch (ref.kind) {
@@ -279,7 +290,8 @@ std::optional<MutableView> Walk::read_view(std::int32_t ref_id) {
     case ArrayKind::local: {
       const auto found = blocks_[ref.array].find(at.key);
       // Written on a path that this walk did not take, or by a largest segment of another loop: somewhere of its own.
-      double* address = found != blocks_[ref.array].end() ? found->second.address : reinterpret_cast<double*>(std::uintptr_t{64});
+      double* address =
+          found != blocks_[ref.array].end() ? found->second.address : reinterpret_cast<double*>(std::uintptr_t{64});
       return view_of(ref, at, address);
     }
     case ArrayKind::static_: return static_view(ref, at);
@@ -299,7 +311,7 @@ std::optional<MutableView> Walk::read_view(std::int32_t ref_id) {
 }
 
 std::optional<MutableView> Walk::write_view(std::int32_t ref_id, bool creates) {
-  const RefPlan& ref = bound_.refs[ref_id];
+  const ResolvedReference& ref = bound_.refs[ref_id];
   if (ref.kind == ArrayKind::temp || ref.kind == ArrayKind::static_ || ref.kind == ArrayKind::contiguous_local) {
     At at;
     if (!locate(ref, at)) return {};
@@ -346,7 +358,8 @@ void Walk::kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_
 void Walk::note_kernel(const BlockOp& op) {
   double size = static_cast<double>(view_size(op.d));
   for (int d = 0; op.has_b && d < op.a.rank; ++d)
-    if (std::find(op.d.label.begin(), op.d.label.begin() + op.d.rank, op.a.label[d]) == op.d.label.begin() + op.d.rank) size *= static_cast<double>(op.a.extent[d]);
+    if (std::find(op.d.label.begin(), op.d.label.begin() + op.d.rank, op.a.label[d]) == op.d.label.begin() + op.d.rank)
+      size *= static_cast<double>(op.a.extent[d]);
   const SourcePlace& place = m_.places[at_];
   Choice& choice = choices_[{place.file, place.line, op.has_b}];
   if (size <= choice.size) return;
@@ -359,22 +372,25 @@ void Walk::note_kernel(const BlockOp& op) {
 void Walk::sum(const Instruction& in) {
   const auto a = read_view(in.b), b = read_view(in.c), d = write_view(in.a, true);
   if (!a || !b || !d) return;
-  const auto same_labels = [&](const MutableView& x) { return x.rank == d->rank && std::equal(d->label.begin(), d->label.begin() + d->rank, x.label.begin()); };
+  const auto same_labels = [&](const MutableView& x) {
+    return x.rank == d->rank && std::equal(d->label.begin(), d->label.begin() + d->rank, x.label.begin());
+  };
   if (!same_labels(*a) || !same_labels(*b)) ledger_.spike(pieces_bytes(view_size(*d)));
 }
 
 /// The target lies where the source does, at no cost until it is written.
 void Walk::alias(const Instruction& in) {
-  const RefPlan& target = bound_.refs[in.a];
+  const ResolvedReference& target = bound_.refs[in.a];
   const auto source = read_view(in.b);
   At at;
   if (!source || !locate(target, at)) return;
   item_of(target.array);
-  const RefPlan& from = bound_.refs[in.b];
+  const ResolvedReference& from = bound_.refs[in.b];
   At source_at;
   bool of_store = is_remote(from.kind);
   if (!of_store && locate(from, source_at))
-    if (const auto own = blocks_[from.array].find(source_at.key); own != blocks_[from.array].end()) of_store = own->second.of_store;
+    if (const auto own = blocks_[from.array].find(source_at.key); own != blocks_[from.array].end())
+      of_store = own->second.of_store;
   auto& blocks = blocks_[target.array];
   if (!of_store) sharers_[source->data].push_back({target.array, at.key});
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
@@ -389,7 +405,7 @@ void Walk::alias(const Instruction& in) {
 }
 
 void Walk::keep_block(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   At at;
   const std::size_t loops = std::min(loops_.size(), static_cast<std::size_t>(in.b));
   if (loops == 0 || !locate(ref, at)) return;

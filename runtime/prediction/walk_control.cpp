@@ -117,7 +117,8 @@ void Walk::divide() {
   pardo_.of_node = {start(before), start(before + on_node)};
   std::int64_t turn = 0;
   for (std::int64_t next = pardo_.of_node.first; next < pardo_.of_node.last; ++turn) {
-    const std::int64_t left = pardo_.of_node.last - next, size = std::min(left, std::max<std::int64_t>(1, left / (2 * on_node)));
+    const std::int64_t left = pardo_.of_node.last - next,
+                       size = std::min(left, std::max<std::int64_t>(1, left / (2 * on_node)));
     if (turn % on_node == memory_.view.rank - before) pardo_.own.push_back({next, next + size});
     next += size;
   }
@@ -141,7 +142,8 @@ void Walk::begin_pardo(const Instruction& in) {
     const BoundIndex& index = bound_.indices[id];
     if (index.lo > index.hi) {
       if (uncertain_.empty())
-        fail(fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration", index.name, index.lo, index.hi),
+        fail(fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration",
+                         index.name, index.lo, index.hi),
              "guard the pardo with an `if`, or use a `do` loop");
       pardo_.active = false;
       pc_ = row.end;

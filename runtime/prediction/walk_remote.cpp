@@ -1,4 +1,5 @@
-// Remote arrays in the abstract walk: where puts place blocks, what fetches and private copies leave behind until the barrier.
+// Remote arrays in the abstract walk: where puts place blocks, what fetches and private copies leave behind until the
+// barrier.
 
 #include <algorithm>
 
@@ -22,12 +23,13 @@ int Walk::label_item(const std::string& label, SavedBlocks& saved) {
   return saved.item;
 }
 
-void Walk::get(const RefPlan& ref) {
+void Walk::get(const ResolvedReference& ref) {
   for_each_block(ref, [&](const At& at) {
     RemoteBlocks& array = remote_[ref.array];
     const auto found = array.blocks.find(at.key);
     const int node = found != array.blocks.end() ? found->second.node : ledger_.home(array.placement, at.block);
-    if (found != array.blocks.end() && node == ledger_.own_node() && pardo_.on_node && !memory_.setting.copy && !found->second.read) {
+    if (found != array.blocks.end() && node == ledger_.own_node() && pardo_.on_node && !memory_.setting.copy &&
+        !found->second.read) {
       found->second.read = true;
       read_blocks_.emplace_back(ref.array, at.key);
     }
@@ -54,7 +56,7 @@ double* Walk::private_copy(std::int32_t array, const At& at) {
 }
 
 void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp op) {
-  const RefPlan& ref = bound_.refs[ref_id];
+  const ResolvedReference& ref = bound_.refs[ref_id];
   std::int64_t packed = 0;
   if (has_source) {
     const auto view = read_view(source);
@@ -63,20 +65,22 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
   for_each_block(ref, [&](const At& at) {
     put_one(ref.array, at, op == SetOp::add || op == SetOp::subtract, op == SetOp::scale);
     std::int64_t under_way = 0;
-    if (has_source && ledger_.several_nodes() && ledger_.home(remote_[ref.array].placement, at.block) != ledger_.own_node())
+    if (has_source && ledger_.several_nodes() &&
+        ledger_.home(remote_[ref.array].placement, at.block) != ledger_.own_node())
       under_way = blocks_under_way * pieces_bytes(at.size);
     if (under_way > 0 && pardo_.mine && op == SetOp::assign && has_source) retain_put(ref.array, at);
     ledger_.spike(packed + under_way);
   });
 }
 
-/// On its home node the block's memory is what the source had, and counts as the node's from now on; what is a remote block's already
-/// costs nothing more until one of the two is written.
-void Walk::put_shared(const Instruction& in) {
-  const RefPlan& target = bound_.refs[in.a];
-  const RefPlan& source = bound_.refs[in.b];
+/// On its home node the block's memory is what the source had, and counts as the node's from now on; what is a remote
+/// block's already costs nothing more until one of the two is written.
+void Walk::put_alias(const Instruction& in) {
+  const ResolvedReference& target = bound_.refs[in.a];
+  const ResolvedReference& source = bound_.refs[in.b];
   At to, from;
-  if (memory_.setting.copy || !locate(target, to) || !locate(source, from) || ledger_.home(remote_[target.array].placement, to.block) != 0)
+  if (memory_.setting.copy || !locate(target, to) || !locate(source, from) ||
+      ledger_.home(remote_[target.array].placement, to.block) != 0)
     return put(in.a, in.b, true, SetOp::assign);
   const auto found = blocks_[source.array].find(from.key);
   if (found == blocks_[source.array].end() || !found->second.of_store) {
@@ -116,9 +120,10 @@ void Walk::retain_put(std::int32_t array, const At& at) {
   held.kept = 0;
 }
 
-void Walk::hold_sum(const RefPlan& ref) {
+void Walk::hold_sum(const ResolvedReference& ref) {
   for_each_block(ref, [&](const At& at) {
-    if (!pardo_.mine || ledger_.home(remote_[ref.array].placement, at.block) == ledger_.own_node() || memory_.setting.copy || memory_.setting.deterministic)
+    if (!pardo_.mine || ledger_.home(remote_[ref.array].placement, at.block) == ledger_.own_node() ||
+        memory_.setting.copy || memory_.setting.deterministic)
       return;
     Held& held = held_[ref.array][at.key];
     if (held.summed) return;
@@ -171,7 +176,8 @@ void Walk::barrier() {
     std::unordered_map<std::uint64_t, Held> stay;
     if (keep_copies_[a])
       for (const auto& [key, held] : held_[a])
-        if (const std::int64_t bytes = held.fetched + held.put + (keep_copies_[a] == KeepCopies::used ? 0 : held.kept); bytes > 0) {
+        if (const std::int64_t bytes = held.fetched + held.put + (keep_copies_[a] == KeepCopies::used ? 0 : held.kept);
+            bytes > 0) {
           stay[key].kept = bytes;
           kept += bytes;
         }
@@ -184,7 +190,8 @@ void Walk::barrier() {
   for (const Extra& extra : until_barrier_) ledger_.give_remote(extra.item, extra.node, extra.bytes);
   until_barrier_.clear();
   for (const auto& [array, key] : read_blocks_)
-    if (const auto found = remote_[array].blocks.find(key); found != remote_[array].blocks.end()) found->second.read = false;
+    if (const auto found = remote_[array].blocks.find(key); found != remote_[array].blocks.end())
+      found->second.read = false;
   read_blocks_.clear();
   cyclic_counter_ = 0;
 }
@@ -204,7 +211,8 @@ void Walk::restore(std::int32_t id, const std::string& label) {
   const auto saved = memory_.labels.find(label);
   if (saved == memory_.labels.end()) {
     if (uncertain_.empty())
-      fail(fmt::format("no distributed or served array was saved under the label \"{}\"", label), "an earlier program of the job must mark one with set_persistent");
+      fail(fmt::format("no distributed or served array was saved under the label \"{}\"", label),
+           "an earlier program of the job must mark one with set_persistent");
     return;
   }
   erase(id);

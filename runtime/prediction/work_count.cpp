@@ -11,15 +11,20 @@
 namespace sial {
 namespace {
 
-constexpr double usual_iterations = 12;      // of a loop that data end
-constexpr std::int64_t short_loop = 16;        // iterations that are all followed
-constexpr std::int64_t first_sample = 4;       // iterations of a longer loop that tell how many the steps suffice for
-constexpr double most_tuples = 1e12;           // that can be followed by number
+constexpr double usual_iterations = 12;   // of a loop that data end
+constexpr std::int64_t short_loop = 16;   // iterations that are all followed
+constexpr std::int64_t first_sample = 4;  // iterations of a longer loop that tell how many the steps suffice for
+constexpr double max_tuples = 1e12;       // that can be followed by number
 
 class Counter {
  public:
   Counter(const Module& m, const BoundProgram& bound, const JobData& job, std::int64_t max_steps)
-      : m_(m), bound_(bound), registers_(m, job), values_(m.indices.size()), decides_(m.indices.size()), steps_left_(max_steps) {
+      : m_(m),
+        bound_(bound),
+        registers_(m, job),
+        values_(m.indices.size()),
+        decides_(m.indices.size()),
+        steps_left_(max_steps) {
     for (const Instruction& in : m.code)
       if (in.op == Opcode::int_index) decides_[in.b] = 1;
     ends_by_data_.resize(m.loops.size());
@@ -78,9 +83,7 @@ class Counter {
           forget_arguments(in, uncertain);
           ++pc;
           break;
-        default:
-          registers_.apply(in, in.op == Opcode::int_index ? values_[in.b] : std::nullopt, uncertain);
-          ++pc;
+        default: registers_.apply(in, in.op == Opcode::int_index ? values_[in.b] : std::nullopt, uncertain); ++pc;
       }
     }
   }
@@ -99,7 +102,8 @@ class Counter {
   void call(std::int32_t proc, double weight, bool uncertain) {
     constexpr int deepest = 100;
     if (depth_ >= deepest) return;
-    // Procedures that call others several times take steps without number: when there are no more, each is followed once.
+    // Procedures that call others several times take steps without number: when there are no more, each is followed
+    // once.
     if (steps_left_ <= 0 && !followed_.insert(proc).second) return;
     ++depth_;
     run_code(m_.procs[proc].entry, m_.procs[proc].end, weight, uncertain);
@@ -140,7 +144,7 @@ class Counter {
       const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
       if (lo > hi) return;
       const double count = static_cast<double>(hi - lo + 1);
-      if (decides_[i] && !ends_by_data_[loop] && static_cast<double>(tuples) * count < most_tuples) {
+      if (decides_[i] && !ends_by_data_[loop] && static_cast<double>(tuples) * count < max_tuples) {
         followed.push_back(i);
         tuples *= hi - lo + 1;
       } else {
@@ -151,27 +155,32 @@ class Counter {
     const std::size_t outer = nest_;
     nest_ = nest_of(loop);
     nest().opened += weight;
-    const std::int64_t sampled = sample_size(row, followed, tuples, uncertain), step = sampled == tuples ? 1 : coprime_step(tuples);
+    const std::int64_t sampled = sample_size(row, followed, tuples, uncertain),
+                       step = sampled == tuples ? 1 : coprime_step(tuples);
     const double each = weight * multiplied * static_cast<double>(tuples) / static_cast<double>(sampled);
-    for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) follow(row, followed, at, each, uncertain);
+    for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples)
+      follow(row, followed, at, each, uncertain);
     nest().iterations += passed(row.body);
     for (const std::int32_t i : row.indices) values_[i].reset();
     nest_ = outer;
   }
 
-  void follow(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuple, double weight, bool uncertain) {
+  void follow(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuple, double weight,
+              bool uncertain) {
     bind(followed, tuple);
     run_code(row.begin + 1, row.next, weight, uncertain);
   }
 
-  /// Iterations to follow, in an order without pattern, of all: three quarters of the steps that are left may go to this loop. The first ones, which count
-  /// for nothing, say what one takes.
-  std::int64_t sample_size(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples, bool uncertain) {
+  /// Iterations to follow, in an order without pattern, of all: three quarters of the steps that are left may go to
+  /// this loop. The first ones, which count for nothing, say what one takes.
+  std::int64_t sample_size(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples,
+                           bool uncertain) {
     if (steps_left_ <= 0) return 1;
     if (tuples <= short_loop) return tuples;
     const std::int64_t allowed = steps_left_ / 4 * 3, before = steps_left_, step = coprime_step(tuples);
     std::int64_t done = 0;
-    for (std::int64_t at = 0; done < first_sample && steps_left_ > 0; ++done, at = (at + step) % tuples) follow(row, followed, at, 0.0, uncertain);
+    for (std::int64_t at = 0; done < first_sample && steps_left_ > 0; ++done, at = (at + step) % tuples)
+      follow(row, followed, at, 0.0, uncertain);
     const std::int64_t each = std::max<std::int64_t>(1, (before - steps_left_) / std::max<std::int64_t>(1, done));
     return std::clamp<std::int64_t>(allowed / each, 1, tuples);
   }
@@ -186,7 +195,8 @@ class Counter {
   void bind(const std::vector<std::int32_t>& followed, std::int64_t tuple) {
     for (const std::int32_t i : followed) {
       const BoundIndex& index = bound_.indices[i];
-      const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi, count = hi - lo + 1;
+      const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi,
+                         count = hi - lo + 1;
       values_[i] = static_cast<std::int32_t>(lo + tuple % count);
       tuple /= count;
     }
@@ -216,6 +226,8 @@ class Counter {
 
 }  // namespace
 
-WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps) { return Counter(module, bound, job, max_steps).run(); }
+WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps) {
+  return Counter(module, bound, job, max_steps).run();
+}
 
 }  // namespace sial

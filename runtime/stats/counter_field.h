@@ -1,6 +1,6 @@
 #pragma once
-// For structs whose members are rows of counters.def: COUNTER_FIELD(unit, COUNTED_##by) is the member of a counter that the struct's
-// component counts, and nothing for all others.
+// For structs whose members are rows of counters.def: COUNTER_FIELD(unit, COUNTED_##by) is the member of a counter that
+// the struct's component counts, and nothing for all others.
 
 #include <cstdint>
 #include <string_view>

@@ -8,14 +8,17 @@
 
 namespace sial {
 
-std::vector<double> earlier_program_seconds(const std::string& path, int ranks, const std::vector<std::pair<std::string, std::string>>& programs,
+std::vector<double> earlier_program_seconds(const std::string& path, int ranks,
+                                            const std::vector<std::pair<std::string, std::string>>& programs,
                                             const JobFacts& job) {
   try {
     std::ifstream in(path);
     if (!in) return {};
     const nlohmann::json run = nlohmann::json::parse(in);
     const nlohmann::json &was = run.at("programs"), &data = run.at("job");
-    if (run.at("ranks").get<int>() != ranks || was.size() != programs.size() || run.at("total").value("restarts", 0.0) != 0) return {};
+    if (run.at("ranks").get<int>() != ranks || was.size() != programs.size() ||
+        run.at("total").value("restarts", 0.0) != 0)
+      return {};
     std::map<std::string, double> seconds;  // of all ranks, by program
     std::map<std::string, int> times;       // that a job runs a program
     for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -24,7 +27,8 @@ std::vector<double> earlier_program_seconds(const std::string& path, int ranks, 
       seconds[name] = 0;
       ++times[name];
     }
-    if (data.at("ints").get<decltype(job.ints)>() != job.ints || data.at("scalars").get<decltype(job.scalars)>() != job.scalars ||
+    if (data.at("ints").get<decltype(job.ints)>() != job.ints ||
+        data.at("scalars").get<decltype(job.scalars)>() != job.scalars ||
         data.at("segments").get<decltype(job.segments)>() != job.segments)
       return {};
     double wall = 0, all = 0;
@@ -38,9 +42,7 @@ std::vector<double> earlier_program_seconds(const std::string& path, int ranks, 
     std::vector<double> result;
     for (const auto& [name, hash] : programs) result.push_back(wall * seconds[name] / all / times[name]);
     return result;
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
+  } catch (const nlohmann::json::exception&) { return {}; }
 }
 
 }  // namespace sial

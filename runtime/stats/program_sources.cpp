@@ -1,4 +1,5 @@
-// The sources of a run's programs, kept in run.json: a report can then compile them again, whatever becomes of the files.
+// The sources of a run's programs, kept in run.json: a report can then compile them again, whatever becomes of the
+// files.
 
 #include <utility>
 

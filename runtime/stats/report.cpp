@@ -25,10 +25,8 @@ nlohmann::ordered_json counters_json(const Stats& stats) {
     const auto index = &row - counter_rows().data();
     const double v = stats.value[index];
     if (!stats.has(static_cast<Counter>(index))) continue;
-    if (std::string_view(row.unit) == "s")
-      j[row.name] = v;
-    else
-      j[row.name] = static_cast<std::int64_t>(v);
+    if (std::string_view(row.unit) == "s") j[row.name] = v;
+    else j[row.name] = static_cast<std::int64_t>(v);
   }
   return j;
 }
@@ -50,13 +48,14 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
     nlohmann::ordered_json indices = nlohmann::ordered_json::array();
     for (const IndexFacts& i : p.indices)
       indices.push_back({{"name", i.name}, {"kind", i.kind}, {"count", i.count}, {"mean_extent", i.mean_extent}});
-    nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation}, {"files", p.files},
-                               {"sources", p.sources}, {"indices", std::move(indices)}};
+    nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation},
+                               {"files", p.files},     {"sources", p.sources},         {"indices", std::move(indices)}};
     if (p.predicted_seconds > 0 && std::isfinite(p.predicted_seconds)) row["predicted_seconds"] = p.predicted_seconds;
     if (p.ran) {
       row["memory_high_water"] = p.memory_high_water;
       row["saved"] = nlohmann::ordered_json::array();
-      for (const SavedFacts& s : p.saved) row["saved"].push_back({{"label", s.label}, {"first_segment", s.first_segment}, {"extents", s.extents}});
+      for (const SavedFacts& s : p.saved)
+        row["saved"].push_back({{"label", s.label}, {"first_segment", s.first_segment}, {"extents", s.extents}});
     }
     j["programs"].push_back(std::move(row));
   }
@@ -65,21 +64,23 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
 std::string code_text(const CodeCost& code) {
   const std::string state = code.state.empty() ? "none" : code.state;
   if (code.asked == 0) return "generated code: " + state;
-  return fmt::format("generated code: {}; {} asked for, {} compiled in {:.3g} s, {} read from disk, {} failed", state, code.asked, code.compiled, code.compile_seconds,
-                     code.from_disk, code.failed);
+  return fmt::format("generated code: {}; {} asked for, {} compiled in {:.3g} s, {} read from disk, {} failed", state,
+                     code.asked, code.compiled, code.compile_seconds, code.from_disk, code.failed);
 }
 
 }  // namespace
 
 std::string kernel_speed(const KernelCost& row) {
   if (row.seconds <= 0) return "-";
-  return row.flops > 0 ? fmt::format("{:.2f} GFLOP/s", row.flops / row.seconds * 1e-9) : fmt::format("{:.2f} GB/s", row.bytes / row.seconds * 1e-9);
+  return row.flops > 0 ? fmt::format("{:.2f} GFLOP/s", row.flops / row.seconds * 1e-9)
+                       : fmt::format("{:.2f} GB/s", row.bytes / row.seconds * 1e-9);
 }
 
 void print_kernels(const JobStats& stats, std::ostream& out) {
   out << "block kernels, line by line; " << code_text(stats.total.code) << '\n';
   for (const KernelCost& k : stats.total.kernels)
-    out << fmt::format("{}:{}: {}, {} call{}, {}: {}\n", k.file, k.line, k.way, k.calls, k.calls == 1 ? "" : "s", kernel_speed(k), k.why);
+    out << fmt::format("{}:{}: {}, {} call{}, {}: {}\n", k.file, k.line, k.way, k.calls, k.calls == 1 ? "" : "s",
+                       kernel_speed(k), k.why);
   if (stats.total.kernels.empty()) out << "no block operation ran\n";
 }
 
@@ -139,7 +140,8 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
 #include "runtime/stats/costs.def"
     j["kernels"]["choices"].push_back(std::move(row));
   }
-  write_file(path, j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n', Durability::until_crash, "choose another place with --output-dir");
+  write_file(path, j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n', Durability::until_crash,
+             "choose another place with --output-dir");
 }
 
 void print_stats(const JobStats& stats, std::ostream& out) {
@@ -156,50 +158,69 @@ void print_stats(const JobStats& stats, std::ostream& out) {
     out << '\n';
   }
   const auto count = [&](Counter c) { return static_cast<std::int64_t>(stats.total[c]); };
-  out << fmt::format("  remote blocks: {} uses, {} had to wait, hit ratio {:.4f}\n", count(Counter::accesses), count(Counter::blocked_accesses), stats.hit_ratio());
+  out << fmt::format("  remote blocks: {} uses, {} had to wait, hit ratio {:.4f}\n", count(Counter::accesses),
+                     count(Counter::blocked_accesses), stats.hit_ratio());
   if (count(Counter::prefetches) > 0)
-    out << fmt::format("  look-ahead: {} prefetches, {} useful, {} late, {} useless\n", count(Counter::prefetches), count(Counter::prefetches_useful),
-                       count(Counter::prefetches_late), count(Counter::prefetches_useless));
-  if (count(Counter::near_ahead) > 0) out << fmt::format("  look-ahead: {} blocks brought into a cache before their use\n", count(Counter::near_ahead));
+    out << fmt::format("  look-ahead: {} prefetches, {} useful, {} late, {} useless\n", count(Counter::prefetches),
+                       count(Counter::prefetches_useful), count(Counter::prefetches_late),
+                       count(Counter::prefetches_useless));
+  if (count(Counter::cache_prefetch) > 0)
+    out << fmt::format("  look-ahead: {} blocks brought into a cache before their use\n",
+                       count(Counter::cache_prefetch));
   if (const Stats& t = stats.total; t.has(Counter::device_kernel_time))
-    out << fmt::format("  device: {:.3f} s at kernels, {:.3f} s at copies to it, {:.3f} s at copies from it; of {:.3f} s of copies {:.3f} s beside kernels; ranks waited {:.3f} s for it\n",
-                       t[Counter::device_kernel_time], t[Counter::device_in_time], t[Counter::device_out_time], t[Counter::device_copy_time], t[Counter::device_overlap_time],
-                       t[Counter::device_wait_time]);
+    out << fmt::format(
+        "  device: {:.3f} s at kernels, {:.3f} s at copies to it, {:.3f} s at copies from it; of {:.3f} s of copies {:.3f} s beside kernels; ranks waited {:.3f} s for it\n",
+        t[Counter::device_kernel_time], t[Counter::device_in_time], t[Counter::device_out_time],
+        t[Counter::device_copy_time], t[Counter::device_overlap_time], t[Counter::device_wait_time]);
   for (const CounterRow& row : counter_rows()) {
     const double v = stats.total.value[&row - counter_rows().data()];
-    if (std::string_view(row.unit) != "s" && v != 0) out << fmt::format("  {:<24} {:>16.0f} {}\n", row.name, v, row.unit);
+    if (std::string_view(row.unit) != "s" && v != 0)
+      out << fmt::format("  {:<24} {:>16.0f} {}\n", row.name, v, row.unit);
   }
   std::vector<LineCost> lines = stats.total.lines;
   std::sort(lines.begin(), lines.end(), [](const LineCost& a, const LineCost& b) { return a.seconds > b.seconds; });
   if (lines.size() > 15) lines.resize(15);
   if (!lines.empty()) out << "  most expensive lines\n       seconds   executions\n";
-  for (const LineCost& l : lines) out << fmt::format("  {:>12.4f} {:>12}  {}:{}\n", l.seconds, l.executions, l.file, l.line);
+  for (const LineCost& l : lines)
+    out << fmt::format("  {:>12.4f} {:>12}  {}:{}\n", l.seconds, l.executions, l.file, l.line);
   std::vector<KernelCost> kernels = stats.total.kernels;
-  std::stable_sort(kernels.begin(), kernels.end(), [](const KernelCost& a, const KernelCost& b) { return a.seconds > b.seconds; });
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const KernelCost& a, const KernelCost& b) { return a.seconds > b.seconds; });
   if (kernels.size() > 15) kernels.resize(15);
-  if (!kernels.empty()) out << "  " << code_text(stats.total.code) << "\n  block kernels by time\n       seconds        calls           speed  way\n";
-  for (const KernelCost& k : kernels) out << fmt::format("  {:>12.4f} {:>12} {:>15}  {} at {}:{}\n", k.seconds, k.calls, kernel_speed(k), k.way, k.file, k.line);
+  if (!kernels.empty())
+    out << "  " << code_text(stats.total.code)
+        << "\n  block kernels by time\n       seconds        calls           speed  way\n";
+  for (const KernelCost& k : kernels)
+    out << fmt::format("  {:>12.4f} {:>12} {:>15}  {} at {}:{}\n", k.seconds, k.calls, kernel_speed(k), k.way, k.file,
+                       k.line);
   std::vector<CopyCost> copies = stats.total.copies;
   std::erase_if(copies, [](const CopyCost& c) { return c.copied == 0; });
-  std::sort(copies.begin(), copies.end(), [](const CopyCost& a, const CopyCost& b) { return a.bytes_copied > b.bytes_copied; });
+  std::sort(copies.begin(), copies.end(),
+            [](const CopyCost& a, const CopyCost& b) { return a.bytes_copied > b.bytes_copied; });
   if (copies.size() > 15) copies.resize(15);
   if (!copies.empty()) out << "  block copies\n         bytes       copies\n";
-  for (const CopyCost& c : copies) out << fmt::format("  {:>12} {:>12}  {} at {}:{}\n", c.bytes_copied, c.copied, c.array, c.file, c.line);
+  for (const CopyCost& c : copies)
+    out << fmt::format("  {:>12} {:>12}  {} at {}:{}\n", c.bytes_copied, c.copied, c.array, c.file, c.line);
   std::vector<TransferCost> transfers = stats.total.transfers;
   const auto moved = [](const TransferCost& t) { return t.in.bytes + t.out.bytes; };
   std::erase_if(transfers, [&](const TransferCost& t) { return moved(t) == 0; });
-  std::stable_sort(transfers.begin(), transfers.end(), [&](const TransferCost& a, const TransferCost& b) { return moved(a) > moved(b); });
+  std::stable_sort(transfers.begin(), transfers.end(),
+                   [&](const TransferCost& a, const TransferCost& b) { return moved(a) > moved(b); });
   if (transfers.size() > 15) transfers.resize(15);
   if (!transfers.empty()) out << "  device transfers\n      bytes in    bytes out     as written\n";
   for (const TransferCost& t : transfers)
-    out << fmt::format("  {:>12} {:>12} {:>14}  {} at {}:{}\n", t.in.bytes, t.out.bytes, t.in_as_written.bytes + t.out_as_written.bytes, t.array, t.file, t.line);
+    out << fmt::format("  {:>12} {:>12} {:>14}  {} at {}:{}\n", t.in.bytes, t.out.bytes,
+                       t.in_unoptimized.bytes + t.out_unoptimized.bytes, t.array, t.file, t.line);
   std::vector<AccessCost> waits = stats.total.accesses;
-  std::sort(waits.begin(), waits.end(), [](const AccessCost& a, const AccessCost& b) { return a.wait_seconds > b.wait_seconds; });
+  std::sort(waits.begin(), waits.end(),
+            [](const AccessCost& a, const AccessCost& b) { return a.wait_seconds > b.wait_seconds; });
   if (waits.size() > 15) waits.resize(15);
-  if (!waits.empty()) out << "  remote arrays by waiting time\n       seconds    mean wait   first wait         uses       waited   prefetched  array\n";
+  if (!waits.empty())
+    out << "  remote arrays by waiting time\n       seconds    mean wait   first wait         uses       waited   prefetched  array\n";
   for (const AccessCost& a : waits)
-    out << fmt::format("  {:>12.4f} {:>12.3e} {:>12.3e} {:>12} {:>12} {:>12}  {} at {}:{}\n", a.wait_seconds, a.mean_wait_seconds(), a.mean_first_wait_seconds(),
-                       a.accesses, a.blocked, a.prefetched, a.array, a.file, a.line);
+    out << fmt::format("  {:>12.4f} {:>12.3e} {:>12.3e} {:>12} {:>12} {:>12}  {} at {}:{}\n", a.wait_seconds,
+                       a.mean_wait_seconds(), a.mean_first_wait_seconds(), a.accesses, a.blocked, a.prefetched, a.array,
+                       a.file, a.line);
 }
 
 }  // namespace sial

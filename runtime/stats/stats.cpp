@@ -16,7 +16,8 @@ namespace {
 constexpr CounterRow rows[] = {
 #define IS_PRESENT(...) false __VA_OPT__(|| true)
 #define COUNTED_timed(field) field
-#define COUNTER(number, name, unit, combine, by, meaning) {number, #name, unit, Combine::combine, meaning, in_seconds(unit) && (IS_PRESENT(COUNTED_##by))},
+#define COUNTER(number, name, unit, combine, by, meaning) \
+  {number, #name, unit, Combine::combine, meaning, in_seconds(unit) && (IS_PRESENT(COUNTED_##by))},
 #include "runtime/stats/counters.def"
 #undef IS_PRESENT
 };
@@ -60,7 +61,8 @@ class Unpacker {
  private:
   /// They may come from a checkpoint, which may be damaged.
   void need(std::uint64_t n) const {
-    if (bytes_.size() < n) throw SialError(fmt::format("the statistics end too early: {} bytes are left, {} are needed", bytes_.size(), n));
+    if (bytes_.size() < n)
+      throw SialError(fmt::format("the statistics end too early: {} bytes are left, {} are needed", bytes_.size(), n));
   }
 
   std::span<const std::byte> bytes_;

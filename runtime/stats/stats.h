@@ -1,7 +1,7 @@
 #pragma once
-// Statistics of one rank as a value: the counters of counters.def, and by source line or statement the costs of costs.def.
-// Components increment; at the end of the job the ranks' values travel as bytes to rank 0, which reduces them once; text and
-// JSON print the same struct. Owned by whoever runs the job.
+// Statistics of one rank as a value: the counters of counters.def, and by source line or statement the costs of
+// costs.def. Components increment; at the end of the job the ranks' values travel as bytes to rank 0, which reduces
+// them once; text and JSON print the same struct. Owned by whoever runs the job.
 
 #include <array>
 #include <cstddef>
@@ -20,7 +20,14 @@ enum class Counter : int {
 };
 
 enum class Combine { sum, max };
-struct CounterRow { int number; const char* name; const char* unit; Combine combine; const char* meaning; bool device_time; };
+struct CounterRow {
+  int number;
+  const char* name;
+  const char* unit;
+  Combine combine;
+  const char* meaning;
+  bool device_time;
+};
 std::span<const CounterRow> counter_rows();
 inline constexpr int counter_count = 0
 #define COUNTER(number, ...) +1
@@ -28,8 +35,8 @@ inline constexpr int counter_count = 0
     ;
 
 /// What a rank's wall time consists of; the last is what the others leave.
-inline constexpr std::array wall_time_parts = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time, Counter::barrier_time,
-                                               Counter::checkpoint_time, Counter::overhead_time};
+inline constexpr std::array wall_time_parts = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time,
+                                               Counter::barrier_time, Counter::checkpoint_time, Counter::overhead_time};
 
 // The numbers of these structs are rows of costs.def.
 struct LineCost {
@@ -58,7 +65,9 @@ struct CopyCost {
 
 /// The sums over all are the counters device_in ...
 struct TransferCost {
-  struct Count { std::int64_t transfers = 0, bytes = 0; };
+  struct Count {
+    std::int64_t transfers = 0, bytes = 0;
+  };
   std::string program, file, array;
   std::int32_t line = 0;
 #define TRANSFER_COST(field) Count field;
@@ -81,10 +90,19 @@ struct CodeCost {
   std::uint64_t engine = 0;  // ranks of one process share one, and all count what it did; 0: nobody's
 };
 
-/// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all ranks.
-struct IndexFacts { std::string name, kind; std::int64_t count = 0; double mean_extent = 0; };
+/// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all
+/// ranks.
+struct IndexFacts {
+  std::string name, kind;
+  std::int64_t count = 0;
+  double mean_extent = 0;
+};
 /// A remote array saved under a label: per dimension its first segment and the extents of its segments.
-struct SavedFacts { std::string label; std::vector<std::int32_t> first_segment; std::vector<std::vector<std::int64_t>> extents; };
+struct SavedFacts {
+  std::string label;
+  std::vector<std::int32_t> first_segment;
+  std::vector<std::vector<std::int64_t>> extents;
+};
 struct ProgramFacts {
   std::string program, source_hash;
   int optimisation = 0;
@@ -95,7 +113,8 @@ struct ProgramFacts {
   std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count
   std::vector<SavedFacts> saved{};     // what there was at its beginning
   std::vector<std::string> files{};    // its sources under the names they were compiled from, the program's own first
-  std::vector<std::string> sources{};  // their texts, as many; none: not found any more, or not those that were compiled
+  std::vector<std::string>
+      sources{};  // their texts, as many; none: not found any more, or not those that were compiled
 };
 /// What the job gives to its programs, as far as it decides how large things are and how often they happen.
 struct JobFacts {
@@ -107,7 +126,7 @@ struct RunFacts {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   std::string version;
   int nodes = 1, servers = 0;
-  Pairs options, machine;           // machine: nothing that names the host
+  Pairs options, machine;  // machine: nothing that names the host
   std::vector<ProgramFacts> programs;
   JobFacts job;
 };
@@ -120,10 +139,10 @@ RunFacts::Pairs machine_facts();
 
 struct Stats {
   std::array<double, counter_count> value{};
-  std::vector<LineCost> lines;        // only when profiling; a line may have several rows
+  std::vector<LineCost> lines;  // only when profiling; a line may have several rows
   std::vector<AccessCost> accesses;
   std::vector<CopyCost> copies;
-  std::vector<KernelCost> kernels;    // only when profiling
+  std::vector<KernelCost> kernels;  // only when profiling
   std::vector<TransferCost> transfers;
   CodeCost code;
 
@@ -138,7 +157,7 @@ struct JobStats {
   std::vector<Stats> per_rank;  // rows moved out
   Stats total;
   RunFacts facts;
-  double hit_ratio() const;     // 1 - blocked / accesses; 1 without accesses
+  double hit_ratio() const;  // 1 - blocked / accesses; 1 without accesses
 };
 
 std::vector<std::byte> pack_stats(const Stats& stats);
@@ -147,7 +166,7 @@ Stats unpack_stats(std::span<const std::byte> bytes);
 void add_code(CodeCost& to, const CodeCost& code);
 JobStats reduce_stats(std::vector<Stats> ranks);
 
-/// run.json. Throws WorldError when the file cannot be written.
+/// run.json. Throws EnvironmentError when the file cannot be written.
 void write_stats_json(const JobStats& stats, const std::string& path);
 /// The summary of --stats.
 void print_stats(const JobStats& stats, std::ostream& out);

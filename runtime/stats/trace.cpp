@@ -12,21 +12,26 @@ namespace sial {
 
 TraceLane lane_of(TraceKind kind) {
   switch (kind) {
-    case TraceKind::program: case TraceKind::pardo: return TraceLane::program;
+    case TraceKind::program:
+    case TraceKind::pardo: return TraceLane::program;
     case TraceKind::compute: return TraceLane::compute;
-    case TraceKind::get: case TraceKind::put: case TraceKind::fetch_wait: return TraceLane::communication;
-    case TraceKind::barrier: case TraceKind::collective: return TraceLane::barrier;
+    case TraceKind::get:
+    case TraceKind::put:
+    case TraceKind::fetch_wait: return TraceLane::communication;
+    case TraceKind::barrier:
+    case TraceKind::collective: return TraceLane::barrier;
   }
   return TraceLane::program;
 }
 
 const char* trace_kind_name(TraceKind kind) {
-  static constexpr const char* names[trace_kinds] = {"program", "pardo", "compute", "get", "put", "fetch wait", "barrier", "collective"};
+  static constexpr const char* names[trace_kinds] = {"program", "pardo",      "compute", "get",
+                                                     "put",     "fetch wait", "barrier", "collective"};
   return names[static_cast<int>(kind)];
 }
 
-Trace::Trace(std::size_t most_spans, double origin) : most_spans_(most_spans), origin_(origin) {
-  SIAL_CHECK(most_spans >= 2, "a trace of {} spans", most_spans);
+Trace::Trace(std::size_t max_spans, double origin) : max_spans_(max_spans), origin_(origin) {
+  SIAL_CHECK(max_spans >= 2, "a trace of {} spans", max_spans);
 }
 
 void Trace::drop(const TraceSpan& span) {
@@ -51,13 +56,17 @@ void Trace::thin_out() {
   });
 }
 
-TraceWriter::TraceWriter(const std::string& path, int ranks, TraceNamer namer) : out_(path, "choose another place with --trace"), namer_(std::move(namer)) {
+TraceWriter::TraceWriter(const std::string& path, int ranks, TraceNamer namer)
+    : out_(path, "choose another place with --trace"), namer_(std::move(namer)) {
   waiting_ = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
   for (int r = 0; r < ranks; ++r) {
     event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}})", r));
-    for (const auto& [lane, name] : {std::pair{TraceLane::program, "program"}, {TraceLane::compute, "compute"},
-                                     {TraceLane::communication, "communication"}, {TraceLane::barrier, "barrier"}})
-      event(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", r, static_cast<int>(lane), name));
+    for (const auto& [lane, name] : {std::pair{TraceLane::program, "program"},
+                                     {TraceLane::compute, "compute"},
+                                     {TraceLane::communication, "communication"},
+                                     {TraceLane::barrier, "barrier"}})
+      event(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", r,
+                        static_cast<int>(lane), name));
   }
 }
 
@@ -73,14 +82,19 @@ void TraceWriter::event(const std::string& text) {
 
 // Ends are rounded like beginnings, to whole nanoseconds: what is nested stays nested.
 void TraceWriter::spans(int rank, std::span<const TraceSpan> spans) {
-  const auto quoted = [](const std::string& s) { return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); };
+  const auto quoted = [](const std::string& s) {
+    return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
   const auto nanoseconds = [](double t) { return static_cast<std::int64_t>(std::floor(t * 1e9)); };
-  const auto microseconds = [](std::int64_t ns) { return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", std::abs(ns) / 1000, std::abs(ns) % 1000); };
+  const auto microseconds = [](std::int64_t ns) {
+    return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", std::abs(ns) / 1000, std::abs(ns) % 1000);
+  };
   for (const TraceSpan& s : spans) {
     const TraceName name = namer_(s);
     const std::int64_t begin = nanoseconds(s.begin), end = nanoseconds(s.end);
-    event(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"cat":"{}","name":{},"ts":{},"dur":{},"args":{{"at":{}}}}})", rank, static_cast<int>(lane_of(s.kind)),
-                      trace_kind_name(s.kind), quoted(name.name), microseconds(begin), microseconds(end - begin), quoted(name.where)));
+    event(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"cat":"{}","name":{},"ts":{},"dur":{},"args":{{"at":{}}}}})",
+                      rank, static_cast<int>(lane_of(s.kind)), trace_kind_name(s.kind), quoted(name.name),
+                      microseconds(begin), microseconds(end - begin), quoted(name.where)));
   }
 }
 
@@ -88,8 +102,9 @@ void TraceWriter::dropped(int rank, const std::array<Trace::Dropped, trace_kinds
   for (int k = 0; k < trace_kinds; ++k) {
     const Trace::Dropped& d = dropped[static_cast<std::size_t>(k)];
     if (d.count == 0) continue;
-    event(fmt::format(R"({{"ph":"M","name":"left_out","pid":{},"cat":"{}","args":{{"spans":{},"microseconds":{:.3f}}}}})", rank,
-                      trace_kind_name(static_cast<TraceKind>(k)), d.count, d.seconds * 1e6));
+    event(
+        fmt::format(R"({{"ph":"M","name":"left_out","pid":{},"cat":"{}","args":{{"spans":{},"microseconds":{:.3f}}}}})",
+                    rank, trace_kind_name(static_cast<TraceKind>(k)), d.count, d.seconds * 1e6));
   }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
-// The timeline of one rank: spans of programs, pardos, computation, communication and barriers, each with the statement it belongs
-// to. Memory is bounded: when the record is full, the shorter half of its spans is given up, and shorter ones are not
-// kept from then on; their number and time are, so that totals stay true. Owned by whoever runs the job, filled by one
-// thread. The job's ranks send theirs to rank 0, which writes one file for Chrome's tracing page and Perfetto.
+// The timeline of one rank: spans of programs, pardos, computation, communication and barriers, each with the statement
+// it belongs to. Memory is bounded: when the record is full, the shorter half of its spans is given up, and shorter
+// ones are not kept from then on; their number and time are, so that totals stay true. Owned by whoever runs the job,
+// filled by one thread. The job's ranks send theirs to rank 0, which writes one file for Chrome's tracing page and
+// Perfetto.
 
 #include <array>
 #include <cstddef>
@@ -33,15 +34,18 @@ class Trace {
  public:
   static constexpr std::size_t default_most_spans = 200'000;
   /// `origin`: the time that becomes 0, the same moment on all ranks. At least 2 spans.
-  Trace(std::size_t most_spans, double origin);
+  Trace(std::size_t max_spans, double origin);
 
   void add(TraceKind kind, Place place, double begin, double end) {
     if (end - begin < shortest_kept_) return drop({begin, end, place, kind});
     spans_.push_back({begin - origin_, end - origin_, place, kind});
-    if (spans_.size() >= most_spans_) thin_out();
+    if (spans_.size() >= max_spans_) thin_out();
   }
 
-  struct Dropped { std::int64_t count = 0; double seconds = 0; };
+  struct Dropped {
+    std::int64_t count = 0;
+    double seconds = 0;
+  };
   const std::vector<TraceSpan>& spans() const { return spans_; }
   const std::array<Dropped, trace_kinds>& dropped() const { return dropped_; }
 
@@ -49,7 +53,7 @@ class Trace {
   void drop(const TraceSpan& span);
   void thin_out();
 
-  std::size_t most_spans_;
+  std::size_t max_spans_;
   double origin_;
   double shortest_kept_ = -1;
   std::vector<TraceSpan> spans_;
@@ -57,10 +61,12 @@ class Trace {
 };
 
 /// What a span is called: its name and its source line.
-struct TraceName { std::string name, where; };
+struct TraceName {
+  std::string name, where;
+};
 using TraceNamer = std::function<TraceName(const TraceSpan&)>;
 
-/// Writes the file piece by piece. Throws WorldError when it cannot be written.
+/// Writes the file piece by piece. Throws EnvironmentError when it cannot be written.
 class TraceWriter {
  public:
   TraceWriter(const std::string& path, int ranks, TraceNamer namer);

@@ -18,7 +18,8 @@ Label& LabelTable::at(const std::string& name) {
   found->second.number = h | std::uint64_t{1} << 63;
   found->second.placement = found->second.number;
   for (const auto& [other, label] : labels_)
-    SIAL_CHECK(other == name || label.number != found->second.number, "labels \"{}\" and \"{}\" have the same number", name, other);
+    SIAL_CHECK(other == name || label.number != found->second.number, "labels \"{}\" and \"{}\" have the same number",
+               name, other);
   return found->second;
 }
 

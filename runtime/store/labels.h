@@ -1,7 +1,7 @@
 #pragma once
-// Persistence labels as every rank knows them: all ranks hold the same table, because labels change in collective calls and at
-// barriers only. The blocks lie in the directories under the label's number and generation, which changes when the label is set
-// anew. Owned by one rank.
+// Persistence labels as every rank knows them: all ranks hold the same table, because labels change in collective calls
+// and at barriers only. The blocks lie in the directories under the label's number and generation, which changes when
+// the label is set anew. Owned by one rank.
 
 #include <cstdint>
 #include <map>
@@ -11,9 +11,9 @@
 namespace sial {
 
 struct Label {
-  std::uint64_t number = 0;      // array number in the directory; the same on every rank
+  std::uint64_t number = 0;  // array number in the directory; the same on every rank
   std::uint32_t generation = 0;
-  std::uint64_t placement = 0;   // decides the home nodes, like that of an array
+  std::uint64_t placement = 0;  // decides the home nodes, like that of an array
   bool exists = false;
 };
 
@@ -22,7 +22,7 @@ class LabelTable {
   const Label* find(const std::string& name) const;  // null unless it exists
   /// Adds a label that does not exist yet if necessary.
   Label& at(const std::string& name);
-  std::vector<std::string> names() const;            // of existing labels, sorted
+  std::vector<std::string> names() const;  // of existing labels, sorted
 
  private:
   std::map<std::string, Label> labels_;

@@ -16,7 +16,8 @@ void StoreImpl::control(int node, RequestHeader request) {
     switch (request.kind) {
       case RequestKind::drop: node_->drop(request.key.array, request.key.generation); break;
       case RequestKind::transfer:
-        node_->transfer(request.key.array, request.key.generation, request.to_array, request.to_generation, request.move);
+        node_->transfer(request.key.array, request.key.generation, request.to_array, request.to_generation,
+                        request.move);
         break;
       default: SIAL_CHECK(false, "request {} to this rank's own node", static_cast<int>(request.kind));
     }
@@ -46,7 +47,8 @@ std::vector<ListedBlock> StoreImpl::list(int node, std::uint64_t array, std::uin
     request.key = {array, generation, {}};
     request.size = static_cast<std::int64_t>(all.size());
     std::vector<ListedBlock> rows(static_cast<std::size_t>(rows_per_reply));
-    const auto pending = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, std::as_writable_bytes(std::span(rows)), Priority::demand);
+    const auto pending = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {},
+                                            std::as_writable_bytes(std::span(rows)), Priority::demand);
     pending->wait();
     ++stats_.messages_sent;
     total = read_reply(pending->reply_header()).rows;
@@ -64,18 +66,21 @@ void StoreImpl::advance(std::uint64_t array, std::uint32_t generation) {
     item.header.kind = RequestKind::node_advanced;
     item.header.key = {array, generation, {}};
     ++stats_.messages_sent;
-    item.request = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(item.header), {}, {}, Priority::demand);
+    item.request =
+        transport_.request(transport_.ranks_of_node(node).front(), to_bytes(item.header), {}, {}, Priority::demand);
     outbox_->post(std::move(item));
   }
 }
 
-// The memory comes free when the last rank gets here. Those that are early would fill the node beyond what the program needs if
-// they went on at once; but they only give way, they do not insist: a rank that never comes is found out at the barrier.
+// The memory comes free when the last rank gets here. Those that are early would fill the node beyond what the program
+// needs if they went on at once; but they only give way, they do not insist: a rank that never comes is found out at
+// the barrier.
 void StoreImpl::wait_until_freed(std::uint64_t array, std::uint32_t generation) {
-  constexpr int most_looks = 5000;
-  constexpr double most_seconds = 0.05;
+  constexpr int max_looks = 5000;
+  constexpr double max_seconds = 0.05;
   const double start = transport_.now();
-  for (int look = 0; look < most_looks && directory_->find_shelf(array, generation) && transport_.now() - start < most_seconds; ++look)
+  for (int look = 0;
+       look < max_looks && directory_->find_shelf(array, generation) && transport_.now() - start < max_seconds; ++look)
     transport_.pause();
 }
 
@@ -102,7 +107,8 @@ void StoreImpl::erase(std::int32_t id, Place place) {
 
 void StoreImpl::save_at_end(std::int32_t id, const std::string& label, Place place) {
   if (const auto found = marked_.find(id); found != marked_.end())
-    throw SialError(fmt::format("array {} is already to be saved under label \"{}\" at the end of this program", name(id), found->second),
+    throw SialError(fmt::format("array {} is already to be saved under label \"{}\" at the end of this program",
+                                name(id), found->second),
                     "use one set_persistent per array and program", at(place));
   marked_[id] = label;
   mark_order_.push_back(id);
@@ -142,8 +148,9 @@ void StoreImpl::restore(std::int32_t id, const std::string& label_name, Place pl
     std::string known;
     for (const std::string& n : labels_.names()) known += (known.empty() ? "\"" : ", \"") + n + "\"";
     throw SialError(fmt::format("nothing was saved under label \"{}\" for array {}", label_name, name(id)),
-                    known.empty() ? "no remote array has been saved by an earlier program of this job: use set_persistent there"
-                                  : "saved are: " + known,
+                    known.empty()
+                        ? "no remote array has been saved by an earlier program of this job: use set_persistent there"
+                        : "saved are: " + known,
                     at(place));
   }
   erase(id, place);
@@ -184,8 +191,11 @@ std::vector<std::pair<std::string, std::int64_t>> StoreImpl::memory_held() const
   };
   for (const Array& a : arrays_)
     if (!a.info.name.empty()) add(fmt::format("array `{}` on this node", a.info.name), number(a.info.id), a.generation);
-  for (const std::string& label : labels_.names()) add(fmt::format("what was saved as \"{}\" on this node", label), labels_.find(label)->number, labels_.find(label)->generation);
-  if (const std::int64_t directory = heap_->bytes_not_counted(); directory > 0) held.emplace_back("the block directory", directory);
+  for (const std::string& label : labels_.names())
+    add(fmt::format("what was saved as \"{}\" on this node", label), labels_.find(label)->number,
+        labels_.find(label)->generation);
+  if (const std::int64_t directory = heap_->bytes_not_counted(); directory > 0)
+    held.emplace_back("the block directory", directory);
   if (copied_bytes_ > 0) held.emplace_back("copies of other nodes' blocks", static_cast<std::int64_t>(copied_bytes_));
   return held;
 }
@@ -222,7 +232,8 @@ std::optional<std::vector<double>> StoreImpl::copy_of_block(const BlockKey& k, s
   std::vector<double> data;
   while (true) {  // a size that is not the block's is answered with the right one
     request.size = static_cast<std::int64_t>(data.size());
-    const auto pending = transport_.request(server_of(node, k.block), to_bytes(request), {}, std::as_writable_bytes(std::span(data)), Priority::demand);
+    const auto pending = transport_.request(server_of(node, k.block), to_bytes(request), {},
+                                            std::as_writable_bytes(std::span(data)), Priority::demand);
     pending->wait();
     ++stats_.messages_sent;
     const Outcome outcome = read_reply(pending->reply_header()).outcome;
@@ -274,7 +285,9 @@ void StoreImpl::load_saved_block(const std::string& label_name, const BlockIndex
   set_block({label.number, label.generation, block}, label.placement, data);
 }
 
-std::vector<BlockIndex> StoreImpl::array_blocks(std::int32_t id) { return share_of_blocks(number(id), array(id).generation); }
+std::vector<BlockIndex> StoreImpl::array_blocks(std::int32_t id) {
+  return share_of_blocks(number(id), array(id).generation);
+}
 
 std::vector<double> StoreImpl::array_block(std::int32_t id, const BlockIndex& block) {
   std::optional<std::vector<double>> data = copy_of_block(key(id, block), array(id).placement);
@@ -299,7 +312,9 @@ bool StoreImpl::is_as_restored(std::int32_t id, const BlockIndex& block) {
     return same;
   }
   const auto data = copy_of_block(key(id, block), array(id).placement), theirs = copy_of_block(saved, label->placement);
-  const auto bits_agree = [](double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y); };
+  const auto bits_agree = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  };
   return data && theirs && std::equal(data->begin(), data->end(), theirs->begin(), theirs->end(), bits_agree);
 }
 
@@ -311,7 +326,8 @@ void StoreImpl::exchange_new_labels(Place place) {
   std::vector<std::byte> mine;
   for (const std::string& n : new_labels_) {
     const std::uint64_t size = n.size();
-    for (const auto bytes : {std::as_bytes(std::span(&size, 1)), std::as_bytes(std::span(n))}) mine.insert(mine.end(), bytes.begin(), bytes.end());
+    for (const auto bytes : {std::as_bytes(std::span(&size, 1)), std::as_bytes(std::span(n))})
+      mine.insert(mine.end(), bytes.begin(), bytes.end());
   }
   new_labels_.clear();
   for (const auto& part : transport_.all_gather(mine, {CollectiveKind::gather, place})) {

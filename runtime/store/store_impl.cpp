@@ -20,7 +20,8 @@ std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* qu
   return std::make_unique<StoreImpl>(transport, queue, options);
 }
 
-StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options) : transport_(transport), options_(options) {
+StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options)
+    : transport_(transport), options_(options) {
   const int arenas = transport.node_size();
   if (options_.copy_budget == 0) options_.copy_budget = options_.memory_per_rank / 2;
   sum_budget_ = options_.memory_per_rank / 16;
@@ -31,24 +32,30 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
   layout_.total = layout_.heap + NodeHeap::bytes_needed(arenas, share);
   memory_ = transport.map_node_memory(layout_.total, "block memory");
 
-  const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); }, [&transport] { transport.pause(); },
+  const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); },
+                        [&transport] { transport.pause(); },
                         [this](std::uint64_t bytes) {
-                          // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
+                          // Other nodes' requests are answered on a thread of their own, which may not touch what this
+                          // rank holds.
                           const bool helper = std::this_thread::get_id() != rank_thread_;
-                          return (!helper && reclaim(bytes)) || drop_kept(*directory_, *heap_, helper ? -1 : config_.arena);
+                          return (!helper && reclaim(bytes)) ||
+                                 drop_kept(*directory_, *heap_, helper ? -1 : config_.arena);
                         }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
-  directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
+  directory_ =
+      std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
   buffers_ = std::make_unique<ArenaPool>(*heap_, transport.node_rank());
 
   const auto& homes = transport.home_nodes();
   config_.arena = transport.node_rank();
   config_.ranks = static_cast<std::uint32_t>(arenas);
   config_.nodes = 0;
-  for (int n = 0; n < transport.node_count(); ++n) config_.nodes += transport.ranks_of_node(n).front() < transport.size() ? 1 : 0;
+  for (int n = 0; n < transport.node_count(); ++n)
+    config_.nodes += transport.ranks_of_node(n).front() < transport.size() ? 1 : 0;
   config_.is_home = std::binary_search(homes.begin(), homes.end(), transport.node());
   config_.deterministic = options.deterministic;
-  node_ = std::make_unique<NodeBlocks>(transport, *heap_, *directory_, config_, [this](const BlockKey& k) { return names_.block(k); });
+  node_ = std::make_unique<NodeBlocks>(transport, *heap_, *directory_, config_,
+                                       [this](const BlockKey& k) { return names_.block(k); });
   outbox_ = std::make_unique<Outbox>(*heap_, config_.arena, [this](const Outbox::Item& item, const Outcome& outcome) {
     const RequestHeader& h = item.header;
     if (HeldBlock* held = h.kind == RequestKind::node_advanced ? nullptr : held_.find(item.array, h.key.block)) {
@@ -125,9 +132,9 @@ void StoreImpl::release_everything() {
   copies_.clear();
 }
 
-bool StoreImpl::meet(CollectiveKind kind, Place place, bool wants_attention) {
-  // One number says three things: how many want attention (high part), how many loaded labels, and what this rank has deleted
-  // (low part: a hash). The sum over the ranks must stay below 2^53.
+bool StoreImpl::synchronize(CollectiveKind kind, Place place, bool wants_attention) {
+  // One number says three things: how many want attention (high part), how many loaded labels, and what this rank has
+  // deleted (low part: a hash). The sum over the ranks must stay below 2^53.
   const int count_bits = std::bit_width(static_cast<unsigned>(transport_.size()));
   const int hash_bits = std::min(24, 53 - 3 * count_bits);
   const auto one_loader = std::uint64_t{1} << (hash_bits + count_bits), one_wish = one_loader << count_bits;
@@ -136,8 +143,9 @@ bool StoreImpl::meet(CollectiveKind kind, Place place, bool wants_attention) {
   const auto sum = static_cast<std::uint64_t>(transport_.sum(static_cast<double>(mine), {kind, place}));
   const std::uint64_t loaders = sum % one_wish / one_loader;
   if (sum % one_loader != deleted * static_cast<std::uint64_t>(transport_.size()))
-    throw SialError("the workers have not deleted or restored the same arrays, or not in the same order",
-                    "delete, destroy and restore_persistent must be executed by all workers: move them out of conditions that differ between workers");
+    throw SialError(
+        "the workers have not deleted or restored the same arrays, or not in the same order",
+        "delete, destroy and restore_persistent must be executed by all workers: move them out of conditions that differ between workers");
   ++phase_;
   phase_peaks_.push_back(heap_->close_phase(config_.arena, transport_.node_rank() == 0));
   if (loaders > 0) exchange_new_labels(place);
@@ -159,7 +167,7 @@ void StoreImpl::apply_contributions(CollectiveKind kind, Place place) {
 bool StoreImpl::barrier(Place place, bool wants_attention) {
   const double start = transport_.now();
   keep_or_let_go();
-  const bool attention = meet(CollectiveKind::barrier, place, wants_attention);
+  const bool attention = synchronize(CollectiveKind::barrier, place, wants_attention);
   apply_contributions(CollectiveKind::barrier, place);
   count_barrier(start, place);
   return attention;
@@ -168,7 +176,7 @@ bool StoreImpl::barrier(Place place, bool wants_attention) {
 void StoreImpl::end_program(Place place) {
   const double start = transport_.now();
   release_everything();
-  meet(CollectiveKind::end_of_program, place);
+  synchronize(CollectiveKind::end_of_program, place);
   apply_contributions(CollectiveKind::end_of_program, place);
   take_marked_labels();
   for (const int node : nodes_in_charge())
@@ -199,7 +207,8 @@ std::int64_t StoreImpl::server_peak() {
     if (transport_.ranks_of_node(node).front() < transport_.size()) continue;
     RequestHeader request;
     request.kind = RequestKind::memory_peak;
-    const auto pending = transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, {}, Priority::demand);
+    const auto pending =
+        transport_.request(transport_.ranks_of_node(node).front(), to_bytes(request), {}, {}, Priority::demand);
     pending->wait();
     most = std::max(most, read_reply(pending->reply_header()).rows);
   }

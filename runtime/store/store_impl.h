@@ -1,7 +1,7 @@
 #pragma once
-// The store of one rank: what it holds, its messages under way and its view of arrays and labels, over the node's shared
-// heap and directory. Blocks whose home is this node are worked on directly; others through messages. store_impl.cpp has
-// construction and collectives, store_data.cpp gets and puts, store_prefetch.cpp look-ahead,
+// The store of one rank: what it holds, its messages under way and its view of arrays and labels, over the node's
+// shared heap and directory. Blocks whose home is this node are worked on directly; others through messages.
+// store_impl.cpp has construction and collectives, store_data.cpp gets and puts, store_prefetch.cpp look-ahead,
 // store_arrays.cpp whole arrays, labels and bulk access.
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 #include "runtime/memory/arena_pool.h"
 #include "runtime/store/check/access_log.h"
+#include "runtime/store/labels.h"
 #include "runtime/store/local/held_table.h"
 #include "runtime/store/local/kept_blocks.h"
-#include "runtime/store/labels.h"
 #include "runtime/store/remote/outbox.h"
 #include "runtime/store/remote/service.h"
 #include "runtime/store/store.h"
@@ -47,19 +47,24 @@ class StoreImpl final : public BlockStore {
   void set_live_set_known(bool known) override { live_set_known_ = known; }
   double fetch_seconds(std::int64_t bytes) const override;
   void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
-  void put_shared(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
-  void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void put_alias(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+                 Place place) override;
+  void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+                  Place place) override;
   bool leaves_node(std::int32_t array, const BlockIndex& block) override;
   bool memory_is_short(std::uint64_t more) const override;
-  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
+  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block,
+                std::int64_t size, Place place) override;
   void drop_outgoing() noexcept override { outbox_ ? outbox_->drop_outgoing() : void(); }
   void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
-  void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+                        Place place) override;
   void relieve_sums() override;
   void keep_copies(std::int32_t array, KeepCopies which) override;
-  bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from, const BlockIndex& from_block, Place place) override;
+  bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from,
+                const BlockIndex& from_block, Place place) override;
   bool barrier(Place place, bool wants_attention) override;
   void erase(std::int32_t array, Place place) override;
   void save_at_end(std::int32_t array, const std::string& label, Place place) override;
@@ -96,14 +101,16 @@ class StoreImpl final : public BlockStore {
     RemoteArrayInfo info;
     std::uint32_t generation = 0;
     std::uint64_t placement = 0;
-    std::string restored_from;  // label
-    std::optional<Place> deleted;  // where, last
+    std::string restored_from;       // label
+    std::optional<Place> deleted;    // where, last
     std::optional<KeepCopies> keep;  // over the next barrier
     bool on_host_only = false;       // its copies are compared with the owner's
     bool retain_puts = false;        // what this rank puts may outlive the barrier: decided once for the program
   };
   /// The node's memory in the order it is laid out.
-  struct Layout { std::size_t directory, heap, total; };
+  struct Layout {
+    std::size_t directory, heap, total;
+  };
 
   // --- who, where
   Array& array(std::int32_t id);
@@ -113,7 +120,8 @@ class StoreImpl final : public BlockStore {
   int home(std::uint64_t placement, const BlockIndex& block) const;
   int server_of(int node, const BlockIndex& block) const;
   Access access(Place place);
-  /// Home nodes for whose whole arrays this rank acts: its own when it is the node's first worker, some of the servers'.
+  /// Home nodes for whose whole arrays this rank acts: its own when it is the node's first worker, some of the
+  /// servers'.
   std::vector<int> nodes_in_charge() const;
   /// What a message says of a block that is not there, where the array was deleted; empty: it was not.
   std::string deletion(std::int32_t array);
@@ -121,7 +129,8 @@ class StoreImpl final : public BlockStore {
 
   // --- data (store_data.cpp)
   void start_fetch(HeldBlock& h, std::int64_t size, Place place);
-  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::int32_t get, std::uint64_t known_version = 0);
+  void request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority,
+                     std::int32_t get, std::uint64_t known_version = 0);
   /// The answer to a fetch is here: `fetch` is over.
   void end_fetch(HeldBlock& h, bool has_come);
   void finish_fetch(HeldBlock& h);
@@ -132,21 +141,23 @@ class StoreImpl final : public BlockStore {
   void let_go(HeldBlock& h);
   void drop_value(HeldBlock& h);
   void take_copy(HeldBlock& h, std::int64_t size);
-  /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be working
-  /// on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most. True when
-  /// anything was evicted.
+  /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be
+  /// working on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most. True
+  /// when anything was evicted.
   bool evict_copies(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
   Chunk* new_chunk(std::int32_t array, const BlockIndex& block, std::int64_t size);
   /// All puts. `data` null: `value` is used. `shared`: `data` is a whole chunk that may be kept instead of copied.
-  void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place,
-              bool shared = false);
+  void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+              double value, Place place, bool shared = false);
   void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared);
-  /// Takes the reference to `data`, which may be null. `outgoing`: whose values are sent, from there or as they come to `data`.
-  void send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data, std::unique_ptr<OutgoingBlock> outgoing = nullptr,
-                   const double* in_place = nullptr);
+  /// Takes the reference to `data`, which may be null. `outgoing`: whose values are sent, from there or as they come to
+  /// `data`.
+  void send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data,
+                   std::unique_ptr<OutgoingBlock> outgoing = nullptr, const double* in_place = nullptr);
   /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
   HeldBlock* before_own_put(std::int32_t array, const BlockIndex& block, std::int64_t size);
-  void report(const Outcome& outcome, RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, Place place);
+  void report(const Outcome& outcome, RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size,
+              Place place);
   void check_finite(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place);
 
   // --- what plans elide (store_elided.cpp)
@@ -158,7 +169,8 @@ class StoreImpl final : public BlockStore {
   void keep_or_let_go();
   /// Whether a copy outlives the barrier; it is then marked as kept.
   bool keeps(HeldBlock& h, KeepCopies which);
-  /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it cannot be asked.
+  /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it
+  /// cannot be asked.
   bool compare(HeldBlock& h, Priority priority);
   /// Waits for that question where no get has joined it.
   void end_comparison(HeldBlock& h);
@@ -170,8 +182,15 @@ class StoreImpl final : public BlockStore {
   }
   bool retain_put(HeldBlock& h, Chunk* payload);
   // --- look-ahead (store_prefetch.cpp)
-  struct Ahead { HeldBlock* block = nullptr; std::uint64_t number = 0; };
-  struct Abandoned { std::unique_ptr<IncomingBlock> incoming; std::unique_ptr<PendingRequest> request; Chunk* buffer = nullptr; };
+  struct Ahead {
+    HeldBlock* block = nullptr;
+    std::uint64_t number = 0;
+  };
+  struct Abandoned {
+    std::unique_ptr<IncomingBlock> incoming;
+    std::unique_ptr<PendingRequest> request;
+    Chunk* buffer = nullptr;
+  };
   bool spare_room(std::uint64_t bytes);
   bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }
   /// The prefetched value, or what is on its way, is now that of the get.
@@ -194,7 +213,9 @@ class StoreImpl final : public BlockStore {
     if (heap_->wanted()) give_way();
     if (holds_kept_ && 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) give_up_kept();
   }
-  std::int64_t own_blocks() const { return heap_->own_in_use(config_.arena) - static_cast<std::int64_t>(copied_bytes_); }
+  std::int64_t own_blocks() const {
+    return heap_->own_in_use(config_.arena) - static_cast<std::int64_t>(copied_bytes_);
+  }
   bool reclaim(std::uint64_t bytes);
   void note_get(HeldBlock& h, std::int64_t size);
 
@@ -216,16 +237,16 @@ class StoreImpl final : public BlockStore {
   // --- collectives
   void release_everything();
   void count_barrier(double start, Place place);
-  /// Waits for all ranks with their puts done and leases dropped; checks that they deleted the same arrays. True when one of
-  /// them wants attention.
-  bool meet(CollectiveKind kind, Place place, bool wants_attention = false);
+  /// Waits for all ranks with their puts done and leases dropped; checks that they deleted the same arrays. True when
+  /// one of them wants attention.
+  bool synchronize(CollectiveKind kind, Place place, bool wants_attention = false);
   void apply_contributions(CollectiveKind kind, Place place);
 
   Transport& transport_;
   StoreOptions options_;
   std::shared_ptr<NodeMemory> memory_;
   Layout layout_;
-  std::shared_ptr<NodeHeap> heap_;          // replies on their way keep it
+  std::shared_ptr<NodeHeap> heap_;  // replies on their way keep it
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<ArenaPool> buffers_;
   ArrayNames names_;
@@ -235,29 +256,31 @@ class StoreImpl final : public BlockStore {
   std::unique_ptr<Outbox> outbox_;
 
   std::int32_t program_ = -1;
-  std::vector<Array> arrays_;              // by id
+  std::vector<Array> arrays_;  // by id
   PlaceNamer namer_;
   std::int64_t phase_ = 0;
   std::uint64_t sequence_ = 0;
-  std::uint64_t deletions_ = 0;            // hash of the generations this rank has left
+  std::uint64_t deletions_ = 0;  // hash of the generations this rank has left
   HeldTable held_;
-  std::deque<HeldBlock*> copies_;          // fetched copies, roughly by age
+  std::deque<HeldBlock*> copies_;  // fetched copies, roughly by age
   std::uint64_t clock_ = 0, copied_bytes_ = 0;
-  std::deque<HeldBlock*> sums_;            // with a sum to be sent, by age
+  std::deque<HeldBlock*> sums_;  // with a sum to be sent, by age
   std::uint64_t sum_bytes_ = 0, sum_budget_ = 0;
   bool reclaiming_sums_ = false;
-  bool holds_kept_ = false;                // perhaps
-  std::deque<Ahead> ahead_;                // prefetches, in the order of the gets to come; some no longer
-  std::vector<Abandoned> abandoned_;       // no longer wanted, and still under way
+  bool holds_kept_ = false;           // perhaps
+  std::deque<Ahead> ahead_;           // prefetches, in the order of the gets to come; some no longer
+  std::vector<Abandoned> abandoned_;  // no longer wanted, and still under way
   std::uint64_t ahead_number_ = 0, ahead_bytes_ = 0, in_flight_bytes_ = 0, largest_copy_ = 0, live_span_ = 0;
-  std::int64_t own_blocks_high_ = 0;       // of this phase, without copies of fetched blocks
+  std::int64_t own_blocks_high_ = 0;                   // of this phase, without copies of fetched blocks
   bool live_set_known_ = false, no_prefetch_ = false;  // the latter until the barrier: memory is scarce
-  struct FetchTimes { double n = 0, x = 0, y = 0, xx = 0, xy = 0; } fetch_times_;  // bytes and seconds, older ones fading
+  struct FetchTimes {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  } fetch_times_;  // bytes and seconds, older ones fading
   std::thread::id rank_thread_ = std::this_thread::get_id();
   LabelTable labels_;
   std::map<std::int32_t, std::string> marked_;  // array -> label, for the end of the program
   std::vector<std::int32_t> mark_order_;
-  std::vector<std::string> new_labels_;    // loaded since the last barrier
+  std::vector<std::string> new_labels_;  // loaded since the last barrier
   mutable StoreStats stats_;
   std::vector<PhasePeak> phase_peaks_;
   AccessLog access_log_;

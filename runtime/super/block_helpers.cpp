@@ -13,16 +13,19 @@ namespace {
 
 void require_square(const SuperArg& a, int position, int p, int q) {
   if (a.shape.extent[p] != a.shape.extent[q])
-    throw SialError(fmt::format("{} is not square: extents {} and {} of dimensions {} and {}", describe(a, position), a.shape.extent[p], a.shape.extent[q], p + 1, q + 1));
+    throw SialError(fmt::format("{} is not square: extents {} and {} of dimensions {} and {}", describe(a, position),
+                                a.shape.extent[p], a.shape.extent[q], p + 1, q + 1));
 }
 
 void require_rank_2_or_4(const SuperArg& a, int position) {
-  if (a.shape.rank != 2 && a.shape.rank != 4) throw SialError(fmt::format("{} must have rank 2 or 4, it has {}", describe(a, position), a.shape.rank));
+  if (a.shape.rank != 2 && a.shape.rank != 4)
+    throw SialError(fmt::format("{} must have rank 2 or 4, it has {}", describe(a, position), a.shape.rank));
   for (int d = 0; d < a.shape.rank; d += 2) require_square(a, position, d, d + 1);
 }
 
 void require_same_shape(std::span<SuperArg> args) {
-  if (!(args[0].shape == args[1].shape)) throw SialError(fmt::format("{} and {} differ in shape", describe(args[0], 0), describe(args[1], 1)));
+  if (!(args[0].shape == args[1].shape))
+    throw SialError(fmt::format("{} and {} differ in shape", describe(args[0], 0), describe(args[1], 1)));
 }
 
 /// x / y; x itself where y is zero, or so small that the quotient is out of range.
@@ -39,7 +42,8 @@ void super_get_my_rank(SuperContext& context, std::span<SuperArg> args) {
 }
 
 void super_return_sval(SuperContext&, std::span<SuperArg> args) {
-  if (args.size() != 2 || args[0].size() == 0) throw SialError("return_sval takes a block with at least one element, and a scalar");
+  if (args.size() != 2 || args[0].size() == 0)
+    throw SialError("return_sval takes a block with at least one element, and a scalar");
   *args[1].data = args[0].data[args[0].size() - 1];
 }
 
@@ -85,17 +89,18 @@ void super_remove_diagonal(SuperContext&, std::span<SuperArg> args) {
 void super_invert_diagonal(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
   require_same_shape(args);
-  for (std::int64_t i = 0; i < args[0].size(); ++i)
-    args[0].data[i] = divided_or_kept(args[0].data[i], args[1].data[i]);
+  for (std::int64_t i = 0; i < args[0].size(); ++i) args[0].data[i] = divided_or_kept(args[0].data[i], args[1].data[i]);
 }
 
 void super_invert_diagonal_asym(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
   require_same_shape(args);
   SuperArg& t = args[0];
-  if (t.shape.rank != 5) throw SialError(fmt::format("{} must have rank 5 as in t[k,a,i,b,j], it has {}", describe(t, 0), t.shape.rank));
+  if (t.shape.rank != 5)
+    throw SialError(fmt::format("{} must have rank 5 as in t[k,a,i,b,j], it has {}", describe(t, 0), t.shape.rank));
   for_each_element(t.shape, [&](const auto& at, std::int64_t i) {
-    bool differ = global_position(t, 1, at[1]) != global_position(t, 3, at[3]) && global_position(t, 2, at[2]) != global_position(t, 4, at[4]);
+    bool differ = global_position(t, 1, at[1]) != global_position(t, 3, at[3]) &&
+                  global_position(t, 2, at[2]) != global_position(t, 4, at[4]);
     t.data[i] = differ ? divided_or_kept(t.data[i], args[1].data[i]) : 0.0;
   });
 }
@@ -115,10 +120,12 @@ BlockForm block_form_stripi(std::span<const SuperArg> args) {
     if (selects) {
       start[d] = target.segment[d] - 1 - source.offset[d];
       if (start[d] < 0 || start[d] >= source.shape.extent[d])
-        throw SialError(fmt::format("orbital {} is not in {}: that block holds {} to {} in dimension {}", target.segment[d], describe(source, 0), source.offset[d] + 1,
+        throw SialError(fmt::format("orbital {} is not in {}: that block holds {} to {} in dimension {}",
+                                    target.segment[d], describe(source, 0), source.offset[d] + 1,
                                     source.offset[d] + source.shape.extent[d], d + 1));
     } else if (source.shape.extent[d] != target.shape.extent[d]) {
-      throw SialError(fmt::format("{} and {} differ in dimension {}", describe(source, 0), describe(target, 1), d + 1), "a dimension is cut only by a simple index");
+      throw SialError(fmt::format("{} and {} differ in dimension {}", describe(source, 0), describe(target, 1), d + 1),
+                      "a dimension is cut only by a simple index");
     }
   }
   return form;
@@ -149,15 +156,20 @@ void super_a4_dscale(SuperContext&, std::span<SuperArg> args) {
   const SuperArg &c = args[0], &occupation = args[1];
   for (std::int64_t p = 0; p < c.shape.extent[1]; ++p) {
     std::int64_t orbital = global_position(c, 1, p);
-    if (orbital >= occupation.size()) throw SialError(fmt::format("{} has {} elements, orbital {} is needed", describe(occupation, 1), occupation.size(), orbital + 1));
+    if (orbital >= occupation.size())
+      throw SialError(fmt::format("{} has {} elements, orbital {} is needed", describe(occupation, 1),
+                                  occupation.size(), orbital + 1));
     for (std::int64_t m = 0; m < c.shape.extent[0]; ++m) c.data[m + p * c.shape.extent[0]] *= occupation.data[orbital];
   }
 }
 
 void super_print_iteration(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::scalar, Expect::scalar, Expect::scalar, Expect::scalar});
-  if (*args[0].data == 1.0) context.out() << fmt::format("{:>10}{:>22}{:>14}{:>14}\n", "iteration", "energy", "change", "residual");
-  context.out() << fmt::format("{:>10.0f}{:>22.12f}{:>14.2e}{:>14.2e}", *args[0].data, *args[1].data, *args[2].data, *args[3].data) << std::endl;
+  if (*args[0].data == 1.0)
+    context.out() << fmt::format("{:>10}{:>22}{:>14}{:>14}\n", "iteration", "energy", "change", "residual");
+  context.out() << fmt::format("{:>10.0f}{:>22.12f}{:>14.2e}{:>14.2e}", *args[0].data, *args[1].data, *args[2].data,
+                               *args[3].data)
+                << std::endl;
 }
 
 }  // namespace sial

@@ -1,6 +1,6 @@
 #pragma once
-// The bodies of all super instructions, and the checks they share. A body's arguments have the letters the program declared;
-// whether their number fits is checked here, since declarations differ between programs.
+// The bodies of all super instructions, and the checks they share. A body's arguments have the letters the program
+// declared; whether their number fits is checked here, since declarations differ between programs.
 
 #include <initializer_list>
 #include <string>
@@ -33,8 +33,8 @@ std::string describe(const SuperArg& arg, int position);
 /// The job's molecule. Throws SialError when it has none.
 const Molecule& require_molecule(SuperContext& context);
 
-/// Number of an element within its kind's whole range, from 0 (orbital or basis function). For a simple index its value is the
-/// number, from 1.
+/// Number of an element within its kind's whole range, from 0 (orbital or basis function). For a simple index its value
+/// is the number, from 1.
 inline std::int64_t global_position(const SuperArg& arg, int dimension, std::int64_t position) {
   if (arg.kind[dimension] == IndexKind::simple && !arg.whole_array) return arg.segment[dimension] - 1;
   return arg.offset[dimension] + position;

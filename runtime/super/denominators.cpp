@@ -18,21 +18,25 @@ std::vector<double> orbital_energies(const SuperArg& t, int dimension, const Sup
     // A vector over a simple index is numbered by orbital, like any whole array that starts with the first one.
     std::int64_t orbital = global_position(t, dimension, static_cast<std::int64_t>(p)) - fock.offset[0];
     if (orbital < 0 || orbital >= n)
-      throw SialError(fmt::format("{} needs the energy of orbital {}, but {} holds orbitals {} to {}", describe(t, 0), orbital + fock.offset[0] + 1, describe(fock, 1),
-                                  fock.offset[0] + 1, fock.offset[0] + n));
+      throw SialError(fmt::format("{} needs the energy of orbital {}, but {} holds orbitals {} to {}", describe(t, 0),
+                                  orbital + fock.offset[0] + 1, describe(fock, 1), fock.offset[0] + 1,
+                                  fock.offset[0] + n));
     energies[p] = fock.data[orbital * step];
   }
   return energies;
 }
 
 /// Dimensions over beta orbitals take their energies from `beta`, all others from `alpha`.
-EnergyDifferences energy_differences(const SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift, bool divide) {
-  if (t.shape.rank % 2 != 0 || t.shape.rank == 0) throw SialError(fmt::format("{} must have rank 2, 4 or 6, it has {}", describe(t, 0), t.shape.rank));
+EnergyDifferences energy_differences(const SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift,
+                                     bool divide) {
+  if (t.shape.rank % 2 != 0 || t.shape.rank == 0)
+    throw SialError(fmt::format("{} must have rank 2, 4 or 6, it has {}", describe(t, 0), t.shape.rank));
   EnergyDifferences e;
   e.rank = t.shape.rank;
   e.shift = shift;
   e.divide = divide;
-  for (int d = 0; d < t.shape.rank; ++d) e.energy[d] = orbital_energies(t, d, t.kind[d] == IndexKind::mob ? beta : alpha);
+  for (int d = 0; d < t.shape.rank; ++d)
+    e.energy[d] = orbital_energies(t, d, t.kind[d] == IndexKind::mob ? beta : alpha);
   return e;
 }
 
@@ -78,7 +82,8 @@ void apply(SuperArg& t, const EnergyDifferences& e) {
 }  // namespace
 
 SialError zero_difference(const SuperArg& block) {
-  return SialError(fmt::format("an energy denominator of {} is zero", describe(block, 0)), "is the Fock matrix filled, and is its diagonal that of these orbitals?");
+  return SialError(fmt::format("an energy denominator of {} is zero", describe(block, 0)),
+                   "is the Fock matrix filled, and is its diagonal that of these orbitals?");
 }
 
 EnergyDifferences element_form_energy_denominator_rhf(std::span<SuperArg> args) {
@@ -101,12 +106,20 @@ EnergyDifferences element_form_energy_ty_denominator_rhf(std::span<SuperArg> arg
   return energy_differences(args[0], args[1], args[1], *args[2].data, true);
 }
 
-void super_energy_denominator_rhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_denominator_rhf(args)); }
+void super_energy_denominator_rhf(SuperContext&, std::span<SuperArg> args) {
+  apply(args[0], element_form_energy_denominator_rhf(args));
+}
 
-void super_energy_denominator_uhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_denominator_uhf(args)); }
+void super_energy_denominator_uhf(SuperContext&, std::span<SuperArg> args) {
+  apply(args[0], element_form_energy_denominator_uhf(args));
+}
 
-void super_energy_numerator_rhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_numerator_rhf(args)); }
+void super_energy_numerator_rhf(SuperContext&, std::span<SuperArg> args) {
+  apply(args[0], element_form_energy_numerator_rhf(args));
+}
 
-void super_energy_ty_denominator_rhf(SuperContext&, std::span<SuperArg> args) { apply(args[0], element_form_energy_ty_denominator_rhf(args)); }
+void super_energy_ty_denominator_rhf(SuperContext&, std::span<SuperArg> args) {
+  apply(args[0], element_form_energy_ty_denominator_rhf(args));
+}
 
 }  // namespace sial

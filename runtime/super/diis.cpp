@@ -9,8 +9,9 @@
 namespace sial {
 namespace {
 
-/// Directions in which error vectors of norm 1 differ by less than the square root of this are not told apart. Well above what rounding
-/// leaves of an eigenvalue that is zero (1e-15), well below those of vectors that an iteration still gains from.
+/// Directions in which error vectors of norm 1 differ by less than the square root of this are not told apart. Well
+/// above what rounding leaves of an eigenvalue that is zero (1e-15), well below those of vectors that an iteration
+/// still gains from.
 constexpr double smallest_eigenvalue = 1e-10;
 /// Beside a squared norm this small, products are those of a vector that is zero.
 constexpr double no_product = 1e-140;
@@ -61,15 +62,17 @@ std::vector<double> diis_coefficients(std::int64_t n, const double* products) {
   const std::int64_t m = std::ssize(used);
   if (m == 0) return one_vector(n, best);
 
-  // Errors shrink by many orders of magnitude while they are collected: the unknowns are the coefficients of vectors of norm 1, y, in
-  // units in which the shortest has weight 1. They make y^T A y least, A being the cosines, at w^T y = 1: y is along A^-1 w. Eigenvalues
-  // of A that are rounding, or negative by it, become the smallest one that counts, which bounds y and leaves all else as it is.
+  // Errors shrink by many orders of magnitude while they are collected: the unknowns are the coefficients of vectors of
+  // norm 1, y, in units in which the shortest has weight 1. They make y^T A y least, A being the cosines, at w^T y = 1:
+  // y is along A^-1 w. Eigenvalues of A that are rounding, or negative by it, become the smallest one that counts,
+  // which bounds y and leaves all else as it is.
   std::vector<double> norm(m), w(m), cosines(m * m);
   for (std::int64_t i = 0; i < m; ++i) norm[i] = std::sqrt(b.norm2(used[i]));
   const double shortest = *std::min_element(norm.begin(), norm.end());
   for (std::int64_t i = 0; i < m; ++i) {
     w[i] = shortest / norm[i];
-    for (std::int64_t j = 0; j < m; ++j) cosines[i + j * m] = i == j ? 1.0 : std::clamp(b.at(used[i], used[j]) / norm[i] / norm[j], -1.0, 1.0);
+    for (std::int64_t j = 0; j < m; ++j)
+      cosines[i + j * m] = i == j ? 1.0 : std::clamp(b.at(used[i], used[j]) / norm[i] / norm[j], -1.0, 1.0);
   }
   const std::optional<std::vector<double>> eigenvalues = diagonalise(m, cosines.data());
   if (!eigenvalues) return one_vector(n, best);

@@ -1,6 +1,6 @@
 #pragma once
-// Integrals over effective core potentials, for ranges of basis functions that hold whole shells; order and norms of job_data.h.
-// One object per rank.
+// Integrals over effective core potentials, for ranges of basis functions that hold whole shells; order and norms of
+// job_data.h. One object per rank.
 
 #include <memory>
 #include <vector>

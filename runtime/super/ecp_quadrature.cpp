@@ -1,13 +1,16 @@
-// EcpIntegrals by quadrature. With everything seen from the potential's centre, a Gaussian at A is on the sphere of radius r a
-// polynomial times exp(-a (r - |A|)^2) exp(2 a r |A| (cos t - 1)), t the angle from A. In polar coordinates about that axis the
-// azimuth is integrated exactly by as many equidistant points as the degree wants, cos t by Gauss-Legendre points where the
-// exponential lives, and r by Gauss-Legendre points where the product of both functions and one term of the potential lives:
+// EcpIntegrals by quadrature. With everything seen from the potential's centre, a Gaussian at A is on the sphere of
+// radius r a polynomial times exp(-a (r - |A|)^2) exp(2 a r |A| (cos t - 1)), t the angle from A. In polar coordinates
+// about that axis the azimuth is integrated exactly by as many equidistant points as the degree wants, cos t by
+// Gauss-Legendre points where the exponential lives, and r by Gauss-Legendre points where the product of both functions
+// and one term of the potential lives:
 //
-//   local part    sum over terms of  integral r^n exp(-z r^2) [integral over angles of a b] dr, about the axis of the product of a and b
-//   projectors    sum over terms of  integral r^n exp(-z r^2) sum over m of <a|S_lm>(r) <S_lm|b>(r) dr
+//   local part    sum over terms of  integral r^n exp(-z r^2) [integral over angles of a b] dr, about the axis of the
+//   product of a and b projectors    sum over terms of  integral r^n exp(-z r^2) sum over m of <a|S_lm>(r) <S_lm|b>(r)
+//   dr
 //
-// (semi-local potentials: L. E. McMurchie, E. R. Davidson, J. Comput. Phys. 44, 289 (1981).) Every factor is smooth on its interval, so
-// that integrals come out to about 1e-13; Debian's libecpint 1.0.7 is off by up to 4e-7 for functions away from the centre.
+// (semi-local potentials: L. E. McMurchie, E. R. Davidson, J. Comput. Phys. 44, 289 (1981).) Every factor is smooth on
+// its interval, so that integrals come out to about 1e-13; Debian's libecpint 1.0.7 is off by up to 4e-7 for functions
+// away from the centre.
 
 #include "runtime/super/ecp_integrals.h"
 
@@ -41,7 +44,8 @@ Polynomial sum(double x, const Polynomial& a, double y, const Polynomial& b) {
 
 /// Real solid harmonic, not normalised: the associated Legendre recursion in z and r^2 times Re or Im of (x + iy)^|m|.
 Polynomial solid_harmonic(int l, int m) {
-  const Polynomial z{{{0, 0, 1}, 1.0}}, r2{{{2, 0, 0}, 1.0}, {{0, 2, 0}, 1.0}, {{0, 0, 2}, 1.0}}, x{{{1, 0, 0}, 1.0}}, y{{{0, 1, 0}, 1.0}};
+  const Polynomial z{{{0, 0, 1}, 1.0}}, r2{{{2, 0, 0}, 1.0}, {{0, 2, 0}, 1.0}, {{0, 0, 2}, 1.0}}, x{{{1, 0, 0}, 1.0}},
+      y{{{0, 1, 0}, 1.0}};
   const int n = std::abs(m);
   Polynomial re{{{0, 0, 0}, 1.0}}, im;
   for (int k = 0; k < n; ++k) {
@@ -115,8 +119,8 @@ struct Legendre {
   std::vector<double> x, w;
 };
 
-/// Calls body(unit vector, weight) for points on the unit sphere that integrate exp(kappa (cos t - 1)) times a polynomial of the given
-/// degree, t the angle from `axis`; the exponential is part of the weight.
+/// Calls body(unit vector, weight) for points on the unit sphere that integrate exp(kappa (cos t - 1)) times a
+/// polynomial of the given degree, t the angle from `axis`; the exponential is part of the weight.
 template <class Body>
 void over_sphere(const Vector& axis, double kappa, int degree, Body body) {
   static const Legendre few(12), some(18), many(30);
@@ -124,7 +128,8 @@ void over_sphere(const Vector& axis, double kappa, int degree, Body body) {
   static const auto circles = [] {
     std::vector<std::vector<std::array<double, 2>>> all(16);
     for (int n = 1; n < 16; ++n)
-      for (int j = 0; j < n; ++j) all[n].push_back({std::cos(2.0 * std::numbers::pi * j / n), std::sin(2.0 * std::numbers::pi * j / n)});
+      for (int j = 0; j < n; ++j)
+        all[n].push_back({std::cos(2.0 * std::numbers::pi * j / n), std::sin(2.0 * std::numbers::pi * j / n)});
     return all;
   }();
   const Legendre& points = kappa < 1.0 ? few : kappa < 6.0 ? some : many;
@@ -145,13 +150,17 @@ void over_sphere(const Vector& axis, double kappa, int degree, Body body) {
     const double weight = points.w[i] * half * std::exp(kappa * (c - 1.0)) * 2.0 * std::numbers::pi / n_phi;
     for (const auto& [cos_phi, sin_phi] : circles[n_phi]) {
       const double sx = s * cos_phi, sy = s * sin_phi;
-      body(Vector{c * z[0] + sx * x[0] + sy * y[0], c * z[1] + sx * x[1] + sy * y[1], c * z[2] + sx * x[2] + sy * y[2]}, weight);
+      body(Vector{c * z[0] + sx * x[0] + sy * y[0], c * z[1] + sx * x[1] + sy * y[1], c * z[2] + sx * x[2] + sy * y[2]},
+           weight);
     }
   }
 }
 
 /// One term of a polynomial.
-struct Term { std::array<int, 3> powers; double coefficient; };
+struct Term {
+  std::array<int, 3> powers;
+  double coefficient;
+};
 
 /// Real spherical harmonics of one l, as polynomials normalised on the unit sphere.
 std::vector<std::vector<Term>> sphere_harmonics(int l) {
@@ -196,7 +205,10 @@ class QuadratureEcp : public EcpIntegrals {
  public:
   QuadratureEcp(const Molecule& molecule, const std::vector<Ecp>& ecps) : ecps_(ecps) {
     for (const Shell& s : molecule.shells) {
-      if (s.l > max_l) throw SialError(fmt::format("the basis has functions of angular momentum {}; integrals over effective core potentials go up to {}", s.l, max_l));
+      if (s.l > max_l)
+        throw SialError(fmt::format(
+            "the basis has functions of angular momentum {}; integrals over effective core potentials go up to {}", s.l,
+            max_l));
       const std::size_t n = s.exponents.size();
       const bool pure = s.pure && s.l >= 2;
       for (int c = 0; c < s.n_contractions; ++c) {
@@ -204,7 +216,8 @@ class QuadratureEcp : public EcpIntegrals {
         piece.centre = molecule.atoms.at(s.atom).position;
         piece.l = s.l;
         for (std::size_t p = 0; p < n; ++p) {
-          const double a = s.exponents[p], norm = std::pow(2 * a / std::numbers::pi, 0.75) * std::pow(4 * a, 0.5 * s.l) / std::sqrt(double_factorial(2 * s.l - 1));
+          const double a = s.exponents[p], norm = std::pow(2 * a / std::numbers::pi, 0.75) *
+                                                  std::pow(4 * a, 0.5 * s.l) / std::sqrt(double_factorial(2 * s.l - 1));
           if (s.coefficients[c * n + p] == 0.0) continue;
           piece.exponents.push_back(a);
           piece.coefficients.push_back(s.coefficients[c * n + p] * norm);
@@ -218,8 +231,11 @@ class QuadratureEcp : public EcpIntegrals {
     for (const Ecp& e : ecps_) {
       centres_.push_back(molecule.atoms.at(e.atom).position);
       for (const EcpTerm& t : e.terms) {
-        if (t.l > max_l) throw SialError(fmt::format("an effective core potential has a projector of angular momentum {}; integrals go up to {}", t.l, max_l));
-        while (std::ssize(harmonics_) <= t.l) harmonics_.push_back(sphere_harmonics(static_cast<int>(harmonics_.size())));
+        if (t.l > max_l)
+          throw SialError(fmt::format(
+              "an effective core potential has a projector of angular momentum {}; integrals go up to {}", t.l, max_l));
+        while (std::ssize(harmonics_) <= t.l)
+          harmonics_.push_back(sphere_harmonics(static_cast<int>(harmonics_.size())));
       }
     }
   }
@@ -269,7 +285,8 @@ class QuadratureEcp : public EcpIntegrals {
       }
   }
 
-  /// Calls body(r, weight) for the radial integral of factor r^n exp(-s (r - centre)^2 + height), unless it is negligible.
+  /// Calls body(r, weight) for the radial integral of factor r^n exp(-s (r - centre)^2 + height), unless it is
+  /// negligible.
   template <class Body>
   void over_radius(const EcpTerm& t, double factor, double s, double centre, double height, Body body) const {
     if (std::abs(factor) * std::exp(height) < negligible) return;
@@ -280,7 +297,8 @@ class QuadratureEcp : public EcpIntegrals {
     }
   }
 
-  void local(const EcpTerm& t, double factor, int la, double alpha, const Vector& a, int lb, double beta, const Vector& b) {
+  void local(const EcpTerm& t, double factor, int la, double alpha, const Vector& a, int lb, double beta,
+             const Vector& b) {
     Vector axis;
     for (int d = 0; d < 3; ++d) axis[d] = alpha * a[d] + beta * b[d];
     const double k = length(axis), s = alpha + beta + t.exponent, ra = length(a), rb = length(b);
@@ -297,7 +315,8 @@ class QuadratureEcp : public EcpIntegrals {
     });
   }
 
-  void projector(const EcpTerm& t, double factor, int la, double alpha, const Vector& a, int lb, double beta, const Vector& b) {
+  void projector(const EcpTerm& t, double factor, int la, double alpha, const Vector& a, int lb, double beta,
+                 const Vector& b) {
     const double s = alpha + beta + t.exponent, ra = length(a), rb = length(b), k = alpha * ra + beta * rb;
     const int na = cartesians(la), nb = cartesians(lb), nm = 2 * t.l + 1;
     over_radius(t, factor, s, k / s, k * k / s - alpha * ra * ra - beta * rb * rb, [&](double r, double weight) {
@@ -338,7 +357,7 @@ class QuadratureEcp : public EcpIntegrals {
   std::vector<Vector> centres_;
   std::vector<Piece> pieces_;
   std::map<std::pair<int, bool>, std::vector<std::vector<double>>> transformations_;
-  FunctionGroups groups_;  // the pieces
+  FunctionGroups groups_;                                  // the pieces
   std::vector<std::vector<std::vector<Term>>> harmonics_;  // by l and m
   const Legendre radial_{48};
   std::vector<double> values_, left_, right_;  // scratch

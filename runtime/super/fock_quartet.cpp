@@ -14,10 +14,12 @@ using Ranges = std::array<FunctionRange, 4>;
 /// One arrangement (pq|rs) of the quartet: p..s say which dimension of the block each one is.
 using Arrangement = std::array<int, 4>;
 
-constexpr Arrangement arrangements[] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 3, 2}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 2, 1, 0}};
+constexpr Arrangement arrangements[] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 3, 2}, {1, 0, 3, 2},
+                                        {2, 3, 0, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 2, 1, 0}};
 
 /// Densities of any kind.
-void add_arrangement(const double* x, const Ranges& ranges, const Arrangement& m, const std::array<const FockMatrix*, 4>& matrices) {
+void add_arrangement(const double* x, const Ranges& ranges, const Arrangement& m,
+                     const std::array<const FockMatrix*, 4>& matrices) {
   std::array<std::int64_t, 4> stride{1, 0, 0, 0};
   for (int d = 1; d < 4; ++d) stride[d] = stride[d - 1] * ranges[d - 1].count;
   const FunctionRange p = ranges[m[0]], q = ranges[m[1]], r = ranges[m[2]], s = ranges[m[3]];
@@ -61,7 +63,8 @@ bool is_symmetric(const FockMatrix& d, const Ranges& ranges) {
 
 /// The part of a matrix over two ranges, without gaps.
 struct Part {
-  Part(FunctionRange row_range, FunctionRange column_range) : rows(row_range), columns(column_range), values(static_cast<std::size_t>(rows.count * columns.count)) {}
+  Part(FunctionRange row_range, FunctionRange column_range)
+      : rows(row_range), columns(column_range), values(static_cast<std::size_t>(rows.count * columns.count)) {}
   double* column(std::int64_t j) { return values.data() + j * rows.count; }
   void add_to(const FockMatrix& f, double factor, bool transposed) const {
     for (std::int64_t j = 0; j < columns.count; ++j)
@@ -79,7 +82,8 @@ struct Part {
 Part density_part(const FockMatrix& d, FunctionRange a, FunctionRange b, bool both) {
   Part part(a, b);
   for (std::int64_t j = 0; j < b.count; ++j)
-    for (std::int64_t i = 0; i < a.count; ++i) part.column(j)[i] = d.at(b.first + j)[a.first + i] + (both ? d.at(a.first + i)[b.first + j] : 0.0);
+    for (std::int64_t i = 0; i < a.count; ++i)
+      part.column(j)[i] = d.at(b.first + j)[a.first + i] + (both ? d.at(a.first + i)[b.first + j] : 0.0);
   return part;
 }
 
@@ -87,7 +91,8 @@ Part density_part(const FockMatrix& d, FunctionRange a, FunctionRange b, bool bo
 struct Exchange {
   Exchange(const Ranges& r) : pr(r[0], r[2]), ps(r[0], r[3]), qr(r[1], r[2]), qs(r[1], r[3]) {}
   void add_to(const FockMatrix& f, bool swap_bra, bool swap_ket, bool swap_pairs) const {
-    for (const auto& [part, wanted] : {std::pair{&pr, true}, {&ps, swap_ket}, {&qr, swap_bra}, {&qs, swap_bra && swap_ket}}) {
+    for (const auto& [part, wanted] :
+         {std::pair{&pr, true}, {&ps, swap_ket}, {&qr, swap_bra}, {&qs, swap_bra && swap_ket}}) {
       if (!wanted) continue;
       part->add_to(f, -1.0, false);
       if (swap_pairs) part->add_to(f, -1.0, true);
@@ -98,15 +103,18 @@ struct Exchange {
 
 }  // namespace
 
-void add_to_fock(const double* x, const Ranges& ranges, const FockMatrix& da, const FockMatrix& db, const FockMatrix& fa, const FockMatrix& fb) {
+void add_to_fock(const double* x, const Ranges& ranges, const FockMatrix& da, const FockMatrix& db,
+                 const FockMatrix& fa, const FockMatrix& fb) {
   const auto& [p, q, r, s] = ranges;
   if (!is_symmetric(da, ranges) || (db.data != da.data && !is_symmetric(db, ranges))) {
     std::set<std::array<std::int64_t, 4>> seen;
     for (const Arrangement& m : arrangements)
-      if (seen.insert({ranges[m[0]].first, ranges[m[1]].first, ranges[m[2]].first, ranges[m[3]].first}).second) add_arrangement(x, ranges, m, {&da, &db, &fa, &fb});
+      if (seen.insert({ranges[m[0]].first, ranges[m[1]].first, ranges[m[2]].first, ranges[m[3]].first}).second)
+        add_arrangement(x, ranges, m, {&da, &db, &fa, &fb});
     return;
   }
-  const bool swap_bra = p.first != q.first, swap_ket = r.first != s.first, swap_pairs = p.first != r.first || q.first != s.first;
+  const bool swap_bra = p.first != q.first, swap_ket = r.first != s.first,
+             swap_pairs = p.first != r.first || q.first != s.first;
   static const SlabCode code = slab_code();
   const bool one_density = da.data == db.data;
   Part bra(p, q), ket(r, s);
@@ -120,9 +128,20 @@ void add_to_fock(const double* x, const Ranges& ranges, const FockMatrix& da, co
       const double* m = x + (js * r.count + jr) * p.count * q.count;
       const auto slab = [&](const FockMatrix& d, Exchange& e) {
         const double *of_s = d.at(s.first + js), *of_r = d.at(r.first + jr);
-        return Slab{m, p.count, q.count, of_s + q.first, of_r + q.first, of_s + p.first, of_r + p.first, e.pr.column(jr), e.ps.column(js), e.qr.column(jr), e.qs.column(js)};
+        return Slab{m,
+                    p.count,
+                    q.count,
+                    of_s + q.first,
+                    of_r + q.first,
+                    of_s + p.first,
+                    of_r + p.first,
+                    e.pr.column(jr),
+                    e.ps.column(js),
+                    e.qr.column(jr),
+                    e.qs.column(js)};
       };
-      ket.column(js)[jr] = code.with_coulomb(slab(da, exchange_a), ket_density.column(js)[jr], bra_density.values.data(), bra.values.data());
+      ket.column(js)[jr] = code.with_coulomb(slab(da, exchange_a), ket_density.column(js)[jr],
+                                             bra_density.values.data(), bra.values.data());
       if (!one_density) code.exchange(slab(db, exchange_b), 0.0, bra_density.values.data(), bra.values.data());
     }
   for (const FockMatrix* f : {&fa, &fb}) {

@@ -12,12 +12,16 @@ namespace sial {
 struct FockMatrix {
   double* data = nullptr;
   FunctionRange rows, columns;
-  double* at(std::int64_t column) const { return data + (column - columns.first) * rows.count - rows.first; }  // indexed by row number
+  double* at(std::int64_t column) const {
+    return data + (column - columns.first) * rows.count - rows.first;
+  }  // indexed by row number
 };
 
-/// F[p,q] += (pq|rs) (Da + Db)[r,s], Fa[p,r] -= (pq|rs) Da[q,s], Fb likewise, for each distinct one of the eight arrangements of a quartet of
-/// segments. `x`: (pq|rs), p running fastest, over `ranges`. The matrices hold all the functions of the quartet; fa and fb differ.
-/// One pass over the integrals, six products for each, where the densities are symmetric.
-void add_to_fock(const double* x, const std::array<FunctionRange, 4>& ranges, const FockMatrix& da, const FockMatrix& db, const FockMatrix& fa, const FockMatrix& fb);
+/// F[p,q] += (pq|rs) (Da + Db)[r,s], Fa[p,r] -= (pq|rs) Da[q,s], Fb likewise, for each distinct one of the eight
+/// arrangements of a quartet of segments. `x`: (pq|rs), p running fastest, over `ranges`. The matrices hold all the
+/// functions of the quartet; fa and fb differ. One pass over the integrals, six products for each, where the densities
+/// are symmetric.
+void add_to_fock(const double* x, const std::array<FunctionRange, 4>& ranges, const FockMatrix& da,
+                 const FockMatrix& db, const FockMatrix& fa, const FockMatrix& fb);
 
 }  // namespace sial

@@ -15,8 +15,8 @@ struct Slab {
   double *zr, *zs;        // += M^T vs, M^T vr: over q, of r and s
 };
 
-/// `with_coulomb`: adds m times `density` to `bra` as well, and returns the sum of m times `bra_density`, both over p and q. `exchange` looks at neither
-/// matrix, which are as large as M all the same.
+/// `with_coulomb`: adds m times `density` to `bra` as well, and returns the sum of m times `bra_density`, both over p
+/// and q. `exchange` looks at neither matrix, which are as large as M all the same.
 struct SlabCode {
   double (*with_coulomb)(const Slab& b, double density, const double* bra_density, double* bra);
   double (*exchange)(const Slab& b, double density, const double* bra_density, double* bra);

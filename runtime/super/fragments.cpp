@@ -12,16 +12,23 @@
 namespace sial {
 namespace {
 
-struct RangeNames { FragmentRange range; const char *array, *early_name; IndexKind kind; const char *first, *last; };
+struct RangeNames {
+  FragmentRange range;
+  const char *array, *early_name;
+  IndexKind kind;
+  const char *first, *last;
+};
 
-constexpr RangeNames range_names[] = {{FragmentRange::ao, "w_frag_ao", nullptr, IndexKind::ao, nullptr, nullptr},
-                                      {FragmentRange::alpha_occupied, "w_frag_aocc", "w_frag_occa", IndexKind::moa, "baocc", "eaocc"},
-                                      {FragmentRange::alpha_virtual, "w_frag_avirt", "w_frag_virta", IndexKind::moa, "bavirt", "eavirt"},
-                                      {FragmentRange::beta_occupied, "w_frag_bocc", "w_frag_occb", IndexKind::mob, "bbocc", "ebocc"},
-                                      {FragmentRange::beta_virtual, "w_frag_bvirt", "w_frag_virtb", IndexKind::mob, "bbvirt", "ebvirt"}};
+constexpr RangeNames range_names[] = {
+    {FragmentRange::ao, "w_frag_ao", nullptr, IndexKind::ao, nullptr, nullptr},
+    {FragmentRange::alpha_occupied, "w_frag_aocc", "w_frag_occa", IndexKind::moa, "baocc", "eaocc"},
+    {FragmentRange::alpha_virtual, "w_frag_avirt", "w_frag_virta", IndexKind::moa, "bavirt", "eavirt"},
+    {FragmentRange::beta_occupied, "w_frag_bocc", "w_frag_occb", IndexKind::mob, "bbocc", "ebocc"},
+    {FragmentRange::beta_virtual, "w_frag_bvirt", "w_frag_virtb", IndexKind::mob, "bbvirt", "ebvirt"}};
 
 const RangeNames& names_of(FragmentRange range) {
-  return *std::find_if(std::begin(range_names), std::end(range_names), [&](const RangeNames& n) { return n.range == range; });
+  return *std::find_if(std::begin(range_names), std::end(range_names),
+                       [&](const RangeNames& n) { return n.range == range; });
 }
 
 std::vector<FragmentRange> ranges_of(IndexKind kind) {
@@ -42,10 +49,14 @@ const std::vector<std::int32_t>& table(const JobData& job, IndexKind kind) {
 Fragments::Fragments(SuperContext& context) : job_(context.job()) {
   const Molecule& molecule = require_molecule(context);
   auto it = job_.ints.find("nfrags");
-  if (it == job_.ints.end() || it->second < 1) throw SialError("this job has no fragments", "its int `nfrags` must be their number, and its integer arrays `w_frag_ao`, ... their owners");
+  if (it == job_.ints.end() || it->second < 1)
+    throw SialError("this job has no fragments",
+                    "its int `nfrags` must be their number, and its integer arrays `w_frag_ao`, ... their owners");
   count_ = it->second;
   if (const auto* given = array("w_frag_atom")) {
-    if (given->size() != molecule.atoms.size()) throw SialError(fmt::format("`w_frag_atom` has {} entries, and the molecule has {} atoms", given->size(), molecule.atoms.size()));
+    if (given->size() != molecule.atoms.size())
+      throw SialError(fmt::format("`w_frag_atom` has {} entries, and the molecule has {} atoms", given->size(),
+                                  molecule.atoms.size()));
     atom_owners_ = *given;
     return;
   }
@@ -58,19 +69,25 @@ Fragments::Fragments(SuperContext& context) : job_(context.job()) {
     while (segment + 1 < sizes.size() && function >= end) end += sizes[++segment];
     const std::int32_t here = segment_owners.at(segment);
     std::int32_t& known = atom_owners_[s.atom];
-    if (known != 0 && known != here) throw SialError(fmt::format("the functions of atom {} lie in segments of fragments {} and {}", s.atom + 1, known, here), "an atom belongs to one fragment");
+    if (known != 0 && known != here)
+      throw SialError(
+          fmt::format("the functions of atom {} lie in segments of fragments {} and {}", s.atom + 1, known, here),
+          "an atom belongs to one fragment");
     known = here;
     function += s.n_functions();
   }
   for (std::size_t a = 0; a < atom_owners_.size(); ++a)
-    if (atom_owners_[a] == 0) throw SialError(fmt::format("atom {} has no functions, so its fragment is unknown", a + 1), "the integer array `w_frag_atom` names the fragment of each atom");
+    if (atom_owners_[a] == 0)
+      throw SialError(fmt::format("atom {} has no functions, so its fragment is unknown", a + 1),
+                      "the integer array `w_frag_atom` names the fragment of each atom");
 }
 
 const std::vector<std::int32_t>* Fragments::array(const std::string& name) const {
   auto it = job_.int_arrays.find(name);
   if (it == job_.int_arrays.end()) return nullptr;
   for (std::int32_t owner : it->second.data)
-    if (owner < 1 || owner > count_) throw SialError(fmt::format("`{}` names fragment {}, and the job has {} (`nfrags`)", name, owner, count_));
+    if (owner < 1 || owner > count_)
+      throw SialError(fmt::format("`{}` names fragment {}, and the job has {} (`nfrags`)", name, owner, count_));
   return &it->second.data;
 }
 
@@ -82,7 +99,9 @@ std::int32_t Fragments::required_int(const char* name) const {
 
 std::int32_t Fragments::number(const SuperArg& arg, int position) const {
   const double value = *arg.data;
-  if (value != std::floor(value) || value < 1 || value > count_) throw SialError(fmt::format("{} is {}, and the job's fragments are 1 to {}", describe(arg, position), value, count_));
+  if (value != std::floor(value) || value < 1 || value > count_)
+    throw SialError(
+        fmt::format("{} is {}, and the job's fragments are 1 to {}", describe(arg, position), value, count_));
   return static_cast<std::int32_t>(value);
 }
 
@@ -96,30 +115,42 @@ Fragments::Owners Fragments::owners(FragmentRange range) const {
   const auto* found = array(names.array);
   std::string name = names.array;
   if (const auto* early = names.early_name ? array(names.early_name) : nullptr) {
-    if (found && *found != *early) throw SialError(fmt::format("`{}` and `{}` name different fragments", names.array, names.early_name), fmt::format("both say whose the segments are: leave out `{}`", names.early_name));
+    if (found && *found != *early)
+      throw SialError(fmt::format("`{}` and `{}` name different fragments", names.array, names.early_name),
+                      fmt::format("both say whose the segments are: leave out `{}`", names.early_name));
     if (!found) name = names.early_name;
     found = early;
   }
-  if (!found) throw SialError(fmt::format("the job has no integer array `{}`", names.array), "it names the fragment of each segment");
+  if (!found)
+    throw SialError(fmt::format("the job has no integer array `{}`", names.array),
+                    "it names the fragment of each segment");
   const std::int64_t all = std::ssize(table(job_, names.kind)), entries = std::ssize(*found);
   if (!names.first) {
-    if (entries != all) throw SialError(fmt::format("`{}` has {} entries, and there are {} segments", name, entries, all), "it names the fragment of each segment");
+    if (entries != all)
+      throw SialError(fmt::format("`{}` has {} entries, and there are {} segments", name, entries, all),
+                      "it names the fragment of each segment");
     return {1, *found};
   }
   const std::int32_t first = required_int(names.first), last = required_int(names.last);
   const bool occupied = range == FragmentRange::alpha_occupied || range == FragmentRange::beta_occupied;
   const std::int32_t from = occupied ? 1 : first;  // longer arrays name the fragments of frozen orbitals as well
-  if (entries == all && first >= 1 && last <= all) return {from, std::vector<std::int32_t>(found->begin() + (from - 1), found->begin() + std::max(from - 1, last))};
+  if (entries == all && first >= 1 && last <= all)
+    return {from, std::vector<std::int32_t>(found->begin() + (from - 1), found->begin() + std::max(from - 1, last))};
   if (occupied && entries == last) return {1, *found};
   if (entries != std::max(0, last - first + 1))
-    throw SialError(fmt::format("`{}` has {} entries, and `{}` to `{}` are segments {} to {} of {}", name, entries, names.first, names.last, first, last, all), "it names the fragment of each segment");
+    throw SialError(fmt::format("`{}` has {} entries, and `{}` to `{}` are segments {} to {} of {}", name, entries,
+                                names.first, names.last, first, last, all),
+                    "it names the fragment of each segment");
   return {first, *found};
 }
 
 Fragments::Owners Fragments::owners_with_frozen(FragmentRange range) const {
   Owners result = owners(range);
-  if (const bool occupied = range == FragmentRange::alpha_occupied || range == FragmentRange::beta_occupied; occupied && result.first > 1)
-    throw SialError(fmt::format("`{}` does not name the fragments of the frozen orbitals in segments 1 to {}", names_of(range).array, result.first - 1), "let it begin with segment 1");
+  if (const bool occupied = range == FragmentRange::alpha_occupied || range == FragmentRange::beta_occupied;
+      occupied && result.first > 1)
+    throw SialError(fmt::format("`{}` does not name the fragments of the frozen orbitals in segments 1 to {}",
+                                names_of(range).array, result.first - 1),
+                    "let it begin with segment 1");
   return result;
 }
 
@@ -131,9 +162,10 @@ std::pair<std::int32_t, std::int32_t> Fragments::positions(FragmentRange range, 
   const auto other = std::find_if(first, last, [&](std::int32_t owner) { return owner != fragment; });
   const auto position = [&](auto it) { return static_cast<std::int32_t>(it - list.begin()) + 1; };
   if (other != last)
-    throw SialError(fmt::format("`{}`: segments {} to {} are those of fragment {}, but segment {} between them is of fragment {}", names_of(range).array, position(first), position(last) - 1,
-                                fragment, position(other), *other),
-                    "the segments of a fragment must follow each other");
+    throw SialError(
+        fmt::format("`{}`: segments {} to {} are those of fragment {}, but segment {} between them is of fragment {}",
+                    names_of(range).array, position(first), position(last) - 1, fragment, position(other), *other),
+        "the segments of a fragment must follow each other");
   return {position(first), position(last) - 1};
 }
 
@@ -149,7 +181,8 @@ std::vector<std::int32_t> Fragments::segments_of(IndexKind kind, std::int32_t fr
 
 bool Fragments::own_orbitals(const JobData& job, IndexKind kind) {
   const std::vector<FragmentRange> ranges = ranges_of(kind);
-  return ranges.size() == 2 && std::all_of(ranges.begin(), ranges.end(), [&](FragmentRange range) { return has_owners(job, range); });
+  return ranges.size() == 2 &&
+         std::all_of(ranges.begin(), ranges.end(), [&](FragmentRange range) { return has_owners(job, range); });
 }
 
 std::vector<std::int32_t> Fragments::orbital_owners(IndexKind kind) const {

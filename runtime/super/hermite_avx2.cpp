@@ -2,8 +2,6 @@
 
 namespace sial {
 
-HermiteCode hermite_code_avx2() {
-  return {hermite_integrals, hermite_contract<4, 3>};
-}
+HermiteCode hermite_code_avx2() { return {hermite_integrals, hermite_contract<4, 3>}; }
 
 }  // namespace sial

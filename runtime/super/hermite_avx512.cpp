@@ -2,8 +2,6 @@
 
 namespace sial {
 
-HermiteCode hermite_code_avx512() {
-  return {hermite_integrals, hermite_contract<8, 3>};
-}
+HermiteCode hermite_code_avx512() { return {hermite_integrals, hermite_contract<8, 3>}; }
 
 }  // namespace sial

@@ -17,9 +17,7 @@ namespace sial {
 inline constexpr std::int64_t column_padding = 4, lane_padding = 8;
 
 /// Hermite Gaussians of order up to l.
-constexpr std::int64_t n_hermites(int l) {
-  return static_cast<std::int64_t>(l + 1) * (l + 2) * (l + 3) / 6;
-}
+constexpr std::int64_t n_hermites(int l) { return static_cast<std::int64_t>(l + 1) * (l + 2) * (l + 3) / 6; }
 
 /// Primitive pairs: exponents, centres.
 struct PrimitivePairs {

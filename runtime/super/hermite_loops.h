@@ -203,14 +203,10 @@ void contract_columns(const ContractJob& job, std::int64_t column) {
     for (; row + 8 <= rows; row += 8) contract_tile<width, 8, vectors>(job, row, column);
   for (; row + 4 <= rows; row += 4) contract_tile<width, 4, vectors>(job, row, column);
   switch (rows - row) {
-    case 3:
-      return contract_tile<width, 3, vectors>(job, row, column);
-    case 2:
-      return contract_tile<width, 2, vectors>(job, row, column);
-    case 1:
-      return contract_tile<width, 1, vectors>(job, row, column);
-    default:
-      return;
+    case 3: return contract_tile<width, 3, vectors>(job, row, column);
+    case 2: return contract_tile<width, 2, vectors>(job, row, column);
+    case 1: return contract_tile<width, 1, vectors>(job, row, column);
+    default: return;
   }
 }
 

@@ -2,8 +2,6 @@
 
 namespace sial {
 
-HermiteCode hermite_code() {
-  return hermite_code_portable();
-}
+HermiteCode hermite_code() { return hermite_code_portable(); }
 
 }  // namespace sial

@@ -47,7 +47,7 @@ struct HermitePair {
   double bound = 0.0;                    // sqrt of the largest (ij|ij)
   std::array<std::size_t, 2> family{};   // among those of its ranges
   std::vector<std::int64_t> place,
-      place_turned;  // of the functions, in a block over its ranges, or over these in the other order
+      place_transposed;  // of the functions, in a block over its ranges, or over these in the other order
 
   /// So many of the first primitive pairs that all with a bound of at least `threshold` are among them.
   std::int64_t primitives_above(double threshold) const;

@@ -2,8 +2,6 @@
 
 namespace sial {
 
-HermiteCode hermite_code_portable() {
-  return {hermite_integrals, hermite_contract<2, 2>};
-}
+HermiteCode hermite_code_portable() { return {hermite_integrals, hermite_contract<2, 2>}; }
 
 }  // namespace sial

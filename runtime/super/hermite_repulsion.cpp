@@ -30,7 +30,7 @@ void set_places(HermitePair& pair, FunctionRange a, FunctionRange b) {
   for (const HermitePair::Function& f : pair.functions) {
     const std::int64_t i = f.first - a.first, j = f.second - b.first;
     pair.place.push_back(i + j * a.count);
-    pair.place_turned.push_back(j + i * b.count);
+    pair.place_transposed.push_back(j + i * b.count);
   }
 }
 
@@ -169,7 +169,7 @@ struct Half {
 };
 
 const std::vector<std::int64_t>& places(const HermitePair& pair, bool turned) {
-  return turned ? pair.place_turned : pair.place;
+  return turned ? pair.place_transposed : pair.place;
 }
 
 void scatter_row(const double* values, const HermitePair& pair, const Half& half, double* out) {

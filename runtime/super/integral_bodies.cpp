@@ -19,7 +19,8 @@ namespace {
 const Molecule& molecule(SuperContext& context) {
   if (!context.job().has_molecule) {
     const auto& why = context.job().molecule.basis_name;  // said by initial-data files
-    throw SialError("this job has no molecule", why.empty() ? "give one in [molecule] of the job file: xyz and basis" : why);
+    throw SialError("this job has no molecule",
+                    why.empty() ? "give one in [molecule] of the job file: xyz and basis" : why);
   }
   return context.job().molecule;
 }
@@ -40,16 +41,19 @@ EcpIntegrals& ecp_integrals(SuperContext& context) {
 
 FunctionRange range(const SuperArg& a, int position, int dimension) {
   if (a.kind[dimension] != IndexKind::ao)
-    throw SialError(fmt::format("dimension {} of {} must be an aoindex", dimension + 1, describe(a, position)), "integrals are over atomic orbitals");
+    throw SialError(fmt::format("dimension {} of {} must be an aoindex", dimension + 1, describe(a, position)),
+                    "integrals are over atomic orbitals");
   return {a.offset[dimension], a.shape.extent[dimension]};
 }
 
 std::array<FunctionRange, 4> quartet_ranges(const SuperArg& x) {
-  if (x.shape.rank != 4) throw SialError(fmt::format("{} must have four dimensions, it has {}", describe(x, 0), x.shape.rank));
+  if (x.shape.rank != 4)
+    throw SialError(fmt::format("{} must have four dimensions, it has {}", describe(x, 0), x.shape.rank));
   return {range(x, 0, 0), range(x, 0, 1), range(x, 0, 2), range(x, 0, 3)};
 }
 
-/// A quartet of segments and the arrangement of it that is kept: (m n|l s) with m <= n, l <= s and (m, n) not after (l, s).
+/// A quartet of segments and the arrangement of it that is kept: (m n|l s) with m <= n, l <= s and (m, n) not after (l,
+/// s).
 struct Arranged {
   explicit Arranged(const SuperArg& x) : ranges(quartet_ranges(x)) {
     if (ranges[0].first > ranges[1].first) std::swap(dimension[0], dimension[1]);
@@ -71,7 +75,8 @@ struct Arranged {
   BlockIndex block;
 };
 
-/// Integrals that are kept: found, or computed and kept from now on. Null where there is no room, or where indices run over parts of segments.
+/// Integrals that are kept: found, or computed and kept from now on. Null where there is no room, or where indices run
+/// over parts of segments.
 class KeptQuartet {
  public:
   KeptQuartet(SuperContext& context, const Arranged& quartet) : context_(context) {
@@ -100,7 +105,9 @@ class KeptQuartet {
     if (ao == segments.end()) return false;
     for (int d = 0; d < 4; ++d) {
       const std::int32_t number = quartet.block.segment[d];
-      if (number < 1 || number > std::ssize(ao->second) || ao->second[static_cast<std::size_t>(number) - 1] != quartet.kept[d].count) return false;
+      if (number < 1 || number > std::ssize(ao->second) ||
+          ao->second[static_cast<std::size_t>(number) - 1] != quartet.kept[d].count)
+        return false;
     }
     return true;
   }
@@ -132,22 +139,27 @@ void copy_arranged(const double* from, const Arranged& quartet, double* to) {
       const double* source = from + l * step[outer[1]] + k * step[outer[0]];
       double* target = to + l * out[outer[1]] + k * out[outer[0]];
       if (first == 0) {
-        for (std::int64_t j = 0; j < extent[other]; ++j) std::copy_n(source + j * step[other], extent[0], target + j * out[other]);
+        for (std::int64_t j = 0; j < extent[other]; ++j)
+          std::copy_n(source + j * step[other], extent[0], target + j * out[other]);
         continue;
       }
       for (std::int64_t j0 = 0; j0 < extent[other]; j0 += tile)
         for (std::int64_t i0 = 0; i0 < extent[0]; i0 += tile)
           for (std::int64_t j = j0; j < std::min(j0 + tile, extent[other]); ++j)
-            for (std::int64_t i = i0; i < std::min(i0 + tile, extent[0]); ++i) target[i + j * out[other]] = source[i * step[0] + j];
+            for (std::int64_t i = i0; i < std::min(i0 + tile, extent[0]); ++i)
+              target[i + j * out[other]] = source[i * step[0] + j];
     }
 }
 
 FockMatrix fock_matrix(const SuperArg& a, int position, const std::array<FunctionRange, 4>& quartet) {
   const FockMatrix m{a.data, range(a, position, 0), range(a, position, 1)};
-  const auto inside = [](FunctionRange part, FunctionRange whole) { return part.first >= whole.first && part.first + part.count <= whole.first + whole.count; };
+  const auto inside = [](FunctionRange part, FunctionRange whole) {
+    return part.first >= whole.first && part.first + part.count <= whole.first + whole.count;
+  };
   for (const FunctionRange& r : quartet)
     if (!inside(r, m.rows) || !inside(r, m.columns))
-      throw SialError(fmt::format("{} does not hold the functions of this quartet", describe(a, position)), "pass matrices declared over all AO segments");
+      throw SialError(fmt::format("{} does not hold the functions of this quartet", describe(a, position)),
+                      "pass matrices declared over all AO segments");
   return m;
 }
 
@@ -163,7 +175,8 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
   }
   std::array<FockMatrix, 4> matrices;
   if (!block_only)
-    for (int k = 0; k < 4; ++k) matrices[static_cast<std::size_t>(k)] = fock_matrix(args[static_cast<std::size_t>(k) + 1], k + 1, quartet.ranges);
+    for (int k = 0; k < 4; ++k)
+      matrices[static_cast<std::size_t>(k)] = fock_matrix(args[static_cast<std::size_t>(k) + 1], k + 1, quartet.ranges);
   const KeptQuartet kept(context, quartet);
   const double* x = quartet.as_kept() ? kept.data() : nullptr;
   if (!x || return_integrals) {
@@ -212,7 +225,8 @@ void super_compute_dipole_integrals(SuperContext& context, std::span<SuperArg> a
   const Molecule& m = molecule(context);
   int k = static_cast<int>(*args[2].data), component = k > 9 ? k - 10 : k - 1;
   if (*args[2].data != k || component < 0 || component > 2)
-    throw SialError(fmt::format("{} is not a dipole component", *args[2].data), "1, 2, 3 for x, y, z; 10, 11, 12 for the nuclei's part only");
+    throw SialError(fmt::format("{} is not a dipole component", *args[2].data),
+                    "1, 2, 3 for x, y, z; 10, 11, 12 for the nuclei's part only");
   double nuclei = 0.0;
   for (const Atom& a : m.atoms) nuclei += a.charge * a.position[component];
   *args[1].data = nuclei;

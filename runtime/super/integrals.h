@@ -1,6 +1,7 @@
 #pragma once
-// Integrals over atomic orbitals of a job's molecule, for ranges of basis functions that hold whole shells. Chemists' notation,
-// column-major output, function order and normalisation of job_data.h. One object per rank: the engines are not thread safe.
+// Integrals over atomic orbitals of a job's molecule, for ranges of basis functions that hold whole shells. Chemists'
+// notation, column-major output, function order and normalisation of job_data.h. One object per rank: the engines are
+// not thread safe.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +16,9 @@
 namespace sial {
 
 /// Quartets of shells, or of families of shells, in all blocks so far.
-struct QuartetCounts { std::int64_t computed = 0, skipped = 0; };
+struct QuartetCounts {
+  std::int64_t computed = 0, skipped = 0;
+};
 
 class AoIntegrals {
  public:
@@ -25,13 +28,16 @@ class AoIntegrals {
   virtual void core_hamiltonian(FunctionRange mu, FunctionRange nu, double* out) = 0;
   /// <mu| r_component |nu> about the origin, component 0, 1, 2.
   virtual void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) = 0;
-  /// (ab|cd); quartets below 1e-12 by the Schwarz inequality are left zero. With densities, which hold all the functions: also those that would add
-  /// less than 1e-13 to any element of the Fock matrices of these densities, where all densities are finite.
-  virtual void repulsion(const std::array<FunctionRange, 4>& ranges, double* out, std::span<const FockMatrix> densities = {}) = 0;
+  /// (ab|cd); quartets below 1e-12 by the Schwarz inequality are left zero. With densities, which hold all the
+  /// functions: also those that would add less than 1e-13 to any element of the Fock matrices of these densities, where
+  /// all densities are finite.
+  virtual void repulsion(const std::array<FunctionRange, 4>& ranges, double* out,
+                         std::span<const FockMatrix> densities = {}) = 0;
   virtual QuartetCounts quartets() const = 0;
 };
 
-/// Whether two-electron integrals are computed by expansions in Hermite Gaussians (hermite_repulsion.h), else by libint.
+/// Whether two-electron integrals are computed by expansions in Hermite Gaussians (hermite_repulsion.h), else by
+/// libint.
 bool uses_hermite_repulsion(const Molecule& molecule, IntegralCode method);
 
 /// The molecule is copied. Throws SialError for shells beyond what the library computes.

@@ -1,5 +1,6 @@
-// AoIntegrals on top of libint2; the only file that knows it. libint's shells have one contraction each, list pure functions
-// from m = -l to +l, and give Cartesian functions the norm of x^l: all of that is mapped to our order and norms here.
+// AoIntegrals on top of libint2; the only file that knows it. libint's shells have one contraction each, list pure
+// functions from m = -l to +l, and give Cartesian functions the norm of x^l: all of that is mapped to our order and
+// norms here.
 
 #include "runtime/super/integrals.h"
 
@@ -18,7 +19,8 @@
 namespace sial {
 namespace {
 
-// An integral is taken as zero when its Schwarz bound is below the first, and lacks at most the second by leaving out primitives.
+// An integral is taken as zero when its Schwarz bound is below the first, and lacks at most the second by leaving out
+// primitives.
 constexpr double schwarz_threshold = integral_threshold;
 constexpr double primitive_precision = 1e-14;
 // Primitives of one pair are dropped only where no other pair could make up for their smallness.
@@ -39,7 +41,8 @@ LibintShell make_piece(const Shell& s, int contraction, const Atom& atom, std::i
   p.first = first;
   std::size_t n = s.exponents.size();
   libint2::svector<double> exponents(s.exponents.begin(), s.exponents.end());
-  libint2::svector<double> coefficients(s.coefficients.begin() + contraction * n, s.coefficients.begin() + (contraction + 1) * n);
+  libint2::svector<double> coefficients(s.coefficients.begin() + contraction * n,
+                                        s.coefficients.begin() + (contraction + 1) * n);
   bool pure = s.pure && s.l >= 2;
   p.shell = libint2::Shell(exponents, {{s.l, pure, coefficients}}, atom.position);
   if (pure) {
@@ -50,7 +53,9 @@ LibintShell make_piece(const Shell& s, int contraction, const Atom& atom, std::i
       for (int y = s.l - x; y >= 0; --y) {
         int z = s.l - x - y;
         p.position.push_back(std::ssize(p.position));
-        p.scale.push_back(std::sqrt(double_factorial(2 * s.l - 1) / (double_factorial(2 * x - 1) * double_factorial(2 * y - 1) * double_factorial(2 * z - 1))));
+        p.scale.push_back(
+            std::sqrt(double_factorial(2 * s.l - 1) /
+                      (double_factorial(2 * x - 1) * double_factorial(2 * y - 1) * double_factorial(2 * z - 1))));
         p.scaled = p.scaled || p.scale.back() != 1.0;
       }
   }
@@ -78,16 +83,20 @@ GaussianShell hermite_shell(const LibintShell& piece) {
       continue;
     }
     for (int x = l; x >= 0; --x)
-      for (int y = l - x; y >= 0; --y) *row++ = libint2::solidharmonics::SolidHarmonicsCoefficients<double>::coeff(l, static_cast<int>(k) - l, x, y, l - x - y);
+      for (int y = l - x; y >= 0; --y)
+        *row++ = libint2::solidharmonics::SolidHarmonicsCoefficients<double>::coeff(l, static_cast<int>(k) - l, x, y,
+                                                                                    l - x - y);
   }
   return shell;
 }
 
-/// On one centre two primitives count by the sum of their exponents alone. Contractions of the same primitives, as general ones are, have
-/// most sums twice: such pairs become one.
+/// On one centre two primitives count by the sum of their exponents alone. Contractions of the same primitives, as
+/// general ones are, have most sums twice: such pairs become one.
 void merge_primitives(libint2::ShellPair& pair, const libint2::Shell& a, const libint2::Shell& b) {
   if (a.O != b.O) return;
-  auto weight = [&](const libint2::ShellPair::PrimPairData& p) { return a.contr[0].coeff[p.p1] * b.contr[0].coeff[p.p2]; };
+  auto weight = [&](const libint2::ShellPair::PrimPairData& p) {
+    return a.contr[0].coeff[p.p1] * b.contr[0].coeff[p.p2];
+  };
   std::map<std::pair<double, double>, std::size_t> position;
   std::vector<libint2::ShellPair::PrimPairData> merged;
   for (const auto& p : pair.primpairs) {
@@ -113,7 +122,8 @@ class LibintIntegrals : public AoIntegrals {
     int max_l = 0;
     for (const Shell& s : molecule.shells) {
       if (s.l > LIBINT_MAX_AM)
-        throw SialError(fmt::format("basis `{}` has functions of angular momentum {}; integrals go up to {}", molecule.basis_name, s.l, LIBINT_MAX_AM));
+        throw SialError(fmt::format("basis `{}` has functions of angular momentum {}; integrals go up to {}",
+                                    molecule.basis_name, s.l, LIBINT_MAX_AM));
       max_primitives = std::max(max_primitives, s.exponents.size());
       max_l = std::max(max_l, s.l);
       for (int c = 0; c < s.n_contractions; ++c) {
@@ -140,16 +150,21 @@ class LibintIntegrals : public AoIntegrals {
     }
   }
 
-  void overlap(FunctionRange mu, FunctionRange nu, double* out) override { one_electron(overlap_, 0, mu, nu, out, false); }
+  void overlap(FunctionRange mu, FunctionRange nu, double* out) override {
+    one_electron(overlap_, 0, mu, nu, out, false);
+  }
 
   void core_hamiltonian(FunctionRange mu, FunctionRange nu, double* out) override {
     one_electron(kinetic_, 0, mu, nu, out, false);
     one_electron(nuclear_, 0, mu, nu, out, true);
   }
 
-  void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) override { one_electron(dipole_, component + 1, mu, nu, out, false); }
+  void dipole(int component, FunctionRange mu, FunctionRange nu, double* out) override {
+    one_electron(dipole_, component + 1, mu, nu, out, false);
+  }
 
-  void repulsion(const std::array<FunctionRange, 4>& ranges, double* out, std::span<const FockMatrix> densities) override {
+  void repulsion(const std::array<FunctionRange, 4>& ranges, double* out,
+                 std::span<const FockMatrix> densities) override {
     if (hermite_) return hermite_->block(ranges, densities, out);
     std::array<FunctionGroups::Range, 4> r;
     std::array<std::int64_t, 4> stride;
@@ -164,8 +179,8 @@ class LibintIntegrals : public AoIntegrals {
     for (int d = 0; d < 4; ++d)
       for (std::size_t i = r[d].begin; i < r[d].end; ++i) sets[d].push_back({{pieces_[i].first, pieces_[i].size()}});
     const DensityScreen screen(densities, {&sets[0], &sets[1], &sets[2], &sets[3]});
-    // Within a block the symmetries (ab|cd) = (ba|cd) = (ab|dc) = (cd|ab) hold where the segments agree: each set of equal
-    // shell quartets is computed once and written to all its places.
+    // Within a block the symmetries (ab|cd) = (ba|cd) = (ab|dc) = (cd|ab) hold where the segments agree: each set of
+    // equal shell quartets is computed once and written to all its places.
     bool same_bra = ranges[0] == ranges[1], same_ket = ranges[2] == ranges[3];
     bool same_pairs = ranges[0] == ranges[2] && ranges[1] == ranges[3];
     for (std::size_t i = r[0].begin; i < r[0].end; ++i)
@@ -176,12 +191,14 @@ class LibintIntegrals : public AoIntegrals {
           for (std::size_t l = r[3].begin; l < (same_ket ? k + 1 : r[3].end); ++l) {
             if (same_pairs && (k > i || (k == i && l > j))) continue;
             const Pair& ket = pair(k, l);
-            if (DensityScreen::negligible(bra.bound * ket.bound, screen.largest({i - r[0].begin, j - r[1].begin, k - r[2].begin, l - r[3].begin}))) {
+            if (DensityScreen::negligible(bra.bound * ket.bound, screen.largest({i - r[0].begin, j - r[1].begin,
+                                                                                 k - r[2].begin, l - r[3].begin}))) {
               ++counts_.skipped;
               continue;
             }
             ++counts_.computed;
-            // Pairs are kept with the later piece first. The ket of ours is the bra of libint, whose last index runs fastest.
+            // Pairs are kept with the later piece first. The ket of ours is the bra of libint, whose last index runs
+            // fastest.
             const bool swapped_bra = i < j, swapped_ket = k < l;
             std::array<std::size_t, 4> quartet{std::max(k, l), std::min(k, l), std::max(i, j), std::min(i, j)};
             // One order of the pairs whatever the block: its arrangements agree to the last bit.
@@ -191,11 +208,14 @@ class LibintIntegrals : public AoIntegrals {
               std::swap(quartet[1], quartet[3]);
             }
             const auto& results = repulsion_.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(
-                pieces_[quartet[0]].shell, pieces_[quartet[1]].shell, pieces_[quartet[2]].shell, pieces_[quartet[3]].shell, turned ? &bra.data : &ket.data, turned ? &ket.data : &bra.data);
+                pieces_[quartet[0]].shell, pieces_[quartet[1]].shell, pieces_[quartet[2]].shell,
+                pieces_[quartet[3]].shell, turned ? &bra.data : &ket.data, turned ? &ket.data : &bra.data);
             if (!results[0]) continue;
             for (int image = 0; image < 8; ++image) {
               bool swap_bra = image & 1, swap_ket = image & 2, swap_pairs = image & 4;
-              if ((swap_bra && (!same_bra || i == j)) || (swap_ket && (!same_ket || k == l)) || (swap_pairs && (!same_pairs || (i == k && j == l)))) continue;
+              if ((swap_bra && (!same_bra || i == j)) || (swap_ket && (!same_ket || k == l)) ||
+                  (swap_pairs && (!same_pairs || (i == k && j == l))))
+                continue;
               std::array<int, 4> dimension{2, 3, 0, 1};  // where each index of libint's quartet goes
               if (swap_pairs) dimension = {0, 1, 2, 3};
               if (swap_ket != swapped_ket) std::swap(dimension[0], dimension[1]);
@@ -219,7 +239,9 @@ class LibintIntegrals : public AoIntegrals {
     double bound = 0.0;       // sqrt of the largest (ij|ij)
   };
 
-  const Pair& pair(std::size_t i, std::size_t j) const { return i < j ? pairs_[j * (j + 1) / 2 + i] : pairs_[i * (i + 1) / 2 + j]; }
+  const Pair& pair(std::size_t i, std::size_t j) const {
+    return i < j ? pairs_[j * (j + 1) / 2 + i] : pairs_[i * (i + 1) / 2 + j];
+  }
 
   void make_pairs() {
     // The square root makes small numbers large: bounds of 1e-12 need all of an integral of 1e-24.
@@ -230,7 +252,8 @@ class LibintIntegrals : public AoIntegrals {
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j <= i; ++j) {
         Pair& p = pairs_[i * (i + 1) / 2 + j];
-        p.data.init(pieces_[i].shell, pieces_[j].shell, std::log(pair_precision), libint2::ScreeningMethod::Conservative);
+        p.data.init(pieces_[i].shell, pieces_[j].shell, std::log(pair_precision),
+                    libint2::ScreeningMethod::Conservative);
         merge_primitives(p.data, pieces_[i].shell, pieces_[j].shell);
         p.bound = schwarz_bound(engine, pieces_[i], pieces_[j]);
         largest_bound_ = std::max(largest_bound_, p.bound);
@@ -249,13 +272,15 @@ class LibintIntegrals : public AoIntegrals {
         if (!values) continue;
         for (std::int64_t a = 0; a < p.size(); ++a)
           for (std::int64_t b = 0; b < q.size(); ++b)
-            out[(p.first - mu.first + p.position[a]) + (q.first - nu.first + q.position[b]) * mu.count] += values[a * q.size() + b] * p.scale[a] * q.scale[b];
+            out[(p.first - mu.first + p.position[a]) + (q.first - nu.first + q.position[b]) * mu.count] +=
+                values[a * q.size() + b] * p.scale[a] * q.scale[b];
       }
   }
 
   /// Writes one shell quartet into the block; index m of the quartet runs along dimension[m].
   void scatter(const double* values, const std::array<std::size_t, 4>& quartet, const std::array<int, 4>& dimension,
-               const std::array<FunctionRange, 4>& ranges, const std::array<std::int64_t, 4>& stride, double* out) const {
+               const std::array<FunctionRange, 4>& ranges, const std::array<std::int64_t, 4>& stride,
+               double* out) const {
     std::array<const LibintShell*, 4> p;
     std::array<std::int64_t, 4> s;
     for (int m = 0; m < 4; ++m) {
@@ -280,7 +305,8 @@ class LibintIntegrals : public AoIntegrals {
 
   /// sqrt of the largest (ij|ij).
   static double schwarz_bound(libint2::Engine& engine, const LibintShell& p, const LibintShell& q) {
-    const double* values = engine.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(p.shell, q.shell, p.shell, q.shell, nullptr, nullptr)[0];
+    const double* values = engine.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(
+        p.shell, q.shell, p.shell, q.shell, nullptr, nullptr)[0];
     if (!values) return 0.0;
     double largest = 0.0;
     std::int64_t n = p.size() * q.size();
@@ -305,9 +331,12 @@ class LibintIntegrals : public AoIntegrals {
 bool uses_hermite_repulsion(const Molecule& molecule, IntegralCode method) {
   constexpr int max_l = 3;  // above, libint is faster
   return method == IntegralCode::hermite ||
-         (method == IntegralCode::automatic && std::all_of(molecule.shells.begin(), molecule.shells.end(), [](const Shell& s) { return s.l <= max_l; }));
+         (method == IntegralCode::automatic &&
+          std::all_of(molecule.shells.begin(), molecule.shells.end(), [](const Shell& s) { return s.l <= max_l; }));
 }
 
-std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method) { return std::make_unique<LibintIntegrals>(molecule, method); }
+std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method) {
+  return std::make_unique<LibintIntegrals>(molecule, method);
+}
 
 }  // namespace sial

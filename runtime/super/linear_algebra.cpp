@@ -13,15 +13,18 @@
 #include "runtime/super/dense_algebra.h"
 #include "runtime/super/diis.h"
 
-extern "C" void dgemm_(const char* transpose_a, const char* transpose_b, const lapack_int* m, const lapack_int* n, const lapack_int* k, const double* alpha,
-                       const double* a, const lapack_int* lda, const double* b, const lapack_int* ldb, const double* beta, double* c, const lapack_int* ldc);
+extern "C" void dgemm_(const char* transpose_a, const char* transpose_b, const lapack_int* m, const lapack_int* n,
+                       const lapack_int* k, const double* alpha, const double* a, const lapack_int* lda,
+                       const double* b, const lapack_int* ldb, const double* beta, double* c, const lapack_int* ldc);
 
 namespace sial {
 
 std::optional<std::vector<double>> diagonalise(std::int64_t n, double* matrix) {
   std::vector<double> values(n);
   if (n == 0) return values;
-  if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', static_cast<lapack_int>(n), matrix, static_cast<lapack_int>(n), values.data()) != 0) return std::nullopt;
+  if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', static_cast<lapack_int>(n), matrix, static_cast<lapack_int>(n),
+                    values.data()) != 0)
+    return std::nullopt;
   for (std::int64_t j = 0; j < n; ++j) {
     double* v = matrix + j * n;
     const double* first = std::find_if(v, v + n, [](double x) { return std::abs(x) > 1e-5; });
@@ -30,18 +33,23 @@ std::optional<std::vector<double>> diagonalise(std::int64_t n, double* matrix) {
   return values;
 }
 
-void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double beta, double* c) {
+void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                       const double* a, const double* b, double beta, double* c) {
   if (m == 0 || n == 0) return;
-  const lapack_int rows = static_cast<lapack_int>(m), columns = static_cast<lapack_int>(n), inner = static_cast<lapack_int>(k);
-  const lapack_int lda = std::max<lapack_int>(1, transpose_a ? inner : rows), ldb = std::max<lapack_int>(1, transpose_b ? columns : inner);
+  const lapack_int rows = static_cast<lapack_int>(m), columns = static_cast<lapack_int>(n),
+                   inner = static_cast<lapack_int>(k);
+  const lapack_int lda = std::max<lapack_int>(1, transpose_a ? inner : rows),
+                   ldb = std::max<lapack_int>(1, transpose_b ? columns : inner);
   const double one = 1.0;
-  dgemm_(transpose_a ? "T" : "N", transpose_b ? "T" : "N", &rows, &columns, &inner, &one, a, &lda, b, &ldb, &beta, c, &rows);
+  dgemm_(transpose_a ? "T" : "N", transpose_b ? "T" : "N", &rows, &columns, &inner, &one, a, &lda, b, &ldb, &beta, c,
+         &rows);
 }
 
 namespace {
 
 std::int64_t require_square(const SuperArg& a, int position) {
-  if (a.shape.rank != 2 || a.shape.extent[0] != a.shape.extent[1]) throw SialError(fmt::format("{} is not a square matrix", describe(a, position)));
+  if (a.shape.rank != 2 || a.shape.extent[0] != a.shape.extent[1])
+    throw SialError(fmt::format("{} is not a square matrix", describe(a, position)));
   return a.shape.extent[0];
 }
 
@@ -53,7 +61,8 @@ void require_finite(const SuperArg& a, int position) {
 /// Eigenvalues ascending, eigenvectors into `vectors`; the lower triangle of `matrix` counts.
 std::vector<double> symmetric_eigenvectors(const SuperArg& matrix, const SuperArg& vectors) {
   std::int64_t n = require_square(matrix, 0);
-  if (require_square(vectors, 1) != n) throw SialError(fmt::format("{} and {} differ in size", describe(matrix, 0), describe(vectors, 1)));
+  if (require_square(vectors, 1) != n)
+    throw SialError(fmt::format("{} and {} differ in size", describe(matrix, 0), describe(vectors, 1)));
   require_finite(matrix, 0);
   std::copy_n(matrix.data, n * n, vectors.data);
   std::optional<std::vector<double>> values = diagonalise(n, vectors.data);
@@ -103,23 +112,30 @@ void super_eigen_calc_sqr_inv(SuperContext& context, std::span<SuperArg> args) {
 void super_gen_eigen_calc(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::matrix, Expect::matrix, Expect::matrix, Expect::block});
   std::int64_t n = require_square(args[0], 0);
-  if (require_square(args[1], 1) != n || require_square(args[2], 2) != n || (args[3].size() != n && args[3].size() != n * n))
-    throw SialError(fmt::format("{}, {}, {} and {} do not fit together", describe(args[0], 0), describe(args[1], 1), describe(args[2], 2), describe(args[3], 3)),
-                    "a matrix, two matrices for left and right eigenvectors, and a vector (or the diagonal of a matrix) for the eigenvalues");
+  if (require_square(args[1], 1) != n || require_square(args[2], 2) != n ||
+      (args[3].size() != n && args[3].size() != n * n))
+    throw SialError(
+        fmt::format("{}, {}, {} and {} do not fit together", describe(args[0], 0), describe(args[1], 1),
+                    describe(args[2], 2), describe(args[3], 3)),
+        "a matrix, two matrices for left and right eigenvectors, and a vector (or the diagonal of a matrix) for the eigenvalues");
   require_finite(args[0], 0);
   if (n == 0) return;
   std::vector<double> matrix(args[0].data, args[0].data + n * n), real(n), imaginary(n), left(n * n), right(n * n);
   lapack_int m = static_cast<lapack_int>(n);
-  if (LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', m, matrix.data(), m, real.data(), imaginary.data(), left.data(), m, right.data(), m) != 0)
+  if (LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', m, matrix.data(), m, real.data(), imaginary.data(), left.data(), m,
+                    right.data(), m) != 0)
     throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(args[0], 0)));
-  // Of a complex pair LAPACK's two columns are real and imaginary part: they span the space of both, which is what programs go on
-  // with. A pair that only rounding made complex is a degenerate eigenvalue, whose second vector must not get lost.
+  // Of a complex pair LAPACK's two columns are real and imaginary part: they span the space of both, which is what
+  // programs go on with. A pair that only rounding made complex is a degenerate eigenvalue, whose second vector must
+  // not get lost.
   for (std::int64_t j = 0; j < n; ++j)
-    if (imaginary[j] > 1.0) context.out() << fmt::format("WARNING: an eigenvalue has imaginary part {:.6f}\n", imaginary[j]);
+    if (imaginary[j] > 1.0)
+      context.out() << fmt::format("WARNING: an eigenvalue has imaginary part {:.6f}\n", imaginary[j]);
   std::vector<std::int64_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   auto last = [&](std::int64_t i) { return std::abs(real[i]) < 1e-12; };
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return last(a) != last(b) ? last(b) : real[a] < real[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return last(a) != last(b) ? last(b) : real[a] < real[b]; });
   reorder_columns(left.data(), n, order);
   reorder_columns(right.data(), n, order);
   std::copy_n(left.data(), n * n, args[1].data);

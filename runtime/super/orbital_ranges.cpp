@@ -28,7 +28,8 @@ bool is_checked(const ArgumentRule& rule) {
 /// "virtual, occupied, virtual, occupied".
 std::string order_words(const std::vector<DimensionRule>& wanted) {
   std::string text;
-  for (const DimensionRule& d : wanted) text += fmt::format("{}{}", text.empty() ? "" : ", ", d.range == OrbitalRange::occupied ? "occupied" : "virtual");
+  for (const DimensionRule& d : wanted)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", d.range == OrbitalRange::occupied ? "occupied" : "virtual");
   return text;
 }
 
@@ -45,9 +46,19 @@ OrbitalRanges::OrbitalRanges(const JobData& job) {
     if (!last_occupied || !first_virtual || !last_virtual || table == job.segments.end()) continue;
     const std::vector<std::int32_t>& extents = table->second;
     const auto n = static_cast<std::int32_t>(extents.size());
-    if (*last_occupied < 0 || *last_occupied >= *first_virtual || *first_virtual < 1 || *first_virtual > n + 1 || *last_virtual > n) continue;
-    const auto before = [&](std::int32_t segments) { return std::accumulate(extents.begin(), extents.begin() + segments, std::int64_t{0}); };
-    ranges_[k] = {true, *last_occupied, *first_virtual, *last_virtual, before(*last_occupied), before(*first_virtual - 1), before(std::max(*last_virtual, *first_virtual - 1))};
+    if (*last_occupied < 0 || *last_occupied >= *first_virtual || *first_virtual < 1 || *first_virtual > n + 1 ||
+        *last_virtual > n)
+      continue;
+    const auto before = [&](std::int32_t segments) {
+      return std::accumulate(extents.begin(), extents.begin() + segments, std::int64_t{0});
+    };
+    ranges_[k] = {true,
+                  *last_occupied,
+                  *first_virtual,
+                  *last_virtual,
+                  before(*last_occupied),
+                  before(*first_virtual - 1),
+                  before(std::max(*last_virtual, *first_virtual - 1))};
   }
 }
 
@@ -64,22 +75,29 @@ OrbitalRange OrbitalRanges::side(const SuperArg& arg, int dimension) const {
     // Of which spin the orbital is does not show: it counts where both agree.
     const Ranges& beta = ranges_[1].known ? ranges_[1] : alpha;
     if (at >= 1 && at <= std::min(alpha.occupied_orbitals, beta.occupied_orbitals)) return OrbitalRange::occupied;
-    return at > std::max(alpha.virtual_from, beta.virtual_from) && at <= std::min(alpha.virtual_end, beta.virtual_end) ? OrbitalRange::virtual_ : OrbitalRange::any;
+    return at > std::max(alpha.virtual_from, beta.virtual_from) && at <= std::min(alpha.virtual_end, beta.virtual_end)
+               ? OrbitalRange::virtual_
+               : OrbitalRange::any;
   }
   if (at >= 1 && at <= r.last_occupied) return OrbitalRange::occupied;
   return at >= r.first_virtual && at <= r.last_virtual ? OrbitalRange::virtual_ : OrbitalRange::any;
 }
 
-void OrbitalRanges::check(std::string_view instruction, std::span<const SuperArg> args, std::span<const ArgumentRule> rules) const {
+void OrbitalRanges::check(std::string_view instruction, std::span<const SuperArg> args,
+                          std::span<const ArgumentRule> rules) const {
   for (std::size_t k = 0; k < std::min(args.size(), rules.size()); ++k) {
     if (args[k].is_scalar || !is_checked(rules[k])) continue;
     const std::vector<DimensionRule> wanted = rules[k].of_rank(args[k].shape.rank);
     for (std::size_t d = 0; d < wanted.size(); ++d) {
-      if (!wanted[d].strict || (wanted[d].range != OrbitalRange::occupied && wanted[d].range != OrbitalRange::virtual_)) continue;
+      if (!wanted[d].strict || (wanted[d].range != OrbitalRange::occupied && wanted[d].range != OrbitalRange::virtual_))
+        continue;
       const OrbitalRange found = side(args[k], static_cast<int>(d));
       if (found == OrbitalRange::any || found == wanted[d].range) continue;
-      throw SialError(fmt::format("dimension {} of {} holds {}, and `{}` needs {} there", d + 1, describe(args[k], static_cast<int>(k)), range_words(found), instruction, range_words(wanted[d].range)),
-                      fmt::format("pass a block whose dimensions are {}; `sialc --explain {}` says more", order_words(wanted), instruction));
+      throw SialError(fmt::format("dimension {} of {} holds {}, and `{}` needs {} there", d + 1,
+                                  describe(args[k], static_cast<int>(k)), range_words(found), instruction,
+                                  range_words(wanted[d].range)),
+                      fmt::format("pass a block whose dimensions are {}; `sialc --explain {}` says more",
+                                  order_words(wanted), instruction));
     }
   }
 }

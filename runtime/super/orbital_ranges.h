@@ -1,7 +1,7 @@
 #pragma once
-// Whether the blocks that a super instruction takes for occupied or virtual orbitals hold such: what the compiler cannot see where an index
-// runs over both (1:eavirt) is checked when the block is there. A job without the customary ints (baocc, eaocc, bavirt, eavirt; bbocc ..
-// for beta, bocc .. for moindex) is not checked.
+// Whether the blocks that a super instruction takes for occupied or virtual orbitals hold such: what the compiler
+// cannot see where an index runs over both (1:eavirt) is checked when the block is there. A job without the customary
+// ints (baocc, eaocc, bavirt, eavirt; bbocc .. for beta, bocc .. for moindex) is not checked.
 
 #include <array>
 #include <cstdint>
@@ -23,8 +23,9 @@ class OrbitalRanges {
  private:
   struct Ranges {
     bool known = false;
-    std::int32_t last_occupied = 0, first_virtual = 0, last_virtual = 0;       // segments
-    std::int64_t occupied_orbitals = 0, virtual_from = 0, virtual_end = 0;    // numbers from 0: occupied below the first, virtual between the others
+    std::int32_t last_occupied = 0, first_virtual = 0, last_virtual = 0;  // segments
+    std::int64_t occupied_orbitals = 0, virtual_from = 0,
+                 virtual_end = 0;  // numbers from 0: occupied below the first, virtual between the others
   };
   OrbitalRange side(const SuperArg& arg, int dimension) const;
 

@@ -18,9 +18,11 @@
 namespace sial {
 namespace {
 
-static_assert(SIALX_MAX_RANK == max_rank && SIALX_AO == static_cast<int>(IndexKind::ao) && SIALX_SUB == static_cast<int>(IndexKind::sub));
+static_assert(SIALX_MAX_RANK == max_rank && SIALX_AO == static_cast<int>(IndexKind::ao) &&
+              SIALX_SUB == static_cast<int>(IndexKind::sub));
 // The layout plugins are compiled against: a change here is a new interface, not a new version.
-static_assert(sizeof(sialx_argument) == 184 && offsetof(sialx_argument, segment) == 120 && offsetof(sialx_argument, letter) == 180);
+static_assert(sizeof(sialx_argument) == 184 && offsetof(sialx_argument, segment) == 120 &&
+              offsetof(sialx_argument, letter) == 180);
 
 /// What `state` of the host points to during one call.
 struct Call {
@@ -50,7 +52,8 @@ void to_c(const SuperArg& arg, const char* name, sialx_argument& result) {
 }
 
 template <class Arrays, class Element>
-const Element* find_job_array(const Arrays& arrays, const char* name, std::int32_t* rank, std::int64_t* extent, const Element* empty) {
+const Element* find_job_array(const Arrays& arrays, const char* name, std::int32_t* rank, std::int64_t* extent,
+                              const Element* empty) {
   const auto found = arrays.find(name);
   if (found == arrays.end() || found->second.extents.size() > max_rank) return nullptr;
   *rank = static_cast<std::int32_t>(found->second.extents.size());
@@ -107,7 +110,9 @@ sialx_host host_functions() {
     *count = found == job_of(h).segments.end() ? 0 : std::ssize(found->second);
     return *count == 0 ? nullptr : found->second.data();
   };
-  host.atom_count = [](const sialx_host* h) -> std::int32_t { return job_of(h).has_molecule ? static_cast<std::int32_t>(job_of(h).molecule.atoms.size()) : 0; };
+  host.atom_count = [](const sialx_host* h) -> std::int32_t {
+    return job_of(h).has_molecule ? static_cast<std::int32_t>(job_of(h).molecule.atoms.size()) : 0;
+  };
   host.atom = [](const sialx_host* h, std::int32_t number, double* charge, double* position) {
     const Atom& atom = job_of(h).molecule.atoms.at(static_cast<std::size_t>(number));
     *charge = atom.charge;
@@ -146,11 +151,14 @@ std::vector<std::string> words(const char* text) {
 
 bool is_name(std::string_view text) {
   auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  return !text.empty() && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
 void check_row(const sialx_instruction& row, int number, const std::string& path) {
-  const auto complain = [&](const std::string& what) { throw SialError(fmt::format("plugin `{}`, instruction {}: {}", path, number, what)); };
+  const auto complain = [&](const std::string& what) {
+    throw SialError(fmt::format("plugin `{}`, instruction {}: {}", path, number, what));
+  };
   if (!row.name || !is_name(row.name)) complain("its name is not made of lower-case letters, digits and `_`");
   if (!row.body) complain(fmt::format("`{}` has no body", row.name));
   const std::vector<std::string> signatures = words(row.signatures ? row.signatures : "");
@@ -172,47 +180,61 @@ std::string hash_of_file(const std::string& path) {
 void Plugins::load_for_job(const std::vector<std::string>& paths) {
   std::error_code ignored;
   for (const std::string& path : paths)
-    if (std::none_of(paths_.begin(), paths_.end(), [&](const std::string& p) { return std::filesystem::equivalent(p, path, ignored); })) load(path);
+    if (std::none_of(paths_.begin(), paths_.end(),
+                     [&](const std::string& p) { return std::filesystem::equivalent(p, path, ignored); }))
+      load(path);
 }
 
 void Plugins::load(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw SialError(fmt::format("there is no plugin `{}`", path), "--plugin names a shared library, relative to the working directory");
+    throw SialError(fmt::format("there is no plugin `{}`", path),
+                    "--plugin names a shared library, relative to the working directory");
   if (const std::string problem = library_problem(path); !problem.empty())
     throw SialError(fmt::format("cannot load the plugin `{}`: {}", path, problem), "build or copy it again");
   // An absolute name: a bare one would be searched among the system's libraries.
   void* library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw SialError(fmt::format("cannot load the plugin `{}`: {}", path, dlerror()), "build it with -shared -fPIC for this machine");
+  if (!library)
+    throw SialError(fmt::format("cannot load the plugin `{}`: {}", path, dlerror()),
+                    "build it with -shared -fPIC for this machine");
   const auto entry = reinterpret_cast<const sialx_plugin* (*)()>(dlsym(library, "sialx_plugin_entry"));
-  if (!entry) throw SialError(fmt::format("`{}` is no sialx plugin: it has no `sialx_plugin_entry`", path), "end its source with SIALX_PLUGIN(...), see sialx/plugin.h");
+  if (!entry)
+    throw SialError(fmt::format("`{}` is no sialx plugin: it has no `sialx_plugin_entry`", path),
+                    "end its source with SIALX_PLUGIN(...), see sialx/plugin.h");
   const sialx_plugin* plugin = entry();
   if (!plugin || plugin->version < 1 || plugin->version > SIALX_PLUGIN_VERSION)
-    throw SialError(fmt::format("plugin `{}` is of version {} of the plugin interface, and this sialrun knows version {}", path, plugin ? plugin->version : 0, SIALX_PLUGIN_VERSION),
-                    "rebuild it with the header sialx/plugin.h that was installed with this sialrun");
-  if (plugin->count < 0 || (plugin->count > 0 && !plugin->instructions)) throw SialError(fmt::format("plugin `{}` has no table of instructions", path));
+    throw SialError(
+        fmt::format("plugin `{}` is of version {} of the plugin interface, and this sialrun knows version {}", path,
+                    plugin ? plugin->version : 0, SIALX_PLUGIN_VERSION),
+        "rebuild it with the header sialx/plugin.h that was installed with this sialrun");
+  if (plugin->count < 0 || (plugin->count > 0 && !plugin->instructions))
+    throw SialError(fmt::format("plugin `{}` has no table of instructions", path));
   for (std::int32_t i = 0; i < plugin->count; ++i) {
     const sialx_instruction& row = plugin->instructions[i];
     check_row(row, i + 1, path);
     if (find_super(row.name))
-      throw SialError(fmt::format("plugin `{}` defines `{}`, which is a super instruction of sialx", path, row.name), "give it another name, for instance with a prefix of your own");
+      throw SialError(fmt::format("plugin `{}` defines `{}`, which is a super instruction of sialx", path, row.name),
+                      "give it another name, for instance with a prefix of your own");
     for (const Row& known : rows_)
       if (std::string_view(known.instruction->name) == row.name)
-        throw SialError(fmt::format("plugins `{}` and `{}` both define `{}`", known.file, path, row.name), "load one of them, or rename one instruction");
+        throw SialError(fmt::format("plugins `{}` and `{}` both define `{}`", known.file, path, row.name),
+                        "load one of them, or rename one instruction");
     rows_.push_back({&row, path});
   }
   paths_.push_back(path);
   files_[std::filesystem::path(path).filename().string()] = hash_of_file(path);
 }
 
-std::function<void(SuperContext&, std::span<SuperArg>)> Plugins::find(std::string_view name, std::string_view signature) const {
+std::function<void(SuperContext&, std::span<SuperArg>)> Plugins::find(std::string_view name,
+                                                                      std::string_view signature) const {
   const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return name == r.instruction->name; });
   if (row == rows_.end()) return {};
   const sialx_instruction* instruction = row->instruction;
   const std::vector<std::string> accepted = words(instruction->signatures);
   if (std::find(accepted.begin(), accepted.end(), signature) != accepted.end())
     return [instruction](SuperContext& context, std::span<SuperArg> args) { execute(*instruction, context, args); };
-  const std::string message = fmt::format("`{}` of plugin `{}` takes `{}`, and the program declares `{}`", name, row->file, instruction->signatures, signature.empty() ? "-" : signature);
+  const std::string message = fmt::format("`{}` of plugin `{}` takes `{}`, and the program declares `{}`", name,
+                                          row->file, instruction->signatures, signature.empty() ? "-" : signature);
   const std::string hint = fmt::format("declare it `special {} {}`", name, accepted.front());
   return [message, hint](SuperContext&, std::span<SuperArg>) { throw SialError(message, hint); };
 }

@@ -30,7 +30,8 @@ Form find_form(std::span<const FormRow<Form>> forms, std::string_view name) {
   return row == forms.end() ? nullptr : row->form;
 }
 
-static_assert(std::is_sorted(std::begin(super_table), std::end(super_table), [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
+static_assert(std::is_sorted(std::begin(super_table), std::end(super_table),
+                             [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
 
 }  // namespace
 
@@ -38,7 +39,8 @@ std::span<const SuperRow> super_rows() { return super_table; }
 
 const SuperRow* find_super(std::string_view name) {
   std::string wanted = lower_case(name);
-  auto row = std::find_if(std::begin(super_table), std::end(super_table), [&](const SuperRow& r) { return wanted == r.name; });
+  auto row =
+      std::find_if(std::begin(super_table), std::end(super_table), [&](const SuperRow& r) { return wanted == r.name; });
   return row == std::end(super_table) ? nullptr : row;
 }
 
@@ -66,7 +68,8 @@ std::vector<std::string> close_super_names(std::string_view name, std::vector<st
 }
 
 const Molecule& require_molecule(SuperContext& context) {
-  if (!context.job().has_molecule) throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
+  if (!context.job().has_molecule)
+    throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
   return context.job().molecule;
 }
 
@@ -79,15 +82,21 @@ std::string describe(const SuperArg& arg, int position) {
 }
 
 void expect_arguments(std::span<const SuperArg> args, std::initializer_list<Expect> expected) {
-  if (args.size() != expected.size()) throw SialError(fmt::format("takes {} argument{}, found {}", expected.size(), expected.size() == 1 ? "" : "s", args.size()));
+  if (args.size() != expected.size())
+    throw SialError(
+        fmt::format("takes {} argument{}, found {}", expected.size(), expected.size() == 1 ? "" : "s", args.size()));
   int i = 0;
   for (Expect e : expected) {
     const SuperArg& a = args[i];
     if (e == Expect::scalar && a.shape.size() != 1)
-      throw SialError(fmt::format("argument {} must be a scalar, found {} with {} elements", i + 1, describe(a, i), a.shape.size()));
-    if (e != Expect::scalar && a.is_scalar) throw SialError(fmt::format("argument {} must be a block or a static array, found the scalar {}", i + 1, describe(a, i)));
+      throw SialError(fmt::format("argument {} must be a scalar, found {} with {} elements", i + 1, describe(a, i),
+                                  a.shape.size()));
+    if (e != Expect::scalar && a.is_scalar)
+      throw SialError(
+          fmt::format("argument {} must be a block or a static array, found the scalar {}", i + 1, describe(a, i)));
     if (e == Expect::matrix && a.shape.rank != 2)
-      throw SialError(fmt::format("argument {} must have two dimensions, found {} with {}", i + 1, describe(a, i), a.shape.rank));
+      throw SialError(
+          fmt::format("argument {} must have two dimensions, found {} with {}", i + 1, describe(a, i), a.shape.rank));
     ++i;
   }
 }

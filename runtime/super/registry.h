@@ -1,7 +1,7 @@
 #pragma once
-// Super instructions (`special`): one row in super_instructions.def, one body, one test. A body sees its arguments as block
-// views and the job's data through SuperContext; never the store, never the transport. It throws SialError for bad
-// arguments; the interpreter adds program and line. `w` arguments arrive zero-filled.
+// Super instructions (`special`): one row in super_instructions.def, one body, one test. A body sees its arguments as
+// block views and the job's data through SuperContext; never the store, never the transport. It throws SialError for
+// bad arguments; the interpreter adds program and line. `w` arguments arrive zero-filled.
 
 #include <cstdint>
 #include <functional>
@@ -20,17 +20,17 @@
 namespace sial {
 
 struct SuperArg {
-  char letter = 'r';                  // of the program's own declaration: r, w, u
-  bool is_scalar = false;             // scalar variable or literal: data points to one double, rank 0
-  bool whole_array = false;           // a bare array name: extents of the whole dense array, segments are 0,
-                                      // offsets those of the first segment of each dimension's declared range
-  std::string_view name;              // array or scalar name, empty for literals
-  double* data = nullptr;             // column-major
+  char letter = 'r';         // of the program's own declaration: r, w, u
+  bool is_scalar = false;    // scalar variable or literal: data points to one double, rank 0
+  bool whole_array = false;  // a bare array name: extents of the whole dense array, segments are 0,
+                             // offsets those of the first segment of each dimension's declared range
+  std::string_view name;     // array or scalar name, empty for literals
+  double* data = nullptr;    // column-major
   Shape shape;
-  std::array<std::int32_t, max_rank> segment{};     // segment number, or value of a simple index
-  std::array<IndexKind, max_rank> kind{};           // declared kind of the dimension; simple for (index)i
-  std::array<std::int64_t, max_rank> offset{};      // position of the block's first element within its kind's whole range:
-                                                    // sum of the extents of segments 1..segment-1 (0 for simple indices)
+  std::array<std::int32_t, max_rank> segment{};  // segment number, or value of a simple index
+  std::array<IndexKind, max_rank> kind{};        // declared kind of the dimension; simple for (index)i
+  std::array<std::int64_t, max_rank> offset{};   // position of the block's first element within its kind's whole range:
+                                                 // sum of the extents of segments 1..segment-1 (0 for simple indices)
   std::int64_t size() const { return shape.size(); }
 };
 
@@ -41,15 +41,17 @@ class SuperContext {
   virtual const JobData& job() const = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual std::ostream& out() = 0;                            // discards on ranks that do not print
+  virtual std::ostream& out() = 0;  // discards on ranks that do not print
   virtual void set_all_ranks_print(bool on) = 0;
-  virtual const double* scalar_by_name(std::string_view name) const = 0;   // running program's scalar, or nullptr
+  virtual const double* scalar_by_name(std::string_view name) const = 0;     // running program's scalar, or nullptr
   virtual void list_blocks(std::ostream& out, bool with_numbers) const = 0;  // block map of this rank, for test helpers
-  /// Private data a family of bodies keeps per rank between calls (integral engines, screening data); created on first use.
+  /// Private data a family of bodies keeps per rank between calls (integral engines, screening data); created on first
+  /// use.
   virtual std::shared_ptr<void>& slot(std::string_view family) = 0;
-  /// Blocks that can be computed again, in memory of the node that nothing else needs, for all its ranks and all programs of the job. find_kept():
-  /// with a reference, until release_kept(); null when it is not there. allocate_kept(): to be filled, then given to keep_block(), which leaves
-  /// the caller a reference; null when memory is short.
+  /// Blocks that can be computed again, in memory of the node that nothing else needs, for all its ranks and all
+  /// programs of the job. find_kept(): with a reference, until release_kept(); null when it is not there.
+  /// allocate_kept(): to be filled, then given to keep_block(), which leaves the caller a reference; null when memory
+  /// is short.
   virtual const double* find_kept(const BlockIndex& /*block*/, std::int64_t /*size*/) { return nullptr; }
   virtual void release_kept(const double* /*data*/) {}
   virtual double* allocate_kept(std::int64_t /*size*/) { return nullptr; }
@@ -63,7 +65,7 @@ using SuperBody = void (*)(SuperContext&, std::span<SuperArg>);
 struct SuperRow {
   int id = 0;
   const char* name = "";
-  const char* signatures = "";   // accepted letter strings, blank separated; "-" for none
+  const char* signatures = "";  // accepted letter strings, blank separated; "-" for none
   const char* meaning = "";
   SuperBody body = nullptr;
 };
@@ -72,8 +74,8 @@ struct SuperRow {
 std::span<const SuperRow> super_rows();
 /// nullptr when unknown (case-insensitive).
 const SuperRow* find_super(std::string_view name);
-/// What a super instruction of element_forms.def does to its first argument, element by element, made of the others; with the errors of
-/// its body but for the division by zero.
+/// What a super instruction of element_forms.def does to its first argument, element by element, made of the others;
+/// with the errors of its body but for the division by zero.
 using ElementForm = EnergyDifferences (*)(std::span<SuperArg>);
 /// nullptr when it has none (case-insensitive).
 ElementForm find_element_form(std::string_view name);
@@ -87,7 +89,8 @@ struct BlockForm {
   Operand d, a, b;  // b without argument: a copy
   double alpha = 1.0, beta = 0.0;
 };
-/// What a super instruction of block_forms.def does, from its arguments without their data; with the errors of its body.
+/// What a super instruction of block_forms.def does, from its arguments without their data; with the errors of its
+/// body.
 using BlockFormMaker = BlockForm (*)(std::span<const SuperArg>);
 /// nullptr when it has none (case-insensitive).
 BlockFormMaker find_block_form(std::string_view name);

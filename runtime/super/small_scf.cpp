@@ -24,7 +24,7 @@ constexpr int max_iterations = 200;
 constexpr std::size_t max_history = 8;
 constexpr double commutator_threshold = 1e-9, smallest_overlap = 1e-9;
 constexpr std::int64_t max_kept_integrals = std::int64_t{1} << 25;  // 256 MB
-constexpr std::int64_t group_functions = 12;                          // shells are taken together up to about so many functions
+constexpr std::int64_t group_functions = 12;  // shells are taken together up to about so many functions
 
 /// Two-electron parts of both Fock matrices for given densities.
 class TwoElectron {
@@ -63,14 +63,18 @@ class TwoElectron {
       if (keep_) at += size(r);
       std::set<std::array<std::int64_t, 4>> seen;
       for (const std::array<int, 4>& m : arrangements)
-        if (seen.insert({r[m[0]].first, r[m[1]].first, r[m[2]].first, r[m[3]].first}).second) add_arrangement(x, r, m, density, fock);
+        if (seen.insert({r[m[0]].first, r[m[1]].first, r[m[2]].first, r[m[3]].first}).second)
+          add_arrangement(x, r, m, density, fock);
     });
   }
 
  private:
-  static constexpr std::array<int, 4> arrangements[] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 3, 2}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 2, 1, 0}};
+  static constexpr std::array<int, 4> arrangements[] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 3, 2}, {1, 0, 3, 2},
+                                                        {2, 3, 0, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 2, 1, 0}};
 
-  static std::int64_t size(const std::array<FunctionRange, 4>& r) { return r[0].count * r[1].count * r[2].count * r[3].count; }
+  static std::int64_t size(const std::array<FunctionRange, 4>& r) {
+    return r[0].count * r[1].count * r[2].count * r[3].count;
+  }
 
   /// One of each set of quartets that are permutations of each other.
   template <class Body>
@@ -81,8 +85,10 @@ class TwoElectron {
           for (std::size_t l = 0; l <= (k == i ? j : k); ++l) body({groups_[i], groups_[j], groups_[k], groups_[l]});
   }
 
-  /// F[p,q] += (pq|rs) D[r,s] with the total density, F[p,r] -= (pq|rs) D[q,s] with the spin's own, for one arrangement.
-  void add_arrangement(const double* x, const std::array<FunctionRange, 4>& ranges, const std::array<int, 4>& m, const SpinMatrices& density, SpinMatrices& fock) const {
+  /// F[p,q] += (pq|rs) D[r,s] with the total density, F[p,r] -= (pq|rs) D[q,s] with the spin's own, for one
+  /// arrangement.
+  void add_arrangement(const double* x, const std::array<FunctionRange, 4>& ranges, const std::array<int, 4>& m,
+                       const SpinMatrices& density, SpinMatrices& fock) const {
     std::array<std::int64_t, 4> stride{1, 0, 0, 0};
     for (int d = 1; d < 4; ++d) stride[d] = stride[d - 1] * ranges[d - 1].count;
     const FunctionRange p = ranges[m[0]], q = ranges[m[1]], r = ranges[m[2]], s = ranges[m[3]];
@@ -91,7 +97,8 @@ class TwoElectron {
         const double total = density.alpha[jr + n_ * js] + density.beta[jr + n_ * js];
         for (std::int64_t jq = q.first; jq < q.first + q.count; ++jq) {
           const double own_a = density.alpha[jq + n_ * js], own_b = density.beta[jq + n_ * js];
-          const double* line = x + (js - s.first) * stride[m[3]] + (jr - r.first) * stride[m[2]] + (jq - q.first) * stride[m[1]];
+          const double* line =
+              x + (js - s.first) * stride[m[3]] + (jr - r.first) * stride[m[2]] + (jq - q.first) * stride[m[1]];
           for (std::int64_t jp = 0; jp < p.count; ++jp) {
             const double value = line[jp * stride[m[0]]];
             const std::int64_t row = p.first + jp;
@@ -133,7 +140,10 @@ double dot(const Matrix& a, const Matrix& b) {
 class Uhf {
  public:
   Uhf(const Molecule& molecule, std::int32_t n_alpha, std::int32_t n_beta)
-      : integrals_(make_ao_integrals(molecule)), two_electron_(*integrals_, molecule), n_alpha_(n_alpha), n_beta_(n_beta) {
+      : integrals_(make_ao_integrals(molecule)),
+        two_electron_(*integrals_, molecule),
+        n_alpha_(n_alpha),
+        n_beta_(n_beta) {
     const std::int64_t n = molecule.n_basis();
     result_.n = n;
     s_.resize(n * n);
@@ -146,14 +156,19 @@ class Uhf {
       for (std::size_t i = 0; i < h_.size(); ++i) h_[i] += cores[i];
     }
     x_ = orthonormal_functions(s_, n, k_);
-    if (std::max(n_alpha, n_beta) > k_) throw SialError(fmt::format("{} electrons of one spin do not fit into {} functions", std::max(n_alpha, n_beta), k_), "use a larger basis");
+    if (std::max(n_alpha, n_beta) > k_)
+      throw SialError(
+          fmt::format("{} electrons of one spin do not fit into {} functions", std::max(n_alpha, n_beta), k_),
+          "use a larger basis");
     nuclear_ = nuclear_repulsion(molecule);
-    // Equivalent functions of one shell are told apart in the guess only, so that which of them is occupied is no accident.
+    // Equivalent functions of one shell are told apart in the guess only, so that which of them is occupied is no
+    // accident.
     guess_ = h_;
     std::int64_t at = 0;
     for (const Shell& shell : molecule.shells) {
       const std::int64_t components = shell.n_functions() / shell.n_contractions;
-      for (std::int64_t f = 0; f < shell.n_functions(); ++f, ++at) guess_[at * (n + 1)] += 1e-3 * static_cast<double>(f % components);
+      for (std::int64_t f = 0; f < shell.n_functions(); ++f, ++at)
+        guess_[at * (n + 1)] += 1e-3 * static_cast<double>(f % components);
     }
   }
 
@@ -164,8 +179,9 @@ class Uhf {
       occupy(fock);
       result_.fock = {h_, h_};
       two_electron_.add(result_.density, result_.fock);
-      result_.energy = nuclear_ + 0.5 * (dot(h_, result_.density.alpha) + dot(result_.fock.alpha, result_.density.alpha) +
-                                         dot(h_, result_.density.beta) + dot(result_.fock.beta, result_.density.beta));
+      result_.energy =
+          nuclear_ + 0.5 * (dot(h_, result_.density.alpha) + dot(result_.fock.alpha, result_.density.alpha) +
+                            dot(h_, result_.density.beta) + dot(result_.fock.beta, result_.density.beta));
       Matrix error = commutator(result_.fock.alpha, result_.density.alpha);
       const Matrix beta = commutator(result_.fock.beta, result_.density.beta);
       error.insert(error.end(), beta.begin(), beta.end());
@@ -177,8 +193,8 @@ class Uhf {
       fock = extrapolate(std::move(error));
     }
     const SpinMatrices density = result_.density;
-    occupy(result_.fock);        // orbitals of the last Fock matrix
-    result_.density = density;   // which belongs to this density
+    occupy(result_.fock);       // orbitals of the last Fock matrix
+    result_.density = density;  // which belongs to this density
     return result_;
   }
 
@@ -234,7 +250,10 @@ class Uhf {
     return f;
   }
 
-  struct Step { SpinMatrices fock; Matrix error; };
+  struct Step {
+    SpinMatrices fock;
+    Matrix error;
+  };
   std::unique_ptr<AoIntegrals> integrals_;
   TwoElectron two_electron_;
   std::int64_t n_alpha_, n_beta_, k_ = 0;  // k_: functions without the linear dependencies
@@ -246,6 +265,8 @@ class Uhf {
 
 }  // namespace
 
-SmallScf small_uhf(const Molecule& molecule, std::int32_t n_alpha, std::int32_t n_beta) { return Uhf(molecule, n_alpha, n_beta).run(); }
+SmallScf small_uhf(const Molecule& molecule, std::int32_t n_alpha, std::int32_t n_beta) {
+  return Uhf(molecule, n_alpha, n_beta).run();
+}
 
 }  // namespace sial

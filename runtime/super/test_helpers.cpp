@@ -19,7 +19,8 @@ namespace {
 void print_elements(std::ostream& out, const SuperArg& a) {
   out << fmt::format("{}:\n", a.name);
   std::int64_t row = std::max<std::int64_t>(1, a.shape.extent[0]), n = a.shape.size();
-  for (std::int64_t i = 0; i < n; ++i) out << fmt::format("{:.8f}", a.data[i]) << ((i + 1) % row == 0 || i + 1 == n ? '\n' : ' ');
+  for (std::int64_t i = 0; i < n; ++i)
+    out << fmt::format("{:.8f}", a.data[i]) << ((i + 1) % row == 0 || i + 1 == n ? '\n' : ' ');
   out.flush();
 }
 
@@ -27,7 +28,9 @@ void print_elements(std::ostream& out, const SuperArg& a) {
 template <class Arrays>
 void copy_job_array(const Arrays& arrays, const char* name, const SuperArg& block) {
   auto it = arrays.find(name);
-  if (it == arrays.end()) throw SialError(fmt::format("the job has no array `{}`", name), fmt::format("give it in [arrays] of the job file: {} = [1, 2, 3]", name));
+  if (it == arrays.end())
+    throw SialError(fmt::format("the job has no array `{}`", name),
+                    fmt::format("give it in [arrays] of the job file: {} = [1, 2, 3]", name));
   std::size_t n = std::min<std::size_t>(it->second.data.size(), static_cast<std::size_t>(block.size()));
   std::copy_n(it->second.data.begin(), n, block.data);
 }
@@ -85,11 +88,14 @@ void super_one_arg_no_op(SuperContext&, std::span<SuperArg>) {}
 
 void super_swap_blocks(SuperContext&, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
-  if (!(args[0].shape == args[1].shape)) throw SialError(fmt::format("{} and {} differ in shape", describe(args[0], 0), describe(args[1], 1)));
+  if (!(args[0].shape == args[1].shape))
+    throw SialError(fmt::format("{} and {} differ in shape", describe(args[0], 0), describe(args[1], 1)));
   if (args[0].data != args[1].data) std::swap_ranges(args[0].data, args[0].data + args[0].size(), args[1].data);
 }
 
-void super_get_and_print_mpi_rank(SuperContext& context, std::span<SuperArg>) { context.out() << context.rank() << std::endl; }
+void super_get_and_print_mpi_rank(SuperContext& context, std::span<SuperArg>) {
+  context.out() << context.rank() << std::endl;
+}
 
 void super_get_and_print_int_array_dummy(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block});
@@ -118,7 +124,8 @@ void super_check_block_number_calculation(SuperContext& context, std::span<Super
     number = number * count[d] + a.segment[d];
   }
   for (int d = a.shape.rank - 1; d >= 0; --d) {
-    if (number % count[d] != a.segment[d]) throw SialError(fmt::format("the block number of {} does not give its segments back", describe(a, 0)));
+    if (number % count[d] != a.segment[d])
+      throw SialError(fmt::format("the block number of {} does not give its segments back", describe(a, 0)));
     number /= count[d];
   }
 }
@@ -135,15 +142,20 @@ void super_read_block_from_text_file(SuperContext&, std::span<SuperArg> args) {
   for (int d = 0; d < a.shape.rank; ++d) path += fmt::format("{}{}", d ? "." : "", a.segment[d]);
   path += "].txt";
   if (const std::string problem = read_problem(path, input_limit::block_text); !problem.empty())
-    throw SialError(fmt::format("cannot read `{}`: {}", path, problem), "the file of a block lies in the working directory");
+    throw SialError(fmt::format("cannot read `{}`: {}", path, problem),
+                    "the file of a block lies in the working directory");
   std::ifstream in(path);
   std::array<std::int64_t, max_rank> first{}, at{};
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty()) continue;
-    const auto refuse = [&](const std::string& what) { throw SialError(fmt::format("`{}` line {}: {}", path, number, what), fmt::format("a line holds {} indices and a value", a.shape.rank)); };
-    if (std::ssize(words) != a.shape.rank + 1) refuse(fmt::format("expected {} indices and a value, found `{}`", a.shape.rank, line));
+    const auto refuse = [&](const std::string& what) {
+      throw SialError(fmt::format("`{}` line {}: {}", path, number, what),
+                      fmt::format("a line holds {} indices and a value", a.shape.rank));
+    };
+    if (std::ssize(words) != a.shape.rank + 1)
+      refuse(fmt::format("expected {} indices and a value, found `{}`", a.shape.rank, line));
     for (int d = 0; d < a.shape.rank; ++d) {
       const auto index = read_integer(words[static_cast<std::size_t>(d)]);
       if (!index) refuse(fmt::format("`{}` is not an index", words[static_cast<std::size_t>(d)]));
@@ -156,7 +168,8 @@ void super_read_block_from_text_file(SuperContext&, std::span<SuperArg> args) {
     for (int d = 0; d < a.shape.rank; ++d) {
       // All indices count from the first line's, the last one from 1.
       std::int64_t i = at[d] - (d + 1 == a.shape.rank ? 1 : first[d]);
-      if (i < 0 || i >= a.shape.extent[d]) throw SialError(fmt::format("`{}` line {}: index {} is outside the block", path, number, at[d]));
+      if (i < 0 || i >= a.shape.extent[d])
+        throw SialError(fmt::format("`{}` line {}: index {} is outside the block", path, number, at[d]));
       position += i * stride;
       stride *= a.shape.extent[d];
     }

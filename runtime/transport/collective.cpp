@@ -36,22 +36,27 @@ std::string describe(const CollectiveRecord& record, const PlaceNamer& namer) {
 }
 
 bool agree(const CollectiveRecord& a, const CollectiveRecord& b) {
-  return a.sequence == b.sequence && a.kind == b.kind && a.operation == b.operation && a.place == b.place && a.root == b.root &&
-         (a.operation == CollectiveOperation::gather || a.bytes == b.bytes);
+  return a.sequence == b.sequence && a.kind == b.kind && a.operation == b.operation && a.place == b.place &&
+         a.root == b.root && (a.operation == CollectiveOperation::gather || a.bytes == b.bytes);
 }
 
-SialError mismatch_error(int rank_a, const CollectiveRecord& a, int rank_b, const CollectiveRecord& b, const PlaceNamer& namer) {
-  std::string message = fmt::format("the workers disagree about the next collective: rank {} is at {}, rank {} is at {}", rank_a,
-                                    describe(a, namer), rank_b, describe(b, namer));
+SialError mismatch_error(int rank_a, const CollectiveRecord& a, int rank_b, const CollectiveRecord& b,
+                         const PlaceNamer& namer) {
+  std::string message =
+      fmt::format("the workers disagree about the next collective: rank {} is at {}, rank {} is at {}", rank_a,
+                  describe(a, namer), rank_b, describe(b, namer));
   if (a.operation == CollectiveOperation::broadcast && b.operation == CollectiveOperation::broadcast)
-    message += fmt::format(", with {} bytes from rank {} against {} bytes from rank {}", a.bytes, a.root, b.bytes, b.root);
-  return SialError(message,
-                   "every worker must execute the same barriers and collective statements in the same order; look for conditions "
-                   "around them that differ between workers",
-                   place_name(a.place, namer));
+    message +=
+        fmt::format(", with {} bytes from rank {} against {} bytes from rank {}", a.bytes, a.root, b.bytes, b.root);
+  return SialError(
+      message,
+      "every worker must execute the same barriers and collective statements in the same order; look for conditions "
+      "around them that differ between workers",
+      place_name(a.place, namer));
 }
 
-CollectiveRecord ExchangeTransport::next(CollectiveTag tag, CollectiveOperation operation, std::int64_t bytes, int root) {
+CollectiveRecord ExchangeTransport::next(CollectiveTag tag, CollectiveOperation operation, std::int64_t bytes,
+                                         int root) {
   CollectiveRecord record;
   record.sequence = sequence_++;
   record.kind = tag.kind;
@@ -77,9 +82,12 @@ double ExchangeTransport::sum(double value, CollectiveTag tag) {
 
 void ExchangeTransport::broadcast(std::span<std::byte> data, int root, CollectiveTag tag) {
   SIAL_CHECK(root >= 0 && root < size(), "broadcast from rank {} of {}", root, size());
-  const std::span<const std::byte> mine = rank() == root ? std::span<const std::byte>(data) : std::span<const std::byte>();
-  const Parts parts = exchange(next(tag, CollectiveOperation::broadcast, static_cast<std::int64_t>(data.size()), root), mine);
-  if (rank() != root && !data.empty()) std::memcpy(data.data(), parts[static_cast<std::size_t>(root)].data(), data.size());
+  const std::span<const std::byte> mine =
+      rank() == root ? std::span<const std::byte>(data) : std::span<const std::byte>();
+  const Parts parts =
+      exchange(next(tag, CollectiveOperation::broadcast, static_cast<std::int64_t>(data.size()), root), mine);
+  if (rank() != root && !data.empty())
+    std::memcpy(data.data(), parts[static_cast<std::size_t>(root)].data(), data.size());
 }
 
 std::vector<std::vector<std::byte>> ExchangeTransport::all_gather(std::span<const std::byte> mine, CollectiveTag tag) {
@@ -90,7 +98,8 @@ void ExchangeTransport::end_collective() {
   exchange(next({CollectiveKind::end_of_job, Place{}}, CollectiveOperation::barrier), {});
 }
 
-bool Rendezvous::arrive(int rank, const CollectiveRecord& record, std::span<const std::byte> part, const PlaceNamer& namer) {
+bool Rendezvous::arrive(int rank, const CollectiveRecord& record, std::span<const std::byte> part,
+                        const PlaceNamer& namer) {
   Meeting& m = meetings_[record.sequence & 1];
   if (m.sequence != record.sequence) {
     m.sequence = record.sequence;

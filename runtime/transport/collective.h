@@ -1,6 +1,6 @@
 #pragma once
-// What all transports share about collectives: the record that travels with each one, the check that all ranks mean the same
-// one, and the four operations expressed by one primitive, exchange(). A rank is in one collective at a time.
+// What all transports share about collectives: the record that travels with each one, the check that all ranks mean the
+// same one, and the four operations expressed by one primitive, exchange(). A rank is in one collective at a time.
 
 #include <cstdint>
 #include <span>
@@ -20,9 +20,9 @@ struct CollectiveRecord {
   CollectiveKind kind = CollectiveKind::other;
   CollectiveOperation operation = CollectiveOperation::barrier;
   Place place;
-  std::int32_t root = -1;       // broadcast
+  std::int32_t root = -1;  // broadcast
   std::int32_t padding = 0;
-  std::int64_t bytes = 0;       // broadcast: size of the data; gather: size of this rank's part (may differ)
+  std::int64_t bytes = 0;  // broadcast: size of the data; gather: size of this rank's part (may differ)
 };
 
 /// "a barrier (prog.sialx:12:3)"
@@ -30,7 +30,8 @@ std::string describe(const CollectiveRecord& record, const PlaceNamer& namer);
 /// Whether both mean the same collective.
 bool agree(const CollectiveRecord& a, const CollectiveRecord& b);
 /// The error about two ranks (a < b) that are at different collectives.
-SialError mismatch_error(int rank_a, const CollectiveRecord& a, int rank_b, const CollectiveRecord& b, const PlaceNamer& namer);
+SialError mismatch_error(int rank_a, const CollectiveRecord& a, int rank_b, const CollectiveRecord& b,
+                         const PlaceNamer& namer);
 
 /// Implements the collectives of Transport by exchange().
 class ExchangeTransport : public Transport {
@@ -62,8 +63,12 @@ class Rendezvous {
   explicit Rendezvous(int ranks) : ranks_(ranks) {}
   /// This rank's arrival; true when it was the last one. Throws the mismatch error.
   bool arrive(int rank, const CollectiveRecord& record, std::span<const std::byte> part, const PlaceNamer& namer);
-  bool complete(std::int64_t sequence) const { return meetings_[sequence & 1].sequence == sequence && meetings_[sequence & 1].arrived == ranks_; }
-  const std::vector<std::vector<std::byte>>& parts(std::int64_t sequence) const { return meetings_[sequence & 1].parts; }
+  bool complete(std::int64_t sequence) const {
+    return meetings_[sequence & 1].sequence == sequence && meetings_[sequence & 1].arrived == ranks_;
+  }
+  const std::vector<std::vector<std::byte>>& parts(std::int64_t sequence) const {
+    return meetings_[sequence & 1].parts;
+  }
 
  private:
   // Two suffice: nobody arrives at n + 2 before everybody has left n.

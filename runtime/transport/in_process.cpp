@@ -14,13 +14,15 @@ namespace sial {
 NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers)
     : NodeLayout(std::vector<int>(static_cast<std::size_t>(worker_count + servers), 0), ranks_per_node, servers) {}
 
-NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers) : workers(static_cast<int>(host_of.size()) - servers) {
+NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers)
+    : workers(static_cast<int>(host_of.size()) - servers) {
   SIAL_CHECK(workers > 0 && servers >= 0, "{} workers, {} servers", workers, servers);
   std::map<int, int> filling;  // host → the node that takes its next worker
   for (int r = 0; r < static_cast<int>(host_of.size()); ++r) {
     const auto open = r < workers ? filling.find(host_of[static_cast<std::size_t>(r)]) : filling.end();
     const bool joins = open != filling.end() &&
-                       (ranks_per_node <= 0 || static_cast<int>(ranks[static_cast<std::size_t>(open->second)].size()) < ranks_per_node);
+                       (ranks_per_node <= 0 ||
+                        static_cast<int>(ranks[static_cast<std::size_t>(open->second)].size()) < ranks_per_node);
     const int node = joins ? open->second : static_cast<int>(ranks.size());
     if (!joins) {
       ranks.emplace_back();
@@ -35,9 +37,10 @@ NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int 
 void CommitBudget::take(std::size_t bytes, const std::string& purpose) {
   const std::lock_guard lock(mutex_);
   if (bytes > limit_ - used_)
-    throw WorldError(fmt::format("no room for {} more bytes of {}: the ranks of this node may use {} bytes and have used {}", bytes,
-                                 purpose, limit_, used_),
-                     "give the pretend node a larger limit, or the program less data");
+    throw EnvironmentError(
+        fmt::format("no room for {} more bytes of {}: the ranks of this node may use {} bytes and have used {}", bytes,
+                    purpose, limit_, used_),
+        "give the pretend node a larger limit, or the program less data");
   used_ += bytes;
 }
 
@@ -47,13 +50,14 @@ std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE))
 
 class PrivateMemory final : public NodeMemory {
  public:
-  PrivateMemory(std::size_t bytes, std::string purpose, CommitBudget* budget) : purpose_(std::move(purpose)), budget_(budget) {
+  PrivateMemory(std::size_t bytes, std::string purpose, CommitBudget* budget)
+      : purpose_(std::move(purpose)), budget_(budget) {
     page_ = page_size();
     reserved_ = (bytes + page_ - 1) / page_ * page_;
     void* p = mmap(nullptr, std::max(reserved_, page_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-      throw WorldError(fmt::format("cannot reserve an address range of {} bytes for {}", reserved_, purpose_),
-                       "ask for less memory per rank with `--memory`, or raise `ulimit -v`");
+      throw EnvironmentError(fmt::format("cannot reserve an address range of {} bytes for {}", reserved_, purpose_),
+                             "ask for less memory per rank with `--memory`, or raise `ulimit -v`");
     base_ = static_cast<std::byte*>(p);
     usable_.assign(reserved_ / page_, false);
   }
@@ -67,7 +71,8 @@ class PrivateMemory final : public NodeMemory {
 
   void commit(std::size_t offset, std::size_t bytes) override {
     if (bytes == 0) return;
-    SIAL_CHECK(offset <= reserved_ && bytes <= reserved_ - offset, "commit of [{}, +{}) in {} bytes of {}", offset, bytes, reserved_, purpose_);
+    SIAL_CHECK(offset <= reserved_ && bytes <= reserved_ - offset, "commit of [{}, +{}) in {} bytes of {}", offset,
+               bytes, reserved_, purpose_);
     const std::size_t first = offset / page_, last = (offset + bytes + page_ - 1) / page_;
     const std::lock_guard lock(mutex_);
     std::size_t fresh = 0;
@@ -75,7 +80,8 @@ class PrivateMemory final : public NodeMemory {
     if (fresh == 0) return;
     if (budget_) budget_->take(fresh, purpose_);
     if (mprotect(base_ + first * page_, (last - first) * page_, PROT_READ | PROT_WRITE) != 0)
-      throw WorldError(fmt::format("the system has no room for {} more bytes of {}", fresh, purpose_), "ask for less memory per rank with `--memory`");
+      throw EnvironmentError(fmt::format("the system has no room for {} more bytes of {}", fresh, purpose_),
+                             "ask for less memory per rank with `--memory`");
     for (std::size_t p = first; p < last; ++p) usable_[p] = true;
     committed_ += fresh;
   }
@@ -92,14 +98,16 @@ class PrivateMemory final : public NodeMemory {
 
 }  // namespace
 
-std::shared_ptr<NodeMemory> make_private_memory(std::size_t reserve_bytes, const std::string& purpose, CommitBudget* budget) {
+std::shared_ptr<NodeMemory> make_private_memory(std::size_t reserve_bytes, const std::string& purpose,
+                                                CommitBudget* budget) {
   return std::make_shared<PrivateMemory>(reserve_bytes, purpose, budget);
 }
 
 std::shared_ptr<NodeMemory> NodeMemories::map(std::size_t reserve_bytes, const std::string& purpose) {
   Entry& e = entries_[purpose];
   if (!e.memory) e.memory = make_private_memory(reserve_bytes, purpose, &budget_);
-  SIAL_CHECK(e.memory->reserved() - reserve_bytes < page_size(), "ranks of a node ask for different sizes of {}", purpose);
+  SIAL_CHECK(e.memory->reserved() - reserve_bytes < page_size(), "ranks of a node ask for different sizes of {}",
+             purpose);
   std::shared_ptr<NodeMemory> memory = e.memory;
   if (++e.mapped == ranks_) entries_.erase(purpose);
   return memory;

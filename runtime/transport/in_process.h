@@ -14,10 +14,10 @@
 
 namespace sial {
 
-/// Workers are ranks 0..workers-1; those of a host are split into nodes of at most `ranks_per_node` (0: not split). Then each
-/// server is a node of its own.
+/// Workers are ranks 0..workers-1; those of a host are split into nodes of at most `ranks_per_node` (0: not split).
+/// Then each server is a node of its own.
 struct NodeLayout {
-  NodeLayout(int workers, int ranks_per_node, int servers);  // on one host
+  NodeLayout(int workers, int ranks_per_node, int servers);                      // on one host
   NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers);  // per rank, servers last
   int total() const { return static_cast<int>(node_of.size()); }
 
@@ -41,7 +41,7 @@ class JobAborted : public std::runtime_error {
 class CommitBudget {
  public:
   explicit CommitBudget(std::size_t limit) : limit_(limit) {}
-  /// Throws WorldError with the remedy when `bytes` more do not fit.
+  /// Throws EnvironmentError with the remedy when `bytes` more do not fit.
   void take(std::size_t bytes, const std::string& purpose);
 
  private:
@@ -51,7 +51,8 @@ class CommitBudget {
 
 /// Zeroed memory of this process; parts that are not committed fault. `budget` may be null; it must outlive the memory.
 /// commit() locks, so several threads may share one.
-std::shared_ptr<NodeMemory> make_private_memory(std::size_t reserve_bytes, const std::string& purpose, CommitBudget* budget);
+std::shared_ptr<NodeMemory> make_private_memory(std::size_t reserve_bytes, const std::string& purpose,
+                                                CommitBudget* budget);
 
 /// The node memories of one pretend node while its ranks come to map them. Caller locks.
 class NodeMemories {
@@ -60,7 +61,10 @@ class NodeMemories {
   std::shared_ptr<NodeMemory> map(std::size_t reserve_bytes, const std::string& purpose);
 
  private:
-  struct Entry { std::shared_ptr<NodeMemory> memory; int mapped = 0; };
+  struct Entry {
+    std::shared_ptr<NodeMemory> memory;
+    int mapped = 0;
+  };
   int ranks_;
   CommitBudget budget_;
   std::map<std::string, Entry> entries_;  // until all ranks have mapped it

@@ -34,7 +34,9 @@ class Loopback final : public ExchangeTransport {
   void finish() override {}
 
   void pause() override { std::this_thread::yield(); }
-  double now() const override { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double now() const override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
   [[noreturn]] void abort_job(const std::string& message, int exit_code) override {
     std::fflush(stdout);
@@ -44,7 +46,9 @@ class Loopback final : public ExchangeTransport {
   }
 
  protected:
-  Parts exchange(const CollectiveRecord&, std::span<const std::byte> mine) override { return {{mine.begin(), mine.end()}}; }
+  Parts exchange(const CollectiveRecord&, std::span<const std::byte> mine) override {
+    return {{mine.begin(), mine.end()}};
+  }
 
  private:
   std::vector<int> zero_{0};

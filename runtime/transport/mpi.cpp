@@ -21,14 +21,13 @@ struct Arrival {
 
 class MpiTransport final : public ExchangeTransport {
  public:
-  MpiTransport(int* argc, char*** argv, const MpiOptions& options) : world_(argc, argv, options), server_(world_), client_(world_) {
+  MpiTransport(int* argc, char*** argv, const MpiOptions& options)
+      : world_(argc, argv, options), server_(world_), client_(world_) {
     if (node_count() > 1 && !is_server())
       helper_ = std::thread([this] {
         try {
           server_.run(stop_helper_);
-        } catch (...) {
-          world_.set_helper_error(std::current_exception());
-        }
+        } catch (...) { world_.set_helper_error(std::current_exception()); }
       });
   }
   ~MpiTransport() override { join_helper(StopServing::now); }
@@ -37,15 +36,19 @@ class MpiTransport final : public ExchangeTransport {
   int size() const override { return world_.layout->workers; }
   int node() const override { return world_.layout->node_of[static_cast<std::size_t>(world_.rank)]; }
   int node_count() const override { return static_cast<int>(world_.layout->ranks.size()); }
-  const std::vector<int>& ranks_of_node(int node) const override { return world_.layout->ranks[static_cast<std::size_t>(node)]; }
+  const std::vector<int>& ranks_of_node(int node) const override {
+    return world_.layout->ranks[static_cast<std::size_t>(node)];
+  }
   const std::vector<int>& home_nodes() const override { return world_.layout->home_nodes; }
   bool is_server() const override { return world_.rank >= size(); }
 
-  std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override { return world_.map(world_.node, bytes, purpose); }
+  std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override {
+    return world_.map(world_.node, bytes, purpose);
+  }
 
   void set_service(Service* service) override { server_.set_service(service); }
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
-                                          Priority priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
+                                          ReplyBuffer reply_buffer, Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < world_.layout->total(), "request to rank {}", to);
     return client_.request(to, header, payload, reply_buffer, priority);
@@ -103,7 +106,8 @@ void MpiTransport::pause() {
     return;
   }
   world_.look_for_end();
-  // Pauses in quick succession are one wait: after a millisecond of it, sleep instead of taking a core from those who compute.
+  // Pauses in quick succession are one wait: after a millisecond of it, sleep instead of taking a core from those who
+  // compute.
   const auto now = std::chrono::steady_clock::now();
   if (now - last_pause_ > std::chrono::microseconds(200)) wait_began_ = now;
   if (now - wait_began_ > std::chrono::milliseconds(1)) {
@@ -130,10 +134,12 @@ ExchangeTransport::Parts MpiTransport::exchange(const CollectiveRecord& record, 
   if (record.operation == CollectiveOperation::sum) std::memcpy(&me.value, mine.data(), sizeof me.value);
   std::vector<Arrival> all(ranks);
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, world_.workers, &request), "meeting the other ranks");
+  check_mpi(MPI_Iallgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, world_.workers, &request),
+            "meeting the other ranks");
   world_.wait(request, "meeting the other ranks");
   for (std::size_t r = 1; r < ranks; ++r)
-    if (!agree(all[0].record, all[r].record)) throw mismatch_error(0, all[0].record, static_cast<int>(r), all[r].record, namer());
+    if (!agree(all[0].record, all[r].record))
+      throw mismatch_error(0, all[0].record, static_cast<int>(r), all[r].record, namer());
 
   Parts parts(ranks);
   switch (record.operation) {
@@ -164,6 +170,8 @@ ExchangeTransport::Parts MpiTransport::exchange(const CollectiveRecord& record, 
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& options) { return std::make_unique<MpiTransport>(argc, argv, options); }
+std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& options) {
+  return std::make_unique<MpiTransport>(argc, argv, options);
+}
 
 }  // namespace sial

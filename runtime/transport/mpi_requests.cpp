@@ -10,8 +10,8 @@ namespace sial {
 
 constexpr std::size_t inline_bytes = 232;  // of a reply's header; longer ones need a second message
 
-/// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of the same
-/// slot is a demand without header, and is not answered.
+/// Begins the message tag_demand or tag_prefetch; the request's header follows. One that raises an earlier prefetch of
+/// the same slot is a demand without header, and is not answered.
 struct RequestEnvelope {
   std::int64_t payload_bytes = 0, payload_piece = 0, reply_capacity = 0, reply_piece = 0;
   std::int32_t slot = 0, raises = 0;
@@ -23,13 +23,14 @@ struct ReplyEnvelope {
 
 namespace {
 
-constexpr int slots_per_rank = 4096;     // tags stay below 32767, the least upper bound MPI grants
-// Answers to prefetches that are on the wire at a time, for they can no longer give way to a demand: so many, or more small ones.
-// One that its requester does not take, because it computes, is not on the wire and keeps back neither others nor its own.
+constexpr int slots_per_rank = 4096;  // tags stay below 32767, the least upper bound MPI grants
+// Answers to prefetches that are on the wire at a time, for they can no longer give way to a demand: so many, or more
+// small ones. One that its requester does not take, because it computes, is not on the wire and keeps back neither
+// others nor its own.
 constexpr std::size_t prefetches_on_wire = 2, prefetch_bytes_on_wire = 256 << 10;
 constexpr std::chrono::microseconds longest_on_wire(500);
-constexpr double slowest_wire = 0.5e9;   // bytes per second
-constexpr std::size_t most_prefetches = 256;  // all of them are looked at whenever something is
+constexpr double slowest_wire = 0.5e9;       // bytes per second
+constexpr std::size_t max_prefetches = 256;  // all of them are looked at whenever something is
 
 int payload_tag(int slot) { return MpiWorld::first_data_tag + 3 * slot; }
 int reply_tag(int slot) { return payload_tag(slot) + 1; }
@@ -43,18 +44,22 @@ void for_pieces(Byte* data, std::size_t bytes, std::size_t piece, const F& f) {
 
 bool all_done(std::vector<MPI_Request>& requests) {
   int done = 1;
-  if (!requests.empty()) check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "exchanging blocks");
+  if (!requests.empty())
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+              "exchanging blocks");
   return done != 0;
 }
 
-void receive(MpiWorld& w, std::span<std::byte> into, std::size_t piece, int from, int tag, std::vector<MPI_Request>& requests) {
+void receive(MpiWorld& w, std::span<std::byte> into, std::size_t piece, int from, int tag,
+             std::vector<MPI_Request>& requests) {
   for_pieces(into.data(), into.size(), piece, [&](std::byte* p, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Irecv(p, n, MPI_BYTE, from, tag, w.requests, &requests.back()), "receiving a block");
   });
 }
 
-void send(MpiWorld& w, std::span<const std::byte> data, std::size_t piece, int to, int tag, std::vector<MPI_Request>& requests) {
+void send(MpiWorld& w, std::span<const std::byte> data, std::size_t piece, int to, int tag,
+          std::vector<MPI_Request>& requests) {
   for_pieces(data.data(), data.size(), piece, [&](const std::byte* p, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Isend(p, n, MPI_BYTE, to, tag, w.requests, &requests.back()), "sending a block");
@@ -115,7 +120,8 @@ void RequestServer::prepare(std::function<void()> f) {
 void RequestServer::run(const std::atomic<StopServing>& stop) {
   // A helper takes its core from a rank that computes, a server has one to itself.
   const bool server = world_.rank >= world_.layout->workers;
-  Backoff backoff(std::chrono::microseconds(server ? 2000 : 25), std::chrono::microseconds(30), std::chrono::microseconds(150));
+  Backoff backoff(std::chrono::microseconds(server ? 2000 : 25), std::chrono::microseconds(30),
+                  std::chrono::microseconds(150));
   while (stop != StopServing::now) {
     if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty()) return;
     if (prepare_.load(std::memory_order_acquire)) {
@@ -163,7 +169,9 @@ bool RequestServer::accept(int tag) {
   } else if (tag == MpiWorld::tag_abort) {
     int exit_code = 0;
     std::memcpy(&exit_code, data.data(), sizeof exit_code);
-    world_.abort_for_other_host(std::string(reinterpret_cast<const char*>(data.data()) + sizeof exit_code, data.size() - sizeof exit_code), exit_code);
+    world_.abort_for_other_host(
+        std::string(reinterpret_cast<const char*>(data.data()) + sizeof exit_code, data.size() - sizeof exit_code),
+        exit_code);
   } else {
     auto& line = tag == MpiWorld::tag_demand ? jobs_ : deferred_;
     Job& job = line.emplace_back();
@@ -185,8 +193,7 @@ bool RequestServer::accept(int tag) {
 
 /// What it raises came before it; if it is no longer in line it has been answered.
 void RequestServer::raise(int from, int slot) {
-  while (accept(MpiWorld::tag_prefetch)) {
-  }
+  while (accept(MpiWorld::tag_prefetch)) {}
   const auto which = [&](const Job& job) { return job.from == from && job.envelope.slot == slot; };
   const auto at = std::find_if(deferred_.begin(), deferred_.end(), which);
   if (at == deferred_.end()) return;
@@ -206,7 +213,7 @@ bool RequestServer::start_deferred() {
     ++on_wire;
     bytes += job.reply.payload.size();
   }
-  if (all >= most_prefetches || (on_wire >= prefetches_on_wire && bytes >= prefetch_bytes_on_wire)) return false;
+  if (all >= max_prefetches || (on_wire >= prefetches_on_wire && bytes >= prefetch_bytes_on_wire)) return false;
   {
     const std::lock_guard lock(service_mutex_);
     if (!service_) return false;
@@ -227,7 +234,8 @@ void RequestServer::begin(std::list<Job>::iterator at) {
     }
     SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
     job.payload = job.payload.first(size);
-    receive(world_, job.payload, static_cast<std::size_t>(job.envelope.payload_piece), job.from, payload_tag(job.envelope.slot), job.requests);
+    receive(world_, job.payload, static_cast<std::size_t>(job.envelope.payload_piece), job.from,
+            payload_tag(job.envelope.slot), job.requests);
   }
   if (advance(job)) jobs_.erase(at);
 }
@@ -257,22 +265,26 @@ void RequestServer::start_serving(Job& job) {
   job.requests.clear();
   const Reply& reply = job.reply;
   const std::chrono::duration<double> travel(static_cast<double>(reply.payload.size()) / slowest_wire);
-  job.off_wire = std::chrono::steady_clock::now() + longest_on_wire + std::chrono::duration_cast<std::chrono::microseconds>(travel);
-  SIAL_CHECK(static_cast<std::int64_t>(reply.payload.size()) <= job.envelope.reply_capacity, "reply of {} bytes into a buffer of {}",
-             reply.payload.size(), job.envelope.reply_capacity);
+  job.off_wire = std::chrono::steady_clock::now() + longest_on_wire +
+                 std::chrono::duration_cast<std::chrono::microseconds>(travel);
+  SIAL_CHECK(static_cast<std::int64_t>(reply.payload.size()) <= job.envelope.reply_capacity,
+             "reply of {} bytes into a buffer of {}", reply.payload.size(), job.envelope.reply_capacity);
   job.reply_envelope.header_bytes = static_cast<std::int64_t>(reply.header.size());
   job.reply_envelope.payload_bytes = static_cast<std::int64_t>(reply.payload.size());
   std::memcpy(job.reply_envelope.header, reply.header.data(), std::min(inline_bytes, reply.header.size()));
-  send(world_, std::as_bytes(std::span(&job.reply_envelope, 1)), world_.options.message_bytes, job.from, reply_tag(job.envelope.slot), job.requests);
-  if (reply.header.size() > inline_bytes) send(world_, std::span(reply.header).subspan(inline_bytes), world_.options.message_bytes, job.from, reply_tag(job.envelope.slot), job.requests);
+  send(world_, std::as_bytes(std::span(&job.reply_envelope, 1)), world_.options.message_bytes, job.from,
+       reply_tag(job.envelope.slot), job.requests);
+  if (reply.header.size() > inline_bytes)
+    send(world_, std::span(reply.header).subspan(inline_bytes), world_.options.message_bytes, job.from,
+         reply_tag(job.envelope.slot), job.requests);
   // As many pieces as the requester has posted receives for, the last ones perhaps short or empty.
   std::size_t at = 0;
-  for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity), static_cast<std::size_t>(job.envelope.reply_piece),
-             [&](const std::byte*, int room) {
+  for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity),
+             static_cast<std::size_t>(job.envelope.reply_piece), [&](const std::byte*, int room) {
                const std::size_t n = std::min(static_cast<std::size_t>(room), reply.payload.size() - at);
                job.requests.push_back(MPI_REQUEST_NULL);
-               check_mpi(MPI_Isend(reply.payload.data() + at, static_cast<int>(n), MPI_BYTE, job.from, reply_payload_tag(job.envelope.slot),
-                                   world_.requests, &job.requests.back()),
+               check_mpi(MPI_Isend(reply.payload.data() + at, static_cast<int>(n), MPI_BYTE, job.from,
+                                   reply_payload_tag(job.envelope.slot), world_.requests, &job.requests.back()),
                          "sending a block");
                at += n;
              });
@@ -291,19 +303,23 @@ struct RequestClient::Flight {
   std::size_t bytes_out = 0;
   Payload payload;
   std::size_t piece = 0, sent = 0;  // of the payload
-  std::size_t next_piece = 0, pieces_end = 0, received = 0;  // of the reply's: those not seen to have come yet, among `requests`, and bytes of the others
+  std::size_t next_piece = 0, pieces_end = 0,
+              received =
+                  0;  // of the reply's: those not seen to have come yet, among `requests`, and bytes of the others
   std::chrono::steady_clock::time_point issued;
 };
 
 class MpiPendingRequest final : public PendingRequest {
  public:
-  MpiPendingRequest(RequestClient& client, std::unique_ptr<RequestClient::Flight> flight) : client_(client), flight_(std::move(flight)) {}
+  MpiPendingRequest(RequestClient& client, std::unique_ptr<RequestClient::Flight> flight)
+      : client_(client), flight_(std::move(flight)) {}
   ~MpiPendingRequest() override {
     Backoff backoff;
     while (!flight_->landed) {
       try {
         if (test()) break;
-      } catch (...) {  // the job is ending with an error: MPI may still write to this flight's buffers, so it is left to the process
+      } catch (...) {  // the job is ending with an error: MPI may still write to this flight's buffers, so it is left
+                       // to the process
         client_.growing_.remove(flight_.get());
         flight_.release();
         return;
@@ -340,7 +356,8 @@ bool MpiPendingRequest::land(RequestClient& client, RequestClient::Flight& f) {
     f.reply_header.resize(size);
     std::memcpy(f.reply_header.data(), f.reply_envelope.header, std::min(size, inline_bytes));
     if (size > inline_bytes) {
-      receive(client.world_, std::span(f.reply_header).subspan(inline_bytes), client.world_.options.message_bytes, f.to, reply_tag(f.slot), f.requests);
+      receive(client.world_, std::span(f.reply_header).subspan(inline_bytes), client.world_.options.message_bytes, f.to,
+              reply_tag(f.slot), f.requests);
       if (!all_done(f.requests)) return false;
     }
   }
@@ -376,7 +393,8 @@ std::size_t MpiPendingRequest::received() {
   const std::size_t come = f.header_complete ? reply_bytes() : f.received;
   const auto& network = client_.world_.options.network;
   if (!network) return come;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - f.issued).count() - 2 * network->latency;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - f.issued).count() - 2 * network->latency;
   if (seconds <= 0) return 0;
   if (!(network->bandwidth > 0)) return come;
   const double through = seconds * network->bandwidth - static_cast<double>(f.bytes_out);
@@ -390,7 +408,8 @@ void MpiPendingRequest::raise() {
   f.raising.slot = f.slot;
   f.raising.raises = 1;
   f.requests.push_back(MPI_REQUEST_NULL);
-  check_mpi(MPI_Isend(&f.raising, sizeof f.raising, MPI_BYTE, f.to, MpiWorld::tag_demand, client_.world_.requests, &f.requests.back()),
+  check_mpi(MPI_Isend(&f.raising, sizeof f.raising, MPI_BYTE, f.to, MpiWorld::tag_demand, client_.world_.requests,
+                      &f.requests.back()),
             "raising a request");
 }
 
@@ -398,8 +417,8 @@ RequestClient::RequestClient(MpiWorld& world) : world_(world) {
   for (int s = 0; s < slots_per_rank; ++s) free_slots_.push_back(s);
 }
 
-/// A message is received by whoever calls MPI. The helper thread does, when it finds a core; a rank that computes for long without a
-/// look keeps blocks waiting at its door that it could have.
+/// A message is received by whoever calls MPI. The helper thread does, when it finds a core; a rank that computes for
+/// long without a look keeps blocks waiting at its door that it could have.
 void RequestClient::progress() {
   if (flights_.empty()) return;
   const auto now = std::chrono::steady_clock::now();
@@ -448,8 +467,8 @@ int RequestClient::take_slot() {
   return slot;
 }
 
-std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
-                                                       Priority priority) {
+std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const std::byte> header, Payload payload,
+                                                       ReplyBuffer reply_buffer, Priority priority) {
   world_.look_for_end();
   auto flight = std::make_unique<Flight>();
   Flight& f = *flight;
@@ -459,11 +478,13 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   f.bytes_out = header.size() + payload.bytes.size();
   f.issued = std::chrono::steady_clock::now();
   f.payload = payload;
-  f.piece = payload.growing ? std::min(payload.growing->piece(), world_.options.message_bytes) : world_.options.message_bytes;
+  f.piece =
+      payload.growing ? std::min(payload.growing->piece(), world_.options.message_bytes) : world_.options.message_bytes;
   RequestEnvelope envelope;
   envelope.payload_bytes = static_cast<std::int64_t>(payload.bytes.size());
   envelope.payload_piece = static_cast<std::int64_t>(f.piece);
-  const std::size_t reply_piece = reply_buffer.piece > 0 ? std::min(reply_buffer.piece, world_.options.message_bytes) : world_.options.message_bytes;
+  const std::size_t reply_piece = reply_buffer.piece > 0 ? std::min(reply_buffer.piece, world_.options.message_bytes)
+                                                         : world_.options.message_bytes;
   envelope.reply_capacity = static_cast<std::int64_t>(reply_buffer.bytes.size());
   envelope.reply_piece = static_cast<std::int64_t>(reply_piece);
   envelope.slot = f.slot;
@@ -471,14 +492,16 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   std::memcpy(f.envelope.data(), &envelope, sizeof envelope);
   if (!header.empty()) std::memcpy(f.envelope.data() + sizeof envelope, header.data(), header.size());
   f.requests.push_back(MPI_REQUEST_NULL);
-  check_mpi(MPI_Irecv(&f.reply_envelope, sizeof f.reply_envelope, MPI_BYTE, to, reply_tag(f.slot), world_.requests, &f.requests.back()),
+  check_mpi(MPI_Irecv(&f.reply_envelope, sizeof f.reply_envelope, MPI_BYTE, to, reply_tag(f.slot), world_.requests,
+                      &f.requests.back()),
             "preparing for a reply");
   f.next_piece = f.requests.size();
   receive(world_, reply_buffer.bytes, reply_piece, to, reply_payload_tag(f.slot), f.requests);
   f.pieces_end = f.requests.size();
   f.requests.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Isend(f.envelope.data(), static_cast<int>(f.envelope.size()), MPI_BYTE, to,
-                      priority == Priority::demand ? MpiWorld::tag_demand : MpiWorld::tag_prefetch, world_.requests, &f.requests.back()),
+                      priority == Priority::demand ? MpiWorld::tag_demand : MpiWorld::tag_prefetch, world_.requests,
+                      &f.requests.back()),
             "sending a request");
   flights_.push_back(&f);
   auto pending = std::make_unique<MpiPendingRequest>(*this, std::move(flight));

@@ -1,9 +1,9 @@
 #pragma once
-// Requests between nodes as two-sided messages. A request is one envelope message (header inside) and, when it has a payload,
-// messages straight out of the requester's buffer into the one the owner's service names; the reply comes back the same way,
-// its receives posted before the request leaves. Each request in flight has a slot of the requester's, from which its tags
-// follow, so that data of different requests cannot be confused. The server is run by the helper thread of a worker, or by a
-// server rank itself. The client belongs to the rank's own thread.
+// Requests between nodes as two-sided messages. A request is one envelope message (header inside) and, when it has a
+// payload, messages straight out of the requester's buffer into the one the owner's service names; the reply comes back
+// the same way, its receives posted before the request leaves. Each request in flight has a slot of the requester's,
+// from which its tags follow, so that data of different requests cannot be confused. The server is run by the helper
+// thread of a worker, or by a server rank itself. The client belongs to the rank's own thread.
 
 #include <deque>
 #include <functional>
@@ -49,8 +49,8 @@ class RequestServer {
 class RequestClient {
  public:
   explicit RequestClient(MpiWorld& world);
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
-                                          Priority priority);
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
+                                          ReplyBuffer reply_buffer, Priority priority);
   /// Receives what has arrived, if it was not looked for just now.
   void progress();
   /// Tells the server ranks that the workers have finished.

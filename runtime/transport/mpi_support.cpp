@@ -22,7 +22,8 @@ void check_mpi(int code, const char* doing) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw WorldError(fmt::format("MPI failed while {}: {}", doing, std::string(text, static_cast<std::size_t>(length))));
+  throw EnvironmentError(
+      fmt::format("MPI failed while {}: {}", doing, std::string(text, static_cast<std::size_t>(length))));
 }
 
 void Backoff::idle() {
@@ -88,7 +89,8 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   int total = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &total);
-  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host), "finding the ranks of this host");
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
+            "finding the ranks of this host");
   my_host = rank;  // a host is named by its first rank
   check_mpi(MPI_Bcast(&my_host, 1, MPI_INT, 0, host), "naming this host");
   std::vector<int> host_of(static_cast<std::size_t>(total));
@@ -99,8 +101,9 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
     take_short_naps();
     looks_yielded_ = let_looks_yield(false);
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
-    abort(fmt::format("error: {}{}{}", printable_name(e.what()), e.hint().empty() ? "" : "\n  hint: ", printable_name(e.hint())),
-          dynamic_cast<const WorldError*>(&e) ? exit_world : exit_usage_or_io);
+    abort(fmt::format("error: {}{}{}", printable_name(e.what()),
+                      e.hint().empty() ? "" : "\n  hint: ", printable_name(e.hint())),
+          dynamic_cast<const EnvironmentError*>(&e) ? exit_world : exit_usage_or_io);
   }
 }
 
@@ -109,7 +112,8 @@ void MpiWorld::arrange(const std::vector<int>& host_of, int provided) {
   control_ = map(host, sizeof(std::uint64_t), "job control");
   control_->commit(0, sizeof(std::uint64_t));
   if (options.servers < 0 || options.servers >= total)
-    throw SialError(fmt::format("`--servers {}` leaves no worker among {} ranks", options.servers, total), "start more ranks, or fewer servers");
+    throw SialError(fmt::format("`--servers {}` leaves no worker among {} ranks", options.servers, total),
+                    "start more ranks, or fewer servers");
   layout = std::make_unique<NodeLayout>(host_of, options.ranks_per_node, options.servers);
   const bool worker = rank < layout->workers;
   const int my_node = layout->node_of[static_cast<std::size_t>(rank)];
@@ -117,7 +121,8 @@ void MpiWorld::arrange(const std::vector<int>& host_of, int provided) {
   check_mpi(MPI_Comm_split(MPI_COMM_WORLD, my_node, rank, &node), "making the node's communicator");
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &requests), "making the requests' communicator");
   if (layout->ranks.size() > 1 && provided < MPI_THREAD_MULTIPLE)
-    throw WorldError("this MPI does not support MPI_THREAD_MULTIPLE, which jobs on several nodes need", "use another MPI, or one node");
+    throw EnvironmentError("this MPI does not support MPI_THREAD_MULTIPLE, which jobs on several nodes need",
+                           "use another MPI, or one node");
 }
 
 MpiWorld::~MpiWorld() {
@@ -137,11 +142,12 @@ std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, co
   const auto attempt = [&error](const auto& step) {
     try {
       step();
-    } catch (const WorldError&) {
-      error = std::current_exception();
-    }
+    } catch (const EnvironmentError&) { error = std::current_exception(); }
   };
-  const auto settle = [&](MPI_Request& request) { control_ ? wait(request, "mapping node memory") : check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "mapping node memory"); };
+  const auto settle = [&](MPI_Request& request) {
+    control_ ? wait(request, "mapping node memory")
+             : check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "mapping node memory");
+  };
   if (position == 0) attempt([&] { memory = SharedMemory::create(bytes, purpose); });
   if (memory) std::snprintf(name, sizeof name, "%s", memory->name().c_str());
   MPI_Request request = MPI_REQUEST_NULL;
@@ -154,7 +160,8 @@ std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, co
   settle(request);
   if (memory) memory->remove_name();
   if (error) std::rethrow_exception(error);
-  if (failures > 0) throw WorldError(fmt::format("{} ranks of this node could not map shared memory for {}", failures, purpose));
+  if (failures > 0)
+    throw EnvironmentError(fmt::format("{} ranks of this node could not map shared memory for {}", failures, purpose));
   return memory;
 }
 
@@ -209,12 +216,14 @@ void MpiWorld::abort(const std::string& message, int exit_code) {
   std::fflush(stdout);
   if (!claim_end()) wait_to_be_killed(exit_code);
   if (my_host != host_of_rank_0 && requests != MPI_COMM_NULL) {
-    // Two hosts may fail at once: the host of rank 0 decides which message is printed. Its helper may be gone: do not wait long.
+    // Two hosts may fail at once: the host of rank 0 decides which message is printed. Its helper may be gone: do not
+    // wait long.
     std::vector<char> data(sizeof exit_code + message.size());
     std::memcpy(data.data(), &exit_code, sizeof exit_code);
     std::memcpy(data.data() + sizeof exit_code, message.data(), message.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    if (MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_CHAR, 0, tag_abort, requests, &request) == MPI_SUCCESS) {
+    if (MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_CHAR, 0, tag_abort, requests, &request) ==
+        MPI_SUCCESS) {
       const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(3);
       for (int done = 0; std::chrono::steady_clock::now() < give_up;) {
         if (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);

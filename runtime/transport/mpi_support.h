@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of the MPI transport share: the communicators of this process, error checking, and waiting in a way that
-// leaves the core to others and notices the end of the job. Owned by MpiTransport.
+// What the parts of the MPI transport share: the communicators of this process, error checking, and waiting in a way
+// that leaves the core to others and notices the end of the job. Owned by MpiTransport.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -20,16 +20,18 @@
 
 namespace sial {
 
-/// Throws WorldError with MPI's own words.
+/// Throws EnvironmentError with MPI's own words.
 void check_mpi(int code, const char* doing);
 
-/// Looks again at once for a moment, so that short waits stay short, then naps ever longer. It never yields: Linux takes a yield as
-/// giving up the rest of one's share, so that beside a thread that computes it lasts milliseconds, and a nap as long as it says.
+/// Looks again at once for a moment, so that short waits stay short, then naps ever longer. It never yields: Linux
+/// takes a yield as giving up the rest of one's share, so that beside a thread that computes it lasts milliseconds, and
+/// a nap as long as it says.
 class Backoff {
  public:
   using Microseconds = std::chrono::microseconds;
   /// Of a thread that has nothing else to do.
-  explicit Backoff(Microseconds spin = Microseconds(300), Microseconds first = Microseconds(10), Microseconds longest = Microseconds(50))
+  explicit Backoff(Microseconds spin = Microseconds(300), Microseconds first = Microseconds(10),
+                   Microseconds longest = Microseconds(50))
       : spin_(spin), first_(first), longest_(longest) {}
   void idle();
   void reset() { idle_ = naps_ = 0; }
@@ -42,11 +44,13 @@ class Backoff {
 
 /// Naps of this thread, and of those that it starts from then on, last about as long as they say.
 void take_short_naps();
-/// An Open MPI that finds more ranks than cores, or is told to, yields in every look that finds nothing: the same loss as in Backoff,
-/// and at each look of a rank that computes. Its blocking calls, at the beginning and the end, need it. Returns what was set; does nothing elsewhere.
+/// An Open MPI that finds more ranks than cores, or is told to, yields in every look that finds nothing: the same loss
+/// as in Backoff, and at each look of a rank that computes. Its blocking calls, at the beginning and the end, need it.
+/// Returns what was set; does nothing elsewhere.
 bool let_looks_yield(bool yield);
 
-/// Open MPI explains at length what MPI_Abort is, behind the message that says why the job ends: not from here on. Does nothing elsewhere.
+/// Open MPI explains at length what MPI_Abort is, behind the message that says why the job ends: not from here on. Does
+/// nothing elsewhere.
 void silence_abort();
 
 /// Whether this MPI says that it takes the addresses of a GPU's memory, which is asked of those that know the question.
@@ -65,7 +69,8 @@ class MpiWorld {
 
   /// Ends the job with one message on stderr.
   [[noreturn]] void abort(const std::string& message, int exit_code);
-  /// Ends the job with an exit code other than 0, all ranks having done their part; does nothing for 0, or where there are servers.
+  /// Ends the job with an exit code other than 0, all ranks having done their part; does nothing for 0, or where there
+  /// are servers.
   void leave(int exit_code);
   /// For the helper of rank 0: another host's message.
   void abort_for_other_host(const std::string& message, int exit_code);

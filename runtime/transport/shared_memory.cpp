@@ -26,9 +26,9 @@ std::string in_units(double bytes) {
   return fmt::format("{:.1f} MB", bytes / (1 << 20));
 }
 
-WorldError failure(const std::string& what, const std::string& purpose, int error) {
-  return WorldError(fmt::format("cannot {} shared memory for {}: {}", what, purpose, std::strerror(error)),
-                    "check that /dev/shm exists and is writable");
+EnvironmentError failure(const std::string& what, const std::string& purpose, int error) {
+  return EnvironmentError(fmt::format("cannot {} shared memory for {}: {}", what, purpose, std::strerror(error)),
+                          "check that /dev/shm exists and is writable");
 }
 
 }  // namespace
@@ -48,18 +48,20 @@ std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t reserve_bytes, co
   } while (memory->file_ < 0 && errno == EEXIST);
   if (memory->file_ < 0) throw failure("create", purpose, errno);
   memory->named_ = true;
-  if (ftruncate(memory->file_, static_cast<off_t>(memory->reserved_ + memory->bookkeeping_)) != 0) throw failure("size", purpose, errno);
+  if (ftruncate(memory->file_, static_cast<off_t>(memory->reserved_ + memory->bookkeeping_)) != 0)
+    throw failure("size", purpose, errno);
   memory->map();
   memory->allocate(memory->reserved_, memory->bookkeeping_);
   return memory;
 }
 
-std::shared_ptr<SharedMemory> SharedMemory::open(const std::string& name, std::size_t reserve_bytes, const std::string& purpose) {
+std::shared_ptr<SharedMemory> SharedMemory::open(const std::string& name, std::size_t reserve_bytes,
+                                                 const std::string& purpose) {
   std::shared_ptr<SharedMemory> memory(new SharedMemory(reserve_bytes, purpose));
   memory->name_ = name;
   memory->file_ = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
   if (memory->file_ < 0) throw failure("open", purpose, errno);
-  struct stat found {};
+  struct stat found{};
   if (fstat(memory->file_, &found) != 0) throw failure("inspect", purpose, errno);
   SIAL_CHECK(static_cast<std::size_t>(found.st_size) == memory->reserved_ + memory->bookkeeping_,
              "ranks of a node ask for different sizes of {}", purpose);
@@ -70,9 +72,9 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const std::string& name, std::s
 void SharedMemory::map() {
   void* p = mmap(nullptr, reserved_ + bookkeeping_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
   if (p == MAP_FAILED)
-    throw WorldError(fmt::format("cannot reserve an address range of {} for {}: {}", in_units(static_cast<double>(reserved_)), purpose_,
-                                 std::strerror(errno)),
-                     "ask for less memory per rank with `--memory`, or raise `ulimit -v`");
+    throw EnvironmentError(fmt::format("cannot reserve an address range of {} for {}: {}",
+                                       in_units(static_cast<double>(reserved_)), purpose_, std::strerror(errno)),
+                           "ask for less memory per rank with `--memory`, or raise `ulimit -v`");
   base_ = static_cast<std::byte*>(p);
 }
 
@@ -99,21 +101,24 @@ void SharedMemory::allocate(std::size_t offset, std::size_t bytes) {
   do error = posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   while (error == EINTR);
   if (error == 0) return;
-  struct statvfs fs {};
+  struct statvfs fs{};
   if ((error != ENOSPC && error != ENOMEM) || statvfs("/dev/shm", &fs) != 0) throw failure("commit", purpose_, error);
-  const double unit = static_cast<double>(fs.f_frsize), total = unit * static_cast<double>(fs.f_blocks), available = unit * static_cast<double>(fs.f_bavail);
+  const double unit = static_cast<double>(fs.f_frsize), total = unit * static_cast<double>(fs.f_blocks),
+               available = unit * static_cast<double>(fs.f_bavail);
   const double wanted = total - available + static_cast<double>(reserved_ - (offset < reserved_ ? committed() : 0));
   const auto megabytes = static_cast<std::int64_t>(wanted / (1 << 20)) + 1;
-  throw WorldError(fmt::format("/dev/shm is too small: {} more are needed for {}, {} of {} are free", in_units(static_cast<double>(bytes)), purpose_,
-                               in_units(available), in_units(total)),
-                   fmt::format("ask for less memory per rank with `--memory`, or enlarge it: `mount -o remount,size={}M /dev/shm`, "
-                               "for a container `docker run --shm-size={}m`",
-                               megabytes, megabytes));
+  throw EnvironmentError(
+      fmt::format("/dev/shm is too small: {} more are needed for {}, {} of {} are free",
+                  in_units(static_cast<double>(bytes)), purpose_, in_units(available), in_units(total)),
+      fmt::format("ask for less memory per rank with `--memory`, or enlarge it: `mount -o remount,size={}M /dev/shm`, "
+                  "for a container `docker run --shm-size={}m`",
+                  megabytes, megabytes));
 }
 
 void SharedMemory::commit(std::size_t offset, std::size_t bytes) {
   if (bytes == 0) return;
-  SIAL_CHECK(offset <= reserved_ && bytes <= reserved_ - offset, "commit of [{}, +{}) in {} bytes of {}", offset, bytes, reserved_, purpose_);
+  SIAL_CHECK(offset <= reserved_ && bytes <= reserved_ - offset, "commit of [{}, +{}) in {} bytes of {}", offset, bytes,
+             reserved_, purpose_);
   const auto done = [&](std::size_t g) { return (bits()[g / 64].load() >> (g % 64) & 1) != 0; };
   const std::size_t end = round_up(offset + bytes, granule) / granule;
   for (std::size_t g = offset / granule; g < end;) {
@@ -126,7 +131,8 @@ void SharedMemory::commit(std::size_t offset, std::size_t bytes) {
     // Pages first, bits after: who sees a bit may touch the pages. Two ranks doing the same is harmless.
     allocate(g * granule, (last - g) * granule);
     for (; g < last; ++g)
-      if (const std::uint64_t bit = std::uint64_t{1} << (g % 64); (bits()[g / 64].fetch_or(bit) & bit) == 0) counter()->fetch_add(granule);
+      if (const std::uint64_t bit = std::uint64_t{1} << (g % 64); (bits()[g / 64].fetch_or(bit) & bit) == 0)
+        counter()->fetch_add(granule);
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// NodeMemory between processes: POSIX shared memory of our own. The first rank of the node creates it under a unique name,
-// the others open it, and the name is removed once all have mapped it, so that a killed job leaves nothing in /dev/shm. The
-// address range is sparse; commit() allocates its pages first, so touching committed memory never raises SIGBUS.
+// NodeMemory between processes: POSIX shared memory of our own. The first rank of the node creates it under a unique
+// name, the others open it, and the name is removed once all have mapped it, so that a killed job leaves nothing in
+// /dev/shm. The address range is sparse; commit() allocates its pages first, so touching committed memory never raises
+// SIGBUS.
 
 #include <atomic>
 #include <memory>
@@ -13,9 +14,10 @@ namespace sial {
 
 class SharedMemory final : public NodeMemory {
  public:
-  /// Under a name nobody uses; see name(). Throws WorldError.
+  /// Under a name nobody uses; see name(). Throws EnvironmentError.
   static std::shared_ptr<SharedMemory> create(std::size_t reserve_bytes, const std::string& purpose);
-  static std::shared_ptr<SharedMemory> open(const std::string& name, std::size_t reserve_bytes, const std::string& purpose);
+  static std::shared_ptr<SharedMemory> open(const std::string& name, std::size_t reserve_bytes,
+                                            const std::string& purpose);
   ~SharedMemory() override;
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;

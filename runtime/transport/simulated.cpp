@@ -97,12 +97,12 @@ class Simulation {
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<NodeMemories>> memories_;
   std::vector<std::unique_ptr<Actor>> actors_;
-  std::vector<std::deque<MessagePtr>> inbox_;               // requests at each rank, by arrival
+  std::vector<std::deque<MessagePtr>> inbox_;                // requests at each rank, by arrival
   std::vector<std::deque<std::function<void()>>> releases_;  // replies delivered, to be released by the helper
-  std::vector<MessagePtr> replies_;                         // on their way back
+  std::vector<MessagePtr> replies_;                          // on their way back
   std::vector<Service*> services_;
   std::vector<char> in_service_;  // the rank's helper is inside a call of its service
-  std::mutex mutex_;  // the baton: held by whoever runs
+  std::mutex mutex_;              // the baton: held by whoever runs
   int current_ = 0;
   int unfinished_workers_ = 0;
   std::int64_t fruitless_pauses_ = 0;
@@ -116,7 +116,8 @@ class Simulation {
 
 class SimulatedRequest final : public PendingRequest {
  public:
-  SimulatedRequest(Simulation& simulation, MessagePtr message) : simulation_(simulation), message_(std::move(message)) {}
+  SimulatedRequest(Simulation& simulation, MessagePtr message)
+      : simulation_(simulation), message_(std::move(message)) {}
   ~SimulatedRequest() override {
     if (message_->delivered || simulation_.ending_) return;
     // An error is unwinding this rank and ends the job. The owner may be in the same state and never answer.
@@ -138,7 +139,9 @@ class SimulatedRequest final : public PendingRequest {
   }
   std::span<const std::byte> reply_header() const override { return message_->reply.header; }
   std::size_t reply_bytes() const override { return message_->reply_bytes; }
-  std::size_t received() override { return simulation_.ending_ ? 0 : message_->received(simulation_.me().clock, simulation_.options_.bandwidth); }
+  std::size_t received() override {
+    return simulation_.ending_ ? 0 : message_->received(simulation_.me().clock, simulation_.options_.bandwidth);
+  }
   void raise() override { simulation_.raise(*message_); }
 
  private:
@@ -154,7 +157,9 @@ class SimulatedTransport final : public ExchangeTransport {
   int size() const override { return sim_.layout_.workers; }
   int node() const override { return sim_.layout_.node_of[static_cast<std::size_t>(rank_)]; }
   int node_count() const override { return static_cast<int>(sim_.layout_.ranks.size()); }
-  const std::vector<int>& ranks_of_node(int node) const override { return sim_.layout_.ranks[static_cast<std::size_t>(node)]; }
+  const std::vector<int>& ranks_of_node(int node) const override {
+    return sim_.layout_.ranks[static_cast<std::size_t>(node)];
+  }
   const std::vector<int>& home_nodes() const override { return sim_.layout_.home_nodes; }
   bool is_server() const override { return rank_ >= size(); }
 
@@ -165,8 +170,8 @@ class SimulatedTransport final : public ExchangeTransport {
 
   void set_service(Service* service) override { sim_.set_service(rank_, service); }
 
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
-                                          Priority priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
+                                          ReplyBuffer reply_buffer, Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < sim_.layout_.total(), "request to rank {}", to);
     auto m = std::make_shared<Message>();
@@ -193,14 +198,18 @@ class SimulatedTransport final : public ExchangeTransport {
     --sim_.unfinished_workers_;
   }
 
-  std::optional<LinkSpeed> link_speed() const override { return LinkSpeed{sim_.options_.latency, sim_.options_.bandwidth}; }
+  std::optional<LinkSpeed> link_speed() const override {
+    return LinkSpeed{sim_.options_.latency, sim_.options_.bandwidth};
+  }
   void pause() override { sim_.pause(); }
   void linger(double seconds) override { sim_.linger(seconds); }
   void yield_point() override { sim_.spend(0); }
   double now() const override { return sim_.me().clock; }
   void charge_compute(double seconds) override { sim_.spend(seconds); }
 
-  [[noreturn]] void abort_job(const std::string& message, int exit_code) override { throw JobAborted(message, exit_code); }
+  [[noreturn]] void abort_job(const std::string& message, int exit_code) override {
+    throw JobAborted(message, exit_code);
+  }
 
  protected:
   Parts exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override {
@@ -239,7 +248,8 @@ Simulation::Simulation(const SimulationOptions& options, const std::function<voi
       in_service_(static_cast<std::size_t>(layout_.total()), 0),
       unfinished_workers_(options.ranks) {
   const auto total = static_cast<std::size_t>(layout_.total());
-  for (const auto& ranks : layout_.ranks) memories_.push_back(std::make_unique<NodeMemories>(static_cast<int>(ranks.size()), options.commit_limit));
+  for (const auto& ranks : layout_.ranks)
+    memories_.push_back(std::make_unique<NodeMemories>(static_cast<int>(ranks.size()), options.commit_limit));
   inbox_.resize(total);
   releases_.resize(total);
   const std::size_t actors = layout_.ranks.size() > 1 ? 2 * total : total;
@@ -263,10 +273,11 @@ void Simulation::spend(double seconds) {
 void Simulation::pause() {
   if (ending_) throw JobEnding{};
   Actor& actor = me();
-  // Polls ever more rarely, so that waiting for a long computation takes few steps; but nothing can change later than the
-  // next action of somebody who is not polling himself, so that waiting stays exact where it matters.
+  // Polls ever more rarely, so that waiting for a long computation takes few steps; but nothing can change later than
+  // the next action of somebody who is not polling himself, so that waiting stays exact where it matters.
   actor.clock += call_cost();
-  const double later = actor.clock + options_.call_seconds * std::ldexp(1 + random_.uniform(), std::min(actor.pauses++, 20));
+  const double later =
+      actor.clock + options_.call_seconds * std::ldexp(1 + random_.uniform(), std::min(actor.pauses++, 20));
   std::optional<double> next;
   for (int a = 0; a < static_cast<int>(actors_.size()); ++a) {
     if (a == current_ || actors_[static_cast<std::size_t>(a)]->state == Actor::State::paused) continue;
@@ -329,7 +340,8 @@ void Simulation::raise(Message& m) {
 void Simulation::set_service(int rank, Service* service) {
   const auto r = static_cast<std::size_t>(rank);
   services_[r] = service;
-  // A reply's release reaches into the service as well: those still to come are the helper's to run before the service goes.
+  // A reply's release reaches into the service as well: those still to come are the helper's to run before the service
+  // goes.
   while (in_service_[r] || !releases_[r].empty()) {  // perhaps in a destructor: must not throw
     if (ending_) {
       if (in_service_[r]) {
@@ -341,8 +353,7 @@ void Simulation::set_service(int rank, Service* service) {
     }
     try {
       pause();
-    } catch (const JobEnding&) {
-    }
+    } catch (const JobEnding&) {}
   }
 }
 
@@ -509,13 +520,15 @@ void Simulation::helper_body(int rank) {
     std::span<std::byte> buffer;
     if (!m->payload.empty()) {
       buffer = service.payload_buffer(m->from, m->header, m->payload.size());
-      SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(), m->payload.size());
+      SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(),
+                 m->payload.size());
       buffer = buffer.first(m->payload.size());
       std::memcpy(buffer.data(), m->payload.data(), m->payload.size());
     }
     m->reply = service.serve(m->from, m->header, buffer);
     inside.reset();
-    SIAL_CHECK(m->cancelled || m->reply.payload.size() <= m->reply_buffer.bytes.size(), "reply of {} bytes into a buffer of {}", m->reply.payload.size(), m->reply_buffer.bytes.size());
+    SIAL_CHECK(m->cancelled || m->reply.payload.size() <= m->reply_buffer.bytes.size(),
+               "reply of {} bytes into a buffer of {}", m->reply.payload.size(), m->reply_buffer.bytes.size());
     const std::size_t bytes = m->reply.header.size() + m->reply.payload.size();
     result_.bytes += static_cast<std::int64_t>(bytes);
     // The owner sends one reply after the other: what it sends for one rank delays what another one waits for.
@@ -540,9 +553,7 @@ SimulationResult Simulation::run() {
       if (is_helper(a)) helper_body(a - layout_.total());
       else rank_body(a);
     } catch (const JobEnding&) {
-    } catch (...) {
-      fail(std::current_exception());
-    }
+    } catch (...) { fail(std::current_exception()); }
     me().state = Actor::State::done;
     if (!is_helper(a) && a < layout_.workers) {
       result_.rank_seconds[static_cast<std::size_t>(a)] = me().clock;
@@ -558,7 +569,8 @@ SimulationResult Simulation::run() {
     if (!next) {
       if (!ending_ && !workers_done())
         fail(std::make_exception_ptr(SialError("deadlock: every rank waits for another one: " + who_waits())));
-      for (int other = static_cast<int>(actors_.size()) - 1; other >= 0 && !next; --other)  // helpers first: they use what ranks own
+      for (int other = static_cast<int>(actors_.size()) - 1; other >= 0 && !next;
+           --other)  // helpers first: they use what ranks own
         if (actors_[static_cast<std::size_t>(other)]->state != Actor::State::done) next = other;
     }
     hand_over(*next);

@@ -1,8 +1,9 @@
 #pragma once
-// The laboratory: N ranks in one process, exactly one running at a time, switching only at seam calls. Who runs next is the
-// one whose virtual clock is least; every seam call costs a seeded random time, so a seed is a schedule and the same seed is
-// the same run. Messages take latency + bytes / bandwidth, each rank's requests are served, and the replies sent, one after another by a
-// helper of its own, demand first; compute time is what charge_compute says. Ranks that wait for each other for ever are reported, not waited for.
+// The simulator: N ranks in one process, exactly one running at a time, switching only at seam calls. Who runs next is
+// the one whose virtual clock is least; every seam call costs a seeded random time, so a seed is a schedule and the
+// same seed is the same run. Messages take latency + bytes / bandwidth, each rank's requests are served, and the
+// replies sent, one after another by a helper of its own, demand first; compute time is what charge_compute says. Ranks
+// that wait for each other for ever are reported, not waited for.
 
 #include <cstdint>
 #include <functional>
@@ -15,12 +16,12 @@
 namespace sial {
 
 struct SimulationOptions {
-  int ranks = 1;                // workers
-  int ranks_per_node = 0;       // 0: all on one node
+  int ranks = 1;           // workers
+  int ranks_per_node = 0;  // 0: all on one node
   int servers = 0;
   std::uint64_t seed = 1;
-  double latency = 2e-6;        // seconds, between nodes
-  double bandwidth = 7e9;       // bytes per second, between nodes
+  double latency = 2e-6;          // seconds, between nodes
+  double bandwidth = 7e9;         // bytes per second, between nodes
   double service_seconds = 1e-6;  // cost of serving one request
   double call_seconds = 2e-7;     // mean cost of a seam call
   bool disorder = true;           // a seam call sometimes takes up to 1000 times as long, so that seeds differ in kind
@@ -33,8 +34,8 @@ struct SimulationResult {
   std::int64_t switches = 0, requests = 0, bytes = 0;
 };
 
-/// Runs `rank_main` once per rank (servers included). The first exception of any rank ends all others (JobEnding) and is
-/// rethrown here; abort_job becomes JobAborted; a deadlock becomes a SialError that names what every rank waits for.
+/// Runs `rank_main` once per rank (servers included). The first exception of any rank ends all others (JobEnding) and
+/// is rethrown here; abort_job becomes JobAborted; a deadlock becomes a SialError that names what every rank waits for.
 SimulationResult run_simulated(const SimulationOptions& options, const std::function<void(Transport&)>& rank_main);
 
 }  // namespace sial

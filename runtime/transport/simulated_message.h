@@ -1,6 +1,6 @@
 #pragma once
-// A request in the laboratory and its reply: from when it is posted the owner's, answered or not, from `arrival` of the reply the requester's again. Both
-// see it with the baton only.
+// A request in the simulator and its reply: from when it is posted the owner's, answered or not, from `arrival` of the
+// reply the requester's again. Both see it with the baton only.
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +29,15 @@ struct SimulatedMessage {
   Reply reply;
   std::size_t reply_bytes = 0;
 
-  /// Bytes of the reply's payload that have come to their buffer, in whole pieces, where somebody wants it in pieces. The last one comes at `arrival`, those
-  /// before it at the link's speed.
+  /// Bytes of the reply's payload that have come to their buffer, in whole pieces, where somebody wants it in pieces.
+  /// The last one comes at `arrival`, those before it at the link's speed.
   std::size_t received(double now, double bandwidth) {
     if (delivered) return reply_bytes;
     if (reply_buffer.piece == 0 || !answered || cancelled) return copied_;
     const std::size_t all = reply.payload.size();
     const double missing = std::max(0.0, arrival - now) * bandwidth;
-    if (missing < static_cast<double>(all)) copy_up_to((all - static_cast<std::size_t>(std::ceil(missing))) / reply_buffer.piece * reply_buffer.piece);
+    if (missing < static_cast<double>(all))
+      copy_up_to((all - static_cast<std::size_t>(std::ceil(missing))) / reply_buffer.piece * reply_buffer.piece);
     return copied_;
   }
   /// All of it has.

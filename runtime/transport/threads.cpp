@@ -42,9 +42,12 @@ struct Mailbox {
 
 struct ThreadsJob {
   explicit ThreadsJob(const ThreadsOptions& options)
-      : layout(options.ranks, options.ranks_per_node, options.servers), rendezvous(options.ranks), unfinished_workers(options.ranks) {
+      : layout(options.ranks, options.ranks_per_node, options.servers),
+        rendezvous(options.ranks),
+        unfinished_workers(options.ranks) {
     for (const auto& ranks : layout.ranks)
-      memories.push_back(std::make_unique<NodeMemories>(static_cast<int>(ranks.size()), std::numeric_limits<std::size_t>::max()));
+      memories.push_back(
+          std::make_unique<NodeMemories>(static_cast<int>(ranks.size()), std::numeric_limits<std::size_t>::max()));
     for (int r = 0; r < layout.total(); ++r) mailboxes.push_back(std::make_unique<Mailbox>());
   }
 
@@ -78,7 +81,8 @@ void ThreadsJob::serve(int rank) {
     Service* service = nullptr;
     {
       std::unique_lock lock(box.mutex);
-      box.changed.wait(lock, [&] { return box.closed || (box.service && !(box.demand.empty() && box.prefetch.empty())); });
+      box.changed.wait(lock,
+                       [&] { return box.closed || (box.service && !(box.demand.empty() && box.prefetch.empty())); });
       if (box.closed) return;
       auto& queue = box.demand.empty() ? box.prefetch : box.demand;
       m = std::move(queue.front());
@@ -104,12 +108,14 @@ void ThreadsJob::serve(int rank) {
     std::span<std::byte> buffer;
     if (!m->payload.empty()) {
       buffer = service->payload_buffer(m->from, m->header, m->payload.size());
-      SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(), m->payload.size());
+      SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(),
+                 m->payload.size());
       buffer = buffer.first(m->payload.size());
       std::memcpy(buffer.data(), m->payload.data(), m->payload.size());
     }
     Reply reply = service->serve(m->from, m->header, buffer);
-    SIAL_CHECK(reply.payload.size() <= m->reply_buffer.size(), "reply of {} bytes into a buffer of {}", reply.payload.size(), m->reply_buffer.size());
+    SIAL_CHECK(reply.payload.size() <= m->reply_buffer.size(), "reply of {} bytes into a buffer of {}",
+               reply.payload.size(), m->reply_buffer.size());
     if (!reply.payload.empty()) std::memcpy(m->reply_buffer.data(), reply.payload.data(), reply.payload.size());
     m->reply_bytes = reply.payload.size();
     m->reply_header = std::move(reply.header);
@@ -120,10 +126,12 @@ void ThreadsJob::serve(int rank) {
 
 class ThreadRequest final : public PendingRequest {
  public:
-  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message) : job_(job), box_(box), message_(std::move(message)) {}
+  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message)
+      : job_(job), box_(box), message_(std::move(message)) {}
   ~ThreadRequest() override {
     while (!arrived()) {
-      auto expected = ThreadMessage::State::waiting;  // while the job ends, a message that nobody serves yet stays unserved
+      auto expected =
+          ThreadMessage::State::waiting;  // while the job ends, a message that nobody serves yet stays unserved
       if (job_.ending && message_->state.compare_exchange_strong(expected, ThreadMessage::State::cancelled)) return;
       std::this_thread::yield();
     }
@@ -160,7 +168,9 @@ class ThreadTransport final : public ExchangeTransport {
   int size() const override { return job_.layout.workers; }
   int node() const override { return job_.layout.node_of[static_cast<std::size_t>(rank_)]; }
   int node_count() const override { return static_cast<int>(job_.layout.ranks.size()); }
-  const std::vector<int>& ranks_of_node(int node) const override { return job_.layout.ranks[static_cast<std::size_t>(node)]; }
+  const std::vector<int>& ranks_of_node(int node) const override {
+    return job_.layout.ranks[static_cast<std::size_t>(node)];
+  }
   const std::vector<int>& home_nodes() const override { return job_.layout.home_nodes; }
   bool is_server() const override { return rank_ >= size(); }
 
@@ -178,8 +188,8 @@ class ThreadTransport final : public ExchangeTransport {
     if (!service) box.changed.wait(lock, [&] { return !box.serving; });
   }
 
-  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload, ReplyBuffer reply_buffer,
-                                          Priority priority) override {
+  std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
+                                          ReplyBuffer reply_buffer, Priority priority) override {
     SIAL_CHECK(node_count() > 1, "request to rank {} on a single node", to);
     SIAL_CHECK(to >= 0 && to < job_.layout.total(), "request to rank {}", to);
     job_.leave_if_ending();
@@ -218,8 +228,12 @@ class ThreadTransport final : public ExchangeTransport {
     job_.leave_if_ending();
     std::this_thread::yield();
   }
-  double now() const override { return std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.start).count(); }
-  [[noreturn]] void abort_job(const std::string& message, int exit_code) override { throw JobAborted(message, exit_code); }
+  double now() const override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.start).count();
+  }
+  [[noreturn]] void abort_job(const std::string& message, int exit_code) override {
+    throw JobAborted(message, exit_code);
+  }
 
  protected:
   Parts exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override {
@@ -247,14 +261,13 @@ void run_threads(const ThreadsOptions& options, const std::function<void(Transpo
     try {
       body();
     } catch (const JobEnding&) {
-    } catch (...) {
-      job.fail(std::current_exception());
-    }
+    } catch (...) { job.fail(std::current_exception()); }
   };
   std::vector<std::thread> ranks;
   for (int r = 0; r < total; ++r) {
     if (job.layout.ranks.size() > 1)
-      job.mailboxes[static_cast<std::size_t>(r)]->helper = std::thread([&job, &guarded, r] { guarded([&] { job.serve(r); }); });
+      job.mailboxes[static_cast<std::size_t>(r)]->helper =
+          std::thread([&job, &guarded, r] { guarded([&] { job.serve(r); }); });
     ranks.emplace_back([&, r] {
       guarded([&] {
         ThreadTransport transport(job, r);

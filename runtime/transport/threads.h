@@ -1,6 +1,6 @@
 #pragma once
-// N ranks as real, concurrent threads of one process, with a helper thread per rank when there are several (pretend) nodes:
-// what MPI does, where a thread sanitizer can see it.
+// N ranks as real, concurrent threads of one process, with a helper thread per rank when there are several (pretend)
+// nodes: what MPI does, where a thread sanitizer can see it.
 
 #include <functional>
 
@@ -15,8 +15,8 @@ struct ThreadsOptions {
   int servers = 0;
 };
 
-/// Runs `rank_main` once per rank (servers included). The first exception of any rank ends all others (JobEnding) and is
-/// rethrown here; abort_job becomes JobAborted.
+/// Runs `rank_main` once per rank (servers included). The first exception of any rank ends all others (JobEnding) and
+/// is rethrown here; abort_job becomes JobAborted.
 void run_threads(const ThreadsOptions& options, const std::function<void(Transport&)>& rank_main);
 
 }  // namespace sial

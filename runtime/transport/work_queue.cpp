@@ -22,7 +22,8 @@ struct Slot {
 /// Head of the node memory, zero-filled at first; slots follow. Everything but `lock` belongs to who holds it.
 struct Table {
   std::atomic<std::uint32_t> lock;
-  std::int64_t phase_plus_one;  // of the slots in use; those of earlier phases are free, since all ranks have finished with them
+  std::int64_t
+      phase_plus_one;  // of the slots in use; those of earlier phases are free, since all ranks have finished with them
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -42,7 +43,7 @@ constexpr std::size_t table_bytes = 64;
 static_assert(sizeof(Table) <= table_bytes);
 
 /// Asking every node of a large machine at the end of each pardo would cost more than the imbalance that is left.
-constexpr int most_victims = 8;
+constexpr int max_victims = 8;
 
 class TableLock {
  public:
@@ -75,7 +76,9 @@ class NodeQueue final : public WorkQueue {
   IterationRange ask(int node, const PardoKey& key, std::int64_t total);
   IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
   Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
-  Reservation& reservation(std::int64_t node_rank) const { return reinterpret_cast<Reservation*>(memory_->base() + table_bytes)[node_rank]; }
+  Reservation& reservation(std::int64_t node_rank) const {
+    return reinterpret_cast<Reservation*>(memory_->base() + table_bytes)[node_rank];
+  }
   std::size_t slots_offset() const { return table_bytes + static_cast<std::size_t>(node_ranks_) * sizeof(Reservation); }
   Slot& slot(std::size_t i) const { return reinterpret_cast<Slot*>(memory_->base() + slots_offset())[i]; }
 
@@ -112,8 +115,8 @@ IterationRange NodeQueue::share(std::int64_t total, std::int64_t ranks_before, s
   return {start(ranks_before), start(ranks_before + ranks)};
 }
 
-/// Null when the table has no room for the key. No slot becomes free before the next phase, so that all ranks of the node, and
-/// thieves, find the same answer for a key whenever they ask.
+/// Null when the table has no room for the key. No slot becomes free before the next phase, so that all ranks of the
+/// node, and thieves, find the same answer for a key whenever they ask.
 Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
   Table& t = table();
   const std::int64_t phase = key.phase + 1;
@@ -136,7 +139,7 @@ Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
 /// Guided: large chunks at first, single iterations at the end.
 IterationRange NodeQueue::cut(Slot& s) const {
   const std::int64_t first = s.next, left = s.end - first;
-  transport_.yield_point();  // the laboratory looks for ranks that do not respect the lock
+  transport_.yield_point();  // the simulator looks for ranks that do not respect the lock
   s.next = first + std::min(left, std::max<std::int64_t>(1, left / (2 * node_ranks_)));
   return {first, s.next};
 }
@@ -167,7 +170,7 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t 
     if (chunk.first < chunk.last) return chunk;
   }
   // Another node's work, beginning with the next one. Who had nothing left will have nothing later.
-  for (; victims_done_ < std::min(worker_nodes_ - 1, most_victims); ++victims_done_) {
+  for (; victims_done_ < std::min(worker_nodes_ - 1, max_victims); ++victims_done_) {
     const IterationRange chunk = ask((transport_.node() + 1 + victims_done_) % worker_nodes_, key, total);
     if (chunk.first < chunk.last) return chunk;
   }
@@ -194,7 +197,9 @@ IterationRange NodeQueue::take_reserved(const PardoKey& key) {
   Reservation* largest = nullptr;
   for (std::int64_t r = 0; r < node_ranks_; ++r) {
     Reservation& other = reservation(r);
-    if (other.key == key && other.first < other.last && (!largest || other.last - other.first > largest->last - largest->first)) largest = &other;
+    if (other.key == key && other.first < other.last &&
+        (!largest || other.last - other.first > largest->last - largest->first))
+      largest = &other;
   }
   if (!largest) return {};
   transport_.yield_point();
@@ -210,7 +215,8 @@ IterationRange NodeQueue::ask(int node, const PardoKey& key, std::int64_t total)
   const auto pending = transport_.request(to, std::as_bytes(std::span(&message, 1)), {}, {}, Priority::demand);
   pending->wait();
   IterationRange chunk;
-  SIAL_CHECK(pending->reply_header().size() == sizeof chunk, "work queue answer of {} bytes", pending->reply_header().size());
+  SIAL_CHECK(pending->reply_header().size() == sizeof chunk, "work queue answer of {} bytes",
+             pending->reply_header().size());
   std::memcpy(&chunk, pending->reply_header().data(), sizeof chunk);
   return chunk;
 }
@@ -226,7 +232,9 @@ IterationRange NodeQueue::give(const PardoKey& key, std::int64_t total) {
 
 }  // namespace
 
-std::unique_ptr<WorkQueue> make_work_queue(Transport& transport, std::size_t slots) { return std::make_unique<NodeQueue>(transport, slots); }
+std::unique_ptr<WorkQueue> make_work_queue(Transport& transport, std::size_t slots) {
+  return std::make_unique<NodeQueue>(transport, slots);
+}
 
 Reply serve_work_queue_message(WorkQueue& queue, std::span<const std::byte> header) {
   StealMessage message;

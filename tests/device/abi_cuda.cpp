@@ -1,5 +1,5 @@
-// Our declarations of the CUDA driver and of cuBLAS against the toolkit's headers: same parameters, same values. Compiled where the
-// toolkit is installed.
+// Our declarations of the CUDA driver and of cuBLAS against the toolkit's headers: same parameters, same values.
+// Compiled where the toolkit is installed.
 
 #include <cublas_v2.h>
 #include <cuda.h>
@@ -27,7 +27,8 @@ struct Seen<T*, std::enable_if_t<std::is_class_v<T>>> {
 };
 template <class T>
 struct Seen<T*, std::enable_if_t<!std::is_class_v<T> && !std::is_function_v<T>>> {
-  using type = std::conditional_t<std::is_const_v<T>, const typename Seen<std::remove_const_t<T>>::type*, typename Seen<T>::type*>;
+  using type = std::conditional_t<std::is_const_v<T>, const typename Seen<std::remove_const_t<T>>::type*,
+                                  typename Seen<T>::type*>;
 };
 template <class R, class... P>
 struct Seen<R(P...)> {
@@ -37,7 +38,9 @@ template <class T, class U>
 constexpr bool same = std::is_same_v<typename Seen<T>::type, typename Seen<U>::type>;
 
 static_assert(same<int(CUresult*, CUstream), int(sial::cuda::Status*, sial::cuda::Stream)>);
-static_assert(!same<int(unsigned), int(int)> && !same<int(void*), int(const void*)> && !same<int(CUstream*), int(CUstream)>, "the comparison sees differences");
+static_assert(!same<int(unsigned), int(int)> && !same<int(void*), int(const void*)> &&
+                  !same<int(CUstream*), int(CUstream)>,
+              "the comparison sees differences");
 
 #define DRIVER_FUNCTION(name, ...) static_assert(same<decltype(::name), sial::cuda::Driver::name##_type>, #name);
 #include "runtime/device/cuda/driver.def"
@@ -45,7 +48,8 @@ static_assert(!same<int(unsigned), int(int)> && !same<int(void*), int(const void
 #define BLAS_FUNCTION(name, ...) static_assert(same<decltype(::name), sial::cuda::Blas::name##_type>, #name);
 #include "runtime/device/cuda/blas.def"
 #undef BLAS_FUNCTION
-#define DRIVER_FUNCTION(name, ...) static_assert(same<decltype(::name), sial::cuda::GraphFunctions::name##_type>, #name);
+#define DRIVER_FUNCTION(name, ...) \
+  static_assert(same<decltype(::name), sial::cuda::GraphFunctions::name##_type>, #name);
 #define BLAS_FUNCTION(name, ...) DRIVER_FUNCTION(name, __VA_ARGS__)
 #include "runtime/device/cuda/graph.def"
 #undef BLAS_FUNCTION
@@ -57,21 +61,35 @@ constexpr bool equal(Ours ours, Theirs theirs) {
 }
 
 using namespace sial::cuda;
-static_assert(equal(Status::success, CUDA_SUCCESS) && equal(Status::invalid_value, CUDA_ERROR_INVALID_VALUE) && equal(Status::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY));
-static_assert(equal(Status::no_device, CUDA_ERROR_NO_DEVICE) && equal(Status::invalid_image, CUDA_ERROR_INVALID_IMAGE) && equal(Status::not_ready, CUDA_ERROR_NOT_READY));
-static_assert(equal(Status::already_registered, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) && equal(Status::launch_failed, CUDA_ERROR_LAUNCH_FAILED) && equal(Status::unknown, CUDA_ERROR_UNKNOWN));
-static_assert(equal(Status::capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) && equal(Status::capture_invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
-static_assert(equal(Status::capture_unmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) && equal(Status::capture_isolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION));
-static_assert(equal(Status::captured_event, CUDA_ERROR_CAPTURED_EVENT) && equal(Status::update_refused, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE));
-static_assert(equal(CaptureMode::this_thread, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) && equal(2, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED));
-static_assert(sizeof(UpdateResult) == sizeof(CUgraphExecUpdateResultInfo) && offsetof(UpdateResult, node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));
+static_assert(equal(Status::success, CUDA_SUCCESS) && equal(Status::invalid_value, CUDA_ERROR_INVALID_VALUE) &&
+              equal(Status::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY));
+static_assert(equal(Status::no_device, CUDA_ERROR_NO_DEVICE) &&
+              equal(Status::invalid_image, CUDA_ERROR_INVALID_IMAGE) && equal(Status::not_ready, CUDA_ERROR_NOT_READY));
+static_assert(equal(Status::already_registered, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) &&
+              equal(Status::launch_failed, CUDA_ERROR_LAUNCH_FAILED) && equal(Status::unknown, CUDA_ERROR_UNKNOWN));
+static_assert(equal(Status::capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
+              equal(Status::capture_invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+static_assert(equal(Status::capture_unmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) &&
+              equal(Status::capture_isolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION));
+static_assert(equal(Status::captured_event, CUDA_ERROR_CAPTURED_EVENT) &&
+              equal(Status::update_refused, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE));
+static_assert(equal(CaptureMode::this_thread, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) &&
+              equal(2, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED));
+static_assert(sizeof(UpdateResult) == sizeof(CUgraphExecUpdateResultInfo) &&
+              offsetof(UpdateResult, node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));
 static_assert(equal(Attribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-static_assert(equal(Attribute::compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) && equal(Attribute::compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-static_assert(equal(LoadOption::error_log, CU_JIT_ERROR_LOG_BUFFER) && equal(LoadOption::error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
-static_assert(equal(BlasStatus::success, CUBLAS_STATUS_SUCCESS) && equal(BlasStatus::not_initialized, CUBLAS_STATUS_NOT_INITIALIZED) && equal(BlasStatus::alloc_failed, CUBLAS_STATUS_ALLOC_FAILED));
-static_assert(equal(BlasStatus::invalid_value, CUBLAS_STATUS_INVALID_VALUE) && equal(BlasStatus::execution_failed, CUBLAS_STATUS_EXECUTION_FAILED));
+static_assert(equal(Attribute::compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) &&
+              equal(Attribute::compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(equal(LoadOption::error_log, CU_JIT_ERROR_LOG_BUFFER) &&
+              equal(LoadOption::error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+static_assert(equal(BlasStatus::success, CUBLAS_STATUS_SUCCESS) &&
+              equal(BlasStatus::not_initialized, CUBLAS_STATUS_NOT_INITIALIZED) &&
+              equal(BlasStatus::alloc_failed, CUBLAS_STATUS_ALLOC_FAILED));
+static_assert(equal(BlasStatus::invalid_value, CUBLAS_STATUS_INVALID_VALUE) &&
+              equal(BlasStatus::execution_failed, CUBLAS_STATUS_EXECUTION_FAILED));
 static_assert(equal(BlasOperation::plain, CUBLAS_OP_N) && equal(BlasOperation::transposed, CUBLAS_OP_T));
-static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && event_disable_timing == CU_EVENT_DISABLE_TIMING && host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
+static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && event_disable_timing == CU_EVENT_DISABLE_TIMING &&
+              host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
 
 }  // namespace
 

@@ -14,9 +14,9 @@
 #include "runtime/base/error.h"
 #include "runtime/device/device.h"
 #include "runtime/memory/host_pool.h"
-#include "tests/device/on_stand_in.h"
+#include "tests/device/on_fake_driver.h"
 
-using namespace stand_in;
+using namespace fake_driver;
 
 TEST_CASE("copies of all sizes, from memory of all kinds, in any order of streams") {
   for (const int staged_from : {-1, 0, 1 << 30})
@@ -25,7 +25,8 @@ TEST_CASE("copies of all sizes, from memory of all kinds, in any order of stream
       DeviceOptions options;
       options.staged_from = staged_from;
       const auto d = make(settings, options);
-      const std::int64_t n = std::string(settings) == "seed=1" ? 3'000'000 : 300'000;  // more than all pinned buffers together, or less
+      const std::int64_t n =
+          std::string(settings) == "seed=1" ? 3'000'000 : 300'000;  // more than all pinned buffers together, or less
       double* p = d->reserve(n);
       REQUIRE(p != nullptr);
       std::vector<double> host = ramp(static_cast<std::size_t>(n), 1.0);
@@ -36,7 +37,8 @@ TEST_CASE("copies of all sizes, from memory of all kinds, in any order of stream
       CHECK(d->pinned().bytes == (pinned ? n / 3 * 8 : 0));
       CHECK(d->pinned().refused == (pinned ? 0 : 1));
       d->copy_in(p, host.data(), n);
-      for (const std::int64_t at : {n / 3 - 5, n / 3, n / 2, 2 * n / 3 - 3, 2 * n / 3}) d->copy_in(p + at, host.data() + at, 10);
+      for (const std::int64_t at : {n / 3 - 5, n / 3, n / 2, 2 * n / 3 - 3, 2 * n / 3})
+        d->copy_in(p + at, host.data() + at, 10);
       finish(*d, copy_in_stream);
       std::vector<double> back(static_cast<std::size_t>(n), 0.0);
       CHECK(d->pin(back.data() + 100, 80) == pinned);
@@ -82,8 +84,7 @@ TEST_CASE("a copy out is there after any event behind it, and a copy in of the s
     CHECK(other == ramp(n, 5.0));
     d->copy_out(host.data(), p + n, n);
     const Device::Event last = d->record(copy_out_stream);
-    while (!d->done(last)) {
-    }
+    while (!d->done(last)) {}
     d->release(last);
     std::vector<double> expected = ramp(n, 5.0);
     for (double& x : expected) x *= 2.0;
@@ -101,9 +102,16 @@ TEST_CASE("contractions of many forms, with old values that nobody may read") {
   const auto d = make("seed=9");
   constexpr std::int64_t room = 4000;
   double* p = d->reserve(3 * room);
-  const std::array<std::vector<std::int32_t>, 3> forms[] = {
-      {{{0, 1}, {0, 2}, {2, 1}}}, {{{1, 0}, {0, 2}, {2, 1}}}, {{{0, 1, 2}, {0, 3}, {3, 2, 1}}}, {{{0, 1, 2, 3}, {0, 4, 2, 5}, {5, 1, 4, 3}}}, {{{1, 0}, {0}, {1}}},
-      {{{}, {0, 1}, {1, 0}}}, {{{0}, {1, 0}, {1}}}, {{{0, 1, 2}, {2, 0}, {1}}}, {{{3, 0, 2, 1}, {0, 1}, {3, 2}}}, {{{}, {}, {}}}};
+  const std::array<std::vector<std::int32_t>, 3> forms[] = {{{{0, 1}, {0, 2}, {2, 1}}},
+                                                            {{{1, 0}, {0, 2}, {2, 1}}},
+                                                            {{{0, 1, 2}, {0, 3}, {3, 2, 1}}},
+                                                            {{{0, 1, 2, 3}, {0, 4, 2, 5}, {5, 1, 4, 3}}},
+                                                            {{{1, 0}, {0}, {1}}},
+                                                            {{{}, {0, 1}, {1, 0}}},
+                                                            {{{0}, {1, 0}, {1}}},
+                                                            {{{0, 1, 2}, {2, 0}, {1}}},
+                                                            {{{3, 0, 2, 1}, {0, 1}, {3, 2}}},
+                                                            {{{}, {}, {}}}};
   for (int round = 0; round < 120; ++round)
     for (const auto& form : forms) {
       std::array<std::int64_t, 6> extents{};
@@ -147,7 +155,8 @@ TEST_CASE("contractions of many forms, with old values that nobody may read") {
       reference->run(op);
       std::int64_t wrong = 0;
       for (std::size_t i = 0; i < room; ++i)
-        if (!(std::abs(result[i] - values[0][i]) < 1e-12) && !(std::isnan(result[i]) && std::isnan(values[0][i]))) ++wrong;
+        if (!(std::abs(result[i] - values[0][i]) < 1e-12) && !(std::isnan(result[i]) && std::isnan(values[0][i])))
+          ++wrong;
       CAPTURE(round, op.alpha, op.beta, form[0], form[1], form[2], extents);
       CHECK(wrong == 0);
     }
@@ -173,7 +182,8 @@ TEST_CASE("ranks take GPUs in turn and share their memory") {
   // The rank says which one fails.
   DeviceOptions options;
   options.gpus = {2};
-  CHECK(contains(message_of([&] { make("context=1", options); }), "GPU 2 (Fake GPU): making a context failed: CUDA_ERROR_OUT_OF_MEMORY"));
+  CHECK(contains(message_of([&] { make("context=1", options); }),
+                 "GPU 2 (Fake GPU): making a context failed: CUDA_ERROR_OUT_OF_MEMORY"));
 }
 
 TEST_CASE("where the GPU has no room left, reserving says so and workspace sends the operation to the host") {
@@ -184,7 +194,8 @@ TEST_CASE("where the GPU has no room left, reserving says so and workspace sends
   REQUIRE(p != nullptr);
   BlockOp op;  // its operands stand in different orders and do not fit into the workspace that is left
   op.has_b = true;
-  const auto set = [](auto& view, auto* data, std::array<std::int32_t, 3> labels, std::array<std::int64_t, 3> extents, std::array<std::int64_t, 3> strides) {
+  const auto set = [](auto& view, auto* data, std::array<std::int32_t, 3> labels, std::array<std::int64_t, 3> extents,
+                      std::array<std::int64_t, 3> strides) {
     view.data = data;
     view.rank = 3;
     std::copy(labels.begin(), labels.end(), view.label.begin());
@@ -241,15 +252,17 @@ TEST_CASE("times are those of the driver's events, asked for in batches") {
     std::vector<double> host = ramp(2 * n, 0.0);
     REQUIRE(d->pin(host.data(), 2 * n * 8));
     d->take_times(true);
-    // The stand-in takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not asked for one by one.
-    for (int i = 0; i < 3000; ++i) d->run(first_compute_stream, ElementWork{ElementOp::scale, 1.0, vector_view(p, n), {}, {}});
+    // The stand-in takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not
+    // asked for one by one.
+    for (int i = 0; i < 3000; ++i)
+      d->run(first_compute_stream, ElementWork{ElementOp::scale, 1.0, vector_view(p, n), {}, {}});
     finish(*d, first_compute_stream);
     DeviceTimes t = *d->times();
     CHECK(t.pieces == 3000);
     CHECK(t.kernels == Approx(3000 * 8e-6).epsilon(1e-3));
     CHECK(t.copies == 0.0);
-    // Both ways beside each other, each with the two microseconds between its event and itself; then a copy that begins behind a kernel, and one
-    // that does not.
+    // Both ways beside each other, each with the two microseconds between its event and itself; then a copy that begins
+    // behind a kernel, and one that does not.
     d->copy_in(p + n, host.data(), n);
     d->copy_out(host.data() + n, p + 2 * n, n);
     finish(*d, copy_in_stream);
@@ -284,8 +297,10 @@ TEST_CASE("times are those of the driver's events, asked for in batches") {
   double* p = lost->reserve(100);
   lost->take_times(true);
   CHECK(contains(message_of([&] {
-                   for (int i = 0; i < 5000; ++i) lost->run(first_compute_stream, ElementWork{ElementOp::fill, 1.0, vector_view(p, 100), {}, {}});
-                 }), "CUDA_ERROR_LAUNCH_FAILED"));
+                   for (int i = 0; i < 5000; ++i)
+                     lost->run(first_compute_stream, ElementWork{ElementOp::fill, 1.0, vector_view(p, 100), {}, {}});
+                 }),
+                 "CUDA_ERROR_LAUNCH_FAILED"));
 }
 
 TEST_CASE("a device that is lost says so at the next call, and is put away without a word") {
@@ -309,23 +324,25 @@ TEST_CASE("a device that is lost says so at the next call, and is put away witho
     CAPTURE(message);
     CHECK(contains(message, "GPU 0 (Fake GPU) failed: CUDA_ERROR_LAUNCH_FAILED"));
     CHECK(contains(message, "--restart"));
-    CHECK_THROWS_AS(d->record(first_compute_stream), WorldError);
+    CHECK_THROWS_AS(d->record(first_compute_stream), EnvironmentError);
   }
-  CHECK_THROWS_AS(make("lose=1"), WorldError);  // while copies are measured
-  CHECK_THROWS_AS(make("blas=1"), WorldError);
+  CHECK_THROWS_AS(make("lose=1"), EnvironmentError);  // while copies are measured
+  CHECK_THROWS_AS(make("blas=1"), EnvironmentError);
 }
 
 TEST_CASE("a driver that does not take the generated code says why") {
   const auto d = make("module=1");
   double* p = d->reserve(100);
-  const std::string message = message_of([&] { d->run(first_compute_stream, ElementWork{ElementOp::fill, 2.0, vector_view(p, 100), {}, {}}); });
+  const std::string message =
+      message_of([&] { d->run(first_compute_stream, ElementWork{ElementOp::fill, 2.0, vector_view(p, 100), {}, {}}); });
   CHECK(contains(message, "this code is refused, as a test wishes"));
   CHECK(contains(message, "sm_90"));
   CHECK(contains(message, "--device host"));
   d->give_back(p, 100);
 }
 
-TEST_CASE("products of one shape are one start where they lie at equal distances, else beside copies, and not where that saves none") {
+TEST_CASE(
+    "products of one shape are one start where they lie at equal distances, else beside copies, and not where that saves none") {
   const auto d = make("seed=3");
   constexpr std::int64_t room = 20'000;
   double* p = d->reserve(room);
@@ -367,11 +384,12 @@ TEST_CASE("products of one shape are one start where they lie at equal distances
   CHECK(starts_of(uneven_target) == 3);  // one factor for all stays where it is
   CHECK(starts_of(backwards) == 2);
   few = {uneven.begin(), uneven.begin() + 3};
-  CHECK(starts_of(few) == 3);  // each by itself
+  CHECK(starts_of(few) == 3);               // each by itself
   for (BlockOp& op : even) op.alpha = 0.0;  // a NaN must show
   CHECK(starts_of(even) == 2);
   std::vector<BlockOp> orders;
-  for (std::int64_t i = 0; i < 10; ++i) orders.push_back(four_index(p + 90 * i, p + 2000 + 81 * (i * i % 7), p + 4000, 3, 1.5, i < 0 ? 0.0 : -1.0));
+  for (std::int64_t i = 0; i < 10; ++i)
+    orders.push_back(four_index(p + 90 * i, p + 2000 + 81 * (i * i % 7), p + 4000, 3, 1.5, i < 0 ? 0.0 : -1.0));
   const std::int64_t alone = static_cast<std::int64_t>(orders.size()) * [&] {
     const std::int64_t before = d->starts();
     d->run(s, orders.front());
@@ -393,7 +411,9 @@ TEST_CASE("more products than there is workspace for go in parts; without any ea
   std::vector<double> first(room);
   std::iota(first.begin(), first.end(), -1000.0);
   std::vector<BlockOp> ops;
-  for (std::int64_t i = 0; i < 60; ++i) ops.push_back(matrix_product(p + 1600 * i + i % 2, p + 100'000 + 1600 * (i * i % 60), p + 200'000 + 1600 * (i * i * i % 61), n, 1.0, 1.0, false));
+  for (std::int64_t i = 0; i < 60; ++i)
+    ops.push_back(matrix_product(p + 1600 * i + i % 2, p + 100'000 + 1600 * (i * i % 60),
+                                 p + 200'000 + 1600 * (i * i * i % 61), n, 1.0, 1.0, false));
   std::vector<double> results[2];
   for (const bool together : {false, true}) {
     d->copy_in(p, first.data(), room);

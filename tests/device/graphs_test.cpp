@@ -1,4 +1,5 @@
-// Small work as graphs, on the stand-in of the driver: that it is, that nobody sees it in a result, and that what cannot be one is done piece by piece.
+// Small work as graphs, on the stand-in of the driver: that it is, that nobody sees it in a result, and that what
+// cannot be one is done piece by piece.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -10,12 +11,12 @@
 #include <vector>
 
 #include "runtime/base/energy_differences.h"
+#include "runtime/device/batch/group_trial.h"
 #include "runtime/device/cuda/driver.h"
 #include "runtime/device/device.h"
-#include "runtime/device/batch/group_trial.h"
-#include "tests/device/on_stand_in.h"
+#include "tests/device/on_fake_driver.h"
 
-using namespace stand_in;
+using namespace fake_driver;
 
 namespace {
 
@@ -39,7 +40,8 @@ struct Outcome {
 };
 
 /// `rounds` times the pieces, and `behind` each time.
-Outcome run_rounds(const std::string& settings, DeviceGraphs graphs, int rounds, const std::function<void(Device&, int)>& behind) {
+Outcome run_rounds(const std::string& settings, DeviceGraphs graphs, int rounds,
+                   const std::function<void(Device&, int)>& behind) {
   DeviceOptions options;
   options.graphs = graphs;
   options.staged_from = 0;
@@ -80,7 +82,9 @@ struct Grouped {
   Grouped(const Grouped&) = delete;
   Grouped& operator=(const Grouped&) = delete;
   std::int64_t graphs() const { return device->batched().graphs; }
-  void fill(std::int64_t at, double value) { device->run(graph_stream, ElementWork{ElementOp::fill, value, vector_view(p + at, 8), {}, {}}); }
+  void fill(std::int64_t at, double value) {
+    device->run(graph_stream, ElementWork{ElementOp::fill, value, vector_view(p + at, 8), {}, {}});
+  }
 };
 
 }  // namespace
@@ -91,7 +95,8 @@ TEST_CASE("a composition that comes again is one start, with the addresses of th
     for (const auto& behind : {started, waited}) {
       CAPTURE(seed);
       const std::string settings = "seed=" + std::to_string(seed);
-      const Outcome plain = run_rounds(settings, DeviceGraphs::off, rounds, behind), graphs = run_rounds(settings, DeviceGraphs::on, rounds, behind);
+      const Outcome plain = run_rounds(settings, DeviceGraphs::off, rounds, behind),
+                    graphs = run_rounds(settings, DeviceGraphs::on, rounds, behind);
       REQUIRE(plain.starts % rounds == 0);
       const std::int64_t each = plain.starts / rounds;
       CHECK(each >= 5);
@@ -114,8 +119,12 @@ TEST_CASE("what fails on the way to a graph is done piece by piece, once") {
   constexpr int rounds = 12;
   const Outcome plain = run_rounds("seed=1", DeviceGraphs::off, rounds, waited);
   const std::int64_t each = plain.starts / rounds;
-  struct Case { const char* settings; std::int64_t graphs; };
-  for (const Case& c : {Case{"graph=1", 0}, Case{"graph=2", 0}, Case{"graph=3", 0}, Case{"graph=4", 1 + GroupTrial::most_failures}, Case{"graph=5", 0},
+  struct Case {
+    const char* settings;
+    std::int64_t graphs;
+  };
+  for (const Case& c : {Case{"graph=1", 0}, Case{"graph=2", 0}, Case{"graph=3", 0},
+                        Case{"graph=4", 1 + GroupTrial::max_failures}, Case{"graph=5", 0},
                         Case{"capture=1", rounds - 2}, Case{"capture=4", rounds - 2}, Case{"capture=20", rounds - 2}}) {
     CAPTURE(c.settings);
     for (const auto& behind : {started, waited}) {
@@ -128,7 +137,8 @@ TEST_CASE("what fails on the way to a graph is done piece by piece, once") {
     }
   }
   // Products without room, which the host does: that is found in the middle, and counted once.
-  const Outcome host = run_rounds("seed=2,product=1", DeviceGraphs::off, rounds, waited), on = run_rounds("seed=2,product=1", DeviceGraphs::on, rounds, waited);
+  const Outcome host = run_rounds("seed=2,product=1", DeviceGraphs::off, rounds, waited),
+                on = run_rounds("seed=2,product=1", DeviceGraphs::on, rounds, waited);
   CHECK(host.count.on_host == 3 * rounds);
   CHECK(on.values == host.values);
   CHECK(on.count.on_host == host.count.on_host);
@@ -160,7 +170,8 @@ TEST_CASE("other work under the number of a composition is another graph") {
         else g.device->run(graph_stream, ElementWork{ElementOp::scale, 7.0, vector_view(g.p + at, 8), {}, {}});
       }
     });
-    for (std::int64_t i = first; i < at; ++i) expected[static_cast<std::size_t>(i)] = kernels > 0 ? static_cast<double>(i / 8 * 8) : 7.0;
+    for (std::int64_t i = first; i < at; ++i)
+      expected[static_cast<std::size_t>(i)] = kernels > 0 ? static_cast<double>(i / 8 * 8) : 7.0;
     CAPTURE(kernels, first);
     CHECK(g.device->starts() - before == (g.graphs() > graphs ? 1 : std::abs(kernels)));
   }
@@ -201,7 +212,9 @@ TEST_CASE("work that needs more workspace, or tables that are not there, is not 
     e.energy[0].assign(600, 0.0);
     e.energy[1].assign(2, factor);
     for (int i = 0; i < 4; ++i) {
-      const std::array<kernels::ChainStep, 2> steps{kernels::ChainStep{i == 0 ? kernels::ChainOp::fill : kernels::ChainOp::add_scalar, 1.0, {}, {}, nullptr}, kernels::ChainStep{kernels::ChainOp::multiply, 0.0, {}, {}, &e}};
+      const std::array<kernels::FusedStep, 2> steps{
+          kernels::FusedStep{i == 0 ? kernels::FusedOp::fill : kernels::FusedOp::add_scalar, 1.0, {}, {}, nullptr},
+          kernels::FusedStep{kernels::FusedOp::multiply, 0.0, {}, {}, &e}};
       g.device->run(graph_stream, view, steps);
     }
   };
@@ -214,7 +227,8 @@ TEST_CASE("work that needs more workspace, or tables that are not there, is not 
       double expected = 0.0;
       for (int i = 0; i < 4; ++i) expected = (expected + 1.0) * factor;
       const std::vector<double> result = contents(*g.device, d, 1200);
-      CHECK(std::all_of(result.begin(), result.end(), [&](double x) { return std::abs(std::abs(x) - expected) < 1e-9 * expected; }));
+      CHECK(std::all_of(result.begin(), result.end(),
+                        [&](double x) { return std::abs(std::abs(x) - expected) < 1e-9 * expected; }));
     }
     CHECK(g.graphs() - before == (known ? 5 : 0));
   }
@@ -241,7 +255,10 @@ TEST_CASE("random small work gives the same bits as graphs or piece by piece") {
     for (const bool on : {false, true}) {
       DeviceOptions options;
       options.graphs = on ? DeviceGraphs::on : DeviceGraphs::off;
-      const auto d = make_batching_device(make("seed=" + std::to_string(seed) + (seed % 3 == 0 ? ",capture=" + std::to_string(10 * seed) : ""), options), 1000);
+      const auto d = make_batching_device(
+          make("seed=" + std::to_string(seed) + (seed % 3 == 0 ? ",capture=" + std::to_string(10 * seed) : ""),
+               options),
+          1000);
       double* p = d->reserve(graph_room);
       std::vector<double> first(graph_room);
       for (std::size_t i = 0; i < first.size(); ++i) first[i] = 1.0 / static_cast<double>(i + 1);
@@ -283,7 +300,9 @@ TEST_CASE("random small work gives the same bits as graphs or piece by piece") {
 TEST_CASE("a device that is lost among graphs says so, and is put away without a word") {
   for (int when = 5; when < 80; when += 5) {
     CAPTURE(when);
-    const std::string message = message_of([&] { run_rounds("seed=" + std::to_string(when) + ",lose=" + std::to_string(when), DeviceGraphs::on, 30, started); });
+    const std::string message = message_of([&] {
+      run_rounds("seed=" + std::to_string(when) + ",lose=" + std::to_string(when), DeviceGraphs::on, 30, started);
+    });
     CAPTURE(message);
     CHECK(contains(message, "GPU 0 (Fake GPU) failed: "));
   }
@@ -314,11 +333,18 @@ TEST_CASE("the stand-in captures as a driver does") {
   Address p = 0;
   void* host = nullptr;
   for (const auto& [call, status] : std::vector<std::pair<std::function<Status()>, Status>>{
-           {[&] { return driver.cuStreamSynchronize(stream); }, Status::capture_unsupported}, {[&] { return driver.cuMemAlloc_v2(&p, 64); }, Status::capture_unsupported},
-           {[&] { return driver.cuMemFree_v2(at(0)); }, Status::capture_unsupported},         {[&] { return driver.cuMemHostAlloc(&host, 64, 0); }, Status::capture_unsupported},
-           {[&] { return driver.cuEventQuery(outside); }, Status::capture_unsupported},       {[&] { return driver.cuEventSynchronize(outside); }, Status::capture_unsupported},
+           {[&] { return driver.cuStreamSynchronize(stream); }, Status::capture_unsupported},
+           {[&] { return driver.cuMemAlloc_v2(&p, 64); }, Status::capture_unsupported},
+           {[&] { return driver.cuMemFree_v2(at(0)); }, Status::capture_unsupported},
+           {[&] { return driver.cuMemHostAlloc(&host, 64, 0); }, Status::capture_unsupported},
+           {[&] { return driver.cuEventQuery(outside); }, Status::capture_unsupported},
+           {[&] { return driver.cuEventSynchronize(outside); }, Status::capture_unsupported},
            {[&] { return driver.cuStreamWaitEvent(stream, outside, 0); }, Status::capture_isolation},
-           {[&] { return driver.cuEventRecord(event, stream) == Status::success ? driver.cuEventQuery(event) : Status::unknown; }, Status::captured_event}}) {
+           {[&] {
+              return driver.cuEventRecord(event, stream) == Status::success ? driver.cuEventQuery(event)
+                                                                            : Status::unknown;
+            },
+            Status::captured_event}}) {
     const auto [ended, graph] = capture(stream, [&, &asked = call, &expected = status] {
       CHECK(asked() == expected);
       CHECK(driver.cuMemcpyDtoDAsync_v2(at(8), at(0), 64, stream) == Status::capture_invalidated);
@@ -333,9 +359,12 @@ TEST_CASE("the stand-in captures as a driver does") {
   g.device->copy_in(g.p, numbers.data(), 32);
   finish(*g.device, copy_in_stream);
   const auto copies = [&](std::initializer_list<int> from, std::int64_t to) {
-    return capture(stream, [&] {
-      for (const int i : from) CHECK(driver.cuMemcpyDtoDAsync_v2(at(to++), at(i), 8, stream) == Status::success);
-    }).second;
+    return capture(stream,
+                   [&] {
+                     for (const int i : from)
+                       CHECK(driver.cuMemcpyDtoDAsync_v2(at(to++), at(i), 8, stream) == Status::success);
+                   })
+        .second;
   };
   const Graph first = copies({3, 5}, 64), second = copies({7, 9}, 66), third = copies({1}, 68);
   REQUIRE(driver.cuStreamSynchronize(stream) == Status::success);

@@ -57,15 +57,15 @@ def check_messages(runs):
                 expect(code == 0 and out == plain, f"{level} {memory}, --device-messages {way}, aware {aware}: exit code {code}, {out}{err}")
                 expect(report["options"]["device_messages"] == ("direct" if straight else "staged"), f"aware {aware}, {way}: {report['options']['device_messages']}")
                 total = report["total"]
-                expect(level != "-O0" or memory or (total["device_sent_straight"] > 0) == straight and (total["device_sent_in_pieces"] > 0) != straight,
-                       f"aware {aware}, {way}: {total['device_sent_straight']} straight, {total['device_sent_in_pieces']} in pieces")
+                expect(level != "-O0" or memory or (total["device_sent_direct"] > 0) == straight and (total["device_sent_pipelined"] > 0) != straight,
+                       f"aware {aware}, {way}: {total['device_sent_direct']} straight, {total['device_sent_pipelined']} in pieces")
     gets = {**messages, "program": ROOT / "tests" / "stats" / "device_ahead.sialx", "segments": "30,21,8,41"}
     plain_gets = runs.run("--device", "host", **gets)[0]
     for aware, way, straight in ((False, "auto", False), (True, "auto", True), (True, "staged", False)):
         for level, memory in (("-O0", []), ("-O2", []), ("-O2", ["--device-memory", "200KB"])):
             out, err, code, report = runs.run(level, *nodes, *memory, "--device-messages", way, "--schedule", "static", "--look-ahead", "1", fake="seed=6", aware=aware, **gets)
             expect(code == 0 and out == plain_gets, f"gets, {level} {memory}, --device-messages {way}, aware {aware}: exit code {code}, {out}{err}")
-            received = report["total"]["device_received_straight"]
+            received = report["total"]["device_received_direct"]
             expect((received > 0) == straight or straight and memory, f"gets, {level} {memory}, aware {aware}, {way}: {received} received straight")
     pieces = {**gets, "segments": "257,258,256", "ranks": 0}  # blocks of more than one piece
     plain_pieces = runs.run("--device", "host", **pieces)[0]
@@ -73,7 +73,7 @@ def check_messages(runs):
     for way, depth in (("staged", "off"), ("auto", "2")):
         out, err, code, report = runs.run("-O0", *slow, "--look-ahead", depth, "--device-messages", way, fake="seed=7", **pieces)
         expect(code == 0 and out == plain_pieces, f"gets in pieces, --look-ahead {depth}: exit code {code}, {out}{err}")
-        expect(report["total"]["device_received_in_pieces"] > 0, f"gets in pieces, --look-ahead {depth}: none")
+        expect(report["total"]["device_received_pipelined"] > 0, f"gets in pieces, --look-ahead {depth}: none")
     for when in (60, 130, 200):  # while pieces go on, at times
         out, err, code, _ = runs.run("-O0", *slow, fake=f"lose={when},seed={when}", **pieces)
         expect(code == 3 and "failed: CUDA_ERROR_LAUNCH_FAILED" in err or code == 0 and out == plain_pieces, f"gets in pieces, lost at {when}: exit code {code}\n{out}{err}")

@@ -89,7 +89,7 @@ class Faults(unittest.TestCase):
                 self.assertLess(seconds, 30)
 
     def test_one_rank_is_full(self):
-        """Whichever rank it is, on one node and on several, in the laboratory too: its message, and what rank 0 has said before."""
+        """Whichever rank it is, on one node and on several, in the simulator too: its message, and what rank 0 has said before."""
         full = sialrun("--results", "none", "--set", "norb=4", "--segments", "ao=100,100,100,100", "--memory", "400KiB", PROGRAMS / "one_rank_full.sialx")
         worlds = [["--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1"] for seed in (1, 2, 3)] + [["--simulate", "ranks=2,seed=1,servers=1"]]
         for launcher, extra in [([], w) for w in worlds] + [(mpirun(3), ["--ranks-per-node", "1"])]:

@@ -1,6 +1,6 @@
-// Every reader that can be called by itself, on damaged inputs of its kind, in this process: under the address and undefined-behaviour
-// sanitizers this shows that none leaves its buffers. What comes is a value or a SialError with a text. SIALX_SECONDS bounds all kinds
-// together, SIALX_SEED sets the first seed.
+// Every reader that can be called by itself, on damaged inputs of its kind, in this process: under the address and
+// undefined-behaviour sanitizers this shows that none leaves its buffers. What comes is a value or a SialError with a
+// text. SIALX_SECONDS bounds all kinds together, SIALX_SEED sets the first seed.
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -46,16 +46,25 @@ std::string content(const std::string& path) {
 }
 
 void damage(std::string& text, Random& random) {
-  static constexpr std::string_view words[] = {"0", "-1", "1e999", "nan", "2147483648", "99999999999999999999", "\"", "[", "]", "{", "}", "=", "\n", "..", "/", "\x1b", "d", "(", "*", "^"};
+  static constexpr std::string_view words[] = {"0",  "-1", "1e999", "nan",  "2147483648", "99999999999999999999",
+                                               "\"", "[",  "]",     "{",    "}",          "=",
+                                               "\n", "..", "/",     "\x1b", "d",          "(",
+                                               "*",  "^"};
   static constexpr std::int64_t numbers[] = {0, 1, -1, 2, 255, 65536, 2147483647, -2147483648LL, 1LL << 32, 1LL << 62};
   const std::size_t at = below(random, text.size() + 1);
   switch (below(random, 7)) {
-    case 0: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ static_cast<char>(1u << below(random, 8))); break;
-    case 1: if (at < text.size()) text[at] = static_cast<char>(random()); break;
+    case 0:
+      if (at < text.size()) text[at] = static_cast<char>(text[at] ^ static_cast<char>(1u << below(random, 8)));
+      break;
+    case 1:
+      if (at < text.size()) text[at] = static_cast<char>(random());
+      break;
     case 2: text.erase(at, 1 + below(random, 12)); break;
     case 3: text.insert(at, text.substr(below(random, text.size() + 1), 1 + below(random, 40))); break;
     case 4: text.insert(at, words[below(random, std::size(words))]); break;
-    case 5: if (below(random, 8) == 0) text.resize(at); break;
+    case 5:
+      if (below(random, 8) == 0) text.resize(at);
+      break;
     default: {
       const std::size_t width = below(random, 2) == 0 ? 4 : 8;
       const std::int64_t number = numbers[below(random, std::size(numbers))];
@@ -65,9 +74,11 @@ void damage(std::string& text, Random& random) {
   }
 }
 
-/// Numbers in the attributes and lists of a results file. Of what HDF5 keeps between them the library trusts every byte.
+/// Numbers in the attributes and lists of a results file. Of what HDF5 keeps between them the library trusts every
+/// byte.
 void damage_numbers(std::string& text, Random& random) {
-  static constexpr std::int64_t values[] = {0, 1, -1, 2, 3, 7, 2147483647, -2147483648LL, 1LL << 32, 1LL << 62, -(1LL << 62)};
+  static constexpr std::int64_t values[] = {0,         1,         -1,          2, 3, 7, 2147483647, -2147483648LL,
+                                            1LL << 32, 1LL << 62, -(1LL << 62)};
   std::vector<std::size_t> places;
   for (const std::vector<std::int64_t>& run : {std::vector<std::int64_t>{2, 1, 1, 2}, {1, 2}, {2, 2}}) {
     const std::string_view bytes(reinterpret_cast<const char*>(run.data()), run.size() * 8);
@@ -135,7 +146,8 @@ std::vector<Kind> kinds(const Folder& folder) {
   const std::string corpus = source_path("tests/fuzz/corpus/");
   for (const char* name : {"water.xyz", "oh.g94", "blocks.sialx", "saved.sialx"})
     std::filesystem::copy_file(corpus + name, folder.path(name));
-  const std::string source = content(corpus + "blocks.sialx"), other = content(corpus + "saved.sialx"), job = content(corpus + "job.toml");
+  const std::string source = content(corpus + "blocks.sialx"), other = content(corpus + "saved.sialx"),
+                    job = content(corpus + "job.toml");
   folder.write("job.toml", job);
   const LegacyDat dat = to_legacy_dat(read_job_file(folder.path("job.toml")));
   std::string big, little;
@@ -163,17 +175,44 @@ std::vector<Kind> kinds(const Folder& folder) {
     for (const Diagnostic& d : emitter.all()) (render_text(d, sources), render_json(d, sources));
   };
   std::vector<Kind> all = {
-      {"xyz", "m.xyz", {content(corpus + "water.xyz"), content(corpus + "h2.xyz")}, [](const std::string&, const std::string& path) { std::vector<std::string> warnings; read_xyz(path, warnings); }},
-      {"basis", "b.g94", {content(corpus + "oh.g94")}, [atoms](const std::string&, const std::string& path) { (read_basis(path, atoms, true), read_ecps(path, atoms)); }},
-      {"ecp", "e.g94", {content(corpus + "oh.g94") + "\n****\nO 0\nO-ECP 2 2\nd potential\n1\n2 1.5 0.5\ns-d potential\n2\n2 1.0 2.0\n1 0.5 0.25\n"},
+      {"xyz",
+       "m.xyz",
+       {content(corpus + "water.xyz"), content(corpus + "h2.xyz")},
+       [](const std::string&, const std::string& path) {
+         std::vector<std::string> warnings;
+         read_xyz(path, warnings);
+       }},
+      {"basis",
+       "b.g94",
+       {content(corpus + "oh.g94")},
+       [atoms](const std::string&, const std::string& path) {
+         (read_basis(path, atoms, true), read_ecps(path, atoms));
+       }},
+      {"ecp",
+       "e.g94",
+       {content(corpus + "oh.g94") +
+        "\n****\nO 0\nO-ECP 2 2\nd potential\n1\n2 1.5 0.5\ns-d potential\n2\n2 1.0 2.0\n1 0.5 0.25\n"},
        [atoms](const std::string&, const std::string& path) { read_ecps(path, atoms); }},
       {"dat", "d.dat", {little, big}, legacy},
       {"json", "d.json", {format_legacy_json(dat)}, legacy},
-      {"job", "j.toml", {job, "programs = [\"p.sialx\"]\n[restore]\nfile = \"none.h5\"\n[run]\ncheckpoint_every = \"30m\"\n"}, [](const std::string&, const std::string& path) { read_job_file(path); }},
-      {"module", "m.siox", {compiled("blocks.sialx"), compiled("saved.sialx")}, [bytes_of](const std::string& text, const std::string&) { disassemble(read_module(bytes_of(text), "m.siox")); }},
+      {"job",
+       "j.toml",
+       {job, "programs = [\"p.sialx\"]\n[restore]\nfile = \"none.h5\"\n[run]\ncheckpoint_every = \"30m\"\n"},
+       [](const std::string&, const std::string& path) { read_job_file(path); }},
+      {"module",
+       "m.siox",
+       {compiled("blocks.sialx"), compiled("saved.sialx")},
+       [bytes_of](const std::string& text, const std::string&) { disassemble(read_module(bytes_of(text), "m.siox")); }},
       {"index", "index.json", {index_text()}, read_index},
-      {"results", "r.h5", {results_file(folder, 1000), results_file(folder, 1)}, [](const std::string&, const std::string& path) { read_results(path); }, &damage_numbers},
-      {"statistics", "s", {std::string(400, '\0')}, [bytes_of](const std::string& text, const std::string&) { unpack_stats(bytes_of(text)); }},
+      {"results",
+       "r.h5",
+       {results_file(folder, 1000), results_file(folder, 1)},
+       [](const std::string&, const std::string& path) { read_results(path); },
+       &damage_numbers},
+      {"statistics",
+       "s",
+       {std::string(400, '\0')},
+       [bytes_of](const std::string& text, const std::string&) { unpack_stats(bytes_of(text)); }},
       {"source", "p.sialx", {source, other}, front},
   };
   return all;
@@ -185,7 +224,8 @@ TEST_CASE("readers of damaged files") {
   const Folder folder;
   const std::vector<Kind> all = kinds(folder);
   const std::uint64_t first = setting("SIALX_SEED", 1);
-  const auto limit = std::chrono::duration<double>(static_cast<double>(setting("SIALX_SECONDS", 4)) / static_cast<double>(all.size()));
+  const auto limit =
+      std::chrono::duration<double>(static_cast<double>(setting("SIALX_SECONDS", 4)) / static_cast<double>(all.size()));
   for (const Kind& kind : all) {
     const auto start = std::chrono::steady_clock::now();
     std::uint64_t done = 0, accepted = 0;
@@ -200,9 +240,7 @@ TEST_CASE("readers of damaged files") {
         ++accepted;
       } catch (const SialError& error) {
         if (std::strlen(error.what()) == 0) problem = "an error without words";
-      } catch (const std::exception& error) {
-        problem = error.what();
-      }
+      } catch (const std::exception& error) { problem = error.what(); }
       if (!problem.empty()) FAIL(kind.name << ", seed " << first + done << ": " << problem);
     }
     std::cout << kind.name << ": " << done << " inputs, " << accepted << " accepted\n";

@@ -90,7 +90,7 @@ def follows_the_program(binary):
         expect(checked.code == 0 and checked.out == Run(binary, "paths.sialx", 6, 5, *common, "--look-ahead", "off").out, f"checked {common}: {checked.err}")
 
 
-def least_memory(binary):
+def min_memory(binary):
     """Found by bisection without look-ahead; with it the program still runs there, and as well with more."""
     for ranks, per_node, servers in ((2, 1, 0), (4, 2, 0), (2, 2, 1)):
         common = [*network(ranks, per_node, servers), "--schedule", "static"]
@@ -153,7 +153,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     binary = parser.parse_args().bin.resolve() / "sialrun"
-    for test in (hides_waiting, follows_the_program, least_memory, nothing_to_gain, too_large, refuses):
+    for test in (hides_waiting, follows_the_program, min_memory, nothing_to_gain, too_large, refuses):
         test(binary)
     print("look-ahead: all tests passed")
 

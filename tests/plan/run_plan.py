@@ -31,7 +31,7 @@ CASES = [
     ("05_mp2/job_cartesian.toml", ["--store", "copy"], "1"),
     ("09_ccsd/job_321g.toml", [], "1 2"),
 ]
-# Between nodes what a rank fetches depends on its iterations. The static schedule and the laboratory, where all ranks are equally
+# Between nodes what a rank fetches depends on its iterations. The static schedule and the simulator, where all ranks are equally
 # fast, divide them as planned; under MPI a rank may draw up to all of them.
 NODE_CASES = [
     ("05_mp2/job.toml", [], "2x1 3x1 2x2+1 3x1+2"),
@@ -168,7 +168,7 @@ def run(binary, arguments, ranks=1):
 
 def compare(binary, job, more, layout, drawn=False, lab=False):
     """Predicted is measured to 10 %. `drawn`: or as much more as a rank may draw, or less where all draw slowly and let go of blocks meanwhile. `lab`: on
-    the laboratory's ranks."""
+    the simulator's ranks."""
     ranks, per_node, servers = re.fullmatch(r"(\d+)(?:x(\d+))?(?:\+(\d+))?", layout).groups(0)
     arguments = [str(EXAMPLES / job), *more, "--ranks-per-node", str(per_node), "--servers", str(servers)]
     predicted, most = peaks(dry_run(binary, [*arguments, "--ranks", ranks])[3])
@@ -177,7 +177,7 @@ def compare(binary, job, more, layout, drawn=False, lab=False):
         processes = 1
     else:
         command, processes = arguments, int(ranks) + int(servers)
-    what = f"{job} {' '.join(more)[:40]} on {layout}{' of the laboratory' if lab else ''}"
+    what = f"{job} {' '.join(more)[:40]} on {layout}{' of the simulator' if lab else ''}"
     # On a machine with fewer cores than ranks a rank may lag so far behind that the others do not wait for it to delete.
     for attempt in range(3):
         code, measured, errors = run(binary, command, processes)

@@ -74,13 +74,13 @@ class Job:
 
 
 class Runner:
-    def __init__(self, bin_dir, work, launcher=MPIRUN, plant=""):
+    def __init__(self, bin_dir, work, launcher=MPIRUN, fault=""):
         self.bin, self.work, self.launcher = bin_dir, work, launcher
         self.env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
-        self.env.pop("SIALX_PLANT", None)
-        if plant:
-            self.env["SIALX_PLANT"] = plant
+        self.env.pop("SIALX_FAULT", None)
+        if fault:
+            self.env["SIALX_FAULT"] = fault
 
     def sialc(self, *flags):
         return subprocess.run([str(self.bin / "sialc"), "-w", *flags], cwd=self.work, env=self.env, capture_output=True, text=True)

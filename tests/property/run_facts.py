@@ -73,7 +73,7 @@ class Facts:
         return outputs, p.stderr
 
 
-def spoiled(program, uses):
+def poisoned(program, uses):
     """The program with an assignment behind every last use of a whole block, and how many."""
     lines = program.text().splitlines()
     behind = {}
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--launcher", help="not used: one rank")
     options = parser.parse_args()
-    failures, exact_jobs, checked, spoilt, accesses = [], 0, 0, 0, 0
+    failures, exact_jobs, checked, poisoned, accesses = [], 0, 0, 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         work = options.keep or pathlib.Path(scratch)
         work.mkdir(parents=True, exist_ok=True)
@@ -113,8 +113,8 @@ def main():
             listing = [facts.uses(p) for p in programs]
             names = []
             for p, uses in zip(programs, listing):
-                text, n = spoiled(p, uses)
-                spoilt += n
+                text, n = poisoned(p, uses)
+                poisoned += n
                 names.append(f"{p.name}_s")
                 (work / f"{p.name}_s.sialx").write_text(text)
             jobs.append((first.name, programs, listing))
@@ -142,8 +142,8 @@ def main():
     print(*failures[:20], sep="\n")
     if failures:
         print(errors[-2000:])
-    print(f"{checked} of {options.count} programs from seed {options.seed}: {exact_jobs} counted exactly, {accesses} accesses, {spoilt} last uses; {len(failures)} failures")
-    sys.exit(1 if failures or checked < options.count * 0.7 or exact_jobs < checked * 0.2 or spoilt < options.count else 0)
+    print(f"{checked} of {options.count} programs from seed {options.seed}: {exact_jobs} counted exactly, {accesses} accesses, {poisoned} last uses; {len(failures)} failures")
+    sys.exit(1 if failures or checked < options.count * 0.7 or exact_jobs < checked * 0.2 or poisoned < options.count else 0)
 
 
 if __name__ == "__main__":

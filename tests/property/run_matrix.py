@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A few fixed programs, the same output everywhere: 1 to 4 ranks, one or several ranks per node, every transport, and a few
-hundred schedules of the simulated laboratory.
+hundred schedules of the simulated simulator.
 
     run_matrix.py --bin DIR [--long] [--seed S]
 

@@ -83,7 +83,7 @@ def run_chunk(number, seeds, reals, options):
     with tempfile.TemporaryDirectory() as scratch:
         work = options.keep / f"chunk{number}" if options.keep else pathlib.Path(scratch)
         work.mkdir(parents=True, exist_ok=True)
-        runner = Runner(options.bin.resolve(), work, options.launcher, os.environ.get("SIALX_PLANT", ""))
+        runner = Runner(options.bin.resolve(), work, options.launcher, os.environ.get("SIALX_FAULT", ""))
         start = time.monotonic()
         jobs, passed_over = make_jobs(runner, seeds, reals)
         counts["made and evaluated"] = (len(jobs), passed_over, time.monotonic() - start)
@@ -99,7 +99,7 @@ def run_chunk(number, seeds, reals, options):
             if not bad or len(failures) > SHRINK:
                 continue
             lines.append(f"{configuration.name} ({' '.join(configuration.flags)}): seeds {' '.join(str(j.seed) for j in bad[:20])} disagree{' (reals)' if reals else ''}")
-            alone = Runner(runner.bin, work / "alone", runner.launcher, os.environ.get("SIALX_PLANT", ""))  # not on the modules of the batch
+            alone = Runner(runner.bin, work / "alone", runner.launcher, os.environ.get("SIALX_FAULT", ""))  # not on the modules of the batch
             alone.work.mkdir(exist_ok=True)
             culprit = next((j for j in bad[:10] if alone.disagrees(configuration, j)), None)
             if culprit is None:

@@ -1,5 +1,5 @@
-// make_remarked PROGRAM OUT: compiles a program without optimisation and gives its module remarks that every face of the report must show
-// as they are: with awkward characters, of all kinds, with and without amounts, arrays and advice.
+// make_remarked PROGRAM OUT: compiles a program without optimisation and gives its module remarks that every face of
+// the report must show as they are: with awkward characters, of all kinds, with and without amounts, arrays and advice.
 
 #include <cstdio>
 #include <fstream>
@@ -33,11 +33,49 @@ int main(int argc, char** argv) {
   };
   const Cost block = Cost::extent(index("i")) * Cost::extent(index("k")) * 8.0;
   const Cost trips = Cost::count(index("i")) * Cost::count(index("j")) * Cost::count(index("k"));
-  m.remarks.push_back({RemarkKind::passed, "in-place", "used-where-it-lies", {0, 25, 5}, array("d"), "`d` is used where it lies", "", block, {}, trips});
-  m.remarks.push_back({RemarkKind::missed, "redundant-get", "may-change", {0, 24, 5}, array("d"), "the second get of `d` stays: \"i\" may equal 'j' & <k> is free", "move it before `do k`", block, {}, trips});
-  m.remarks.push_back({RemarkKind::missed, "contract-into-target", "no-room", {0, 26, 5}, -1, "cheap: a line of its own", "rewrite # it: {so}", Cost::constant(8), Cost::constant(100), Cost::constant(1)});
-  m.remarks.push_back({RemarkKind::analysis, "ranges", "trips", {0, 19, 1}, -1, "the loop runs over the upper triangle", "", {}, {}, Cost::count(index("i")) * Cost::count(index("i"))});
-  m.remarks.push_back({RemarkKind::analysis, "look-ahead", "depth", {0, 22, 3}, array("d"), "two blocks ahead", "", {}, {}, {}});
+  m.remarks.push_back({RemarkKind::passed,
+                       "in-place",
+                       "used-where-it-lies",
+                       {0, 25, 5},
+                       array("d"),
+                       "`d` is used where it lies",
+                       "",
+                       block,
+                       {},
+                       trips});
+  m.remarks.push_back({RemarkKind::missed,
+                       "redundant-get",
+                       "may-change",
+                       {0, 24, 5},
+                       array("d"),
+                       "the second get of `d` stays: \"i\" may equal 'j' & <k> is free",
+                       "move it before `do k`",
+                       block,
+                       {},
+                       trips});
+  m.remarks.push_back({RemarkKind::missed,
+                       "contract-into-target",
+                       "no-room",
+                       {0, 26, 5},
+                       -1,
+                       "cheap: a line of its own",
+                       "rewrite # it: {so}",
+                       Cost::constant(8),
+                       Cost::constant(100),
+                       Cost::constant(1)});
+  m.remarks.push_back({RemarkKind::analysis,
+                       "ranges",
+                       "trips",
+                       {0, 19, 1},
+                       -1,
+                       "the loop runs over the upper triangle",
+                       "",
+                       {},
+                       {},
+                       Cost::count(index("i")) * Cost::count(index("i"))});
+  m.remarks.push_back(
+      {RemarkKind::analysis, "look-ahead", "depth", {0, 22, 3}, array("d"), "two blocks ahead", "", {}, {}, {}});
   const std::vector<std::byte> bytes = write_module(m);
-  std::ofstream(argv[2], std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(argv[2], std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }

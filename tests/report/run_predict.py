@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Predictions against measured runs, on the laboratory's virtual clock, where every time follows from the cost model and the seed.
+"""Predictions against measured runs, on the simulator's virtual clock, where every time follows from the cost model and the seed.
 
     run_predict.py --bin DIR
 

@@ -18,19 +18,19 @@ GRAIN = 256  # bytes that the smallest block takes on a device
 BYTES = 8 * sum(EXTENTS) ** 2  # of all blocks of an array
 
 
-def run(binary, *flags, plant="", program="device.sialx", level="-O0", failure=False, extents=EXTENTS):
+def run(binary, *flags, fault="", program="device.sialx", level="-O0", failure=False, extents=EXTENTS):
     with tempfile.TemporaryDirectory() as out:
         done = subprocess.run([binary, HERE / program, level, "--set", f"norb={len(extents)}", "--segments", "ao=" + ",".join(map(str, extents)), "--print-format", "plain",
                                "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], capture_output=True, text=True, timeout=60,
-                              env=dict(os.environ, SIALX_PLANT=plant) if plant else None)
+                              env=dict(os.environ, SIALX_FAULT=fault) if fault else None)
         if failure:
-            expect(done.returncode != 0, f"{flags} {plant}: the run went well")
+            expect(done.returncode != 0, f"{flags} {fault}: the run went well")
             return done.stdout, done.stderr
         if done.returncode != 0:
-            raise SystemExit(f"FAILED: {flags} {plant}: exit code {done.returncode}\n{done.stderr}")
+            raise SystemExit(f"FAILED: {flags} {fault}: exit code {done.returncode}\n{done.stderr}")
         statistics = json.loads((pathlib.Path(out) / "run.json").read_text())
         statistics["total"]["lines"] = {(row["line"], row["array"]): (row["in"], row["out"]) for row in statistics["device_transfers"]}
-        for key in ("in", "bytes_in", "out", "bytes_out", "in_as_written", "bytes_out_as_written", "in_least", "bytes_out_least"):
+        for key in ("in", "bytes_in", "out", "bytes_out", "in_unoptimized", "bytes_out_unoptimized", "in_lower_bound", "bytes_out_lower_bound"):
             counter = "device_" + key
             by_line = sum(row[key] for row in statistics["device_transfers"])
             expect(by_line == statistics["total"][counter], f"{flags}: {key} by line and array add up to {by_line}, {counter} is {statistics['total'][counter]}")
@@ -51,7 +51,7 @@ def check_chains(binary):
     """Orbital energies of 1, 5, 9 and 3001, 3004: differences of the two segments are far from zero, those within one are -8 ... 8 and
     -3 ... 3, and the shift decides whether that may be zero."""
     for omega, on_host in ((100.0, 0), (0.5, len(EXTENTS))):
-        chain = {"program": "device_chain.sialx", "level": "-O2"}
+        chain = {"program": "device_fused.sialx", "level": "-O2"}
         flags = ["--set", f"omega={omega}"]
         plain, _ = run(binary, *flags, **chain)
         output, total = run(binary, *flags, "--device", "simulated", **chain)
@@ -103,7 +103,7 @@ def check_times(binary):
 def check_wishes(binary):
     """Where gpu_* statements move blocks, and that they move no others. Fetched blocks are what was put, which the device has, but for a
     store that copies all it gets."""
-    wishes = {"program": "device_wishes.sialx"}
+    wishes = {"program": "residency_hintes.sialx"}
     plain, _ = run(binary, **wishes)
     for store, fetched in (("share", 0), ("copy", BLOCKS)):
         output, total = run(binary, "--device", "simulated", "--store", store, **wishes)
@@ -115,7 +115,7 @@ def check_wishes(binary):
     for memory in (GRAIN, 3 * GRAIN):
         again, _ = run(binary, "--device", "simulated", "--device-memory", str(memory), **wishes)
         expect(again == plain, f"wishes with {memory} bytes: {again}")
-    wrong, _ = run(binary, "--device", "simulated", plant="device_given_up", **wishes)
+    wrong, _ = run(binary, "--device", "simulated", fault="device_given_up", **wishes)
     expect("nan" in wrong.lower(), f"given up without a copy: {wrong}")
 
 
@@ -129,11 +129,11 @@ def check_messages(binary):
     for way in ("direct", "staged", "auto"):
         output, total = run(binary, *flags, "--device-messages", way, **messages)
         expect(output == plain, f"--device-messages {way}: {output}\non the host: {plain}")
-        straight, pieces = total["device_sent_straight"], total["device_sent_in_pieces"]
+        straight, pieces = total["device_sent_direct"], total["device_sent_pipelined"]
         sent = straight + pieces
         expect((straight == 0) == (way == "staged") and (pieces == 0) == (way != "staged"), f"--device-messages {way}: {straight} straight, {pieces} in pieces")
         check(total, f"--device-messages {way}", {"device_out": 3 * BLOCKS - straight, "device_in": 0})
-        totals[way] = sent, total["device_bytes_sent_straight"] + total["device_bytes_sent_in_pieces"]
+        totals[way] = sent, total["device_bytes_sent_direct"] + total["device_bytes_sent_pipelined"]
         expect(sent * 8 * min(EXTENTS) ** 2 <= totals[way][1] <= sent * 8 * max(EXTENTS) ** 2, f"--device-messages {way}: {totals[way][1]} bytes of {sent} blocks")
     expect(totals["direct"] == totals["staged"] == totals["auto"], f"sent: {totals}")
     for level in ("-O0", "-O2"):
@@ -142,9 +142,9 @@ def check_messages(binary):
                 again, total = run(binary, *flags, "--device-messages", way, *more, level=level, **messages)
                 expect(again == plain, f"{level} {more} --device-messages {way}: {again}")
                 if more[0] in ("--check", "--store"):
-                    check(total, f"{more}", {"device_sent_straight": 0, "device_sent_in_pieces": 0})
+                    check(total, f"{more}", {"device_sent_direct": 0, "device_sent_pipelined": 0})
     _, total = run(binary, "--device", "simulated", "--device-messages", "direct", "--simulate", "ranks=3,seed=2", **messages)
-    check(total, "one node", {"device_sent_straight": 0, "device_sent_in_pieces": 0, "device_bytes_sent_straight": 0, "device_bytes_sent_in_pieces": 0})
+    check(total, "one node", {"device_sent_direct": 0, "device_sent_pipelined": 0, "device_bytes_sent_direct": 0, "device_bytes_sent_pipelined": 0})
 
 
 def check_puts(binary):
@@ -154,12 +154,12 @@ def check_puts(binary):
     plain, _ = run(binary, **puts)
     output, waits = run(binary, "--device", "simulated", "--device-puts", "wait", **puts)
     expect(output == plain, f"--device-puts wait: {output}\non the host: {plain}")
-    check(waits, "--device-puts wait", {"device_late_puts": 0, "device_late_puts_awaited": 0})
+    check(waits, "--device-puts wait", {"device_deferred_puts": 0, "device_deferred_puts_awaited": 0})
     output, total = run(binary, "--device", "simulated", **puts)
     expect(output == plain, f"--device-puts defer: {output}\non the host: {plain}")
-    check(total, "--device-puts defer", {"device_late_puts": late} | {f"device_{key}": waits[f"device_{key}"] for key in ("operations", "in", "bytes_in", "out", "bytes_out", "out_least")})
+    check(total, "--device-puts defer", {"device_deferred_puts": late} | {f"device_{key}": waits[f"device_{key}"] for key in ("operations", "in", "bytes_in", "out", "bytes_out", "out_lower_bound")})
     # A rank's next statement about the block, three times, a change of the source in place, the barrier of each block's first phase, a deletion, or less.
-    expect(0 < total["device_late_puts_awaited"] < late, f"{total['device_late_puts_awaited']} of {late} puts had to be waited for")
+    expect(0 < total["device_deferred_puts_awaited"] < late, f"{total['device_deferred_puts_awaited']} of {late} puts had to be waited for")
     for level in ("-O0", "-O2"):
         for flags in (["--device-batch", "off"], ["--device-copies", "staged"], ["--check"], ["--store", "copy"], ["--deterministic"], ["--memory", "1MB"], ["--self-check", "2"],
                       ["--device-memory", str(16 * GRAIN)], ["--device-memory", str(4 * GRAIN)], ["--device-memory", str(2 * GRAIN)],
@@ -168,12 +168,12 @@ def check_puts(binary):
             results = {way: run(binary, "--device", "simulated", "--device-puts", way, *flags, level=level, **puts) for way in ("wait", "defer")}
             for way, (output, total) in results.items():
                 expect(output == plain, f"{level} {flags} --device-puts {way}: {output}\non the host: {plain}")
-            expect(results["defer"][1]["device_late_puts"] > 0, f"{level} {flags}: no put was deferred")
+            expect(results["defer"][1]["device_deferred_puts"] > 0, f"{level} {flags}: no put was deferred")
     # Sources may take an eighth of the device's memory: 64 bytes hold all blocks but those of 9 elements.
     _, total = run(binary, "--device", "simulated", "--device-memory", str(2 * GRAIN), **puts)
-    check(total, "room for two blocks", {"device_late_puts": late - 10})
-    wrong, _ = run(binary, "--device", "simulated", plant="device_late_put", **puts)
-    expect(wrong != plain, f"device_late_put left out: {wrong}")
+    check(total, "room for two blocks", {"device_deferred_puts": late - 10})
+    wrong, _ = run(binary, "--device", "simulated", fault="device_deferred_put", **puts)
+    expect(wrong != plain, f"device_deferred_put left out: {wrong}")
 
     small = {"program": "device_puts_small.sialx"}
     equal = ["--segments", f"ao={EXTENTS[0]},{EXTENTS[0]}", "--device", "simulated"]
@@ -182,14 +182,14 @@ def check_puts(binary):
     for way in ("wait", "defer"):
         output, total = run(binary, *equal, "--device-puts", way, **small)
         expect(output == plain, f"small work, --device-puts {way}: {output}")
-        check(total, f"small work, --device-puts {way}", {"device_operations": 4 * BLOCKS, "device_out": 3 * BLOCKS, "device_late_puts": 3 * BLOCKS if way == "defer" else 0})
+        check(total, f"small work, --device-puts {way}", {"device_operations": 4 * BLOCKS, "device_out": 3 * BLOCKS, "device_deferred_puts": 3 * BLOCKS if way == "defer" else 0})
         starts[way] = total["device_starts"]
     # Each by itself, or those of all blocks together but where this device marks memory that it takes again as without a value.
     expect(starts["wait"] == 4 * BLOCKS and 4 <= starts["defer"] <= 2 * BLOCKS, f"small work beside puts: {starts}")
     many = 400  # blocks
     for batch in ("auto", "off", "100000"):
         output, total = run(binary, "--device", "simulated", "--device-batch", batch, extents=(1,) * 20, **small)
-        check(total, f"many puts, --device-batch {batch}", {"device_late_puts": 3 * many, "device_out": 3 * many})
+        check(total, f"many puts, --device-batch {batch}", {"device_deferred_puts": 3 * many, "device_out": 3 * many})
         expect(output == run(binary, extents=(1,) * 20, **small)[0], f"many puts, --device-batch {batch}: {output}")
 
     # Blocks of 80 kB, of which eight are made: what puts hold makes room for them, and where memory is short there are fewer such puts.
@@ -198,7 +198,7 @@ def check_puts(binary):
     for size in ("2MB", "1500KB", "1200KB", "1MB", "850KB", "750KB"):
         output, total = run(binary, "--device", "simulated", "--memory", size, **large)
         expect(output == plain, f"--memory {size}: {output}")
-        late = total["device_late_puts"]
+        late = total["device_deferred_puts"]
         expect(late == 3 * BLOCKS if size == "2MB" else 0 < late < 3 * BLOCKS, f"--memory {size}: {late} puts were left for later")
 
     for flags in ([], ["--device", "simulated"], ["--device", "simulated", "--device-puts", "wait"]):
@@ -273,25 +273,25 @@ def check_receives(binary):
         nodes = [*flags, "--ranks-per-node", "1", "--look-ahead", depth]
         output, staged = run(binary, *nodes, "--device-messages", "staged", **receives)
         expect(output == plain, f"received through the host, look-ahead {depth}: {output}")
-        check(staged, f"staged, look-ahead {depth}", {"device_received_straight": 0, "device_bytes_received_straight": 0})
+        check(staged, f"staged, look-ahead {depth}", {"device_received_direct": 0, "device_bytes_received_direct": 0})
         slow = [*nodes, "--simulate-network", "latency=50us,bandwidth=400kB/s"]
         output, pieces = run(binary, *slow, "--device-messages", "staged", **receives)
         expect(output == plain, f"received in pieces, look-ahead {depth}: {output}")
-        expect(0 < pieces["device_received_in_pieces"] <= pieces["device_pieces_early"] and pieces["device_bytes_received_in_pieces"] > 6 * 8 * pieces["device_received_in_pieces"],
-               f"look-ahead {depth}: {pieces['device_received_in_pieces']} blocks in pieces, {pieces['device_pieces_early']} of those early")
-        check(pieces, f"in pieces, look-ahead {depth}", {key: staged[key] for key in ("device_out", "device_in", "device_bytes_in", "device_in_least")})
+        expect(0 < pieces["device_received_pipelined"] <= pieces["device_pieces_early"] and pieces["device_bytes_received_pipelined"] > 6 * 8 * pieces["device_received_pipelined"],
+               f"look-ahead {depth}: {pieces['device_received_pipelined']} blocks in pieces, {pieces['device_pieces_early']} of those early")
+        check(pieces, f"in pieces, look-ahead {depth}", {key: staged[key] for key in ("device_out", "device_in", "device_bytes_in", "device_in_lower_bound")})
         expect(pieces["device_ahead"] == pieces["device_ahead_used"], f"look-ahead {depth}: {pieces['device_ahead']} blocks ahead, {pieces['device_ahead_used']} used")
         expect(not any(array == "b" for _, array in pieces["lines"]), f"in pieces, `b` is the host's: {pieces['lines']}")
         for more in (["--device-messages", "direct"], ["--device-messages", "staged", "--device-copies", "staged"]):
             output, total = run(binary, *slow, *more, **receives)
             expect(output == plain, f"a slow line, {more}, look-ahead {depth}: {output}")
-            check(total, f"a slow line, {more}, look-ahead {depth}", {"device_received_in_pieces": 0, "device_bytes_received_in_pieces": 0, "device_pieces_early": 0})
+            check(total, f"a slow line, {more}, look-ahead {depth}", {"device_received_pipelined": 0, "device_bytes_received_pipelined": 0, "device_pieces_early": 0})
         for way in ("direct", "auto"):
             output, total = run(binary, *nodes, "--device-messages", way, **receives)
             expect(output == plain, f"received straight, look-ahead {depth}: {output}")
-            expect(total["device_received_straight"] > 0, f"--device-messages {way}, look-ahead {depth}: nothing was received straight")
-            check(total, f"--device-messages {way}, look-ahead {depth}", {"device_out": staged["device_out"], "device_in": staged["device_in"] - total["device_received_straight"],
-                                                                           "device_bytes_in": staged["device_bytes_in"] - total["device_bytes_received_straight"]})
+            expect(total["device_received_direct"] > 0, f"--device-messages {way}, look-ahead {depth}: nothing was received straight")
+            check(total, f"--device-messages {way}, look-ahead {depth}", {"device_out": staged["device_out"], "device_in": staged["device_in"] - total["device_received_direct"],
+                                                                           "device_bytes_in": staged["device_bytes_in"] - total["device_bytes_received_direct"]})
             expect(not any(array == "b" for _, array in total["lines"]), f"`b` is the host's: {total['lines']}")
     for level in ("-O0", "-O2"):
         for more in (["--device-memory", str(20 * GRAIN)], ["--device-memory", str(4 * GRAIN)], ["--deterministic"], ["--check"], ["--store", "copy"], ["--device-copies", "staged"], ["--simulate-network", "latency=50us,bandwidth=1MB/s"]):
@@ -302,18 +302,18 @@ def check_receives(binary):
             expect(output == plain, f"received in pieces, {level} {more}: {output}")
     for way in ("direct", "staged"):
         _, total = run(binary, *flags, "--device-messages", way, **receives)
-        check(total, "one node", {"device_received_straight": 0, "device_bytes_received_straight": 0, "device_received_in_pieces": 0})
+        check(total, "one node", {"device_received_direct": 0, "device_bytes_received_direct": 0, "device_received_pipelined": 0})
     wrong = {"program": "device_received.sialx", "level": "-O0", "extents": receives["extents"]}
     right, _ = run(binary, **wrong)
     output, total = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", **wrong)
-    expect(output == right and total["device_received_straight"] > 0, f"used on the device, then by the host: {output}, on the host {right}; {total['device_received_straight']} received straight")
-    output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", plant="device_received_on_host", **wrong)
+    expect(output == right and total["device_received_direct"] > 0, f"used on the device, then by the host: {output}, on the host {right}; {total['device_received_direct']} received straight")
+    output, _ = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "direct", fault="device_received_on_host", **wrong)
     expect(output != right, f"device_received_on_host left out: {output}")
     output, total = run(binary, *flags, "--ranks-per-node", "1", "--device-messages", "staged", "--simulate-network", "latency=50us,bandwidth=400kB/s", **wrong)
-    expect(output == right and total["device_received_in_pieces"] > 0, f"in pieces, then by the host: {output}, on the host {right}; {total['device_received_in_pieces']} in pieces")
+    expect(output == right and total["device_received_pipelined"] > 0, f"in pieces, then by the host: {output}, on the host {right}; {total['device_received_pipelined']} in pieces")
     # Whether anything is left for a last piece depends on the order in which ranks take turns.
     outputs = [run(binary, *flags[:-1], f"ranks=3,seed={seed}", "--ranks-per-node", "1", "--device-messages", "staged", "--simulate-network", "latency=50us,bandwidth=400kB/s",
-                   plant="device_last_piece", **receives)[0] for seed in range(1, 6)]
+                   fault="device_last_piece", **receives)[0] for seed in range(1, 6)]
     expect(any("nan" in output.lower() for output in outputs), f"device_last_piece left out: {outputs}")
 
 
@@ -343,29 +343,29 @@ def check_deleted(binary):
 
 
 def check_quarter(binary):
-    """With a quarter of what it would use, the four-index transformation moves at most 1.3 times what hindsight would."""
+    """With a quarter of what it would use, the four-index transformation moves at most 1.3 times what offline_optimum would."""
     with tempfile.TemporaryDirectory() as out:
         subprocess.run([sys.executable, HERE.parent / "bench" / "gpu" / "transfers.py", "--bin", binary.parent, "--out", out, "--only", "transformation"],
                        check=True, capture_output=True, text=True, timeout=300)
         rows = json.loads((pathlib.Path(out) / "transfers.json").read_text())["results"]
-    ratio = {row["part"]: row["to_hindsight"] for row in rows}
-    expect(ratio[None] <= 1.05 and ratio[0.25] <= 1.3, f"the transformation moves {ratio} of what hindsight would")
+    ratio = {row["part"]: row["to_offline_optimum"] for row in rows}
+    expect(ratio[None] <= 1.05 and ratio[0.25] <= 1.3, f"the transformation moves {ratio} of what offline_optimum would")
 
 
 def check_self_check(binary, plain):
     """A device that computes wrongly is found out, by statement and block; one that does not is only slower."""
-    for level, program in (("-O0", "device.sialx"), ("-O2", "device_chain.sialx")):
+    for level, program in (("-O0", "device.sialx"), ("-O2", "device_fused.sialx")):
         flags = ["--device", "simulated", *(["--set", "omega=100"] if level == "-O2" else [])]
         for every in (1, 3):
             output, total = run(binary, *flags, "--self-check", str(every), program=program, level=level)
             expect(total["device_self_checks"] >= 2 * BLOCKS // every and (every > 1 or total["device_self_checks"] >= total["device_operations"]),
                    f"{program}: {total['device_self_checks']} of {total['device_operations']} operations were compared")
             expect(level == "-O2" or output == plain, f"compared every {every}: {output}")
-        _, errors = run(binary, *flags, "--self-check", "1", plant="device_result", program=program, level=level, failure=True)
+        _, errors = run(binary, *flags, "--self-check", "1", fault="device_result", program=program, level=level, failure=True)
         first = next(line for line in errors.splitlines() if line.startswith("error:"))
         expect(f"{program}:" in first and "--self-check, rank 0: block " in first and "the device computed" in first, f"{program}: {errors}")
         expect("hint: results of this device cannot be trusted" in errors, f"{program}: {errors}")
-        expect("the device computed" in run(binary, *flags, "--self-check", "2", "--simulate", "ranks=3,seed=1", plant="device_result", program=program, level=level, failure=True)[1],
+        expect("the device computed" in run(binary, *flags, "--self-check", "2", "--simulate", "ranks=3,seed=1", fault="device_result", program=program, level=level, failure=True)[1],
                f"{program}: not noticed on three ranks")
 
 
@@ -374,26 +374,26 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     binary = parser.parse_args().bin.resolve() / "sialrun"
     plain, total = run(binary)
-    check(total, "without a device", {"device_operations": 0, "device_in": 0, "device_bytes_in_as_written": 0})
+    check(total, "without a device", {"device_operations": 0, "device_in": 0, "device_bytes_in_unoptimized": 0})
     output, total = run(binary, "--device", "simulated")
     expect(output == plain, f"on a device: {output}\non the host: {plain}")
     operands = 1 + 2 + 1 + 2 + 2 + 1 + 2 + 2  # t=, u=a, u*=, u+=a, v=u, v+=, s=v, x=u*v
     check(total, "one rank", {
         "device_operations": 8 * BLOCKS,
-        "device_in_as_written": operands * BLOCKS, "device_bytes_in_as_written": operands * BYTES,
-        "device_out_as_written": operands * BLOCKS, "device_bytes_out_as_written": operands * BYTES,
+        "device_in_unoptimized": operands * BLOCKS, "device_bytes_in_unoptimized": operands * BYTES,
+        "device_out_unoptimized": operands * BLOCKS, "device_bytes_out_unoptimized": operands * BYTES,
         "device_in": 0, "device_bytes_in": 0,                     # a is what was put, and that is there
-        "device_in_least": 0, "device_bytes_in_least": 0,
+        "device_in_lower_bound": 0, "device_bytes_in_lower_bound": 0,
         "device_out": 2 * BLOCKS, "device_bytes_out": 2 * BYTES,  # t to put it; s to print it
-        "device_out_least": 2 * BLOCKS, "device_bytes_out_least": 2 * BYTES,
+        "device_out_lower_bound": 2 * BLOCKS, "device_bytes_out_lower_bound": 2 * BYTES,
         "device_evictions": 0, "device_on_host_instead": 0,
         "device_memory_high_water": (2 * BLOCKS + 2) * GRAIN,     # a, s; u and v of an iteration
         "device_allocations": 4 * BLOCKS, "device_allocation_hits": 4 * BLOCKS - 1,  # t, u, v, s; one piece holds all
     })
     again, total = run(binary, "--device", "simulated", "--device-memory", str(4 * GRAIN))
     expect(again == plain, f"with room for four blocks: {again}")
-    hindsight = total["device_bytes_in_hindsight"] + total["device_bytes_out_hindsight"]
-    expect(2 * BYTES <= hindsight <= total["device_bytes_in"] + total["device_bytes_out"], f"hindsight says {hindsight} bytes")
+    offline_optimum = total["device_bytes_in_offline_optimum"] + total["device_bytes_out_offline_optimum"]
+    expect(2 * BYTES <= offline_optimum <= total["device_bytes_in"] + total["device_bytes_out"], f"offline_optimum says {offline_optimum} bytes")
     expect(total["device_evictions"] > 0 and total["device_on_host_instead"] == 0 and total["device_memory_high_water"] == 4 * GRAIN, "room for four blocks is not what was used")
     again, total = run(binary, "--device", "simulated", "--device-memory", str(GRAIN))
     expect(again == plain, f"with room for one block: {again}")
@@ -401,8 +401,8 @@ def main():
     for flags in (["--device-memory", "1KiB"], ["--device-copies", "staged"], ["--simulate", "ranks=3,seed=2"], ["--simulate", "ranks=4,seed=5,ranks-per-node=2"], ["--store", "copy"], ["--memory", "1MB", "--deterministic"]):
         again, total = run(binary, "--device", "simulated", *flags)
         expect(again == plain, f"{flags}: {again}\non the host: {plain}")
-        expect(total["device_in_least"] <= total["device_in"] <= total["device_in_as_written"], f"{flags}: {total['device_in_least']}, {total['device_in']}")
-        expect(total["device_out_least"] <= total["device_out"] <= total["device_out_as_written"], f"{flags}: {total['device_out_least']}, {total['device_out']}")
+        expect(total["device_in_lower_bound"] <= total["device_in"] <= total["device_in_unoptimized"], f"{flags}: {total['device_in_lower_bound']}, {total['device_in']}")
+        expect(total["device_out_lower_bound"] <= total["device_out"] <= total["device_out_unoptimized"], f"{flags}: {total['device_out_lower_bound']}, {total['device_out']}")
     check_chains(binary)
     check_super(binary)
     check_times(binary)
@@ -416,9 +416,9 @@ def main():
     check_deleted(binary)
     check_quarter(binary)
     check_puts(binary)
-    for plant in ("device_copy_in", "device_copy_out"):
-        wrong, _ = run(binary, "--device", "simulated", "--store", "copy", plant=plant)
-        expect("nan" in wrong.lower(), f"{plant} left out: {wrong}")
+    for fault in ("device_copy_in", "device_copy_out"):
+        wrong, _ = run(binary, "--device", "simulated", "--store", "copy", fault=fault)
+        expect("nan" in wrong.lower(), f"{fault} left out: {wrong}")
     print("transfers are as counted by hand")
 
 

@@ -104,7 +104,7 @@ def check_near(binary):
         with tempfile.TemporaryDirectory() as out:
             done = subprocess.run([binary, level, HERE / "near.sialx", "--set", "norb=2", "--segments", segments, "--results", "none", "--run-json", "run.json", "--output-dir", out,
                                    *flags], check=True, timeout=60, capture_output=True, text=True)
-            return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]["near_ahead"]
+            return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]["cache_prefetch"]
 
     gets = 2 * len(EXTENTS) ** 3
     plain, none = near("--look-ahead", "off")

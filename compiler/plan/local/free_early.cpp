@@ -4,12 +4,15 @@
 
 #include "compiler/plan/local/local.h"
 
-// Why it is right. `free_block t` stands behind the last statement of a list that uses t's array, when the same list has made t (a
-// statement that replaces the whole block stands further up), liveness says that on no path the value is needed, and t is certainly of
-// the iteration of the innermost loop around the list: no loop further out can have made it. Then
+// Why it is right. `free_block t` stands behind the last statement of a list that uses t's array, when the same list
+// has made t (a statement that replaces the whole block stands further up), liveness says that on no path the value is
+// needed, and t is certainly of the iteration of the innermost loop around the list: no loop further out can have made
+// it. Then
 //  - nobody reads it: a read on any path, also one that would be an error, counts as a use;
-//  - t is made again, if at all, in a later iteration or behind the loop, where the block of before would have been gone as well. Were
-//    it of a loop further out, a block made again in this loop would end with this loop's iteration instead of living on.
+//  - t is made again, if at all, in a later iteration or behind the loop, where the block of before would have been
+//  gone as well. Were
+//    it of a loop further out, a block made again in this loop would end with this loop's iteration instead of living
+//    on.
 // A temp that has meanwhile been freed otherwise is no error for `free_block`.
 
 namespace sial::plan {
@@ -19,7 +22,8 @@ bool makes_blocks(const ir::Program& p, const ir::Node& n) {
   const ir::Instr* i = instr_of(n);
   if (i == nullptr || i->op == Opcode::call) return true;  // loops, branches, procedures: most likely
   for (const analysis::ArrayUse& u : analysis::array_uses(p, *i))
-    if (u.writes() && u.side == analysis::Side::own && u.block != nullptr && u.intent == Intent::write) return i->op != Opcode::free_block;
+    if (u.writes() && u.side == analysis::Side::own && u.block != nullptr && u.intent == Intent::write)
+      return i->op != Opcode::free_block;
   return false;
 }
 
@@ -35,7 +39,8 @@ void free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
     for (std::size_t k = 0; k < i->operands.size(); ++k) {
       if (!last.is_last(at, k)) continue;
       const ir::Block& b = *block_of(*i, k);
-      l.remark(RemarkKind::passed, "freed-early", body[at], path, b, fmt::format("the memory of {} is free for what the iteration makes after its last use", l.text(b)));
+      l.remark(RemarkKind::passed, "freed-early", body[at], path, b,
+               fmt::format("the memory of {} is free for what the iteration makes after its last use", l.text(b)));
       freed.emplace_back(at, l.make(body[at].place, Opcode::free_block, {with_intent(b, Intent::write)}));
     }
   }

@@ -7,21 +7,26 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local/local.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 // Why it is right. Statement N assigns temp T in a loop L (or in loops directly inside it). It is turned into
 //     todo = 1;  L ... { if todo { N; keep T for L; todo = 0 } ... }
-// which computes T where the first iteration does and leaves it for the others, to the end of the iteration around L. They find what they would have computed, when
-//   1. no block operand of N names an index of L or of a loop between L and N, and its factor is a literal or a variable that L
+// which computes T where the first iteration does and leaves it for the others, to the end of the iteration around L.
+// They find what they would have computed, when
+//   1. no block operand of N names an index of L or of a loop between L and N, and its factor is a literal or a
+//   variable that L
 //      does not assign;
-//   2. nothing in L writes an operand on this rank. A get counts as a write, as it may fetch a block anew after a put of this rank,
-//      unless it stands in N's own list in front of it, where the first iteration has done it too, and L puts nothing to the array;
-//      a barrier in L counts where an operand is remote;
-//   3. N is the only statement in L that writes T, and T is read in N's own list behind it only (calls and inner loops there
+//   2. nothing in L writes an operand on this rank. A get counts as a write, as it may fetch a block anew after a put
+//   of this rank,
+//      unless it stands in N's own list in front of it, where the first iteration has done it too, and L puts nothing
+//      to the array; a barrier in L counts where an operand is remote;
+//   3. N is the only statement in L that writes T, and T is read in N's own list behind it only (calls and inner loops
+//   there
 //      included): whoever reads T has come past N in the same iteration, as before;
-//   4. T is used nowhere else in the program, so that nobody can see that it lives longer, or find it where it had been gone.
-// An iteration that does not come to N (no trip, a false where clause, an early exit) computes nothing, so errors are those of
-// the program as written, at the same place.
+//   4. T is used nowhere else in the program, so that nobody can see that it lives longer, or find it where it had been
+//   gone.
+// An iteration that does not come to N (no trip, a false where clause, an early exit) computes nothing, so errors are
+// those of the program as written, at the same place.
 
 namespace sial::plan {
 namespace {
@@ -63,9 +68,10 @@ class Hoist {
   void proc(std::int32_t id) { path_.proc = id; }
 
  private:
-  /// Statements of `body`, `levels` loops inside of `outer` (itself included), that are the same in every iteration of `outer`.
-  void search(const ir::Node& node, const ir::Loop& outer, ir::Body& body, std::vector<std::int32_t>& indices, std::int32_t levels,
-              ir::Body& around) {
+  /// Statements of `body`, `levels` loops inside of `outer` (itself included), that are the same in every iteration of
+  /// `outer`.
+  void search(const ir::Node& node, const ir::Loop& outer, ir::Body& body, std::vector<std::int32_t>& indices,
+              std::int32_t levels, ir::Body& around) {
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (auto* inner = std::get_if<ir::Loop>(&body[k].value)) {
         const std::size_t before = indices.size();
@@ -75,23 +81,28 @@ class Hoist {
         continue;
       }
       const ir::Instr* i = instr_of(body[k]);
-      if (i == nullptr || !assigns(*i) || l_.kind(*block_of(*i, 0)) != ArrayKind::temp || depends(*i, indices)) continue;
+      if (i == nullptr || !assigns(*i) || l_.kind(*block_of(*i, 0)) != ArrayKind::temp || depends(*i, indices))
+        continue;
       const ir::Block target = *block_of(*i, 0);
       if (const std::string why = reason(outer, body, k, *i); !why.empty()) {
         if (levels == 1)
           l_.remark(RemarkKind::missed, "computed-again", body[k], path_to(node), target,
-                    fmt::format("{} is the same in every iteration of the loop over {}, but {}", l_.text(target), names(outer), why),
+                    fmt::format("{} is the same in every iteration of the loop over {}, but {}", l_.text(target),
+                                names(outer), why),
                     "move the statement in front of the loop, or give it a temp of its own");
         continue;
       }
-      l_.remark(RemarkKind::passed, "computed-once", body[k], path_to(node), target,
-                fmt::format("{} is the same in every iteration of the loop over {}: computed once, where it is first needed", l_.text(target), names(outer)));
+      l_.remark(
+          RemarkKind::passed, "computed-once", body[k], path_to(node), target,
+          fmt::format("{} is the same in every iteration of the loop over {}: computed once, where it is first needed",
+                      l_.text(target), names(outer)));
       const ir::IntReg todo{l_.new_int()};
       ir::If once;
       once.condition = todo.reg;
       const SourcePlace place = body[k].place;
       once.then_body.push_back(std::move(body[k]));
-      once.then_body.push_back(l_.make(place, Opcode::keep_block, {with_intent(target, Intent::read), ir::Imm{levels}}));
+      once.then_body.push_back(
+          l_.make(place, Opcode::keep_block, {with_intent(target, Intent::read), ir::Imm{levels}}));
       once.then_body.push_back(l_.make(place, Opcode::int_const, {todo, ir::Imm{0}}));
       body[k] = {new_id(l_.program()), place, std::move(once)};
       around.push_back(l_.make(node.place, Opcode::int_const, {todo, ir::Imm{1}}));
@@ -106,7 +117,8 @@ class Hoist {
 
   std::string names(const ir::Loop& loop) const {
     std::string text;
-    for (const std::int32_t i : loop.indices) text += (text.empty() ? "`" : "`, `") + l_.program().indices[static_cast<std::size_t>(i)].name;
+    for (const std::int32_t i : loop.indices)
+      text += (text.empty() ? "`" : "`, `") + l_.program().indices[static_cast<std::size_t>(i)].name;
     return text + "`";
   }
 
@@ -114,7 +126,9 @@ class Hoist {
     for (const ir::Block* b : analysis::blocks_of(i))
       for (const RefEntry& e : b->entries)
         for (const std::int32_t index : indices)
-          if (e.index == index || (e.index >= 0 && l_.program().indices[static_cast<std::size_t>(e.index)].parent == index)) return true;
+          if (e.index == index ||
+              (e.index >= 0 && l_.program().indices[static_cast<std::size_t>(e.index)].parent == index))
+            return true;
     return false;
   }
 
@@ -124,13 +138,16 @@ class Hoist {
     for (const analysis::RegisterUse& r : analysis::register_uses(i)) {
       if (!r.scalar || l_.constant(body, k, r.reg) != nullptr) continue;
       if (static_cast<std::size_t>(r.reg) >= l_.program().scalars.size()) return "its factor is computed anew";
-      if (l_.writes_scalar(outer, r.reg) && !planted(Plant::once_factor_changes)) return fmt::format("`{}` changes", l_.program().scalars[static_cast<std::size_t>(r.reg)].name);
+      if (l_.writes_scalar(outer, r.reg) && !fault_enabled(Fault::once_factor_changes))
+        return fmt::format("`{}` changes", l_.program().scalars[static_cast<std::size_t>(r.reg)].name);
     }
     if (!only_in(outer, target.array)) return fmt::format("{} is also used outside of the loop", l_.text(target));
     for (std::size_t operand = 1; operand < i.operands.size(); ++operand)
       if (const ir::Block* b = block_of(i, operand))
-        if (std::string why = changes(outer, body, k, *b); !why.empty() && !planted(Plant::once_operand_changes)) return why;
-    return (uses_fit(outer.body, body, k, target.array) || planted(Plant::once_written_elsewhere)) && wheres_fit(outer, target.array)
+        if (std::string why = changes(outer, body, k, *b); !why.empty() && !fault_enabled(Fault::once_operand_changes))
+          return why;
+    return (uses_fit(outer.body, body, k, target.array) || fault_enabled(Fault::once_written_elsewhere)) &&
+                   wheres_fit(outer, target.array)
                ? std::string()
                : fmt::format("{} is written or read elsewhere in the loop", l_.text(target));
   }
@@ -162,7 +179,9 @@ class Hoist {
         continue;
       }
       const auto* inner = std::get_if<ir::Loop>(&n.value);
-      if (inner == nullptr || !holds(inner->body, body) || !wheres_fit(*inner, array) || !uses_fit(inner->body, body, k, array)) return false;
+      if (inner == nullptr || !holds(inner->body, body) || !wheres_fit(*inner, array) ||
+          !uses_fit(inner->body, body, k, array))
+        return false;
     }
     return true;
   }
@@ -187,13 +206,18 @@ class Hoist {
     bool fetched_first = false;
     if (remote) {
       for (std::size_t at = 0; at < k; ++at)
-        if (const ir::Instr* i = instr_of(body[at]); i != nullptr && i->op == Opcode::get && block_of(*i, 0)->array == b.array) fetched_first = true;
+        if (const ir::Instr* i = instr_of(body[at]);
+            i != nullptr && i->op == Opcode::get && block_of(*i, 0)->array == b.array)
+          fetched_first = true;
       if (l_.puts(outer, b.array)) return fmt::format("the loop puts blocks of {}", l_.text(b));
     }
-    return writes_besides(outer.body, body, k, b, fetched_first) ? fmt::format("the loop may change or fetch {} anew", l_.text(b)) : std::string();
+    return writes_besides(outer.body, body, k, b, fetched_first)
+               ? fmt::format("the loop may change or fetch {} anew", l_.text(b))
+               : std::string();
   }
 
-  bool writes_besides(const ir::Body& list, const ir::Body& body, std::size_t k, const ir::Block& b, bool gets_allowed) {
+  bool writes_besides(const ir::Body& list, const ir::Body& body, std::size_t k, const ir::Block& b,
+                      bool gets_allowed) {
     for (std::size_t at = 0; at < list.size(); ++at) {
       if (&list == &body && at == k) continue;
       const ir::Node& n = list[at];
@@ -201,7 +225,8 @@ class Hoist {
       const ir::Instr* i = instr_of(n);
       if (gets_allowed && i != nullptr && i->op == Opcode::get && &list == &body && at < k) continue;
       const auto* inner = std::get_if<ir::Loop>(&n.value);
-      if (inner == nullptr || !holds(inner->body, body) || writes_besides(inner->body, body, k, b, gets_allowed)) return true;
+      if (inner == nullptr || !holds(inner->body, body) || writes_besides(inner->body, body, k, b, gets_allowed))
+        return true;
     }
     return false;
   }

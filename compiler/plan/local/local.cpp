@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial::plan {
 namespace {
@@ -11,9 +11,12 @@ constexpr int most_rounds = 4;  // chains of temps are folded one link a round
 
 /// The statement list of `outer` that holds `inner`.
 const ir::Body* list_with(const ir::Node& outer, const ir::Node& inner) {
-  const auto holds = [&](const ir::Body& list) { return !list.empty() && &inner >= list.data() && &inner < list.data() + list.size(); };
+  const auto holds = [&](const ir::Body& list) {
+    return !list.empty() && &inner >= list.data() && &inner < list.data() + list.size();
+  };
   if (const auto* l = std::get_if<ir::Loop>(&outer.value)) return holds(l->body) ? &l->body : nullptr;
-  if (const auto* b = std::get_if<ir::If>(&outer.value)) return holds(b->then_body) ? &b->then_body : holds(b->else_body) ? &b->else_body : nullptr;
+  if (const auto* b = std::get_if<ir::If>(&outer.value))
+    return holds(b->then_body) ? &b->then_body : holds(b->else_body) ? &b->else_body : nullptr;
   const auto* s = std::get_if<ir::Section>(&outer.value);
   return s != nullptr && holds(s->body) ? &s->body : nullptr;
 }
@@ -30,14 +33,21 @@ bool distinct_labels(const ir::Block& block) {
 
 bool same_labels(const ir::Block& a, const ir::Block& b) {
   return a.entries.size() == b.entries.size() && distinct_labels(a) && distinct_labels(b) &&
-         std::all_of(a.entries.begin(), a.entries.end(),
-                     [&](const RefEntry& e) { return std::find(b.entries.begin(), b.entries.end(), e) != b.entries.end(); });
+         std::all_of(a.entries.begin(), a.entries.end(), [&](const RefEntry& e) {
+           return std::find(b.entries.begin(), b.entries.end(), e) != b.entries.end();
+         });
 }
 
 bool same_order(const ir::Block& a, const ir::Block& b) { return a.entries == b.entries; }
 
 Local::Local(ir::Program& program, Plan& plan, std::string_view pass)
-    : p_(program), plan_(plan), pass_(pass), known_(program.n_nodes), summaries_(program), lifetimes_(program), traffic_(program) {}
+    : p_(program),
+      plan_(plan),
+      pass_(pass),
+      known_(program.n_nodes),
+      summaries_(program),
+      lifetimes_(program),
+      traffic_(program) {}
 
 bool Local::may_change(const ir::Node& node, const ir::Block& block) {
   const bool remote = analysis::is_remote_array(p_, block.array);
@@ -47,7 +57,9 @@ bool Local::may_change(const ir::Node& node, const ir::Block& block) {
     if ((e.barrier && remote) || (e.writes_by_name && named)) return true;
     for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i)) {
       if (u.array != block.array || !u.writes() || u.side != analysis::Side::own) continue;
-      if (u.block == nullptr || analysis::has_wild(*u.block) || analysis::alias(p_, *u.block, block) != analysis::Alias::never) return true;
+      if (u.block == nullptr || analysis::has_wildcard(*u.block) ||
+          analysis::alias(p_, *u.block, block) != analysis::Alias::never)
+        return true;
     }
     return false;
   }
@@ -77,7 +89,9 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
     for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i)) {
       if (u.array != block.array || !u.writes() || u.side != analysis::Side::own) continue;
       if (u.block != nullptr && analysis::replaces(p_, *i, u)) continue;
-      if (u.block == nullptr || analysis::has_wild(*u.block) || analysis::alias(p_, *u.block, block) != analysis::Alias::never) return true;
+      if (u.block == nullptr || analysis::has_wildcard(*u.block) ||
+          analysis::alias(p_, *u.block, block) != analysis::Alias::never)
+        return true;
     }
     return false;
   }
@@ -85,13 +99,15 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   return t != nullptr && t->own.accumulated;
 }
 
-/// Whether the node may leave a block of the array to the statements behind it: what loops make ends with their iterations.
+/// Whether the node may leave a block of the array to the statements behind it: what loops make ends with their
+/// iterations.
 bool Local::made_here(const ir::Node& node, std::int32_t array) {
   if (std::holds_alternative<ir::Loop>(node.value)) return false;
   return touches(node, array);
 }
 
-/// Whether the array is used on this rank by other procedures or by the main body itself: that the procedure is called there is no matter.
+/// Whether the array is used on this rank by other procedures or by the main body itself: that the procedure is called
+/// there is no matter.
 bool Local::used_outside(std::int32_t proc, std::int32_t array) {
   if (!users_known_) {
     users_known_ = true;
@@ -106,10 +122,13 @@ bool Local::used_outside(std::int32_t proc, std::int32_t array) {
       const analysis::Effects e = analysis::effects_of(p_, i);
       if (e.reads_by_name || e.writes_by_name) look_up_.push_back(-1);
       for (const analysis::ArrayUse& u : analysis::array_uses(p_, i))
-        if (u.side == analysis::Side::own && (users_[u.array].empty() || users_[u.array].back() >= 0)) users_[u.array].push_back(-1);
+        if (u.side == analysis::Side::own && (users_[u.array].empty() || users_[u.array].back() >= 0))
+          users_[u.array].push_back(-1);
     });
   }
-  const auto other = [&](const std::vector<std::int32_t>& list) { return std::any_of(list.begin(), list.end(), [&](std::int32_t k) { return k != proc; }); };
+  const auto other = [&](const std::vector<std::int32_t>& list) {
+    return std::any_of(list.begin(), list.end(), [&](std::int32_t k) { return k != proc; });
+  };
   const bool named = kind_of(array) == ArrayKind::static_ || kind_of(array) == ArrayKind::contiguous_local;
   const auto at = users_.find(array);
   return (at != users_.end() && other(at->second)) || (named && other(look_up_));
@@ -127,8 +146,8 @@ const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::
   return found == at->second.end() ? none : found->second;
 }
 
-/// Whether blocks of the array that exist in the list at `path` are of its innermost loop's iteration, and stay unused behind the
-/// branches around the list.
+/// Whether blocks of the array that exist in the list at `path` are of its innermost loop's iteration, and stay unused
+/// behind the branches around the list.
 bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
   if (path.proc >= 0 && used_outside(path.proc, array)) return false;  // whatever its callers may have made
   bool behind_loop = false;
@@ -159,15 +178,17 @@ bool Local::last_use(const ir::Body& list, const analysis::Path& path, std::size
     const ir::Instr* before = instr_of(list[k]);
     if (before == nullptr) continue;
     for (const analysis::ArrayUse& w : analysis::array_uses(p_, *before))
-      made |= w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(p_, *before, w) && same_reference(*w.block, *block);
+      made |= w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(p_, *before, w) &&
+              same_reference(*w.block, *block);
   }
   for (std::size_t k = at + 1; k < list.size() && made; ++k) made = !touches(list[k], block->array);
-  return made && (of_this_loop(path, block->array) || planted(Plant::free_early_of_outer_loop));
+  return made && (of_this_loop(path, block->array) || fault_enabled(Fault::free_early_of_outer_loop));
 }
 
 bool Local::may_end(const ir::Node& node, std::size_t operand) const {
   const ir::Block* block = block_of(*instr_of(node), operand);
-  return block != nullptr && kind(*block) == ArrayKind::temp && !analysis::is_part(p_, *block) && dead_after(node, operand);
+  return block != nullptr && kind(*block) == ArrayKind::temp && !analysis::is_part(p_, *block) &&
+         dead_after(node, operand);
 }
 
 Local::LastUses::Reference Local::LastUses::reference(const ir::Block& block) {
@@ -176,14 +197,16 @@ Local::LastUses::Reference Local::LastUses::reference(const ir::Block& block) {
   return r;
 }
 
-Local::LastUses::LastUses(Local& local, const ir::Body& list, const analysis::Path& path) : l_(local), list_(list), path_(path) {
+Local::LastUses::LastUses(Local& local, const ir::Body& list, const analysis::Path& path)
+    : l_(local), list_(list), path_(path) {
   for (std::size_t k = 0; k < list.size(); ++k) {
     for (const analysis::ArrayTouch& t : l_.summary(list[k]).arrays)
       if (t.own.any()) touched_[t.array] = k;
     const ir::Instr* i = instr_of(list[k]);
     if (i == nullptr) continue;
     for (const analysis::ArrayUse& w : analysis::array_uses(l_.p_, *i))
-      if (w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(l_.p_, *i, w)) made_.try_emplace(reference(*w.block), k);
+      if (w.block != nullptr && w.side == analysis::Side::own && analysis::replaces(l_.p_, *i, w))
+        made_.try_emplace(reference(*w.block), k);
   }
 }
 
@@ -192,7 +215,7 @@ bool Local::LastUses::is_last(std::size_t at, std::size_t operand) {
   const ir::Block& block = *block_of(*instr_of(list_[at]), operand);
   const auto made = made_.find(reference(block));
   if (made == made_.end() || made->second >= at || touched_.at(block.array) > at) return false;
-  return l_.of_this_loop(path_, block.array) || planted(Plant::free_early_of_outer_loop);
+  return l_.of_this_loop(path_, block.array) || fault_enabled(Fault::free_early_of_outer_loop);
 }
 
 bool in_range(const ir::Program& program, const ir::Block& block) {
@@ -248,8 +271,8 @@ Cost Local::bytes(const ir::Block& block) const {
   return cost;
 }
 
-void Local::remark(RemarkKind kind, std::string_view name, const ir::Node& at, const analysis::Path& path, const ir::Block& block, std::string text,
-                   std::string advice, double passes) {
+void Local::remark(RemarkKind kind, std::string_view name, const ir::Node& at, const analysis::Path& path,
+                   const ir::Block& block, std::string text, std::string advice, double passes) {
   RemarkRow row;
   row.kind = kind;
   row.pass = pass_;
@@ -260,8 +283,8 @@ void Local::remark(RemarkKind kind, std::string_view name, const ir::Node& at, c
   row.advice = std::move(advice);
   row.bytes = bytes(block) * passes;
   row.executions = traffic_.executions(path);
-  std::string key = row.pass + '\n' + row.name + '\n' + std::to_string(row.place.file) + ':' + std::to_string(row.place.line) + ':' +
-                    std::to_string(row.place.column) + '\n' + row.text;
+  std::string key = row.pass + '\n' + row.name + '\n' + std::to_string(row.place.file) + ':' +
+                    std::to_string(row.place.line) + ':' + std::to_string(row.place.column) + '\n' + row.text;
   if (plan_.said.insert(std::move(key)).second) plan_.remarks.push_back(std::move(row));
 }
 
@@ -270,7 +293,8 @@ void rewrite_bodies(ir::Program& program, Plan& plan, std::string_view pass,
   for (int round = 0; round < most_rounds; ++round) {
     Local local(program, plan, pass);
     bool changed = false;
-    analysis::for_each_body(program, [&](ir::Body& body, const analysis::Path& path) { changed |= visit_body(local, body, path); });
+    analysis::for_each_body(
+        program, [&](ir::Body& body, const analysis::Path& path) { changed |= visit_body(local, body, path); });
     if (!changed) return;
   }
 }

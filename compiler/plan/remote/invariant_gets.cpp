@@ -6,13 +6,14 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
-// Why it is right. None of the get's indices is bound by the loop or inside of it, so it names one block for all iterations. The loop has
-// no barrier, and this rank does not change the array at its home in it: after the first get every other one finds the block held and
-// does nothing. So only the first is executed, where it stands: a flag that is up in front of the loop guards it. It is not moved, for
-// the loop may have no iteration, a where clause or an if may keep every iteration away from it, and an exit may come before it.
-// Pardos are left alone: their iterations are divided anew each time, and memory is planned for one of them.
+// Why it is right. None of the get's indices is bound by the loop or inside of it, so it names one block for all
+// iterations. The loop has no barrier, and this rank does not change the array at its home in it: after the first get
+// every other one finds the block held and does nothing. So only the first is executed, where it stands: a flag that is
+// up in front of the loop guards it. It is not moved, for the loop may have no iteration, a where clause or an if may
+// keep every iteration away from it, and an exit may come before it. Pardos are left alone: their iterations are
+// divided anew each time, and memory is planned for one of them.
 
 namespace sial::plan {
 namespace {
@@ -23,7 +24,8 @@ class Once {
 
   void run() {
     analysis::visit(p_, [&](const ir::Node& n, const analysis::Path& path) {
-      if (const auto* i = std::get_if<ir::Instr>(&n.value); i && i->op == Opcode::get) consider(n, std::get<ir::Block>(i->operands[0]), path);
+      if (const auto* i = std::get_if<ir::Instr>(&n.value); i && i->op == Opcode::get)
+        consider(n, std::get<ir::Block>(i->operands[0]), path);
     });
     if (!flags_.empty()) analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) { rewrite(body); });
   }
@@ -34,15 +36,25 @@ class Once {
     for (auto at = path.enclosing.rbegin(); at != path.enclosing.rend(); ++at) {
       const auto* loop = std::get_if<ir::Loop>(&(*at)->value);
       if (loop == nullptr) continue;
-      if (loop->kind == LoopKind::pardo || (names(block, loop->indices) && !planted(Plant::invariant_get_other_block))) break;
+      if (loop->kind == LoopKind::pardo ||
+          (names(block, loop->indices) && !fault_enabled(Fault::invariant_get_other_block)))
+        break;
       const analysis::Summary& s = summaries_.of_node(**at);
-      if ((s.barrier || s.may_put(block.array)) && !planted(Plant::invariant_get_changes)) {
+      if ((s.barrier || s.may_put(block.array)) && !fault_enabled(Fault::invariant_get_changes)) {
         if (over == nullptr && s.may_put(block.array) && !s.barrier)
-          plan_.remarks.push_back({RemarkKind::missed, "invariant-gets", "array-changed-in-loop", n.place, block.array,
-                                   fmt::format("`{}` is the same block in every iteration over {}, but the loop also changes `{}`",
-                                               analysis::text_of(p_, block), indices_text(p_, *loop), analysis::array_name(p_, block.array)),
-                                   "put into another array, or get the block before the loop if the changes are to others", bytes_of(p_, block), {},
-                                   traffic_.executions(path)});
+          plan_.remarks.push_back(
+              {RemarkKind::missed,
+               "invariant-gets",
+               "array-changed-in-loop",
+               n.place,
+               block.array,
+               fmt::format("`{}` is the same block in every iteration over {}, but the loop also changes `{}`",
+                           analysis::text_of(p_, block), indices_text(p_, *loop),
+                           analysis::array_name(p_, block.array)),
+               "put into another array, or get the block before the loop if the changes are to others",
+               bytes_of(p_, block),
+               {},
+               traffic_.executions(path)});
         break;
       }
       over = *at;
@@ -50,10 +62,18 @@ class Once {
     if (over == nullptr) return;
     flags_[n.id] = p_.n_int_registers;
     raised_[over->id].push_back(p_.n_int_registers++);
-    plan_.remarks.push_back({RemarkKind::passed, "invariant-gets", "once", n.place, block.array,
-                             fmt::format("`{}` is got once for the loop over {} ({})", analysis::text_of(p_, block),
-                                         indices_text(p_, std::get<ir::Loop>(over->value)), place_text(p_, over->place, n.place)),
-                             "", {}, {}, traffic_.executions(path)});
+    plan_.remarks.push_back(
+        {RemarkKind::passed,
+         "invariant-gets",
+         "once",
+         n.place,
+         block.array,
+         fmt::format("`{}` is got once for the loop over {} ({})", analysis::text_of(p_, block),
+                     indices_text(p_, std::get<ir::Loop>(over->value)), place_text(p_, over->place, n.place)),
+         "",
+         {},
+         {},
+         traffic_.executions(path)});
   }
 
   bool names(const ir::Block& block, const std::vector<std::int32_t>& indices) const {
@@ -77,7 +97,8 @@ class Once {
       const auto raised = raised_.find(body[k].id);
       if (raised == raised_.end()) continue;
       for (const std::int32_t flag : raised->second) {
-        body.insert(body.begin() + static_cast<std::ptrdiff_t>(k), make_node(p_, place, Opcode::int_const, {ir::IntReg{flag}, ir::Imm{1}}));
+        body.insert(body.begin() + static_cast<std::ptrdiff_t>(k),
+                    make_node(p_, place, Opcode::int_const, {ir::IntReg{flag}, ir::Imm{1}}));
         ++k;
       }
       raised_.erase(raised);

@@ -1,5 +1,6 @@
 #pragma once
-// A get in a serial loop that means the same block in every iteration is executed once, in the first iteration that comes to it.
+// A get in a serial loop that means the same block in every iteration is executed once, in the first iteration that
+// comes to it.
 
 #include "compiler/plan/plan.h"
 

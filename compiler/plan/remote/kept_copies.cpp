@@ -9,20 +9,24 @@
 
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
-// Why it is right. A copy shows the block as it was in the phase in which it was fetched. There are three reasons to have it still behind
-// a barrier, and the pass chooses the strongest that holds for all of an array's copies:
-//   unchanged  nobody has changed the array between the last barrier and this one; Phases tells that from the text: every statement
-//              that some run may execute in the phase, through calls and around loops, and since all ranks meet at the same barriers,
-//              that is what any rank may have done. put in every form, delete, destroy and restore change the whole array.
-//   used       the array may be changed, but a block that this rank got in the phase was changed by nobody else in it, nor one that this
+// Why it is right. A copy shows the block as it was in the phase in which it was fetched. There are three reasons to
+// have it still behind a barrier, and the pass chooses the strongest that holds for all of an array's copies:
+//   unchanged  nobody has changed the array between the last barrier and this one; Phases tells that from the text:
+//   every statement
+//              that some run may execute in the phase, through calls and around loops, and since all ranks meet at the
+//              same barriers, that is what any rank may have done. put in every form, delete, destroy and restore
+//              change the whole array.
+//   used       the array may be changed, but a block that this rank got in the phase was changed by nobody else in it,
+//   nor one that this
 //              rank has put: the phase rule (runtime/store/README.md) allows neither. Copies of other blocks go.
-//   compared   these too stay, where the text puts to few of the array's blocks per phase: the next get asks their owner whether they
+//   compared   these too stay, where the text puts to few of the array's blocks per phase: the next get asks their
+//   owner whether they
 //              have changed, and has them sent if so. That needs no promise at all, but pays only if most have not.
-// In the new phase the copy is as good as one fetched in it: another rank's change of a block that this rank gets would break the phase
-// rule, and this rank's own change throws the kept copy away. A use without a get stays an error, an absent block is asked for again,
-// and --check and --store=copy keep nothing: all that is the store's part.
+// In the new phase the copy is as good as one fetched in it: another rank's change of a block that this rank gets would
+// break the phase rule, and this rank's own change throws the kept copy away. A use without a get stays an error, an
+// absent block is asked for again, and --check and --store=copy keep nothing: all that is the store's part.
 
 namespace sial::plan {
 namespace {
@@ -38,8 +42,7 @@ class Keeper {
     read_program();
     solve();
     decide();
-    if (!kept_.empty())
-      analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) { insert(body); });
+    if (!kept_.empty()) analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) { insert(body); });
     announce();
   }
 
@@ -53,7 +56,8 @@ class Keeper {
 
   /// Phases of a procedure and of its callers meet at calls: one class.
   std::int32_t find(std::int32_t x) {
-    while (class_[static_cast<std::size_t>(x)] != x) x = class_[static_cast<std::size_t>(x)] = class_[static_cast<std::size_t>(class_[static_cast<std::size_t>(x)])];
+    while (class_[static_cast<std::size_t>(x)] != x)
+      x = class_[static_cast<std::size_t>(x)] = class_[static_cast<std::size_t>(class_[static_cast<std::size_t>(x)])];
     return x;
   }
   void join(std::int32_t a, std::int32_t b) { class_[static_cast<std::size_t>(find(a))] = find(b); }
@@ -141,7 +145,7 @@ class Keeper {
   }
 
   KeepCopies way(const Edge& e, std::int32_t array) const {
-    if (!phases_.may_put(e.phase, array) || planted(Plant::kept_array_changes)) return KeepCopies::unchanged;
+    if (!phases_.may_put(e.phase, array) || fault_enabled(Fault::kept_array_changes)) return KeepCopies::unchanged;
     return in_parts_[static_cast<std::size_t>(array)] > 0 ? KeepCopies::compared : KeepCopies::used;
   }
   std::size_t slot(std::int32_t phase, std::int32_t array) const {
@@ -157,8 +161,16 @@ class Keeper {
         const bool stay = how != KeepCopies::used || touched_[slot(e.from, array)];
         if (stay) kept_[e.barrier->id].emplace_back(array, how);
         if (stay && how != KeepCopies::unchanged && put_[a]) announced_.insert(array);
-        plan_.remarks.push_back({stay ? RemarkKind::passed : RemarkKind::analysis, "kept-copies", name_of(how, stay), e.barrier->place, array,
-                                 fmt::format(fmt::runtime(text_of(how, stay)), p_.arrays[a].name), "", {}, {}, traffic_.executions(e.path)});
+        plan_.remarks.push_back({stay ? RemarkKind::passed : RemarkKind::analysis,
+                                 "kept-copies",
+                                 name_of(how, stay),
+                                 e.barrier->place,
+                                 array,
+                                 fmt::format(fmt::runtime(text_of(how, stay)), p_.arrays[a].name),
+                                 "",
+                                 {},
+                                 {},
+                                 traffic_.executions(e.path)});
       }
   }
 
@@ -167,11 +179,15 @@ class Keeper {
     return how == KeepCopies::unchanged ? "kept" : how == KeepCopies::used ? "used-kept" : "compared";
   }
   static const char* text_of(KeepCopies how, bool stay) {
-    if (!stay) return "fetched copies of `{}` are given up at the barrier: the array may be changed in the phase that ends, and no block of it is got there";
+    if (!stay)
+      return "fetched copies of `{}` are given up at the barrier: the array may be changed in the phase that ends, and no block of it is got there";
     switch (how) {
-      case KeepCopies::unchanged: return "fetched copies of `{}` are kept over the barrier: no rank can change the array in the phase that ends";
-      case KeepCopies::used: return "copies of the blocks of `{}` that a rank gets or puts in the phase that ends are kept over the barrier: no other rank may change them";
-      default: return "fetched copies of `{}` are kept over the barrier: the next get asks their owner whether they have changed, and only then for the data";
+      case KeepCopies::unchanged:
+        return "fetched copies of `{}` are kept over the barrier: no rank can change the array in the phase that ends";
+      case KeepCopies::used:
+        return "copies of the blocks of `{}` that a rank gets or puts in the phase that ends are kept over the barrier: no other rank may change them";
+      default:
+        return "fetched copies of `{}` are kept over the barrier: the next get asks their owner whether they have changed, and only then for the data";
     }
   }
 
@@ -181,7 +197,9 @@ class Keeper {
       if (found == kept_.end()) continue;
       const SourcePlace place = body[k].place;
       for (const auto& [array, how] : found->second) {
-        body.insert(body.begin() + static_cast<std::ptrdiff_t>(k), make_node(p_, place, Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}));
+        body.insert(
+            body.begin() + static_cast<std::ptrdiff_t>(k),
+            make_node(p_, place, Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}));
         ++k;
       }
     }
@@ -192,19 +210,23 @@ class Keeper {
     if (p_.main.empty()) return;
     const SourcePlace place = p_.main.front().place;
     for (const std::int32_t array : announced_)
-      p_.main.insert(p_.main.begin(), make_node(p_, place, Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(KeepCopies::used)}}));
+      p_.main.insert(p_.main.begin(),
+                     make_node(p_, place, Opcode::keep_copies,
+                               {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(KeepCopies::used)}}));
   }
 
   ir::Program& p_;
   Plan& plan_;
   Traffic traffic_;
   analysis::Phases phases_;
-  std::vector<char> remote_, put_;      // by array
+  std::vector<char> remote_, put_;  // by array
   std::set<std::int32_t> announced_;
-  std::vector<signed char> in_parts_;   // by array: whether all its puts reach one part of it at a time; -1: there are none
+  std::vector<signed char>
+      in_parts_;  // by array: whether all its puts reach one part of it at a time; -1: there are none
   std::vector<std::int32_t> class_;
   std::vector<Edge> edges_;
-  std::vector<char> touched_, held_, wanted_;  // by class of phases and array: got or put in it, there at its end, of use in it or later
+  std::vector<char> touched_, held_,
+      wanted_;  // by class of phases and array: got or put in it, there at its end, of use in it or later
   std::map<ir::NodeId, std::vector<std::pair<std::int32_t, KeepCopies>>> kept_;
 };
 

@@ -6,15 +6,16 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
-// Why it is right. A get does nothing when this rank has executed a get of the same block in the phase and not changed the block at
-// its home since (a copy is not refreshed within a phase). The walk carries the references for which that is so: a get adds
-// one; a put, fill, increment or scale of the array by this rank takes all of the array's away (another block's put may be
-// the same block's: `x[i,j]`, `x[j,i]`), as do delete and restore; a barrier takes all. A loop may do in one iteration what an earlier
-// one left, so what its body takes away is gone at its head, and a reference to its index means another block in the next iteration;
-// what its body adds is gone behind it, for it may not run. Behind an if stays what both branches leave. A call takes away what the
-// procedure takes; a procedure starts with nothing. Changes by other ranks do not count: a copy does not show them, got once or twice.
+// Why it is right. A get does nothing when this rank has executed a get of the same block in the phase and not changed
+// the block at its home since (a copy is not refreshed within a phase). The walk carries the references for which that
+// is so: a get adds one; a put, fill, increment or scale of the array by this rank takes all of the array's away
+// (another block's put may be the same block's: `x[i,j]`, `x[j,i]`), as do delete and restore; a barrier takes all. A
+// loop may do in one iteration what an earlier one left, so what its body takes away is gone at its head, and a
+// reference to its index means another block in the next iteration; what its body adds is gone behind it, for it may
+// not run. Behind an if stays what both branches leave. A call takes away what the procedure takes; a procedure starts
+// with nothing. Changes by other ranks do not count: a copy does not show them, got once or twice.
 
 namespace sial::plan {
 namespace {
@@ -48,8 +49,8 @@ class Dropper {
 
  private:
   void take(State& s, const analysis::Summary& what) const {
-    if (what.barrier && !planted(Plant::redundant_get_after_barrier)) s.clear();
-    if (planted(Plant::redundant_get_after_put)) return;
+    if (what.barrier && !fault_enabled(Fault::redundant_get_after_barrier)) s.clear();
+    if (fault_enabled(Fault::redundant_get_after_put)) return;
     std::erase_if(s, [&](const Held& h) { return what.may_put(h.block->array); });
   }
 
@@ -57,7 +58,8 @@ class Dropper {
     std::erase_if(s, [&](const Held& h) {
       return std::any_of(h.block->entries.begin(), h.block->entries.end(), [&](const RefEntry& e) {
         const std::int32_t parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
-        return std::find_if(indices.begin(), indices.end(), [&](std::int32_t x) { return x == e.index || x == parent; }) != indices.end();
+        return std::find_if(indices.begin(), indices.end(),
+                            [&](std::int32_t x) { return x == e.index || x == parent; }) != indices.end();
       });
     });
   }
@@ -106,10 +108,17 @@ class Dropper {
       return;
     }
     redundant_.insert(n.id);
-    plan_.remarks.push_back({RemarkKind::passed, "redundant-gets", "removed", n.place, block.array,
-                             fmt::format("the get of `{}` is left out: the block is held since {}", analysis::text_of(p_, block),
-                                         place_text(p_, held->place, n.place)),
-                             "", {}, {}, traffic_.executions(path_)});
+    plan_.remarks.push_back({RemarkKind::passed,
+                             "redundant-gets",
+                             "removed",
+                             n.place,
+                             block.array,
+                             fmt::format("the get of `{}` is left out: the block is held since {}",
+                                         analysis::text_of(p_, block), place_text(p_, held->place, n.place)),
+                             "",
+                             {},
+                             {},
+                             traffic_.executions(path_)});
   }
 
   ir::Program& p_;

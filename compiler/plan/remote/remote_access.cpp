@@ -13,7 +13,8 @@ Cost bytes_of(const ir::Program&, const ir::Block& block) {
 
 std::string indices_text(const ir::Program& program, const ir::Loop& loop) {
   std::string text;
-  for (const std::int32_t i : loop.indices) text += (text.empty() ? "`" : ", `") + program.indices[static_cast<std::size_t>(i)].name + "`";
+  for (const std::int32_t i : loop.indices)
+    text += (text.empty() ? "`" : ", `") + program.indices[static_cast<std::size_t>(i)].name + "`";
   return text;
 }
 
@@ -30,7 +31,8 @@ Cost trips(const std::vector<const ir::Node*>& enclosing) {
   Cost cost = Cost::constant(1.0);
   for (const ir::Node* n : enclosing)
     if (const auto* l = std::get_if<ir::Loop>(&n->value))
-      for (const std::int32_t i : l->indices) cost = cost * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
+      for (const std::int32_t i : l->indices)
+        cost = cost * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
   return cost;
 }
 
@@ -40,20 +42,22 @@ Traffic::Traffic(const ir::Program& program) : p_(program), calls_(program), ent
   entries_[0] = Cost::constant(1.0);
   for (std::size_t proc = program.procs.size(); proc-- > 0;)  // callers come behind callees
     for (const analysis::CallSite& site : calls_.callers(static_cast<std::int32_t>(proc)))
-      if (site.caller != static_cast<std::int32_t>(proc)) entries_[proc + 1] += trips(site.enclosing) * entries(site.caller);
+      if (site.caller != static_cast<std::int32_t>(proc))
+        entries_[proc + 1] += trips(site.enclosing) * entries(site.caller);
 }
 
 Cost Traffic::executions(const analysis::Path& path) const { return trips(path.enclosing) * entries(path.proc); }
 
-bool Traffic::for_each_chain(const analysis::Path& path, const std::function<void(const std::vector<const ir::Node*>&)>& f, int most) const {
+bool Traffic::for_each_chain(const analysis::Path& path,
+                             const std::function<void(const std::vector<const ir::Node*>&)>& f, int most) const {
   std::vector<const ir::Node*> loops;
   for (const ir::Node* n : path.enclosing)
     if (std::holds_alternative<ir::Loop>(n->value)) loops.push_back(n);
   return chains(path.proc, std::move(loops), f, 0, most);
 }
 
-bool Traffic::chains(std::int32_t proc, std::vector<const ir::Node*> loops, const std::function<void(const std::vector<const ir::Node*>&)>& f, int depth,
-                     int& left) const {
+bool Traffic::chains(std::int32_t proc, std::vector<const ir::Node*> loops,
+                     const std::function<void(const std::vector<const ir::Node*>&)>& f, int depth, int& left) const {
   if (proc < 0) {
     if (left-- <= 0) return false;
     f(loops);

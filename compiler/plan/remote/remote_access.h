@@ -1,6 +1,6 @@
 #pragma once
-// What the passes about remote blocks share: costs of a block and of a statement, new nodes, remarks, and the loops that run
-// around a statement through every chain of calls. Refers to the program and is stale as soon as that changes.
+// What the passes about remote blocks share: costs of a block and of a statement, new nodes, remarks, and the loops
+// that run around a statement through every chain of calls. Refers to the program and is stale as soon as that changes.
 
 #include <functional>
 #include <string>
@@ -23,7 +23,8 @@ std::string place_text(const ir::Program& program, const SourcePlace& place, con
 
 /// A key for Plan::said: the pass has given a remark about the statement.
 inline std::string statement_key(std::string_view pass, const SourcePlace& place) {
-  return std::string(pass) + '\n' + std::to_string(place.file) + ':' + std::to_string(place.line) + ':' + std::to_string(place.column);
+  return std::string(pass) + '\n' + std::to_string(place.file) + ':' + std::to_string(place.line) + ':' +
+         std::to_string(place.column);
 }
 
 /// For copies of which the copy is changed while the original stays.
@@ -35,24 +36,28 @@ class Traffic {
   explicit Traffic(const ir::Program& program);
 
   const analysis::CallGraph& calls() const { return calls_; }
-  /// How often a statement runs in a job at most, over all ranks: trips of the loops around it and around the calls that lead to it.
+  /// How often a statement runs in a job at most, over all ranks: trips of the loops around it and around the calls
+  /// that lead to it.
   Cost executions(const analysis::Path& path) const;
-  /// How often a procedure is entered at most (-1, the main body: once), but for calls of itself. Stays right while passes rewrite bodies.
+  /// How often a procedure is entered at most (-1, the main body: once), but for calls of itself. Stays right while
+  /// passes rewrite bodies.
   const Cost& entries(std::int32_t proc) const { return entries_[static_cast<std::size_t>(proc) + 1]; }
-  /// f(loops, complete) for chains of calls that lead to the statement: loops around it, outermost first. At most `most` of them;
-  /// false when there are more, or a procedure calls itself.
-  bool for_each_chain(const analysis::Path& path, const std::function<void(const std::vector<const ir::Node*>&)>& f, int most = 64) const;
+  /// f(loops, complete) for chains of calls that lead to the statement: loops around it, outermost first. At most
+  /// `most` of them; false when there are more, or a procedure calls itself.
+  bool for_each_chain(const analysis::Path& path, const std::function<void(const std::vector<const ir::Node*>&)>& f,
+                      int most = 64) const;
 
  private:
-  bool chains(std::int32_t proc, std::vector<const ir::Node*> loops, const std::function<void(const std::vector<const ir::Node*>&)>& f, int depth,
-              int& left) const;
+  bool chains(std::int32_t proc, std::vector<const ir::Node*> loops,
+              const std::function<void(const std::vector<const ir::Node*>&)>& f, int depth, int& left) const;
 
   const ir::Program& p_;
   analysis::CallGraph calls_;
   std::vector<Cost> entries_;  // by procedure + 1
 };
 
-inline ir::Node make_node(ir::Program& program, const SourcePlace& place, Opcode op, std::vector<ir::Operand> operands) {
+inline ir::Node make_node(ir::Program& program, const SourcePlace& place, Opcode op,
+                          std::vector<ir::Operand> operands) {
   return {new_id(program), place, ir::Instr{op, std::move(operands)}};
 }
 

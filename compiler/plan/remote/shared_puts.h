@@ -1,5 +1,6 @@
 #pragma once
-// `put y = x` of a fetched block of another remote array: where both blocks lie on this rank's node they share one copy of the data.
+// `put y = x` of a fetched block of another remote array: where both blocks lie on this rank's node they share one copy
+// of the data.
 
 #include "compiler/plan/plan.h"
 

@@ -1,8 +1,10 @@
-// Legality: a slice only ever reads, on a copy of the program's state, and asks for blocks; asking early changes nothing that a
-// program can see, as long as
-//   - the block is one that this rank will get in the same phase: slice_flow.h leaves out what it cannot know, and no loop that
+// Legality: a slice only ever reads, on a copy of the program's state, and asks for blocks; asking early changes
+// nothing that a program can see, as long as
+//   - the block is one that this rank will get in the same phase: slice_flow.h leaves out what it cannot know, and no
+//   loop that
 //     has a slice contains a barrier or another meeting of ranks;
-//   - its value is the one that the get would find: the phase rule (runtime/store/README.md) keeps other ranks from writing what this rank
+//   - its value is the one that the get would find: the phase rule (runtime/store/README.md) keeps other ranks from
+//   writing what this rank
 //     gets, and gets that this rank's own puts of the loop may come before are left to the program (slice_sites.h);
 //   - it does not count as a get: absence is reported, and the phase rule enforced, at the get itself.
 #include "compiler/plan/slice/access_slice.h"
@@ -13,9 +15,9 @@
 #include <set>
 
 #include "compiler/analysis/operands.h"
+#include "compiler/plan/remote/remote_access.h"
 #include "compiler/plan/slice/slice_flow.h"
 #include "compiler/plan/slice/slice_sites.h"
-#include "compiler/plan/remote/remote_access.h"
 
 namespace sial::plan {
 namespace {
@@ -24,7 +26,8 @@ constexpr const char* pass_name = "access-slice";
 
 class AccessSlices {
  public:
-  AccessSlices(const ir::Program& program, Plan& plan) : p_(program), plan_(plan), summaries_(program), traffic_(program) {
+  AccessSlices(const ir::Program& program, Plan& plan)
+      : p_(program), plan_(plan), summaries_(program), traffic_(program) {
     const auto remember = [&](const ir::Node& n, const analysis::Path&) { nodes_[n.id] = &n; };
     analysis::visit(p_, remember);
   }
@@ -40,7 +43,10 @@ class AccessSlices {
   }
 
  private:
-  struct Outside { std::vector<const ir::Loop*> loops; const ir::Node* meeting = nullptr; };  // around; where ranks meet in the innermost
+  struct Outside {
+    std::vector<const ir::Loop*> loops;
+    const ir::Node* meeting = nullptr;
+  };  // around; where ranks meet in the innermost
 
   // --- which loops
   void body(const ir::Body& nodes, const Outside& outside) {
@@ -58,7 +64,8 @@ class AccessSlices {
           inside.loops.push_back(l);
           inside.meeting = meeting(l->body);
           body(l->body, inside);
-        } else if (std::any_of(summary.arrays.begin(), summary.arrays.end(), [](const analysis::ArrayTouch& t) { return t.own.fetched; })) {
+        } else if (std::any_of(summary.arrays.begin(), summary.arrays.end(),
+                               [](const analysis::ArrayTouch& t) { return t.own.fetched; })) {
           slice(n, *l, outside);
         }
       } else {
@@ -78,9 +85,9 @@ class AccessSlices {
     Cost runs = Cost::constant(1.0);
     for (const ir::Loop* l : outside.loops)
       for (const std::int32_t index : l->indices) runs = runs * Cost::count(index);
-    remark(RemarkKind::missed, "ends-at-meeting", n, block.array,
-           fmt::format("`{}` is not fetched ahead of its loop over {}: look-ahead ends at {} at line {}", text(n), names(*outside.loops.back()),
-                       what(*outside.meeting), outside.meeting->place.line),
+    remark(RemarkKind::missed, "ends-at-synchronization", n, block.array,
+           fmt::format("`{}` is not fetched ahead of its loop over {}: look-ahead ends at {} at line {}", text(n),
+                       names(*outside.loops.back()), what(*outside.meeting), outside.meeting->place.line),
            "put the gets between two such statements into a loop of their own", block_bytes(p_, block), runs);
   }
 
@@ -109,8 +116,12 @@ class AccessSlices {
     const std::optional<std::vector<Site>> sites = find_sites(p_, n);
     const char* const head = loop.kind == LoopKind::pardo ? "pardo" : "do";
     if (!sites) {
-      remark(RemarkKind::missed, "calls-without-end", n, -1, fmt::format("nothing is fetched ahead of `{} {}`: procedures called in it call themselves, or each other too often", head, names_of(p_, loop.indices)),
-             "replace the recursion by a loop", {}, {});
+      remark(
+          RemarkKind::missed, "calls-without-end", n, -1,
+          fmt::format(
+              "nothing is fetched ahead of `{} {}`: procedures called in it call themselves, or each other too often",
+              head, names_of(p_, loop.indices)),
+          "replace the recursion by a loop", {}, {});
       return;
     }
     std::set<ir::NodeId> left, several;  // left to the program; with more than one iteration to look ahead to
@@ -120,7 +131,8 @@ class AccessSlices {
     for (std::size_t s = 0; s < sites->size(); ++s) {
       const Site& site = (*sites)[s];
       if (op_class(site.instr->op) != OpClass::fetch) continue;
-      if (const Site* put = put_before_get(p_, *sites, s); put != nullptr && left.insert(site.node->id).second) fed[site.node->id] = put;
+      if (const Site* put = put_before_get(p_, *sites, s); put != nullptr && left.insert(site.node->id).second)
+        fed[site.node->id] = put;
       if (!several.contains(site.node->id)) left.insert(site.node->id);
     }
     const SliceFlow flow(p_, summaries_, n, left);
@@ -132,7 +144,8 @@ class AccessSlices {
       if (l.kind == LossKind::given_up || l.kind == LossKind::ended) ends.insert(l.node->id);
     const std::vector<Site> reached = ends.empty() ? *sites : *find_sites(p_, n, ends);
     for (const Loss& l : flow.losses())
-      if (flow.fetches() && (l.kind == LossKind::given_up || l.kind == LossKind::ended)) gives_up(l, n, loop, *sites, outside);
+      if (flow.fetches() && (l.kind == LossKind::given_up || l.kind == LossKind::ended))
+        gives_up(l, n, loop, *sites, outside);
 
     std::set<ir::NodeId> said;
     for (const Site& site : *sites) {
@@ -146,16 +159,20 @@ class AccessSlices {
       };
       if (const auto found = fed.find(site.node->id); found != fed.end()) {
         say(RemarkKind::missed, "fed-by-put",
-            fmt::format("`{}` is not fetched ahead: `{}` at line {} may write the block in the same phase before it is got", text(*site.node),
-                        text(*found->second->node), found->second->node->place.line),
+            fmt::format(
+                "`{}` is not fetched ahead: `{}` at line {} may write the block in the same phase before it is got",
+                text(*site.node), text(*found->second->node), found->second->node->place.line),
             "put into another array, or end the phase between put and get with a barrier");
       } else if (!several.contains(site.node->id)) {
         say(RemarkKind::missed, "one-iteration",
-            fmt::format("`{}` is not fetched ahead: the range of {} has length 1, there is nothing to look ahead to", text(*site.node), around(site)),
+            fmt::format("`{}` is not fetched ahead: the range of {} has length 1, there is nothing to look ahead to",
+                        text(*site.node), around(site)),
             "nothing, unless the range can be made longer by shorter segments");
       } else if (flow.actions().contains(site.node->id) &&
-                 std::any_of(reached.begin(), reached.end(), [&](const Site& r) { return r.node == site.node && !r.behind_end; })) {
-        say(RemarkKind::passed, "prefetched", fmt::format("`{}` is fetched ahead, over {}", text(*site.node), around(site)), "");
+                 std::any_of(reached.begin(), reached.end(),
+                             [&](const Site& r) { return r.node == site.node && !r.behind_end; })) {
+        say(RemarkKind::passed, "prefetched",
+            fmt::format("`{}` is fetched ahead, over {}", text(*site.node), around(site)), "");
       } else {
         lost(flow, n, site, say);
       }
@@ -163,7 +180,8 @@ class AccessSlices {
   }
 
   /// Where data decide that iterations, or the loop, go on.
-  void gives_up(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites, const Outside& outside) {
+  void gives_up(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites,
+                const Outside& outside) {
     const bool ended = loss.kind == LossKind::ended;
     Cost bytes;  // what later iterations of the loops around it may get
     Cost runs = Cost::constant(1.0);
@@ -174,8 +192,8 @@ class AccessSlices {
     for (const std::int32_t i : loop.indices) runs = runs * Cost::count(i);
     remark(RemarkKind::missed, "gives-up", *loss.node, -1,
            fmt::format("look-ahead of `{} {}` {} here: the condition depends on {}, and decides whether the {} goes on",
-                       loop.kind == LoopKind::pardo ? "pardo" : "do", names_of(p_, loop.indices), ended ? "ends" : "leaves the iteration", origin(loss, root),
-                       ended ? "loop" : "iteration"),
+                       loop.kind == LoopKind::pardo ? "pardo" : "do", names_of(p_, loop.indices),
+                       ended ? "ends" : "leaves the iteration", origin(loss, root), ended ? "loop" : "iteration"),
            "decide by ints, indices or elements of a static array that the loop does not write", bytes, runs);
   }
 
@@ -193,18 +211,22 @@ class AccessSlices {
     for (const Loss& l : flow.losses())
       if (!loss && l.kind != LossKind::skipped) loss = &l;
     if (!loss) {
-      say(RemarkKind::missed, "not-reached", fmt::format("`{}` is not fetched ahead: nothing in the program leads to it", text(*site.node)), "remove it");
+      say(RemarkKind::missed, "not-reached",
+          fmt::format("`{}` is not fetched ahead: nothing in the program leads to it", text(*site.node)), "remove it");
       return;
     }
     const bool where = std::holds_alternative<ir::Loop>(loss->node->value);
-    const std::string condition = fmt::format("the {} at line {} depends on {}", where ? "where clause" : "condition", loss->place.line, origin(*loss, root));
-    const char* name = loss->kind == LossKind::given_up || loss->kind == LossKind::ended ? "ends-at-exit" : "unknown-condition";
+    const std::string condition = fmt::format("the {} at line {} depends on {}", where ? "where clause" : "condition",
+                                              loss->place.line, origin(*loss, root));
+    const char* name =
+        loss->kind == LossKind::given_up || loss->kind == LossKind::ended ? "ends-at-exit" : "unknown-condition";
     const std::string then = loss->kind == LossKind::given_up ? ", and decides whether the iteration goes on"
                              : loss->kind == LossKind::ended  ? ", and decides whether the loop goes on"
                                                               : "";
     say(RemarkKind::missed, name, fmt::format("`{}` is not fetched ahead: {}{}", text(*site.node), condition, then),
-        where ? "use ints, indices or elements of a static array that the loop does not write in the where clause"
-              : "get the block before the condition, or decide by ints, indices or elements of a static array that the loop does not write");
+        where
+            ? "use ints, indices or elements of a static array that the loop does not write in the where clause"
+            : "get the block before the condition, or decide by ints, indices or elements of a static array that the loop does not write");
   }
 
   /// The construct contains the node, calls included.
@@ -253,7 +275,9 @@ class AccessSlices {
         const IndexRow& row = p_.indices[static_cast<std::size_t>(i)];
         out += (out.empty() ? "`" : ", `") + row.name + "`";
         if (row.kind == IndexKind::sub) continue;
-        const auto bound = [&](const Bound& b) { return b.symbolic ? p_.ints[static_cast<std::size_t>(b.value)].name : fmt::format("{}", b.value); };
+        const auto bound = [&](const Bound& b) {
+          return b.symbolic ? p_.ints[static_cast<std::size_t>(b.value)].name : fmt::format("{}", b.value);
+        };
         out += fmt::format(" = {}:{}", bound(row.lo), bound(row.hi));
       }
     return out;
@@ -265,7 +289,8 @@ class AccessSlices {
     const ir::Block& block = std::get<ir::Block>(i.operands[0]);
     const bool served = p_.arrays[static_cast<std::size_t>(block.array)].kind == ArrayKind::served;
     const bool put = op_class(i.op) == OpClass::put;
-    return fmt::format("{} {}", put ? (served ? "prepare" : "put") : (served ? "request" : "get"), analysis::text_of(p_, block));
+    return fmt::format("{} {}", put ? (served ? "prepare" : "put") : (served ? "request" : "get"),
+                       analysis::text_of(p_, block));
   }
 
   std::string what(const ir::Node& n) const {
@@ -275,7 +300,9 @@ class AccessSlices {
     switch (i.op) {
       case Opcode::barrier: return "the barrier";
       case Opcode::collective_sum: return "the collective sum";
-      case Opcode::call: return fmt::format("`call {}`", p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].name);
+      case Opcode::call:
+        return fmt::format("`call {}`",
+                           p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].name);
       default: return fmt::format("the statement that all ranks execute together");
     }
   }
@@ -293,7 +320,9 @@ class AccessSlices {
     const auto& i = std::get<ir::Instr>(n.value);
     const std::vector<const ir::Block*> blocks = analysis::blocks_of(i);
     switch (i.op) {
-      case Opcode::real_contract: return at(fmt::format("the product of `{}` and `{}`", analysis::text_of(p_, *blocks[0]), analysis::text_of(p_, *blocks[1])));
+      case Opcode::real_contract:
+        return at(fmt::format("the product of `{}` and `{}`", analysis::text_of(p_, *blocks[0]),
+                              analysis::text_of(p_, *blocks[1])));
       case Opcode::real_element: {
         const ArrayRow& array = p_.arrays[static_cast<std::size_t>(blocks[0]->array)];
         const std::string element = fmt::format("the element `{}`", analysis::text_of(p_, *blocks[0]));
@@ -301,14 +330,17 @@ class AccessSlices {
         return at(fmt::format("{} of a {} array, read", element, array_kind_text(array.kind)));
       }
       case Opcode::execute:
-        return at(fmt::format("the result of `execute {}`", p_.specials[static_cast<std::size_t>(std::get<ir::SpecialId>(i.operands[0]).row)].name));
-      case Opcode::call: return at(fmt::format("a variable that procedure `{}` sets", p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].name));
+        return at(fmt::format("the result of `execute {}`",
+                              p_.specials[static_cast<std::size_t>(std::get<ir::SpecialId>(i.operands[0]).row)].name));
+      case Opcode::call:
+        return at(fmt::format("a variable that procedure `{}` sets",
+                              p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].name));
       default: return at("data");
     }
   }
 
-  void remark(RemarkKind kind, const char* name, const ir::Node& n, std::int32_t array, const std::string& words, const std::string& advice,
-              const Cost& bytes, const Cost& runs) {
+  void remark(RemarkKind kind, const char* name, const ir::Node& n, std::int32_t array, const std::string& words,
+              const std::string& advice, const Cost& bytes, const Cost& runs) {
     RemarkRow row;
     row.kind = kind;
     row.pass = pass_name;

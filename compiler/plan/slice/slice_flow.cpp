@@ -4,12 +4,17 @@
 #include <algorithm>
 
 #include "compiler/analysis/operands.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial::plan {
 
-SliceFlow::SliceFlow(const ir::Program& program, analysis::Summaries& summaries, const ir::Node& root, const std::set<ir::NodeId>& ignored)
-    : p_(program), summaries_(summaries), root_(root), ignored_(ignored), n_ints_(static_cast<std::size_t>(program.n_int_registers)),
+SliceFlow::SliceFlow(const ir::Program& program, analysis::Summaries& summaries, const ir::Node& root,
+                     const std::set<ir::NodeId>& ignored)
+    : p_(program),
+      summaries_(summaries),
+      root_(root),
+      ignored_(ignored),
+      n_ints_(static_cast<std::size_t>(program.n_int_registers)),
       n_registers_(n_ints_ + static_cast<std::size_t>(program.n_scalar_registers)) {
   find_procs(std::get<ir::Loop>(root.value).body);
   if (recursive_) return;
@@ -48,7 +53,8 @@ void SliceFlow::find_procs(const ir::Body& body) {
   for (const std::int32_t proc : procs_) {
     bool own = false;
     analysis::Path path;
-    analysis::visit(p_.procs[static_cast<std::size_t>(proc)].body, path, [&](const ir::Node& n, const analysis::Path&) { own = own || n.id == root_.id; });
+    analysis::visit(p_.procs[static_cast<std::size_t>(proc)].body, path,
+                    [&](const ir::Node& n, const analysis::Path&) { own = own || n.id == root_.id; });
     recursive_ = recursive_ || own;
   }
 }
@@ -98,13 +104,14 @@ bool SliceFlow::pure(const ir::Instr& instr) const {
   if (instr.op == Opcode::real_element) {
     const std::int32_t array = std::get<ir::Block>(instr.operands[1]).array;
     return p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ &&
-           (!summaries_.of_node(root_).may_write(p_, array) || planted(Plant::slice_table_changes));
+           (!summaries_.of_node(root_).may_write(p_, array) || fault_enabled(Fault::slice_table_changes));
   }
   return is_arithmetic(instr.op) && !uses_blocks(instr.op);
 }
 
 bool SliceFlow::gets(const analysis::Summary& summary) {
-  return std::any_of(summary.arrays.begin(), summary.arrays.end(), [](const analysis::ArrayTouch& t) { return t.own.fetched; });
+  return std::any_of(summary.arrays.begin(), summary.arrays.end(),
+                     [](const analysis::ArrayTouch& t) { return t.own.fetched; });
 }
 
 SliceFlow::Decision SliceFlow::decision(const ir::Node& node) const {
@@ -152,7 +159,8 @@ void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::
       const ir::Node& loop = *frame.loops.back();
       if (loop.id == root_.id) return decide(node, Decision::end, loss);
       // A loop that gets nothing is passed over as a whole: what is behind it may still be known.
-      if (!gets(summaries_.of_node(loop)) && !contains_ret(std::get<ir::Loop>(loop.value).body)) return decide(loop, Decision::skip, loss);
+      if (!gets(summaries_.of_node(loop)) && !contains_ret(std::get<ir::Loop>(loop.value).body))
+        return decide(loop, Decision::skip, loss);
       return decide(node, Decision::give_up, loss);
     }
   } else {
@@ -168,7 +176,7 @@ void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::
 }
 
 void SliceFlow::kill(const ir::Node& node, State& s) {
-  if (planted(Plant::slice_set_under_unknown)) return;
+  if (fault_enabled(Fault::slice_set_under_unknown)) return;
   for (const std::int32_t r : written(node))
     if (s.origin[static_cast<std::size_t>(r)] < 0) s.origin[static_cast<std::size_t>(r)] = node.id;
 }
@@ -186,7 +194,8 @@ void SliceFlow::forward() {
     s.origin.assign(n_registers_, -1);
     frames_.assign(1, {});
     forward(root_, std::get<ir::Loop>(root_.value), s);
-  } while (changed_ && !std::any_of(losses_.begin(), losses_.end(), [](const Loss& l) { return l.kind == LossKind::no_slice; }));
+  } while (changed_ &&
+           !std::any_of(losses_.begin(), losses_.end(), [](const Loss& l) { return l.kind == LossKind::no_slice; }));
 }
 
 void SliceFlow::forward(const ir::Body& body, State& s) {
@@ -241,8 +250,10 @@ void SliceFlow::forward(const ir::Node& n, const ir::Instr& instr, State& s) {
 
 void SliceFlow::forward(const ir::Node& n, const ir::If& branch, State& s) {
   reached_.insert(n.id);
-  if (decision(n) == Decision::run && s.origin[reg(false, branch.condition)] >= 0) unknown_condition(n, n.place, branch.condition, s);
-  if (s.origin[reg(false, branch.condition)] >= 0 && decision(n) == Decision::run) return kill(n, s);  // another pass does it right
+  if (decision(n) == Decision::run && s.origin[reg(false, branch.condition)] >= 0)
+    unknown_condition(n, n.place, branch.condition, s);
+  if (s.origin[reg(false, branch.condition)] >= 0 && decision(n) == Decision::run)
+    return kill(n, s);  // another pass does it right
   switch (decision(n)) {
     case Decision::run: {
       State other = s;
@@ -252,7 +263,8 @@ void SliceFlow::forward(const ir::Node& n, const ir::If& branch, State& s) {
       return;
     }
     case Decision::skip: kill(n, s); return;
-    case Decision::give_up: case Decision::end: s.live = false; return;
+    case Decision::give_up:
+    case Decision::end: s.live = false; return;
   }
 }
 

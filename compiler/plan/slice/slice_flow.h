@@ -1,15 +1,16 @@
 #pragma once
-// Which part of a loop decides what it gets. Two passes over the loop and the procedures it calls, both until nothing changes:
-// forwards, what a run ahead of the program can know (everything at the loop's entry; what follows from it by arithmetic on ints,
-// scalars, indices and elements of statics that the loop does not write); backwards from the gets, which of that it needs.
+// Which part of a loop decides what it gets. Two passes over the loop and the procedures it calls, both until nothing
+// changes: forwards, what a run ahead of the program can know (everything at the loop's entry; what follows from it by
+// arithmetic on ints, scalars, indices and elements of statics that the loop does not write); backwards from the gets,
+// which of that it needs.
 //
-// Where a condition cannot be known, the construct it controls is passed over if nothing but what is inside hangs on it: its gets
-// are left to the program, and the variables it sets are unknown from there on. Where an exit or return hangs on it, the
-// iteration is given up, or the whole loop when it is the loop itself that may be left. In later iterations whatever an
-// iteration changed behind such a place counts as unknown.
+// Where a condition cannot be known, the construct it controls is passed over if nothing but what is inside hangs on
+// it: its gets are left to the program, and the variables it sets are unknown from there on. Where an exit or return
+// hangs on it, the iteration is given up, or the whole loop when it is the loop itself that may be left. In later
+// iterations whatever an iteration changed behind such a place counts as unknown.
 //
-// Procedures are analysed once for all their calls, as the actions of their instructions are the same for all of them. A flow
-// refers to the program and is stale as soon as that changes.
+// Procedures are analysed once for all their calls, as the actions of their instructions are the same for all of them.
+// A flow refers to the program and is stale as soon as that changes.
 
 #include <map>
 #include <set>
@@ -22,23 +23,24 @@ namespace sial::plan {
 
 /// What stands between the slice and a get, or is passed over by it.
 enum class LossKind {
-  skipped,    // the construct is passed over
-  given_up,   // the iteration is not followed further
-  ended,      // the slice ends
-  no_slice,   // a where clause of the loop itself
+  skipped,   // the construct is passed over
+  given_up,  // the iteration is not followed further
+  ended,     // the slice ends
+  no_slice,  // a where clause of the loop itself
 };
 struct Loss {
   LossKind kind = LossKind::skipped;
-  const ir::Node* node = nullptr;     // the If, or the Loop whose where clause it is
-  SourcePlace place;                  // of the condition
-  std::int32_t reg = -1;              // the unknown register: ints first, scalars behind them
-  ir::NodeId origin = -1;             // the node that made it unknown
+  const ir::Node* node = nullptr;  // the If, or the Loop whose where clause it is
+  SourcePlace place;               // of the condition
+  std::int32_t reg = -1;           // the unknown register: ints first, scalars behind them
+  ir::NodeId origin = -1;          // the node that made it unknown
 };
 
 class SliceFlow {
  public:
   /// `ignored`: gets that are left to the program for another reason.
-  SliceFlow(const ir::Program& program, analysis::Summaries& summaries, const ir::Node& root, const std::set<ir::NodeId>& ignored);
+  SliceFlow(const ir::Program& program, analysis::Summaries& summaries, const ir::Node& root,
+            const std::set<ir::NodeId>& ignored);
 
   /// Nothing when there is no get to ask for.
   const std::map<ir::NodeId, SliceAction>& actions() const { return actions_; }
@@ -55,7 +57,12 @@ class SliceFlow {
     std::vector<ir::NodeId> origin;  // per register: -1 known, else the node that made it unknown
     bool join(const State& o);
   };
-  struct Frame { std::int32_t proc = -1; State ret; std::vector<const ir::Node*> loops; std::vector<State> exits; };
+  struct Frame {
+    std::int32_t proc = -1;
+    State ret;
+    std::vector<const ir::Node*> loops;
+    std::vector<State> exits;
+  };
   using Live = std::vector<char>;
 
   // --- facts
@@ -105,13 +112,19 @@ class SliceFlow {
   bool gives_up_ = false;
   std::vector<Frame> frames_;
   std::map<std::int32_t, State> proc_in_, proc_out_;
-  std::set<std::int32_t> proc_done_;              // in this pass
-  std::set<std::int32_t> skipped_procs_;          // passed over at every call
-  std::set<ir::NodeId> reached_;                  // nodes that a run ahead may come to
-  std::set<ir::NodeId> unknown_;                  // instructions whose result is not to be known
+  std::set<std::int32_t> proc_done_;      // in this pass
+  std::set<std::int32_t> skipped_procs_;  // passed over at every call
+  std::set<ir::NodeId> reached_;          // nodes that a run ahead may come to
+  std::set<ir::NodeId> unknown_;          // instructions whose result is not to be known
 
-  struct LoopFrame { const ir::Node* loop; Live after; };
-  struct NeedFrame { std::int32_t proc; std::vector<LoopFrame> loops; };
+  struct LoopFrame {
+    const ir::Node* loop;
+    Live after;
+  };
+  struct NeedFrame {
+    std::int32_t proc;
+    std::vector<LoopFrame> loops;
+  };
   std::vector<NeedFrame> need_frames_;
   std::map<std::int32_t, Live> proc_after_, proc_before_;
   std::set<std::int32_t> needed_procs_;

@@ -34,7 +34,8 @@ void SliceFlow::backward() {
   if (!fetches_) return;
   for (const ir::NodeId id : needed_) actions_[id] = SliceAction::run;
   for (const auto& [id, d] : decisions_)
-    if (needed_.contains(id) && d != Decision::skip) actions_[id] = d == Decision::end ? SliceAction::stop : SliceAction::abandon;
+    if (needed_.contains(id) && d != Decision::skip)
+      actions_[id] = d == Decision::end ? SliceAction::stop : SliceAction::abandon;
   // Gets, and the statement `stop`, are not run.
   const auto leaf = [&](const ir::Instr& i, const ir::Node& n) {
     if (!needed(n)) return;
@@ -64,9 +65,7 @@ bool SliceFlow::backward(const ir::Node& n, const ir::Instr& instr, Live& live) 
       if (ignored_.contains(n.id)) return false;
       fetches_ = true;
       return need(n);
-    case Opcode::stop:
-      live.assign(n_registers_, 0);
-      return need(n);
+    case Opcode::stop: live.assign(n_registers_, 0); return need(n);
     case Opcode::exit_loop: {
       const LoopFrame& loop = need_frames_.back().loops.back();
       live = loop.after;
@@ -103,8 +102,8 @@ bool SliceFlow::backward(const ir::Node& n, const ir::Instr& instr, Live& live) 
   const std::vector<analysis::RegisterUse> uses = analysis::register_uses(instr);
   bool wanted = false;
   for (const analysis::RegisterUse& u : uses) wanted = wanted || (u.write && live[reg(u.scalar, u.reg)]);
-  // What is wanted is known wherever it is wanted, so an instruction that makes a register unknown is not wanted here; its
-  // value dies before it is read.
+  // What is wanted is known wherever it is wanted, so an instruction that makes a register unknown is not wanted here;
+  // its value dies before it is read.
   if (!wanted || unknown_.contains(n.id)) return false;
   for (const analysis::RegisterUse& u : uses)
     if (u.write) live[reg(u.scalar, u.reg)] = 0;
@@ -117,9 +116,8 @@ bool SliceFlow::backward(const ir::Node& n, const ir::If& branch, Live& live) {
   if (!reached_.contains(n.id)) return false;
   switch (decision(n)) {
     case Decision::skip: return false;
-    case Decision::give_up: case Decision::end:
-      live.assign(n_registers_, 0);
-      return need(n);
+    case Decision::give_up:
+    case Decision::end: live.assign(n_registers_, 0); return need(n);
     case Decision::run: break;
   }
   Live other = live;
@@ -135,9 +133,8 @@ bool SliceFlow::backward(const ir::Node& n, const ir::Loop& loop, Live& live) {
   if (!reached_.contains(n.id)) return false;
   switch (decision(n)) {
     case Decision::skip: return false;
-    case Decision::give_up: case Decision::end:
-      live.assign(n_registers_, 0);
-      return need(n);
+    case Decision::give_up:
+    case Decision::end: live.assign(n_registers_, 0); return need(n);
     case Decision::run: break;
   }
   const Live after = live;

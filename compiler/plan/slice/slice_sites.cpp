@@ -5,12 +5,12 @@
 
 #include "compiler/analysis/alias.h"
 #include "compiler/analysis/operands.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial::plan {
 namespace {
 
-constexpr std::size_t most_sites = 4000;
+constexpr std::size_t max_sites = 4000;
 
 class Finder {
  public:
@@ -49,7 +49,7 @@ class Finder {
     if (const auto* s = std::get_if<ir::Section>(&n.value)) return body(s->body);
     const auto& i = std::get<ir::Instr>(n.value);
     if (i.op == Opcode::call) {
-      if (++calls_ > most_sites || depth_ > 200) return false;
+      if (++calls_ > max_sites || depth_ > 200) return false;
       ++depth_;
       const bool good = body(p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].body);
       --depth_;
@@ -57,7 +57,7 @@ class Finder {
     }
     const OpClass c = op_class(i.op);
     if (c == OpClass::fetch || c == OpClass::put) sites.push_back({&n, &i, around_, ended_});
-    return sites.size() <= most_sites;
+    return sites.size() <= max_sites;
   }
 
   const ir::Program& p_;
@@ -93,10 +93,12 @@ bool may_feed(const ir::Program& p, const Site& put, const Site& get, bool put_f
   if (a.array != b.array) return false;
   std::vector<std::int32_t> changed;
   for (const Site* s : {&put, &get})
-    for (const Site::Around& l : s->loops) changed.insert(changed.end(), l.loop->indices.begin(), l.loop->indices.end());
+    for (const Site::Around& l : s->loops)
+      changed.insert(changed.end(), l.loop->indices.begin(), l.loop->indices.end());
   std::sort(changed.begin(), changed.end());
   if (analysis::same_block(p, a, b, {nullptr, &changed, false}) == analysis::Alias::never) return false;
-  for (std::size_t l = 0; l < std::min(put.loops.size(), get.loops.size()) && put.loops[l].instance == get.loops[l].instance; ++l)
+  for (std::size_t l = 0;
+       l < std::min(put.loops.size(), get.loops.size()) && put.loops[l].instance == get.loops[l].instance; ++l)
     for (const std::int32_t i : put.loops[l].loop->indices)
       if (!fixes(p, a, b, i)) return true;
   return put_first;
@@ -104,14 +106,15 @@ bool may_feed(const ir::Program& p, const Site& put, const Site& get, bool put_f
 
 }  // namespace
 
-std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop, const std::set<ir::NodeId>& ends) {
+std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop,
+                                            const std::set<ir::NodeId>& ends) {
   Finder finder(program, ends);
   if (!finder.loop(std::get<ir::Loop>(loop.value))) return std::nullopt;
   return std::move(finder.sites);
 }
 
 const Site* put_before_get(const ir::Program& program, const std::vector<Site>& sites, std::size_t get) {
-  if (planted(Plant::slice_put_feeds_get)) return nullptr;
+  if (fault_enabled(Fault::slice_put_feeds_get)) return nullptr;
   for (std::size_t s = 0; s < sites.size(); ++s)
     if (is_put(sites[s]) && may_feed(program, sites[s], sites[get], s < get)) return &sites[s];
   return nullptr;

@@ -8,14 +8,15 @@
 
 #include "compiler/plan/local/local.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
-// Why it is right. The copy is the only statement that writes the temp, every other use reads the very same reference behind it in the
-// same list of statements (ifs in between are fine: what they read is the same), and nothing from the copy to the last of these uses may
-// write the static, by name or through a call. So each use finds in the static what it would have found in the temp. The temp is
-// declared over the indices with which it is used; where the slice might leave the static's declaration, an `expect` keeps that error. Kernels take any
-// strides, so arithmetic reads slices as it reads blocks. Where it would not pay the copy stays: statements in inner loops would gather
-// the strided elements again and again, and puts and super instructions want one dense piece of memory anyway.
+// Why it is right. The copy is the only statement that writes the temp, every other use reads the very same reference
+// behind it in the same list of statements (ifs in between are fine: what they read is the same), and nothing from the
+// copy to the last of these uses may write the static, by name or through a call. So each use finds in the static what
+// it would have found in the temp. The temp is declared over the indices with which it is used; where the slice might
+// leave the static's declaration, an `expect` keeps that error. Kernels take any strides, so arithmetic reads slices as
+// it reads blocks. Where it would not pay the copy stays: statements in inner loops would gather the strided elements
+// again and again, and puts and super instructions want one dense piece of memory anyway.
 
 namespace sial::plan {
 namespace {
@@ -30,7 +31,8 @@ struct Use {
 
 class Slices {
  public:
-  Slices(ir::Program& program, Plan& plan) : p_(program), plan_(plan), traffic_(program), summaries_(program), uses_(program.arrays.size()) {}
+  Slices(ir::Program& program, Plan& plan)
+      : p_(program), plan_(plan), traffic_(program), summaries_(program), uses_(program.arrays.size()) {}
 
   void run() {
     collect();
@@ -64,12 +66,20 @@ class Slices {
     if (copy == nullptr || copy->op != Opcode::block_copy) return;
     const auto& temp = std::get<ir::Block>(copy->operands[0]);
     const auto& slice = std::get<ir::Block>(copy->operands[1]);
-    if (p_.arrays[static_cast<std::size_t>(temp.array)].kind != ArrayKind::temp || p_.arrays[static_cast<std::size_t>(slice.array)].kind != ArrayKind::static_)
+    if (p_.arrays[static_cast<std::size_t>(temp.array)].kind != ArrayKind::temp ||
+        p_.arrays[static_cast<std::size_t>(slice.array)].kind != ArrayKind::static_)
       return;
     const std::string text = analysis::text_of(p_, temp), from = analysis::text_of(p_, slice);
     const auto missed = [&](std::string name, std::string why, std::string advice) {
-      plan_.remarks.push_back({RemarkKind::missed, "static-slices", std::move(name), body[k].place, temp.array,
-                               fmt::format("`{}` is copied into `{}`: {}", from, text, why), std::move(advice), bytes_of(p_, temp), {},
+      plan_.remarks.push_back({RemarkKind::missed,
+                               "static-slices",
+                               std::move(name),
+                               body[k].place,
+                               temp.array,
+                               fmt::format("`{}` is copied into `{}`: {}", from, text, why),
+                               std::move(advice),
+                               bytes_of(p_, temp),
+                               {},
                                traffic_.executions(path)});
       plan_.said.insert(statement_key("static-slices", body[k].place));
     };
@@ -79,47 +89,69 @@ class Slices {
     for (std::size_t d = 0; d < temp.entries.size(); ++d)
       if (temp.entries[d].as_simple || temp.entries[d].index != row.dims[d]) return;
     std::size_t last = k;
-    const Use* written = nullptr;  // a change of this copy, or else another statement that uses the temp for something else
+    const Use* written =
+        nullptr;  // a change of this copy, or else another statement that uses the temp for something else
     for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
       if (!u.writes || u.node == &body[k]) continue;
       const std::size_t at = position(body, *u.node, u.path, path);
       if (u.reads && at > k && at < body.size())
-        return missed("copy-changed", fmt::format("`{}` is changed at {}", text, place_text(p_, u.node->place, body[k].place)), changed_copy_advice);
+        return missed("copy-changed",
+                      fmt::format("`{}` is changed at {}", text, place_text(p_, u.node->place, body[k].place)),
+                      changed_copy_advice);
       if (written == nullptr) written = &u;
     }
     if (written != nullptr)
-      return missed("temp-written-elsewhere", fmt::format("`{}` is also written at {}", analysis::array_name(p_, temp.array), place_text(p_, written->node->place, body[k].place)),
-                    "use a temp of its own for this copy: the static array can then be read where it lies, unless an inner loop or a put uses the copy");
+      return missed(
+          "temp-written-elsewhere",
+          fmt::format("`{}` is also written at {}", analysis::array_name(p_, temp.array),
+                      place_text(p_, written->node->place, body[k].place)),
+          "use a temp of its own for this copy: the static array can then be read where it lies, unless an inner loop or a put uses the copy");
     for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
       if (u.node == &body[k]) continue;
       if (u.block == nullptr || u.block->entries != temp.entries) return;
       const std::size_t at = position(body, *u.node, u.path, path);
       if (at == body.size() || at < k) return;
       const auto& reader = std::get<ir::Instr>(u.node->value);
-      const bool loops = std::any_of(u.path.enclosing.begin() + static_cast<std::ptrdiff_t>(path.enclosing.size()), u.path.enclosing.end(),
+      const bool loops = std::any_of(u.path.enclosing.begin() + static_cast<std::ptrdiff_t>(path.enclosing.size()),
+                                     u.path.enclosing.end(),
                                      [](const ir::Node* n) { return std::holds_alternative<ir::Loop>(n->value); });
       if (loops)
-        return missed("used-in-inner-loop", fmt::format("the loop at {} uses it many times, and a dense copy is faster there", place_text(p_, body[at].place, body[k].place)),
+        return missed("used-in-inner-loop",
+                      fmt::format("the loop at {} uses it many times, and a dense copy is faster there",
+                                  place_text(p_, body[at].place, body[k].place)),
                       "nothing: the copy is made once for many uses");
       const OpClass c = op_class(reader.op);
       if (c != OpClass::block && c != OpClass::scalar)
-        return missed("needs-dense-memory", fmt::format("the statement at {} needs it in one dense piece", place_text(p_, u.node->place, body[k].place)),
+        return missed("needs-dense-memory",
+                      fmt::format("the statement at {} needs it in one dense piece",
+                                  place_text(p_, u.node->place, body[k].place)),
                       fmt::format("where nothing else needs `{}`, compute its values in `{}`", from, text));
       last = std::max(last, at);
     }
     if (last == k) return;  // never read: another pass's business
-    if (summaries_.of_range(body, k + 1, last + 1).may_write(p_, slice.array) && !planted(Plant::static_slice_changes))
-      return missed("static-changed", fmt::format("`{}` may be changed before the last use of the copy", analysis::array_name(p_, slice.array)),
-                    "change the static array behind the last use");
+    if (summaries_.of_range(body, k + 1, last + 1).may_write(p_, slice.array) &&
+        !fault_enabled(Fault::static_slice_changes))
+      return missed(
+          "static-changed",
+          fmt::format("`{}` may be changed before the last use of the copy", analysis::array_name(p_, slice.array)),
+          "change the static array behind the last use");
     gone_.insert(body[k].id);
     instead_[temp.array] = slice;
-    plan_.remarks.push_back({RemarkKind::passed, "static-slices", "in-place", body[k].place, temp.array,
-                             fmt::format("`{}` is read where it lies instead of being copied into `{}`", from, text), "", bytes_of(p_, temp), {},
+    plan_.remarks.push_back({RemarkKind::passed,
+                             "static-slices",
+                             "in-place",
+                             body[k].place,
+                             temp.array,
+                             fmt::format("`{}` is read where it lies instead of being copied into `{}`", from, text),
+                             "",
+                             bytes_of(p_, temp),
+                             {},
                              traffic_.executions(path)});
   }
 
   /// Where in the list the statement stands, or what contains it; body.size(): elsewhere.
-  static std::size_t position(const ir::Body& body, const ir::Node& node, const analysis::Path& path, const analysis::Path& list) {
+  static std::size_t position(const ir::Body& body, const ir::Node& node, const analysis::Path& path,
+                              const analysis::Path& list) {
     if (path.proc != list.proc || path.in_where || path.enclosing.size() < list.enclosing.size()) return body.size();
     const ir::Node* at = path.enclosing.size() == list.enclosing.size() ? &node : path.enclosing[list.enclosing.size()];
     for (std::size_t k = 0; k < body.size(); ++k)
@@ -127,7 +159,9 @@ class Slices {
     return body.size();
   }
 
-  static const ir::Block& slice_of(const ir::Node& copy) { return std::get<ir::Block>(std::get<ir::Instr>(copy.value).operands[1]); }
+  static const ir::Block& slice_of(const ir::Node& copy) {
+    return std::get<ir::Block>(std::get<ir::Instr>(copy.value).operands[1]);
+  }
 
   void replace(ir::Instr& i) const {
     for (ir::Operand& o : i.operands)

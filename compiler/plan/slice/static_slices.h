@@ -1,6 +1,6 @@
 #pragma once
-// `t[i,j] = s[i,j]` of a static s into a temp that is only read afterwards: the statements that read t read the slice of s where it lies,
-// through its strides, and the copy goes away.
+// `t[i,j] = s[i,j]` of a static s into a temp that is only read afterwards: the statements that read t read the slice
+// of s where it lies, through its strides, and the copy goes away.
 
 #include "compiler/plan/plan.h"
 

@@ -16,14 +16,16 @@ namespace {
 
 using namespace sial::analysis;
 
-/// Follows the slice through its loop as look-ahead does, with the registers that it does not know: those that an instruction
-/// writes which it passes over. Reading one is the violation.
+/// Follows the slice through its loop as look-ahead does, with the registers that it does not know: those that an
+/// instruction writes which it passes over. Reading one is the violation.
 class SliceVerifier {
  public:
-  SliceVerifier(const ir::Program& p, const Slice& slice, Summaries& summaries) : p_(p), slice_(slice), summaries_(summaries) {}
+  SliceVerifier(const ir::Program& p, const Slice& slice, Summaries& summaries)
+      : p_(p), slice_(slice), summaries_(summaries) {}
 
   void run(const ir::Node* root) {
-    SIAL_CHECK(root != nullptr && std::holds_alternative<ir::Loop>(root->value), "plan: slice of node {}, which is no loop", slice_.loop);
+    SIAL_CHECK(root != nullptr && std::holds_alternative<ir::Loop>(root->value),
+               "plan: slice of node {}, which is no loop", slice_.loop);
     region_ = summaries_.of_node(*root);
     require(!region_.barrier && !region_.collective, *root, "a slice spans a place where ranks meet");
     collect(*root);
@@ -39,8 +41,8 @@ class SliceVerifier {
   using Unknown = std::set<std::pair<bool, std::int32_t>>;  // (scalar, register)
 
   void require(bool condition, const ir::Node& n, const std::string& rule) const {
-    SIAL_CHECK(condition, "plan: slice of node {}: node {} at {}:{}:{}: {}", slice_.loop, n.id, p_.files.at(static_cast<std::size_t>(n.place.file)), n.place.line,
-               n.place.column, rule);
+    SIAL_CHECK(condition, "plan: slice of node {}: node {} at {}:{}:{}: {}", slice_.loop, n.id,
+               p_.files.at(static_cast<std::size_t>(n.place.file)), n.place.line, n.place.column, rule);
   }
 
   std::optional<SliceAction> action(const ir::Node& n) const {
@@ -68,14 +70,16 @@ class SliceVerifier {
     for (const ir::Node& n : body) collect(n);
   }
 
-  /// What may be carried out on shadow registers: arithmetic, control, and elements of statics that the loop does not write.
+  /// What may be carried out on shadow registers: arithmetic, control, and elements of statics that the loop does not
+  /// write.
   void permitted(const ir::Node& n, SliceAction a) const {
     const auto* i = std::get_if<ir::Instr>(&n.value);
     if (i == nullptr) {
       require(a != SliceAction::fetch, n, "a loop or if is fetched");
       return;
     }
-    if (a == SliceAction::fetch) require(op_class(i->op) == OpClass::fetch, n, fmt::format("`{}` is fetched", opcode_info(i->op)->name));
+    if (a == SliceAction::fetch)
+      require(op_class(i->op) == OpClass::fetch, n, fmt::format("`{}` is fetched", opcode_info(i->op)->name));
     if (a != SliceAction::run) return;
     require(has(i->op, op::look_ahead), n, fmt::format("look-ahead runs `{}`", opcode_info(i->op)->name));
     if (i->op != Opcode::real_element) return;
@@ -90,7 +94,8 @@ class SliceVerifier {
   }
 
   void known(bool scalar, std::int32_t reg, const ir::Node& n, const Unknown& unknown) const {
-    require(!unknown.contains({scalar, reg}), n, fmt::format("look-ahead needs {} register {}, which it has not computed", scalar ? "scalar" : "int", reg));
+    require(!unknown.contains({scalar, reg}), n,
+            fmt::format("look-ahead needs {} register {}, which it has not computed", scalar ? "scalar" : "int", reg));
   }
 
   /// False: look-ahead does not come past it.
@@ -109,7 +114,8 @@ class SliceVerifier {
       const auto* i = std::get_if<ir::Instr>(&nodes[k].value);
       if (i == nullptr || op_class(i->op) != OpClass::put) continue;
       const auto* target = std::get_if<ir::Block>(&i->operands[0]);
-      require(target == nullptr || same_block(p_, *target, wanted) != Alias::must, nodes[at], "look-ahead asks for a block that was put just before");
+      require(target == nullptr || same_block(p_, *target, wanted) != Alias::must, nodes[at],
+              "look-ahead asks for a block that was put just before");
     }
   }
 
@@ -152,7 +158,8 @@ class SliceVerifier {
     if (i.op == Opcode::call) {
       std::optional<Unknown> returned;
       std::optional<Unknown>* const outer = std::exchange(returned_, &returned);
-      const bool through = body(p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].body, unknown);
+      const bool through =
+          body(p_.procs[static_cast<std::size_t>(std::get<ir::ProcId>(i.operands[0]).row)].body, unknown);
       returned_ = outer;
       if (through && returned) unknown.insert(returned->begin(), returned->end());
       else if (returned) unknown = std::move(*returned);
@@ -181,7 +188,8 @@ class SliceVerifier {
     }
   }
 
-  static constexpr std::int64_t max_steps = 500'000;  // nodes followed; what lies beyond is checked by the rules above only
+  static constexpr std::int64_t max_steps =
+      500'000;  // nodes followed; what lies beyond is checked by the rules above only
   const ir::Program& p_;
   const Slice& slice_;
   Summaries& summaries_;

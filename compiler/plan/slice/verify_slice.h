@@ -1,6 +1,6 @@
 #pragma once
-// The verifier's rules for access slices: what look-ahead carries out is pure, can be known when it gets there, and leads to
-// every fetch it makes. A violation aborts, as in verify.h.
+// The verifier's rules for access slices: what look-ahead carries out is pure, can be known when it gets there, and
+// leads to every fetch it makes. A violation aborts, as in verify.h.
 
 #include "compiler/ir/ir.h"
 #include "compiler/plan/plan.h"

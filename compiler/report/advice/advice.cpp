@@ -10,18 +10,21 @@ namespace {
 
 class Adviser {
  public:
-  Adviser(const Job& job, const OrderCosts& costs, const Recompile& recompile) : job_(job), costs_(costs), recompile_(recompile) {}
+  Adviser(const Job& job, const OrderCosts& costs, const Recompile& recompile)
+      : job_(job), costs_(costs), recompile_(recompile) {}
 
   JobAdvice run() {
     result_.seconds = job_.seconds;
     result_.model_seconds = order_cost(job_, modules_of(job_), costs_);
-    for (const JobProgram& p : job_.programs) result_.programs.push_back({p.name, p.seconds, part(p.seconds), p.run.predicted_seconds, p.problem});
+    for (const JobProgram& p : job_.programs)
+      result_.programs.push_back({p.name, p.seconds, part(p.seconds), p.run.predicted_seconds, p.problem});
     find_costliest();
     add_execute_advice(job_, result_.advice, reasons_);
     add_rank_advice(job_, result_.advice);
     declarations();
-    std::erase_if(result_.advice, [&](const Advice& a) { return !(a.seconds >= least_gain * job_.seconds); });
-    std::stable_sort(result_.advice.begin(), result_.advice.end(), [](const Advice& a, const Advice& b) { return a.seconds > b.seconds; });
+    std::erase_if(result_.advice, [&](const Advice& a) { return !(a.seconds >= min_gain * job_.seconds); });
+    std::stable_sort(result_.advice.begin(), result_.advice.end(),
+                     [](const Advice& a, const Advice& b) { return a.seconds > b.seconds; });
     reason();
     opening();
     return std::move(result_);
@@ -45,12 +48,15 @@ class Adviser {
   void declarations() {
     for (const JobProgram& p : job_.programs)
       if (!p.as_written && p.seconds > 0)
-        result_.undecided.push_back(fmt::format("orders of indices were not judged, for which the sources of all programs of the job are needed{}", p.problem.empty() ? "" : ": " + p.problem));
+        result_.undecided.push_back(fmt::format(
+            "orders of indices were not judged, for which the sources of all programs of the job are needed{}",
+            p.problem.empty() ? "" : ": " + p.problem));
     if (!result_.undecided.empty()) result_.undecided.resize(1);
     for (const DeclarationAdvice& found : judge_declarations(job_, costs_, recompile_)) add(found);
   }
 
-  /// By the model's gain of each line as a part of what the model says of all of them, on the scale of what was measured.
+  /// By the model's gain of each line as a part of what the model says of all of them, on the scale of what was
+  /// measured.
   void add(const DeclarationAdvice& found) {
     Advice a;
     a.kind = "declaration";
@@ -64,10 +70,12 @@ class Adviser {
     a.seconds = found.seconds * scale() / job_.ranks;
     const std::vector<std::string> changes = changes_of(found.arrays);
     a.found = "over all uses of these arrays another order of indices costs less";
-    a.change = fmt::format("declare {}{}, and write the indices of each reference in that order", fmt::join(changes, "; "), changes.size() > 1 ? ", all together" : "");
-    constexpr std::size_t most_named = 2;
-    if (changes.size() > most_named)
-      a.brief = fmt::format("declare {}, and {} more (listed below) in that order", fmt::join(changes.begin(), changes.begin() + most_named, "; "), changes.size() - most_named);
+    a.change = fmt::format("declare {}{}, and write the indices of each reference in that order",
+                           fmt::join(changes, "; "), changes.size() > 1 ? ", all together" : "");
+    constexpr std::size_t max_named = 2;
+    if (changes.size() > max_named)
+      a.brief = fmt::format("declare {}, and {} more (listed below) in that order",
+                            fmt::join(changes.begin(), changes.begin() + max_named, "; "), changes.size() - max_named);
     result_.advice.push_back(std::move(a));
   }
 
@@ -76,12 +84,14 @@ class Adviser {
     std::vector<std::pair<std::string, std::string>> texts;  // change, programs
     for (const Redeclaration& r : arrays) {
       const std::string text = fmt::format("`{}` as `{}`", r.from, r.to);
-      const auto known = std::find_if(texts.begin(), texts.end(), [&](const auto& other) { return other.first == text; });
+      const auto known =
+          std::find_if(texts.begin(), texts.end(), [&](const auto& other) { return other.first == text; });
       if (known == texts.end()) texts.emplace_back(text, r.program);
       else known->second += ", " + r.program;
     }
     std::vector<std::string> result;
-    for (const auto& [text, programs] : texts) result.push_back(job_.programs.size() > 1 ? fmt::format("{} in {}", text, programs) : text);
+    for (const auto& [text, programs] : texts)
+      result.push_back(job_.programs.size() > 1 ? fmt::format("{} in {}", text, programs) : text);
     return result;
   }
 
@@ -96,7 +106,9 @@ class Adviser {
   void reason() {
     if (!line_) return;
     result_.reason = deed_of_line(*program_, *line_);
-    const bool advised = std::any_of(result_.advice.begin(), result_.advice.end(), [&](const Advice& a) { return std::find(a.lines.begin(), a.lines.end(), result_.costliest) != a.lines.end(); });
+    const bool advised = std::any_of(result_.advice.begin(), result_.advice.end(), [&](const Advice& a) {
+      return std::find(a.lines.begin(), a.lines.end(), result_.costliest) != a.lines.end();
+    });
     if (advised) return;
     const auto known = reasons_.find({line_->file, line_->line});
     const std::string why = known == reasons_.end() ? missed_there() : known->second;
@@ -107,7 +119,9 @@ class Adviser {
   std::string missed_there() const {
     if (!program_->module) return {};
     for (const RemarkRow& remark : program_->module->remarks)
-      if (remark.kind == RemarkKind::missed && remark.place.line == line_->line && program_->module->files[static_cast<std::size_t>(remark.place.file)] == line_->file) return remark.text;
+      if (remark.kind == RemarkKind::missed && remark.place.line == line_->line &&
+          program_->module->files[static_cast<std::size_t>(remark.place.file)] == line_->file)
+        return remark.text;
     return {};
   }
 
@@ -116,16 +130,23 @@ class Adviser {
       result_.opening = "the run measured no time in any line";
       return;
     }
-    result_.opening = fmt::format("{} of the job's time is spent at line {} of `{}` (program {}, {} of the job), which {}.", percent(result_.costliest_share), line_->line,
-                                  line_->file.substr(line_->file.find_last_of('/') + 1), program_->name, percent(part(program_->seconds)), result_.reason);
+    result_.opening = fmt::format(
+        "{} of the job's time is spent at line {} of `{}` (program {}, {} of the job), which {}.",
+        percent(result_.costliest_share), line_->line, line_->file.substr(line_->file.find_last_of('/') + 1),
+        program_->name, percent(part(program_->seconds)), result_.reason);
     if (result_.advice.empty()) {
-      result_.opening += fmt::format(" Nothing that is known here would make the job {} faster or more.", percent(least_gain));
+      result_.opening +=
+          fmt::format(" Nothing that is known here would make the job {} faster or more.", percent(min_gain));
       return;
     }
     const Advice& best = result_.advice.front();
-    result_.opening += fmt::format(" What pays most{}: {}; {}. Predicted gain: {}, {} of the job.",
-                                   best.at == result_.costliest ? "" : fmt::format(" is at {} (program {})", short_place(best.at.file, best.at.line), best.at.program), best.brief.empty() ? best.change : best.brief, best.found,
-                                   seconds_number(best.seconds), percent(part(best.seconds)));
+    result_.opening += fmt::format(
+        " What pays most{}: {}; {}. Predicted gain: {}, {} of the job.",
+        best.at == result_.costliest
+            ? ""
+            : fmt::format(" is at {} (program {})", short_place(best.at.file, best.at.line), best.at.program),
+        best.brief.empty() ? best.change : best.brief, best.found, seconds_number(best.seconds),
+        percent(part(best.seconds)));
   }
 
   const Job& job_;
@@ -141,6 +162,8 @@ class Adviser {
 
 std::string percent(double part) { return fmt::format("{:.{}f} %", 100 * part, part >= 0.1 || part == 0 ? 0 : 1); }
 
-JobAdvice advise(const Job& job, const OrderCosts& costs, const Recompile& recompile) { return Adviser(job, costs, recompile).run(); }
+JobAdvice advise(const Job& job, const OrderCosts& costs, const Recompile& recompile) {
+  return Adviser(job, costs, recompile).run();
+}
 
 }  // namespace sial::report

@@ -13,11 +13,12 @@
 namespace sial::report {
 namespace {
 
-/// Ranks that wait for each other behind a parallel loop had unequal shares of it. What single lines took on the slowest rank only says where:
-/// with iterations handed out one by one, ranks do different things at a time.
+/// Ranks that wait for each other behind a parallel loop had unequal shares of it. What single lines took on the
+/// slowest rank only says where: with iterations handed out one by one, ranks do different things at a time.
 class Imbalance {
  public:
-  Imbalance(const Job& job, const JobProgram& program) : job_(job), program_(program), m_(*program.module), sizes_(sizes_of(m_, program.run)) {
+  Imbalance(const Job& job, const JobProgram& program)
+      : job_(job), program_(program), m_(*program.module), sizes_(sizes_of(m_, program.run)) {
     for (const CostLine& line : program.run.lines) lines_[{line.file, line.line}] = &line;
   }
 
@@ -46,7 +47,8 @@ class Imbalance {
       if (proc.entry <= pc && pc < proc.end) begin = proc.entry;
     const LoopRow* last = nullptr;
     for (const LoopRow& loop : m_.loops)
-      if (loop.kind == LoopKind::pardo && loop.begin >= begin && loop.end <= pc && (!last || loop.end > last->end)) last = &loop;
+      if (loop.kind == LoopKind::pardo && loop.begin >= begin && loop.end <= pc && (!last || loop.end > last->end))
+        last = &loop;
     return last;
   }
 
@@ -61,7 +63,7 @@ class Imbalance {
       unequal += beyond_mean(*line);
       if (!worst || beyond_mean(*line) > beyond_mean(*worst)) worst = line;
     }
-    if (!worst || std::min(seconds, unequal) < least_gain * job_.seconds) return;
+    if (!worst || std::min(seconds, unequal) < min_gain * job_.seconds) return;
     std::string text = "pardo ";
     double iterations = 1;
     for (const std::int32_t i : loop.indices) {
@@ -73,10 +75,14 @@ class Imbalance {
     a.at = {program_.name, worst->file, worst->line};
     a.lines = {a.at};
     a.seconds = std::min(seconds, unequal);
-    a.found = fmt::format("behind `{}`, of {:.0f} iterations at most for {} ranks, a rank waits {} for the others; most unequal is this line, {} on the slowest rank, {} on a mean one", text,
-                          iterations, job_.ranks, seconds_number(seconds), seconds_number(worst->slowest_seconds), seconds_number(worst->seconds / job_.ranks));
-    a.change = iterations < 20.0 * job_.ranks ? "smaller segments, or more indices in the pardo, give iterations that can be shared out more evenly"
-                                              : "a few iterations take much longer than the others: smaller segments, or an inner loop of theirs as an index of the pardo";
+    a.found = fmt::format(
+        "behind `{}`, of {:.0f} iterations at most for {} ranks, a rank waits {} for the others; most unequal is this line, {} on the slowest rank, {} on a mean one",
+        text, iterations, job_.ranks, seconds_number(seconds), seconds_number(worst->slowest_seconds),
+        seconds_number(worst->seconds / job_.ranks));
+    a.change =
+        iterations < 20.0 * job_.ranks
+            ? "smaller segments, or more indices in the pardo, give iterations that can be shared out more evenly"
+            : "a few iterations take much longer than the others: smaller segments, or an inner loop of theirs as an index of the pardo";
     advice.push_back(std::move(a));
   }
 
@@ -91,19 +97,24 @@ void waits(const Job& job, std::vector<Advice>& advice) {
   for (const JobProgram& program : job.programs)
     for (const AccessLine& access : program.run.accesses) {
       const double lost = access.wait_seconds / job.ranks;
-      if (lost < least_gain * job.seconds) continue;
+      if (lost < min_gain * job.seconds) continue;
       Advice a;
       a.kind = access.too_large > 0 ? "memory" : "waits";
       a.at = {program.name, access.file, access.line};
       a.lines = {a.at};
       a.seconds = lost;
-      a.found = fmt::format("{} of {} uses of `{}` waited for their block", access.blocked, access.accesses, access.array);
-      a.change = access.too_large > 0 ? fmt::format("its blocks are too large to be fetched ahead in the memory of a rank: --memory {:.0f}MiB or more, or smaller segments",
-                                                    std::ceil(static_cast<double>(access.enough_memory) / (1 << 20)))
-                                      : "get the block earlier, in a loop whose iterations can be foreseen; `--only missed` says why it was not fetched ahead";
+      a.found =
+          fmt::format("{} of {} uses of `{}` waited for their block", access.blocked, access.accesses, access.array);
+      a.change =
+          access.too_large > 0
+              ? fmt::format(
+                    "its blocks are too large to be fetched ahead in the memory of a rank: --memory {:.0f}MiB or more, or smaller segments",
+                    std::ceil(static_cast<double>(access.enough_memory) / (1 << 20)))
+              : "get the block earlier, in a loop whose iterations can be foreseen; `--only missed` says why it was not fetched ahead";
       if (program.module)
         for (const RemarkRow& remark : program.module->remarks)
-          if (access.too_large == 0 && remark.kind == RemarkKind::missed && remark.pass == "access-slice" && remark.place.line == access.line && !remark.advice.empty() &&
+          if (access.too_large == 0 && remark.kind == RemarkKind::missed && remark.pass == "access-slice" &&
+              remark.place.line == access.line && !remark.advice.empty() &&
               program.module->files[static_cast<std::size_t>(remark.place.file)] == access.file)
             a.found += ", and it is not fetched ahead: " + remark.text, a.change = remark.advice;
       advice.push_back(std::move(a));

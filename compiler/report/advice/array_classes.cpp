@@ -1,5 +1,5 @@
-// Which arrays of a job must have their indices in orders alike, and which must stay as they are: read off the programs as written, where
-// no optimisation has hidden a statement.
+// Which arrays of a job must have their indices in orders alike, and which must stay as they are: read off the programs
+// as written, where no optimisation has hidden a statement.
 
 #include <algorithm>
 #include <numeric>
@@ -55,8 +55,11 @@ class Demands {
   void run() {
     for (const ArrayRow& a : m_.arrays) {
       joined_.add({program_, a.name}, a.dims.size());
-      const auto of_that_name = std::count_if(m_.arrays.begin(), m_.arrays.end(), [&](const ArrayRow& other) { return other.name == a.name; });
-      if (a.predefined || a.kind == ArrayKind::contiguous_local || of_that_name > 1 || a.name.find('.') != std::string::npos) joined_.fix({program_, a.name});
+      const auto of_that_name = std::count_if(m_.arrays.begin(), m_.arrays.end(),
+                                              [&](const ArrayRow& other) { return other.name == a.name; });
+      if (a.predefined || a.kind == ArrayKind::contiguous_local || of_that_name > 1 ||
+          a.name.find('.') != std::string::npos)
+        joined_.fix({program_, a.name});
     }
     for (const RefRow& ref : m_.refs) {  // equal indices are told apart by their places
       std::set<std::int32_t> seen;
@@ -74,7 +77,8 @@ class Demands {
   void instruction(const Instruction& in) {
     const OpcodeInfo& info = *opcode_info(in.op);
     // The language wants the same indices in the same order.
-    if (info.has(op::same_order)) return for_each_block(in, [&](std::int32_t ref, Intent) { joined_.join(of_ref(in.a), of_ref(ref)); });
+    if (info.has(op::same_order))
+      return for_each_block(in, [&](std::int32_t ref, Intent) { joined_.join(of_ref(in.a), of_ref(ref)); });
     // Indices that only one of the two has stand behind the others.
     if (info.op_class == OpClass::block && info.count(OperandKind::ref) == 2) {
       if (ranks_differ(in.a, in.b)) joined_.fix(of_ref(in.a)), joined_.fix(of_ref(in.b));
@@ -113,15 +117,19 @@ void join_imports(const Job& job, Union& joined) {
   };
   for (std::size_t p = 0; p < job.programs.size(); ++p)
     for (std::size_t q = 0; q < p; ++q) {
-      if (!job.programs[p].as_written || !job.programs[q].as_written || !shares_file(job.programs[p], job.programs[q])) continue;
+      if (!job.programs[p].as_written || !job.programs[q].as_written || !shares_file(job.programs[p], job.programs[q]))
+        continue;
       const std::vector<ArrayRow>& theirs = job.programs[q].as_written->arrays;
       for (const ArrayRow& a : job.programs[p].as_written->arrays)
-        if (std::any_of(theirs.begin(), theirs.end(), [&](const ArrayRow& b) { return a.name == b.name; })) joined.join({p, a.name}, {q, a.name});
+        if (std::any_of(theirs.begin(), theirs.end(), [&](const ArrayRow& b) { return a.name == b.name; }))
+          joined.join({p, a.name}, {q, a.name});
     }
 }
 
 /// Who keeps an array under a label and who takes it from there.
-struct Kept { std::vector<Key> set, restored; };
+struct Kept {
+  std::vector<Key> set, restored;
+};
 
 std::map<std::string, Kept> kept_arrays(const Job& job) {
   std::map<std::string, Kept> kept;
@@ -131,7 +139,8 @@ std::map<std::string, Kept> kept_arrays(const Job& job) {
     for (const Instruction& in : m.code) {
       if (op_class(in.op) != OpClass::persist || in.a != 1) continue;
       Kept& k = kept[m.strings[static_cast<std::size_t>(in.c)]];
-      (operand_intent(in, 1) == Intent::read ? k.set : k.restored).emplace_back(p, m.arrays[static_cast<std::size_t>(in.b)].name);
+      (operand_intent(in, 1) == Intent::read ? k.set : k.restored)
+          .emplace_back(p, m.arrays[static_cast<std::size_t>(in.b)].name);
     }
   }
   return kept;

@@ -19,7 +19,8 @@ std::map<std::pair<std::string, int>, double> executions_of(const Run& run) {
 /// Finds the block operations of one program.
 class Extractor {
  public:
-  Extractor(const Module& m, const Run& run, std::size_t program, const ArrayClasses& classes, std::vector<BlockStatement>& out)
+  Extractor(const Module& m, const Run& run, std::size_t program, const ArrayClasses& classes,
+            std::vector<BlockStatement>& out)
       : m_(m), program_(program), classes_(classes), sizes_(sizes_of(m, run)), times_(executions_of(run)), out_(out) {}
 
   void run() {
@@ -29,7 +30,8 @@ class Extractor {
       const OpcodeInfo& info = *opcode_info(in.op);
       if (info.cost == OpCost::product) add(pc, contraction, {in.a, in.b, in.c});
       if (info.cost == OpCost::dot) add(pc, dot, {in.b, in.c});
-      if (info.op_class == OpClass::block && info.count(OperandKind::ref) == 2) add(pc, info.has(op::shares) ? alias : copy, {in.a, in.b});
+      if (info.op_class == OpClass::block && info.count(OperandKind::ref) == 2)
+        add(pc, info.has(op::shares) ? alias : copy, {in.a, in.b});
     }
   }
 
@@ -50,12 +52,14 @@ class Extractor {
 
   /// Sizes come from a file: what no memory holds is not reckoned with.
   static bool countable(const StatementOperand& o) {
-    constexpr double most_elements = 1e10;  // two operands and their sums still fit into 64 bits
+    constexpr double max_elements = 1e10;  // two operands and their sums still fit into 64 bits
     double elements = 1;
     for (const StatementOperand::Dim& dim : o.dims) elements *= static_cast<double>(dim.whole);
-    return elements <= most_elements;
+    return elements <= max_elements;
   }
-  static std::int64_t whole_number(double x) { return x >= 1 && x < 1e10 ? std::llround(x) : x >= 1e10 ? std::int64_t{10'000'000'000} : 1; }
+  static std::int64_t whole_number(double x) {
+    return x >= 1 && x < 1e10 ? std::llround(x) : x >= 1e10 ? std::int64_t{10'000'000'000} : 1;
+  }
   std::int64_t extent(std::int32_t index) const { return whole_number(sizes_[static_cast<std::size_t>(index)].extent); }
 
   StatementOperand operand(const RefRow& ref) const {
@@ -70,10 +74,12 @@ class Extractor {
       StatementOperand::Dim dim;
       constexpr std::int64_t labels_apart = 1 << 20;
       dim.label = e.index + labels_apart * (2 * seen[e.index]++ + (e.as_simple ? 1 : 0));
-      const bool one = e.index < 0 || e.as_simple || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple;
+      const bool one =
+          e.index < 0 || e.as_simple || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple;
       dim.extent = one ? 1 : extent(e.index);
       const double segments = part ? std::max(1.0, sizes_[static_cast<std::size_t>(declared)].count) : 1.0;
-      dim.whole = std::max<std::int64_t>(dim.extent, whole_number(segments * static_cast<double>(one && !part ? 1 : extent(declared))));
+      dim.whole = std::max<std::int64_t>(
+          dim.extent, whole_number(segments * static_cast<double>(one && !part ? 1 : extent(declared))));
       o.dims.push_back(dim);
     }
     return o;
@@ -104,7 +110,9 @@ OrderedBlock ordered(const StatementOperand& o, const Order* order) {
 
 }  // namespace
 
-std::int64_t OrderedBlock::elements() const { return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t OrderedBlock::elements() const {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 Order identity(std::size_t rank) {
   Order order(rank);
@@ -118,7 +126,8 @@ Order composed(const Order& first, const Order& second) {
   return result;
 }
 
-std::vector<BlockStatement> block_statements(const Job& job, const std::vector<const Module*>& modules, const ArrayClasses& classes) {
+std::vector<BlockStatement> block_statements(const Job& job, const std::vector<const Module*>& modules,
+                                             const ArrayClasses& classes) {
   std::vector<BlockStatement> out;
   for (std::size_t p = 0; p < job.programs.size(); ++p)
     if (modules[p]) Extractor(*modules[p], job.programs[p].run, p, classes, out).run();
@@ -127,7 +136,8 @@ std::vector<BlockStatement> block_statements(const Job& job, const std::vector<c
 
 double cost_of(const BlockStatement& s, const std::vector<Order>& orders, const OrderCosts& costs) {
   std::vector<OrderedBlock> blocks;
-  for (const StatementOperand& o : s.operands) blocks.push_back(ordered(o, o.array_class < 0 ? nullptr : &orders[static_cast<std::size_t>(o.array_class)]));
+  for (const StatementOperand& o : s.operands)
+    blocks.push_back(ordered(o, o.array_class < 0 ? nullptr : &orders[static_cast<std::size_t>(o.array_class)]));
   using enum BlockStatement::Kind;
   if (s.kind == alias && blocks[0].labels == blocks[1].labels) return 0;
   const OrderedBlock* target = s.kind == dot ? nullptr : &blocks[0];

@@ -1,6 +1,6 @@
 #pragma once
-// The block operations of a job as the cost of index orders sees them: which arrays they use, how large the blocks are, and how often the run
-// carried them out. Inside the report. Values.
+// The block operations of a job as the cost of index orders sees them: which arrays they use, how large the blocks are,
+// and how often the run carried them out. Inside the report. Values.
 
 #include <map>
 #include <string>
@@ -17,9 +17,9 @@ Order composed(const Order& first, const Order& second);
 
 /// Arrays whose orders change together, in the same way: statements need them alike, or a label ties them.
 struct ArrayClass {
-  bool fixed = false;                                        // its order means something, or is somebody else's
+  bool fixed = false;  // its order means something, or is somebody else's
   std::size_t rank = 0;
-  std::vector<std::pair<std::size_t, std::string>> arrays;   // program, name
+  std::vector<std::pair<std::size_t, std::string>> arrays;  // program, name
   std::string label;
 };
 
@@ -37,7 +37,9 @@ class ArrayClasses {
 
 struct StatementOperand {
   int array_class = -1;
-  struct Dim { std::int64_t label = 0, extent = 1, whole = 1; };  // whole: what the next dimension's stride is made of
+  struct Dim {
+    std::int64_t label = 0, extent = 1, whole = 1;
+  };  // whole: what the next dimension's stride is made of
   std::vector<Dim> dims;
 };
 
@@ -47,11 +49,12 @@ struct BlockStatement {
   std::size_t program = 0;
   std::string file;
   int line = 0;
-  double times = 0;                         // over all ranks, as measured
-  std::vector<StatementOperand> operands;   // target, then sources; of a dot product the sources only
+  double times = 0;                        // over all ranks, as measured
+  std::vector<StatementOperand> operands;  // target, then sources; of a dot product the sources only
 };
 
-std::vector<BlockStatement> block_statements(const Job& job, const std::vector<const Module*>& modules, const ArrayClasses& classes);
+std::vector<BlockStatement> block_statements(const Job& job, const std::vector<const Module*>& modules,
+                                             const ArrayClasses& classes);
 
 /// Seconds of all executions, with the classes' arrays in these orders.
 double cost_of(const BlockStatement& statement, const std::vector<Order>& orders, const OrderCosts& costs);

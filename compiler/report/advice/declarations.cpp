@@ -13,10 +13,10 @@
 namespace sial::report {
 namespace {
 
-/// A change of order has to save this part of all block operations' time by the model; each array in it half of that, so that nobody edits
-/// twenty references for nothing.
-constexpr double least_part = 0.005, least_part_of_one = 0.0025;
-constexpr double least_step = 0.0005;  // of the search
+/// A change of order has to save this part of all block operations' time by the model; each array in it half of that,
+/// so that nobody edits twenty references for nothing.
+constexpr double min_part = 0.005, min_part_of_one = 0.0025;
+constexpr double min_step = 0.0005;  // of the search
 constexpr int most_rounds = 6;
 
 using Orders = std::vector<Order>;  // by class
@@ -28,13 +28,15 @@ double total_cost(const std::vector<BlockStatement>& statements, const Orders& o
 }
 
 bool uses(const BlockStatement& s, std::size_t c) {
-  return std::any_of(s.operands.begin(), s.operands.end(), [&](const StatementOperand& o) { return o.array_class == static_cast<int>(c); });
+  return std::any_of(s.operands.begin(), s.operands.end(),
+                     [&](const StatementOperand& o) { return o.array_class == static_cast<int>(c); });
 }
 
 /// Descends from the orders as they are, class by class, to where no class alone can improve.
 class Search {
  public:
-  Search(const std::vector<BlockStatement>& statements, const ArrayClasses& classes, const OrderCosts& costs) : classes_(classes), costs_(costs), of_class_(classes.all.size()) {
+  Search(const std::vector<BlockStatement>& statements, const ArrayClasses& classes, const OrderCosts& costs)
+      : classes_(classes), costs_(costs), of_class_(classes.all.size()) {
     for (const BlockStatement& s : statements)
       for (std::size_t c = 0; c < of_class_.size(); ++c)
         if (uses(s, c)) of_class_[c].push_back(&s);
@@ -81,7 +83,8 @@ class Search {
 
 class Judge {
  public:
-  Judge(const Job& job, const OrderCosts& costs, const Recompile& recompile) : job_(job), costs_(costs), recompile_(recompile), classes_(job) {
+  Judge(const Job& job, const OrderCosts& costs, const Recompile& recompile)
+      : job_(job), costs_(costs), recompile_(recompile), classes_(job) {
     for (const ArrayClass& c : classes_.all) as_declared_.push_back(identity(c.rank));
     before_ = block_statements(job, modules_of(job), classes_);
     cost_before_ = total_cost(before_, as_declared_, costs);
@@ -95,9 +98,10 @@ class Judge {
       const std::optional<Orders> kept = without_idle(found, std::move(package));
       if (!kept) continue;
       DeclarationAdvice advice = describe(*kept);
-      if (advice.seconds >= least_part * cost_before_) result.push_back(std::move(advice));
+      if (advice.seconds >= min_part * cost_before_) result.push_back(std::move(advice));
     }
-    std::stable_sort(result.begin(), result.end(), [](const DeclarationAdvice& a, const DeclarationAdvice& b) { return a.seconds > b.seconds; });
+    std::stable_sort(result.begin(), result.end(),
+                     [](const DeclarationAdvice& a, const DeclarationAdvice& b) { return a.seconds > b.seconds; });
     return result;
   }
 
@@ -109,7 +113,7 @@ class Judge {
     std::vector<BlockStatement> statements = before_;
     double cost = cost_before_;
     for (int round = 0; round < most_rounds; ++round) {
-      const Orders step = Search(statements, classes_, costs_).run(least_step * cost_before_, fixed);
+      const Orders step = Search(statements, classes_, costs_).run(min_step * cost_before_, fixed);
       if (step == as_declared_) return now;
       Orders next;
       for (std::size_t c = 0; c < step.size(); ++c) next.push_back(composed(now[c], step[c]));
@@ -140,7 +144,7 @@ class Judge {
   Orders without_small_ones(Orders orders) const {
     for (double cost = total_cost(before_, orders, costs_);;) {
       std::size_t idle = orders.size();
-      double lowest = cost + least_part_of_one * cost_before_;
+      double lowest = cost + min_part_of_one * cost_before_;
       for (std::size_t c = 0; c < orders.size(); ++c) {
         if (orders[c] == as_declared_[c]) continue;
         Order changed = std::exchange(orders[c], as_declared_[c]);
@@ -159,10 +163,13 @@ class Judge {
       if (orders[c] == as_declared_[c]) continue;
       for (const auto& [program, name] : classes_.all[c].arrays) {
         const Module& m = *job_.programs[program].as_written;
-        const auto row = std::find_if(m.arrays.begin(), m.arrays.end(), [&, array = &name](const ArrayRow& a) { return a.name == *array; });
+        const auto row = std::find_if(m.arrays.begin(), m.arrays.end(),
+                                      [&, array = &name](const ArrayRow& a) { return a.name == *array; });
         Redeclaration r{job_.programs[program].name, name, name + "[", name + "[", orders[c], classes_.all[c].label};
         for (std::size_t d = 0; d < row->dims.size(); ++d) {
-          const auto index = [&](std::size_t place) { return m.indices[static_cast<std::size_t>(row->dims[place])].name; };
+          const auto index = [&](std::size_t place) {
+            return m.indices[static_cast<std::size_t>(row->dims[place])].name;
+          };
           r.from += (d == 0 ? "" : ",") + index(d);
           r.to += (d == 0 ? "" : ",") + index(static_cast<std::size_t>(orders[c][d]));
         }
@@ -213,7 +220,8 @@ class Judge {
     for (const std::size_t c : package) {
       Orders fewer = orders;
       fewer[c] = as_declared_[c];
-      if (const std::optional<double> without = cost_with(fewer); without && *without <= *cost + least_part_of_one * cost_before_) {
+      if (const std::optional<double> without = cost_with(fewer);
+          without && *without <= *cost + min_part_of_one * cost_before_) {
         orders = std::move(fewer);
         cost = without;
       }
@@ -265,7 +273,8 @@ double order_cost(const Job& job, const std::vector<const Module*>& modules, con
 }
 
 std::vector<DeclarationAdvice> judge_declarations(const Job& job, const OrderCosts& costs, const Recompile& recompile) {
-  const bool all = std::all_of(job.programs.begin(), job.programs.end(), [](const JobProgram& p) { return p.module && p.as_written; });
+  const bool all = std::all_of(job.programs.begin(), job.programs.end(),
+                               [](const JobProgram& p) { return p.module && p.as_written; });
   return all ? Judge(job, costs, recompile).run() : std::vector<DeclarationAdvice>();
 }
 

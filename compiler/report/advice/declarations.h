@@ -1,7 +1,8 @@
 #pragma once
-// In which orders the arrays of a job should have their indices. An order is judged over every use of the array, in all programs that share
-// it under a label, by the cost model of the kernels and by how often the run carried out each statement; arrays that a `put` or a sum ties
-// together change together. A proposal is compiled before it is made: its cost is that of the code which would run. Values.
+// In which orders the arrays of a job should have their indices. An order is judged over every use of the array, in all
+// programs that share it under a label, by the cost model of the kernels and by how often the run carried out each
+// statement; arrays that a `put` or a sum ties together change together. A proposal is compiled before it is made: its
+// cost is that of the code which would run. Values.
 
 #include <functional>
 #include <map>
@@ -29,21 +30,26 @@ class OrderCosts {
 /// Dimension `order[d]` of the array as declared comes at place d.
 struct Redeclaration {
   std::string program, array;
-  std::string from, to;   // "v[a,e,i,m]", "v[a,i,e,m]"
+  std::string from, to;  // "v[a,e,i,m]", "v[a,i,e,m]"
   std::vector<int> order;
-  std::string label;      // it is kept under; empty: none
+  std::string label;  // it is kept under; empty: none
 };
 
 /// Arrays that are redeclared together, because statements use both or a label ties them.
 struct DeclarationAdvice {
   std::vector<Redeclaration> arrays;
-  double seconds = 0;     // gained by the model, all ranks
-  double bytes = 0;       // no longer put into another order
-  struct Line { std::string program, file; int line = 0; double seconds = 0; };  // by the model, gained (negative: lost)
+  double seconds = 0;  // gained by the model, all ranks
+  double bytes = 0;    // no longer put into another order
+  struct Line {
+    std::string program, file;
+    int line = 0;
+    double seconds = 0;
+  };  // by the model, gained (negative: lost)
   std::vector<Line> lines;
 };
 
-/// The modules of the job's programs with other declarations, in the order of Job::programs; empty where one does not compile.
+/// The modules of the job's programs with other declarations, in the order of Job::programs; empty where one does not
+/// compile.
 using Recompile = std::function<std::vector<Module>(const std::vector<Redeclaration>&)>;
 
 /// Time of all block operations of the job, by the model. `modules`: instead of the job's own.
@@ -53,8 +59,8 @@ std::vector<const Module*> modules_of(const Job& job);
 
 std::vector<DeclarationAdvice> judge_declarations(const Job& job, const OrderCosts& costs, const Recompile& recompile);
 
-/// The text of a source with other orders of indices: in the declarations and in every reference. Empty optional: a reference could not be
-/// followed (an array declared twice, a reference with another number of indices).
+/// The text of a source with other orders of indices: in the declarations and in every reference. Empty optional: a
+/// reference could not be followed (an array declared twice, a reference with another number of indices).
 std::optional<std::string> redeclared(const std::string& text, const std::vector<Redeclaration>& changes);
 
 }  // namespace sial::report

@@ -28,19 +28,22 @@ std::string text_of(const JobProgram& program, const std::string& file, int line
 /// The file of a program in another run of it, where it may have another name.
 std::string file_in(const JobProgram& other, const JobProgram& own, const std::string& file) {
   const auto place = std::find(own.run.files.begin(), own.run.files.end(), file);
-  if (place != own.run.files.end() && own.run.files.size() == other.run.files.size()) return other.run.files[static_cast<std::size_t>(place - own.run.files.begin())];
+  if (place != own.run.files.end() && own.run.files.size() == other.run.files.size())
+    return other.run.files[static_cast<std::size_t>(place - own.run.files.begin())];
   for (const CostLine& line : other.run.lines)
     if (last_name(line.file) == last_name(file)) return line.file;
   return file;
 }
 
 /// By the number in the file, or by what lines say where that is given.
-std::optional<double> time_of(const Job& job, const std::string& name, const std::string& file, int number, const std::string& text) {
+std::optional<double> time_of(const Job& job, const std::string& name, const std::string& file, int number,
+                              const std::string& text) {
   const JobProgram* program = job.find(name);
   std::optional<double> seconds;
   if (!program) return seconds;
   for (const CostLine& line : program->run.lines)
-    if (text.empty() ? line.line == number && line.file == file : text_of(*program, line.file, line.line) == text) seconds = seconds.value_or(0) + line.seconds / job.ranks;
+    if (text.empty() ? line.line == number && line.file == file : text_of(*program, line.file, line.line) == text)
+      seconds = seconds.value_or(0) + line.seconds / job.ranks;
   return seconds;
 }
 
@@ -50,7 +53,8 @@ bool declared_so(const Job& job, const Redeclaration& change) {
   for (const ArrayRow& array : program->module->arrays) {
     if (array.name != change.array) continue;
     std::string text = array.name + "[";
-    for (const std::int32_t dim : array.dims) text += (text.back() == '[' ? "" : ",") + program->module->indices[static_cast<std::size_t>(dim)].name;
+    for (const std::int32_t dim : array.dims)
+      text += (text.back() == '[' ? "" : ",") + program->module->indices[static_cast<std::size_t>(dim)].name;
     return text + "]" == change.to;
   }
   return false;
@@ -58,24 +62,28 @@ bool declared_so(const Job& job, const Redeclaration& change) {
 
 }  // namespace
 
-std::vector<Reached> reached_of(const Job& before, const JobAdvice& advice, const Job& after, const JobAdvice& advice_after) {
+std::vector<Reached> reached_of(const Job& before, const JobAdvice& advice, const Job& after,
+                                const JobAdvice& advice_after) {
   std::vector<Reached> result;
   for (const Advice& a : advice.advice) {
     Reached r{a, false, 0, {}};
     const JobProgram* program = before.find(a.at.program);
     const std::string text = a.kind == "declaration" || !program ? "" : text_of(*program, a.at.file, a.at.line);
     if (a.kind == "declaration")
-      r.followed = std::all_of(a.redeclarations.begin(), a.redeclarations.end(), [&](const Redeclaration& change) { return declared_so(after, change); });
+      r.followed = std::all_of(a.redeclarations.begin(), a.redeclarations.end(),
+                               [&](const Redeclaration& change) { return declared_so(after, change); });
     else
       r.followed = std::none_of(advice_after.advice.begin(), advice_after.advice.end(), [&](const Advice& later) {
         const JobProgram* now = after.find(later.at.program);
-        return later.kind == a.kind && later.at.program == a.at.program && now && (text.empty() ? later.at.line == a.at.line : text_of(*now, later.at.file, later.at.line) == text);
+        return later.kind == a.kind && later.at.program == a.at.program && now &&
+               (text.empty() ? later.at.line == a.at.line : text_of(*now, later.at.file, later.at.line) == text);
       });
     for (const LineOfProgram& line : a.lines) {
       r.before += time_of(before, line.program, line.file, line.line, text).value_or(0);
       const JobProgram *was = before.find(line.program), *is = after.find(line.program);
       if (!was || !is) continue;
-      if (const auto seconds = time_of(after, line.program, file_in(*is, *was, line.file), line.line, text)) r.after = r.after.value_or(0) + *seconds;
+      if (const auto seconds = time_of(after, line.program, file_in(*is, *was, line.file), line.line, text))
+        r.after = r.after.value_or(0) + *seconds;
     }
     result.push_back(std::move(r));
   }

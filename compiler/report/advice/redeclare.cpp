@@ -1,5 +1,5 @@
-// Other orders of indices in the text of a source: the declaration of an array and each reference to it, wherever the text may break lines,
-// leaving comments and strings alone.
+// Other orders of indices in the text of a source: the declaration of an array and each reference to it, wherever the
+// text may break lines, leaving comments and strings alone.
 
 #include <algorithm>
 #include <cctype>
@@ -42,7 +42,8 @@ class Rewriter {
     while (end < text_.size() && in_name(text_[end])) ++end;
     const std::string word = lower(text_.substr(at_, end - at_));
     copy_to(end);
-    const auto change = std::find_if(changes_.begin(), changes_.end(), [&](const Redeclaration& r) { return r.array == word; });
+    const auto change =
+        std::find_if(changes_.begin(), changes_.end(), [&](const Redeclaration& r) { return r.array == word; });
     if (change == changes_.end()) return;
     const std::size_t open = text_.find_first_not_of(" \t", at_);
     if (open == std::string::npos || text_[open] != '[') return;  // the whole array
@@ -88,6 +89,8 @@ class Rewriter {
 
 }  // namespace
 
-std::optional<std::string> redeclared(const std::string& text, const std::vector<Redeclaration>& changes) { return Rewriter(text, changes).run(); }
+std::optional<std::string> redeclared(const std::string& text, const std::vector<Redeclaration>& changes) {
+  return Rewriter(text, changes).run();
+}
 
 }  // namespace sial::report

@@ -22,7 +22,9 @@ struct Pair {
 };
 
 struct Comparison {
-  struct Difference { std::string what, a, b; };
+  struct Difference {
+    std::string what, a, b;
+  };
   std::vector<Difference> settings;
   std::vector<std::string> notes;
   std::vector<Pair> times;     // mean over the ranks, wall first
@@ -33,7 +35,7 @@ struct Comparison {
 
 using Table = std::map<std::string, Pair>;
 
-void add(Table& table, const std::string& name, double value, double Pair::*side) {
+void add(Table& table, const std::string& name, double value, double Pair::* side) {
   Pair& row = table[name];
   row.name = name;
   row.*side += value;
@@ -52,7 +54,9 @@ void compare_pairs(Comparison& c, const std::string& group, const Run::Pairs& a,
   for (const auto& [key, value] : a) both[key].first = value;
   for (const auto& [key, value] : b) both[key].second = value;
   for (const auto& [key, values] : both)
-    if (values.first != values.second) c.settings.push_back({group + key, values.first.empty() ? "-" : values.first, values.second.empty() ? "-" : values.second});
+    if (values.first != values.second)
+      c.settings.push_back(
+          {group + key, values.first.empty() ? "-" : values.first, values.second.empty() ? "-" : values.second});
 }
 
 double mean_time(const Run& run, const char* counter) {
@@ -81,11 +85,14 @@ Comparison compare(const Run& a, const Run& b) {
   };
   setting("programs", names(a), names(b));
   if (a.programs != b.programs)
-    c.notes.push_back(names(a) == names(b) ? "the programs' sources differ: a line may not be the same statement in both" : "the runs are of different programs: times and counters do not compare like with like");
+    c.notes.push_back(names(a) == names(b)
+                          ? "the programs' sources differ: a line may not be the same statement in both"
+                          : "the runs are of different programs: times and counters do not compare like with like");
   if (a.machine != b.machine) c.notes.push_back("the runs were made on different machines");
 
   c.times.push_back({"wall", a.counter("wall_time"), b.counter("wall_time")});
-  for (std::size_t p = 0; p < std::size(breakdown_counters); ++p) c.times.push_back({breakdown_names[p], mean_time(a, breakdown_counters[p]), mean_time(b, breakdown_counters[p])});
+  for (std::size_t p = 0; p < std::size(breakdown_counters); ++p)
+    c.times.push_back({breakdown_names[p], mean_time(a, breakdown_counters[p]), mean_time(b, breakdown_counters[p])});
 
   Table counters, lines, waits, traffic;
   for (const auto& [run, side] : {std::pair{&a, &Pair::a}, {&b, &Pair::b}}) {
@@ -98,9 +105,12 @@ Comparison compare(const Run& a, const Run& b) {
     }
   }
   for (const CounterLine& row : a.totals)  // in the order of the table
-    if (const auto found = counters.find(row.name); found != counters.end() && found->second.a != found->second.b) c.counters.push_back(found->second);
+    if (const auto found = counters.find(row.name); found != counters.end() && found->second.a != found->second.b)
+      c.counters.push_back(found->second);
   for (const CounterLine& row : b.totals)
-    if (const auto found = counters.find(row.name); found != counters.end() && found->second.a == 0 && found->second.b != 0 && std::none_of(c.counters.begin(), c.counters.end(), [&](const Pair& p) { return p.name == row.name; }))
+    if (const auto found = counters.find(row.name);
+        found != counters.end() && found->second.a == 0 && found->second.b != 0 &&
+        std::none_of(c.counters.begin(), c.counters.end(), [&](const Pair& p) { return p.name == row.name; }))
       c.counters.push_back(found->second);
   c.lines = by_change(std::move(lines));
   c.waits = by_change(std::move(waits));
@@ -134,24 +144,31 @@ class ComparisonText : Writer {
  private:
   void advice(const std::vector<Reached>& reached) {
     if (reached.empty()) return;
-    line("\nwhat the report of a asked for, predicted beside what b reached at the same lines\n  {:>12} {:>12} {:>12} {:>12}  {}", "predicted", "reached", "before", "after", "");
+    line(
+        "\nwhat the report of a asked for, predicted beside what b reached at the same lines\n  {:>12} {:>12} {:>12} {:>12}  {}",
+        "predicted", "reached", "before", "after", "");
     for (const Reached& r : reached)
-      line("  {:>12} {:>12} {:>12} {:>12}  {}{} at {}: {}", seconds_number(r.advice.seconds), r.after ? seconds_number(r.before - *r.after) : "-", seconds_number(r.before), r.after ? seconds_number(*r.after) : "-",
-           r.followed ? "followed: " : "not followed: ", r.advice.kind, short_place(r.advice.at.file, r.advice.at.line), r.advice.change);
+      line("  {:>12} {:>12} {:>12} {:>12}  {}{} at {}: {}", seconds_number(r.advice.seconds),
+           r.after ? seconds_number(r.before - *r.after) : "-", seconds_number(r.before),
+           r.after ? seconds_number(*r.after) : "-", r.followed ? "followed: " : "not followed: ", r.advice.kind,
+           short_place(r.advice.at.file, r.advice.at.line), r.advice.change);
   }
 
   template <class Number>
   void table(const char* title, const std::vector<Pair>& rows, Number number, std::size_t most) {
     if (rows.empty()) return;
     line("\n{}\n  {:<28} {:>14} {:>14} {:>8}", title, "", "a", "b", "b/a");
-    for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) line("  {:<28} {:>14} {:>14} {:>8}", rows[i].name, number(rows[i].a), number(rows[i].b), ratio(rows[i]));
+    for (std::size_t i = 0; i < std::min(most, rows.size()); ++i)
+      line("  {:<28} {:>14} {:>14} {:>8}", rows[i].name, number(rows[i].a), number(rows[i].b), ratio(rows[i]));
     if (rows.size() > most) line("  ... and {} more", rows.size() - most);
   }
 };
 
 }  // namespace
 
-std::string compare_text(const Run& a, const Run& b, const std::vector<Reached>& reached) { return ComparisonText().text(a, b, compare(a, b), reached); }
+std::string compare_text(const Run& a, const Run& b, const std::vector<Reached>& reached) {
+  return ComparisonText().text(a, b, compare(a, b), reached);
+}
 
 std::string compare_json(const Run& a, const Run& b, const std::vector<Reached>& reached) {
   using Json = nlohmann::ordered_json;
@@ -171,8 +188,15 @@ std::string compare_json(const Run& a, const Run& b, const std::vector<Reached>&
   j["bytes_moved"] = rows(c.traffic);
   j["advice"] = Json::array();
   for (const Reached& r : reached)
-    j["advice"].push_back({{"kind", r.advice.kind}, {"program", r.advice.at.program}, {"file", r.advice.at.file}, {"line", r.advice.at.line}, {"change", r.advice.change},
-                           {"followed", r.followed}, {"predicted_seconds", r.advice.seconds}, {"before_seconds", r.before}, {"after_seconds", r.after ? Json(*r.after) : Json()}});
+    j["advice"].push_back({{"kind", r.advice.kind},
+                           {"program", r.advice.at.program},
+                           {"file", r.advice.at.file},
+                           {"line", r.advice.at.line},
+                           {"change", r.advice.change},
+                           {"followed", r.followed},
+                           {"predicted_seconds", r.advice.seconds},
+                           {"before_seconds", r.before},
+                           {"after_seconds", r.after ? Json(*r.after) : Json()}});
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// Two runs side by side: what they were, where the time went, and the counters and lines in which they differ. A plain value
-// computed from two run.json files; of other options, ranks or versions.
+// Two runs side by side: what they were, where the time went, and the counters and lines in which they differ. A plain
+// value computed from two run.json files; of other options, ranks or versions.
 
 #include <string>
 
-#include "compiler/report/prediction/model.h"
 #include "compiler/report/advice/reached.h"
+#include "compiler/report/prediction/model.h"
 
 namespace sial::report {
 

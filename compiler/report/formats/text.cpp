@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "compiler/report/advice/advice_print.h"
-#include "compiler/report/prediction/model.h"
 #include "compiler/report/formats/writer.h"
+#include "compiler/report/prediction/model.h"
 
 namespace sial::report {
 namespace {
@@ -23,8 +23,10 @@ class Text : Writer {
     const std::string opening = r_.job ? advice_text(*r_.job, r_.program) : "";
     line("program {} ({})", r_.program, fmt::join(r_.files, ", "));
     line("  compiled by {} at -O{}, sources {}", r_.producer, r_.optimisation, r_.source_hash.substr(0, 16));
-    const auto pardos = std::count_if(r_.loops.begin(), r_.loops.end(), [](const LoopLine& l) { return l.kind == "pardo"; });
-    line("  {} instructions, {} loops ({} parallel), {} procedures called", r_.instructions, r_.loops.size(), pardos, r_.procedures);
+    const auto pardos =
+        std::count_if(r_.loops.begin(), r_.loops.end(), [](const LoopLine& l) { return l.kind == "pardo"; });
+    line("  {} instructions, {} loops ({} parallel), {} procedures called", r_.instructions, r_.loops.size(), pardos,
+         r_.procedures);
     summary();
     remarks(true);
     if (r_.run) run(*r_.run);
@@ -54,10 +56,12 @@ class Text : Writer {
     }
     line("  remarks: {} passed, {} missed, {} analysis", n[0], n[1], n[2]);
     if (!r_.run) {
-      line("  amounts: |i| elements per segment of index i, #i segments in its range; give the run.json of a run to have numbers");
+      line(
+          "  amounts: |i| elements per segment of index i, #i segments in its range; give the run.json of a run to have numbers");
       return;
     }
-    line("  estimated for the job of {}: saved {}, lost {}", r_.run->path, amounts(bytes[0], flops[0]), amounts(bytes[1], flops[1]));
+    line("  estimated for the job of {}: saved {}, lost {}", r_.run->path, amounts(bytes[0], flops[0]),
+         amounts(bytes[1], flops[1]));
   }
 
   static std::string amounts(double bytes, double flops) {
@@ -81,8 +85,10 @@ class Text : Writer {
         if (wanted(i)) weight = std::max(weight, r_.remarks[i].weight);
       return std::pair(l->seconds, weight);
     };
-    std::stable_sort(lines.begin(), lines.end(), [&](const SourceLine* a, const SourceLine* b) { return rank(a) > rank(b); });
-    line("\n{}, {} first", missed ? "what could be faster, by line" : "what was made faster and found out, by line", r_.run ? "the longest measured" : "the most costly");
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](const SourceLine* a, const SourceLine* b) { return rank(a) > rank(b); });
+    line("\n{}, {} first", missed ? "what could be faster, by line" : "what was made faster and found out, by line",
+         r_.run ? "the longest measured" : "the most costly");
     for (const SourceLine* l : lines) {
       const std::string& file = r_.files[static_cast<std::size_t>(l->file)];
       line("\n{}:{}{}", file, l->line, source_text(*l));
@@ -93,11 +99,14 @@ class Text : Writer {
     }
   }
 
-  std::string source_text(const SourceLine& l) const { return source_text(r_.files[static_cast<std::size_t>(l.file)], l.line); }
+  std::string source_text(const SourceLine& l) const {
+    return source_text(r_.files[static_cast<std::size_t>(l.file)], l.line);
+  }
 
   std::string source_text(const std::string& file, int number) const {
     for (const SourceFile& source : r_.sources) {
-      if (source.name != file || source.changed || static_cast<std::size_t>(number) > source.lines.size() || number < 1) continue;
+      if (source.name != file || source.changed || static_cast<std::size_t>(number) > source.lines.size() || number < 1)
+        continue;
       const std::string& text = source.lines[static_cast<std::size_t>(number) - 1];
       const std::size_t begin = text.find_first_not_of(" \t");
       return begin == std::string::npos ? "" : "    " + text.substr(begin);
@@ -122,7 +131,9 @@ class Text : Writer {
     one(r.all_bytes, r.bytes, "bytes", bytes_number);
     one(r.all_flops, r.flops, "flop", flops_number);
     if (!r.executions.text.empty()) {
-      const std::string times = r.executions.value ? fmt::format("{} times ({})", count_number(*r.executions.value), r.executions.text) : r.executions.text + " times";
+      const std::string times = r.executions.value
+                                    ? fmt::format("{} times ({})", count_number(*r.executions.value), r.executions.text)
+                                    : r.executions.text + " times";
       text += text.empty() ? times : ", " + times;
     }
     const char* what = r.kind == RemarkKind::passed ? "saves " : r.kind == RemarkKind::missed ? "costs " : "";
@@ -140,8 +151,10 @@ class Text : Writer {
     std::string text;
     const auto item = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
     if (const CostLine* c = cost_of(l)) {
-      item(fmt::format("{} in {}", plural(static_cast<double>(c->executions), "execution"), seconds_number(c->seconds)));
-      if (l.executions.value) item(fmt::format("predicted {}{}", l.at_most ? "at most " : "", count_number(*l.executions.value)));
+      item(
+          fmt::format("{} in {}", plural(static_cast<double>(c->executions), "execution"), seconds_number(c->seconds)));
+      if (l.executions.value)
+        item(fmt::format("predicted {}{}", l.at_most ? "at most " : "", count_number(*l.executions.value)));
     }
     std::int64_t moved = 0, in_place = 0, accesses = 0, blocked = 0;
     double wait = 0;
@@ -158,9 +171,12 @@ class Text : Writer {
       if (in_place > 0) bytes += fmt::format(", {} used in place", bytes_number(static_cast<double>(in_place)));
       item(bytes);
       if (l.get_bytes.value || l.put_bytes.value)
-        item(fmt::format("predicted {}{}", l.at_most ? "at most " : "", bytes_number(l.get_bytes.value.value_or(0) + l.put_bytes.value.value_or(0))));
+        item(fmt::format("predicted {}{}", l.at_most ? "at most " : "",
+                         bytes_number(l.get_bytes.value.value_or(0) + l.put_bytes.value.value_or(0))));
     }
-    if (const std::string copies = copies_at(*r_.run, r_.files[static_cast<std::size_t>(l.file)], l.line); !copies.empty()) item(copies);
+    if (const std::string copies = copies_at(*r_.run, r_.files[static_cast<std::size_t>(l.file)], l.line);
+        !copies.empty())
+      item(copies);
     if (accesses > 0) item(fmt::format("{} of {} uses waited, {}", blocked, accesses, seconds_number(wait)));
     if (!text.empty()) line("  measured {}", text);
   }
@@ -176,7 +192,8 @@ class Text : Writer {
 
   void indices() {
     if (r_.indices.empty()) return;
-    line("\nindices\n  {:<16} {:<10} {:<20} {:<16} {}", "name", "kind", "range", "segments", r_.run ? "in the run" : "");
+    line("\nindices\n  {:<16} {:<10} {:<20} {:<16} {}", "name", "kind", "range", "segments",
+         r_.run ? "in the run" : "");
     for (const IndexLine& i : r_.indices) {
       std::string bound;
       if (r_.run)
@@ -188,8 +205,8 @@ class Text : Writer {
 
   void arrays() {
     if (r_.arrays.empty()) return;
-    line("\narrays: number of statements that use them\n  {:<24} {:<17} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}  {}", "name", "kind",
-         "read", "write", "upd", "get", "put", "put+", "whole", "blocks");
+    line("\narrays: number of statements that use them\n  {:<24} {:<17} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}  {}",
+         "name", "kind", "read", "write", "upd", "get", "put", "put+", "whole", "blocks");
     const auto n = [](int count) { return count == 0 ? std::string("-") : std::to_string(count); };
     std::vector<std::string> unused;
     for (const ArrayLine& a : r_.arrays) {
@@ -199,8 +216,11 @@ class Text : Writer {
       }
       const Uses& u = a.uses;
       line("  {:<24} {:<17} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}  {}", fmt::format("{}[{}]", a.name, a.dims),
-           (a.predefined ? "predef. " : a.sparse ? "sparse " : "") + a.kind, n(u.read), n(u.written), n(u.updated), n(u.fetched), n(u.put),
-           n(u.accumulated), n(u.whole), a.blocks);
+           (a.predefined ? "predef. "
+            : a.sparse   ? "sparse "
+                         : "") +
+               a.kind,
+           n(u.read), n(u.written), n(u.updated), n(u.fetched), n(u.put), n(u.accumulated), n(u.whole), a.blocks);
     }
     if (!unused.empty()) line("  never used: {}", fmt::join(unused, ", "));
   }
@@ -214,7 +234,8 @@ class Text : Writer {
       if (!l.pragma.empty()) notes += fmt::format(", pragma \"{}\"", l.pragma);
       if (l.rank_dependent) notes += ", static schedule";
       if (!l.part.empty() && l.depth == 0) notes += fmt::format(", in {}", l.part);
-      line("  {:<24} {:<36} {}", l.place.substr(l.place.find_last_of('/') + 1), std::string(2 * static_cast<std::size_t>(l.depth), ' ') + l.kind + " " + l.indices, notes);
+      line("  {:<24} {:<36} {}", l.place.substr(l.place.find_last_of('/') + 1),
+           std::string(2 * static_cast<std::size_t>(l.depth), ' ') + l.kind + " " + l.indices, notes);
     }
   }
 
@@ -254,18 +275,22 @@ class Text : Writer {
       for (const double part : t.part) row += fmt::format(" {:>10.4f}", part);
       line("{} {:>9.1f}%", row, t.wall > 0 ? 100 * t.sum() / t.wall : 100.0);
     }
-    if (parts.handler > 0) line("  beside it, helper threads answered other nodes for {}", seconds_number(parts.handler));
+    if (parts.handler > 0)
+      line("  beside it, helper threads answered other nodes for {}", seconds_number(parts.handler));
     line("  load imbalance: the busiest rank computed {:.2f} times the mean", parts.imbalance);
   }
 
   void lines(const Run& run) {
     if (run.lines.empty()) return;
-    line("\nmost expensive lines of this program\n  {:>10} {:>10} {:>10} {:>12} {:>10}  {}", "seconds", "computing", "max/mean", "executions", "flop/s", "place");
+    line("\nmost expensive lines of this program\n  {:>10} {:>10} {:>10} {:>12} {:>10}  {}", "seconds", "computing",
+         "max/mean", "executions", "flop/s", "place");
     for (std::size_t i = 0; i < std::min(longest_list, run.lines.size()); ++i) {
       const CostLine& l = run.lines[i];
       const double mean = l.seconds / run.ranks;
-      line("  {:>10.4f} {:>10.4f} {:>10.2f} {:>12} {:>10}  {}:{}{}", l.seconds, l.compute_seconds, mean > 0 ? l.slowest_seconds / mean : 1.0, l.executions,
-           l.flops > 0 && l.compute_seconds > 0 ? fmt::format("{:.2f} G", l.flops / l.compute_seconds * 1e-9) : "-", l.file, l.line, source_text(l.file, l.line));
+      line("  {:>10.4f} {:>10.4f} {:>10.2f} {:>12} {:>10}  {}:{}{}", l.seconds, l.compute_seconds,
+           mean > 0 ? l.slowest_seconds / mean : 1.0, l.executions,
+           l.flops > 0 && l.compute_seconds > 0 ? fmt::format("{:.2f} G", l.flops / l.compute_seconds * 1e-9) : "-",
+           l.file, l.line, source_text(l.file, l.line));
     }
   }
 
@@ -274,27 +299,32 @@ class Text : Writer {
     if (rows.empty()) return;
     line("\narrays by traffic\n  {:>12} {:>14} {:>12}  {}", "moved", "used in place", "uses", "array");
     for (std::size_t i = 0; i < std::min(longest_list, rows.size()); ++i)
-      line("  {:>12} {:>14} {:>12}  {}", bytes_number(static_cast<double>(rows[i].moved)), bytes_number(static_cast<double>(rows[i].in_place)), rows[i].accesses, rows[i].array);
+      line("  {:>12} {:>14} {:>12}  {}", bytes_number(static_cast<double>(rows[i].moved)),
+           bytes_number(static_cast<double>(rows[i].in_place)), rows[i].accesses, rows[i].array);
   }
 
   /// The copies that are left, each with the remark that says why.
   void copies(const Run& run) {
     std::int64_t blocks = 0, bytes = 0, spared = 0, spared_bytes = 0;
-    for (const CopyLine& c : run.copies) blocks += c.copied, bytes += c.bytes_copied, spared += c.elided, spared_bytes += c.bytes_elided;
+    for (const CopyLine& c : run.copies)
+      blocks += c.copied, bytes += c.bytes_copied, spared += c.elided, spared_bytes += c.bytes_elided;
     if (blocks + spared == 0) return;
-    line("\nblock copies of this program: {} ({}), spared {} ({})", blocks, bytes_number(static_cast<double>(bytes)), spared, bytes_number(static_cast<double>(spared_bytes)));
+    line("\nblock copies of this program: {} ({}), spared {} ({})", blocks, bytes_number(static_cast<double>(bytes)),
+         spared, bytes_number(static_cast<double>(spared_bytes)));
     if (blocks == 0) return;
     line("  {:>12} {:>10}  {:<40} {}", "bytes", "copies", "array", "why");
     for (std::size_t i = 0; i < std::min(longest_list, run.copies.size()) && run.copies[i].copied > 0; ++i) {
       const CopyLine& c = run.copies[i];
-      line("  {:>12} {:>10}  {:<40} {}", bytes_number(static_cast<double>(c.bytes_copied)), c.copied, fmt::format("{} at {}:{}", c.array, c.file, c.line), why_copied(c));
+      line("  {:>12} {:>10}  {:<40} {}", bytes_number(static_cast<double>(c.bytes_copied)), c.copied,
+           fmt::format("{} at {}:{}", c.array, c.file, c.line), why_copied(c));
     }
   }
 
   std::string why_copied(const CopyLine& c) const {
     std::string names;
     for (const RemarkLine& m : r_.remarks)
-      if (m.kind == RemarkKind::missed && m.place.line == c.line && r_.files[static_cast<std::size_t>(m.place.file)] == c.file && (m.array.empty() || m.array == c.array) &&
+      if (m.kind == RemarkKind::missed && m.place.line == c.line &&
+          r_.files[static_cast<std::size_t>(m.place.file)] == c.file && (m.array.empty() || m.array == c.array) &&
           names.find(m.name) == std::string::npos)
         names += (names.empty() ? "" : ", ") + m.name;
     return !names.empty() ? names : r_.optimisation == 0 ? "as written (-O0)" : "";
@@ -305,16 +335,18 @@ class Text : Writer {
     line("\nblock kernels of this program");
     if (run.code) {
       const GeneratedCode& c = *run.code;
-      line("  generated code: {}; {} asked for, {} compiled in {}, {} read from disk, {} failed, by the whole job", c.state, c.asked, c.compiled, seconds_number(c.compile_seconds),
-           c.from_disk, c.failed);
+      line("  generated code: {}; {} asked for, {} compiled in {}, {} read from disk, {} failed, by the whole job",
+           c.state, c.asked, c.compiled, seconds_number(c.compile_seconds), c.from_disk, c.failed);
     }
     line("  {:>10} {:>10} {:>16}  {:<24} {}", "seconds", "calls", "speed", "place", "what they did");
     for (std::size_t i = 0; i < run.kernels.size(); ++i) {
       const KernelLine& k = run.kernels[i];
       if (i >= longest_list && !k.slow) continue;
       const double amount = k.flops > 0 ? k.flops : k.bytes;
-      const std::string speed = k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
-      line("  {:>10.4f} {:>10} {:>16}  {:<24} {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line), kernel_words(k));
+      const std::string speed =
+          k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
+      line("  {:>10.4f} {:>10} {:>16}  {:<24} {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line),
+           kernel_words(k));
       if (k.slow) line("  {:>38}  below half of the fastest contraction; {}", "", k.advice);
     }
   }
@@ -322,66 +354,95 @@ class Text : Writer {
   /// What crossed between host and device, and what the device's memory had to do with it.
   void device(const Run& run) {
     if (run.counter("device_operations") == 0) return;
-    const auto sum = [&](const std::string& way) { return run.counter("device_bytes_in" + way) + run.counter("device_bytes_out" + way); };
-    line("\ndevice: {} of it, blocks moved in the whole job: as written {}, made {}{}", plural(run.counter("device_operations"), "operation"), bytes_number(sum("_as_written")),
-         bytes_number(sum("")), sum("_least") > 0 ? fmt::format(", at least {}", bytes_number(sum("_least"))) : "");
-    if (const double hindsight = sum("_hindsight"); hindsight > 0) line("  with its memory, had it been known what comes: {}", bytes_number(hindsight));
+    const auto sum = [&](const std::string& way) {
+      return run.counter("device_bytes_in" + way) + run.counter("device_bytes_out" + way);
+    };
+    line("\ndevice: {} of it, blocks moved in the whole job: as written {}, made {}{}",
+         plural(run.counter("device_operations"), "operation"), bytes_number(sum("_unoptimized")),
+         bytes_number(sum("")),
+         sum("_lower_bound") > 0 ? fmt::format(", at least {}", bytes_number(sum("_lower_bound"))) : "");
+    if (const double offline_optimum = sum("_offline_optimum"); offline_optimum > 0)
+      line("  with its memory, had it been known what comes: {}", bytes_number(offline_optimum));
     if (const std::optional<DeviceSeconds> t = run.device_seconds())
-      line("  time{}: {} at kernels, {} at copies to it, {} at copies from it{}; ranks waited {} for it", run.option("device") == "simulated" ? ", by the model of a simulated device" : "",
-           seconds_number(t->kernels), seconds_number(t->in), seconds_number(t->out), t->overlap() ? fmt::format(", {:.1f} % of copying beside kernels", 100.0 * *t->overlap()) : "",
+      line("  time{}: {} at kernels, {} at copies to it, {} at copies from it{}; ranks waited {} for it",
+           run.option("device") == "simulated" ? ", by the model of a simulated device" : "",
+           seconds_number(t->kernels), seconds_number(t->in), seconds_number(t->out),
+           t->overlap() ? fmt::format(", {:.1f} % of copying beside kernels", 100.0 * *t->overlap()) : "",
            seconds_number(t->waited));
-    else
-      line("  time at kernels and copies: not measured (`--device-times`)");
+    else line("  time at kernels and copies: not measured (`--device-times`)");
     if (const double starts = run.counter("device_starts"); starts > 0)
-      line("  {} of kernels and products; of small work {} waited, {} of them together with others of their shape, in {}", plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
-           count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "group"));
+      line(
+          "  {} of kernels and products; of small work {} waited, {} of them together with others of their shape, in {}",
+          plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
+          count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "group"));
     if (const double graphs = run.counter("device_graphs"); graphs > 0)
-      line("  {} among these starts, with {} kernels and products", plural(graphs, "graph"), count_number(run.counter("device_in_graphs")));
+      line("  {} among these starts, with {} kernels and products", plural(graphs, "graph"),
+           count_number(run.counter("device_in_graphs")));
     const double requests = run.counter("device_allocations");
-    line("  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room", bytes_number(run.counter("device_memory_high_water")),
-         count_number(requests), requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0, count_number(run.counter("device_evictions")));
+    line(
+        "  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room",
+        bytes_number(run.counter("device_memory_high_water")), count_number(requests),
+        requests > 0 ? 100.0 * run.counter("device_allocation_hits") / requests : 100.0,
+        count_number(run.counter("device_evictions")));
     if (const double pinned = run.counter("device_pinned_bytes"); pinned > 0 || run.counter("device_pins_refused") > 0)
-      line("  host memory registered with it: {}, refused {}", bytes_number(pinned), plural(run.counter("device_pins_refused"), "time"));
+      line("  host memory registered with it: {}, refused {}", bytes_number(pinned),
+           plural(run.counter("device_pins_refused"), "time"));
     if (const double ahead = run.counter("device_ahead"); ahead > 0)
-      line("  brought before their use: {} ({}), {} of them for nothing", plural(ahead, "block"), bytes_number(run.counter("device_bytes_ahead")), count_number(ahead - run.counter("device_ahead_used")));
-    if (const double late = run.counter("device_late_puts"); late > 0)
-      line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"), count_number(run.counter("device_late_puts_awaited")));
-    if (const double straight = run.counter("device_bytes_sent_straight"), pieces = run.counter("device_bytes_sent_in_pieces"); straight + pieces > 0)
-      line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})", plural(run.counter("device_sent_straight"), "block"), bytes_number(straight),
-           plural(run.counter("device_sent_in_pieces"), "block"), bytes_number(pieces));
-    if (const double received = run.counter("device_received_straight"); received > 0)
-      line("  received from other nodes straight in its memory: {} ({})", plural(received, "block"), bytes_number(run.counter("device_bytes_received_straight")));
-    if (const double received = run.counter("device_received_in_pieces"); received > 0)
-      line("  received from other nodes through the host: {} ({}), in {} that set off before the rest had come", plural(received, "block"), bytes_number(run.counter("device_bytes_received_in_pieces")),
+      line("  brought before their use: {} ({}), {} of them for nothing", plural(ahead, "block"),
+           bytes_number(run.counter("device_bytes_ahead")), count_number(ahead - run.counter("device_ahead_used")));
+    if (const double late = run.counter("device_deferred_puts"); late > 0)
+      line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"),
+           count_number(run.counter("device_deferred_puts_awaited")));
+    if (const double straight = run.counter("device_bytes_sent_direct"),
+        pieces = run.counter("device_bytes_sent_pipelined");
+        straight + pieces > 0)
+      line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})",
+           plural(run.counter("device_sent_direct"), "block"), bytes_number(straight),
+           plural(run.counter("device_sent_pipelined"), "block"), bytes_number(pieces));
+    if (const double received = run.counter("device_received_direct"); received > 0)
+      line("  received from other nodes straight in its memory: {} ({})", plural(received, "block"),
+           bytes_number(run.counter("device_bytes_received_direct")));
+    if (const double received = run.counter("device_received_pipelined"); received > 0)
+      line("  received from other nodes through the host: {} ({}), in {} that set off before the rest had come",
+           plural(received, "block"), bytes_number(run.counter("device_bytes_received_pipelined")),
            plural(run.counter("device_pieces_early"), "piece"));
     if (const double instead = run.counter("device_on_host_instead"); instead > 0)
-      line("  {} ran on the host, because their operands did not fit: more memory (--device-memory), or smaller segments", plural(instead, "operation"));
-    if (const double checks = run.counter("device_self_checks"); checks > 0) line("  {} compared with the host's reference kernels (--self-check), all agree", plural(checks, "result"));
+      line(
+          "  {} ran on the host, because their operands did not fit: more memory (--device-memory), or smaller segments",
+          plural(instead, "operation"));
+    if (const double checks = run.counter("device_self_checks"); checks > 0)
+      line("  {} compared with the host's reference kernels (--self-check), all agree", plural(checks, "result"));
     if (run.transfers.empty()) return;
-    line("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  {}", "to device", "bytes", "back", "bytes", "as written", "least", "array");
+    line("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  {}", "to device", "bytes", "back", "bytes", "as written",
+         "least", "array");
     for (std::size_t i = 0; i < std::min(longest_list, run.transfers.size()); ++i) {
       const TransferLine& t = run.transfers[i];
       const auto bytes = [](std::int64_t n) { return bytes_number(static_cast<double>(n)); };
-      line("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  {} at {}:{}", t.in.transfers, bytes(t.in.bytes), t.out.transfers, bytes(t.out.bytes),
-           bytes(t.in_as_written.bytes + t.out_as_written.bytes), bytes(t.in_least.bytes + t.out_least.bytes), t.array, t.file, t.line);
+      line("  {:>10} {:>12} {:>10} {:>12} {:>14} {:>12}  {} at {}:{}", t.in.transfers, bytes(t.in.bytes),
+           t.out.transfers, bytes(t.out.bytes), bytes(t.in_unoptimized.bytes + t.out_unoptimized.bytes),
+           bytes(t.in_lower_bound.bytes + t.out_lower_bound.bytes), t.array, t.file, t.line);
     }
   }
 
   void waits(const Run& run) {
-    if (std::none_of(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a) { return a.accesses > 0; })) return;
+    if (std::none_of(run.accesses.begin(), run.accesses.end(), [](const AccessLine& a) { return a.accesses > 0; }))
+      return;
     if (run.accesses[0].blocked == 0) return line("\nno use of a remote block had to wait");
-    line("\nwaiting for remote blocks\n  {:>10} {:>12} {:>12} {:>12} {:>10} {:>10}  {}", "hit ratio", "first wait", "mean wait", "total wait", "uses", "waited", "array");
+    line("\nwaiting for remote blocks\n  {:>10} {:>12} {:>12} {:>12} {:>10} {:>10}  {}", "hit ratio", "first wait",
+         "mean wait", "total wait", "uses", "waited", "array");
     for (std::size_t i = 0; i < std::min(longest_list, run.accesses.size()) && run.accesses[i].blocked > 0; ++i) {
       const AccessLine& a = run.accesses[i];
-      line("  {:>10.4f} {:>12} {:>12} {:>12} {:>10} {:>10}  {} at {}:{}", a.hit_ratio(), seconds_number(a.first_wait_seconds),
-           seconds_number(a.wait_seconds / static_cast<double>(a.accesses)), seconds_number(a.wait_seconds), a.accesses, a.blocked, a.array, a.file, a.line);
+      line("  {:>10.4f} {:>12} {:>12} {:>12} {:>10} {:>10}  {} at {}:{}", a.hit_ratio(),
+           seconds_number(a.first_wait_seconds), seconds_number(a.wait_seconds / static_cast<double>(a.accesses)),
+           seconds_number(a.wait_seconds), a.accesses, a.blocked, a.array, a.file, a.line);
     }
   }
 
   void prefetch(const Run& run) {
     const Prefetches p = prefetches_of(run);
     if (p.issued == 0) return;
-    line("\nprefetches: {} issued, {:.1f} % useful, {:.1f} % late, {:.1f} % useless", count_number(p.issued), 100 * p.useful / p.issued, 100 * p.late / p.issued, 100 * p.useless / p.issued);
+    line("\nprefetches: {} issued, {:.1f} % useful, {:.1f} % late, {:.1f} % useless", count_number(p.issued),
+         100 * p.useful / p.issued, 100 * p.late / p.issued, 100 * p.useless / p.issued);
   }
 
   const Report& r_;

@@ -13,7 +13,8 @@ Breakdown breakdown_of(const Run& run) {
   double busiest = 0, total = 0;
   for (const std::vector<CounterLine>& counters : run.per_rank) {
     const auto value = [&](const std::string& name) {
-      const auto found = std::find_if(counters.begin(), counters.end(), [&](const CounterLine& c) { return c.name == name; });
+      const auto found =
+          std::find_if(counters.begin(), counters.end(), [&](const CounterLine& c) { return c.name == name; });
       return found == counters.end() ? 0.0 : found->value;
     };
     RankTimes& times = result.ranks.emplace_back();
@@ -38,7 +39,9 @@ std::vector<Traffic> traffic_of(const Run& run) {
   }
   std::vector<Traffic> rows;
   for (auto& [name, t] : arrays) rows.push_back(std::move(t));
-  std::stable_sort(rows.begin(), rows.end(), [](const Traffic& a, const Traffic& b) { return std::pair(a.moved, a.in_place) > std::pair(b.moved, b.in_place); });
+  std::stable_sort(rows.begin(), rows.end(), [](const Traffic& a, const Traffic& b) {
+    return std::pair(a.moved, a.in_place) > std::pair(b.moved, b.in_place);
+  });
   return rows;
 }
 
@@ -48,19 +51,26 @@ std::string copies_at(const Run& run, const std::string& file, int line) {
     if (c.line != line || c.file != file) continue;
     std::string part;
     if (c.copied > 0)
-      part = fmt::format("{} {} of `{}` ({})", c.copied, c.copied == 1 ? "copy" : "copies", c.array, bytes_number(static_cast<double>(c.bytes_copied)));
+      part = fmt::format("{} {} of `{}` ({})", c.copied, c.copied == 1 ? "copy" : "copies", c.array,
+                         bytes_number(static_cast<double>(c.bytes_copied)));
     if (c.elided > 0)
-      part += fmt::format("{} spared ({})", part.empty() ? fmt::format("{} {} of `{}`", c.elided, c.elided == 1 ? "copy" : "copies", c.array) : fmt::format(", {}", c.elided),
-                          bytes_number(static_cast<double>(c.bytes_elided)));
+      part +=
+          fmt::format("{} spared ({})",
+                      part.empty() ? fmt::format("{} {} of `{}`", c.elided, c.elided == 1 ? "copy" : "copies", c.array)
+                                   : fmt::format(", {}", c.elided),
+                      bytes_number(static_cast<double>(c.bytes_elided)));
     if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
   }
   return text;
 }
 
 Prefetches prefetches_of(const Run& run) {
-  return {run.counter("prefetches"), run.counter("prefetches_useful"), run.counter("prefetches_late"), run.counter("prefetches_useless")};
+  return {run.counter("prefetches"), run.counter("prefetches_useful"), run.counter("prefetches_late"),
+          run.counter("prefetches_useless")};
 }
 
-std::string plural(double n, const char* noun) { return fmt::format("{} {}{}", count_number(n), noun, n == 1 ? "" : "s"); }
+std::string plural(double n, const char* noun) {
+  return fmt::format("{} {}{}", count_number(n), noun, n == 1 ? "" : "s");
+}
 
 }  // namespace sial::report

@@ -26,24 +26,34 @@ class Writer {
 
 /// Times of a rank that make up its wall time. Answering other nodes runs beside, on a helper thread.
 inline constexpr const char* breakdown_names[] = {"compute", "fetch wait", "lock", "barrier", "checkpoint", "overhead"};
-inline constexpr const char* breakdown_counters[] = {"compute_time", "fetch_wait_time", "lock_time", "barrier_time", "checkpoint_time", "overhead_time"};
+inline constexpr const char* breakdown_counters[] = {"compute_time", "fetch_wait_time", "lock_time",
+                                                     "barrier_time", "checkpoint_time", "overhead_time"};
 struct RankTimes {
   double wall = 0;
   double part[std::size(breakdown_names)] = {};
   double sum() const;
 };
-struct Breakdown { std::vector<RankTimes> ranks; double handler = 0, imbalance = 1; };
+struct Breakdown {
+  std::vector<RankTimes> ranks;
+  double handler = 0, imbalance = 1;
+};
 Breakdown breakdown_of(const Run& run);
 
-struct Traffic { std::string array; std::int64_t moved = 0, in_place = 0, accesses = 0; };
+struct Traffic {
+  std::string array;
+  std::int64_t moved = 0, in_place = 0, accesses = 0;
+};
 /// Per array of the program, most bytes first.
 std::vector<Traffic> traffic_of(const Run& run);
 
-/// "3 copies of `t` (1.2 MB), 5 spared (2 MB)" for each array of which blocks were copied at the line, or copies spared; empty: none.
+/// "3 copies of `t` (1.2 MB), 5 spared (2 MB)" for each array of which blocks were copied at the line, or copies
+/// spared; empty: none.
 std::string copies_at(const Run& run, const std::string& file, int line);
 
 /// Useful: used without waiting; late: its first use had to wait; useless: never used.
-struct Prefetches { double issued = 0, useful = 0, late = 0, useless = 0; };
+struct Prefetches {
+  double issued = 0, useful = 0, late = 0, useless = 0;
+};
 Prefetches prefetches_of(const Run& run);
 
 /// "1 execution", "2 executions".

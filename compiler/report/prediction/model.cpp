@@ -73,7 +73,8 @@ class Describer {
     for (const Instruction& i : m_.code)
       for_each_use(m_, i, [&](std::int32_t array, Deed deed) {
         Uses& u = uses[static_cast<std::size_t>(array)];
-        static constexpr int Uses::*counter[] = {&Uses::read, &Uses::written, &Uses::updated, &Uses::fetched, &Uses::put, &Uses::accumulated, &Uses::whole};
+        static constexpr int Uses::* counter[] = {&Uses::read, &Uses::written,     &Uses::updated, &Uses::fetched,
+                                                  &Uses::put,  &Uses::accumulated, &Uses::whole};
         ++(u.*counter[static_cast<int>(deed)]);
       });
     for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
@@ -88,14 +89,23 @@ class Describer {
     static constexpr const char* kind[] = {"do", "do in", "pardo"};
     std::vector<std::int32_t> order(m_.loops.size());
     for (std::size_t l = 0; l < order.size(); ++l) order[l] = static_cast<std::int32_t>(l);
-    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return m_.loops[a].begin < m_.loops[b].begin; });
+    std::sort(order.begin(), order.end(),
+              [&](std::int32_t a, std::int32_t b) { return m_.loops[a].begin < m_.loops[b].begin; });
     std::vector<std::int32_t> ends;  // of the loops around
     for (const std::int32_t l : order) {
       const LoopRow& row = m_.loops[l];
       while (!ends.empty() && ends.back() <= row.begin) ends.pop_back();
       const SourcePlace& p = m_.places[row.begin];
-      LoopLine line{fmt::format("{}:{}", m_.files[p.file], p.line), {}, kind[static_cast<int>(row.kind)], names(row.indices), product(row.indices),
-                    row.pragma >= 0 ? m_.strings[row.pragma] : "", static_cast<int>(ends.size()), row.n_wheres, row.next - row.body - 1, row.rank_dependent};
+      LoopLine line{fmt::format("{}:{}", m_.files[p.file], p.line),
+                    {},
+                    kind[static_cast<int>(row.kind)],
+                    names(row.indices),
+                    product(row.indices),
+                    row.pragma >= 0 ? m_.strings[row.pragma] : "",
+                    static_cast<int>(ends.size()),
+                    row.n_wheres,
+                    row.next - row.body - 1,
+                    row.rank_dependent};
       for (const ProcRow& proc : m_.procs)
         if (proc.entry <= row.begin && row.begin < proc.end) line.part = proc.name;
       r.loops.push_back(std::move(line));

@@ -1,14 +1,18 @@
-// The model. A run is cut into parts: each outermost pardo, each outermost serial loop that gets, with the procedures they call, and
-// the rest. The program is gone through in its order, phase by phase (from one meeting of the ranks to the next), each loop around parts once,
-// then once more for all later times, with what ranks hold by then.
-//   work      of a part: what all ranks measured on its lines, less their waiting for blocks and, between nodes, their draws;
-//             spread evenly over its groups of gets (gets with no block operation between them), or its iterations where it
-//             gets nothing. Of the rest: what a rank measured, since every rank executes it.
-//   fetches   of a part: those that its access slice foresees, block by block; gets that it cannot foresee, as often as the run made
-//             them, each of another block. Where the run was on several nodes and fetched less than the same model makes of that
-//             run, the same part of the fetches falls away. Of the rest: what the run made of them, fetched once by every rank.
+// The model. A run is cut into parts: each outermost pardo, each outermost serial loop that gets, with the procedures
+// they call, and the rest. The program is gone through in its order, phase by phase (from one meeting of the ranks to
+// the next), each loop around parts once, then once more for all later times, with what ranks hold by then.
+//   work      of a part: what all ranks measured on its lines, less their waiting for blocks and, between nodes, their
+//   draws;
+//             spread evenly over its groups of gets (gets with no block operation between them), or its iterations
+//             where it gets nothing. Of the rest: what a rank measured, since every rank executes it.
+//   fetches   of a part: those that its access slice foresees, block by block; gets that it cannot foresee, as often as
+//   the run made
+//             them, each of another block. Where the run was on several nodes and fetched less than the same model
+//             makes of that run, the same part of the fetches falls away. Of the rest: what the run made of them,
+//             fetched once by every rank.
 //   wait      and idling of a phase: timeline.cpp plays its parts through on the target.
-//   meetings  ceil(log2 R) latencies each; where blocks were put to other nodes, the last of them has to be acknowledged before.
+//   meetings  ceil(log2 R) latencies each; where blocks were put to other nodes, the last of them has to be
+//   acknowledged before.
 
 #include "compiler/report/prediction/predict.h"
 
@@ -29,7 +33,7 @@ namespace sial::report {
 namespace {
 
 /// Larger pardos are played with every n-th iteration.
-constexpr double most_tuples = 200'000, most_gets = 2'000'000;
+constexpr double max_tuples = 200'000, max_gets = 2'000'000;
 constexpr std::int64_t most_steps = 100'000'000;  // of all slices
 
 /// Computation between gets and puts; nothing else takes time there.
@@ -64,14 +68,16 @@ class Model {
       p.times.wait += part.wait;
       p.times.meeting += part.meeting;
     }
-    std::stable_sort(p.parts.begin(), p.parts.end(), [](const PredictedPart& a, const PredictedPart& b) { return a.total() > b.total(); });
+    std::stable_sort(p.parts.begin(), p.parts.end(),
+                     [](const PredictedPart& a, const PredictedPart& b) { return a.total() > b.total(); });
   }
 
   Times measured(const Run& run) const {
     Times t;
     const double ranks = std::max(1, run.ranks);
     for (const CostLine& l : run.lines)
-      if (parts_.part_of({l.file, l.line}) != -2) (parts_.is_meeting({l.file, l.line}) ? t.meeting : t.work) += l.seconds / ranks;
+      if (parts_.part_of({l.file, l.line}) != -2)
+        (parts_.is_synchronization({l.file, l.line}) ? t.meeting : t.work) += l.seconds / ranks;
     for (const AccessLine& a : run.accesses) {
       t.wait += a.wait_seconds / ranks;
       t.work -= a.wait_seconds / ranks;
@@ -85,7 +91,7 @@ class Model {
     for (const CostLine& l : run.lines) {
       const LineKey line{l.file, l.line};
       const std::int32_t loop = parts_.part_of(line);
-      if (loop != -2 && name_of(loop) == part.place && !parts_.is_meeting(line)) seconds += l.seconds;
+      if (loop != -2 && name_of(loop) == part.place && !parts_.is_synchronization(line)) seconds += l.seconds;
     }
     return seconds / std::max(1, run.ranks);
   }
@@ -99,13 +105,16 @@ class Model {
   }
 
  private:
-  struct Get { std::int32_t pc = 0, array = 0; double count = 0, moved = 0; };  // of the run, all ranks
+  struct Get {
+    std::int32_t pc = 0, array = 0;
+    double count = 0, moved = 0;
+  };  // of the run, all ranks
   struct Measured {
     std::int32_t loop = -1;
-    double runs = 0;               // executions of its lines
+    double runs = 0;  // executions of its lines
     double seconds = 0, waited = 0, draws = 0, instances = 1, accepted = 1, put_bytes = 0, puts = 0;
-    bool sums = false;             // some contributions are held back until ranks meet
-    double keep = 1;               // part of the fetches that the run made
+    bool sums = false;  // some contributions are held back until ranks meet
+    double keep = 1;    // part of the fetches that the run made
     std::vector<Get> gets;
   };
 
@@ -117,7 +126,8 @@ class Model {
 
   Division division_of(const LoopRow& row) const {
     if (row.kind != LoopKind::pardo) return Division::everywhere;
-    if (row.pragma >= 0 && m_.strings[static_cast<std::size_t>(row.pragma)] == "SequentialPardoLoop") return Division::everywhere;
+    if (row.pragma >= 0 && m_.strings[static_cast<std::size_t>(row.pragma)] == "SequentialPardoLoop")
+      return Division::everywhere;
     return row.rank_dependent || run_.option("schedule") == "static" ? Division::cyclic : Division::drawn;
   }
 
@@ -130,13 +140,14 @@ class Model {
       Measured& part = measured_[loop];
       part.loop = loop;
       part.runs += static_cast<double>(l.executions);
-      if (parts_.is_meeting(line)) meetings_ += static_cast<double>(l.executions) / run_.ranks;
+      if (parts_.is_synchronization(line)) meetings_ += static_cast<double>(l.executions) / run_.ranks;
       else if (parts_.is_draw(line) && run_.nodes > 1) part.draws += l.seconds;
       else part.seconds += l.seconds;
     }
     std::map<std::pair<LineKey, std::string>, double> moved;
     for (const AccessLine& a : run_.accesses) {
-      if (const std::int32_t loop = parts_.part_of({a.file, a.line}); loop != -2) measured_[loop].waited += a.wait_seconds;
+      if (const std::int32_t loop = parts_.part_of({a.file, a.line}); loop != -2)
+        measured_[loop].waited += a.wait_seconds;
       moved[{{a.file, a.line}, a.array}] += static_cast<double>(a.moved);
     }
     std::map<LineKey, int> gets_on_line;
@@ -150,7 +161,9 @@ class Model {
       if (op_class(m_.code[i].op) == OpClass::fetch) {
         const std::int32_t array = m_.refs[static_cast<std::size_t>(m_.code[i].a)].array;
         get_lines_.insert(line);
-        if (count > 0) part.gets.push_back({pc, array, count, moved[{line, m_.arrays[static_cast<std::size_t>(array)].name}] / gets_on_line[line]});
+        if (count > 0)
+          part.gets.push_back(
+              {pc, array, count, moved[{line, m_.arrays[static_cast<std::size_t>(array)].name}] / gets_on_line[line]});
       } else if (op_class(m_.code[i].op) == OpClass::put) {
         part.puts += count;
         part.sums |= count > 0 && m_.code[i].op == Opcode::put_combined;
@@ -161,9 +174,12 @@ class Model {
       part.loop = loop;
       if (loop < 0) continue;
       const LoopRow& row = m_.loops[static_cast<std::size_t>(loop)];
-      const double candidates = executions_[parts_.line_of(row.next)], ranks = division_of(row) == Division::drawn ? 1 : run_.ranks;
+      const double candidates = executions_[parts_.line_of(row.next)],
+                   ranks = division_of(row) == Division::drawn ? 1 : run_.ranks;
       part.instances = std::max(1.0, std::round(candidates / (ranks * std::max(1.0, values_of(row)))));
-      part.accepted = row.kind != LoopKind::pardo ? 1 : executions_[parts_.line_of(row.body)] / part.instances / (division_of(row) == Division::everywhere ? run_.ranks : 1);
+      part.accepted = row.kind != LoopKind::pardo ? 1
+                                                  : executions_[parts_.line_of(row.body)] / part.instances /
+                                                        (division_of(row) == Division::everywhere ? run_.ranks : 1);
     }
   }
 
@@ -183,17 +199,23 @@ class Model {
   void place(LoopGet& get, const Target& t, std::int32_t array, const BlockIndex& block) const {
     get.array = array;
     const int homes = t.servers > 0 ? t.servers : t.nodes();
-    const auto home = static_cast<int>(home_of_block(placement_number(run_.number, array), block, static_cast<std::size_t>(homes)));
+    const auto home =
+        static_cast<int>(home_of_block(placement_number(run_.number, array), block, static_cast<std::size_t>(homes)));
     get.node = t.servers > 0 ? t.nodes() + home : home;
     const int first = home * t.on_a_node(), there = std::max(1, std::min(t.on_a_node(), t.ranks - first));
-    get.server = t.servers > 0 ? t.ranks + home : first + static_cast<int>((block_hash(block) >> 8) % static_cast<std::uint64_t>(there));
+    get.server = t.servers > 0 ? t.ranks + home
+                               : first + static_cast<int>((block_hash(block) >> 8) % static_cast<std::uint64_t>(there));
   }
 
   bool same_group(std::int32_t before, std::int32_t pc) const {
-    return before >= 0 && before < pc && heavy_before_[static_cast<std::size_t>(before)] == heavy_before_[static_cast<std::size_t>(pc)];
+    return before >= 0 && before < pc &&
+           heavy_before_[static_cast<std::size_t>(before)] == heavy_before_[static_cast<std::size_t>(pc)];
   }
 
-  struct Enumerated { TimedLoop loop; double stride = 1; };
+  struct Enumerated {
+    TimedLoop loop;
+    double stride = 1;
+  };
 
   Enumerated enumerate(const Measured& part, const Target& t, std::span<const std::int32_t> outer) {
     const LoopRow& row = m_.loops[static_cast<std::size_t>(part.loop)];
@@ -202,7 +224,7 @@ class Model {
     const double tuples = tuples_of(row);
     double gets = 0;
     for (const Get& g : part.gets) gets += g.count / part.instances;
-    e.stride = std::max({1.0, std::floor(tuples / most_tuples), std::floor(gets / most_gets)});
+    e.stride = std::max({1.0, std::floor(tuples / max_tuples), std::floor(gets / max_gets)});
     e.loop.tuples = static_cast<std::int64_t>(std::ceil(tuples / e.stride));
     std::map<std::int32_t, double> foreseen = by_slice(part, t, outer, e);
     unforeseen(part, t, foreseen, e);
@@ -210,12 +232,15 @@ class Model {
   }
 
   /// What the access slice says; returns how many of each get it foresaw.
-  std::map<std::int32_t, double> by_slice(const Measured& part, const Target& t, std::span<const std::int32_t> outer, Enumerated& e) {
+  std::map<std::int32_t, double> by_slice(const Measured& part, const Target& t, std::span<const std::int32_t> outer,
+                                          Enumerated& e) {
     std::map<std::int32_t, double> found;
     const LoopRow& row = m_.loops[static_cast<std::size_t>(part.loop)];
-    const auto slice = std::find_if(m_.slices.begin(), m_.slices.end(), [&](const SliceRow& s) { return s.loop == part.loop; });
+    const auto slice =
+        std::find_if(m_.slices.begin(), m_.slices.end(), [&](const SliceRow& s) { return s.loop == part.loop; });
     if (slice == m_.slices.end()) return found;
-    const BoundSlice bound(m_, static_cast<std::int32_t>(slice - m_.slices.begin()), sizes_.ranges(), [](std::int32_t) { return nullptr; });
+    const BoundSlice bound(m_, static_cast<std::int32_t>(slice - m_.slices.begin()), sizes_.ranges(),
+                           [](std::int32_t) { return nullptr; });
     std::set<std::int32_t> made;
     for (const Get& g : part.gets) made.insert(g.pc);
     SliceCursor cursor(bound);
@@ -274,18 +299,27 @@ class Model {
   }
 
   /// Iterations without a slice, and gets that it leaves out: spread evenly, each of a block of its own.
-  void unforeseen(const Measured& part, const Target& t, const std::map<std::int32_t, double>& foreseen, Enumerated& e) {
+  void unforeseen(const Measured& part, const Target& t, const std::map<std::int32_t, double>& foreseen,
+                  Enumerated& e) {
     if (e.loop.iterations.empty()) {
       const double accepted = std::clamp(part.accepted / e.stride, 1.0, static_cast<double>(e.loop.tuples));
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(accepted); ++i)
-        e.loop.iterations.push_back({static_cast<std::int64_t>(static_cast<double>(i) * static_cast<double>(e.loop.tuples) / std::floor(accepted)), {}});
+        e.loop.iterations.push_back(
+            {static_cast<std::int64_t>(static_cast<double>(i) * static_cast<double>(e.loop.tuples) /
+                                       std::floor(accepted)),
+             {}});
     }
     const auto iterations = static_cast<double>(e.loop.iterations.size());
-    struct Due { const Get* get; double each = 0, due = 0; bool ahead = false; };
+    struct Due {
+      const Get* get;
+      double each = 0, due = 0;
+      bool ahead = false;
+    };
     std::vector<Due> left_out;
     for (const Get& g : part.gets) {
       if (foreseen.contains(g.pc)) continue;
-      const double each = g.count / part.instances / (e.loop.division == Division::everywhere ? run_.ranks : 1) / (iterations * e.stride);
+      const double each = g.count / part.instances / (e.loop.division == Division::everywhere ? run_.ranks : 1) /
+                          (iterations * e.stride);
       left_out.push_back({&g, each, 0, is_foreseen(part.loop, g.pc)});
     }
     for (LoopIteration& iteration : e.loop.iterations) {
@@ -314,7 +348,9 @@ class Model {
   /// In the loop's slice, though only the run knows how often.
   bool is_foreseen(std::int32_t loop, std::int32_t pc) const {
     return std::any_of(m_.slices.begin(), m_.slices.end(), [&](const SliceRow& s) {
-      return s.loop == loop && std::any_of(s.steps.begin(), s.steps.end(), [&](const SliceStep& step) { return step.pc == pc && step.action == SliceAction::fetch; });
+      return s.loop == loop && std::any_of(s.steps.begin(), s.steps.end(), [&](const SliceStep& step) {
+               return step.pc == pc && step.action == SliceAction::fetch;
+             });
     });
   }
 
@@ -342,8 +378,13 @@ class Model {
 
   // --- the program on a target
 
-  struct Played { double work = 0, wait = 0, idle = 0, bytes = 0, fetches = 0; };
-  struct Step { std::int32_t loop = 0; double repeats = 1; };
+  struct Played {
+    double work = 0, wait = 0, idle = 0, bytes = 0, fetches = 0;
+  };
+  struct Step {
+    std::int32_t loop = 0;
+    double repeats = 1;
+  };
   /// `times`: how often a rank comes here.
   struct Phase {
     std::vector<Step> steps;
@@ -362,7 +403,13 @@ class Model {
   double share_of(const Parts::Event& e, const std::map<std::int32_t, double>& appearances) const {
     if (e.turn == Parts::Turn::every) return 1;
     const double met = meetings_at(e.meeting) / appearances.at(-1 - e.meeting);
-    const double first = met > 0 ? std::min(1.0, std::max(1.0, std::round(met / std::max(1.0, values_of(m_.loops[static_cast<std::size_t>(e.loop)])))) / met) : 1;
+    const double first =
+        met > 0 ? std::min(
+                      1.0,
+                      std::max(1.0,
+                               std::round(met / std::max(1.0, values_of(m_.loops[static_cast<std::size_t>(e.loop)])))) /
+                          met)
+                : 1;
     return e.turn == Parts::Turn::first ? first : 1 - first;
   }
 
@@ -375,7 +422,8 @@ class Model {
   std::vector<Phase> phases() const {
     std::map<std::int32_t, double> appearances;
     for (const Parts::Event& e : parts_.events())
-      if (e.what != Parts::What::keep && e.what != Parts::What::put && e.turn != Parts::Turn::other) ++appearances[e.what == Parts::What::part ? e.row : -1 - e.row];
+      if (e.what != Parts::What::keep && e.what != Parts::What::put && e.turn != Parts::Turn::other)
+        ++appearances[e.what == Parts::What::part ? e.row : -1 - e.row];
     std::vector<Phase> all(1);
     for (const Parts::Event& e : parts_.events()) {
       const double share = share_of(e, appearances);
@@ -384,9 +432,11 @@ class Model {
       if (e.what == Parts::What::keep) now.kept.insert(e.row);
       if (e.what == Parts::What::part) {
         const auto part = measured_.find(e.row);
-        if (part != measured_.end() && part->second.runs > 0) now.steps.push_back({e.row, share * part->second.instances / appearances[e.row]});
+        if (part != measured_.end() && part->second.runs > 0)
+          now.steps.push_back({e.row, share * part->second.instances / appearances[e.row]});
       }
-      if (e.what == Parts::What::put && executions_.contains(parts_.line_of(e.row))) now.put_last = std::max(now.put_last.value_or(0), put_bytes(e.row));
+      if (e.what == Parts::What::put && executions_.contains(parts_.line_of(e.row)))
+        now.put_last = std::max(now.put_last.value_or(0), put_bytes(e.row));
       if (e.what != Parts::What::barrier && e.what != Parts::What::meeting) continue;
       const double times = share * meetings_at(e.row) / appearances[-1 - e.row];
       if (times <= 0) continue;  // nobody meets here
@@ -400,7 +450,7 @@ class Model {
   }
 
   std::map<std::int32_t, Played> play(const Target& t) {
-    constexpr int most_played = 3;  // of repetitions within a phase
+    constexpr int max_played = 3;  // of repetitions within a phase
     const std::vector<Phase> all = phases();
     std::map<std::int32_t, Played> sum;
     std::map<std::int32_t, std::int64_t> played_before;
@@ -412,7 +462,7 @@ class Model {
         double idle = 0;
         for (const Step& step : phase.steps) {
           const Measured& part = measured_.at(step.loop);
-          const int n = static_cast<int>(std::clamp(std::round(step.repeats), 1.0, static_cast<double>(most_played)));
+          const int n = static_cast<int>(std::clamp(std::round(step.repeats), 1.0, static_cast<double>(max_played)));
           Played& out = sum[step.loop];
           for (int k = 0; k < n; ++k) {
             const Enumerated& e = enumerated(part, t, played_before[step.loop]++);
@@ -439,7 +489,8 @@ class Model {
     const auto found = enumerated_.find(key);
     if (found != enumerated_.end()) return found->second;
     Enumerated e = enumerate(part, t, outer);
-    e.loop.work = std::max(0.0, part.seconds - part.waited) / part.instances / e.stride / (e.loop.division == Division::everywhere ? run_.ranks : 1);
+    e.loop.work = std::max(0.0, part.seconds - part.waited) / part.instances / e.stride /
+                  (e.loop.division == Division::everywhere ? run_.ranks : 1);
     return enumerated_.emplace(key, std::move(e)).first->second;
   }
 
@@ -453,7 +504,8 @@ class Model {
     std::sort(around.begin(), around.end(), [](const LoopRow* a, const LoopRow* b) { return a->begin > b->begin; });
     for (const LoopRow* row : around) {
       const auto index = static_cast<std::size_t>(row->indices[0]);
-      const std::int64_t count = std::max<std::int64_t>(1, std::int64_t{sizes_.ranges()[index].hi} - sizes_.ranges()[index].lo + 1);
+      const std::int64_t count =
+          std::max<std::int64_t>(1, std::int64_t{sizes_.ranges()[index].hi} - sizes_.ranges()[index].lo + 1);
       values[index] += static_cast<std::int32_t>(number % count);
       number /= count;
     }
@@ -465,7 +517,8 @@ class Model {
     out.place = name_of(part.loop);
     const LoopRow& row = m_.loops[static_cast<std::size_t>(part.loop)];
     out.kind = row.kind == LoopKind::pardo ? "pardo" : "do";
-    for (const std::int32_t i : row.indices) out.indices += (out.indices.empty() ? "" : ",") + m_.indices[static_cast<std::size_t>(i)].name;
+    for (const std::int32_t i : row.indices)
+      out.indices += (out.indices.empty() ? "" : ",") + m_.indices[static_cast<std::size_t>(i)].name;
     out.instances = part.instances;
     for (const auto& [key, e] : enumerated_)
       if (key.first == part.loop) out.iterations = static_cast<double>(e.loop.iterations.size()) * e.stride;
@@ -498,13 +551,16 @@ class Model {
     return out;
   }
 
-  /// What is put in a part is there by the time that the rank has asked all others for iterations; sums leave when ranks meet.
+  /// What is put in a part is there by the time that the rank has asked all others for iterations; sums leave when
+  /// ranks meet.
   double acknowledged(const Phase& phase, const Target& t) const {
     double seconds = phase.put_last ? trip_seconds(t, *phase.put_last) : 0;
     if (phase.steps.empty()) return seconds;
     const Measured& last = measured_.at(phase.steps.back().loop);
     if (last.puts <= 0) return seconds;
-    const double asked = division_of(m_.loops[static_cast<std::size_t>(last.loop)]) == Division::drawn && !last.sums ? asking_seconds(t) : 0;
+    const double asked = division_of(m_.loops[static_cast<std::size_t>(last.loop)]) == Division::drawn && !last.sums
+                             ? asking_seconds(t)
+                             : 0;
     return std::max(seconds, trip_seconds(t, last.put_bytes / last.puts) - asked);
   }
 
@@ -519,14 +575,16 @@ class Model {
   std::map<LineKey, double> executions_;
   std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, Enumerated> enumerated_;  // on one target
   std::vector<std::int32_t> heavy_before_;
-  double meetings_ = 0;          // of a rank
+  double meetings_ = 0;  // of a rank
   std::int64_t steps_left_ = most_steps;
   SliceOutcome last_ = SliceOutcome::done;  // of a slice, behind its gets
-  std::int32_t unknown_ = 0;     // blocks that no slice names
+  std::int32_t unknown_ = 0;                // blocks that no slice names
 };
 
 void need_lines(const Run& run) {
-  if (run.lines.empty()) throw SialError(fmt::format("`{}` has no times of lines", run.path), "run the program again with this version of sialrun");
+  if (run.lines.empty())
+    throw SialError(fmt::format("`{}` has no times of lines", run.path),
+                    "run the program again with this version of sialrun");
 }
 
 }  // namespace
@@ -543,10 +601,13 @@ Prediction predict(const Module& module, const Run& run, const Target& target, c
   if (!real) return p;
   need_lines(*real);
   if (real->ranks != target.ranks || real->servers != target.servers)
-    throw SialError(fmt::format("`{}` ran on {} ranks and {} servers, and the prediction is for {} and {}", real->path, real->ranks, real->servers, target.ranks, target.servers),
+    throw SialError(fmt::format("`{}` ran on {} ranks and {} servers, and the prediction is for {} and {}", real->path,
+                                real->ranks, real->servers, target.ranks, target.servers),
                     "predict for the ranks of the run that the prediction is to be set beside");
   if (real->job != run.job)
-    throw SialError(fmt::format("`{}` had other values or segments than `{}`", real->path, run.path), "only runs of the same job can be compared with a prediction; automatic segments follow the number of ranks: give both runs the same with `--segments`");
+    throw SialError(
+        fmt::format("`{}` had other values or segments than `{}`", real->path, run.path),
+        "only runs of the same job can be compared with a prediction; automatic segments follow the number of ranks: give both runs the same with `--segments`");
   p.measured.emplace();
   p.measured->ranks = real->ranks;
   p.measured->times = model.measured(*real);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* target_example = "write for example ranks=64,latency=2us,bandwidth=12GB/s";
 
-double quantity(const std::string& key, const std::string& text, std::initializer_list<std::pair<const char*, double>> units) {
+double quantity(const std::string& key, const std::string& text,
+                std::initializer_list<std::pair<const char*, double>> units) {
   std::string_view unit = text;
   const std::optional<double> value = take_real(unit);
   if (!value) throw SialError(fmt::format("`{}={}`: a number is missing", key, text), target_example);
@@ -26,7 +27,8 @@ double quantity(const std::string& key, const std::string& text, std::initialize
     if (unit == name) return *value * factor;
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  throw SialError(fmt::format("`{}={}` has no unit that is known here", key, text), known.empty() ? target_example : fmt::format("units of {}: {}", key, known));
+  throw SialError(fmt::format("`{}={}` has no unit that is known here", key, text),
+                  known.empty() ? target_example : fmt::format("units of {}: {}", key, known));
 }
 
 int whole(const std::string& key, const std::string& text, int least) {
@@ -49,12 +51,16 @@ Target read_target(const std::string& text) {
     else if (key == "ranks-per-node") t.ranks_per_node = whole(key, value, 0);
     else if (key == "servers") t.servers = whole(key, value, 0);
     else if (key == "latency") t.latency = quantity(key, value, {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}});
-    else if (key == "bandwidth") t.bandwidth = quantity(key, value, {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}});
-    else if (key == "look-ahead") t.look_ahead = value == "auto" ? Target::automatic : value == "off" ? 0 : whole(key, value, 0);
+    else if (key == "bandwidth")
+      t.bandwidth = quantity(key, value, {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}});
+    else if (key == "look-ahead")
+      t.look_ahead = value == "auto" ? Target::automatic : value == "off" ? 0 : whole(key, value, 0);
     else
-      throw SialError(fmt::format("unknown key `{}` in `{}`", key, text),
-                      "known: ranks, ranks-per-node (0: all on one node), servers, latency, bandwidth, look-ahead (auto, off or a number of blocks)");
-    if (!given.insert(key).second) throw SialError(fmt::format("`{}` is given twice in `{}`", key, text), target_example);
+      throw SialError(
+          fmt::format("unknown key `{}` in `{}`", key, text),
+          "known: ranks, ranks-per-node (0: all on one node), servers, latency, bandwidth, look-ahead (auto, off or a number of blocks)");
+    if (!given.insert(key).second)
+      throw SialError(fmt::format("`{}` is given twice in `{}`", key, text), target_example);
   }
   if (t.ranks < 1) throw SialError(fmt::format("`{}` does not say how many ranks there are", text), target_example);
   if (t.bandwidth <= 0) throw SialError("nothing travels over a bandwidth of 0", target_example);

@@ -10,11 +10,11 @@
 namespace sial::report {
 namespace {
 
-constexpr double service_seconds = 1e-6;   // an owner's work for one request
+constexpr double service_seconds = 1e-6;  // an owner's work for one request
 constexpr double header_bytes = 100;
 // As in the run's look-ahead and work queue:
-constexpr int first_depth = 8, most_depth = 128, gets_between_looks = 16, most_victims = 8;
-constexpr std::size_t most_coming = 512;
+constexpr int first_depth = 8, max_depth = 128, gets_between_looks = 16, max_victims = 8;
+constexpr std::size_t max_coming = 512;
 
 struct Range {
   std::int64_t first = 0, last = 0;
@@ -67,14 +67,17 @@ class Timeline {
   }
 
  private:
-  struct Coming { std::size_t iteration = 0, get = 0; bool asked = false; };
+  struct Coming {
+    std::size_t iteration = 0, get = 0;
+    bool asked = false;
+  };
   struct Rank {
     int number = 0, node = 0;
     double clock = 0, work = 0, wait = 0, draws = 0;
-    Range now, reserved;               // tuples still to come, and set aside behind them
-    int victims = 0;                   // nodes that had nothing left
-    bool asking = false;               // another node, and the question is on its way
-    std::int64_t iteration = -1;       // in hand
+    Range now, reserved;          // tuples still to come, and set aside behind them
+    int victims = 0;              // nodes that had nothing left
+    bool asking = false;          // another node, and the question is on its way
+    std::int64_t iteration = -1;  // in hand
     std::size_t get = 0;
     std::int64_t begun = 0;
     // Look-ahead: gets foreseen and not made yet, and how far it has come.
@@ -88,7 +91,8 @@ class Timeline {
   };
 
   static double groups_of(const LoopIteration& i) {
-    return std::max<double>(1, static_cast<double>(std::count_if(i.gets.begin(), i.gets.end(), [](const LoopGet& g) { return g.begins_group; })));
+    return std::max<double>(1, static_cast<double>(std::count_if(i.gets.begin(), i.gets.end(),
+                                                                 [](const LoopGet& g) { return g.begins_group; })));
   }
 
   std::int64_t share(std::int64_t before) const {
@@ -100,7 +104,8 @@ class Timeline {
 
   /// The rank's first accepted iteration among these tuples, -1: none.
   std::int64_t find(const Rank& rank, const Range& tuples) const {
-    auto at = std::lower_bound(loop_.iterations.begin(), loop_.iterations.end(), tuples.first, [](const LoopIteration& i, std::int64_t tuple) { return i.tuple < tuple; });
+    auto at = std::lower_bound(loop_.iterations.begin(), loop_.iterations.end(), tuples.first,
+                               [](const LoopIteration& i, std::int64_t tuple) { return i.tuple < tuple; });
     for (; at != loop_.iterations.end() && at->tuple < tuples.last; ++at) {
       const std::int64_t i = at - loop_.iterations.begin();
       if (loop_.division != Division::cyclic || i % t_.ranks == rank.number) return i;
@@ -122,7 +127,9 @@ class Timeline {
     Rank* largest = nullptr;
     for (int r = node * t_.on_a_node(); r < std::min(t_.ranks, (node + 1) * t_.on_a_node()); ++r) {
       Rank& other = ranks_[static_cast<std::size_t>(r)];
-      if (!other.reserved.empty() && (!largest || other.reserved.last - other.reserved.first > largest->reserved.last - largest->reserved.first)) largest = &other;
+      if (!other.reserved.empty() &&
+          (!largest || other.reserved.last - other.reserved.first > largest->reserved.last - largest->reserved.first))
+        largest = &other;
     }
     if (!largest) return {};
     Range& set_aside = largest->reserved;
@@ -134,7 +141,9 @@ class Timeline {
         largest->coming.pop_back();
       }
       largest->offered = std::min(largest->offered, largest->coming.size());
-      if (largest->ahead_iteration >= 0 && loop_.iterations[static_cast<std::size_t>(largest->ahead_iteration)].tuple >= set_aside.last) largest->ahead_iteration = -1;
+      if (largest->ahead_iteration >= 0 &&
+          loop_.iterations[static_cast<std::size_t>(largest->ahead_iteration)].tuple >= set_aside.last)
+        largest->ahead_iteration = -1;
     }
     return {set_aside.last, last};
   }
@@ -166,7 +175,7 @@ class Timeline {
       if (chunk.empty()) chunk = take_reserved(rank.node);
       if (!chunk.empty()) return take(rank, chunk), true;
     }
-    if (rank.victims >= std::min(t_.nodes() - 1, most_victims)) return false;
+    if (rank.victims >= std::min(t_.nodes() - 1, max_victims)) return false;
     // What the other one has left is decided when the question gets there.
     const double way = t_.latency + (rank.asking ? 0 : service_seconds);
     rank.clock += way;
@@ -183,12 +192,15 @@ class Timeline {
 
   // --- fetching
 
-  std::unordered_map<std::uint64_t, RanksState::Held>& held(const Rank& rank) { return state_.held[static_cast<std::size_t>(rank.number)]; }
+  std::unordered_map<std::uint64_t, RanksState::Held>& held(const Rank& rank) {
+    return state_.held[static_cast<std::size_t>(rank.number)];
+  }
   static bool is_here(const Rank& rank, const LoopGet& g) { return g.node < 0 || g.node == rank.node; }
 
   double post(const Rank& rank, const LoopGet& g) {
     double& busy = busy_[static_cast<std::size_t>(g.server)];
-    busy = std::max(busy, rank.clock + t_.latency + header_bytes / t_.bandwidth) + service_seconds + (g.bytes + header_bytes) / t_.bandwidth;
+    busy = std::max(busy, rank.clock + t_.latency + header_bytes / t_.bandwidth) + service_seconds +
+           (g.bytes + header_bytes) / t_.bandwidth;
     return busy + t_.latency;
   }
 
@@ -221,7 +233,7 @@ class Timeline {
   void advance(Rank& rank) {
     if (t_.look_ahead == 0) return;
     while (rank.asked < static_cast<std::size_t>(depth(rank))) {
-      if (rank.offered == rank.coming.size() && (rank.coming.size() >= most_coming || !produce(rank))) return;
+      if (rank.offered == rank.coming.size() && (rank.coming.size() >= max_coming || !produce(rank))) return;
       Coming& c = rank.coming[rank.offered++];
       const LoopGet& g = loop_.iterations[c.iteration].gets[c.get];
       if (is_here(rank, g) || held(rank).contains(g.block)) continue;
@@ -231,15 +243,18 @@ class Timeline {
     }
   }
 
-  int depth(const Rank& rank) const { return t_.look_ahead == Target::automatic ? state_.depth[static_cast<std::size_t>(rank.number)] : t_.look_ahead; }
+  int depth(const Rank& rank) const {
+    return t_.look_ahead == Target::automatic ? state_.depth[static_cast<std::size_t>(rank.number)] : t_.look_ahead;
+  }
 
   void adapt(Rank& rank, double bytes) {
     const double busy = (rank.clock - rank.since) - (rank.wait - rank.waited);
     int& depth = state_.depth[static_cast<std::size_t>(rank.number)];
     const double per_get = std::max(busy, 1e-9) / gets_between_looks;
-    depth = std::max(depth, static_cast<int>(std::min<double>(most_depth, std::ceil((2 * t_.latency + bytes / t_.bandwidth) / per_get) + 2)));
+    depth = std::max(depth, static_cast<int>(std::min<double>(
+                                max_depth, std::ceil((2 * t_.latency + bytes / t_.bandwidth) / per_get) + 2)));
     if (rank.late > 0) depth *= 2;
-    depth = std::clamp(depth, 2, most_depth);
+    depth = std::clamp(depth, 2, max_depth);
     rank.since = rank.clock;
     rank.waited = rank.wait;
     rank.late = 0;
@@ -299,18 +314,22 @@ class Timeline {
   const Target& t_;
   RanksState& state_;
   std::vector<Rank> ranks_;
-  std::vector<Range> queues_;   // per node
-  std::vector<double> busy_;    // until when, of those who answer; ranks that are elsewhere do not count
+  std::vector<Range> queues_;  // per node
+  std::vector<double> busy_;   // until when, of those who answer; ranks that are elsewhere do not count
   double per_group_ = 0, fetches_ = 0, bytes_ = 0;
 };
 
 }  // namespace
 
 RanksState::RanksState(const Target& t)
-    : clock(static_cast<std::size_t>(t.ranks)), depth(static_cast<std::size_t>(t.ranks), first_depth), held(static_cast<std::size_t>(t.ranks)) {}
+    : clock(static_cast<std::size_t>(t.ranks)),
+      depth(static_cast<std::size_t>(t.ranks), first_depth),
+      held(static_cast<std::size_t>(t.ranks)) {}
 
 double RanksState::longest() const { return *std::max_element(clock.begin(), clock.end()); }
-double RanksState::mean() const { return std::accumulate(clock.begin(), clock.end(), 0.0) / static_cast<double>(clock.size()); }
+double RanksState::mean() const {
+  return std::accumulate(clock.begin(), clock.end(), 0.0) / static_cast<double>(clock.size());
+}
 
 void RanksState::meet(bool barrier, const std::set<std::int32_t>& kept) {
   std::fill(clock.begin(), clock.end(), 0.0);
@@ -320,10 +339,16 @@ void RanksState::meet(bool barrier, const std::set<std::int32_t>& kept) {
   }
 }
 
-LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& state) { return Timeline(loop, target, state).run(); }
+LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& state) {
+  return Timeline(loop, target, state).run();
+}
 
-double asking_seconds(const Target& t) { return std::min(t.nodes() - 1, most_victims) * (2 * t.latency + service_seconds); }
+double asking_seconds(const Target& t) {
+  return std::min(t.nodes() - 1, max_victims) * (2 * t.latency + service_seconds);
+}
 
-double trip_seconds(const Target& t, double bytes) { return 2 * t.latency + service_seconds + (bytes + 2 * header_bytes) / t.bandwidth; }
+double trip_seconds(const Target& t, double bytes) {
+  return 2 * t.latency + service_seconds + (bytes + 2 * header_bytes) / t.bandwidth;
+}
 
 }  // namespace sial::report

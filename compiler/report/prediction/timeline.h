@@ -1,7 +1,8 @@
 #pragma once
-// Loops on a machine that is not at hand: iterations handed out as the work queue does it, their gets asked for ahead as
-// look-ahead does it, each owner answering one request after the other, fetched blocks kept until a barrier. A simulation without
-// data; nothing in it is random. Plain values; the model of predict.cpp builds loops and adds up what they take.
+// Loops on a machine that is not at hand: iterations handed out as the work queue does it, their gets asked for ahead
+// as look-ahead does it, each owner answering one request after the other, fetched blocks kept until a barrier. A
+// simulation without data; nothing in it is random. Plain values; the model of predict.cpp builds loops and adds up
+// what they take.
 
 #include <cstdint>
 #include <set>
@@ -13,16 +14,16 @@
 namespace sial::report {
 
 struct LoopGet {
-  std::uint64_t block = 0;      // equal: the same block
+  std::uint64_t block = 0;  // equal: the same block
   std::int32_t array = 0;
   std::int32_t node = 0, server = 0;  // the node it lies on (-1: every rank has it already), and who answers there
   double bytes = 0;
-  bool ahead = false;           // in the loop's access slice
-  bool begins_group = false;    // what is asked for together is waited for together
+  bool ahead = false;         // in the loop's access slice
+  bool begins_group = false;  // what is asked for together is waited for together
 };
 
 struct LoopIteration {
-  std::int64_t tuple = 0;       // its number among all, where clauses not regarded
+  std::int64_t tuple = 0;  // its number among all, where clauses not regarded
   std::vector<LoopGet> gets;
 };
 
@@ -32,16 +33,20 @@ struct TimedLoop {
   std::int64_t tuples = 0;
   std::vector<LoopIteration> iterations;  // those that where clauses accept, by tuple
   Division division = Division::drawn;
-  double work = 0;              // seconds of all iterations together (everywhere: of one rank's)
+  double work = 0;  // seconds of all iterations together (everywhere: of one rank's)
 };
 
 /// What ranks have when a loop begins, and when it ends.
 struct RanksState {
   explicit RanksState(const Target& target);
-  struct Held { double there = 0; std::int32_t array = 0; bool used = false; };
-  std::vector<double> clock;                                     // of each rank
-  std::vector<int> depth;                                        // what look-ahead has learnt
-  std::vector<std::unordered_map<std::uint64_t, Held>> held;     // fetched blocks
+  struct Held {
+    double there = 0;
+    std::int32_t array = 0;
+    bool used = false;
+  };
+  std::vector<double> clock;                                  // of each rank
+  std::vector<int> depth;                                     // what look-ahead has learnt
+  std::vector<std::unordered_map<std::uint64_t, Held>> held;  // fetched blocks
   double longest() const;
   double mean() const;
   /// All ranks have met. At a barrier they let go of what they have fetched, but for `kept` arrays.
@@ -49,7 +54,9 @@ struct RanksState {
 };
 
 /// Means over the ranks; fetches and bytes are those of all ranks.
-struct LoopTimes { double work = 0, wait = 0, draws = 0, fetches = 0, bytes = 0; };
+struct LoopTimes {
+  double work = 0, wait = 0, draws = 0, fetches = 0, bytes = 0;
+};
 
 LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& state);
 

@@ -5,14 +5,15 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/device/simulated/plain_steps.h"
 
 namespace sial {
 namespace {
 
-/// Multiplications, for each element that counts as little: reasoned, not measured. An operation takes some 5 to 10 microseconds to start; in 3 of
-/// them a large GPU multiplies some 1e8 times, and moves some 1e6 elements, a good part of which is packed and unpacked once more.
+/// Multiplications, for each element that counts as little: reasoned, not measured. An operation takes some 5 to 10
+/// microseconds to start; in 3 of them a large GPU multiplies some 1e8 times, and moves some 1e6 elements, a good part
+/// of which is packed and unpacked once more.
 constexpr std::int64_t products_per_element = 256;
 
 template <class T>
@@ -40,13 +41,14 @@ bool is_small(const BlockOp& op, std::int64_t elements) {
   if (!op.has_b) return true;
   std::int64_t products = volume(op.d);
   for (int d = 0; d < op.a.rank; ++d)
-    if (std::find(op.d.label.begin(), op.d.label.begin() + op.d.rank, op.a.label[d]) == op.d.label.begin() + op.d.rank) products *= op.a.extent[d];
+    if (std::find(op.d.label.begin(), op.d.label.begin() + op.d.rank, op.a.label[d]) == op.d.label.begin() + op.d.rank)
+      products *= op.a.extent[d];
   return products <= products_per_element * elements;
 }
 
-bool is_small(const MutableView& target, std::span<const kernels::ChainStep> steps, std::int64_t elements) {
+bool is_small(const MutableView& target, std::span<const kernels::FusedStep> steps, std::int64_t elements) {
   std::int64_t operands = 1;
-  for (const kernels::ChainStep& s : steps) operands += (s.a.data ? 1 : 0) + (s.b.data ? 1 : 0);
+  for (const kernels::FusedStep& s : steps) operands += (s.a.data ? 1 : 0) + (s.b.data ? 1 : 0);
   return volume(target) * operands <= elements;
 }
 
@@ -83,7 +85,8 @@ void BatchQueue::queue(Piece piece) {
   Stretch* const written = stretch_of(piece.written);
   if (written) piece.level = written->behind_all;
   for (const Span& s : piece.read)
-    if (const Stretch* read = stretch_of(s); read && !planted(Plant::device_batch)) piece.level = std::max(piece.level, read->behind_writes);
+    if (const Stretch* read = stretch_of(s); read && !fault_enabled(Fault::device_batch))
+      piece.level = std::max(piece.level, read->behind_writes);
   if (written) written->behind_writes = written->behind_all = piece.level + 1;
   for (const Span& s : piece.read)
     if (Stretch* read = stretch_of(s)) read->behind_all = std::max(read->behind_all, piece.level + 1);
@@ -105,7 +108,7 @@ void BatchQueue::add(const BlockOp& op) {
   queue(std::move(piece));
 }
 
-void BatchQueue::add(const MutableView& target, std::span<const kernels::ChainStep> steps) {
+void BatchQueue::add(const MutableView& target, std::span<const kernels::FusedStep> steps) {
   if (steps.empty()) return;
   Piece piece;
   piece.target = target;
@@ -113,10 +116,10 @@ void BatchQueue::add(const MutableView& target, std::span<const kernels::ChainSt
   piece.shape = {static_cast<std::int64_t>(steps.size())};
   describe(target, false, piece.shape);
   piece.written = span_in_memory(target);
-  for (kernels::ChainStep& s : piece.steps) {
+  for (kernels::FusedStep& s : piece.steps) {
     piece.shape.push_back(static_cast<std::int64_t>(s.op));
     piece.shape.push_back(std::bit_cast<std::int64_t>(s.value));
-    for (const kernels::ChainSource* source : {&s.a, &s.b}) {
+    for (const kernels::FusedSource* source : {&s.a, &s.b}) {
       // A source in the target's memory is the target itself: part of what is done to it, no memory besides.
       const bool self = source->data == target.data;
       piece.shape.push_back(!source->data ? 0 : self ? 1 : 2);
@@ -139,7 +142,8 @@ std::vector<BatchQueue::Batch> BatchQueue::batches() const {
   std::vector<Batch> result;
   for (auto at = order.begin(); at != order.end();) {
     const auto end = std::find_if(at, order.end(), [&](const Piece* p) { return p->level != (*at)->level; });
-    std::vector<std::pair<const std::vector<std::int64_t>*, std::size_t>> shapes;  // of this level, and the batch of each
+    std::vector<std::pair<const std::vector<std::int64_t>*, std::size_t>>
+        shapes;  // of this level, and the batch of each
     for (; at != end; ++at) {
       const Piece& p = **at;
       auto found = std::find_if(shapes.begin(), shapes.end(), [&](const auto& s) { return *s.first == p.shape; });

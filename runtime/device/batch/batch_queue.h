@@ -1,7 +1,8 @@
 #pragma once
-// Small work of one stream that waits to be started, and in which order and company it may be: a piece comes behind those queued before it
-// that share memory with it, where one of the two writes, and pieces of one shape that nothing keeps apart are one batch. Memory
-// is judged by the spans of views, from their first element to their last. A value: owns steps and energies, not the memory.
+// Small work of one stream that waits to be started, and in which order and company it may be: a piece comes behind
+// those queued before it that share memory with it, where one of the two writes, and pieces of one shape that nothing
+// keeps apart are one batch. Memory is judged by the spans of views, from their first element to their last. A value:
+// owns steps and energies, not the memory.
 
 #include <cstdint>
 #include <map>
@@ -13,21 +14,22 @@
 
 namespace sial {
 
-/// Whether it is so little that starting it on a GPU takes about as long as doing it there, `elements` being what counts as little.
+/// Whether it is so little that starting it on a GPU takes about as long as doing it there, `elements` being what
+/// counts as little.
 bool is_small(const BlockOp& op, std::int64_t elements);
-bool is_small(const MutableView& target, std::span<const kernels::ChainStep> steps, std::int64_t elements);
+bool is_small(const MutableView& target, std::span<const kernels::FusedStep> steps, std::int64_t elements);
 
 class BatchQueue {
  public:
   void add(const BlockOp& op);
   /// Steps and the energies that they point to are copied.
-  void add(const MutableView& target, std::span<const kernels::ChainStep> steps);
+  void add(const MutableView& target, std::span<const kernels::FusedStep> steps);
   std::size_t size() const { return pieces_.size(); }
 
   /// Pieces that may be started at once, all of one kind.
   struct Batch {
     std::vector<BlockOp> ops;
-    std::vector<ChainWork> chains;  // which point into the queue they were taken from, as does
+    std::vector<FusedWork> chains;  // which point into the queue they were taken from, as does
     const std::vector<std::int64_t>* shape = nullptr;
     std::size_t size() const { return ops.size() + chains.size(); }
   };
@@ -35,9 +37,12 @@ class BatchQueue {
   std::vector<Batch> batches() const;
 
  private:
-  struct Span { std::uintptr_t begin = 0, end = 0; };
-  /// Memory that pieces touch: the least level of one that comes behind those that write there, and behind all of them. Spans that meet are one
-  /// stretch from then on, so parts of a block that are taken together once keep each other's order.
+  struct Span {
+    std::uintptr_t begin = 0, end = 0;
+  };
+  /// Memory that pieces touch: the least level of one that comes behind those that write there, and behind all of them.
+  /// Spans that meet are one stretch from then on, so parts of a block that are taken together once keep each other's
+  /// order.
   struct Stretch {
     std::uintptr_t end = 0;
     std::size_t behind_writes = 0, behind_all = 0;
@@ -45,12 +50,12 @@ class BatchQueue {
   struct Piece {
     BlockOp op;
     MutableView target;
-    std::vector<kernels::ChainStep> steps;  // empty: op
+    std::vector<kernels::FusedStep> steps;  // empty: op
     std::vector<std::shared_ptr<const EnergyDifferences>> energies;
-    std::vector<std::int64_t> shape;        // what pieces of one batch have in common
+    std::vector<std::int64_t> shape;  // what pieces of one batch have in common
     Span written;
     std::vector<Span> read;
-    std::size_t level = 0;                  // behind all pieces of lower ones
+    std::size_t level = 0;  // behind all pieces of lower ones
   };
   template <class T>
   static Span span_in_memory(const BlockView<T>& v);

@@ -1,5 +1,6 @@
-// A device in front of another, which has small work wait for its like. Events are what orders streams and the host, and none is behind
-// work that waits: a wait for an event may go ahead of it, copies go their own way, and only who records an event needs all before it started.
+// A device in front of another, which has small work wait for its like. Events are what orders streams and the host,
+// and none is behind work that waits: a wait for an event may go ahead of it, copies go their own way, and only who
+// records an event needs all before it started.
 
 #include <algorithm>
 #include <array>
@@ -15,13 +16,13 @@
 namespace sial {
 namespace {
 
-using kernels::ChainStep;
+using kernels::FusedStep;
 
-/// In a stream: enough to find many of one shape among the steps of several iterations, few enough that the device does not wait for long: they take the
-/// host some milliseconds.
-constexpr std::size_t most_waiting = 512;
+/// In a stream: enough to find many of one shape among the steps of several iterations, few enough that the device does
+/// not wait for long: they take the host some milliseconds.
+constexpr std::size_t max_waiting = 512;
 /// Batches from which on they may be a graph: one alone mostly is one start.
-constexpr std::size_t least_in_group = 2;
+constexpr std::size_t min_in_group = 2;
 
 class BatchingDevice final : public Device {
  public:
@@ -36,7 +37,7 @@ class BatchingDevice final : public Device {
   void give_back(double* p, std::int64_t n) noexcept override {
     try {
       start_all();
-    } catch (const WorldError&) {
+    } catch (const EnvironmentError&) {
       // The device is lost: the next call that may say so does.
     }
     device_->give_back(p, n);
@@ -53,8 +54,9 @@ class BatchingDevice final : public Device {
     start(stream);
     device_->run(stream, op);
   }
-  void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
-    if (is_small(target, steps, small_)) return wait_in_queue(stream, [&](BatchQueue& queue) { queue.add(target, steps); });
+  void run(int stream, const MutableView& target, std::span<const FusedStep> steps) override {
+    if (is_small(target, steps, small_))
+      return wait_in_queue(stream, [&](BatchQueue& queue) { queue.add(target, steps); });
     start(stream);
     device_->run(stream, target, steps);
   }
@@ -62,7 +64,7 @@ class BatchingDevice final : public Device {
     start(stream);
     return device_->run_batch(stream, ops);
   }
-  std::size_t run_batch(int stream, std::span<const ChainWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
     start(stream);
     return device_->run_batch(stream, chains);
   }
@@ -108,12 +110,12 @@ class BatchingDevice final : public Device {
   bool host_reads() const override { return device_->host_reads(); }
   void enter() override { device_->enter(); }
   std::int64_t message_piece(std::int64_t n) const override { return device_->message_piece(n); }
-  bool spoils() const override { return device_->spoils(); }
-  void spoil(int stream, double* device, std::int64_t n) override {
+  bool poisons() const override { return device_->poisons(); }
+  void poison(int stream, double* device, std::int64_t n) override {
     start(stream);
-    device_->spoil(stream, device, n);
+    device_->poison(stream, device, n);
   }
-  void spoil_host(const MutableView& host) override { device_->spoil_host(host); }
+  void poison_host(const MutableView& host) override { device_->poison_host(host); }
   TransferCount moved_in() const override { return device_->moved_in(); }
   TransferCount moved_out() const override { return device_->moved_out(); }
 
@@ -123,7 +125,7 @@ class BatchingDevice final : public Device {
     ++count_.pieces;
     BatchQueue& queue = queues_[static_cast<std::size_t>(stream)];
     add(queue);
-    if (queue.size() >= most_waiting) start(stream);
+    if (queue.size() >= max_waiting) start(stream);
   }
   void start_all() {
     for (std::size_t s = 0; s < queues_.size(); ++s) start(static_cast<int>(s));
@@ -142,7 +144,7 @@ class BatchingDevice final : public Device {
         start(stream, std::span(batch.chains));
       }
     };
-    if (batches.size() < least_in_group) all();
+    if (batches.size() < min_in_group) all();
     else device_->run_group(stream, composition_of(batches), all);
   }
   template <class Work>
@@ -166,7 +168,7 @@ class BatchingDevice final : public Device {
     }
   }
   void run_at_once(int stream, const BlockOp& op) { device_->run(stream, op); }
-  void run_at_once(int stream, const ChainWork& work) { device_->run(stream, work.target, work.steps); }
+  void run_at_once(int stream, const FusedWork& work) { device_->run(stream, work.target, work.steps); }
 
   // --- what was taken on without a workspace for it, with values that go to the host and back
 
@@ -193,7 +195,8 @@ class BatchingDevice final : public Device {
   }
   void run_by_host(int stream, const BlockOp& op) {
     BlockOp mine = op;
-    std::vector<double> d = fetch(stream, op.d), a = fetch(stream, op.a), b = op.has_b ? fetch(stream, op.b) : std::vector<double>();
+    std::vector<double> d = fetch(stream, op.d), a = fetch(stream, op.a),
+                        b = op.has_b ? fetch(stream, op.b) : std::vector<double>();
     mine.d.data = d.data();
     mine.a.data = a.data();
     mine.b.data = b.data();
@@ -201,18 +204,22 @@ class BatchingDevice final : public Device {
     make_kernels("reference", *workspace)->run(mine);
     bring(stream, op.d, d);
   }
-  void run_by_host(int stream, const ChainWork& work) {
-    bring(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) { return fetch(stream, p, n); }));
+  void run_by_host(int stream, const FusedWork& work) {
+    bring(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) {
+            return fetch(stream, p, n);
+          }));
   }
 
   const std::unique_ptr<Device> device_;
   const std::int64_t small_;
-  std::array<BatchQueue, most_device_streams> queues_;
+  std::array<BatchQueue, max_device_streams> queues_;
   BatchCount count_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_batching_device(std::unique_ptr<Device> device, std::int64_t small) { return std::make_unique<BatchingDevice>(std::move(device), small); }
+std::unique_ptr<Device> make_batching_device(std::unique_ptr<Device> device, std::int64_t small) {
+  return std::make_unique<BatchingDevice>(std::move(device), small);
+}
 
 }  // namespace sial

@@ -5,14 +5,14 @@
 namespace sial {
 
 bool GroupTrial::decided() const {
-  if (when_ == DeviceGraphs::off || failures_ >= most_failures) return true;
+  if (when_ == DeviceGraphs::off || failures_ >= max_failures) return true;
   if (when_ == DeviceGraphs::on) return of(Way::pieces).begun;
   return of(Way::pieces).seconds.size() == rounds && of(Way::graph).seconds.size() == rounds;
 }
 
 GroupTrial::Way GroupTrial::next() const {
   const Times &pieces = of(Way::pieces), &graph = of(Way::graph);
-  if (when_ == DeviceGraphs::off || failures_ >= most_failures || !pieces.begun) return Way::pieces;
+  if (when_ == DeviceGraphs::off || failures_ >= max_failures || !pieces.begun) return Way::pieces;
   if (when_ == DeviceGraphs::on) return Way::graph;
   if (decided()) return graph.seconds[rounds / 2] < pieces.seconds[rounds / 2] ? Way::graph : Way::pieces;
   return !graph.begun || graph.seconds.size() < pieces.seconds.size() ? Way::graph : Way::pieces;
@@ -24,7 +24,8 @@ void GroupTrial::took(Way way, double seconds) {
     t.begun = true;
     return;
   }
-  if (t.seconds.size() < rounds) t.seconds.insert(std::upper_bound(t.seconds.begin(), t.seconds.end(), seconds), seconds);
+  if (t.seconds.size() < rounds)
+    t.seconds.insert(std::upper_bound(t.seconds.begin(), t.seconds.end(), seconds), seconds);
 }
 
 }  // namespace sial

@@ -1,7 +1,8 @@
 #pragma once
-// How work of one composition, which comes again and again, is started: piece by piece or as a graph. The first time it goes piece by piece, so that
-// all it needs is there; graphs that cannot be made, or not be made use of again, end in piece by piece for good. In between both ways take
-// turns on the host's clock, unless graphs are asked for, and the way with the lower median stays. A value.
+// How work of one composition, which comes again and again, is started: piece by piece or as a graph. The first time it
+// goes piece by piece, so that all it needs is there; graphs that cannot be made, or not be made use of again, end in
+// piece by piece for good. In between both ways take turns on the host's clock, unless graphs are asked for, and the
+// way with the lower median stays. A value.
 
 #include <array>
 #include <vector>
@@ -15,11 +16,12 @@ class GroupTrial {
   enum class Way { pieces, graph };
   /// Of each way, on the clock.
   static constexpr std::size_t rounds = 5;
-  static constexpr int most_failures = 4;
+  static constexpr int max_failures = 4;
 
   explicit GroupTrial(DeviceGraphs when) : when_(when) {}
   Way next() const;
-  /// That it was started in this way, and what it took the host. The first of each is not on the clock: it makes what the others use again.
+  /// That it was started in this way, and what it took the host. The first of each is not on the clock: it makes what
+  /// the others use again.
   void took(Way way, double seconds);
   /// A graph could not be made, or not be used again.
   void failed() { ++failures_; }

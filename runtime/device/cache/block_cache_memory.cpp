@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/device/cache/block_cache.h"
 
 namespace sial {
@@ -15,7 +15,7 @@ namespace sial {
 namespace {
 
 /// Host memory held for copies under way, at most: beyond it the oldest are waited for.
-constexpr std::int64_t most_held_bytes = std::int64_t{64} << 20;
+constexpr std::int64_t max_held_bytes = std::int64_t{64} << 20;
 
 /// Registered at once: large enough to be few, small enough not to fix much more than is used.
 constexpr std::size_t slab_bytes = std::size_t{8} << 20;
@@ -24,16 +24,16 @@ constexpr std::size_t slab_bytes = std::size_t{8} << 20;
 
 // --- when blocks are expected to be used again
 
-void DeviceCopies::list(const Unit& u) {
+void DeviceBlockCache::list(const Unit& u) {
   if (u.block) due_.insert({u.due, u.host.data});
 }
 
-void DeviceCopies::unlist(const Unit& u) {
+void DeviceBlockCache::unlist(const Unit& u) {
   if (u.block) due_.erase({u.due, u.host.data});
 }
 
 /// The present operation uses it.
-void DeviceCopies::expect(Unit& u) {
+void DeviceBlockCache::expect(Unit& u) {
   unlist(u);
   u.last_operation = operation_;
   u.last_place = place_;
@@ -42,14 +42,14 @@ void DeviceCopies::expect(Unit& u) {
 }
 
 /// What it holds is not used any more.
-void DeviceCopies::ended(Unit& u) {
+void DeviceBlockCache::ended(Unit& u) {
   if (u.last_operation != 0) next_use_.not_used_again(u.last_place, u.host.array, u.host.data);
   u.last_operation = 0;
 }
 
 // --- memory
 
-double* DeviceCopies::allocate(std::int64_t n, Frontier& free_after) {
+double* DeviceBlockCache::allocate(std::int64_t n, Frontier& free_after) {
   for (;;) {
     if (double* p = pool_.allocate(n, free_after)) return p;
     if (!evict_one()) throw DeviceFull{n * 8};
@@ -57,19 +57,21 @@ double* DeviceCopies::allocate(std::int64_t n, Frontier& free_after) {
 }
 
 /// What is due last, or overdue for so long that it may not come back, and is not an operand of the present operation.
-DeviceCopies::Unit* DeviceCopies::least_wanted() {
+DeviceBlockCache::Unit* DeviceBlockCache::min_wanted() {
   const auto now = static_cast<double>(operation_);
   const auto free = [&](const auto& entry) { return units_.at(entry.second).last_operation != operation_; };
   const auto last = std::find_if(due_.rbegin(), due_.rend(), free);
   if (last == due_.rend()) return nullptr;
   const auto first = std::find_if(due_.begin(), due_.end(), free);
   Unit& overdue = units_.at(first->second);
-  if (first->first < now && now + 2.0 * (now - static_cast<double>(std::max(overdue.last_operation, overdue.brought))) > last->first) return &overdue;
+  if (first->first < now &&
+      now + 2.0 * (now - static_cast<double>(std::max(overdue.last_operation, overdue.brought))) > last->first)
+    return &overdue;
   return &units_.at(last->second);
 }
 
-bool DeviceCopies::evict_one() {
-  Unit* u = least_wanted();
+bool DeviceBlockCache::evict_one() {
+  Unit* u = min_wanted();
   if (!u) return give_up_pieces();
   ++stats_.evictions;
   if (!current(*u)) {
@@ -81,7 +83,7 @@ bool DeviceCopies::evict_one() {
   return true;
 }
 
-std::vector<double> DeviceCopies::staging(std::int64_t n) {
+std::vector<double> DeviceBlockCache::staging(std::int64_t n) {
   std::vector<double> s;
   if (!unused_staging_.empty()) {
     s = std::move(unused_staging_.back());
@@ -92,17 +94,19 @@ std::vector<double> DeviceCopies::staging(std::int64_t n) {
 }
 
 /// Host memory that copies go straight from and to is made known to the device in slabs, each when it is first used.
-void DeviceCopies::pin_around(const double* buffer) {
+void DeviceBlockCache::pin_around(const double* buffer) {
   if (!device_.pins()) return;
   const std::span<const std::byte> memory = host_.lasting(buffer);
   if (memory.empty()) return;
-  const auto slab = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(buffer) - memory.data()) / slab_bytes * slab_bytes;
-  if (memory.size() >= slab + slab_bytes && slabs_.insert(memory.data() + slab).second) device_.pin(memory.data() + slab, slab_bytes);
+  const auto slab =
+      static_cast<std::size_t>(reinterpret_cast<const std::byte*>(buffer) - memory.data()) / slab_bytes * slab_bytes;
+  if (memory.size() >= slab + slab_bytes && slabs_.insert(memory.data() + slab).second)
+    device_.pin(memory.data() + slab, slab_bytes);
 }
 
 /// Keeps the buffer, or what stands in for it, until the work is done.
-void DeviceCopies::hold(const HostBlock& host, const Frontier& until, std::vector<double> staging) {
-  if (staging.empty() && planted(Plant::device_hold)) {
+void DeviceBlockCache::hold(const HostBlock& host, const Frontier& until, std::vector<double> staging) {
+  if (staging.empty() && fault_enabled(Fault::device_hold)) {
     host_.deallocate(const_cast<double*>(host.buffer), host.buffer_size);
     return;
   }
@@ -115,11 +119,11 @@ void DeviceCopies::hold(const HostBlock& host, const Frontier& until, std::vecto
     held_bytes_ += static_cast<std::int64_t>(h.staging.size()) * 8;
   }
   held_.push_back(std::move(h));
-  while (held_bytes_ > most_held_bytes && held_.size() > 1) let_go(held_.begin());
+  while (held_bytes_ > max_held_bytes && held_.size() > 1) let_go(held_.begin());
 }
 
 /// Waits if need be.
-void DeviceCopies::let_go(std::deque<Held>::iterator h) {
+void DeviceBlockCache::let_go(std::deque<Held>::iterator h) {
   order_.finish(h->until);
   if (h->buffer) {
     held_bytes_ -= h->size * 8;
@@ -131,22 +135,24 @@ void DeviceCopies::let_go(std::deque<Held>::iterator h) {
   held_.erase(h);
 }
 
-bool DeviceCopies::may_hold(std::int64_t bytes) const { return held_.empty() || held_bytes_ + bytes <= most_held_bytes; }
+bool DeviceBlockCache::may_hold(std::int64_t bytes) const {
+  return held_.empty() || held_bytes_ + bytes <= max_held_bytes;
+}
 
-void DeviceCopies::let_go_of_what_is_done() {
+void DeviceBlockCache::let_go_of_what_is_done() {
   while (!held_.empty() && order_.done(held_.front().until)) let_go(held_.begin());
 }
 
-void DeviceCopies::settle(const double* buffer) {
+void DeviceBlockCache::settle(const double* buffer) {
   for (std::size_t i = held_.size(); i-- > 0;)
     if (held_[i].buffer == buffer) let_go(held_.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-void DeviceCopies::settle_all() {
+void DeviceBlockCache::settle_all() {
   while (!held_.empty()) let_go(held_.begin());
 }
 
-void DeviceCopies::sweep() {
+void DeviceBlockCache::sweep() {
   for (auto at = units_.begin(); at != units_.end();) {
     const auto next = std::next(at);
     if (!current(at->second)) drop(at);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
 /// Of one size, that take turns.
-constexpr std::size_t most_kept_in_turn = 64;
+constexpr std::size_t max_kept_in_turn = 64;
 
 }  // namespace
 
@@ -107,7 +107,7 @@ bool DevicePool::free_kept() {
 double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
   const std::int64_t n = rounded(doubles);
   Kept& kept = kept_of(n);
-  Part* part = kept.size() > (n > small_ ? 0 : most_kept_in_turn - 1) ? take_kept(kept, n) : look_further(kept, n);
+  Part* part = kept.size() > (n > small_ ? 0 : max_kept_in_turn - 1) ? take_kept(kept, n) : look_further(kept, n);
   if (part) {
     ++stats_.cache_hits;
   } else {

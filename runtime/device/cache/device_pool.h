@@ -1,8 +1,9 @@
 #pragma once
-// Device memory in blocks, carved from few large pieces, so that in steady state no driver is called. Memory that is given back
-// may still be used by work in streams: whoever gets it next begins behind that work. A block that is given back is kept for the next one of its size, and
-// joins what is free around it only when there is nothing else. Where small work waits for its like, blocks of one size take turns, so that temporaries that
-// have nothing to do with each other do not lie in the same memory. Owned by one rank.
+// Device memory in blocks, carved from few large pieces, so that in steady state no driver is called. Memory that is
+// given back may still be used by work in streams: whoever gets it next begins behind that work. A block that is given
+// back is kept for the next one of its size, and joins what is free around it only when there is nothing else. Where
+// small work waits for its like, blocks of one size take turns, so that temporaries that have nothing to do with each
+// other do not lie in the same memory. Owned by one rank.
 
 #include <cstdint>
 #include <deque>
@@ -44,7 +45,9 @@ class DevicePool {
     Frontier used_until;                       // of free and kept parts
   };
   struct Smaller {
-    bool operator()(const Part* a, const Part* b) const { return a->size != b->size ? a->size < b->size : a->at < b->at; }
+    bool operator()(const Part* a, const Part* b) const {
+      return a->size != b->size ? a->size < b->size : a->at < b->at;
+    }
   };
   static std::uint64_t key(const double* p) { return reinterpret_cast<std::uintptr_t>(p); }
   Kept& kept_of(std::int64_t n);
@@ -59,9 +62,9 @@ class DevicePool {
 
   Device& device_;
   std::vector<std::pair<double*, std::int64_t>> pieces_;
-  std::deque<Part> parts_;          // of all states, and ...
-  std::vector<Part*> unused_;       // ... none
-  FlatTable<Part> by_address_;      // but for free ones
+  std::deque<Part> parts_;      // of all states, and ...
+  std::vector<Part*> unused_;   // ... none
+  FlatTable<Part> by_address_;  // but for free ones
   std::set<Part*, Smaller> free_;
   std::map<std::int64_t, Kept> kept_;  // by size ...
   FlatTable<Kept> kept_by_size_;       // ... and where to find them

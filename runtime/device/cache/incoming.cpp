@@ -1,18 +1,20 @@
-// Blocks of other nodes on their way to the device. Straight: received in its memory. The host's copy is stale from the beginning, as that of a block which
-// the device has written: its buffer is where they go when the host asks for them, or the device needs the room. In pieces: received in the host's buffer,
-// from where what has come is copied to the device while the rest comes; both have the block in the end.
+// Blocks of other nodes on their way to the device. Straight: received in its memory. The host's copy is stale from the
+// beginning, as that of a block which the device has written: its buffer is where they go when the host asks for them,
+// or the device needs the room. In pieces: received in the host's buffer, from where what has come is copied to the
+// device while the rest comes; both have the block in the end.
 
 #include <algorithm>
 #include <memory>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/device/cache/block_cache.h"
 
 namespace sial {
 
-class DeviceCopies::Incoming final : public IncomingBlock {
+class DeviceBlockCache::Incoming final : public IncomingBlock {
  public:
-  Incoming(DeviceCopies& copies, const HostBlock& host, double* data) : copies_(copies), host_(host), data_(data), bytes_(DevicePool::rounded(host.size()) * 8) {
+  Incoming(DeviceBlockCache& copies, const HostBlock& host, double* data)
+      : copies_(copies), host_(host), data_(data), bytes_(DevicePool::rounded(host.size()) * 8) {
     copies_.ahead_bytes_ += bytes_;
   }
   ~Incoming() override {
@@ -25,20 +27,21 @@ class DeviceCopies::Incoming final : public IncomingBlock {
     auto block = std::make_shared<DeviceBlock>();
     block->data = std::exchange(data_, nullptr);
     Unit& u = copies_.take(host_, std::move(block), bytes_);
-    copies_.stats_.received_straight.add(u.size);
-    u.came = Came::straight;
+    copies_.stats_.received_direct.add(u.size);
+    u.came = Came::direct;
     copies_.leave_on_device(u);
   }
 
  private:
-  DeviceCopies& copies_;
+  DeviceBlockCache& copies_;
   const HostBlock host_;
   double* data_;  // null: it is the unit's
   const std::int64_t bytes_;
 };
 
-/// The device's memory is written from outside of its streams, so all work on what it held before has to be done by now.
-std::unique_ptr<IncomingBlock> DeviceCopies::receive(const HostBlock& host) {
+/// The device's memory is written from outside of its streams, so all work on what it held before has to be done by
+/// now.
+std::unique_ptr<IncomingBlock> DeviceBlockCache::receive(const HostBlock& host) {
   const std::int64_t size = host.size();
   if (size == 0 || ahead_bytes_ + DevicePool::rounded(size) * 8 > ahead_limit()) return nullptr;
   Frontier free_after;
@@ -49,13 +52,18 @@ std::unique_ptr<IncomingBlock> DeviceCopies::receive(const HostBlock& host) {
   return nullptr;
 }
 
-// No unit knows of it before all of it has come, so that nobody takes the device's copy for valid: what it stands in for may change in
-// whatever way. Its memory goes last when an operation has no other. The host's buffer is held from the first copy on until the last is
-// done; whoever ends this early leaves the rest out.
-class DeviceCopies::InPieces final : public IncomingBlock {
+// No unit knows of it before all of it has come, so that nobody takes the device's copy for valid: what it stands in
+// for may change in whatever way. Its memory goes last when an operation has no other. The host's buffer is held from
+// the first copy on until the last is done; whoever ends this early leaves the rest out.
+class DeviceBlockCache::InPieces final : public IncomingBlock {
  public:
-  InPieces(DeviceCopies& copies, const HostBlock& host, std::int32_t place)
-      : copies_(copies), host_(host), place_(place), size_(host.size()), piece_(copies.device_.message_piece(size_)), bytes_(DevicePool::rounded(size_) * 8) {}
+  InPieces(DeviceBlockCache& copies, const HostBlock& host, std::int32_t place)
+      : copies_(copies),
+        host_(host),
+        place_(place),
+        size_(host.size()),
+        piece_(copies.device_.message_piece(size_)),
+        bytes_(DevicePool::rounded(size_) * 8) {}
   ~InPieces() override { give_up(); }
   double* place() override { return nullptr; }
   std::size_t piece() const override { return static_cast<std::size_t>(piece_) * 8; }
@@ -68,11 +76,11 @@ class DeviceCopies::InPieces final : public IncomingBlock {
   }
   void arrived() override {
     if (!block_) return;
-    if (sent_ < size_ && !planted(Plant::device_last_piece)) copy(size_ - sent_);
+    if (sent_ < size_ && !fault_enabled(Fault::device_last_piece)) copy(size_ - sent_);
     leave_list();
     Unit& u = copies_.take(host_, std::exchange(block_, nullptr), bytes_);
-    copies_.stats_.received_in_pieces.add(size_);
-    u.came = Came::in_pieces;
+    copies_.stats_.received_pipelined.add(size_);
+    u.came = Came::pipelined;
     u.host_busy = u.block->written;
     copies_.note_copied_in(u, place_);
   }
@@ -104,7 +112,7 @@ class DeviceCopies::InPieces final : public IncomingBlock {
     copies_.in_pieces_.push_back(this);
     block_ = std::move(block);
     block_->written = block_->used;
-    copies_.spoil(*block_, size_);
+    copies_.poison(*block_, size_);
     copies_.pin_around(host_.buffer);
     copies_.order_.before(copy_in_stream, block_->used);
     return true;
@@ -121,7 +129,7 @@ class DeviceCopies::InPieces final : public IncomingBlock {
     copies_.held_.push_back({block_->written, host_.buffer, host_.buffer_size, {}});
   }
 
-  DeviceCopies& copies_;
+  DeviceBlockCache& copies_;
   const HostBlock host_;
   const std::int32_t place_;
   const std::int64_t size_, piece_, bytes_;
@@ -131,20 +139,21 @@ class DeviceCopies::InPieces final : public IncomingBlock {
 };
 
 /// For memory that an operation needs now, when there is nothing else to take. False: none has any.
-bool DeviceCopies::give_up_pieces() {
+bool DeviceBlockCache::give_up_pieces() {
   if (in_pieces_.empty()) return false;
   ++stats_.evictions;
   in_pieces_.back()->give_up();
   return true;
 }
 
-std::unique_ptr<IncomingBlock> DeviceCopies::receive_in_pieces(const HostBlock& host, std::int32_t place) {
+std::unique_ptr<IncomingBlock> DeviceBlockCache::receive_in_pieces(const HostBlock& host, std::int32_t place) {
   if (!direct_ || host.size() == 0 || device_.message_piece(host.size()) >= host.size()) return nullptr;
   return std::make_unique<InPieces>(*this, host, place);
 }
 
 /// The block has come, into memory that counts as so many bytes ahead.
-DeviceCopies::Unit& DeviceCopies::take(const HostBlock& host, std::shared_ptr<DeviceBlock> block, std::int64_t bytes) {
+DeviceBlockCache::Unit& DeviceBlockCache::take(const HostBlock& host, std::shared_ptr<DeviceBlock> block,
+                                               std::int64_t bytes) {
   if (const auto old = units_.find(host.data); old != units_.end()) drop(old);
   Unit& u = make(host);
   u.block = std::move(block);
@@ -157,14 +166,14 @@ DeviceCopies::Unit& DeviceCopies::take(const HostBlock& host, std::shared_ptr<De
 }
 
 /// Which alone has it.
-void DeviceCopies::leave_on_device(Unit& u) {
-  if (planted(Plant::device_received_on_host)) return;
+void DeviceBlockCache::leave_on_device(Unit& u) {
+  if (fault_enabled(Fault::device_received_on_host)) return;
   u.host_valid = false;
-  if (!device_.spoils()) return;
+  if (!device_.poisons()) return;
   HostBlock there = u.host;
   there.data = u.block->data;
   seen_by_device_.insert(hash(there));
-  device_.spoil_host(u.host.view());
+  device_.poison_host(u.host.view());
   const Frontier done = order_.behind_submitted(copy_in_stream);
   u.host_busy = done;
   if (host_.share(u.host.buffer)) hold(u.host, done, {});

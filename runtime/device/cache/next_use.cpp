@@ -6,9 +6,9 @@ namespace sial {
 namespace {
 
 constexpr std::size_t places_for_blocks = std::size_t{1} << 16;
-constexpr double unknown = 1e6;              // further away than what is known to return
+constexpr double unknown = 1e6;  // further away than what is known to return
 constexpr double weight_of_last = 0.2, weight_of_end = 0.1;
-constexpr double taken_for_ended = 0.9;      // share of blocks alike that were not used again
+constexpr double taken_for_ended = 0.9;  // share of blocks alike that were not used again
 
 }  // namespace
 

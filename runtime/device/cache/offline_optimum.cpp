@@ -17,7 +17,8 @@ class Replay {
  public:
   explicit Replay(std::int64_t elements) : room_(elements) {}
 
-  void on_device(const Hindsight::Key& key, std::int64_t elements, std::uint64_t operation, Intent intent, std::int64_t next) {
+  void on_device(const OfflineOptimum::Key& key, std::int64_t elements, std::uint64_t operation, Intent intent,
+                 std::int64_t next) {
     Unit& u = units_[key];
     const bool has_values = u.block != nullptr;
     if (u.block && intent != Intent::read && u.block->units.size() > 1) leave(u);  // others keep what they share
@@ -38,7 +39,7 @@ class Replay {
     if (intent != Intent::read) u.host_valid = false;
   }
 
-  void on_host(const Hindsight::Key& key, Intent intent) {
+  void on_host(const OfflineOptimum::Key& key, Intent intent) {
     const auto found = units_.find(key);
     if (found == units_.end()) return;
     if (intent != Intent::write) copy_out(found->second);
@@ -46,14 +47,14 @@ class Replay {
     if (intent != Intent::read) leave(found->second);
   }
 
-  void ended(const Hindsight::Key& key) {
+  void ended(const OfflineOptimum::Key& key) {
     const auto found = units_.find(key);
     if (found == units_.end()) return;
     leave(found->second);
     units_.erase(found);
   }
 
-  void shared(const Hindsight::Key& key, const Hindsight::Key& twin_key, std::int64_t next) {
+  void shared(const OfflineOptimum::Key& key, const OfflineOptimum::Key& twin_key, std::int64_t next) {
     const auto found = units_.find(key);
     if (found == units_.end() || !found->second.block) return;
     ended(twin_key);
@@ -65,7 +66,7 @@ class Replay {
     by_next_.insert({twin.block->next, twin.block.get()});
   }
 
-  const Hindsight::Moved& moved() const { return moved_; }
+  const OfflineOptimum::Moved& moved() const { return moved_; }
 
  private:
   struct Unit;
@@ -94,7 +95,8 @@ class Replay {
   }
   void make_room(std::int64_t room, std::uint64_t operation) {
     while (room_ < room) {
-      const auto last = std::find_if(by_next_.rbegin(), by_next_.rend(), [&](const auto& entry) { return entry.second->operation != operation; });
+      const auto last = std::find_if(by_next_.rbegin(), by_next_.rend(),
+                                     [&](const auto& entry) { return entry.second->operation != operation; });
       if (last == by_next_.rend()) return;
       const std::set<Unit*> units = last->second->units;
       for (Unit* u : units) {
@@ -105,22 +107,26 @@ class Replay {
   }
 
   std::int64_t room_;
-  std::map<Hindsight::Key, Unit> units_;
+  std::map<OfflineOptimum::Key, Unit> units_;
   std::set<std::pair<std::int64_t, Block*>> by_next_;
-  Hindsight::Moved moved_;
+  OfflineOptimum::Moved moved_;
 };
 
 }  // namespace
 
-void Hindsight::on_device(const Key& block, std::int64_t elements, std::uint64_t operation, Intent intent) {
+void OfflineOptimum::on_device(const Key& block, std::int64_t elements, std::uint64_t operation, Intent intent) {
   events_.push_back({block, {}, elements, operation, What::on_device, intent});
 }
-void Hindsight::on_host(const Key& block, Intent intent) { events_.push_back({block, {}, 0, 0, What::on_host, intent}); }
-void Hindsight::ended(const Key& block) { events_.push_back({block, {}, 0, 0, What::ended, Intent::read}); }
-void Hindsight::shared(const Key& block, const Key& twin) { events_.push_back({block, twin, 0, 0, What::shared, Intent::read}); }
+void OfflineOptimum::on_host(const Key& block, Intent intent) {
+  events_.push_back({block, {}, 0, 0, What::on_host, intent});
+}
+void OfflineOptimum::ended(const Key& block) { events_.push_back({block, {}, 0, 0, What::ended, Intent::read}); }
+void OfflineOptimum::shared(const Key& block, const Key& twin) {
+  events_.push_back({block, twin, 0, 0, What::shared, Intent::read});
+}
 
 /// Per event: the number of the next one that wants what the block holds on the device.
-std::vector<std::int64_t> Hindsight::next_uses() const {
+std::vector<std::int64_t> OfflineOptimum::next_uses() const {
   std::vector<std::int64_t> result(events_.size(), never);
   std::map<Key, std::int64_t> coming;
   const auto next = [&](const Key& key) {
@@ -147,7 +153,7 @@ std::vector<std::int64_t> Hindsight::next_uses() const {
   return result;
 }
 
-Hindsight::Moved Hindsight::replay(std::int64_t bytes) const {
+OfflineOptimum::Moved OfflineOptimum::replay(std::int64_t bytes) const {
   const std::vector<std::int64_t> next = next_uses();
   Replay replay(bytes / 8);
   for (std::size_t i = 0; i < events_.size(); ++i) {

@@ -1,7 +1,8 @@
 #pragma once
-// The transfers that a device's memory would have needed, had it been known from the start what comes: the uses of a run are kept and
-// replayed with the block that is used again furthest from now leaving first (Belady's rule), whatever the order of blocks in memory. It is
-// what eviction is measured against; with blocks of several sizes, and some of them to be written back, it is not quite the least.
+// The transfers that a device's memory would have needed, had it been known from the start what comes: the uses of a
+// run are kept and replayed with the block that is used again furthest from now leaving first (Belady's rule), whatever
+// the order of blocks in memory. It is what eviction is measured against; with blocks of several sizes, and some of
+// them to be written back, it is not quite the least.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace sial {
 
-class Hindsight {
+class OfflineOptimum {
  public:
   /// A block, as one content of one place in the host's memory.
   struct Key {
@@ -27,7 +28,9 @@ class Hindsight {
 
   std::size_t size() const { return events_.size(); }
 
-  struct Moved { TransferCount in, out; };
+  struct Moved {
+    TransferCount in, out;
+  };
   /// `bytes`: of the device's memory.
   Moved replay(std::int64_t bytes) const;
 

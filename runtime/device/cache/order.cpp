@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial {
 
@@ -19,17 +19,19 @@ DeviceOrder::~DeviceOrder() {
     for (const Mark& m : list) {
       try {
         device_.finish(m.event);
-      } catch (const WorldError&) {
+      } catch (const EnvironmentError&) {
         // The device is lost, and nobody needs what it did: whoever did was told.
       }
       device_.release(m.event);
     }
 }
 
-/// The earliest event behind the piece of work with this number. What waits to be started is started only if that is among it.
+/// The earliest event behind the piece of work with this number. What waits to be started is started only if that is
+/// among it.
 const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   auto& list = marks_[stream];
-  const auto found = std::lower_bound(list.begin(), list.end(), number, [](const Mark& m, std::uint64_t n) { return m.number < n; });
+  const auto found =
+      std::lower_bound(list.begin(), list.end(), number, [](const Mark& m, std::uint64_t n) { return m.number < n; });
   if (found != list.end()) return *found;
   if (list.size() >= most_events) note_done(stream);  // nobody may ask about this stream itself
   note_started(stream);
@@ -52,8 +54,8 @@ void DeviceOrder::note_done(int stream) {
 }
 
 void DeviceOrder::before(int stream, const Frontier& frontier) {
-  if (planted(Plant::device_order)) return;
-  for (int other = 0; other < most_device_streams; ++other) {
+  if (fault_enabled(Fault::device_order)) return;
+  for (int other = 0; other < max_device_streams; ++other) {
     const std::uint64_t number = frontier.at[other];
     if (other == stream || number <= waited_[stream][other] || number <= done_[other]) continue;
     const Mark& m = mark(other, number);
@@ -63,7 +65,7 @@ void DeviceOrder::before(int stream, const Frontier& frontier) {
 }
 
 bool DeviceOrder::started(const Frontier& frontier) {
-  for (int stream = 0; stream < most_device_streams; ++stream) {
+  for (int stream = 0; stream < max_device_streams; ++stream) {
     if (frontier.at[stream] <= started_[stream]) continue;
     note_started(stream);
     if (frontier.at[stream] > started_[stream]) return false;
@@ -72,7 +74,7 @@ bool DeviceOrder::started(const Frontier& frontier) {
 }
 
 bool DeviceOrder::done(const Frontier& frontier) {
-  for (int stream = 0; stream < most_device_streams; ++stream) {
+  for (int stream = 0; stream < max_device_streams; ++stream) {
     if (frontier.at[stream] <= done_[stream]) continue;
     mark(stream, frontier.at[stream]);
     note_done(stream);
@@ -82,7 +84,7 @@ bool DeviceOrder::done(const Frontier& frontier) {
 }
 
 void DeviceOrder::finish(const Frontier& frontier) {
-  for (int stream = 0; stream < most_device_streams; ++stream) {
+  for (int stream = 0; stream < max_device_streams; ++stream) {
     if (frontier.at[stream] <= done_[stream]) continue;
     device_.finish(mark(stream, frontier.at[stream]).event);
     note_done(stream);

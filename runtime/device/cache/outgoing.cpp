@@ -1,21 +1,30 @@
-// Blocks that only the device has, on their way to other nodes. Straight: the message is sent from the device's memory, which is held as
-// that of a block with the same values, so that whoever changes the block on the device leaves this memory alone. Through the host: copied to
-// memory of the message, piece by piece, each sent while the next ones come; the block's own memory on the host takes no part.
+// Blocks that only the device has, on their way to other nodes. Straight: the message is sent from the device's memory,
+// which is held as that of a block with the same values, so that whoever changes the block on the device leaves this
+// memory alone. Through the host: copied to memory of the message, piece by piece, each sent while the next ones come;
+// the block's own memory on the host takes no part.
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/device/cache/block_cache.h"
 
 namespace sial {
 
-class DeviceCopies::Outgoing final : public OutgoingBlock {
+class DeviceBlockCache::Outgoing final : public OutgoingBlock {
  public:
-  Outgoing(DeviceCopies& copies, const Unit& u, bool straight)
-      : copies_(&copies), block_(u.block), size_(u.size), buffer_(u.host.buffer), first_(u.host.data), array_(u.host.array), place_(copies.place_), may_be_straight_(straight), piece_(copies.device_.message_piece(u.size)) {
+  Outgoing(DeviceBlockCache& copies, const Unit& u, bool straight)
+      : copies_(&copies),
+        block_(u.block),
+        size_(u.size),
+        buffer_(u.host.buffer),
+        first_(u.host.data),
+        array_(u.host.array),
+        place_(copies.place_),
+        may_be_straight_(straight),
+        piece_(copies.device_.message_piece(u.size)) {
     ++block_->units;
     pieces_.push_back(block_->written);  // of the one piece that it is in place
     copies.outgoing_.insert(this);
@@ -26,7 +35,7 @@ class DeviceCopies::Outgoing final : public OutgoingBlock {
     if (straight_) copies_->straight_bytes_ -= size_ * 8;
     try {
       if (!straight_) copies_->order_.finish(pieces_.back());
-    } catch (const WorldError&) {
+    } catch (const EnvironmentError&) {
       // The device is lost, which whoever uses it next says.
     }
     let_go();
@@ -36,19 +45,19 @@ class DeviceCopies::Outgoing final : public OutgoingBlock {
     if (!may_be_straight_) return nullptr;
     straight_ = true;
     copies_->straight_bytes_ += size_ * 8;
-    copies_->stats_.sent_straight.add(size_);
+    copies_->stats_.sent_direct.add(size_);
     const double* data = block_->data;
-    if (planted(Plant::device_send_hold)) let_go();
+    if (fault_enabled(Fault::device_send_hold)) let_go();
     return data;
   }
 
   void copy_to(double* to) override {
     to_ = to;
-    copies_->stats_.sent_in_pieces.add(size_);
+    copies_->stats_.sent_pipelined.add(size_);
     row().out.add(size_);
     if (Unit* u = copies_->find(buffer_, first_)) {
       u->out_counted = true;
-      if (copies_->hindsight_) copies_->hindsight_->on_host({first_, u->content}, Intent::read);
+      if (copies_->offline_optimum_) copies_->offline_optimum_->on_host({first_, u->content}, Intent::read);
     }
     if (copies_->direct_) copies_->pin_around(to);
     copies_->order_.before(copy_out_stream, block_->written);
@@ -77,7 +86,7 @@ class DeviceCopies::Outgoing final : public OutgoingBlock {
   void leave() {
     try {
       complete();
-    } catch (const WorldError&) {
+    } catch (const EnvironmentError&) {
       // The device is lost: the job ends, and with it the message.
     }
     block_.reset();
@@ -94,7 +103,7 @@ class DeviceCopies::Outgoing final : public OutgoingBlock {
   /// How much has. The other nodes see what the device wrote: whoever fetches it from there brings nothing new.
   std::size_t come() {
     const bool all = done_ == pieces_.size();
-    if (all && copies_ && copies_->device_.spoils() && !noted_) {
+    if (all && copies_ && copies_->device_.poisons() && !noted_) {
       noted_ = true;
       HostBlock values;
       values.data = straight_ ? (block_ ? block_->data : nullptr) : to_;
@@ -102,12 +111,14 @@ class DeviceCopies::Outgoing final : public OutgoingBlock {
       values.extent[0] = size_;
       values.stride[0] = 1;
       if (values.data) copies_->seen_by_device_.insert(copies_->hash(values));
-      if (!straight_) row().out_least.add(size_);
+      if (!straight_) row().out_lower_bound.add(size_);
     }
-    return static_cast<std::size_t>(straight_ ? (all ? size_ : 0) : std::min(static_cast<std::int64_t>(done_) * piece_, size_)) * 8;
+    return static_cast<std::size_t>(straight_ ? (all ? size_ : 0)
+                                              : std::min(static_cast<std::int64_t>(done_) * piece_, size_)) *
+           8;
   }
 
-  DeviceCopies* copies_;  // null: all has come, and the device's memory is gone
+  DeviceBlockCache* copies_;  // null: all has come, and the device's memory is gone
   std::shared_ptr<DeviceBlock> block_;
   const std::int64_t size_;
   const double *const buffer_, *const first_;  // the block's, on the host
@@ -120,9 +131,9 @@ class DeviceCopies::Outgoing final : public OutgoingBlock {
   std::size_t done_ = 0;  // of the pieces
 };
 
-// One that is sent again goes by the host, who then has it for all messages to come. Memory of the device that messages hold in place is
-// kept small, because nothing can make room there but their end.
-std::unique_ptr<OutgoingBlock> DeviceCopies::send(const double* buffer, const double* first, bool straight) {
+// One that is sent again goes by the host, who then has it for all messages to come. Memory of the device that messages
+// hold in place is kept small, because nothing can make room there but their end.
+std::unique_ptr<OutgoingBlock> DeviceBlockCache::send(const double* buffer, const double* first, bool straight) {
   Unit* u = find(buffer, first);
   if (!u || u->host_valid || !u->device_valid || u->size == 0) return nullptr;
   const bool room = straight_bytes_ + u->size * 8 <= device_.memory() / 4;
@@ -131,7 +142,7 @@ std::unique_ptr<OutgoingBlock> DeviceCopies::send(const double* buffer, const do
   return std::make_unique<Outgoing>(*this, *u, straight && room);
 }
 
-void DeviceCopies::leave_outgoing() {
+void DeviceBlockCache::leave_outgoing() {
   for (Outgoing* o : outgoing_) o->leave();
   outgoing_.clear();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Generated kernels on one GPU: modules, loaded when a kernel is first started and kept, and the tables of numbers that kernels read, uploaded
-// once per content. The device outlives this.
+// Generated kernels on one GPU: modules, loaded when a kernel is first started and kept, and the tables of numbers that
+// kernels read, uploaded once per content. The device outlives this.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@ namespace sial::cuda {
 
 class DeviceCode {
  public:
-  /// Throws WorldError for a GPU that no code can be generated for.
+  /// Throws EnvironmentError for a GPU that no code can be generated for.
   DeviceCode(GpuDevice& gpu, const std::string& cache_folder);
   ~DeviceCode();
   DeviceCode(const DeviceCode&) = delete;

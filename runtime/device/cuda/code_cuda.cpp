@@ -13,21 +13,25 @@ namespace sial::cuda {
 namespace {
 
 /// Of tables: beyond it those that are kept are given up, after a wait.
-constexpr std::size_t most_table_bytes = std::size_t{16} << 20;
-/// The driver's errors about code itself: not an image, a version of PTX that it does not know, an unsupported compiler ...
+constexpr std::size_t max_table_bytes = std::size_t{16} << 20;
+/// The driver's errors about code itself: not an image, a version of PTX that it does not know, an unsupported compiler
+/// ...
 constexpr int first_of_code = 200, last_of_code = 230;
 
 std::unique_ptr<kernels::DeviceCodeSource> source_for(const GpuDevice& gpu, const std::string& cache_folder) {
   try {
     return kernels::make_device_code_source(gpu.capability_major(), gpu.capability_minor(), cache_folder);
   } catch (const SialError& error) {
-    throw WorldError(fmt::format("{}: {}", gpu.name(), error.what()), error.hint().empty() ? "choose another GPU with `--devices`, or run with `--device host`" : error.hint());
+    throw EnvironmentError(
+        fmt::format("{}: {}", gpu.name(), error.what()),
+        error.hint().empty() ? "choose another GPU with `--devices`, or run with `--device host`" : error.hint());
   }
 }
 
 }  // namespace
 
-DeviceCode::DeviceCode(GpuDevice& gpu, const std::string& cache_folder) : gpu_(gpu), source_(source_for(gpu, cache_folder)), uploads_(gpu.make_stream()) {}
+DeviceCode::DeviceCode(GpuDevice& gpu, const std::string& cache_folder)
+    : gpu_(gpu), source_(source_for(gpu, cache_folder)), uploads_(gpu.make_stream()) {}
 
 DeviceCode::~DeviceCode() {
   for (const auto& [values, p] : tables_) gpu_.free(p);
@@ -44,12 +48,17 @@ Function DeviceCode::kernel(const kernels::CodeKey& key) {
   std::array<LoadOption, 2> options{LoadOption::error_log, LoadOption::error_log_bytes};
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
   Kernel k;
-  if (const Status status = gpu_.driver().cuModuleLoadDataEx(&k.module, text.c_str(), static_cast<unsigned>(options.size()), options.data(), values.data()); status != Status::success) {
-    if (static_cast<int>(status) < first_of_code || static_cast<int>(status) > last_of_code) gpu_.check(status, "loading a kernel");
+  if (const Status status = gpu_.driver().cuModuleLoadDataEx(
+          &k.module, text.c_str(), static_cast<unsigned>(options.size()), options.data(), values.data());
+      status != Status::success) {
+    if (static_cast<int>(status) < first_of_code || static_cast<int>(status) > last_of_code)
+      gpu_.check(status, "loading a kernel");
     const char* what = nullptr;
     gpu_.driver().cuGetErrorName(status, &what);
-    throw WorldError(fmt::format("{}: the driver does not take the generated kernel {} for {}: {}{}{}", gpu_.name(), name, source_->target(), what ? what : "unknown error", log[0] ? ": " : "", log.data()),
-                     "install a newer driver, or run with `--device host`");
+    throw EnvironmentError(
+        fmt::format("{}: the driver does not take the generated kernel {} for {}: {}{}{}", gpu_.name(), name,
+                    source_->target(), what ? what : "unknown error", log[0] ? ": " : "", log.data()),
+        "install a newer driver, or run with `--device host`");
   }
   const auto at = kernels_.emplace(key, k).first;
   gpu_.check(gpu_.driver().cuModuleGetFunction(&at->second.function, k.module, name.c_str()), "looking for a kernel");
@@ -71,13 +80,14 @@ Address DeviceCode::table(const std::vector<double>& values) {
   if (!p) throw DeviceFull{static_cast<std::int64_t>(bytes)};
   tables_.emplace(values, p);
   table_bytes_ += bytes;
-  gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(p, values.data(), bytes, uploads_), "a copy of orbital energies to the device");
+  gpu_.check(gpu_.driver().cuMemcpyHtoDAsync_v2(p, values.data(), bytes, uploads_),
+             "a copy of orbital energies to the device");
   gpu_.finish(uploads_, "a copy of orbital energies to the device");
   return p;
 }
 
 void DeviceCode::launch(Stream stream, std::span<kernels::DeviceLaunch> launches) {
-  if (table_bytes_ > most_table_bytes) forget_tables();
+  if (table_bytes_ > max_table_bytes) forget_tables();
   for (kernels::DeviceLaunch& l : launches) {
     if (l.table.empty()) continue;
     const Address p = table(l.table);
@@ -88,7 +98,9 @@ void DeviceCode::launch(Stream stream, std::span<kernels::DeviceLaunch> launches
   for (kernels::DeviceLaunch& l : launches) {
     ++starts_;
     void* parameters[] = {l.arguments.data()};
-    gpu_.check(gpu_.driver().cuLaunchKernel(kernel(l.key), l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, stream, parameters, nullptr), "the start of a kernel");
+    gpu_.check(gpu_.driver().cuLaunchKernel(kernel(l.key), l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, stream,
+                                            parameters, nullptr),
+               "the start of a kernel");
   }
 }
 

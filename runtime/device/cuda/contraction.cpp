@@ -16,12 +16,13 @@ using kernels::volume;
 using Dims = std::vector<LoopDim>;
 using Stride = std::int64_t LoopDim::*;
 
-// The model's GPU moves 2.5e11 elements a second, starts a kernel in 4 microseconds and multiplies 120 times per element moved.
+// The model's GPU moves 2.5e11 elements a second, starts a kernel in 4 microseconds and multiplies 120 times per
+// element moved.
 constexpr double start_cost = 1e6, products_per_element = 60;
 constexpr std::int64_t tile = 32, tile_k = 8;
 /// Products put into the stream one by one, at most.
-constexpr std::int64_t most_loops = 16;
-constexpr std::int64_t most_int = std::numeric_limits<int>::max();
+constexpr std::int64_t max_loops = 16;
+constexpr std::int64_t max_int = std::numeric_limits<int>::max();
 
 struct Matrix {
   bool usable = false, transposed = false;
@@ -32,8 +33,8 @@ Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   const std::int64_t m = volume(rows), n = volume(columns);
   const std::int64_t row = group_stride(rows, s), column = group_stride(columns, s);
   if (row == 0 || column == 0) return {};
-  if ((m == 1 || row == 1) && (n == 1 || (column >= m && column <= most_int))) return {true, false, n == 1 ? m : column};
-  if ((n == 1 || column == 1) && (m == 1 || (row >= n && row <= most_int))) return {true, true, m == 1 ? n : row};
+  if ((m == 1 || row == 1) && (n == 1 || (column >= m && column <= max_int))) return {true, false, n == 1 ? m : column};
+  if ((n == 1 || column == 1) && (m == 1 || (row >= n && row <= max_int))) return {true, true, m == 1 ? n : row};
   return {};
 }
 
@@ -50,7 +51,8 @@ struct Packed {
   Packing dims;
   std::int64_t size = 1, batch = 0, loop = 0;
 };
-Packed pack(const Dims& rows, const Dims& columns, const LoopDim* batch, const LoopDim* loop, Stride s, bool may_transpose) {
+Packed pack(const Dims& rows, const Dims& columns, const LoopDim* batch, const LoopDim* loop, Stride s,
+            bool may_transpose) {
   Packed p;
   const bool transposed = may_transpose && smallest_stride(columns, s) < smallest_stride(rows, s);
   const auto append = [&](const LoopDim& dim) {
@@ -80,9 +82,12 @@ struct Candidate {
 double cost_of(const Candidate& c, bool reads_target) {
   const std::int64_t batches = c.batch ? c.batch->extent : 1, loops = c.loop ? c.loop->extent : 1;
   const std::int64_t m = volume(c.rows), n = volume(c.columns), k = volume(c.summed);
-  const auto times = [&](Stride s) { return static_cast<double>((c.batch && c.batch->*s != 0 ? batches : 1) * (c.loop && c.loop->*s != 0 ? loops : 1)); };
+  const auto times = [&](Stride s) {
+    return static_cast<double>((c.batch && c.batch->*s != 0 ? batches : 1) * (c.loop && c.loop->*s != 0 ? loops : 1));
+  };
   double cost = static_cast<double>(loops) * start_cost;
-  cost += static_cast<double>(rounded(m, tile)) * static_cast<double>(rounded(n, tile)) * static_cast<double>(rounded(k, tile_k)) * static_cast<double>(batches * loops) / products_per_element;
+  cost += static_cast<double>(rounded(m, tile)) * static_cast<double>(rounded(n, tile)) *
+          static_cast<double>(rounded(k, tile_k)) * static_cast<double>(batches * loops) / products_per_element;
   if (!c.a.usable) cost += start_cost + 2.0 * static_cast<double>(m * k) * times(&LoopDim::a);
   if (!c.b.usable) cost += start_cost + 2.0 * static_cast<double>(k * n) * times(&LoopDim::b);
   if (!c.d.usable) cost += start_cost + (reads_target ? 3.0 : 2.0) * static_cast<double>(m * n) * times(&LoopDim::d);
@@ -90,7 +95,8 @@ double cost_of(const Candidate& c, bool reads_target) {
 }
 
 /// All orders of the groups, with the labels taken out.
-void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop, bool reads_target, const MovedOperands& moved, Candidate& best) {
+void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop, bool reads_target,
+              const MovedOperands& moved, Candidate& best) {
   const auto rest = [&](const Dims& group) {
     Dims left;
     for (const LoopDim& dim : group)
@@ -101,7 +107,15 @@ void consider(const LoopSpace& space, const LoopDim* batch, const LoopDim* loop,
   for (const Stride row_order : {&LoopDim::d, &LoopDim::a})
     for (const Stride column_order : {&LoopDim::d, &LoopDim::b})
       for (const Stride sum_order : {&LoopDim::a, &LoopDim::b}) {
-        Candidate c{ordered(rows, row_order), ordered(columns, column_order), ordered(space.summed, sum_order), batch, loop, {}, {}, {}, 0};
+        Candidate c{ordered(rows, row_order),
+                    ordered(columns, column_order),
+                    ordered(space.summed, sum_order),
+                    batch,
+                    loop,
+                    {},
+                    {},
+                    {},
+                    0};
         c.d = moved.d ? Matrix{} : as_matrix(c.rows, c.columns, &LoopDim::d);
         c.a = moved.a ? Matrix{} : as_matrix(c.rows, c.summed, &LoopDim::a);
         c.b = moved.b ? Matrix{} : as_matrix(c.summed, c.columns, &LoopDim::b);
@@ -133,7 +147,7 @@ DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_tar
     for (const LoopDim* batch : free) {
       consider(space, batch, nullptr, reads_target, moved, best);
       for (const LoopDim* loop : free)
-        if (loop != batch && loop->extent <= most_loops) consider(space, batch, loop, reads_target, moved, best);
+        if (loop != batch && loop->extent <= max_loops) consider(space, batch, loop, reads_target, moved, best);
     }
   }
   plan.cost = best.cost;
@@ -142,7 +156,8 @@ DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_tar
   plan.k = k;
   plan.batches = best.batch ? best.batch->extent : 1;
   plan.loops = best.loop ? best.loop->extent : 1;
-  const auto settle = [&](const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, bool may_transpose, GemmOperand& operand, Packing& packing, std::int64_t& size) {
+  const auto settle = [&](const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, bool may_transpose,
+                          GemmOperand& operand, Packing& packing, std::int64_t& size) {
     if (matrix.usable) {
       operand = {matrix.transposed, matrix.ld, best.batch ? best.batch->*s : 0, best.loop ? best.loop->*s : 0};
       return;
@@ -164,7 +179,8 @@ DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_tar
     plan.b.transposed = !plan.b.transposed;
     std::swap(plan.m, plan.n);
   }
-  SIAL_CHECK(std::max({plan.m, plan.n, plan.k, plan.batches, plan.a.ld, plan.b.ld, plan.d.ld}) <= most_int, "a product of {} x {} x {} is beyond the interface of cuBLAS", plan.m, plan.n, plan.k);
+  SIAL_CHECK(std::max({plan.m, plan.n, plan.k, plan.batches, plan.a.ld, plan.b.ld, plan.d.ld}) <= max_int,
+             "a product of {} x {} x {} is beyond the interface of cuBLAS", plan.m, plan.n, plan.k);
   return plan;
 }
 

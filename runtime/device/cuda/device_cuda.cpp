@@ -1,5 +1,5 @@
-// A GPU as a Device. Work of each compute stream has a cuBLAS handle and workspace of its own; contractions become the products that
-// plan_device_contraction() chooses, all else generated kernels.
+// A GPU as a Device. Work of each compute stream has a cuBLAS handle and workspace of its own; contractions become the
+// products that plan_device_contraction() chooses, all else generated kernels.
 
 #include <algorithm>
 #include <array>
@@ -29,13 +29,14 @@ namespace sial {
 namespace {
 
 using namespace cuda;
-using kernels::ChainOp;
-using kernels::ChainSource;
-using kernels::ChainStep;
+using kernels::FusedOp;
+using kernels::FusedSource;
+using kernels::FusedStep;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
-constexpr std::int64_t most_workspace = 2048 * mib;  // of a stream
-constexpr std::int64_t most_batch_workspace = 16 * mib / 8;  // doubles, for products started at once: some fifty of three blocks of 10 x 10 x 10 x 10
+constexpr std::int64_t max_workspace = 2048 * mib;  // of a stream
+constexpr std::int64_t max_batch_workspace =
+    16 * mib / 8;  // doubles, for products started at once: some fifty of three blocks of 10 x 10 x 10 x 10
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
 
 std::int64_t rounded(std::int64_t n) { return (n + grain - 1) / grain * grain; }
@@ -49,7 +50,9 @@ std::pair<int, int> gpu_of(const DeviceOptions& options) {
   if (list.empty())
     for (int g = 0; g < count; ++g) list.push_back(g);
   for (const int g : list)
-    if (g < 0 || g >= count) throw WorldError(fmt::format("there is no GPU {}: the driver sees {}, counted from 0", g, count), "see `nvidia-smi -L`, CUDA_VISIBLE_DEVICES and `--devices`");
+    if (g < 0 || g >= count)
+      throw EnvironmentError(fmt::format("there is no GPU {}: the driver sees {}, counted from 0", g, count),
+                             "see `nvidia-smi -L`, CUDA_VISIBLE_DEVICES and `--devices`");
   const auto of = [&](int rank) { return list[static_cast<std::size_t>(rank) % list.size()]; };
   const int mine = of(options.rank_here);
   int sharing = 0;
@@ -58,13 +61,13 @@ std::pair<int, int> gpu_of(const DeviceOptions& options) {
 }
 
 /// d = factor * source + beta * d, element by element; beta = 0 does not read d.
-std::vector<ChainStep> combining(double factor, const ChainSource& source, double beta) {
-  std::vector<ChainStep> steps;
+std::vector<FusedStep> combining(double factor, const FusedSource& source, double beta) {
+  std::vector<FusedStep> steps;
   if (beta == 0.0) {
-    steps.push_back({factor == 1.0 ? ChainOp::copy : ChainOp::scaled_copy, factor, source, {}, nullptr});
+    steps.push_back({factor == 1.0 ? FusedOp::copy : FusedOp::scaled_copy, factor, source, {}, nullptr});
   } else {
-    if (beta != 1.0) steps.push_back({ChainOp::scale, beta, {}, {}, nullptr});
-    steps.push_back({ChainOp::accumulate, factor, source, {}, nullptr});
+    if (beta != 1.0) steps.push_back({FusedOp::scale, beta, {}, {}, nullptr});
+    steps.push_back({FusedOp::accumulate, factor, source, {}, nullptr});
   }
   return steps;
 }
@@ -72,30 +75,33 @@ std::vector<ChainStep> combining(double factor, const ChainSource& source, doubl
 /// Chains with the steps that they point to.
 class Chains {
  public:
-  void add(const MutableView& target, std::vector<ChainStep> steps) {
+  void add(const MutableView& target, std::vector<FusedStep> steps) {
     steps_.push_back(std::move(steps));
     work_.push_back({target, steps_.back()});
   }
-  std::span<const ChainWork> work() const { return work_; }
+  std::span<const FusedWork> work() const { return work_; }
 
  private:
-  std::deque<std::vector<ChainStep>> steps_;
-  std::vector<ChainWork> work_;
+  std::deque<std::vector<FusedStep>> steps_;
+  std::vector<FusedWork> work_;
 };
 
 class CudaDevice final : public Device {
  public:
   CudaDevice(const DeviceOptions& options, int number, int sharing) : CudaDevice(number) {
-    const int compute = std::clamp(options.streams, 1, most_compute_streams);
+    const int compute = std::clamp(options.streams, 1, max_compute_streams);
     for (int s = 0; s < first_compute_stream + compute; ++s) streams_.push_back(gpu_.make_stream());
     for (int s = 0; s < compute; ++s) {
       work_.emplace_back();
       gpu_.check(libraries().blas.cublasCreate_v2(&work_.back().blas), "making a cuBLAS handle");
-      gpu_.check(libraries().blas.cublasSetStream_v2(work_.back().blas, streams_[static_cast<std::size_t>(first_compute_stream + s)]), "giving cuBLAS a stream");
+      gpu_.check(libraries().blas.cublasSetStream_v2(work_.back().blas,
+                                                     streams_[static_cast<std::size_t>(first_compute_stream + s)]),
+                 "giving cuBLAS a stream");
     }
     if (options.graphs != DeviceGraphs::off) make_graphs(options.graphs);
     code_ = std::make_unique<DeviceCode>(gpu_, options.code_cache);
-    staging_ = std::make_unique<Staging>(gpu_, timer_, streams_[copy_in_stream], streams_[copy_out_stream], options.staged_from);
+    staging_ = std::make_unique<Staging>(gpu_, timer_, streams_[copy_in_stream], streams_[copy_out_stream],
+                                         options.staged_from);
     if (options.staged_from < 0) staging_->measure();
     void* p = nullptr;
     if (gpu_.driver().cuMemHostAlloc(&p, sizeof(double), 0) == Status::success) result_ = static_cast<double*>(p);
@@ -103,7 +109,10 @@ class CudaDevice final : public Device {
     std::int64_t share = gpu_.total_bytes() / sharing;
     if (sharing > 1) share -= std::min(share / 8, 768 * mib);
     const std::int64_t usable = std::min(gpu_.free_bytes(), share) / 16 * 15;
-    workspace_limit_ = std::max(options.memory > 0 ? std::max(options.memory / 4, 16 * mib) : std::min(usable / 16, most_workspace), mib) / 8;
+    workspace_limit_ =
+        std::max(options.memory > 0 ? std::max(options.memory / 4, 16 * mib) : std::min(usable / 16, max_workspace),
+                 mib) /
+        8;
     memory_ = options.memory > 0 ? options.memory : std::max(usable - compute * workspace_limit_ * 8, mib);
   }
   ~CudaDevice() override {
@@ -138,7 +147,8 @@ class CudaDevice final : public Device {
   }
   void give_back(double* p, std::int64_t n) noexcept override {
     const auto found = pieces_.find(p);
-    SIAL_CHECK(found != pieces_.end() && found->second == std::max<std::int64_t>(rounded(n), grain) * 8, "{} elements given back that the device did not hand out", n);
+    SIAL_CHECK(found != pieces_.end() && found->second == std::max<std::int64_t>(rounded(n), grain) * 8,
+               "{} elements given back that the device did not hand out", n);
     gpu_.enter();
     gpu_.free(address(p));
     reserved_ -= found->second;
@@ -176,12 +186,12 @@ class CudaDevice final : public Device {
     if (op.has_b) return contract(stream, op, space);
     chain(stream, op.d, combining(op.alpha, copied(op, space), op.beta));
   }
-  void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override {
+  void run(int stream, const MutableView& target, std::span<const FusedStep> steps) override {
     gpu_.enter();
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     chain(stream, target, steps);
   }
-  std::size_t run_batch(int stream, std::span<const ChainWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
     gpu_.enter();
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     chain(stream, chains);
@@ -209,7 +219,8 @@ class CudaDevice final : public Device {
     {
       const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
       code_->launch(streams_[stream], launches);
-      gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, address(partial), 8, streams_[stream]), "the copy of an inner product");
+      gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, address(partial), 8, streams_[stream]),
+                 "the copy of an inner product");
     }
     gpu_.finish(streams_[stream], "waiting for an inner product");
     *result = *to;
@@ -266,7 +277,9 @@ class CudaDevice final : public Device {
     if (graphs_) count.graphs = graphs_->started(), count.in_graphs = graphs_->inside();
     return count;
   }
-  std::int64_t starts() const override { return code_->starts() + products_ - (graphs_ ? graphs_->captured() - graphs_->started() : 0); }
+  std::int64_t starts() const override {
+    return code_->starts() + products_ - (graphs_ ? graphs_->captured() - graphs_->started() : 0);
+  }
 
   void take_times(bool on) override {
     gpu_.enter();
@@ -289,39 +302,44 @@ class CudaDevice final : public Device {
   struct Work {
     BlasHandle blas = nullptr;
     Address workspace = 0;
-    std::int64_t size = 0;  // doubles
+    std::int64_t size = 0;       // doubles
     Address blas_workspace = 0;  // of cuBLAS, where there are graphs
   };
 
   explicit CudaDevice(int number) : gpu_(number) {}
 
-  /// cuBLAS takes no memory of its own while it is captured: it gets what NVIDIA recommends for it, on small GPUs less. Where that is refused there
-  /// are no graphs. Its streams are set before, for that takes the workspace away.
+  /// cuBLAS takes no memory of its own while it is captured: it gets what NVIDIA recommends for it, on small GPUs less.
+  /// Where that is refused there are no graphs. Its streams are set before, for that takes the workspace away.
   void make_graphs(DeviceGraphs when) {
     no_graphs_ = libraries().no_graphs;
     if (!no_graphs_.empty()) return;
-    const std::int64_t room = std::min(gpu_.capability_major() >= 9 ? 32 * mib : 4 * mib, gpu_.total_bytes() / 64 / mib * mib);
+    const std::int64_t room =
+        std::min(gpu_.capability_major() >= 9 ? 32 * mib : 4 * mib, gpu_.total_bytes() / 64 / mib * mib);
     for (Work& w : work_) {
       if (room > 0) w.blas_workspace = gpu_.allocate(static_cast<std::size_t>(room), "reserving workspace of cuBLAS");
-      if (w.blas_workspace && libraries().graphs.cublasSetWorkspace_v2(w.blas, pointer(w.blas_workspace), static_cast<std::size_t>(room)) == BlasStatus::success) continue;
+      if (w.blas_workspace &&
+          libraries().graphs.cublasSetWorkspace_v2(w.blas, pointer(w.blas_workspace), static_cast<std::size_t>(room)) ==
+              BlasStatus::success)
+        continue;
       no_graphs_ = "there is no room for a workspace of cuBLAS";
       return;
     }
     graphs_ = std::make_unique<Graphs>(gpu_, when);
   }
 
-  void chain(int stream, const MutableView& target, std::span<const ChainStep> steps) {
-    const ChainWork work{target, steps};
+  void chain(int stream, const MutableView& target, std::span<const FusedStep> steps) {
+    const FusedWork work{target, steps};
     chain(stream, std::span(&work, 1));
   }
-  void chain(int stream, std::span<const ChainWork> chains) {
-    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_chains(chains);
+  void chain(int stream, std::span<const FusedWork> chains) {
+    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_fused(chains);
     code_->launch(streams_[stream], launches);
   }
   /// The source of a (permuted) copy.
-  static ChainSource copied(const BlockOp& op, const kernels::LoopSpace& space) {
-    ChainSource source{op.a.data, {}};
-    for (std::size_t d = 0; d < space.rows.size(); ++d) source.stride[d] = space.rows[d].extent == 1 ? 0 : space.rows[d].a;
+  static FusedSource copied(const BlockOp& op, const kernels::LoopSpace& space) {
+    FusedSource source{op.a.data, {}};
+    for (std::size_t d = 0; d < space.rows.size(); ++d)
+      source.stride[d] = space.rows[d].extent == 1 ? 0 : space.rows[d].a;
     return source;
   }
 
@@ -353,7 +371,7 @@ class CudaDevice final : public Device {
     return at->second;
   }
 
-  static MutableView packed_view(double* data, const Packing& packing, std::int64_t PackedDim::*stride) {
+  static MutableView packed_view(double* data, const Packing& packing, std::int64_t PackedDim::* stride) {
     MutableView v;
     v.data = data;
     v.rank = static_cast<std::int32_t>(packing.size());
@@ -363,8 +381,8 @@ class CudaDevice final : public Device {
     }
     return v;
   }
-  static ChainSource packed_source(const double* data, const Packing& packing, std::int64_t PackedDim::*stride) {
-    ChainSource s{data, {}};
+  static FusedSource packed_source(const double* data, const Packing& packing, std::int64_t PackedDim::* stride) {
+    FusedSource s{data, {}};
     for (std::size_t d = 0; d < packing.size(); ++d) s.stride[d] = packing[d].extent == 1 ? 0 : packing[d].*stride;
     return s;
   }
@@ -376,14 +394,15 @@ class CudaDevice final : public Device {
     if (c.kind == DeviceContraction::Kind::nothing) return;
     if (c.kind == DeviceContraction::Kind::scale) {
       if (op.beta == 1.0) return;
-      const ChainStep step{op.beta == 0.0 ? ChainOp::fill : ChainOp::scale, op.beta, {}, {}, nullptr};
+      const FusedStep step{op.beta == 0.0 ? FusedOp::fill : FusedOp::scale, op.beta, {}, {}, nullptr};
       return chain(stream, op.d, std::span(&step, 1));
     }
     double* room = workspace(stream, rounded(c.size_a) + rounded(c.size_b) + rounded(c.size_d));
     const auto brought = [&](const double* data, const Packing& packing, std::int64_t size) {
       if (packing.empty()) return data;
       double* packed = std::exchange(room, room + rounded(size));
-      chain(stream, packed_view(packed, packing, &PackedDim::packed), combining(1.0, packed_source(data, packing, &PackedDim::operand), 0.0));
+      chain(stream, packed_view(packed, packing, &PackedDim::packed),
+            combining(1.0, packed_source(data, packing, &PackedDim::operand), 0.0));
       return static_cast<const double*>(packed);
     };
     const double* a = brought(op.a.data, c.pack_a, c.size_a);
@@ -393,28 +412,36 @@ class CudaDevice final : public Device {
     const double alpha = aside ? 1.0 : op.alpha, beta = apart ? 0.0 : op.beta;
     for (std::int64_t l = 0; l < c.loops; ++l) {
       const BlasStatus status = multiply(stream, c, alpha, a + l * c.a.loop, b + l * c.b.loop, beta, d + l * c.d.loop);
-      if (status == BlasStatus::alloc_failed && (l == 0 || apart)) throw DeviceFull{rounded(c.size_a + c.size_b + c.size_d) * 8};  // D is as it was
+      if (status == BlasStatus::alloc_failed && (l == 0 || apart))
+        throw DeviceFull{rounded(c.size_a + c.size_b + c.size_d) * 8};  // D is as it was
       gpu_.check(status, "a product of matrices");
     }
-    if (apart) chain(stream, packed_view(op.d.data, c.unpack_d, &PackedDim::operand), combining(aside ? 0.0 : 1.0, packed_source(d, c.unpack_d, &PackedDim::packed), op.beta));
+    if (apart)
+      chain(stream, packed_view(op.d.data, c.unpack_d, &PackedDim::operand),
+            combining(aside ? 0.0 : 1.0, packed_source(d, c.unpack_d, &PackedDim::packed), op.beta));
   }
 
-  /// Products of one shape at once: as the products of one of them, each of these a batch over all. Operands that do not lie at equal distances
-  /// are copied to where they do, or brought back from there. As many as were started.
+  /// Products of one shape at once: as the products of one of them, each of these a batch over all. Operands that do
+  /// not lie at equal distances are copied to where they do, or brought back from there. As many as were started.
   std::size_t contract(int stream, std::span<const BlockOp> ops, const kernels::LoopSpace& space) {
     const BlockOp& first = ops.front();
     const bool aside = first.alpha == 0.0;
-    const std::optional<std::int64_t> step_a = distance(ops, [](const BlockOp& op) { return op.a.data; }), step_b = distance(ops, [](const BlockOp& op) { return op.b.data; }),
-                                      step_d = distance(ops, [](const BlockOp& op) { return static_cast<const double*>(op.d.data); });
+    const std::optional<std::int64_t> step_a = distance(ops, [](const BlockOp& op) { return op.a.data; }),
+                                      step_b = distance(ops, [](const BlockOp& op) { return op.b.data; }),
+                                      step_d = distance(
+                                          ops, [](const BlockOp& op) { return static_cast<const double*>(op.d.data); });
     const DeviceContraction& c = plan(space, first.beta != 0.0, {!step_a, !step_b, aside || !step_d});
     const DeviceContraction& single = plan(space, first.beta != 0.0, {false, false, aside});
-    if (c.kind != DeviceContraction::Kind::product || starts(c, c.batches) >= static_cast<std::int64_t>(ops.size()) * starts(single, 1)) return Device::run_batch(stream, ops);
+    if (c.kind != DeviceContraction::Kind::product ||
+        starts(c, c.batches) >= static_cast<std::int64_t>(ops.size()) * starts(single, 1))
+      return Device::run_batch(stream, ops);
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     // An operand of all is brought once.
     const std::int64_t room_a = rounded(c.size_a), room_b = rounded(c.size_b), room_d = rounded(c.size_d);
     const bool one_a = step_a == 0 && room_a > 0, one_b = step_b == 0 && room_b > 0;
     const std::int64_t each = std::max<std::int64_t>(1, room_a + room_b + room_d);
-    const std::size_t most = static_cast<std::size_t>(std::max<std::int64_t>(1, std::min(workspace_limit_, most_batch_workspace) / each));
+    const std::size_t most =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, std::min(workspace_limit_, max_batch_workspace) / each));
     std::size_t started = 0;
     try {
       while (started < ops.size()) {
@@ -426,7 +453,10 @@ class CudaDevice final : public Device {
           double* packed = std::exchange(room, room + (one ? 1 : n) * size);
           Chains copies;
           for (std::int64_t i = 0; i < (one ? 1 : n); ++i)
-            copies.add(packed_view(packed + i * size, packing, &PackedDim::packed), combining(1.0, packed_source(data(part[static_cast<std::size_t>(i)]), packing, &PackedDim::operand), 0.0));
+            copies.add(
+                packed_view(packed + i * size, packing, &PackedDim::packed),
+                combining(1.0, packed_source(data(part[static_cast<std::size_t>(i)]), packing, &PackedDim::operand),
+                          0.0));
           chain(stream, copies.work());
           return static_cast<const double*>(packed);
         };
@@ -434,18 +464,28 @@ class CudaDevice final : public Device {
         const double* b = brought(c.pack_b, room_b, one_b, [](const BlockOp& op) { return op.b.data; });
         const bool apart = !c.unpack_d.empty();
         double* d = apart ? room : part.front().d.data;
-        const Steps steps{one_a ? 0 : c.pack_a.empty() ? *step_a : room_a, one_b ? 0 : c.pack_b.empty() ? *step_b : room_b, apart ? room_d : *step_d};
+        const Steps steps{one_a              ? 0
+                          : c.pack_a.empty() ? *step_a
+                                             : room_a,
+                          one_b              ? 0
+                          : c.pack_b.empty() ? *step_b
+                                             : room_b,
+                          apart ? room_d : *step_d};
         const double alpha = aside ? 1.0 : first.alpha, beta = apart ? 0.0 : first.beta;
         for (std::int64_t l = 0; l < c.loops; ++l)
           for (std::int64_t x = 0; x < c.batches; ++x) {
-            const BlasStatus status = multiply(stream, c, alpha, a + l * c.a.loop + x * c.a.batch, b + l * c.b.loop + x * c.b.batch, beta, d + l * c.d.loop + x * c.d.batch, n, steps);
+            const BlasStatus status =
+                multiply(stream, c, alpha, a + l * c.a.loop + x * c.a.batch, b + l * c.b.loop + x * c.b.batch, beta,
+                         d + l * c.d.loop + x * c.d.batch, n, steps);
             if (status == BlasStatus::alloc_failed && (l + x == 0 || apart)) return started;  // D is as it was
             gpu_.check(status, "products of matrices");
           }
         if (apart) {
           Chains results;
           for (std::int64_t i = 0; i < n; ++i)
-            results.add(packed_view(part[static_cast<std::size_t>(i)].d.data, c.unpack_d, &PackedDim::operand), combining(aside ? 0.0 : 1.0, packed_source(d + i * room_d, c.unpack_d, &PackedDim::packed), first.beta));
+            results.add(packed_view(part[static_cast<std::size_t>(i)].d.data, c.unpack_d, &PackedDim::operand),
+                        combining(aside ? 0.0 : 1.0, packed_source(d + i * room_d, c.unpack_d, &PackedDim::packed),
+                                  first.beta));
           chain(stream, results.work());
         }
         started += part.size();
@@ -465,24 +505,34 @@ class CudaDevice final : public Device {
     return step >= 0 ? std::optional(step) : std::nullopt;
   }
   /// Kernels and products of a contraction, or of several at once; `products`: for each of its loops.
-  static std::int64_t starts(const DeviceContraction& c, std::int64_t products) { return c.loops * products + (c.pack_a.empty() ? 0 : 1) + (c.pack_b.empty() ? 0 : 1) + (c.unpack_d.empty() ? 0 : 1); }
+  static std::int64_t starts(const DeviceContraction& c, std::int64_t products) {
+    return c.loops * products + (c.pack_a.empty() ? 0 : 1) + (c.pack_b.empty() ? 0 : 1) + (c.unpack_d.empty() ? 0 : 1);
+  }
 
-  BlasStatus multiply(int stream, const DeviceContraction& c, double alpha, const double* a, const double* b, double beta, double* d) {
+  BlasStatus multiply(int stream, const DeviceContraction& c, double alpha, const double* a, const double* b,
+                      double beta, double* d) {
     return multiply(stream, c, alpha, a, b, beta, d, c.batches, {c.a.batch, c.b.batch, c.d.batch});
   }
-  struct Steps { std::int64_t a, b, d; };
-  BlasStatus multiply(int stream, const DeviceContraction& c, double alpha, const double* a, const double* b, double beta, double* d, std::int64_t batches, const Steps& steps) {
+  struct Steps {
+    std::int64_t a, b, d;
+  };
+  BlasStatus multiply(int stream, const DeviceContraction& c, double alpha, const double* a, const double* b,
+                      double beta, double* d, std::int64_t batches, const Steps& steps) {
     const BlasHandle blas = work_[static_cast<std::size_t>(stream - first_compute_stream)].blas;
     const double *first = c.swapped ? b : a, *second = c.swapped ? a : b;
     const GemmOperand &x = c.swapped ? c.b : c.a, &y = c.swapped ? c.a : c.b;
     const std::int64_t step_x = c.swapped ? steps.b : steps.a, step_y = c.swapped ? steps.a : steps.b;
-    const auto flag = [](const GemmOperand& o) { return o.transposed ? BlasOperation::transposed : BlasOperation::plain; };
+    const auto flag = [](const GemmOperand& o) {
+      return o.transposed ? BlasOperation::transposed : BlasOperation::plain;
+    };
     const auto number = [](std::int64_t n) { return static_cast<int>(n); };
     ++products_;
     if (batches == 1)
-      return libraries().blas.cublasDgemm_v2(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), second, number(y.ld), &beta, d, number(c.d.ld));
-    return libraries().blas.cublasDgemmStridedBatched(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha, first, number(x.ld), step_x, second, number(y.ld), step_y, &beta, d,
-                                                      number(c.d.ld), steps.d, number(batches));
+      return libraries().blas.cublasDgemm_v2(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k), &alpha,
+                                             first, number(x.ld), second, number(y.ld), &beta, d, number(c.d.ld));
+    return libraries().blas.cublasDgemmStridedBatched(blas, flag(x), flag(y), number(c.m), number(c.n), number(c.k),
+                                                      &alpha, first, number(x.ld), step_x, second, number(y.ld), step_y,
+                                                      &beta, d, number(c.d.ld), steps.d, number(batches));
   }
 
   GpuDevice gpu_;
@@ -509,7 +559,8 @@ std::optional<NoCuda> why_no_cuda() {
   const Libraries& l = libraries();
   if (!l.trouble.empty()) return NoCuda{l.trouble, l.remedy};
   if (std::string why = kernels::why_no_device_code(); !why.empty())
-    return NoCuda{"kernels of the GPU cannot be generated: " + why, "build with LLVM 19 (llvm-19-dev, -DSIALX_JIT=ON), or run with `--device host`"};
+    return NoCuda{"kernels of the GPU cannot be generated: " + why,
+                  "build with LLVM 19 (llvm-19-dev, -DSIALX_JIT=ON), or run with `--device host`"};
   return {};
 }
 
@@ -519,7 +570,7 @@ std::string describe_cuda() {
 }
 
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {
-  if (const auto no = why_no_cuda()) throw WorldError(no->trouble, no->remedy);
+  if (const auto no = why_no_cuda()) throw EnvironmentError(no->trouble, no->remedy);
   const auto [number, sharing] = gpu_of(options);
   return std::make_unique<CudaDevice>(options, number, sharing);
 }

@@ -1,8 +1,9 @@
 #pragma once
-// The CUDA driver and cuBLAS, opened while the program runs: it is built without the toolkit, and starts where there is no driver. Types
-// and values are those of cuda.h and cublas_v2.h (a test compares them where the toolkit is installed). The libraries are looked for in
-// the folder that SIALX_CUDA_LIBRARIES names, and nowhere else if it is set; otherwise where the system looks, and cuBLAS also in
-// /usr/local/cuda/lib64. They are opened once per process and never closed.
+// The CUDA driver and cuBLAS, opened while the program runs: it is built without the toolkit, and starts where there is
+// no driver. Types and values are those of cuda.h and cublas_v2.h (a test compares them where the toolkit is
+// installed). The libraries are looked for in the folder that SIALX_CUDA_LIBRARIES names, and nowhere else if it is
+// set; otherwise where the system looks, and cuBLAS also in /usr/local/cuda/lib64. They are opened once per process and
+// never closed.
 
 #include <cstddef>
 #include <string>
@@ -29,8 +30,21 @@ using Gpu = int;
 using Address = unsigned long long;
 
 enum class Status : int {
-  success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200, already_registered = 712, not_ready = 600, launch_failed = 719,
-  capture_unsupported = 900, capture_invalidated = 901, capture_unmatched = 903, capture_isolation = 905, captured_event = 907, update_refused = 910, unknown = 999
+  success = 0,
+  invalid_value = 1,
+  out_of_memory = 2,
+  no_device = 100,
+  invalid_image = 200,
+  already_registered = 712,
+  not_ready = 600,
+  launch_failed = 719,
+  capture_unsupported = 900,
+  capture_invalidated = 901,
+  capture_unmatched = 903,
+  capture_isolation = 905,
+  captured_event = 907,
+  update_refused = 910,
+  unknown = 999
 };
 enum class Attribute : int { multiprocessors = 16, compute_major = 75, compute_minor = 76 };
 enum class LoadOption : int { error_log = 5, error_log_bytes = 6 };
@@ -40,7 +54,13 @@ struct UpdateResult {
   int reason = 0;
   void *node = nullptr, *from = nullptr;
 };
-enum class BlasStatus : int { success = 0, not_initialized = 1, alloc_failed = 3, invalid_value = 7, execution_failed = 13 };
+enum class BlasStatus : int {
+  success = 0,
+  not_initialized = 1,
+  alloc_failed = 3,
+  invalid_value = 7,
+  execution_failed = 13
+};
 enum class BlasOperation : int { plain = 0, transposed = 1 };
 
 inline constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2, host_register_portable = 1;
@@ -54,7 +74,7 @@ struct Driver {
 };
 
 struct Blas {
-#define BLAS_FUNCTION(name, ...) \
+#define BLAS_FUNCTION(name, ...)   \
   using name##_type = __VA_ARGS__; \
   name##_type* name = nullptr;
 #include "runtime/device/cuda/blas.def"

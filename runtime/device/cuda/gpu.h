@@ -1,7 +1,8 @@
 #pragma once
-// One GPU as a rank uses it: its primary context, held while this lives, streams, events that are used again, and the road of failures.
-// What the driver refuses is a WorldError that names the GPU, what was asked for and the remedy. The driver tells of failures of
-// earlier work at any later call, and goes on to do so: the device is lost. While an error unwinds nothing throws. Used by one thread at a time; the context is made that thread's at each entry.
+// One GPU as a rank uses it: its primary context, held while this lives, streams, events that are used again, and the
+// road of failures. What the driver refuses is a EnvironmentError that names the GPU, what was asked for and the
+// remedy. The driver tells of failures of earlier work at any later call, and goes on to do so: the device is lost.
+// While an error unwinds nothing throws. Used by one thread at a time; the context is made that thread's at each entry.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +17,7 @@ struct NotCaptured {};
 
 class GpuDevice {
  public:
-  /// Throws WorldError.
+  /// Throws EnvironmentError.
   explicit GpuDevice(int number);
   ~GpuDevice();
   GpuDevice(const GpuDevice&) = delete;
@@ -32,8 +33,8 @@ class GpuDevice {
 
   /// First thing in whatever calls the driver.
   void enter() const { driver_.cuCtxSetCurrent(context_); }
-  /// Of what is put into a stream: it is captured instead, from here on or no longer. While it is, all that fails and all that waits or asks for memory
-  /// throws NotCaptured, before the driver is called where that would do harm.
+  /// Of what is put into a stream: it is captured instead, from here on or no longer. While it is, all that fails and
+  /// all that waits or asks for memory throws NotCaptured, before the driver is called where that would do harm.
   void capture(bool on) { capturing_ = on; }
   void not_in_capture() const {
     if (capturing_) throw NotCaptured{};

@@ -19,7 +19,8 @@ std::string status_text(const Driver& driver, Status status) {
   const char *name = nullptr, *text = nullptr;
   driver.cuGetErrorName(status, &name);
   driver.cuGetErrorString(status, &text);
-  return fmt::format("{}{}", name ? name : fmt::format("error {}", static_cast<int>(status)), text ? fmt::format(" ({})", text) : "");
+  return fmt::format("{}{}", name ? name : fmt::format("error {}", static_cast<int>(status)),
+                     text ? fmt::format(" ({})", text) : "");
 }
 
 }  // namespace
@@ -27,11 +28,14 @@ std::string status_text(const Driver& driver, Status status) {
 GpuDevice::GpuDevice(int number) : driver_(libraries().driver), number_(number), name_(fmt::format("GPU {}", number)) {
   const auto expect = [&](Status status, const char* what) {
     if (status != Status::success)
-      throw WorldError(fmt::format("{}: {} failed: {}", name_, what, status_text(driver_, status)), "see whether `nvidia-smi` shows the GPU and room on it, choose others with `--devices`, or run with `--device host`");
+      throw EnvironmentError(
+          fmt::format("{}: {} failed: {}", name_, what, status_text(driver_, status)),
+          "see whether `nvidia-smi` shows the GPU and room on it, choose others with `--devices`, or run with `--device host`");
   };
   expect(driver_.cuDeviceGet(&gpu_, number), "opening it");
   std::array<char, 128> text{};
-  if (driver_.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, gpu_) == Status::success) name_ += fmt::format(" ({})", text.data());
+  if (driver_.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, gpu_) == Status::success)
+    name_ += fmt::format(" ({})", text.data());
   expect(driver_.cuDeviceGetAttribute(&major_, Attribute::compute_major, gpu_), "asking for its compute capability");
   expect(driver_.cuDeviceGetAttribute(&minor_, Attribute::compute_minor, gpu_), "asking for its compute capability");
   expect(driver_.cuDevicePrimaryCtxRetain(&context_, gpu_), "making a context");
@@ -56,7 +60,7 @@ bool GpuDevice::fail(const std::string& what, const char* operation) {
   if (std::uncaught_exceptions() == 0) not_in_capture();
   lost_ = true;
   if (std::uncaught_exceptions() > 0) return false;
-  throw WorldError(fmt::format("{} failed: {}, told at {}", name_, what, operation), remedy_of_lost);
+  throw EnvironmentError(fmt::format("{} failed: {}, told at {}", name_, what, operation), remedy_of_lost);
 }
 
 std::int64_t GpuDevice::free_bytes() {

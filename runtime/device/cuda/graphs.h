@@ -1,7 +1,8 @@
 #pragma once
-// Small work of a stream that comes in one composition again and again, captured and started as one graph. A graph is captured anew each time and its
-// predecessor of the composition brought up to it, with all addresses, or made anew where the driver refuses that: it never runs with what an earlier one was
-// given. While work is captured none of it is done, so what cannot be captured is put into the stream once more, piece by piece. The device outlives this.
+// Small work of a stream that comes in one composition again and again, captured and started as one graph. A graph is
+// captured anew each time and its predecessor of the composition brought up to it, with all addresses, or made anew
+// where the driver refuses that: it never runs with what an earlier one was given. While work is captured none of it is
+// done, so what cannot be captured is put into the stream once more, piece by piece. The device outlives this.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,15 +11,15 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/device/cuda/gpu.h"
 #include "runtime/device/batch/group_trial.h"
+#include "runtime/device/cuda/gpu.h"
 
 namespace sial::cuda {
 
 class Graphs {
  public:
   /// Compositions that are known at a time: beyond it the one that was not met for longest is forgotten.
-  static constexpr std::size_t most_known = 256;
+  static constexpr std::size_t max_known = 256;
 
   Graphs(GpuDevice& gpu, DeviceGraphs when) : gpu_(gpu), when_(when) {}
   ~Graphs();
@@ -26,10 +27,13 @@ class Graphs {
   Graphs& operator=(const Graphs&) = delete;
 
   /// As Device::run_group(). `starts`: those counted so far, captured ones among them.
-  void run(Stream stream, std::uint64_t composition, const std::function<void()>& work, const std::function<std::int64_t()>& starts);
+  void run(Stream stream, std::uint64_t composition, const std::function<void()>& work,
+           const std::function<std::int64_t()>& starts);
   std::int64_t started() const { return started_; }
-  std::int64_t inside() const { return inside_; }      // kernels and products in them
-  std::int64_t captured() const { return captured_; }  // kernels and products that were counted but not started by themselves
+  std::int64_t inside() const { return inside_; }  // kernels and products in them
+  std::int64_t captured() const {
+    return captured_;
+  }  // kernels and products that were counted but not started by themselves
 
  private:
   struct Known {
@@ -38,13 +42,17 @@ class Graphs {
     GraphRun graph = nullptr;
   };
   Known& known(Stream stream, std::uint64_t composition);
-  Graph capture(Stream stream, const std::function<void()>& work, const std::function<std::int64_t()>& starts, std::int64_t& inside);
+  Graph capture(Stream stream, const std::function<void()>& work, const std::function<std::int64_t()>& starts,
+                std::int64_t& inside);
   bool bring_up(Known& composition, Graph graph);
-  bool start(Known& composition, Stream stream, const std::function<void()>& work, const std::function<std::int64_t()>& starts);
+  bool start(Known& composition, Stream stream, const std::function<void()>& work,
+             const std::function<std::int64_t()>& starts);
   void forget(Known& composition) noexcept;
 
   struct Hash {
-    std::size_t operator()(const std::pair<Stream, std::uint64_t>& key) const { return static_cast<std::size_t>(key.second) ^ std::hash<Stream>()(key.first); }
+    std::size_t operator()(const std::pair<Stream, std::uint64_t>& key) const {
+      return static_cast<std::size_t>(key.second) ^ std::hash<Stream>()(key.first);
+    }
   };
 
   GpuDevice& gpu_;

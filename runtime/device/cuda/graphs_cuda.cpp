@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial::cuda {
 namespace {
@@ -61,7 +61,7 @@ Graphs::Known& Graphs::known(Stream stream, std::uint64_t composition) {
     known_.splice(known_.begin(), known_, found->second);
     return known_.front();
   }
-  if (known_.size() >= most_known) {
+  if (known_.size() >= max_known) {
     forget(known_.back());
     at_.erase(known_.back().key);
     known_.pop_back();
@@ -71,8 +71,10 @@ Graphs::Known& Graphs::known(Stream stream, std::uint64_t composition) {
   return known_.front();
 }
 
-/// Null where it could not be captured whole. Errors of the driver are told when the work is put in piece by piece, if they are there to stay.
-Graph Graphs::capture(Stream stream, const std::function<void()>& work, const std::function<std::int64_t()>& starts, std::int64_t& inside) {
+/// Null where it could not be captured whole. Errors of the driver are told when the work is put in piece by piece, if
+/// they are there to stay.
+Graph Graphs::capture(Stream stream, const std::function<void()>& work, const std::function<std::int64_t()>& starts,
+                      std::int64_t& inside) {
   Capture capture(gpu_, stream);
   if (!capture.open()) return nullptr;
   const std::int64_t before = starts();
@@ -92,15 +94,19 @@ Graph Graphs::capture(Stream stream, const std::function<void()>& work, const st
 bool Graphs::bring_up(Known& composition, Graph graph) {
   if (composition.graph) {
     UpdateResult result;
-    if (planted(Plant::device_graph) || driver().cuGraphExecUpdate_v2(composition.graph, graph, &result) == Status::success) return true;
+    if (fault_enabled(Fault::device_graph) ||
+        driver().cuGraphExecUpdate_v2(composition.graph, graph, &result) == Status::success)
+      return true;
     forget(composition);  // what is left of it after a refusal is of no use
     composition.trial.failed();
   }
-  return driver().cuGraphInstantiateWithFlags(&composition.graph, graph, 0) == Status::success || (composition.graph = nullptr);
+  return driver().cuGraphInstantiateWithFlags(&composition.graph, graph, 0) == Status::success ||
+         (composition.graph = nullptr);
 }
 
 /// False where nothing is started.
-bool Graphs::start(Known& composition, Stream stream, const std::function<void()>& work, const std::function<std::int64_t()>& starts) {
+bool Graphs::start(Known& composition, Stream stream, const std::function<void()>& work,
+                   const std::function<std::int64_t()>& starts) {
   std::int64_t inside = 0;
   const Captured captured{capture(stream, work, starts, inside)};
   if (!captured.graph) return false;
@@ -114,7 +120,8 @@ bool Graphs::start(Known& composition, Stream stream, const std::function<void()
   return true;
 }
 
-void Graphs::run(Stream stream, std::uint64_t number, const std::function<void()>& work, const std::function<std::int64_t()>& starts) {
+void Graphs::run(Stream stream, std::uint64_t number, const std::function<void()>& work,
+                 const std::function<std::int64_t()>& starts) {
   using Clock = std::chrono::steady_clock;
   Known& composition = known(stream, number);
   const GroupTrial::Way way = composition.trial.next();
@@ -127,7 +134,8 @@ void Graphs::run(Stream stream, std::uint64_t number, const std::function<void()
     return work();
   }
   composition.trial.took(way, std::chrono::duration<double>(Clock::now() - begin).count());
-  if (composition.graph && composition.trial.decided() && composition.trial.next() == GroupTrial::Way::pieces) forget(composition);
+  if (composition.graph && composition.trial.decided() && composition.trial.next() == GroupTrial::Way::pieces)
+    forget(composition);
 }
 
 }  // namespace sial::cuda

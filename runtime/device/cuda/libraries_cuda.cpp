@@ -39,10 +39,14 @@ bool look_up(void* library, const char* name, F*& function, std::string& missing
 
 bool open_driver(Libraries& l, const std::string& folder) {
   std::string file, trouble, missing;
-  void* library = folder.empty() ? open_first({"libcuda.so.1"}, file, trouble) : open_first({folder + "/libcuda.so.1"}, file, trouble);
+  void* library = folder.empty() ? open_first({"libcuda.so.1"}, file, trouble)
+                                 : open_first({folder + "/libcuda.so.1"}, file, trouble);
   if (!library) {
-    l.trouble = trouble.empty() ? fmt::format("there is no CUDA driver (libcuda.so.1{}) on this machine", folder.empty() ? "" : " in " + folder) : "the CUDA driver cannot be opened: " + trouble;
-    l.remedy = folder.empty() ? "install the driver of the GPU, or run with `--device host`" : fmt::format("set {} to the folder of libcuda.so.1, or unset it", folder_variable);
+    l.trouble = trouble.empty() ? fmt::format("there is no CUDA driver (libcuda.so.1{}) on this machine",
+                                              folder.empty() ? "" : " in " + folder)
+                                : "the CUDA driver cannot be opened: " + trouble;
+    l.remedy = folder.empty() ? "install the driver of the GPU, or run with `--device host`"
+                              : fmt::format("set {} to the folder of libcuda.so.1, or unset it", folder_variable);
     return false;
   }
 #define DRIVER_FUNCTION(name, ...) look_up(library, #name, l.driver.name, missing);
@@ -63,8 +67,11 @@ bool open_driver(Libraries& l, const std::string& folder) {
   if (status != Status::success || l.gpus == 0) {
     const char* name = nullptr;
     l.driver.cuGetErrorName(status, &name);
-    l.trouble = status == Status::success || status == Status::no_device ? std::string("the CUDA driver sees no GPU") : fmt::format("the CUDA driver does not start: {}", name ? name : "unknown error");
-    l.remedy = "see whether `nvidia-smi` lists a GPU and CUDA_VISIBLE_DEVICES does not hide it, or run with `--device host`";
+    l.trouble = status == Status::success || status == Status::no_device
+                    ? std::string("the CUDA driver sees no GPU")
+                    : fmt::format("the CUDA driver does not start: {}", name ? name : "unknown error");
+    l.remedy =
+        "see whether `nvidia-smi` lists a GPU and CUDA_VISIBLE_DEVICES does not hide it, or run with `--device host`";
     return false;
   }
   int version = 0;
@@ -75,8 +82,10 @@ bool open_driver(Libraries& l, const std::string& folder) {
     return false;
   }
   char name[128] = "";
-  if (Gpu first = 0; l.driver.cuDeviceGet(&first, 0) == Status::success) l.driver.cuDeviceGetName(name, sizeof name - 1, first);
-  l.found = fmt::format("{} GPU{} ({}{}), driver for CUDA {}.{}", l.gpus, l.gpus == 1 ? "" : "s", l.gpus == 1 ? "" : "the first: ", name, version / 1000, version % 1000 / 10);
+  if (Gpu first = 0; l.driver.cuDeviceGet(&first, 0) == Status::success)
+    l.driver.cuDeviceGetName(name, sizeof name - 1, first);
+  l.found = fmt::format("{} GPU{} ({}{}), driver for CUDA {}.{}", l.gpus, l.gpus == 1 ? "" : "s",
+                        l.gpus == 1 ? "" : "the first: ", name, version / 1000, version % 1000 / 10);
   return true;
 }
 
@@ -86,12 +95,19 @@ bool open_blas(Libraries& l, const std::string& folder) {
   std::vector<std::string> names;
   int version = 0;
   l.driver.cuDriverGetVersion(&version);
-  for (const std::string& where : folder.empty() ? std::vector<std::string>{"", "/usr/local/cuda/lib64/"} : std::vector<std::string>{folder + "/"})
-    for (int major = std::min(version / 1000, newest_blas); major >= oldest_blas; --major) names.push_back(fmt::format("{}libcublas.so.{}", where, major));
+  for (const std::string& where :
+       folder.empty() ? std::vector<std::string>{"", "/usr/local/cuda/lib64/"} : std::vector<std::string>{folder + "/"})
+    for (int major = std::min(version / 1000, newest_blas); major >= oldest_blas; --major)
+      names.push_back(fmt::format("{}libcublas.so.{}", where, major));
   void* library = open_first(names, file, trouble);
   if (!library) {
-    l.trouble = trouble.empty() ? fmt::format("cuBLAS (libcublas.so.{} for the driver, or older) is not found{}", std::min(version / 1000, newest_blas), folder.empty() ? "" : " in " + folder) : "cuBLAS cannot be opened: " + trouble;
-    l.remedy = folder.empty() ? "install the CUDA toolkit, or name cuBLAS's folder in LD_LIBRARY_PATH, or run with `--device host`" : fmt::format("set {} to the folder of both libraries, or unset it", folder_variable);
+    l.trouble = trouble.empty()
+                    ? fmt::format("cuBLAS (libcublas.so.{} for the driver, or older) is not found{}",
+                                  std::min(version / 1000, newest_blas), folder.empty() ? "" : " in " + folder)
+                    : "cuBLAS cannot be opened: " + trouble;
+    l.remedy = folder.empty()
+                   ? "install the CUDA toolkit, or name cuBLAS's folder in LD_LIBRARY_PATH, or run with `--device host`"
+                   : fmt::format("set {} to the folder of both libraries, or unset it", folder_variable);
     return false;
   }
 #define BLAS_FUNCTION(name, ...) look_up(library, #name, l.blas.name, missing);

@@ -1,16 +1,16 @@
 #pragma once
-// Copies between the host's memory and the device's. From and to pinned memory, that which pin() registered, they go straight and
-// leave the host alone. All other memory goes through rings of pinned memory in pieces, so that the host's copying and the transfer overlap:
-// on its way in at once, and on its way out when the host has learnt, by any event, that the piece has arrived. Small copies in may
-// go straight from memory that is not pinned, where a measurement at the start finds that faster. No driver is asked for memory after
-// the start. Streams, timer and device outlive this.
+// Copies between the host's memory and the device's. From and to pinned memory, that which pin() registered, they go
+// straight and leave the host alone. All other memory goes through rings of pinned memory in pieces, so that the host's
+// copying and the transfer overlap: on its way in at once, and on its way out when the host has learnt, by any event,
+// that the piece has arrived. Small copies in may go straight from memory that is not pinned, where a measurement at
+// the start finds that faster. No driver is asked for memory after the start. Streams, timer and device outlive this.
 
 #include <cstdint>
 #include <deque>
 #include <map>
 
-#include "runtime/device/device.h"
 #include "runtime/device/cuda/timer.h"
+#include "runtime/device/device.h"
 
 namespace sial::cuda {
 

@@ -8,14 +8,16 @@
 namespace sial::cuda {
 namespace {
 
-constexpr std::size_t most_chunks = 256;
+constexpr std::size_t max_chunks = 256;
 constexpr std::size_t ring_bytes = std::size_t{16} << 20, piece_bytes = ring_bytes / 4;
-/// What the driver takes into its own buffers at once; beyond it copies from pageable memory wait for all that is in the stream.
-constexpr std::size_t most_direct = std::size_t{64} << 10;
+/// What the driver takes into its own buffers at once; beyond it copies from pageable memory wait for all that is in
+/// the stream.
+constexpr std::size_t max_direct = std::size_t{64} << 10;
 
 }  // namespace
 
-Staging::Staging(GpuDevice& gpu, WorkTimer& timer, Stream in, Stream out, std::int64_t staged_from) : gpu_(gpu), timer_(timer), in_(in), out_(out), staged_from_(staged_from) {
+Staging::Staging(GpuDevice& gpu, WorkTimer& timer, Stream in, Stream out, std::int64_t staged_from)
+    : gpu_(gpu), timer_(timer), in_(in), out_(out), staged_from_(staged_from) {
   for (Ring* ring : {&ring_in_, &ring_out_}) {
     void* p = nullptr;
     // Without pinned memory copies are as fast as the driver makes them.
@@ -37,17 +39,17 @@ Staging::~Staging() {
 
 /// By copies of both kinds to a little device memory, a millisecond or so.
 void Staging::measure() {
-  staged_from_ = static_cast<std::int64_t>(most_direct);
+  staged_from_ = static_cast<std::int64_t>(max_direct);
   if (!ring_in_.base) return;
   struct Room {
     GpuDevice& gpu;
-    const Address p = gpu.allocate(most_direct, "reserving memory to measure copies");
+    const Address p = gpu.allocate(max_direct, "reserving memory to measure copies");
     ~Room() { gpu.free(p); }
   };
   const Room room{gpu_};
   if (!room.p) return;
   const Address p = room.p;
-  const std::vector<char> host(most_direct, 0);
+  const std::vector<char> host(max_direct, 0);
   const auto seconds = [&](std::size_t bytes, bool staged) {
     double best = 1e9;
     for (int round = 0; round < 4; ++round) {
@@ -59,7 +61,7 @@ void Staging::measure() {
     }
     return best;
   };
-  for (std::size_t bytes = most_direct; bytes >= 1024; bytes /= 4) {
+  for (std::size_t bytes = max_direct; bytes >= 1024; bytes /= 4) {
     if (seconds(bytes, true) > seconds(bytes, false)) break;
     staged_from_ = static_cast<std::int64_t>(bytes);
   }
@@ -87,9 +89,10 @@ void Staging::retire(Ring& ring, bool wait) {
 /// Room in the ring, after waiting for pieces in the way.
 std::size_t Staging::take(Ring& ring, std::size_t bytes) {
   const std::size_t n = (bytes + 63) / 64 * 64;
-  while (ring.chunks.size() >= most_chunks) retire(ring, true);
+  while (ring.chunks.size() >= max_chunks) retire(ring, true);
   for (;;) {
-    // Used is [tail, head), or, where pieces begin at the start again, all but [head, tail). They are equal when nothing is free.
+    // Used is [tail, head), or, where pieces begin at the start again, all but [head, tail). They are equal when
+    // nothing is free.
     std::size_t at = ring.head;
     const std::size_t tail = ring.chunks.empty() ? 0 : ring.chunks.front().offset;
     bool room = false;
@@ -161,7 +164,8 @@ void Staging::copy_in(Address device, const double* host, std::int64_t n) {
   settle(host, bytes);
   const Memory kind = kind_of(host, bytes);
   const auto straight = [&](const void* from) { put_in(device, from, bytes); };
-  if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_))) return straight(host);
+  if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_)))
+    return straight(host);
   if (ring_in_.base) return stage_in(device, reinterpret_cast<const char*>(host), bytes);
   // Partly pinned memory is refused by the driver.
   const std::vector<double> aside(host, host + n / 8);
@@ -202,7 +206,8 @@ bool Staging::pin(const void* p, std::size_t bytes) {
   if (bytes == 0) return false;
   if (kind_of(p, bytes) == Memory::pinned) return true;
   settle(p, bytes);
-  if (kind_of(p, bytes) != Memory::pageable || gpu_.driver().cuMemHostRegister_v2(const_cast<void*>(p), bytes, host_register_portable) != Status::success) {
+  if (kind_of(p, bytes) != Memory::pageable ||
+      gpu_.driver().cuMemHostRegister_v2(const_cast<void*>(p), bytes, host_register_portable) != Status::success) {
     ++pinned_.refused;
     return false;
   }

@@ -1,12 +1,12 @@
 #pragma once
-// The time of pieces of work in streams, by an event before and one behind each. What the events say is asked for in batches, later, and never
-// waited for but in times(); events are used again. The device outlives this.
+// The time of pieces of work in streams, by an event before and one behind each. What the events say is asked for in
+// batches, later, and never waited for but in times(); events are used again. The device outlives this.
 
 #include <deque>
 #include <map>
 
-#include "runtime/device/measure/busy_times.h"
 #include "runtime/device/cuda/gpu.h"
+#include "runtime/device/measure/busy_times.h"
 
 namespace sial::cuda {
 
@@ -41,9 +41,15 @@ class WorkTimer {
   };
 
  private:
-  struct Timed { DeviceWork kind; Event begin, end; };
+  struct Timed {
+    DeviceWork kind;
+    Event begin, end;
+  };
   /// Of a stream, in its order; `last`: the end of the last one that was asked for, on base_'s clock.
-  struct Queue { std::deque<Timed> pieces; double last = 0; };
+  struct Queue {
+    std::deque<Timed> pieces;
+    double last = 0;
+  };
   bool ask(Event begin, Event end, double& seconds);
   bool resolve(const Timed& piece, Queue& queue);
   void resolve();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t batch = 1024;
 /// The driver tells milliseconds as a float, which is exact to a tenth of a microsecond for so many seconds.
-constexpr double most_from_base = 1.0;
+constexpr double max_from_base = 1.0;
 
 }  // namespace
 
@@ -36,10 +36,12 @@ void WorkTimer::take(bool on, Stream any) {
 
 // Errors of the driver stay until a call that may throw meets them.
 
-WorkTimer::Piece::Piece(WorkTimer& timer, Stream stream, DeviceWork kind) : timer_(timer), stream_(stream), kind_(kind) {
+WorkTimer::Piece::Piece(WorkTimer& timer, Stream stream, DeviceWork kind)
+    : timer_(timer), stream_(stream), kind_(kind) {
   if (!timer_.on_) return;
   begin_ = timer_.gpu_.take_timed_event();
-  if (begin_ && timer_.gpu_.driver().cuEventRecord(begin_, stream_) != Status::success) timer_.gpu_.give_timed_event(std::exchange(begin_, nullptr));
+  if (begin_ && timer_.gpu_.driver().cuEventRecord(begin_, stream_) != Status::success)
+    timer_.gpu_.give_timed_event(std::exchange(begin_, nullptr));
 }
 
 WorkTimer::Piece::~Piece() {
@@ -93,7 +95,7 @@ void WorkTimer::resolve() {
   // Where nothing is open, what comes begins behind all that was reached.
   if (open_ == 0) horizon = latest;
   busy_.settle(std::min(horizon, latest));
-  if (open_ == 0 && latest - base_at_ > most_from_base && newest) {
+  if (open_ == 0 && latest - base_at_ > max_from_base && newest) {
     gpu_.give_timed_event(std::exchange(base_, std::exchange(newest, nullptr)));
     base_at_ = latest;
   }

@@ -25,7 +25,11 @@ void BusyTimes::add(DeviceWork kind, double begin, double end) {
 
 /// Adds what lies before `until`.
 void BusyTimes::sweep(const std::vector<Piece>& pieces, double until, DeviceTimes& sums) {
-  struct Edge { double at; DeviceWork kind; int step; };
+  struct Edge {
+    double at;
+    DeviceWork kind;
+    int step;
+  };
   std::vector<Edge> edges;
   edges.reserve(2 * pieces.size());
   for (const Piece& p : pieces) {
@@ -39,7 +43,9 @@ void BusyTimes::sweep(const std::vector<Piece>& pieces, double until, DeviceTime
   for (const Edge& e : edges) {
     const double length = e.at - last;
     last = e.at;
-    const bool kernel = active[static_cast<std::size_t>(DeviceWork::kernel)] > 0, in = active[static_cast<std::size_t>(DeviceWork::in)] > 0, out = active[static_cast<std::size_t>(DeviceWork::out)] > 0;
+    const bool kernel = active[static_cast<std::size_t>(DeviceWork::kernel)] > 0,
+               in = active[static_cast<std::size_t>(DeviceWork::in)] > 0,
+               out = active[static_cast<std::size_t>(DeviceWork::out)] > 0;
     if (kernel) sums.kernels += length;
     if (in) sums.in += length;
     if (out) sums.out += length;

@@ -1,6 +1,7 @@
 #pragma once
-// What a device spent its time on, from the beginnings and ends of its pieces of work: how long it was at kernels, at copies either way, and
-// at both, however many streams were. Pieces may come in any order. What nothing added later can touch is summed up and forgotten. A value.
+// What a device spent its time on, from the beginnings and ends of its pieces of work: how long it was at kernels, at
+// copies either way, and at both, however many streams were. Pieces may come in any order. What nothing added later can
+// touch is summed up and forgotten. A value.
 
 #include <cstdint>
 #include <limits>
@@ -32,7 +33,10 @@ class BusyTimes {
   DeviceTimes sums() const;
 
  private:
-  struct Piece { DeviceWork kind; double begin, end; };
+  struct Piece {
+    DeviceWork kind;
+    double begin, end;
+  };
   static void sweep(const std::vector<Piece>& pieces, double until, DeviceTimes& sums);
 
   std::vector<Piece> pieces_;

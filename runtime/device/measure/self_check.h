@@ -1,8 +1,9 @@
 #pragma once
-// Operations of a device compared with the same ones on the host: the reference kernels for products, plain loops for element-wise steps.
-// The difference that rounding explains is bounded element by element, by the same operation on absolute values: a sum of k products has an
-// error of at most about k eps times the sum of their magnitudes (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-// SIAM 2002, section 3.1), twice where both sides round.
+// Operations of a device compared with the same ones on the host: the reference kernels for products, plain loops for
+// element-wise steps. The difference that rounding explains is bounded element by element, by the same operation on
+// absolute values: a sum of k products has an error of at most about k eps times the sum of their magnitudes (N. J.
+// Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002, section 3.1), twice where both sides
+// round.
 
 #include <functional>
 #include <memory>
@@ -30,9 +31,11 @@ class SelfCheck {
   bool due() { return ++operations_ % every_ == 0; }
   std::int64_t compared() const { return compared_; }
 
-  /// Each takes the operands from the device, has the device compute, and throws WrongResult where the results disagree.
+  /// Each takes the operands from the device, has the device compute, and throws WrongResult where the results
+  /// disagree.
   void compare(const BlockOp& op, const std::function<void()>& compute);
-  void compare(const MutableView& target, std::span<const kernels::ChainStep> steps, const std::function<void()>& compute);
+  void compare(const MutableView& target, std::span<const kernels::FusedStep> steps,
+               const std::function<void()>& compute);
   void compare(const ConstView& a, const ConstView& b, double result);
 
  private:

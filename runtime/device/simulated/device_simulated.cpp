@@ -1,8 +1,9 @@
-// A device for tests and for counting transfers. Its memory lies in the host's address space, so that the host's kernels can stand
-// in for its own; nobody else may use its addresses, and whatever has no defined value there is NaN. What is put into a stream
-// waits: each call lets a few pieces of work go on, of streams chosen by a seeded generator, so that work that is ordered by chance
-// only gets into the wrong order sooner or later. Times are those of a model: each piece of work takes as long as it took here, all streams go on
-// beside each other and beside the host, and wait for what they are told to.
+// A device for tests and for counting transfers. Its memory lies in the host's address space, so that the host's
+// kernels can stand in for its own; nobody else may use its addresses, and whatever has no defined value there is NaN.
+// What is put into a stream waits: each call lets a few pieces of work go on, of streams chosen by a seeded generator,
+// so that work that is ordered by chance only gets into the wrong order sooner or later. Times are those of a model:
+// each piece of work takes as long as it took here, all streams go on beside each other and beside the host, and wait
+// for what they are told to.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +22,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/device/device.h"
 #include "runtime/device/simulated/plain_steps.h"
 
@@ -29,27 +30,31 @@ namespace sial {
 
 namespace {
 
-using kernels::ChainOp;
-using kernels::ChainStep;
+using kernels::FusedOp;
+using kernels::FusedStep;
 
 class SimulatedDevice final : public Device {
  public:
   SimulatedDevice(Kernels& kernels, const DeviceOptions& options)
       : kernels_(kernels), options_(options), random_(options.seed * 0x9e3779b97f4a7c15ULL + 1) {}
   ~SimulatedDevice() override {
-    while (step()) {
-    }
+    while (step()) {}
     for (const auto& [p, n] : pieces_) std::free(p);
   }
   std::string_view name() const override { return "simulated"; }
-  int compute_streams() const override { return std::clamp(options_.streams, 1, most_compute_streams); }
+  int compute_streams() const override { return std::clamp(options_.streams, 1, max_compute_streams); }
 
-  std::int64_t memory() const override { return options_.memory > 0 ? options_.memory : std::numeric_limits<std::int64_t>::max(); }
-  std::int64_t piece() const override { return options_.memory > 0 ? std::max<std::int64_t>(options_.memory / 8, 1) : std::int64_t{1} << 20; }
+  std::int64_t memory() const override {
+    return options_.memory > 0 ? options_.memory : std::numeric_limits<std::int64_t>::max();
+  }
+  std::int64_t piece() const override {
+    return options_.memory > 0 ? std::max<std::int64_t>(options_.memory / 8, 1) : std::int64_t{1} << 20;
+  }
   double* reserve(std::int64_t n) override {
     const std::int64_t bytes = (n * 8 + 255) / 256 * 256;
     if (reserved_ + bytes > memory()) return nullptr;
-    auto* p = static_cast<double*>(std::aligned_alloc(256, static_cast<std::size_t>(std::max<std::int64_t>(256, bytes))));
+    auto* p =
+        static_cast<double*>(std::aligned_alloc(256, static_cast<std::size_t>(std::max<std::int64_t>(256, bytes))));
     if (!p) return nullptr;
     reserved_ += bytes;
     pieces_.emplace(p, n);
@@ -58,9 +63,9 @@ class SimulatedDevice final : public Device {
   }
   void give_back(double* p, std::int64_t n) noexcept override {
     const auto found = pieces_.find(p);
-    SIAL_CHECK(found != pieces_.end() && found->second == n, "{} elements given back that the device did not hand out", n);
-    while (step()) {
-    }
+    SIAL_CHECK(found != pieces_.end() && found->second == n, "{} elements given back that the device did not hand out",
+               n);
+    while (step()) {}
     pieces_.erase(found);
     reserved_ -= (n * 8 + 255) / 256 * 256;
     std::free(p);
@@ -76,19 +81,19 @@ class SimulatedDevice final : public Device {
     check_own(device, n);
     post(copy_out_stream, DeviceWork::out, [=] { copy(host, device, n); });
   }
-  void run(int stream, const BlockOp& op) override {
-    start(stream, {work_of(op)});
+  void run(int stream, const BlockOp& op) override { start(stream, {work_of(op)}); }
+  void run(int stream, const MutableView& target, std::span<const FusedStep> steps) override {
+    start(stream, {work_of(target, steps)});
   }
-  void run(int stream, const MutableView& target, std::span<const ChainStep> steps) override { start(stream, {work_of(target, steps)}); }
   std::size_t run_batch(int stream, std::span<const BlockOp> ops) override {
     std::vector<std::function<void()>> pieces;
     for (const BlockOp& op : ops) pieces.push_back(work_of(op));
     start(stream, std::move(pieces));
     return ops.size();
   }
-  std::size_t run_batch(int stream, std::span<const ChainWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
     std::vector<std::function<void()>> pieces;
-    for (const ChainWork& work : chains) pieces.push_back(work_of(work.target, work.steps));
+    for (const FusedWork& work : chains) pieces.push_back(work_of(work.target, work.steps));
     start(stream, std::move(pieces));
     return chains.size();
   }
@@ -98,7 +103,7 @@ class SimulatedDevice final : public Device {
     ++starts_;
     post(stream, DeviceWork::kernel, [this, a, b, result] {
       *result = kernels_.dot(a, b);
-      if (planted(Plant::device_result)) *result += 1.0;
+      if (fault_enabled(Fault::device_result)) *result += 1.0;
     });
   }
 
@@ -123,7 +128,9 @@ class SimulatedDevice final : public Device {
     waited_ += wait;
     beside_ += wait;
   }
-  void release(Event event) override { SIAL_CHECK(events_[event].done, "an event of the simulated device is given back before it is done"); }
+  void release(Event event) override {
+    SIAL_CHECK(events_[event].done, "an event of the simulated device is given back before it is done");
+  }
 
   void take_times(bool on) override {
     timed_ = on;
@@ -140,16 +147,17 @@ class SimulatedDevice final : public Device {
 
   std::int64_t starts() const override { return starts_; }
   bool host_reads() const override { return true; }
-  std::int64_t message_piece(std::int64_t n) const override { return std::max<std::int64_t>(5, n / 6); }  // small blocks come in pieces, too
-  bool spoils() const override { return true; }
-  void spoil(int stream, double* device, std::int64_t n) override {
+  std::int64_t message_piece(std::int64_t n) const override {
+    return std::max<std::int64_t>(5, n / 6);
+  }  // small blocks come in pieces, too
+  bool poisons() const override { return true; }
+  void poison(int stream, double* device, std::int64_t n) override {
     check_own(device, n);
     post(stream, {}, [=] { poison(device, n); });
   }
-  void spoil_host(const MutableView& host) override {
-    post(copy_in_stream, {}, [host] {
-      carry_out(host, {ChainOp::fill, std::numeric_limits<double>::quiet_NaN(), {}, {}, nullptr});
-    });
+  void poison_host(const MutableView& host) override {
+    post(copy_in_stream, {},
+         [host] { carry_out(host, {FusedOp::fill, std::numeric_limits<double>::quiet_NaN(), {}, {}, nullptr}); });
   }
   TransferCount moved_in() const override { return in_; }
   TransferCount moved_out() const override { return out_; }
@@ -165,7 +173,7 @@ class SimulatedDevice final : public Device {
     bool done = false;
     double at = 0;
   };
-  static constexpr std::size_t most_pieces = 4096;
+  static constexpr std::size_t max_pieces = 4096;
 
   std::function<void()> work_of(const BlockOp& op) {
     check_view(op.d);
@@ -173,21 +181,21 @@ class SimulatedDevice final : public Device {
     if (op.has_b) check_view(op.b);
     return [this, op] {
       kernels_.run(op);
-      spoil_result(op.d);
+      poison_result(op.d);
     };
   }
-  std::function<void()> work_of(const MutableView& target, std::span<const ChainStep> steps) {
+  std::function<void()> work_of(const MutableView& target, std::span<const FusedStep> steps) {
     check_view(target);
     std::vector<std::shared_ptr<const EnergyDifferences>> energies;
-    std::vector<ChainStep> own(steps.begin(), steps.end());
-    for (ChainStep& s : own) {
-      for (const kernels::ChainSource* source : {&s.a, &s.b})
+    std::vector<FusedStep> own(steps.begin(), steps.end());
+    for (FusedStep& s : own) {
+      for (const kernels::FusedSource* source : {&s.a, &s.b})
         if (source->data) check_view(source_view(target, *source));
       if (s.energies) s.energies = energies.emplace_back(std::make_shared<const EnergyDifferences>(*s.energies)).get();
     }
     return [this, target, own = std::move(own), energies = std::move(energies)] {
-      for (const ChainStep& s : own) carry_out(target, s);
-      spoil_result(target);
+      for (const FusedStep& s : own) carry_out(target, s);
+      poison_result(target);
     };
   }
   /// At once: in whatever order.
@@ -199,7 +207,9 @@ class SimulatedDevice final : public Device {
     });
   }
 
-  static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
   /// The host's clock, which stands still while it does the device's work, and goes on while it waits.
   double host_time() const { return now() + beside_; }
   void carry_out_timed(int stream, const Work& work) {
@@ -216,12 +226,12 @@ class SimulatedDevice final : public Device {
     for (std::size_t s = 0; s < streams_.size(); ++s)
       if (!streams_[s].empty()) horizon = std::min(horizon, clock_[s]);
     busy_.settle(horizon);
-    settle_at_ = busy_.open() + most_pieces;
+    settle_at_ = busy_.open() + max_pieces;
   }
 
   /// One element of one result in five.
-  void spoil_result(const MutableView& d) {
-    if (!planted(Plant::device_result) || random() % 5 != 0) return;
+  void poison_result(const MutableView& d) {
+    if (!fault_enabled(Fault::device_result) || random() % 5 != 0) return;
     if (span_of(d) > 0) d.data[0] += 1.0;
   }
   static void poison(double* p, std::int64_t n) { std::fill_n(p, n, std::numeric_limits<double>::quiet_NaN()); }
@@ -230,7 +240,8 @@ class SimulatedDevice final : public Device {
   }
   void check_own(const double* p, std::int64_t n) const {
     auto found = pieces_.upper_bound(const_cast<double*>(p));
-    SIAL_CHECK(found != pieces_.begin() && (--found, p + n <= found->first + found->second), "{} elements that are not the device's", n);
+    SIAL_CHECK(found != pieces_.begin() && (--found, p + n <= found->first + found->second),
+               "{} elements that are not the device's", n);
   }
   template <class T>
   void check_view(const BlockView<T>& v) const {
@@ -275,16 +286,16 @@ class SimulatedDevice final : public Device {
   Kernels& kernels_;
   DeviceOptions options_;
   std::uint64_t random_;
-  std::array<std::deque<Work>, most_device_streams> streams_;
+  std::array<std::deque<Work>, max_device_streams> streams_;
   std::vector<EventState> events_;  // numbers are not used again
   std::map<double*, std::int64_t> pieces_;
   std::int64_t reserved_ = 0, starts_ = 0;
   TransferCount in_, out_;
   bool timed_ = false, ever_timed_ = false;
-  std::array<double, most_device_streams> clock_{};  // per stream
-  double beside_ = 0, waited_ = 0;                   // seconds
+  std::array<double, max_device_streams> clock_{};  // per stream
+  double beside_ = 0, waited_ = 0;                  // seconds
   BusyTimes busy_;
-  std::size_t settle_at_ = most_pieces;
+  std::size_t settle_at_ = max_pieces;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Element-wise steps by plain loops, one step over the whole view after the other: what a simulated device computes with, and what the
-// results of a device are compared with.
+// Element-wise steps by plain loops, one step over the whole view after the other: what a simulated device computes
+// with, and what the results of a device are compared with.
 
 #include <array>
 #include <cmath>
@@ -44,18 +44,19 @@ std::int64_t span_of(const BlockView<T>& v) {
 }
 
 /// A step's source as a view of its own, without labels.
-ConstView source_view(const MutableView& target, const kernels::ChainSource& source);
+ConstView source_view(const MutableView& target, const kernels::FusedSource& source);
 
 double difference_at(const EnergyDifferences& energies, const Position& at);
 
 /// What a step makes of an element `t` and of its sources' elements; `difference` of multiply and divide.
-double after_step(const kernels::ChainStep& step, double t, double a, double b, double difference);
+double after_step(const kernels::FusedStep& step, double t, double a, double b, double difference);
 
-void carry_out(const MutableView& target, const kernels::ChainStep& step);
+void carry_out(const MutableView& target, const kernels::FusedStep& step);
 
 /// So many doubles from an address on, from where the host can read them.
 using FetchDoubles = std::function<std::vector<double>(const double* data, std::int64_t n)>;
 /// What lies in the target's span after the steps, which are carried out on copies.
-std::vector<double> carry_out_on_copies(const MutableView& target, std::span<const kernels::ChainStep> steps, const FetchDoubles& fetch);
+std::vector<double> carry_out_on_copies(const MutableView& target, std::span<const kernels::FusedStep> steps,
+                                        const FetchDoubles& fetch);
 
 }  // namespace sial

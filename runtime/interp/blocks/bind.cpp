@@ -18,15 +18,20 @@ std::string values_remedy(const std::string& name) {
 
 [[noreturn]] void fail_undefined_int(const Module& module, const JobData& job, const std::string& name) {
   if (const auto real = job.scalars.find(name); real != job.scalars.end())
-    throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job gives it the real number {}", module.program, name, real->second), values_remedy(name) + ", a number without a point");
-  throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, name), values_remedy(name));
+    throw SialError(fmt::format("program `{}` needs the predefined int `{}`, and the job gives it the real number {}",
+                                module.program, name, real->second),
+                    values_remedy(name) + ", a number without a point");
+  throw SialError(
+      fmt::format("program `{}` needs the predefined int `{}`, and the job does not define it", module.program, name),
+      values_remedy(name));
 }
 
 /// "1:5", and where symbolic bounds come from: "1:5 (`norb` is 5)".
 std::string range_text(const IndexRow& row, const BoundIndex& index, const Module& module) {
   std::string text = fmt::format("{}:{}", index.lo, index.hi), names;
   for (const auto& [bound, value] : {std::pair(row.lo, index.lo), std::pair(row.hi, index.hi)})
-    if (bound.symbolic) names += fmt::format("{}`{}` is {}", names.empty() ? "" : ", ", module.ints[bound.value].name, value);
+    if (bound.symbolic)
+      names += fmt::format("{}`{}` is {}", names.empty() ? "" : ", ", module.ints[bound.value].name, value);
   return names.empty() ? text : fmt::format("{} ({})", text, names);
 }
 
@@ -35,7 +40,8 @@ std::int32_t bound_value(const Bound& bound, const Module& module, const JobData
   return job.ints.at(module.ints[bound.value].name);  // initial values have been checked before
 }
 
-BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& job, const std::vector<BoundIndex>& done) {
+BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& job,
+                      const std::vector<BoundIndex>& done) {
   BoundIndex index;
   index.name = row.name;
   if (row.kind == IndexKind::sub) {
@@ -59,18 +65,23 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
   if (row.kind == IndexKind::simple || index.lo > index.hi) return index;
   const char* kind = kind_name(row.kind);
   const auto table = job.segments.find(row.kind);
-  const std::string remedy = fmt::format("give the segment extents with `--segments {}=...` or under [segments] in the job file", kind);
+  const std::string remedy =
+      fmt::format("give the segment extents with `--segments {}=...` or under [segments] in the job file", kind);
   if (index.lo < 1) {
-    index.problem = fmt::format("index `{}` begins at segment {}, and segments are numbered from 1", row.name, index.lo);
+    index.problem =
+        fmt::format("index `{}` begins at segment {}, and segments are numbered from 1", row.name, index.lo);
     index.remedy = "check the predefined value its range begins with";
   } else if (table == job.segments.end()) {
-    index.problem = fmt::format("index `{}` needs segments {} of kind {}, and the job has no segments of that kind", row.name,
-                                range_text(row, index, module), kind);
+    index.problem = fmt::format("index `{}` needs segments {} of kind {}, and the job has no segments of that kind",
+                                row.name, range_text(row, index, module), kind);
     index.remedy = remedy;
   } else if (static_cast<std::size_t>(index.hi) > table->second.size()) {
-    index.problem = fmt::format("not enough segments: index `{}` runs over {}, and the job has {} segment{} of kind {}",
-                                row.name, range_text(row, index, module), table->second.size(), table->second.size() == 1 ? "" : "s", kind);
-    index.remedy = fmt::format("give {} extents with `--segments {}=...` or under [segments] in the job file, or let the range end at {}", index.hi, kind, table->second.size());
+    index.problem =
+        fmt::format("not enough segments: index `{}` runs over {}, and the job has {} segment{} of kind {}", row.name,
+                    range_text(row, index, module), table->second.size(), table->second.size() == 1 ? "" : "s", kind);
+    index.remedy = fmt::format(
+        "give {} extents with `--segments {}=...` or under [segments] in the job file, or let the range end at {}",
+        index.hi, kind, table->second.size());
   } else {
     index.extents = &table->second;
   }
@@ -124,31 +135,34 @@ BoundArray bind_array(const ArrayRow& row, const std::vector<BoundIndex>& indice
       array.remedy = index.remedy;
     }
     dim.key_stride = key_stride;
-    overflow |= __builtin_mul_overflow(key_stride, static_cast<std::uint64_t>(std::max<std::int64_t>(dim.count(), 1)), &key_stride);
+    overflow |= __builtin_mul_overflow(key_stride, static_cast<std::uint64_t>(std::max<std::int64_t>(dim.count(), 1)),
+                                       &key_stride);
     array.whole.extent[d] = dim.total();
     array.stride[d] = stride;
     overflow |= __builtin_mul_overflow(stride, std::max<std::int64_t>(dim.total(), 1), &stride);
   }
   if (overflow && array.problem.empty()) {
-    array.problem = fmt::format("array `{}` is too large: its blocks or elements cannot be numbered in 64 bits", row.name);
+    array.problem =
+        fmt::format("array `{}` is too large: its blocks or elements cannot be numbered in 64 bits", row.name);
     array.remedy = "narrow the ranges of its indices";
   }
   return array;
 }
 
-RefPlan bind_ref(const RefRow& row, const Module& module, const std::vector<BoundIndex>& indices, const std::vector<BoundArray>& arrays) {
-  RefPlan plan;
+ResolvedReference bind_ref(const RefRow& row, const Module& module, const std::vector<BoundIndex>& indices,
+                           const std::vector<BoundArray>& arrays) {
+  ResolvedReference plan;
   plan.array = row.array;
   plan.kind = arrays[row.array].kind;
   plan.rank = static_cast<std::int32_t>(row.entries.size());
   const auto n_indices = static_cast<std::int32_t>(module.indices.size());
   for (int d = 0; d < plan.rank; ++d) {
     const RefEntry& in = row.entries[d];
-    RefPlan::Entry& entry = plan.entry[d];
+    ResolvedReference::Entry& entry = plan.entry[d];
     entry.index = in.index;
     if (in.index < 0) {
-      entry.mode = EntryMode::wild;
-      plan.has_wild = true;
+      entry.mode = EntryMode::wildcard;
+      plan.has_wildcard = true;
       plan.label[d] = -1 - d;
       continue;
     }
@@ -232,7 +246,8 @@ std::vector<IndexRange> index_ranges(const BoundProgram& bound) {
   return ranges;
 }
 
-void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars) {
+void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints,
+                    std::vector<double>& scalars) {
   ints.assign(std::max<std::size_t>(module.n_int_registers, module.ints.size()), 0);
   scalars.assign(std::max<std::size_t>(module.n_scalar_registers, module.scalars.size()), 0.0);
   for (std::size_t i = 0; i < module.ints.size(); ++i) {
@@ -240,8 +255,7 @@ void initial_values(const Module& module, const JobData& job, std::vector<std::i
     ints[i] = v.initial;
     if (!v.predefined) continue;
     const auto found = job.ints.find(v.name);
-    if (found == job.ints.end())
-      fail_undefined_int(module, job, v.name);
+    if (found == job.ints.end()) fail_undefined_int(module, job, v.name);
     ints[i] = found->second;
   }
   for (std::size_t i = 0; i < module.scalars.size(); ++i) {
@@ -254,17 +268,19 @@ void initial_values(const Module& module, const JobData& job, std::vector<std::i
     } else if (const auto whole = job.ints.find(v.name); whole != job.ints.end()) {
       scalars[i] = whole->second;  // `--set x=1` for a scalar
     } else {
-      throw SialError(fmt::format("program `{}` needs the predefined scalar `{}`, and the job does not define it", module.program, v.name),
+      throw SialError(fmt::format("program `{}` needs the predefined scalar `{}`, and the job does not define it",
+                                  module.program, v.name),
                       values_remedy(v.name));
     }
   }
 }
 
-CopyMode copy_mode(const RefPlan& target, const RefPlan& source) {
+CopyMode copy_mode(const ResolvedReference& target, const ResolvedReference& source) {
   if (target.rank == source.rank) {
     bool same_set = true;
     for (int d = 0; d < target.rank && same_set; ++d)
-      same_set = std::find(source.label.begin(), source.label.begin() + source.rank, target.label[d]) != source.label.begin() + source.rank;
+      same_set = std::find(source.label.begin(), source.label.begin() + source.rank, target.label[d]) !=
+                 source.label.begin() + source.rank;
     return same_set ? CopyMode::by_label : CopyMode::positional;
   }
   return CopyMode::leading;
@@ -274,8 +290,7 @@ BoundProgram bind_program(const Module& module, const JobData& job) {
   BoundProgram bound;
   bound.module = &module;
   for (const IntVar& v : module.ints)
-    if (v.predefined && !job.ints.contains(v.name))
-      fail_undefined_int(module, job, v.name);
+    if (v.predefined && !job.ints.contains(v.name)) fail_undefined_int(module, job, v.name);
   bound.indices.resize(module.indices.size());
   for (std::size_t i = 0; i < module.indices.size(); ++i)
     bound.indices[i] = bind_index(module.indices[i], module, job, bound.indices);
@@ -291,7 +306,9 @@ double largest_block(const BoundProgram& program) {
     double elements = 1;
     for (int d = 0; d < array.rank; ++d) {
       const BoundDim& dim = array.dim[d];
-      if (!dim.unit) elements *= dim.extent.empty() ? 0.0 : static_cast<double>(*std::max_element(dim.extent.begin(), dim.extent.end()));
+      if (!dim.unit)
+        elements *=
+            dim.extent.empty() ? 0.0 : static_cast<double>(*std::max_element(dim.extent.begin(), dim.extent.end()));
     }
     largest = std::max(largest, elements);
   }

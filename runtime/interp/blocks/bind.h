@@ -1,9 +1,9 @@
 #pragma once
-// Binding a module to a job: ranges become numbers, dimensions get their segment tables, block references become plans that
-// the interpreter evaluates without look-ups. A BoundProgram is read-only afterwards and owned by its machine; it refers to
-// the module, which must outlive it. An index or array that does not fit the job's segment tables is not refused here: it
-// carries its problem, which becomes an error when the program uses it (imported definitions often declare more than a
-// job provides).
+// Binding a module to a job: ranges become numbers, dimensions get their segment tables, block references become plans
+// that the interpreter evaluates without look-ups. A BoundProgram is read-only afterwards and owned by its machine; it
+// refers to the module, which must outlive it. An index or array that does not fit the job's segment tables is not
+// refused here: it carries its problem, which becomes an error when the program uses it (imported definitions often
+// declare more than a job provides).
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,9 @@ struct BoundIndex {
   bool is_sub = false;
   std::int32_t parent = -1;
   std::int32_t lo = 0, hi = -1;
-  const std::vector<std::int32_t>* extents = nullptr;  // segment s has extent (*extents)[s - 1]; null: every extent is 1
-  std::string problem, remedy;                         // not empty: the range does not fit the segment table
+  const std::vector<std::int32_t>* extents =
+      nullptr;                  // segment s has extent (*extents)[s - 1]; null: every extent is 1
+  std::string problem, remedy;  // not empty: the range does not fit the segment table
 };
 
 /// Elements of the index's kind before a segment: the position of its first one. Of a simple index, its value from 0.
@@ -38,16 +39,16 @@ inline std::int64_t elements_before(const BoundIndex& index, std::int32_t segmen
   return n;
 }
 
-/// One dimension of an array. Dimensions over a subindex use combined segment numbers, `combined_segment` below, so that
-/// blocks of different parent segments are different blocks; after that they are dimensions like all others.
+/// One dimension of an array. Dimensions over a subindex use combined segment numbers, `combined_segment` below, so
+/// that blocks of different parent segments are different blocks; after that they are dimensions like all others.
 struct BoundDim {
   std::int32_t index = 0;
   IndexKind kind = IndexKind::simple;
   bool is_sub = false;
-  std::int32_t lo = 0, hi = -1;              // segment numbers
-  bool unit = false;                         // simple: extents 1, offset = segment - lo
-  std::vector<std::int32_t> extent;          // [segment - lo]
-  std::vector<std::int64_t> offset;          // [segment - lo], one more entry: the total
+  std::int32_t lo = 0, hi = -1;      // segment numbers
+  bool unit = false;                 // simple: extents 1, offset = segment - lo
+  std::vector<std::int32_t> extent;  // [segment - lo]
+  std::vector<std::int64_t> offset;  // [segment - lo], one more entry: the total
   std::uint64_t key_stride = 0;
   std::int64_t extent_of(std::int32_t segment) const { return unit ? 1 : extent[segment - lo]; }
   std::int64_t offset_of(std::int32_t segment) const { return unit ? segment - lo : offset[segment - lo]; }
@@ -61,7 +62,7 @@ struct BoundArray {
   bool predefined = false;
   std::int32_t rank = 0;
   std::array<BoundDim, max_rank> dim;
-  Shape whole;                                // dense extents (static arrays, and for messages)
+  Shape whole;                                  // dense extents (static arrays, and for messages)
   std::array<std::int64_t, max_rank> stride{};  // of the dense array
   std::string problem, remedy;
 };
@@ -70,14 +71,18 @@ enum class EntryMode : std::int32_t {
   segment,   // the index's value is the segment number (or simple value, or (index)-cast value)
   combined,  // a subindex on a dimension declared over one
   box,       // a subindex on a dimension declared over its parent: a part of the parent's block
-  wild,
+  wildcard,
 };
 
-struct RefPlan {
-  struct Entry { EntryMode mode = EntryMode::segment; std::int32_t index = -1, parent = -1; bool simple = false; };
+struct ResolvedReference {
+  struct Entry {
+    EntryMode mode = EntryMode::segment;
+    std::int32_t index = -1, parent = -1;
+    bool simple = false;
+  };
   std::int32_t array = 0, rank = 0;
   ArrayKind kind = ArrayKind::temp;
-  bool has_box = false, has_wild = false;
+  bool has_box = false, has_wildcard = false;
   std::array<Entry, max_rank> entry;
   std::array<std::int32_t, max_rank> label{};  // repeated names get different labels, in order of occurrence
 };
@@ -89,7 +94,7 @@ struct BoundProgram {
   const Module* module = nullptr;
   std::vector<BoundIndex> indices;
   std::vector<BoundArray> arrays;
-  std::vector<RefPlan> refs;
+  std::vector<ResolvedReference> refs;
   std::vector<char> array_used;  // referenced by the code in any way
 };
 
@@ -109,9 +114,11 @@ inline std::int64_t subsegment_offset(std::int64_t extent, std::int32_t sub) {
   return q * (sub - 1) + std::min<std::int64_t>(sub - 1, r);
 }
 
-/// Calls f(at) for every block of `array` whose segments lie in lo..hi, the first dimension fastest. `At` has block, shape, size and key.
+/// Calls f(at) for every block of `array` whose segments lie in lo..hi, the first dimension fastest. `At` has block,
+/// shape, size and key.
 template <class At, class F>
-void walk_blocks(const BoundArray& array, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi, At& at, F&& f) {
+void walk_blocks(const BoundArray& array, const std::array<std::int32_t, max_rank>& lo,
+                 const std::array<std::int32_t, max_rank>& hi, At& at, F&& f) {
   at.block.rank = at.shape.rank = array.rank;
   for (int d = 0; d < array.rank; ++d) {
     if (lo[d] > hi[d]) return;
@@ -139,14 +146,15 @@ void walk_blocks(const BoundArray& array, const std::array<std::int32_t, max_ran
 /// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).
 BoundProgram bind_program(const Module& module, const JobData& job);
 
-/// Mean extent of an index's segments, of a subindex's subsegments; 0 for an empty range. Segments that the job does not have do
-/// not count.
+/// Mean extent of an index's segments, of a subindex's subsegments; 0 for an empty range. Segments that the job does
+/// not have do not count.
 double mean_extent(const BoundProgram& program, std::int32_t index);
 
 /// Start values of the registers: initial values of the declarations, predefined ones from the job.
-void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints, std::vector<double>& scalars);
+void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints,
+                    std::vector<double>& scalars);
 
-CopyMode copy_mode(const RefPlan& target, const RefPlan& source);
+CopyMode copy_mode(const ResolvedReference& target, const ResolvedReference& source);
 
 /// The numbers that access slices are bound to.
 std::vector<IndexRange> index_ranges(const BoundProgram& bound);

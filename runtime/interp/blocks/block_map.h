@@ -1,7 +1,7 @@
 #pragma once
 // This rank's blocks of one temp or local array: a hash table from packed segment numbers to buffers (open addressing,
-// linear probing, backward-shift deletion, so that a steady state of creating and freeing temps never allocates). The map
-// does not own a resource: whoever inserts a buffer frees it.
+// linear probing, backward-shift deletion, so that a steady state of creating and freeing temps never allocates). The
+// map does not own a resource: whoever inserts a buffer frees it.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,11 @@ namespace sial {
 class BlockMap {
  public:
   /// data null: free slot.
-  struct Entry { std::uint64_t key = 0; double* data = nullptr; std::int64_t size = 0; };
+  struct Entry {
+    std::uint64_t key = 0;
+    double* data = nullptr;
+    std::int64_t size = 0;
+  };
 
   Entry* find(std::uint64_t key) {
     if (slots_.empty()) return nullptr;
@@ -30,10 +34,16 @@ class BlockMap {
     for (const Entry& e : slots_)
       if (e.data) f(e);
   }
-  void clear() { slots_.clear(); used_ = 0; mask_ = 0; }
+  void clear() {
+    slots_.clear();
+    used_ = 0;
+    mask_ = 0;
+  }
 
  private:
-  std::size_t home(std::uint64_t key) const { return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> 20) & mask_; }
+  std::size_t home(std::uint64_t key) const {
+    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> 20) & mask_;
+  }
   void grow();
 
   std::vector<Entry> slots_;

@@ -1,14 +1,15 @@
-// From references to memory: which block a reference means now, whether it exists, and the view through which kernels see it.
+// From references to memory: which block a reference means now, whether it exists, and the view through which kernels
+// see it.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/prefetch/deferred_puts.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/operations/view_ops.h"
+#include "runtime/interp/prefetch/deferred_puts.h"
 
 namespace sial {
 namespace {
@@ -31,13 +32,15 @@ std::int32_t Machine::index_value(std::int32_t index) const {
   const std::int32_t v = index_value_[index];
   if (v == unbound_index) [[unlikely]]
     fail(fmt::format("index `{}` has no value here: no enclosing loop runs over it", bound_.indices[index].name),
-         fmt::format("put the statement, or the call of its procedure, inside `do {0} ... enddo {0}`", bound_.indices[index].name));
+         fmt::format("put the statement, or the call of its procedure, inside `do {0} ... enddo {0}`",
+                     bound_.indices[index].name));
   return v;
 }
 
-void Machine::fail_range(const RefPlan& ref, int d, std::int32_t segment) const {
+void Machine::fail_range(const ResolvedReference& ref, int d, std::int32_t segment) const {
   const BoundArray& array = array_of(ref);
-  if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
+  if (!array.problem.empty())
+    fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   const BoundDim& dim = array.dim[d];
   const std::string& declared = bound_.indices[dim.index].name;
   const std::string& used = bound_.indices[ref.entry[d].index].name;
@@ -48,39 +51,42 @@ void Machine::fail_range(const RefPlan& ref, int d, std::int32_t segment) const 
     segment >>= 2;
   }
   if (lo > hi)
-    fail(fmt::format("`{}` = {} is outside dimension {} of {} `{}`, which is declared over `{}` with an empty range", used, segment,
-                     d + 1, kind_word(ref.kind), array.name, declared));
-  fail(fmt::format("`{}` = {} is outside dimension {} of {} `{}`, which is declared over `{}` = {}:{}", used, segment, d + 1,
-                   kind_word(ref.kind), array.name, declared, lo, hi),
+    fail(fmt::format("`{}` = {} is outside dimension {} of {} `{}`, which is declared over `{}` with an empty range",
+                     used, segment, d + 1, kind_word(ref.kind), array.name, declared));
+  fail(fmt::format("`{}` = {} is outside dimension {} of {} `{}`, which is declared over `{}` = {}:{}", used, segment,
+                   d + 1, kind_word(ref.kind), array.name, declared, lo, hi),
        fmt::format("restrict the loop with a where clause, or declare `{}` over a wider index", array.name));
 }
 
-void Machine::fail_absent(const RefPlan& ref, const BlockIndex& block) const {
+void Machine::fail_absent(const ResolvedReference& ref, const BlockIndex& block) const {
   const BoundArray& array = array_of(ref);
   const std::string name = block_name(array, block);
   if (ref.kind == ArrayKind::temp) {
     if (loops_.empty())
-      fail(fmt::format("temp `{}` is read before it was written", name), fmt::format("assign to it first, for example `{} = 0.0`", array.name));
+      fail(fmt::format("temp `{}` is read before it was written", name),
+           fmt::format("assign to it first, for example `{} = 0.0`", array.name));
     const LoopFrame& frame = loops_.back();
     const LoopRow& row = m_->loops[frame.loop];
     std::string over;
     for (std::int32_t i : row.indices) over += (over.empty() ? "`" : "`, `") + bound_.indices[i].name;
-    fail(fmt::format("temp `{}` is read before it was written in this iteration of the loop over {}`", name, over),
-         "a temp lives to the end of the iteration of the loop in which it was first written: assign to it in this iteration (`+=`, "
-         "`-=` and `*=` need an existing block), or make the array local");
+    fail(
+        fmt::format("temp `{}` is read before it was written in this iteration of the loop over {}`", name, over),
+        "a temp lives to the end of the iteration of the loop in which it was first written: assign to it in this iteration (`+=`, "
+        "`-=` and `*=` need an existing block), or make the array local");
   }
   fail(fmt::format("block `{}` of {} `{}` does not exist", name, kind_word(ref.kind), array.name),
-       fmt::format("`allocate {}[...]` it or assign to it first (`+=`, `-=` and `*=` need an existing block)", array.name));
+       fmt::format("`allocate {}[...]` it or assign to it first (`+=`, `-=` and `*=` need an existing block)",
+                   array.name));
 }
 
-void Machine::locate(const RefPlan& ref, Located& at) const {
+void Machine::locate(const ResolvedReference& ref, Located& at) const {
   const BoundArray& array = bound_.arrays[ref.array];
   at.block.rank = ref.rank;
   at.shape.rank = ref.rank;
   at.key = 0;
   at.size = 1;
   for (int d = 0; d < ref.rank; ++d) {
-    const RefPlan::Entry& entry = ref.entry[d];
+    const ResolvedReference::Entry& entry = ref.entry[d];
     const BoundDim& dim = array.dim[d];
     std::int32_t segment = index_value(entry.index);
     std::int32_t sub = 0;
@@ -90,8 +96,8 @@ void Machine::locate(const RefPlan& ref, Located& at) const {
       sub = segment;
       segment = index_value(entry.parent);
     } else if (dim.is_sub) [[unlikely]] {
-      fail(fmt::format("dimension {} of `{}` is declared over subindex `{}` and referenced with `{}`", d + 1, array.name,
-                       bound_.indices[dim.index].name, bound_.indices[entry.index].name),
+      fail(fmt::format("dimension {} of `{}` is declared over subindex `{}` and referenced with `{}`", d + 1,
+                       array.name, bound_.indices[dim.index].name, bound_.indices[entry.index].name),
            fmt::format("use a subindex of `{}` there", bound_.indices[bound_.indices[dim.index].parent].name));
     }
     if (segment < dim.lo || segment > dim.hi || !array.problem.empty()) [[unlikely]]
@@ -112,7 +118,7 @@ void Machine::locate(const RefPlan& ref, Located& at) const {
   }
 }
 
-void Machine::view_of(const RefPlan& ref, const Located& at, double* data, MutableView& view) const {
+void Machine::view_of(const ResolvedReference& ref, const Located& at, double* data, MutableView& view) const {
   view.rank = ref.rank;
   std::int64_t stride = 1, offset = 0;
   for (int d = 0; d < ref.rank; ++d) {
@@ -131,7 +137,8 @@ void Machine::view_of(const RefPlan& ref, const Located& at, double* data, Mutab
 double* Machine::static_data(std::int32_t id) {
   if (statics_[id]) return statics_[id];
   const BoundArray& array = bound_.arrays[id];
-  if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
+  if (!array.problem.empty())
+    fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   const std::int64_t n = array.whole.size();
   double* data = array_buffer(id, n);
   std::fill_n(data, n, 0.0);
@@ -139,25 +146,28 @@ double* Machine::static_data(std::int32_t id) {
   if (!array.predefined) return data;
   const auto found = env_.job.arrays.find(array.name);
   if (found == env_.job.arrays.end() || (env_.job.empty_means_none && found->second.data.empty() && n > 0)) {
-    warn(fmt::format("program `{}`: the job gives no data for the predefined static array `{}`; it starts as zeros", m_->program, array.name));
+    warn(fmt::format("program `{}`: the job gives no data for the predefined static array `{}`; it starts as zeros",
+                     m_->program, array.name));
     return data;
   }
   // Trailing extents of 1 do not matter: legacy files pad their arrays to rank 6.
   const std::vector<std::int64_t>& given = found->second.extents;
   bool agree = true;
   for (std::size_t d = 0; d < std::max<std::size_t>(given.size(), array.rank); ++d)
-    agree &= (d < given.size() ? given[d] : 1) == (d < static_cast<std::size_t>(array.rank) ? array.whole.extent[d] : 1);
+    agree &=
+        (d < given.size() ? given[d] : 1) == (d < static_cast<std::size_t>(array.rank) ? array.whole.extent[d] : 1);
   if (!agree || static_cast<std::int64_t>(found->second.data.size()) != n) {
     std::vector<std::int64_t> declared(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
-    fail(fmt::format("the job's data for the predefined static array `{}` have extents ({}), and the program declares ({})", array.name,
-                     fmt::join(given, ","), fmt::join(declared, ",")),
+    fail(fmt::format(
+             "the job's data for the predefined static array `{}` have extents ({}), and the program declares ({})",
+             array.name, fmt::join(given, ","), fmt::join(declared, ",")),
          "check the segment extents against the data");
   }
   std::copy(found->second.data.begin(), found->second.data.end(), data);
   return data;
 }
 
-void Machine::static_view(const RefPlan& ref, const Located& at, MutableView& view) {
+void Machine::static_view(const ResolvedReference& ref, const Located& at, MutableView& view) {
   const BoundArray& array = array_of(ref);
   std::int64_t offset = 0;
   view.rank = ref.rank;
@@ -175,7 +185,7 @@ void Machine::static_view(const RefPlan& ref, const Located& at, MutableView& vi
   view.data = static_data(ref.array) + offset;
 }
 
-bool Machine::region_block_view(const RefPlan& ref, const Located& at, MutableView& view) {
+bool Machine::region_block_view(const ResolvedReference& ref, const Located& at, MutableView& view) {
   std::array<std::int32_t, max_rank> lo = at.block.segment, hi = at.block.segment;
   const Region* region = region_around(ref.array, lo, hi);
   if (!region) return false;
@@ -190,9 +200,10 @@ bool Machine::region_block_view(const RefPlan& ref, const Located& at, MutableVi
   return true;
 }
 
-double* Machine::own_block(const RefPlan& ref, const Located& at, Access access, Use use) {
+double* Machine::own_block(const ResolvedReference& ref, const Located& at, Access access, Use use) {
   BlockMap& map = blocks_[ref.array];
-  if (BlockMap::Entry* found = map.find(at.key)) return use == Use::read ? found->data : unshared(ref.array, *found, use == Use::modify);
+  if (BlockMap::Entry* found = map.find(at.key))
+    return use == Use::read ? found->data : unshared(ref.array, *found, use == Use::modify);
   if (access == Access::existing) fail_absent(ref, at.block);
   double* data = array_buffer(ref.array, at.size);
   map.insert(at.key, data, at.size);
@@ -200,16 +211,17 @@ double* Machine::own_block(const RefPlan& ref, const Located& at, Access access,
   return data;
 }
 
-/// The memory of a block that is to be written. Memory that block_alias or put_share gave to others as well, or a put still needs, stays as it is; the
-/// block gets its own, with its value where that matters: a put would have to wait for that as well.
+/// The memory of a block that is to be written. Memory that block_alias or put_move gave to others as well, or a put
+/// still needs, stays as it is; the block gets its own, with its value where that matters: a put would have to wait for
+/// that as well.
 double* Machine::unshared(std::int32_t array, BlockMap::Entry& entry, bool keep) {
   if (env_.store.buffers().sole(entry.data)) return entry.data;
-  if (const std::size_t n = late_puts_ ? late_puts_->up_to(entry.data) : 0) {
-    if (planted(Plant::device_late_put)) return entry.data;
-    if (keep) carry_out_late_puts(n);
+  if (const std::size_t n = deferred_puts_ ? deferred_puts_->up_to(entry.data) : 0) {
+    if (fault_enabled(Fault::device_deferred_put)) return entry.data;
+    if (keep) carry_out_deferred_puts(n);
   }
   if (copies_) copies_->settle(entry.data);  // copies under way hold it too
-  if (env_.store.buffers().sole(entry.data) || planted(Plant::shared_memory_written)) return entry.data;
+  if (env_.store.buffers().sole(entry.data) || fault_enabled(Fault::shared_memory_written)) return entry.data;
   if (retired_at_ != at_) drop_retired();
   double* fresh = array_buffer(array, entry.size);
   if (keep) {
@@ -228,15 +240,13 @@ void Machine::drop_retired() noexcept {
 }
 
 void Machine::read_view(std::int32_t ref_id, ConstView& view) {
-  const RefPlan& ref = bound_.refs[ref_id];
+  const ResolvedReference& ref = bound_.refs[ref_id];
   Located at;
   locate(ref, at);
   MutableView v;
   switch (ref.kind) {
     case ArrayKind::temp:
-    case ArrayKind::local:
-      view_of(ref, at, own_block(ref, at, Access::existing, Use::read), v);
-      break;
+    case ArrayKind::local: view_of(ref, at, own_block(ref, at, Access::existing, Use::read), v); break;
     case ArrayKind::static_: static_view(ref, at, v); break;
     case ArrayKind::contiguous_local:
       if (!region_block_view(ref, at, v)) fail_absent(ref, at.block);
@@ -254,7 +264,7 @@ void Machine::read_view(std::int32_t ref_id, ConstView& view) {
 }
 
 void Machine::write_view(std::int32_t ref_id, Access access, MutableView& view) {
-  const RefPlan& ref = bound_.refs[ref_id];
+  const ResolvedReference& ref = bound_.refs[ref_id];
   Located at;
   locate(ref, at);
   host_view_to_write(ref, at, access, view);
@@ -263,13 +273,14 @@ void Machine::write_view(std::int32_t ref_id, Access access, MutableView& view) 
   place_view(ref, at, access == Access::create ? Intent::write : Intent::update, view);
 }
 
-void Machine::host_view_to_write(const RefPlan& ref, const Located& at, Access access, MutableView& view) {
+void Machine::host_view_to_write(const ResolvedReference& ref, const Located& at, Access access, MutableView& view) {
   switch (ref.kind) {
     case ArrayKind::temp:
     case ArrayKind::local: {
       // A sub-box of a block that does not exist yet: the rest must be defined, so it starts as zeros.
       const bool fresh_box = ref.has_box && access == Access::create && !blocks_[ref.array].find(at.key);
-      double* data = own_block(ref, at, access, access == Access::create && !ref.has_box ? Use::overwrite : Use::modify);
+      double* data =
+          own_block(ref, at, access, access == Access::create && !ref.has_box ? Use::overwrite : Use::modify);
       if (fresh_box) std::fill_n(data, at.size, 0.0);
       view_of(ref, at, data, view);
       return;
@@ -303,9 +314,11 @@ void Machine::free_temps(std::size_t mark) {
   }
 }
 
-void Machine::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo, std::array<std::int32_t, max_rank>& hi) const {
+void Machine::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo,
+                            std::array<std::int32_t, max_rank>& hi) const {
   const BoundArray& array = bound_.arrays[row.array];
-  if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
+  if (!array.problem.empty())
+    fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   for (int d = 0; d < array.rank; ++d) {
     lo[d] = ints_[row.lo[d]];
     hi[d] = ints_[row.hi[d]];
@@ -314,23 +327,26 @@ void Machine::region_bounds(const RegionRow& row, std::array<std::int32_t, max_r
       fail(fmt::format("the region's range {}:{} in dimension {} of `{}` is empty", lo[d], hi[d], d + 1, array.name),
            "a region needs at least one segment in every dimension");
     if (lo[d] < dim.lo || hi[d] > dim.hi)
-      fail(fmt::format("the region's range {}:{} in dimension {} of `{}` leaves the declared range {}:{} of `{}`", lo[d], hi[d], d + 1,
-                       array.name, dim.lo, dim.hi, bound_.indices[dim.index].name),
+      fail(fmt::format("the region's range {}:{} in dimension {} of `{}` leaves the declared range {}:{} of `{}`",
+                       lo[d], hi[d], d + 1, array.name, dim.lo, dim.hi, bound_.indices[dim.index].name),
            "keep regions inside the array's declaration");
   }
 }
 
-std::string Machine::region_name(std::int32_t id, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const {
+std::string Machine::region_name(std::int32_t id, const std::array<std::int32_t, max_rank>& lo,
+                                 const std::array<std::int32_t, max_rank>& hi) const {
   const BoundArray& array = bound_.arrays[id];
   std::string text = array.name + "[";
   for (int d = 0; d < array.rank; ++d) text += fmt::format("{}{}:{}", d ? "," : "", lo[d], hi[d]);
   return text + "]";
 }
 
-std::string Machine::range_name(std::int32_t id, const std::array<std::int32_t, max_rank>& lo, const std::array<std::int32_t, max_rank>& hi) const {
+std::string Machine::range_name(std::int32_t id, const std::array<std::int32_t, max_rank>& lo,
+                                const std::array<std::int32_t, max_rank>& hi) const {
   const BoundArray& array = bound_.arrays[id];
   std::string text = array.name + "[";
-  for (int d = 0; d < array.rank; ++d) text += (d ? "," : "") + (lo[d] == hi[d] ? std::to_string(lo[d]) : fmt::format("{}:{}", lo[d], hi[d]));
+  for (int d = 0; d < array.rank; ++d)
+    text += (d ? "," : "") + (lo[d] == hi[d] ? std::to_string(lo[d]) : fmt::format("{}:{}", lo[d], hi[d]));
   return text + "]";
 }
 
@@ -367,10 +383,13 @@ void Machine::region_view(const RegionRow& row, MutableView& view) {
   const Region* region = region_around(row.array, lo, hi);
   if (!region) {
     std::string allocated;
-    for (const Region& r : regions_[row.array]) allocated += (allocated.empty() ? "" : ", ") + region_name(row.array, r.lo, r.hi);
-    fail(fmt::format("region `{}` does not lie inside one allocated region of `{}`", region_name(row.array, lo, hi), bound_.arrays[row.array].name),
-         allocated.empty() ? fmt::format("no region of it is allocated: `allocate contiguous {}`", region_name(row.array, lo, hi))
-                           : "allocated: " + allocated);
+    for (const Region& r : regions_[row.array])
+      allocated += (allocated.empty() ? "" : ", ") + region_name(row.array, r.lo, r.hi);
+    fail(fmt::format("region `{}` does not lie inside one allocated region of `{}`", region_name(row.array, lo, hi),
+                     bound_.arrays[row.array].name),
+         allocated.empty()
+             ? fmt::format("no region of it is allocated: `allocate contiguous {}`", region_name(row.array, lo, hi))
+             : "allocated: " + allocated);
   }
   fill_region_view(row.array, *region, lo, hi, view);
   if (copies_) copies_->buffer_on_host(region->data, region->shape.size(), Intent::update);

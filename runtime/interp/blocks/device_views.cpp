@@ -1,13 +1,13 @@
-// Where the operands of a statement are: on the device inside an OnDevice scope, else in the host's memory, with the transfers that
-// this needs. Copies exist only with a device that has memory of its own.
+// Where the operands of a statement are: on the device inside an OnDevice scope, else in the host's memory, with the
+// transfers that this needs. Copies exist only with a device that has memory of its own.
 
 #include <fmt/format.h>
 
-#include "runtime/interp/prefetch/device_prefetch.h"
-#include "runtime/interp/operations/computing.h"
-#include "runtime/interp/prefetch/deferred_puts.h"
 #include "runtime/interp/blocks/on_device.h"
+#include "runtime/interp/operations/computing.h"
 #include "runtime/interp/operations/view_ops.h"
+#include "runtime/interp/prefetch/deferred_puts.h"
+#include "runtime/interp/prefetch/device_prefetch.h"
 
 namespace sial {
 
@@ -27,7 +27,7 @@ HostBlock Machine::shape_of(std::int32_t array, const BlockIndex& block) const {
 }
 
 /// `view` is of the host's memory: of the block, or of a part of it.
-HostBlock Machine::host_block(const RefPlan& ref, const Located& at, const MutableView& view) const {
+HostBlock Machine::host_block(const ResolvedReference& ref, const Located& at, const MutableView& view) const {
   HostBlock host;
   host.array = ref.array;
   host.rank = ref.rank;
@@ -52,10 +52,10 @@ HostBlock Machine::host_block(const RefPlan& ref, const Located& at, const Mutab
 }
 
 /// `view` is of the host's memory: of the block, or of a part of it, which is never all that a write replaces.
-void Machine::place_view(const RefPlan& ref, const Located& at, Intent intent, MutableView& view) {
+void Machine::place_view(const ResolvedReference& ref, const Located& at, Intent intent, MutableView& view) {
   if (ref.has_box && intent == Intent::write) intent = Intent::update;
   const HostBlock host = host_block(ref, at, view);
-  if (bring_ahead_ && is_remote(ref.kind)) bring_ahead_->used(ref.array, at.block, on_device_);
+  if (device_prefetch_ && is_remote(ref.kind)) device_prefetch_->used(ref.array, at.block, on_device_);
   if (!on_device_) {
     copies_->on_host(host.buffer, host.data, intent);
     return;
@@ -76,12 +76,12 @@ void Machine::release_block(const BlockMap::Entry& e) noexcept {
 }
 
 bool Machine::on_device_only(std::int32_t ref_id) {
-  const RefPlan& ref = bound_.refs[ref_id];
+  const ResolvedReference& ref = bound_.refs[ref_id];
   if (ref.kind != ArrayKind::temp && ref.kind != ArrayKind::local) return false;
   Located at;
   locate(ref, at);
   const BlockMap::Entry* found = blocks_[ref.array].find(at.key);
-  return found && copies_->where(found->data, found->data) == DeviceCopies::Where::device;
+  return found && copies_->where(found->data, found->data) == DeviceBlockCache::Where::device;
 }
 
 void Machine::enter_device() {
@@ -100,7 +100,9 @@ void Machine::too_large_for_device(std::int64_t bytes) {
   copies_->note_on_host_instead();
   if (told_of_full_device_) return;
   told_of_full_device_ = true;
-  warn(fmt::format("{}: the device has no room for the operands of this statement ({} bytes more are wanted); it runs on the host, as others may", place_name(at_), bytes));
+  warn(fmt::format(
+      "{}: the device has no room for the operands of this statement ({} bytes more are wanted); it runs on the host, as others may",
+      place_name(at_), bytes));
 }
 
 /// Small work finds out when it is started, behind its statement.
@@ -108,14 +110,15 @@ void Machine::tell_of_full_device() {
   const std::int64_t on_host = copies_ ? copies_->batched().on_host : 0;
   if (on_host == 0 || told_of_full_device_) return;
   told_of_full_device_ = true;
-  warn(fmt::format("{}: the device had no room for the workspace of {} small operation{} up to here, which the host did, as it may others", place_name(at_),
-                   on_host, on_host == 1 ? "" : "s"));
+  warn(fmt::format(
+      "{}: the device had no room for the workspace of {} small operation{} up to here, which the host did, as it may others",
+      place_name(at_), on_host, on_host == 1 ? "" : "s"));
 }
 
 void Machine::element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a, const ConstView& b) {
   const Computing computing(*this);
   if (on_device_) {
-    compute_on_device(written_, [&](DeviceCopies& copies) { copies.run(ElementWork{op, factor, d, a, b}); });
+    compute_on_device(written_, [&](DeviceBlockCache& copies) { copies.run(ElementWork{op, factor, d, a, b}); });
   } else {
     switch (op) {
       case ElementOp::fill: fill_view(d, factor); break;
@@ -135,7 +138,8 @@ double* Machine::whole_static(std::int32_t array, Intent intent) {
 }
 
 const double* Machine::table(std::int32_t array) {
-  if (copies_ && statics_[array]) copies_->buffer_on_host(statics_[array], bound_.arrays[array].whole.size(), Intent::read);
+  if (copies_ && statics_[array])
+    copies_->buffer_on_host(statics_[array], bound_.arrays[array].whole.size(), Intent::read);
   return statics_[array];
 }
 
@@ -152,7 +156,7 @@ void Machine::add_device_stats(Stats& stats) const {
   const ResourceStats memory = copies_->device_memory();
   const PinnedCount pinned = env_.device->pinned();
   const TransferRow total = s.total();
-  const Hindsight::Moved hindsight = copies_->hindsight();
+  const OfflineOptimum::Moved offline_optimum = copies_->offline_optimum();
   const std::optional<DeviceTimes> times = copies_->times();
   const DeviceTimes timed = times.value_or(DeviceTimes{});
   const auto take = [&](Counter counter, Combine how, double value) {
@@ -167,7 +171,7 @@ void Machine::add_device_stats(Stats& stats) const {
 #define COUNTED_batch(field) small.field
 #define COUNTED_timed(field) timed.field
 #define COUNTED_memory(field) memory.field
-#define COUNTED_offline(field) hindsight.field.bytes
+#define COUNTED_offline(field) offline_optimum.field.bytes
 #define COUNTER(number, name, unit, combine, by, meaning) TAKE(name, combine, COUNTED_##by)
 #include "runtime/stats/counters.def"
   // These count from the beginning of the run.
@@ -178,9 +182,9 @@ void Machine::add_device_stats(Stats& stats) const {
   stats[Counter::device_self_checks] += static_cast<double>(copies_->self_checks());
   stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead + small.on_host);
   stats[Counter::device_starts] += static_cast<double>(copies_->starts());
-  if (late_puts_) {
-    stats[Counter::device_late_puts] += static_cast<double>(late_puts_->added());
-    stats[Counter::device_late_puts_awaited] += static_cast<double>(late_puts_->awaited());
+  if (deferred_puts_) {
+    stats[Counter::device_deferred_puts] += static_cast<double>(deferred_puts_->added());
+    stats[Counter::device_deferred_puts_awaited] += static_cast<double>(deferred_puts_->awaited());
   }
   for (const auto& [key, row] : s.rows) {
     const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];

@@ -1,6 +1,6 @@
 #pragma once
-// A block operation that runs on the rank's device, if it has one, else on the host: views made in it are of the device's copies,
-// and scratch comes from the device's memory. Everything outside of such operations runs on the host.
+// A block operation that runs on the rank's device, if it has one, else on the host: views made in it are of the
+// device's copies, and scratch comes from the device's memory. Everything outside of such operations runs on the host.
 
 #include <fmt/format.h>
 
@@ -23,14 +23,16 @@ void Machine::compute_on_device(const Written& target, F&& work) {
   try {
     work(*copies_);
   } catch (const WrongResult& wrong) {
-    const std::string block = target.array < 0 ? "" : fmt::format("block {}, ", block_name(bound_.arrays[target.array], target.block));
-    throw WorldError(fmt::format("--self-check, rank {}: {}{}", worker(), block, wrong.text),
-                     "results of this device cannot be trusted: check the GPU (memory errors, clocks, driver), or run with `--device host`");
+    const std::string block =
+        target.array < 0 ? "" : fmt::format("block {}, ", block_name(bound_.arrays[target.array], target.block));
+    throw EnvironmentError(
+        fmt::format("--self-check, rank {}: {}{}", worker(), block, wrong.text),
+        "results of this device cannot be trusted: check the GPU (memory errors, clocks, driver), or run with `--device host`");
   }
 }
 
-/// `operation` names its operands and computes. It is begun anew, on the host, when the device has no room for it, and must not have
-/// changed anything by then but which copies are valid.
+/// `operation` names its operands and computes. It is begun anew, on the host, when the device has no room for it, and
+/// must not have changed anything by then but which copies are valid.
 template <class F>
 void Machine::block_operation(F&& operation) {
   ++block_operations_;

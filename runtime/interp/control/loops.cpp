@@ -1,11 +1,11 @@
-// Control flow: jumps, procedures, serial loops. A loop's frame remembers which temps its current iteration created; they die
-// with the iteration, however it ends.
+// Control flow: jumps, procedures, serial loops. A loop's frame remembers which temps its current iteration created;
+// they die with the iteration, however it ends.
 
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
-#include "runtime/interp/machine.h"
 #include "runtime/interp/control/slice_check.h"
+#include "runtime/interp/machine.h"
 
 namespace sial {
 
@@ -20,7 +20,8 @@ void Machine::op_jump_unless(const Instruction& in) {
 void Machine::op_call(const Instruction& in) {
   // Recursion cannot pass data, so depth this large is a program that never ends.
   if (calls_.size() >= 10000)
-    fail(fmt::format("procedure `{}` is called recursively without end", m_->procs[in.a].name), "procedures have no locals: use a loop");
+    fail(fmt::format("procedure `{}` is called recursively without end", m_->procs[in.a].name),
+         "procedures have no locals: use a loop");
   calls_.push_back({pc_, loops_.size()});
   pc_ = m_->procs[in.a].entry;
 }
@@ -37,7 +38,8 @@ void Machine::op_stop(const Instruction&) {
 }
 
 void Machine::open_index(std::int32_t index, std::int32_t value) {
-  SIAL_CHECK(index_value_[index] == unbound_index, "index {} is in use by an enclosing loop of a verified module", bound_.indices[index].name);
+  SIAL_CHECK(index_value_[index] == unbound_index, "index {} is in use by an enclosing loop of a verified module",
+             bound_.indices[index].name);
   index_value_[index] = value;
 }
 

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/interp/machine.h"
 #include "runtime/interp/control/slice_check.h"
+#include "runtime/interp/machine.h"
 
 namespace sial {
 
@@ -23,13 +23,15 @@ void Machine::begin_pardo(const LoopRow& row) {
   if (row.pragma >= 0) {
     const std::string_view pragma = m_->strings[row.pragma];
     if (pragma == "SequentialPardoLoop") pardo_.mode = PardoMode::everywhere;
-    if (pragma == "StaticTaskAllocParallelPardoLoop" && pardo_.mode == PardoMode::cyclic) pardo_.mode = PardoMode::cyclic_raw;
+    if (pragma == "StaticTaskAllocParallelPardoLoop" && pardo_.mode == PardoMode::cyclic)
+      pardo_.mode = PardoMode::cyclic_raw;
   }
   pardo_.total = 1;
   for (std::size_t d = 0; d < row.indices.size(); ++d) {
     const BoundIndex& index = bound_.indices[row.indices[d]];
     if (index.lo > index.hi)
-      fail(fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration", index.name, index.lo, index.hi),
+      fail(fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration", index.name,
+                       index.lo, index.hi),
            "guard the pardo with an `if`, or use a `do` loop");
     if (!index.problem.empty()) fail(index.problem, index.remedy);
     pardo_.lo[d] = index.lo;
@@ -68,10 +70,8 @@ void Machine::op_pardo_begin(const Instruction& in) {
 void Machine::op_pardo_next(const Instruction& in) {
   if (slice_check_) slice_check_->iteration_over(in.a);
   free_temps(loops_.back().temp_mark);
-  if (next_tuple())
-    pc_ = m_->loops[in.a].begin + 1;
-  else
-    leave_loop();
+  if (next_tuple()) pc_ = m_->loops[in.a].begin + 1;
+  else leave_loop();
 }
 
 bool Machine::next_tuple() {
@@ -92,8 +92,8 @@ bool Machine::next_tuple() {
   }
 }
 
-/// The clock is looked at some twenty times a second, however short the iterations are. In a dynamic pardo all ranks of the
-/// node are taken to be as far in their chunks as this one.
+/// The clock is looked at some twenty times a second, however short the iterations are. In a dynamic pardo all ranks of
+/// the node are taken to be as far in their chunks as this one.
 void Machine::show_progress() {
   const double t = now();
   double done = static_cast<double>(pardo_.at - 1), total = static_cast<double>(pardo_.total);
@@ -109,11 +109,14 @@ void Machine::show_progress() {
     const LoopFrame& frame = loops_[i];
     const LoopRow& row = m_->loops[static_cast<std::size_t>(frame.loop)];
     const std::int32_t first = row.kind == LoopKind::sub ? 1 : bound_.indices[frame.index].lo;
-    outlook.loops.push_back({m_->places[static_cast<std::size_t>(row.begin)].line, std::int64_t{frame.value} - first, std::int64_t{frame.hi} - first + 1, times.begun, times.iteration_begun});
+    outlook.loops.push_back({m_->places[static_cast<std::size_t>(row.begin)].line, std::int64_t{frame.value} - first,
+                             std::int64_t{frame.hi} - first + 1, times.begun, times.iteration_begun});
   }
   progress_->update(done / total, t, outlook);
   const double per_tuple = (t - pardo_.begun) / static_cast<double>(std::max<std::int64_t>(1, tuples_seen_));
-  look_in_ = per_tuple > 0 ? std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 / per_tuple), 1, std::max<std::int64_t>(1, tuples_seen_)) : 1;
+  look_in_ = per_tuple > 0 ? std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 / per_tuple), 1,
+                                                      std::max<std::int64_t>(1, tuples_seen_))
+                           : 1;
   tuples_seen_ += look_in_;
 }
 
@@ -154,7 +157,8 @@ PardoPosition Machine::pardo_position() const {
   return position;
 }
 
-/// Whether blocks are to go into the cache before their use: where all of them together do not fit there, or look-ahead is asked for by a number.
+/// Whether blocks are to go into the cache before their use: where all of them together do not fit there, or look-ahead
+/// is asked for by a number.
 bool Machine::near_pays() const {
   if (options_.look_ahead.blocks != LookAheadDepth::automatic) return true;
   double bytes = 0;
@@ -166,8 +170,8 @@ bool Machine::near_pays() const {
 /// Statics that a slice reads are not written in its loop, and stay where they are.
 void Machine::make_look_ahead() {
   if (m_->slices.empty() || options_.look_ahead.blocks == 0) return;
-  if (!copies_ && near_pays()) near_ahead_ = std::make_unique<NearAhead>(env_.store, env_.kernels);
-  if (env_.transport.node_count() == 1 && !copies_ && !near_ahead_) return;
+  if (!copies_ && near_pays()) cache_prefetch_ = std::make_unique<CachePrefetcher>(env_.store, env_.kernels);
+  if (env_.transport.node_count() == 1 && !copies_ && !cache_prefetch_) return;
   std::vector<IndexRange> ranges;
   for (const BoundIndex& i : bound_.indices) ranges.push_back({i.lo, i.hi, i.problem.empty()});
   const auto elements = [this](std::int32_t array, const BlockIndex& block) {
@@ -176,9 +180,11 @@ void Machine::make_look_ahead() {
     return n;
   };
   look_ahead_ = std::make_unique<LookAhead>(
-      LookAhead::Program{*m_, ints_, scalars_, index_value_, std::move(ranges), [this](std::int32_t array) -> const double* { return statics_[array]; }, elements,
-                         [this] { return pardo_position(); }, [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); }, sequence_,
-                         env_.transport.node_count() > 1, bring_ahead_.get(), near_ahead_.get()},
+      LookAhead::Program{*m_, ints_, scalars_, index_value_, std::move(ranges),
+                         [this](std::int32_t array) -> const double* { return statics_[array]; }, elements,
+                         [this] { return pardo_position(); },
+                         [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); },
+                         sequence_, env_.transport.node_count() > 1, device_prefetch_.get(), cache_prefetch_.get()},
       env_.store, options_.look_ahead);
 }
 

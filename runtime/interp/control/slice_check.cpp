@@ -10,7 +10,8 @@ namespace sial {
 
 SliceCheck::SliceCheck(Program program)
     : p_(std::move(program)), slice_of_loop_(p_.module.loops.size(), -1), slices_(p_.module.slices.size()) {
-  for (std::size_t s = 0; s < slices_.size(); ++s) slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
+  for (std::size_t s = 0; s < slices_.size(); ++s)
+    slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
 }
 
 void SliceCheck::open(std::int32_t loop, std::size_t calls) {
@@ -33,16 +34,21 @@ void SliceCheck::iteration(std::int32_t loop) {
   in_iteration_ = true;
   if (!cursor_.slice()->parallel() || cursor_.ended()) return;
   std::vector<std::int32_t> tuple;
-  for (const std::int32_t i : p_.module.loops[static_cast<std::size_t>(loop)].indices) tuple.push_back(p_.index_values[static_cast<std::size_t>(i)]);
+  for (const std::int32_t i : p_.module.loops[static_cast<std::size_t>(loop)].indices)
+    tuple.push_back(p_.index_values[static_cast<std::size_t>(i)]);
   const bool entered = cursor_.enter(tuple);
-  SIAL_CHECK(entered || cursor_.ended(), "the slice of loop {} leaves out the iteration ({}), which the program carries out", loop, fmt::join(tuple, ","));
+  SIAL_CHECK(entered || cursor_.ended(),
+             "the slice of loop {} leaves out the iteration ({}), which the program carries out", loop,
+             fmt::join(tuple, ","));
 }
 
 void SliceCheck::filtered(std::int32_t loop) {
   if (loop != loop_ || !cursor_.slice()->parallel() || cursor_.ended()) return;
   std::vector<std::int32_t> tuple;
-  for (const std::int32_t i : p_.module.loops[static_cast<std::size_t>(loop)].indices) tuple.push_back(p_.index_values[static_cast<std::size_t>(i)]);
-  SIAL_CHECK(!cursor_.enter(tuple), "the slice of loop {} carries out the iteration ({}), which the program leaves out", loop, fmt::join(tuple, ","));
+  for (const std::int32_t i : p_.module.loops[static_cast<std::size_t>(loop)].indices)
+    tuple.push_back(p_.index_values[static_cast<std::size_t>(i)]);
+  SIAL_CHECK(!cursor_.enter(tuple), "the slice of loop {} carries out the iteration ({}), which the program leaves out",
+             loop, fmt::join(tuple, ","));
 }
 
 bool SliceCheck::follows(std::int32_t pc, const std::vector<std::int32_t>& calls) const {
@@ -50,7 +56,8 @@ bool SliceCheck::follows(std::int32_t pc, const std::vector<std::int32_t>& calls
   // A procedure may be called where the slice goes, and elsewhere where it does not.
   const auto& steps = p_.module.slices[static_cast<std::size_t>(slice_of_loop_[static_cast<std::size_t>(loop_)])].steps;
   for (std::size_t k = calls_; k < calls.size(); ++k) {
-    const auto it = std::lower_bound(steps.begin(), steps.end(), calls[k], [](const SliceStep& s, std::int32_t p) { return s.pc < p; });
+    const auto it = std::lower_bound(steps.begin(), steps.end(), calls[k],
+                                     [](const SliceStep& s, std::int32_t p) { return s.pc < p; });
     if (it == steps.end() || it->pc != calls[k] || it->action != SliceAction::run) return false;
   }
   const auto& fetches = cursor_.slice()->fetches();
@@ -76,22 +83,25 @@ void SliceCheck::get(std::int32_t pc, std::int32_t array, const BlockIndex& bloc
     switch (pull(request)) {
       case SliceOutcome::fetch:
         SIAL_CHECK(request.pc == pc && request.array == array && request.block == block,
-                   "the slice of loop {} asks for {} of instruction {}, and the program gets {} at instruction {}", loop_,
-                   text(request.array, request.block), request.pc, text(array, block), pc);
-        SIAL_CHECK(!put_.contains({array, block}), "the slice of loop {} asks for {} at instruction {} ahead of the program, which puts it first", loop_,
-                   text(array, block), pc);
+                   "the slice of loop {} asks for {} of instruction {}, and the program gets {} at instruction {}",
+                   loop_, text(request.array, request.block), request.pc, text(array, block), pc);
+        SIAL_CHECK(!put_.contains({array, block}),
+                   "the slice of loop {} asks for {} at instruction {} ahead of the program, which puts it first",
+                   loop_, text(array, block), pc);
         ++compared_;
         return;
       case SliceOutcome::given_up: {
         // Of a serial loop it may be an earlier iteration that was given up behind its last get.
-        const std::int32_t now = p_.index_values[static_cast<std::size_t>(p_.module.loops[static_cast<std::size_t>(loop_)].indices[0])];
+        const std::int32_t now =
+            p_.index_values[static_cast<std::size_t>(p_.module.loops[static_cast<std::size_t>(loop_)].indices[0])];
         if (!cursor_.slice()->parallel() && cursor_.iteration() != now) continue;
         given_up_ = true;
         return;
       }
       case SliceOutcome::ended: return;
       case SliceOutcome::done:
-        SIAL_CHECK(false, "the slice of loop {} is done, and the program gets {} at instruction {}", loop_, text(array, block), pc);
+        SIAL_CHECK(false, "the slice of loop {} is done, and the program gets {} at instruction {}", loop_,
+                   text(array, block), pc);
       case SliceOutcome::paused: break;
     }
   }
@@ -104,7 +114,8 @@ void SliceCheck::put(std::int32_t array, const BlockIndex& block) {
 void SliceCheck::expect_nothing(const char* when) {
   FetchRequest request;
   const SliceOutcome outcome = pull(request);
-  SIAL_CHECK(outcome != SliceOutcome::fetch, "the slice of loop {} asks for {} of instruction {} {}", loop_, text(request.array, request.block), request.pc, when);
+  SIAL_CHECK(outcome != SliceOutcome::fetch, "the slice of loop {} asks for {} of instruction {} {}", loop_,
+             text(request.array, request.block), request.pc, when);
 }
 
 void SliceCheck::iteration_over(std::int32_t loop) {

@@ -1,7 +1,7 @@
 #pragma once
-// --check: carries out access slices beside the program and compares. What a slice asks for must be, get by get, what the program
-// gets, up to where the slice gives up; a difference is a bug of the compiler and stops the run. Owned by its machine, which
-// tells it where it is; sees the machine's state through the spans it is given.
+// --check: carries out access slices beside the program and compares. What a slice asks for must be, get by get, what
+// the program gets, up to where the slice gives up; a difference is a bug of the compiler and stops the run. Owned by
+// its machine, which tells it where it is; sees the machine's state through the spans it is given.
 
 #include <functional>
 #include <optional>
@@ -48,9 +48,9 @@ class SliceCheck {
   std::string text(std::int32_t array, const BlockIndex& block) const;
 
   Program p_;
-  std::vector<std::int32_t> slice_of_loop_;         // -1: none
-  std::vector<std::optional<BoundSlice>> slices_;   // bound when first entered
-  std::int32_t loop_ = -1;                          // whose slice is followed
+  std::vector<std::int32_t> slice_of_loop_;        // -1: none
+  std::vector<std::optional<BoundSlice>> slices_;  // bound when first entered
+  std::int32_t loop_ = -1;                         // whose slice is followed
   std::size_t calls_ = 0;
   SliceCursor cursor_;
   bool given_up_ = false, in_iteration_ = false;

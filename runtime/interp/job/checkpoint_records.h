@@ -1,5 +1,6 @@
 #pragma once
-// Types of the records in a rank's checkpoint file, in the order in which they come. Numbers are part of the file format.
+// Types of the records in a rank's checkpoint file, in the order in which they come. Numbers are part of the file
+// format.
 
 #include <cstdint>
 
@@ -14,10 +15,11 @@ inline constexpr std::uint32_t record_outcome_static = 5;  // its static arrays 
 inline constexpr std::uint32_t record_label = 6;           // its blocks follow
 inline constexpr std::uint32_t record_block = 7;           // of the last label or array
 // Of the running program, by Machine:
-inline constexpr std::uint32_t record_machine = 16;        // registers, stacks, marks
-inline constexpr std::uint32_t record_own_block = 17;      // temp or local
+inline constexpr std::uint32_t record_machine = 16;    // registers, stacks, marks
+inline constexpr std::uint32_t record_own_block = 17;  // temp or local
 inline constexpr std::uint32_t record_region = 18;
 inline constexpr std::uint32_t record_static = 19;
-inline constexpr std::uint32_t record_array = 20;          // remote; the blocks follow that differ from the label it was restored from
+inline constexpr std::uint32_t record_array =
+    20;  // remote; the blocks follow that differ from the label it was restored from
 
 }  // namespace sial

@@ -44,7 +44,12 @@ std::string amount(std::uint64_t bytes) {
 }  // namespace
 
 Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job)
-    : options_(options), transport_(transport), err_(err), job_(std::move(job)), job_id_(local_time("_%Y%b%d_%H%M%S")), last_time_(transport.now()) {}
+    : options_(options),
+      transport_(transport),
+      err_(err),
+      job_(std::move(job)),
+      job_id_(local_time("_%Y%b%d_%H%M%S")),
+      last_time_(transport.now()) {}
 
 void Checkpoints::continue_from(const CheckpointIndex& index) {
   last_ = index;
@@ -59,7 +64,8 @@ Checkpoints::Wish Checkpoints::wish() const {
     if (const int number = options_.stop_signal()) return {Reason::signal, number};
   if (transport_.rank() != 0) return {};
   if (options_.time_limit > 0 && transport_.now() >= options_.time_limit) return {Reason::time_limit, 0};
-  if (options_.every == 0 || (options_.every > 0 && transport_.now() - last_time_ >= options_.every)) return {Reason::interval, 0};
+  if (options_.every == 0 || (options_.every > 0 && transport_.now() - last_time_ >= options_.every))
+    return {Reason::interval, 0};
   return {};
 }
 
@@ -91,15 +97,20 @@ void Checkpoints::save_or_stop(Wish wish, std::int32_t program, const std::strin
   const bool saved = write(program, place, machine);
   if (wish.reason == Reason::interval && (options_.stop_after == 0 || written_ < options_.stop_after)) return;
   if (transport_.rank() == 0) {
-    const std::string why = wish.reason == Reason::signal ? signal_name(wish.signal) : wish.reason == Reason::time_limit ? "the time limit" : "`--stop-after`";
+    const std::string why = wish.reason == Reason::signal       ? signal_name(wish.signal)
+                            : wish.reason == Reason::time_limit ? "the time limit"
+                                                                : "`--stop-after`";
     if (saved)
-      err_ << printable(fmt::format("stopped by {} {}: checkpoint `{}` written ({}, {:.2f} s)\n  hint: continue with the same command and `--restart`", why, place,
-                                    options_.folder, amount(last_total_), last_.seconds));
+      err_ << printable(fmt::format(
+          "stopped by {} {}: checkpoint `{}` written ({}, {:.2f} s)\n  hint: continue with the same command and `--restart`",
+          why, place, options_.folder, amount(last_total_), last_.seconds));
     else if (last_.files.empty())
-      err_ << printable(fmt::format("error: stopped by {} {} without a checkpoint\n  hint: the job must be started again", why, place));
+      err_ << printable(fmt::format(
+          "error: stopped by {} {} without a checkpoint\n  hint: the job must be started again", why, place));
     else
-      err_ << printable(fmt::format("error: stopped by {} {} without a new checkpoint\n  hint: continue from the one of {} ({}) with the same command and `--restart`", why,
-                                    place, last_.written, last_.place));
+      err_ << printable(fmt::format(
+          "error: stopped by {} {} without a new checkpoint\n  hint: continue from the one of {} ({}) with the same command and `--restart`",
+          why, place, last_.written, last_.place));
     err_ << std::endl;
   }
   throw JobStopped{saved};
@@ -113,9 +124,7 @@ std::int64_t Checkpoints::begin_attempt(std::string& problem) {
     try {
       if (!lock_) lock_.emplace(path(checkpoint_index_name), checkpoint_remedy);
       serial = serial_ = std::max(serial_ + 1, next_serial(options_.folder));
-    } catch (const WorldError& error) {
-      problem = error.what();
-    }
+    } catch (const EnvironmentError& error) { problem = error.what(); }
   }
   transport_.broadcast(std::as_writable_bytes(std::span(&serial, 1)), 0, tag(CollectiveKind::other));
   return serial;
@@ -140,9 +149,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
       seal = writer.finish();
       written = true;
     }
-  } catch (const WorldError& error) {
-    problem = error.what();
-  }
+  } catch (const EnvironmentError& error) { problem = error.what(); }
   Packer mine;
   mine.text(problem);
   mine.value(seal);
@@ -174,7 +181,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     try {
       write_checkpoint_index(index, options_.folder);
       last_ = std::move(index);
-    } catch (const WorldError& error) {
+    } catch (const EnvironmentError& error) {
       somebodys_problem = error.what();
       good = 0;
     }
@@ -185,11 +192,11 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     fs::remove(path(name), ignored);
   }
   if (transport_.rank() == 0) {
-    if (good)
-      remove_old_files(options_.folder, &last_);
+    if (good) remove_old_files(options_.folder, &last_);
     else
       err_ << printable(fmt::format("warning: no checkpoint could be written: {}; {}", somebodys_problem,
-                                    last_.files.empty() ? "the run goes on without one" : fmt::format("the one of {} stays valid", last_.written)))
+                                    last_.files.empty() ? "the run goes on without one"
+                                                        : fmt::format("the one of {} stays valid", last_.written)))
            << std::endl;
   }
   last_time_ = transport_.now();
@@ -206,7 +213,7 @@ void Checkpoints::job_done() {
   if (transport_.rank() != 0) return;
   std::error_code ignored;
   if (!last_.files.empty()) remove_old_files(options_.folder, nullptr);
-  lock_.reset();  // its file lies in the folder
+  lock_.reset();                                                                         // its file lies in the folder
   if (fs::is_directory(options_.folder, ignored)) fs::remove(options_.folder, ignored);  // what is not empty stays
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// When a job is saved and how all ranks agree on it: after an interval, at a time limit, at a signal; at barriers and between
-// programs. Every rank writes a file of its own; when all have succeeded rank 0 renames the index, and the files before that are
-// removed. A failed attempt leaves the earlier checkpoint as it was. One per rank and job.
+// When a job is saved and how all ranks agree on it: after an interval, at a time limit, at a signal; at barriers and
+// between programs. Every rank writes a file of its own; when all have succeeded rank 0 renames the index, and the
+// files before that are removed. A failed attempt leaves the earlier checkpoint as it was. One per rank and job.
 //
-// Who may ask: rank 0 watches the clock, every rank its signals. The wish travels with the barrier's own collective, so that a
-// barrier at which nobody wants anything costs nothing more.
+// Who may ask: rank 0 watches the clock, every rank its signals. The wish travels with the barrier's own collective, so
+// that a barrier at which nobody wants anything costs nothing more.
 
 #include <cstdint>
 #include <functional>
@@ -23,20 +23,23 @@ namespace sial {
 struct CheckpointOptions {
   static constexpr double never = -1, programs_only = std::numeric_limits<double>::infinity();
   std::string folder = "checkpoint";
-  double every = never;               // seconds between checkpoints; 0: at every barrier; unless `never`, also after each program
-  double time_limit = 0;              // seconds since the transport began; 0: none
-  std::int64_t stop_after = 0;        // end after so many checkpoints; 0: do not
-  std::function<int()> stop_signal;   // number of a signal that asks this process to end, or 0; may be empty
-  std::string version;                // of sialrun
+  double every = never;   // seconds between checkpoints; 0: at every barrier; unless `never`, also after each program
+  double time_limit = 0;  // seconds since the transport began; 0: none
+  std::int64_t stop_after = 0;       // end after so many checkpoints; 0: do not
+  std::function<int()> stop_signal;  // number of a signal that asks this process to end, or 0; may be empty
+  std::string version;               // of sialrun
 };
 
-inline constexpr const char* checkpoint_remedy = "wait until it has ended, or give this job another folder with `--checkpoint-dir` or `--output-dir`";
+inline constexpr const char* checkpoint_remedy =
+    "wait until it has ended, or give this job another folder with `--checkpoint-dir` or `--output-dir`";
 
 /// Exit code of a job that ended early and can be continued (the others: base/error.h).
 inline constexpr int exit_stopped = 4;
 
 /// Thrown on all ranks at the same place, after the attempt to save: the job ends here. Not an error of anybody.
-struct JobStopped { bool saved = false; };
+struct JobStopped {
+  bool saved = false;
+};
 
 class Checkpoints {
  public:
@@ -69,7 +72,10 @@ class Checkpoints {
 
  private:
   enum class Reason : std::int32_t { none, interval, time_limit, signal };
-  struct Wish { Reason reason = Reason::none; std::int32_t signal = 0; };
+  struct Wish {
+    Reason reason = Reason::none;
+    std::int32_t signal = 0;
+  };
   Wish wish() const;
   Wish agree() const;
   void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
@@ -86,9 +92,9 @@ class Checkpoints {
   JobPart job_part_;
   std::string job_id_;
   std::optional<OutputLock> lock_;  // on rank 0
-  CheckpointIndex last_;     // the one that is valid; on rank 0
-  std::uint64_t last_total_ = 0;  // bytes of all its files
-  std::int64_t serial_ = 0;  // of the last attempt
+  CheckpointIndex last_;            // the one that is valid; on rank 0
+  std::uint64_t last_total_ = 0;    // bytes of all its files
+  std::int64_t serial_ = 0;         // of the last attempt
   double last_time_ = 0;
   double seconds_ = 0;
   std::int64_t written_ = 0, bytes_ = 0;

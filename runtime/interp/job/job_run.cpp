@@ -50,7 +50,8 @@ JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> pro
 
 void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
   // A run that goes on from a checkpoint is inside a program at once: how much of it was done is not known.
-  if (options_.machine.progress != ProgressMode::off && env_.transport.rank() == 0 && !options_.earlier_run.empty() && !inside_) {
+  if (options_.machine.progress != ProgressMode::off && env_.transport.rank() == 0 && !options_.earlier_run.empty() &&
+      !inside_) {
     std::vector<std::pair<std::string, std::string>> names;
     for (const auto& module : programs) names.emplace_back(module->program, module->source_hash);
     earlier_seconds_ = earlier_program_seconds(options_.earlier_run, env_.transport.size(), names, job_facts());
@@ -62,13 +63,15 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     start.phase = env_.store.phase_peaks().size() - first_phase_;
     if (i < first_program_) continue;
     start.ran = inside_ == nullptr;
-    for (const auto& [label, layout] : env_.state.saved_remote) start.saved.push_back({label, layout.first_segment, layout.extents});
+    for (const auto& [label, layout] : env_.state.saved_remote)
+      start.saved.push_back({label, layout.first_segment, layout.extents});
     options_.machine.outlook = outlook(programs, i);
     machine_ = std::make_unique<Machine>(*programs[i], sequence, env_, options_.machine);
     try {
       machine_->run(inside_.get());
     } catch (const JobStopped&) {
-      const std::unique_ptr<Machine> gone = std::move(machine_);  // while the exception passes on: nothing that fails in it is told of
+      const std::unique_ptr<Machine> gone =
+          std::move(machine_);  // while the exception passes on: nothing that fails in it is told of
       throw;
     }
     inside_.reset();
@@ -84,7 +87,8 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
       });
     }
     if (env_.checkpoints && i + 1 < programs.size())
-      env_.checkpoints->between_programs(static_cast<std::int32_t>(i) + 1, fmt::format("after program `{}`", programs[i]->program));
+      env_.checkpoints->between_programs(static_cast<std::int32_t>(i) + 1,
+                                         fmt::format("after program `{}`", programs[i]->program));
   }
 }
 
@@ -92,8 +96,10 @@ ProgramOutcome JobRunner::outcome_of(const Machine& machine) const {
   const Module& m = machine.module();
   ProgramOutcome outcome;
   outcome.program = m.program;
-  for (std::size_t i = 0; i < m.scalars.size(); ++i) outcome.scalars[m.scalars[i].name] = machine.scalar(static_cast<std::int32_t>(i));
-  for (std::size_t i = 0; i < m.ints.size(); ++i) outcome.ints[m.ints[i].name] = machine.integer(static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < m.scalars.size(); ++i)
+    outcome.scalars[m.scalars[i].name] = machine.scalar(static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < m.ints.size(); ++i)
+    outcome.ints[m.ints[i].name] = machine.integer(static_cast<std::int32_t>(i));
   if (!options_.keep_saved || env_.transport.rank() != 0) return outcome;
   for (std::size_t i = 0; i < m.arrays.size(); ++i) {
     if (m.arrays[i].kind != ArrayKind::static_) continue;
@@ -165,18 +171,22 @@ std::vector<ProgramDescription> JobRunner::descriptions() const {
     for (const BoundArray& array : bound.arrays)
       if (array.kind == ArrayKind::static_ && array.problem.empty()) program.statics[array.name] = describe(array);
     for (const Instruction& in : module->code)
-      if (in.op == Opcode::set_persistent && in.a == 1) program.saved[module->strings[in.c]] = describe(bound.arrays[in.b]);
+      if (in.op == Opcode::set_persistent && in.a == 1)
+        program.saved[module->strings[in.c]] = describe(bound.arrays[in.b]);
   }
   return all;
 }
 
 // Nothing keeps the ranks of a phase in step: each may be at its fullest while the node's blocks are all there.
 std::vector<std::int64_t> JobRunner::phase_high_water() {
-  std::vector<PhasePeak> mine(env_.store.phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_), env_.store.phase_peaks().end());
+  std::vector<PhasePeak> mine(env_.store.phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_),
+                              env_.store.phase_peaks().end());
   for (PhasePeak& p : mine) p.shared /= env_.transport.node_size();
   std::vector<PhasePeak> all(mine.size());
-  for (const auto& bytes : env_.transport.all_gather(std::as_bytes(std::span(mine)), {CollectiveKind::gather, {sequence_, -3}})) {
-    SIAL_CHECK(bytes.size() == mine.size() * sizeof(PhasePeak), "{} phases here, {} bytes there", mine.size(), bytes.size());
+  for (const auto& bytes :
+       env_.transport.all_gather(std::as_bytes(std::span(mine)), {CollectiveKind::gather, {sequence_, -3}})) {
+    SIAL_CHECK(bytes.size() == mine.size() * sizeof(PhasePeak), "{} phases here, {} bytes there", mine.size(),
+               bytes.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       PhasePeak theirs;
       std::memcpy(&theirs, &bytes[i * sizeof theirs], sizeof theirs);
@@ -213,7 +223,8 @@ JobStats JobRunner::collect_stats() {
     facts.ran = starts_[p].ran;
     facts.saved = std::move(starts_[p].saved);
     const std::size_t end = p + 1 < starts_.size() ? starts_[p + 1].phase : phases.size();
-    for (std::size_t k = starts_[p].phase; k < end; ++k) facts.memory_high_water = std::max(facts.memory_high_water, phases[k]);
+    for (std::size_t k = starts_[p].phase; k < end; ++k)
+      facts.memory_high_water = std::max(facts.memory_high_water, phases[k]);
   }
   return job;
 }
@@ -243,7 +254,8 @@ void JobRunner::write_trace(const std::string& path) {
   const Trace& mine = *env_.trace;
   const int ranks = env_.transport.size();
   std::optional<TraceWriter> writer;
-  if (env_.transport.rank() == 0) writer.emplace(path, ranks, [this](const TraceSpan& span) { return span_name(span); });
+  if (env_.transport.rank() == 0)
+    writer.emplace(path, ranks, [this](const TraceSpan& span) { return span_name(span); });
   constexpr std::size_t spans_a_round = gather_round_bytes / sizeof(TraceSpan);
   for (int rank = 0; rank < ranks; ++rank) {
     const bool my_turn = rank == env_.transport.rank();
@@ -267,11 +279,13 @@ void JobRunner::write_trace(const std::string& path) {
       writer->spans(rank, spans);
     }
   }
-  const auto all = env_.transport.all_gather(std::as_bytes(std::span(mine.dropped())), {CollectiveKind::gather, {sequence_, -5}});
+  const auto all =
+      env_.transport.all_gather(std::as_bytes(std::span(mine.dropped())), {CollectiveKind::gather, {sequence_, -5}});
   if (!writer) return;
   for (int rank = 0; rank < ranks; ++rank) {
     std::array<Trace::Dropped, trace_kinds> dropped;
-    SIAL_CHECK(all[static_cast<std::size_t>(rank)].size() == sizeof dropped, "{} bytes about spans left out", all[static_cast<std::size_t>(rank)].size());
+    SIAL_CHECK(all[static_cast<std::size_t>(rank)].size() == sizeof dropped, "{} bytes about spans left out",
+               all[static_cast<std::size_t>(rank)].size());
     std::memcpy(dropped.data(), all[static_cast<std::size_t>(rank)].data(), sizeof dropped);
     writer->dropped(rank, dropped);
   }
@@ -291,12 +305,17 @@ TraceName JobRunner::span_name(const TraceSpan& span) const {
     case TraceKind::compute:
       if (in.op == Opcode::execute) name = m.specials[static_cast<std::size_t>(in.a)].name;
       break;
-    case TraceKind::get: case TraceKind::put: name = fmt::format("{} {}", trace_kind_name(span.kind), m.arrays[static_cast<std::size_t>(m.refs[static_cast<std::size_t>(in.a)].array)].name); break;
+    case TraceKind::get:
+    case TraceKind::put:
+      name = fmt::format("{} {}", trace_kind_name(span.kind),
+                         m.arrays[static_cast<std::size_t>(m.refs[static_cast<std::size_t>(in.a)].array)].name);
+      break;
     case TraceKind::fetch_wait: name = "wait for a fetch"; break;
     case TraceKind::pardo: {
       name = "pardo";
       std::string separator = " ";
-      for (const std::int32_t i : m.loops[static_cast<std::size_t>(in.a)].indices) name += std::exchange(separator, ", ") + m.indices[static_cast<std::size_t>(i)].name;
+      for (const std::int32_t i : m.loops[static_cast<std::size_t>(in.a)].indices)
+        name += std::exchange(separator, ", ") + m.indices[static_cast<std::size_t>(i)].name;
       break;
     }
     default: break;

@@ -1,7 +1,8 @@
 #pragma once
-// Runs the programs of a job, in order, on one rank: one Machine per program, with what persists between them. All ranks
-// do the same with equal programs. Errors leave as SialError with their place; the caller ends the job, and before the runner goes:
-// until then the machine that the error left stays, as other ranks may still write into its memory.
+// Runs the programs of a job, in order, on one rank: one Machine per program, with what persists between them. All
+// ranks do the same with equal programs. Errors leave as SialError with their place; the caller ends the job, and
+// before the runner goes: until then the machine that the error left stays, as other ranks may still write into its
+// memory.
 
 #include <functional>
 #include <memory>
@@ -17,7 +18,8 @@ namespace sial {
 struct JobRunOptions {
   MachineOptions machine;
   std::string earlier_run;  // the run.json of an earlier run, if there is one, for the progress line
-  bool keep_saved = false;  // keep everything saved until the end, for a results file; else labels no later program names are freed
+  bool keep_saved =
+      false;  // keep everything saved until the end, for a results file; else labels no later program names are freed
 };
 
 /// A program's variables and static arrays at its end (rank's own copies).
@@ -30,12 +32,12 @@ struct ProgramOutcome {
 
 class JobRunner {
  public:
-  /// `environment.state` holds what persists; it may come from an earlier runner. `first_sequence`: number of this job's
-  /// first program in the life of the store (batches run several jobs on one store).
+  /// `environment.state` holds what persists; it may come from an earlier runner. `first_sequence`: number of this
+  /// job's first program in the life of the store (batches run several jobs on one store).
   JobRunner(const Environment& environment, const JobRunOptions& options, std::int32_t first_sequence = 0);
 
-  /// Collective: takes over what a checkpoint holds; run() then begins where it was taken. As many ranks as wrote it where it was
-  /// taken inside a program. Throws SialError for a file that is not what it was.
+  /// Collective: takes over what a checkpoint holds; run() then begins where it was taken. As many ranks as wrote it
+  /// where it was taken inside a program. Throws SialError for a file that is not what it was.
   void restore(const CheckpointIndex& index, const std::string& folder);
 
   /// Collective. Throws JobStopped when the job is to end before its end.
@@ -43,7 +45,8 @@ class JobRunner {
   const std::vector<ProgramOutcome>& outcomes() const { return outcomes_; }
 
   /// Collective: brings the blocks saved under `label` to rank 0, a limited amount at a time.
-  void gather_saved(const std::string& label, const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0);
+  void gather_saved(const std::string& label,
+                    const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0);
 
   /// The programs of the job, with their static and saved arrays.
   std::vector<ProgramDescription> descriptions() const;
@@ -51,8 +54,8 @@ class JobRunner {
   /// Collective: this job's statistics over all ranks, with the facts about its programs; meaningful on rank 0.
   JobStats collect_stats();
 
-  /// Collective: brings the ranks' timelines (`environment.trace`) to rank 0, rank by rank and a limited amount at a time, and
-  /// writes them there.
+  /// Collective: brings the ranks' timelines (`environment.trace`) to rank 0, rank by rank and a limited amount at a
+  /// time, and writes them there.
   void write_trace(const std::string& path);
 
  private:
@@ -61,7 +64,8 @@ class JobRunner {
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
   std::uint64_t write_state(RecordWriter& writer) const;
-  /// Up to the machine's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once from each file.
+  /// Up to the machine's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once from each
+  /// file.
   void read_state(RecordReader& reader, bool own, bool shared);
   Stats own_stats() const;
   std::vector<ProgramFacts> program_facts() const;
@@ -82,10 +86,14 @@ class JobRunner {
   std::unique_ptr<RecordReader> inside_;  // at the machine's part, until the first program runs
   Stats earlier_;
   std::size_t first_phase_ = 0;
-  struct Start { bool ran = false; std::size_t phase = 0; std::vector<SavedFacts> saved; };
-  std::vector<Start> starts_;  // of the programs; phase: from first_phase_
+  struct Start {
+    bool ran = false;
+    std::size_t phase = 0;
+    std::vector<SavedFacts> saved;
+  };
+  std::vector<Start> starts_;            // of the programs; phase: from first_phase_
   std::vector<double> earlier_seconds_;  // of the programs, in an earlier run of the same job
-  std::unique_ptr<Machine> machine_;  // while its program runs, and from when an error left it
+  std::unique_ptr<Machine> machine_;     // while its program runs, and from when an error left it
 };
 
 }  // namespace sial

@@ -1,5 +1,5 @@
-// Saving what outlives a program, and going on from a checkpoint. On as many ranks as wrote it every rank takes its own file; on
-// another number the files' blocks are shared out, and what ranks keep to themselves comes from rank 0's.
+// Saving what outlives a program, and going on from a checkpoint. On as many ranks as wrote it every rank takes its own
+// file; on another number the files' blocks are shared out, and what ranks keep to themselves comes from rank 0's.
 
 #include <algorithm>
 #include <bit>
@@ -146,9 +146,11 @@ void JobRunner::restore(const CheckpointIndex& index, const std::string& folder)
     read_state(*open(0), true, false);
     for (std::int64_t file = rank; file < files; file += ranks) read_state(*open(file), false, true);
     if (rank == 0 && !index.uniform)
-      env_.warnings << fmt::format("warning: scalars or static arrays saved by the programs differ between the {} ranks of the checkpoint; all {} ranks take those of rank 0",
-                                   files, ranks)
-                    << std::endl;
+      env_.warnings
+          << fmt::format(
+                 "warning: scalars or static arrays saved by the programs differ between the {} ranks of the checkpoint; all {} ranks take those of rank 0",
+                 files, ranks)
+          << std::endl;
   }
   // Writing the checkpoint was over only when it could no longer say so itself.
   if (rank == 0) {
@@ -210,7 +212,8 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
       case record_block: {
         const auto block = u.value<BlockIndex>();
         const auto layout = layouts.find(label);
-        if (layout == layouts.end() || block_size(layout->second, block) != std::ssize(reader.data())) reader.fail_damaged("has a block of no saved array");
+        if (layout == layouts.end() || block_size(layout->second, block) != std::ssize(reader.data()))
+          reader.fail_damaged("has a block of no saved array");
         if (shared) env_.store.load_saved_block(label, block, reader.data());
         break;
       }

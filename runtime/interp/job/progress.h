@@ -1,6 +1,7 @@
 #pragma once
-// Tells how far a long pardo is, and what is known of the job: one line that is rewritten in place on a terminal, or now and then a line of a log. Owned by the
-// first rank's machine; whoever writes to the same terminal calls hide() first.
+// Tells how far a long pardo is, and what is known of the job: one line that is rewritten in place on a terminal, or
+// now and then a line of a log. Owned by the first rank's machine; whoever writes to the same terminal calls hide()
+// first.
 
 #include <iosfwd>
 #include <string>

@@ -1,12 +1,12 @@
 #pragma once
-// The time of computation: what a scope takes counts as such, on the counter, in the trace, and as the end of the instruction
-// for the profile, which then need not read the clock again. One scope at a time, on the stack.
+// The time of computation: what a scope takes counts as such, on the counter, in the trace, and as the end of the
+// instruction for the profile, which then need not read the clock again. One scope at a time, on the stack.
 
 #include "runtime/interp/machine.h"
 
 namespace sial {
 
-/// Rough cost of an element moved on this machine, for the laboratory's clock.
+/// Rough cost of an element moved on this machine, for the simulator's clock.
 inline constexpr double seconds_per_element = 1e-9;
 
 class Machine::Computing {

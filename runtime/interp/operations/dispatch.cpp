@@ -9,17 +9,18 @@
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/operations/fused_steps.h"
-#include "runtime/interp/job/checkpoints.h"
-#include "runtime/interp/prefetch/deferred_puts.h"
-#include "runtime/interp/machine.h"
-#include "runtime/interp/rank_check/rank_check.h"
 #include "runtime/interp/control/slice_check.h"
+#include "runtime/interp/job/checkpoints.h"
+#include "runtime/interp/machine.h"
+#include "runtime/interp/operations/fused_steps.h"
 #include "runtime/interp/operations/super_context.h"
+#include "runtime/interp/prefetch/deferred_puts.h"
+#include "runtime/interp/rank_check/rank_check.h"
 
 namespace sial {
 
-Machine::Machine(const Module& module, std::int32_t sequence, const Environment& environment, const MachineOptions& options)
+Machine::Machine(const Module& module, std::int32_t sequence, const Environment& environment,
+                 const MachineOptions& options)
     : m_(&module),
       sequence_(sequence),
       env_(environment),
@@ -46,26 +47,30 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
     body.block = find_block_form(row.name);
     body.orbitals = orbital_rules(row.name);
   }
-  if (options_.progress != ProgressMode::off && worker() == 0) progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
+  if (options_.progress != ProgressMode::off && worker() == 0)
+    progress_ = std::make_unique<Progress>(environment.warnings, options_.progress);
   if (options_.check_slices && !module.slices.empty())
     slice_check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
   if (options_.check_ranks) make_rank_check();
-  if (env_.device && largest_block(bound_) >= static_cast<double>(env_.device_from)) copies_ = std::make_unique<DeviceCopies>(*env_.device, env_.store.buffers(), env_.device_direct, at_, options_.self_check);
-  if (copies_ && env_.device_late_puts) late_puts_ = std::make_unique<LatePuts>(env_.device->memory());
+  if (env_.device && largest_block(bound_) >= static_cast<double>(env_.device_from))
+    copies_ = std::make_unique<DeviceBlockCache>(*env_.device, env_.store.buffers(), env_.device_direct, at_,
+                                                 options_.self_check);
+  if (copies_ && env_.device_deferred_puts) deferred_puts_ = std::make_unique<DeferredPuts>(env_.device->memory());
   loops_.reserve(64);
   temps_.reserve(256);
 }
 
 Machine::~Machine() {
   drop_retired();
-  while (late_puts_ && !late_puts_->empty()) {
-    const HostBlock source = late_puts_->take().source;
+  while (deferred_puts_ && !deferred_puts_->empty()) {
+    const HostBlock source = deferred_puts_->take().source;
     release(source.data, source.buffer_size);
   }
-  if (copies_ && copies_->sends()) env_.store.drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
+  if (copies_ && copies_->sends())
+    env_.store.drop_outgoing();                   // only when an error unwinds: the program's end waits for its puts
   if (copies_) env_.store.set_incoming(nullptr);  // waits for what is on its way to the device, if an error unwinds
-  copies_.reset();  // waits for copies from and to what is released
+  copies_.reset();                                // waits for copies from and to what is released
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
     for (const Region& r : regions_[a]) release(r.data, r.shape.size());
@@ -79,7 +84,9 @@ std::string Machine::place_name(std::int32_t pc) const {
   return fmt::format("{}:{}:{}", m_->files.at(p.file), p.line, p.column);
 }
 
-void Machine::fail(const std::string& message, const std::string& hint) const { throw SialError(message, hint, place_name(at_)); }
+void Machine::fail(const std::string& message, const std::string& hint) const {
+  throw SialError(message, hint, place_name(at_));
+}
 
 void Machine::warn(const std::string& message) const {
   if (progress_) progress_->hide();
@@ -107,8 +114,10 @@ void Machine::run(RecordReader* from) {
     env_.store.begin_program(sequence_, std::move(remote), names);
     load();
     if (copies_) {
-      bring_ahead_ = std::make_unique<BringAhead>(env_.store, *copies_, env_.device_messages_direct, m_->code.size(), [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
-      env_.store.set_incoming(bring_ahead_.get());
+      device_prefetch_ = std::make_unique<DevicePrefetch>(
+          env_.store, *copies_, env_.device_messages_direct, m_->code.size(),
+          [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
+      env_.store.set_incoming(device_prefetch_.get());
     }
     make_look_ahead();
     if (from) read_state(*from);
@@ -136,23 +145,30 @@ void Machine::fail_memory(const OutOfMemory& error) const {
     std::int64_t doubles = statics_[a] ? bound_.arrays[a].whole.size() : 0;
     blocks_[a].for_each([&](const BlockMap::Entry& e) { doubles += e.size; });
     for (const Region& r : regions_[a]) doubles += r.shape.size();
-    if (doubles > 0) held.emplace_back(fmt::format("{} `{}` on this rank", array_kind_text(bound_.arrays[a].kind), bound_.arrays[a].name), doubles * 8);
+    if (doubles > 0)
+      held.emplace_back(
+          fmt::format("{} `{}` on this rank", array_kind_text(bound_.arrays[a].kind), bound_.arrays[a].name),
+          doubles * 8);
   }
   std::stable_sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (held.size() > 4) held.resize(4);
   std::string largest;
   std::int64_t rest = error.used();
   for (const auto& [what, bytes] : held) rest -= bytes;
-  for (const auto& [what, bytes] : held) largest += fmt::format("{}{} ({})", largest.empty() ? "; the largest: " : ", ", what, bytes_text(bytes));
+  for (const auto& [what, bytes] : held)
+    largest += fmt::format("{}{} ({})", largest.empty() ? "; the largest: " : ", ", what, bytes_text(bytes));
   if (!held.empty() && rest > 0) largest += fmt::format(", all else ({})", bytes_text(rest));
-  const std::string wanted = allocating_ < 0 || !error.where().empty() ? error.wanted()
-                                             : fmt::format("{} `{}` ({})", array_kind_text(bound_.arrays[allocating_].kind), bound_.arrays[allocating_].name, error.wanted());
-  throw OutOfMemory(wanted, error.used(), error.situation() + largest, error.where().empty() ? place_name(at_) : error.where());
+  const std::string wanted = allocating_ < 0 || !error.where().empty()
+                                 ? error.wanted()
+                                 : fmt::format("{} `{}` ({})", array_kind_text(bound_.arrays[allocating_].kind),
+                                               bound_.arrays[allocating_].name, error.wanted());
+  throw OutOfMemory(wanted, error.used(), error.situation() + largest,
+                    error.where().empty() ? place_name(at_) : error.where());
 }
 
-/// With `profile` time is attributed to instructions. The clock costs as much as a small block operation, so it is read as
-/// seldom as can be: where computation ended anyway, after other heavy instructions, and before one only when more light
-/// instructions ran than the reading would cost.
+/// With `profile` time is attributed to instructions. The clock costs as much as a small block operation, so it is read
+/// as seldom as can be: where computation ended anyway, after other heavy instructions, and before one only when more
+/// light instructions ran than the reading would cost.
 template <bool profile, bool check>
 void Machine::loop() {
   constexpr int short_run = 8;
@@ -175,39 +191,39 @@ void Machine::loop() {
     ++executed;
     if constexpr (check) check_step(at_);
     switch (in.op) {
-#define OPCODE(number, name, ...)                 \
-  case Opcode::name:                              \
-    if constexpr (has(Opcode::name, op::ends_phase)) {  /* the machine may be saved: its counters are complete there */ \
-      instructions_ += executed;                  \
-      executed = 0;                               \
-    }                                             \
-    if constexpr (profile && !has(Opcode::name, op::light)) {                  \
-      if (light_run >= short_run) end_light_run();                       \
-    }                                                                    \
-    op_##name(in);                                                       \
-    if constexpr (!has(Opcode::name, op::light)) {                             \
-      if (several_nodes) env_.transport.progress();                      \
-      if (late_puts_ && !late_puts_->empty()) go_on_with_late_puts();    \
-    }                                                                    \
-    if constexpr (profile) {                                             \
-      PcCost& cost = pc_costs_[&in - code];                              \
-      ++cost.executions;                                                 \
-      if constexpr (has(Opcode::name, op::light)) {                            \
-        ++light_run;                                                     \
-      } else {                                                           \
-        const double t = clock_ > last ? clock_ : now();                 \
-        if (Opcode::name != Opcode::fused || !share_cost(t - last, compute_seconds_ - computed)) { \
-          cost.seconds += t - last;                                      \
-          cost.compute += compute_seconds_ - computed;                   \
-        }                                                                \
-        computed = compute_seconds_;                                     \
-        cost.flops += flops_ - flops;                                    \
-        flops = flops_;                                                  \
-        if (env_.trace) trace_instruction(in, last, t);                  \
-        last = t;                                                        \
-        light_run = 0;                                                   \
-      }                                                                  \
-    }                                                                    \
+#define OPCODE(number, name, ...)                                                                                      \
+  case Opcode::name:                                                                                                   \
+    if constexpr (has(Opcode::name, op::ends_phase)) { /* the machine may be saved: its counters are complete there */ \
+      instructions_ += executed;                                                                                       \
+      executed = 0;                                                                                                    \
+    }                                                                                                                  \
+    if constexpr (profile && !has(Opcode::name, op::light)) {                                                          \
+      if (light_run >= short_run) end_light_run();                                                                     \
+    }                                                                                                                  \
+    op_##name(in);                                                                                                     \
+    if constexpr (!has(Opcode::name, op::light)) {                                                                     \
+      if (several_nodes) env_.transport.progress();                                                                    \
+      if (deferred_puts_ && !deferred_puts_->empty()) go_on_with_deferred_puts();                                      \
+    }                                                                                                                  \
+    if constexpr (profile) {                                                                                           \
+      PcCost& cost = pc_costs_[&in - code];                                                                            \
+      ++cost.executions;                                                                                               \
+      if constexpr (has(Opcode::name, op::light)) {                                                                    \
+        ++light_run;                                                                                                   \
+      } else {                                                                                                         \
+        const double t = clock_ > last ? clock_ : now();                                                               \
+        if (Opcode::name != Opcode::fused || !share_cost(t - last, compute_seconds_ - computed)) {                     \
+          cost.seconds += t - last;                                                                                    \
+          cost.compute += compute_seconds_ - computed;                                                                 \
+        }                                                                                                              \
+        computed = compute_seconds_;                                                                                   \
+        cost.flops += flops_ - flops;                                                                                  \
+        flops = flops_;                                                                                                \
+        if (env_.trace) trace_instruction(in, last, t);                                                                \
+        last = t;                                                                                                      \
+        light_run = 0;                                                                                                 \
+      }                                                                                                                \
+    }                                                                                                                  \
     break;
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
@@ -228,11 +244,12 @@ void Machine::trace_instruction(const Instruction& in, double begin, double end)
 }
 
 void Machine::finish_program() {
-  carry_out_late_puts();
+  carry_out_deferred_puts();
   check_saved();
   if (copies_)
     for (std::size_t a = 0; a < statics_.size(); ++a)
-      if (statics_[a]) copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results
+      if (statics_[a])
+        copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results
   tell_of_full_device();
   save_marked();
   free_temps(0);
@@ -249,7 +266,7 @@ void Machine::add_stats(Stats& stats) const {
 #include "runtime/stats/counters.def"
 #undef ADD
   stats[Counter::flops] += flops_;
-  if (near_ahead_) stats[Counter::near_ahead] += static_cast<double>(near_ahead_->blocks());
+  if (cache_prefetch_) stats[Counter::cache_prefetch] += static_cast<double>(cache_prefetch_->blocks());
   for (CopyCost& c : copy_costs()) {
     stats[Counter::block_copies] += static_cast<double>(c.copied);
     stats[Counter::block_bytes_copied] += static_cast<double>(c.bytes_copied);
@@ -268,7 +285,10 @@ std::vector<CopyCost> Machine::copy_costs() const {
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, CopyCost> rows;
   const auto row = [&](const std::pair<std::int32_t, std::int32_t>& key) -> CopyCost& {
     const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];
-    return rows.try_emplace({p.file, p.line, key.second}, CopyCost{m_->program, m_->files.at(p.file), m_->arrays.at(static_cast<std::size_t>(key.second)).name, p.line})
+    return rows
+        .try_emplace({p.file, p.line, key.second},
+                     CopyCost{m_->program, m_->files.at(p.file),
+                              m_->arrays.at(static_cast<std::size_t>(key.second)).name, p.line})
         .first->second;
   };
   for (const auto& [key, c] : copied_) {
@@ -295,12 +315,14 @@ std::vector<LineCost> Machine::line_costs() const {
   for (std::size_t pc = 0; pc < pc_costs_.size(); ++pc) {
     if (pc_costs_[pc].executions == 0) continue;
     const SourcePlace& p = m_->places[pc];
-    LineCost& l = lines.try_emplace({p.file, p.line}, LineCost{m_->program, m_->files.at(p.file), p.line}).first->second;
+    LineCost& l =
+        lines.try_emplace({p.file, p.line}, LineCost{m_->program, m_->files.at(p.file), p.line}).first->second;
     l.executions = std::max(l.executions, pc_costs_[pc].executions);
     l.seconds += pc_costs_[pc].seconds;
     l.compute_seconds += pc_costs_[pc].compute;
     l.flops += pc_costs_[pc].flops;
-    if (has(m_->code[pc].op, op::light)) l.seconds += light_seconds_ * static_cast<double>(pc_costs_[pc].executions) / light_executions;
+    if (has(m_->code[pc].op, op::light))
+      l.seconds += light_seconds_ * static_cast<double>(pc_costs_[pc].executions) / light_executions;
   }
   std::vector<LineCost> result;
   for (auto& [key, l] : lines) result.push_back(std::move(l));

@@ -1,6 +1,6 @@
 #pragma once
-// What waits to be done to one block: the steps of a chain with the statements that they come from, and what they point to. Kept by the
-// machine from one `fused` instruction to the next for its memory; nothing waits between two of them.
+// What waits to be done to one block: the steps of a chain with the statements that they come from, and what they point
+// to. Kept by the machine from one `fused` instruction to the next for its memory; nothing waits between two of them.
 
 #include <deque>
 #include <vector>
@@ -19,15 +19,15 @@ struct Machine::Chain {
 
   explicit Chain(kernels::CodeEngine* engine) : runner(engine) {}
 
-  kernels::ChainRunner runner;
+  kernels::FusedRunner runner;
   MutableView target;
-  Written written;                       // the block, with a device
-  std::vector<kernels::ChainStep> steps;
-  std::vector<std::int32_t> pcs;         // by step
+  Written written;  // the block, with a device
+  std::vector<kernels::FusedStep> steps;
+  std::vector<std::int32_t> pcs;           // by step
   std::deque<EnergyDifferences> energies;  // of steps of super instructions
-  std::vector<SuperArg> blocks;          // their targets
-  std::vector<Member> members;           // of the whole run
-  int remote = 0;                        // looks at remote blocks since the last pass
+  std::vector<SuperArg> blocks;            // their targets
+  std::vector<Member> members;             // of the whole run
+  int remote = 0;                          // looks at remote blocks since the last pass
 
   void begin() {
     clear();
@@ -40,7 +40,7 @@ struct Machine::Chain {
     energies.clear();
     blocks.clear();
   }
-  void add(const kernels::ChainStep& step) {
+  void add(const kernels::FusedStep& step) {
     steps.push_back(step);
     pcs.push_back(members.back().pc);
   }

@@ -39,7 +39,8 @@ bool larger(const Element& a, const Element& b) {
 
 std::string element_name(const ElementLabels& labels, int rank, const Element& element) {
   std::string text = labels.array + "[";
-  for (int d = 0; d < rank; ++d) text += fmt::format("{}{}={}", d ? "," : "", labels.index[d], labels.first[d] + element.at[d]);
+  for (int d = 0; d < rank; ++d)
+    text += fmt::format("{}{}={}", d ? "," : "", labels.index[d], labels.first[d] + element.at[d]);
   return text + "]";
 }
 
@@ -78,7 +79,10 @@ std::vector<Element> select_elements(const ConstView& view, double threshold, st
   }
   // A heap of the largest so far, the smallest of them on top; of equal ones the first in the order of storage stay.
   std::int64_t position = 0;
-  struct Kept { Element element; std::int64_t position; };
+  struct Kept {
+    Element element;
+    std::int64_t position;
+  };
   std::vector<Kept> kept;
   const auto before = [](const Kept& a, const Kept& b) {
     if (larger(a.element, b.element)) return true;

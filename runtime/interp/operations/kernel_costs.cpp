@@ -21,7 +21,8 @@ std::vector<KernelCost> Machine::kernel_costs() const {
   std::vector<KernelCost> result;
   for (const auto& [key, use] : kernel_uses_) {
     const SourcePlace& p = m_->places[static_cast<std::size_t>(key.first)];
-    result.push_back({m_->program, m_->files.at(static_cast<std::size_t>(p.file)), key.second, use.why, p.line, use.calls, use.flops, use.bytes, use.seconds, use.largest});
+    result.push_back({m_->program, m_->files.at(static_cast<std::size_t>(p.file)), key.second, use.why, p.line,
+                      use.calls, use.flops, use.bytes, use.seconds, use.largest});
   }
   return result;
 }

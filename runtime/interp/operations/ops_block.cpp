@@ -1,21 +1,21 @@
-// Block arithmetic. Sources are located and read before the target is created, so that an absent source is an error even when
-// the statement would create it; a target that touches a source in memory (the same block under two names, overlapping
-// slices) is computed from a scratch copy of that source.
+// Block arithmetic. Sources are located and read before the target is created, so that an absent source is an error
+// even when the statement would create it; a target that touches a source in memory (the same block under two names,
+// overlapping slices) is computed from a scratch copy of that source.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/bytecode/layout.h"
-#include "runtime/interp/operations/computing.h"
 #include "runtime/interp/blocks/on_device.h"
+#include "runtime/interp/operations/computing.h"
 #include "runtime/interp/operations/view_ops.h"
 
 namespace sial {
 namespace {
 
-/// Rough cost of a floating operation on this machine, for the laboratory's clock.
+/// Rough cost of a floating operation on this machine, for the simulator's clock.
 constexpr double seconds_per_flop = 1e-10;
 
 std::string extents_text(const std::array<std::int64_t, max_rank>& extent, int rank) {
@@ -30,11 +30,13 @@ void number_labels(BlockView<T>& view) {
 }  // namespace
 
 void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_t& size) {
-  if (!may_overlap(op_.d, operand) || planted(Plant::kernel_target_touches_source)) return;
+  if (!may_overlap(op_.d, operand) || fault_enabled(Fault::kernel_target_touches_source)) return;
   size = view_size(operand);
   scratch = this->scratch(size);
   const MutableView copy = dense_like(scratch, operand);
-  if (on_device_) compute_on_device({}, [&](DeviceCopies& copies) { copies.run(ElementWork{ElementOp::copy, 0.0, copy, operand, {}}); });
+  if (on_device_)
+    compute_on_device(
+        {}, [&](DeviceBlockCache& copies) { copies.run(ElementWork{ElementOp::copy, 0.0, copy, operand, {}}); });
   else copy_view(copy, operand);
   operand = as_const(copy);
 }
@@ -51,7 +53,7 @@ void Machine::run_kernel(double alpha, double beta) {
     std::int64_t size_a = 0, size_b = 0;
     pack_if_touching(op_.a, scratch_a, size_a);
     if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
-    if (on_device_) compute_on_device(written_, [&](DeviceCopies& copies) { copies.run(op_); });
+    if (on_device_) compute_on_device(written_, [&](DeviceBlockCache& copies) { copies.run(op_); });
     else env_.kernels.run(op_);
     if (scratch_a) release_scratch(scratch_a, size_a);
     if (scratch_b) release_scratch(scratch_b, size_b);
@@ -59,7 +61,8 @@ void Machine::run_kernel(double alpha, double beta) {
     if (op_.has_b) {
       flops = 2.0 * elements;
       for (int d = 0; d < op_.a.rank; ++d)
-        if (std::find(op_.d.label.begin(), op_.d.label.begin() + op_.d.rank, op_.a.label[d]) == op_.d.label.begin() + op_.d.rank)
+        if (std::find(op_.d.label.begin(), op_.d.label.begin() + op_.d.rank, op_.a.label[d]) ==
+            op_.d.label.begin() + op_.d.rank)
           flops *= static_cast<double>(op_.a.extent[d]);
       flops_ += flops;
     }
@@ -79,7 +82,8 @@ void Machine::note_operation(double flops, double seconds) {
 
 void Machine::check_same_shape(const MutableView& d, const ConstView& a) const {
   if (d.rank == a.rank && std::equal(d.extent.begin(), d.extent.begin() + d.rank, a.extent.begin())) return;
-  fail(fmt::format("the shapes differ: the target has extents {}, the source {}", extents_text(d.extent, d.rank), extents_text(a.extent, a.rank)),
+  fail(fmt::format("the shapes differ: the target has extents {}, the source {}", extents_text(d.extent, d.rank),
+                   extents_text(a.extent, a.rank)),
        "both sides must cover segments of the same extents");
 }
 
@@ -117,7 +121,7 @@ void Machine::op_real_contract(const Instruction& in) {
     read_view(in.c, op_.b);
     const Computing computing(*this);
     begin = computing.begin();
-    if (on_device_) compute_on_device({}, [&](DeviceCopies& copies) { scalars_[in.a] = copies.dot(op_.a, op_.b); });
+    if (on_device_) compute_on_device({}, [&](DeviceBlockCache& copies) { scalars_[in.a] = copies.dot(op_.a, op_.b); });
     else scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
     const auto elements = static_cast<double>(view_size(op_.a));
     flops_ += 2.0 * elements;
@@ -131,9 +135,12 @@ void Machine::op_real_contract(const Instruction& in) {
   }
   if (!options_.profile) return;
   const auto elements = static_cast<double>(view_size(op_.a));
-  if (std::string* why = note_kernel(there ? "device" : "inner product", 2.0 * elements, 16.0 * elements, clock_ - begin)) {
-    const bool alike = std::equal(op_.a.label.begin(), op_.a.label.begin() + op_.a.rank, op_.b.label.begin(), op_.b.label.begin() + op_.b.rank);
-    *why = fmt::format("{} products summed to a scalar, the operands in {}", view_size(op_.a), alike ? "the same order" : "different orders");
+  if (std::string* why =
+          note_kernel(there ? "device" : "inner product", 2.0 * elements, 16.0 * elements, clock_ - begin)) {
+    const bool alike = std::equal(op_.a.label.begin(), op_.a.label.begin() + op_.a.rank, op_.b.label.begin(),
+                                  op_.b.label.begin() + op_.b.rank);
+    *why = fmt::format("{} products summed to a scalar, the operands in {}", view_size(op_.a),
+                       alike ? "the same order" : "different orders");
   }
 }
 
@@ -164,8 +171,12 @@ void Machine::op_block_copy(const Instruction& in) {
 }
 void Machine::op_block_slice(const Instruction& in) { op_block_copy(in); }
 void Machine::op_block_insert(const Instruction& in) { op_block_copy(in); }
-void Machine::op_block_accumulate(const Instruction& in) { copy_like(in.a, in.b, sign_of(in.c), 1.0, Access::existing); }
-void Machine::op_block_scaled_copy(const Instruction& in) { copy_like(in.a, in.b, scalars_[in.c], 0.0, Access::create); }
+void Machine::op_block_accumulate(const Instruction& in) {
+  copy_like(in.a, in.b, sign_of(in.c), 1.0, Access::existing);
+}
+void Machine::op_block_scaled_copy(const Instruction& in) {
+  copy_like(in.a, in.b, scalars_[in.c], 0.0, Access::create);
+}
 void Machine::op_block_scaled_accumulate(const Instruction& in) {
   copy_like(in.a, in.b, sign_of(in.d) * scalars_[in.c], 1.0, Access::existing);
 }
@@ -217,7 +228,9 @@ void Machine::contract(const Instruction& in, bool assign, double alpha) {
   });
 }
 
-void Machine::op_block_contract(const Instruction& in) { contract(in, static_cast<SetOp>(in.d) == SetOp::assign, sign_of(in.d)); }
+void Machine::op_block_contract(const Instruction& in) {
+  contract(in, static_cast<SetOp>(in.d) == SetOp::assign, sign_of(in.d));
+}
 
 // These come from plans only, and each stands for a product in a block of its own.
 void Machine::op_contract_scaled(const Instruction& in) {

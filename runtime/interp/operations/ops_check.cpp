@@ -56,7 +56,8 @@ void Machine::make_rank_check() {
       default: break;
     }
     const BoundArray& array = bound_.arrays[operand.id];
-    if (array.kind == ArrayKind::static_) return content_of_view(dense_view<const double>(whole_static(operand.id, Intent::read), array.whole, {}));
+    if (array.kind == ArrayKind::static_)
+      return content_of_view(dense_view<const double>(whole_static(operand.id, Intent::read), array.whole, {}));
     RankCheck::Content all{0, 1};
     for (const Region& region : regions_[operand.id]) {
       MutableView view;
@@ -109,7 +110,9 @@ void Machine::make_rank_check() {
     }
     return block_name(array, block);
   };
-  program.place_name = [this](Place place) { return place.program == sequence_ ? place_name(place.pc) : std::string(); };
+  program.place_name = [this](Place place) {
+    return place.program == sequence_ ? place_name(place.pc) : std::string();
+  };
   program.all_print = [this] { return env_.state.all_ranks_print; };
   rank_check_ = std::make_unique<RankCheck>(std::move(program));
 }
@@ -133,7 +136,8 @@ void Machine::check_saved() {
     if (!scalar && is_remote(m_->arrays[in.b].kind)) continue;
     for (const Mark& m : scalar ? marked_scalars_ : marked_statics_)
       if (m.id == in.b && m.label == m_->strings[in.c])
-        rank_check_->saved(static_cast<std::int32_t>(pc), {scalar ? Variable::Kind::scalar : Variable::Kind::array, in.b});
+        rank_check_->saved(static_cast<std::int32_t>(pc),
+                           {scalar ? Variable::Kind::scalar : Variable::Kind::array, in.b});
   }
   check_values(CollectiveKind::end_of_program);
 }

@@ -6,26 +6,27 @@
 
 #include <fmt/format.h>
 
-#include "runtime/interp/job/checkpoints.h"
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/prefetch/deferred_puts.h"
-#include "runtime/interp/machine.h"
 #include "runtime/interp/control/slice_check.h"
+#include "runtime/interp/job/checkpoints.h"
+#include "runtime/interp/machine.h"
 #include "runtime/interp/operations/view_ops.h"
+#include "runtime/interp/prefetch/deferred_puts.h"
 
 namespace sial {
 
 void Machine::op_create(const Instruction&) {}
 
 void Machine::op_erase_array(const Instruction& in) {
-  if (pardo_.active) fail("delete and destroy are collective and cannot run inside a pardo", "move the statement out of the pardo");
-  carry_out_late_puts();
+  if (pardo_.active)
+    fail("delete and destroy are collective and cannot run inside a pardo", "move the statement out of the pardo");
+  carry_out_deferred_puts();
   env_.store.erase(in.a, place());
   if (copies_) copies_->sweep();
 }
 
 void Machine::op_get(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
   if (slice_check_ && slice_check_->active()) check_get(ref.array, at.block);
@@ -51,26 +52,28 @@ const double* Machine::packed(const ConstView& view, double*& scratch, std::int6
 
 /// What a put of a block means now: where to, and from which view.
 void Machine::locate_put(const Instruction& in, Located& at, ConstView& source) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   locate(ref, at);
   if (slice_check_) slice_check_->put(ref.array, at.block);
   read_view(in.b, source);
   // Names correspond in order; what one side has more is simple (extent 1), so the elements correspond in memory order.
   const int common = std::min(at.shape.rank, source.rank);
-  if (!std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, source.extent.begin()) || view_size(source) != at.size)
+  if (!std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, source.extent.begin()) ||
+      view_size(source) != at.size)
     fail(fmt::format("the shapes differ: `{}` has extents ({}), the source ({})", block_name(array_of(ref), at.block),
                      fmt::join(at.shape.extent.begin(), at.shape.extent.begin() + at.shape.rank, ","),
                      fmt::join(source.extent.begin(), source.extent.begin() + source.rank, ",")),
          "both sides must cover segments of the same extents");
 }
 
-void Machine::store_block(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data) {
+void Machine::store_block(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size,
+                          const double* data) {
   switch (how) {
     case PutAs::added: env_.store.accumulate(array, block, size, data, place()); break;
     case PutAs::combined: env_.store.accumulate_later(array, block, size, data, place()); break;
     case PutAs::given:
       count(elided_, array, size);
-      env_.store.put_shared(array, block, size, data, place());
+      env_.store.put_alias(array, block, size, data, place());
       if (copies_) copies_->put_away(data, data);
       break;
     case PutAs::stored:
@@ -82,18 +85,19 @@ void Machine::store_block(PutAs how, std::int32_t array, const BlockIndex& block
 }
 
 void Machine::note_stored(const double* block) {
-  if (const BlockStore::Stored stored = env_.store.stored(); stored.data) copies_->same_values(block, block, stored.data, stored.content);
+  if (const BlockStore::Stored stored = env_.store.stored(); stored.data)
+    copies_->same_values(block, block, stored.data, stored.content);
 }
 
 void Machine::put_block_as(const Instruction& in, PutAs how) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   ++block_operations_;
   Located at;
   ConstView source;
   locate_put(in, at, source);
   before_use(ref.array, at.block);
   if (how == PutAs::shared) {
-    const RefPlan& from = bound_.refs[in.b];
+    const ResolvedReference& from = bound_.refs[in.b];
     Located source_at;
     locate(from, source_at);
     if (env_.store.put_held(ref.array, at.block, at.size, from.array, source_at.block, place())) return;
@@ -114,12 +118,12 @@ void Machine::op_put_block(const Instruction& in) {
 void Machine::op_put_combined(const Instruction& in) {
   if (!put_later(in, PutAs::combined)) put_block_as(in, PutAs::combined);
 }
-void Machine::op_put_shared(const Instruction& in) { put_block_as(in, PutAs::shared); }
+void Machine::op_put_alias(const Instruction& in) { put_block_as(in, PutAs::shared); }
 void Machine::op_relieve_sums(const Instruction&) { env_.store.relieve_sums(); }
 void Machine::op_keep_copies(const Instruction& in) { env_.store.keep_copies(in.a, static_cast<KeepCopies>(in.b)); }
 
 void Machine::op_put_scalar(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
   if (slice_check_) slice_check_->put(ref.array, at.block);
@@ -136,7 +140,7 @@ void Machine::op_put_scalar(const Instruction& in) {
 void Machine::barrier_here() {
   if (pardo_.active) fail("a barrier runs inside a pardo", "move the barrier behind `endpardo`");
   check_values(CollectiveKind::barrier);
-  carry_out_late_puts();
+  carry_out_deferred_puts();
   drop_retired();
   if (copies_) copies_->settle_all();
   tell_of_full_device();
@@ -148,7 +152,8 @@ void Machine::barrier_here() {
   if (copies_) copies_->sweep();
   if (copies_ && attention && env_.checkpoints) copies_->all_on_host();
   if (attention && env_.checkpoints)
-    env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_), [this](RecordWriter& writer) { write_state(writer); });
+    env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_),
+                                 [this](RecordWriter& writer) { write_state(writer); });
 }
 
 void Machine::op_barrier(const Instruction&) { barrier_here(); }
@@ -160,7 +165,9 @@ void Machine::count_collective(double begin) {
 }
 
 void Machine::op_collective_sum(const Instruction& in) {
-  if (pardo_.active) fail("a collective statement runs inside a pardo", "sum into a scalar there and run the collective behind `endpardo`");
+  if (pardo_.active)
+    fail("a collective statement runs inside a pardo",
+         "sum into a scalar there and run the collective behind `endpardo`");
   check_values(CollectiveKind::sum);
   const double begin = now();
   scalars_[in.a] += env_.transport.sum(scalars_[in.b], {CollectiveKind::sum, place()});
@@ -178,7 +185,8 @@ void Machine::op_assert_same(const Instruction& in) {
   // Values that are zero but for rounding agree.
   const double tolerance = 5e-5 * std::max(std::abs(mine), std::abs(masters)) + 1e-12;
   if (!(std::abs(mine - masters) <= tolerance) && mine != masters)
-    fail(fmt::format("assert_same: `{}` is {} on rank {} and {} on rank 0", m_->scalars[in.a].name, mine, worker(), masters),
+    fail(fmt::format("assert_same: `{}` is {} on rank {} and {} on rank 0", m_->scalars[in.a].name, mine, worker(),
+                     masters),
          "the ranks computed different values: sum rank-local contributions with `collective`, or broadcast them");
   scalars_[in.a] = masters;
 }
@@ -191,12 +199,14 @@ void Machine::op_broadcast(const Instruction& in) {
     fail(fmt::format("broadcast_from {} of `{}`: the job has ranks 0 to {}", root, array.name, workers() - 1));
   check_values(CollectiveKind::broadcast);
   const double begin = now();
-  const auto roots = env_.transport.all_gather(std::as_bytes(std::span(&root, 1)), {CollectiveKind::broadcast, place()});
+  const auto roots =
+      env_.transport.all_gather(std::as_bytes(std::span(&root, 1)), {CollectiveKind::broadcast, place()});
   for (std::size_t r = 0; r < roots.size(); ++r) {
     std::int32_t other = 0;
     std::memcpy(&other, roots[r].data(), sizeof other);
     if (other != root)
-      fail(fmt::format("broadcast_from of `{}`: rank {} names source {}, rank {} names {}", array.name, worker(), root, r, other),
+      fail(fmt::format("broadcast_from of `{}`: rank {} names source {}, rank {} names {}", array.name, worker(), root,
+                       r, other),
            "the source must be the same on all ranks");
   }
   double* data = whole_static(in.b, Intent::update);
@@ -213,7 +223,8 @@ void Machine::op_set_persistent(const Instruction& in) {
     if (m.id != in.b) continue;
     if (m.label == label) return;  // the statement stands in a loop
     if (remote)
-      fail(fmt::format("array `{}` is marked twice in this program, for \"{}\" and for \"{}\"", m_->arrays[in.b].name, m.label, label),
+      fail(fmt::format("array `{}` is marked twice in this program, for \"{}\" and for \"{}\"", m_->arrays[in.b].name,
+                       m.label, label),
            "one label per array and program");
   }
   marks.push_back({in.b, label});
@@ -225,29 +236,36 @@ void Machine::fail_label(const std::string& label, const char* what, const T& kn
   std::string list;
   for (const auto& entry : known) list += (list.empty() ? "\"" : ", \"") + entry.first + "\"";
   fail(fmt::format("no {} was saved under the label \"{}\"", what, label),
-       list.empty() ? fmt::format("no {} has been saved yet: an earlier program of the job must mark one with set_persistent", what)
-                    : fmt::format("saved so far: {}", list));
+       list.empty()
+           ? fmt::format("no {} has been saved yet: an earlier program of the job must mark one with set_persistent",
+                         what)
+           : fmt::format("saved so far: {}", list));
 }
 
-// One of two orbital sets, energies or amplitudes in the place of the other. Labels of other names are common, as long as they are not the name
-// of another item of this program while the item's own name was saved, too.
+// One of two orbital sets, energies or amplitudes in the place of the other. Labels of other names are common, as long
+// as they are not the name of another item of this program while the item's own name was saved, too.
 template <class T, class Rows>
 void Machine::warn_label(const std::string& label, const std::string& name, const T& known, const Rows& rows) const {
   if (label == name || !(known.contains(name) || env_.state.dropped_remote.contains(name))) return;
   if (std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == label; })) return;
-  warn(fmt::format("{}: `{}` is restored from \"{}\", though \"{}\" was saved as well: is that the right label?", place_name(at_), name, label, name));
+  warn(fmt::format("{}: `{}` is restored from \"{}\", though \"{}\" was saved as well: is that the right label?",
+                   place_name(at_), name, label, name));
 }
 
 // Equal extents are not enough: a Fock matrix over orbitals is as large as one over basis functions.
 void Machine::warn_kinds(const std::string& label, const BoundArray& array) const {
   const auto saved = env_.state.static_kinds.find(label);
   if (saved == env_.state.static_kinds.end()) return;
-  const auto orbitals = [](IndexKind kind) { return kind == IndexKind::mo || kind == IndexKind::moa || kind == IndexKind::mob; };
+  const auto orbitals = [](IndexKind kind) {
+    return kind == IndexKind::mo || kind == IndexKind::moa || kind == IndexKind::mob;
+  };
   for (int d = 0; d < std::min(array.rank, static_cast<std::int32_t>(saved->second.size())); ++d) {
     const IndexKind then = saved->second[static_cast<std::size_t>(d)], now = array.dim[d].kind;
     if (!(orbitals(then) && now == IndexKind::ao) && !(then == IndexKind::ao && orbitals(now))) continue;
-    warn(fmt::format("{}: `{}` is restored from \"{}\", which was saved over {} in dimension {}, and is declared over {} there: is that the right label?", place_name(at_), array.name, label,
-                     orbitals(then) ? "orbitals" : "basis functions", d + 1, orbitals(now) ? "orbitals" : "basis functions"));
+    warn(fmt::format(
+        "{}: `{}` is restored from \"{}\", which was saved over {} in dimension {}, and is declared over {} there: is that the right label?",
+        place_name(at_), array.name, label, orbitals(then) ? "orbitals" : "basis functions", d + 1,
+        orbitals(now) ? "orbitals" : "basis functions"));
     return;
   }
 }
@@ -268,12 +286,17 @@ void Machine::op_restore_persistent(const Instruction& in) {
     if (saved == state.saved_remote.end()) fail_label(label, "distributed or served array", state.saved_remote);
     const SavedLayout mine = layout_of(in.b);
     if (saved->second.first_segment != mine.first_segment || saved->second.extents != mine.extents)
-      fail(fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label, saved->second.array, array.name),
-           state.restored_segments.empty() ? std::string("restore into an array declared over the same ranges")
-                                           : fmt::format("the results to restore from have other segments (automatic ones follow the number of ranks and the memory): add `{}`", state.restored_segments));
+      fail(
+          fmt::format("the array saved as \"{}\" (`{}`) and `{}` do not have the same segments", label,
+                      saved->second.array, array.name),
+          state.restored_segments.empty()
+              ? std::string("restore into an array declared over the same ranges")
+              : fmt::format(
+                    "the results to restore from have other segments (automatic ones follow the number of ranks and the memory): add `{}`",
+                    state.restored_segments));
     warn_label(label, array.name, state.saved_remote, m_->arrays);
     check_values(CollectiveKind::persist);
-    carry_out_late_puts();
+    carry_out_deferred_puts();
     env_.store.restore(in.b, label, place());
     return;
   }
@@ -282,8 +305,8 @@ void Machine::op_restore_persistent(const Instruction& in) {
   double* data = whole_static(in.b, Intent::update);
   const std::vector<std::int64_t> declared(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
   if (found->second.extents != declared)
-    fail(fmt::format("the array saved as \"{}\" has extents ({}), and `{}` is declared with ({})", label, fmt::join(found->second.extents, ","),
-                     array.name, fmt::join(declared, ",")),
+    fail(fmt::format("the array saved as \"{}\" has extents ({}), and `{}` is declared with ({})", label,
+                     fmt::join(found->second.extents, ","), array.name, fmt::join(declared, ",")),
          "restore into an array of the same shape");
   warn_label(label, array.name, state.saved_statics, m_->arrays);
   warn_kinds(label, array);
@@ -293,11 +316,13 @@ void Machine::op_restore_persistent(const Instruction& in) {
 void Machine::save_marked() {
   RankState& state = env_.state;
   for (const Mark& m : marked_scalars_) {
-    if (state.saved_scalars.contains(m.label)) warn(fmt::format("program `{}`: the saved scalar \"{}\" is overwritten", m_->program, m.label));
+    if (state.saved_scalars.contains(m.label))
+      warn(fmt::format("program `{}`: the saved scalar \"{}\" is overwritten", m_->program, m.label));
     state.saved_scalars[m.label] = scalars_[m.id];
   }
   for (const Mark& m : marked_statics_) {
-    if (state.saved_statics.contains(m.label)) warn(fmt::format("program `{}`: the saved static array \"{}\" is overwritten", m_->program, m.label));
+    if (state.saved_statics.contains(m.label))
+      warn(fmt::format("program `{}`: the saved static array \"{}\" is overwritten", m_->program, m.label));
     static_data(m.id);
     state.saved_statics[m.label] = static_array(m.id);
     const BoundArray& array = bound_.arrays[m.id];
@@ -306,14 +331,16 @@ void Machine::save_marked() {
     for (int d = 0; d < array.rank; ++d) kinds.push_back(array.dim[d].kind);
   }
   for (const Mark& m : marked_remote_) {
-    if (state.saved_remote.contains(m.label)) warn(fmt::format("program `{}`: the saved array \"{}\" is overwritten", m_->program, m.label));
+    if (state.saved_remote.contains(m.label))
+      warn(fmt::format("program `{}`: the saved array \"{}\" is overwritten", m_->program, m.label));
     state.saved_remote[m.label] = layout_of(m.id);
   }
 }
 
 SavedLayout Machine::layout_of(std::int32_t id) const {
   const BoundArray& array = bound_.arrays[id];
-  if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
+  if (!array.problem.empty())
+    fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   SavedLayout result;
   result.array = array.name;
   for (int d = 0; d < array.rank; ++d) {

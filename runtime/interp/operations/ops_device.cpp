@@ -1,18 +1,20 @@
-// Statements about devices. Block operations run on the device by intent wherever they stand: what lies outside of gpu_on ... gpu_off runs
-// there too, because most programs say nothing of devices, and because at each border what is being worked on would cross the bus twice. The
-// others are carried out where there is a device with memory of its own, and cannot change what a program computes: a block that does not
-// exist, or is still on its way from another node, is left alone, as is a name without a block under it, which is an error only when used.
+// Statements about devices. Block operations run on the device by intent wherever they stand: what lies outside of
+// gpu_on ... gpu_off runs there too, because most programs say nothing of devices, and because at each border what is
+// being worked on would cross the bus twice. The others are carried out where there is a device with memory of its own,
+// and cannot change what a program computes: a block that does not exist, or is still on its way from another node, is
+// left alone, as is a name without a block under it, which is an error only when used.
 
 #include <algorithm>
 
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/machine.h"
 #include "runtime/interp/control/slice_check.h"
+#include "runtime/interp/machine.h"
 
 namespace sial {
 
-/// Where the block lies in the host's memory, and the view of all of it; null where this rank has no such block at present.
-const double* Machine::block_if_any(const RefPlan& ref, const Located& at, MutableView& view) {
+/// Where the block lies in the host's memory, and the view of all of it; null where this rank has no such block at
+/// present.
+const double* Machine::block_if_any(const ResolvedReference& ref, const Located& at, MutableView& view) {
   const double* data = nullptr;
   switch (ref.kind) {
     case ArrayKind::temp:
@@ -33,28 +35,28 @@ const double* Machine::block_if_any(const RefPlan& ref, const Located& at, Mutab
   return data;
 }
 
-void Machine::wish_for(const RefPlan& ref, const Located& at, DeviceWish what) {
+void Machine::wish_for(const ResolvedReference& ref, const Located& at, ResidencyHint what) {
   if (at.size == 0) return;
   MutableView view;
   if (!block_if_any(ref, at, view)) {
-    if (what == DeviceWish::room && !is_remote(ref.kind)) copies_->make_room(at.size);
+    if (what == ResidencyHint::room && !is_remote(ref.kind)) copies_->make_room(at.size);
     return;
   }
   const HostBlock host = host_block(ref, at, view);
   switch (what) {
-    case DeviceWish::room: copies_->make_room(host); break;
-    case DeviceWish::bring: copies_->bring(host); break;
-    case DeviceWish::bring_back: copies_->bring_back(host.data); break;
-    case DeviceWish::give_up: copies_->give_up(host.data); break;
+    case ResidencyHint::room: copies_->make_room(host); break;
+    case ResidencyHint::bring: copies_->bring(host); break;
+    case ResidencyHint::bring_back: copies_->bring_back(host.data); break;
+    case ResidencyHint::give_up: copies_->give_up(host.data); break;
   }
 }
 
-void Machine::wish(const Instruction& in, DeviceWish what) {
+void Machine::wish(const Instruction& in, ResidencyHint what) {
   if (!copies_) return;
   const ArgRow& arg = m_->args[in.a];
   Located at;
   if (arg.kind == ArgKind::block) {
-    const RefPlan& ref = bound_.refs[arg.id];
+    const ResolvedReference& ref = bound_.refs[arg.id];
     try {
       locate(ref, at);
     } catch (const SialError&) {
@@ -66,7 +68,7 @@ void Machine::wish(const Instruction& in, DeviceWish what) {
   if (arg.kind != ArgKind::array) return;  // scalars stay with the host
   const BoundArray& array = bound_.arrays[arg.id];
   if (!array.problem.empty()) return;
-  RefPlan each;
+  ResolvedReference each;
   each.array = arg.id;
   each.rank = array.rank;
   each.kind = array.kind;
@@ -80,7 +82,7 @@ void Machine::wish(const Instruction& in, DeviceWish what) {
 
 /// The rank's own block that is put as a whole; false where it has none, or the statement has a mistake.
 bool Machine::own_source(const Instruction& in, Located& at, HostBlock& host) {
-  const RefPlan& source = bound_.refs[in.b];
+  const ResolvedReference& source = bound_.refs[in.b];
   if (is_remote(source.kind) || source.has_box) return false;
   Located from;
   locate(bound_.refs[in.a], at);
@@ -88,7 +90,9 @@ bool Machine::own_source(const Instruction& in, Located& at, HostBlock& host) {
   MutableView view;
   if (!block_if_any(source, from, view)) return false;
   const int common = std::min(at.shape.rank, view.rank);
-  if (at.size != from.size || !std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, view.extent.begin())) return false;
+  if (at.size != from.size ||
+      !std::equal(at.shape.extent.begin(), at.shape.extent.begin() + common, view.extent.begin()))
+    return false;
   host = host_block(source, from, view);
   return true;
 }
@@ -116,9 +120,9 @@ bool Machine::send_from_device(const HostBlock& source, bool add, std::int32_t a
 
 void Machine::op_gpu_on(const Instruction&) {}
 void Machine::op_gpu_off(const Instruction&) {}
-void Machine::op_gpu_allocate(const Instruction& in) { wish(in, DeviceWish::room); }
-void Machine::op_gpu_free(const Instruction& in) { wish(in, DeviceWish::give_up); }
-void Machine::op_gpu_put(const Instruction& in) { wish(in, DeviceWish::bring); }
-void Machine::op_gpu_get(const Instruction& in) { wish(in, DeviceWish::bring_back); }
+void Machine::op_gpu_allocate(const Instruction& in) { wish(in, ResidencyHint::room); }
+void Machine::op_gpu_free(const Instruction& in) { wish(in, ResidencyHint::give_up); }
+void Machine::op_gpu_put(const Instruction& in) { wish(in, ResidencyHint::bring); }
+void Machine::op_gpu_get(const Instruction& in) { wish(in, ResidencyHint::bring_back); }
 
 }  // namespace sial

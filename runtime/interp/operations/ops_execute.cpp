@@ -7,16 +7,17 @@
 
 #include "runtime/base/check.h"
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/operations/computing.h"
 #include "runtime/interp/blocks/on_device.h"
+#include "runtime/interp/operations/computing.h"
 #include "runtime/interp/operations/view_ops.h"
 
 namespace sial {
 
-void Machine::describe_dims(SuperArg& arg, const BoundArray& array, const Located& at, const RefPlan& ref) const {
+void Machine::describe_dims(SuperArg& arg, const BoundArray& array, const Located& at,
+                            const ResolvedReference& ref) const {
   arg.shape.rank = ref.rank;
   for (int d = 0; d < ref.rank; ++d) {
-    const RefPlan::Entry& entry = ref.entry[d];
+    const ResolvedReference::Entry& entry = ref.entry[d];
     arg.segment[d] = at.block.segment[d];
     arg.kind[d] = entry.simple ? IndexKind::simple : array.dim[d].kind;
     arg.shape.extent[d] = ref.has_box ? at.box_extent[d] : at.shape.extent[d];
@@ -33,7 +34,7 @@ void Machine::describe_dims(SuperArg& arg, const BoundArray& array, const Locate
 
 /// All of a block argument but its data.
 void Machine::describe_block(const ArgRow& row, char letter, SuperArg& arg) const {
-  const RefPlan& ref = bound_.refs[row.id];
+  const ResolvedReference& ref = bound_.refs[row.id];
   Located at;
   locate(ref, at);
   arg = SuperArg{};
@@ -72,16 +73,20 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
         arg.shape = array.whole;
       } else if (array.kind == ArrayKind::contiguous_local) {
         if (regions_[row.id].size() != 1)
-          fail(fmt::format("contiguous local array `{}` has {} allocated regions, and as a bare argument it needs exactly one", array.name,
-                           regions_[row.id].size()),
+          fail(fmt::format(
+                   "contiguous local array `{}` has {} allocated regions, and as a bare argument it needs exactly one",
+                   array.name, regions_[row.id].size()),
                "name the region: `array[lo:hi, ...]`");
         const Region& region = regions_[row.id].front();
-        if (copies_) copies_->buffer_on_host(region.data, region.shape.size(), letter == 'r' ? Intent::read : Intent::update);
+        if (copies_)
+          copies_->buffer_on_host(region.data, region.shape.size(), letter == 'r' ? Intent::read : Intent::update);
         arg.data = region.data;
         arg.shape = region.shape;
-        for (int d = 0; d < array.rank; ++d) arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], region.lo[d]);
+        for (int d = 0; d < array.rank; ++d)
+          arg.offset[d] = elements_before(bound_.indices[array.dim[d].index], region.lo[d]);
       } else {
-        fail(fmt::format("array `{}` cannot be passed whole: it is not static or contiguous", array.name), "pass one of its blocks");
+        fail(fmt::format("array `{}` cannot be passed whole: it is not static or contiguous", array.name),
+             "pass one of its blocks");
       }
       if (letter == 'w') std::fill_n(arg.data, arg.shape.size(), 0.0);
       return;
@@ -114,8 +119,7 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
         arg.kind[d] = array.dim[d].kind;
         arg.shape.extent[d] = view.extent[d];
         const BoundIndex& index = bound_.indices[array.dim[d].index];
-        if (index.extents)
-          arg.offset[d] = elements_before(index, lo[d]);
+        if (index.extents) arg.offset[d] = elements_before(index, lo[d]);
       }
       break;
     }
@@ -137,7 +141,8 @@ void Machine::op_execute(const Instruction& in) {
   if (!element_form_on_device(in) && !block_form_on_device(in)) execute_body(in);
 }
 
-/// A super instruction that is one operation on blocks: products are done where products are, copies where the source is. False: the body's to do.
+/// A super instruction that is one operation on blocks: products are done where products are, copies where the source
+/// is. False: the body's to do.
 bool Machine::block_form_on_device(const Instruction& in) {
   const SpecialRow& special = m_->specials[in.a];
   const BlockFormMaker make = copies_ ? bodies_[in.a].block : nullptr;
@@ -150,11 +155,18 @@ bool Machine::block_form_on_device(const Instruction& in) {
     describe_block(row, special.signature[i], args[i]);
   }
   const BlockForm form = make(std::span(args.data(), n));
-  const auto ref_of = [&](const BlockForm::Operand& operand) { return m_->args[static_cast<std::size_t>(in.b) + static_cast<std::size_t>(operand.argument)].id; };
-  const auto letter_of = [&](const BlockForm::Operand& operand) { return args[static_cast<std::size_t>(operand.argument)].letter; };
-  const auto only_read = [&](const BlockForm::Operand& operand) { return letter_of(operand) == 'r' && bound_.refs[ref_of(operand)].array != bound_.refs[ref_of(form.d)].array; };
+  const auto ref_of = [&](const BlockForm::Operand& operand) {
+    return m_->args[static_cast<std::size_t>(in.b) + static_cast<std::size_t>(operand.argument)].id;
+  };
+  const auto letter_of = [&](const BlockForm::Operand& operand) {
+    return args[static_cast<std::size_t>(operand.argument)].letter;
+  };
+  const auto only_read = [&](const BlockForm::Operand& operand) {
+    return letter_of(operand) == 'r' && bound_.refs[ref_of(operand)].array != bound_.refs[ref_of(form.d)].array;
+  };
   const bool product = form.b.argument >= 0, creates = letter_of(form.d) == 'w';
-  if (letter_of(form.d) == 'r' || !only_read(form.a) || !(product ? only_read(form.b) : on_device_only(ref_of(form.a)))) return false;
+  if (letter_of(form.d) == 'r' || !only_read(form.a) || !(product ? only_read(form.b) : on_device_only(ref_of(form.a))))
+    return false;
   block_operation([&] {
     const auto read = [&](const BlockForm::Operand& operand, ConstView& view) {
       read_view(ref_of(operand), view);
@@ -180,25 +192,32 @@ void Machine::execute_body(const Instruction& in) {
   const auto& body = bodies_[in.a].run;
   if (!body) {
     std::string close;
-    for (const std::string& name : close_super_names(special.name, options_.plugins ? options_.plugins->names() : std::vector<std::string_view>()))
+    for (const std::string& name : close_super_names(
+             special.name, options_.plugins ? options_.plugins->names() : std::vector<std::string_view>()))
       close += (close.empty() ? "`" : ", `") + name + "`";
     fail(fmt::format("super instruction `{}` does not exist in this runtime", special.name),
-         close.empty() ? "it may be declared, but not executed; a library of your own is loaded by `sialrun --plugin FILE`" : "close names: " + close);
+         close.empty()
+             ? "it may be declared, but not executed; a library of your own is loaded by `sialrun --plugin FILE`"
+             : "close names: " + close);
   }
   SIAL_CHECK(in.c <= max_rank, "{} arguments of {}", in.c, special.name);
   ++super_instructions_;
   std::array<SuperArg, max_rank> args;
   std::array<ArgCopyBack, max_rank> backs;
   std::array<double, max_rank> literals{};
-  // A block passed twice, once to be written, is one memory for the body: it leaves what it shares before either is looked at.
+  // A block passed twice, once to be written, is one memory for the body: it leaves what it shares before either is
+  // looked at.
   for (std::int32_t i = 0; i < in.c; ++i) {
     const ArgRow& arg = m_->args[in.b + i];
-    if (arg.kind != ArgKind::block || i >= static_cast<std::int32_t>(special.signature.size()) || special.signature[i] == 'r') continue;
-    const RefPlan& ref = bound_.refs[arg.id];
+    if (arg.kind != ArgKind::block || i >= static_cast<std::int32_t>(special.signature.size()) ||
+        special.signature[i] == 'r')
+      continue;
+    const ResolvedReference& ref = bound_.refs[arg.id];
     if (ref.kind != ArrayKind::temp && ref.kind != ArrayKind::local) continue;
     Located at;
     locate(ref, at);
-    if (BlockMap::Entry* found = blocks_[ref.array].find(at.key)) unshared(ref.array, *found, special.signature[i] == 'u');
+    if (BlockMap::Entry* found = blocks_[ref.array].find(at.key))
+      unshared(ref.array, *found, special.signature[i] == 'u');
   }
   for (std::int32_t i = 0; i < in.c; ++i) {
     const char letter = i < static_cast<std::int32_t>(special.signature.size()) ? special.signature[i] : 'r';

@@ -1,7 +1,8 @@
-// fused: the element-wise statements behind it are looked at one after the other, as if each ran, and what they would do to their block
-// waits until the last one, or one that does not fit, and is then done in one pass. Whatever is unusual about a statement makes it run
-// alone, behind what waits. An error ends the run where it would have ended it otherwise: what waits is done first, and may fail
-// itself. On a device the run is one operation of it, but for statements that the device cannot do, or has no room for beside the others.
+// fused: the element-wise statements behind it are looked at one after the other, as if each ran, and what they would
+// do to their block waits until the last one, or one that does not fit, and is then done in one pass. Whatever is
+// unusual about a statement makes it run alone, behind what waits. An error ends the run where it would have ended it
+// otherwise: what waits is done first, and may fail itself. On a device the run is one operation of it, but for
+// statements that the device cannot do, or has no room for beside the others.
 
 #include <algorithm>
 #include <array>
@@ -10,27 +11,28 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/bytecode/layout.h"
-#include "runtime/interp/operations/fused_steps.h"
-#include "runtime/interp/operations/computing.h"
 #include "runtime/interp/blocks/on_device.h"
+#include "runtime/interp/operations/computing.h"
+#include "runtime/interp/operations/fused_steps.h"
 #include "runtime/interp/operations/view_ops.h"
 
 namespace sial {
 namespace {
 
 /// Copies of remote blocks that were looked at this long ago may be given up (store: operands_in_use).
-constexpr int most_remote = 12;
+constexpr int max_remote = 12;
 
 bool same_memory(const MutableView& a, const MutableView& b) {
-  return a.data == b.data && a.rank == b.rank && std::equal(a.extent.begin(), a.extent.begin() + a.rank, b.extent.begin()) &&
+  return a.data == b.data && a.rank == b.rank &&
+         std::equal(a.extent.begin(), a.extent.begin() + a.rank, b.extent.begin()) &&
          std::equal(a.stride.begin(), a.stride.begin() + a.rank, b.stride.begin());
 }
 
 /// Whether a source may be read while the target is written: elsewhere, or each element from where it goes.
-bool apart(const MutableView& target, const ConstView& source, const kernels::ChainSource& found) {
-  if (!may_overlap(target, source) || planted(Plant::chain_source_in_target)) return true;
+bool apart(const MutableView& target, const ConstView& source, const kernels::FusedSource& found) {
+  if (!may_overlap(target, source) || fault_enabled(Fault::fused_source_in_target)) return true;
   if (found.data != target.data) return false;
   for (int d = 0; d < target.rank; ++d)
     if (target.extent[d] != 1 && found.stride[d] != target.stride[d]) return false;
@@ -42,19 +44,19 @@ bool apart(const MutableView& target, const ConstView& source, const kernels::Ch
 void Machine::op_fused(const Instruction& in) {
   if (!chain_) chain_ = std::make_unique<Chain>(env_.kernels.code_engine());
   chain_->begin();
-  run_chain(*chain_, pc_ + in.a);
+  run_fused(*chain_, pc_ + in.a);
   instructions_ += in.a;
 }
 
 /// The statements up to `end`.
-void Machine::run_chain(Chain& chain, std::int32_t end) {
+void Machine::run_fused(Chain& chain, std::int32_t end) {
   const DeviceScope scope(*this);
   try {
     while (pc_ < end) {
       at_ = pc_++;
       chain.members.push_back({at_, 0.0, 0.0});
-      if (on_device_) chain_step_on_device(m_->code[at_], chain);
-      else chain_step(m_->code[at_], chain);
+      if (on_device_) fused_step_on_device(m_->code[at_], chain);
+      else fused_step(m_->code[at_], chain);
     }
   } catch (...) {
     const std::int32_t failed = at_;
@@ -65,12 +67,12 @@ void Machine::run_chain(Chain& chain, std::int32_t end) {
   carry_out(chain);
 }
 
-/// Where the device has no room for a statement beside those that wait, they are done first, and where it has none at all, it runs on the
-/// host.
-void Machine::chain_step_on_device(const Instruction& in, Chain& chain) {
+/// Where the device has no room for a statement beside those that wait, they are done first, and where it has none at
+/// all, it runs on the host.
+void Machine::fused_step_on_device(const Instruction& in, Chain& chain) {
   for (const bool again : {false, true}) {
     try {
-      return chain_step(in, chain);
+      return fused_step(in, chain);
     } catch (const DeviceFull& full) {
       carry_out(chain);
       leave_device();
@@ -78,7 +80,7 @@ void Machine::chain_step_on_device(const Instruction& in, Chain& chain) {
       else enter_device();
     }
   }
-  chain_step(in, chain);
+  fused_step(in, chain);
   carry_out(chain);
   enter_device();
 }
@@ -93,25 +95,26 @@ void Machine::beside_chain(Chain& chain, F&& statement) {
   if (there) enter_device();
 }
 
-void Machine::chain_step(const Instruction& in, Chain& chain) {
+void Machine::fused_step(const Instruction& in, Chain& chain) {
   switch (in.op) {
     case Opcode::block_fill:
-      chain_own(in.a, chain, Access::create);
-      return chain.add({kernels::ChainOp::fill, scalars_[in.b], {}, {}, nullptr});
+      fused_own(in.a, chain, Access::create);
+      return chain.add({kernels::FusedOp::fill, scalars_[in.b], {}, {}, nullptr});
     case Opcode::block_add_scalar:
-      chain_own(in.a, chain, Access::existing);
-      return chain.add({kernels::ChainOp::add_scalar, scalars_[in.b], {}, {}, nullptr});
+      fused_own(in.a, chain, Access::existing);
+      return chain.add({kernels::FusedOp::add_scalar, scalars_[in.b], {}, {}, nullptr});
     case Opcode::block_scale:
-      chain_own(in.a, chain, Access::existing);
-      return chain.add({kernels::ChainOp::scale, scalars_[in.b], {}, {}, nullptr});
+      fused_own(in.a, chain, Access::existing);
+      return chain.add({kernels::FusedOp::scale, scalars_[in.b], {}, {}, nullptr});
     case Opcode::block_copy:
-      chain_copy(in, chain, 1.0, 0.0, Access::create);
+      fused_copy(in, chain, 1.0, 0.0, Access::create);
       return count(copied_, bound_.refs[in.a].array, view_size(chain.target));
-    case Opcode::block_accumulate: return chain_copy(in, chain, sign_of(in.c), 1.0, Access::existing);
-    case Opcode::block_scaled_copy: return chain_copy(in, chain, scalars_[in.c], 0.0, Access::create);
-    case Opcode::block_scaled_accumulate: return chain_copy(in, chain, sign_of(in.d) * scalars_[in.c], 1.0, Access::existing);
-    case Opcode::block_sum: return chain_sum(in, chain);
-    case Opcode::execute: return chain_execute(in, chain);
+    case Opcode::block_accumulate: return fused_copy(in, chain, sign_of(in.c), 1.0, Access::existing);
+    case Opcode::block_scaled_copy: return fused_copy(in, chain, scalars_[in.c], 0.0, Access::create);
+    case Opcode::block_scaled_accumulate:
+      return fused_copy(in, chain, sign_of(in.d) * scalars_[in.c], 1.0, Access::existing);
+    case Opcode::block_sum: return fused_sum(in, chain);
+    case Opcode::execute: return fused_execute(in, chain);
     default: beside_elements(in);
   }
 }
@@ -119,9 +122,9 @@ void Machine::chain_step(const Instruction& in, Chain& chain) {
 /// What stands between the statements of a chain and touches no block.
 void Machine::beside_elements(const Instruction& in) {
   switch (in.op) {
-#define OPCODE(number, name, ...)                                               \
-  case Opcode::name:                                                            \
-    if constexpr (has(Opcode::name, op::fusible)) return op_##name(in);         \
+#define OPCODE(number, name, ...)                                       \
+  case Opcode::name:                                                    \
+    if constexpr (has(Opcode::name, op::fusible)) return op_##name(in); \
     break;
 #include "runtime/bytecode/opcodes.def"
 #undef OPCODE
@@ -130,7 +133,7 @@ void Machine::beside_elements(const Instruction& in) {
 }
 
 /// The target of a statement: that of the chain, or what waits is done and a chain begins with it.
-void Machine::chain_own(std::int32_t target, Chain& chain, Access access) {
+void Machine::fused_own(std::int32_t target, Chain& chain, Access access) {
   MutableView view;
   look_at_remote(target, chain);
   write_view(target, access, view);
@@ -144,11 +147,11 @@ void Machine::chain_own(std::int32_t target, Chain& chain, Access access) {
 /// Before a look at the operand: pointers to remote blocks hold for some looks at others.
 void Machine::look_at_remote(std::int32_t ref, Chain& chain) {
   if (!is_remote(bound_.refs[ref].kind)) return;
-  if (chain.remote + 1 > most_remote) carry_out(chain);
+  if (chain.remote + 1 > max_remote) carry_out(chain);
   ++chain.remote;
 }
 
-void Machine::chain_read(std::int32_t source, Chain& chain, ConstView& view) {
+void Machine::fused_read(std::int32_t source, Chain& chain, ConstView& view) {
   look_at_remote(source, chain);
   const bool timed = options_.profile && is_remote(bound_.refs[source].kind);
   const double begin = timed ? now() : 0.0;
@@ -156,7 +159,7 @@ void Machine::chain_read(std::int32_t source, Chain& chain, ConstView& view) {
   if (timed) chain.members.back().waited += now() - begin;
 }
 
-void Machine::chain_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access) {
+void Machine::fused_copy(const Instruction& in, Chain& chain, double alpha, double beta, Access access) {
   if (copy_mode(bound_.refs[in.a], bound_.refs[in.b]) != CopyMode::by_label) {
     beside_chain(chain, [&] { copy_like(in.a, in.b, alpha, beta, access); });
     chain.target = op_.d;
@@ -164,10 +167,16 @@ void Machine::chain_copy(const Instruction& in, Chain& chain, double alpha, doub
     return;
   }
   ConstView a;
-  chain_read(in.b, chain, a);
-  chain_own(in.a, chain, access);
-  kernels::ChainStep step{beta != 0.0 ? kernels::ChainOp::accumulate : alpha == 1.0 ? kernels::ChainOp::copy : kernels::ChainOp::scaled_copy, alpha, {}, {}, nullptr};
-  if (kernels::chain_source(chain.target, a, step.a) && apart(chain.target, a, step.a)) return chain.add(step);
+  fused_read(in.b, chain, a);
+  fused_own(in.a, chain, access);
+  kernels::FusedStep step{beta != 0.0    ? kernels::FusedOp::accumulate
+                          : alpha == 1.0 ? kernels::FusedOp::copy
+                                         : kernels::FusedOp::scaled_copy,
+                          alpha,
+                          {},
+                          {},
+                          nullptr};
+  if (kernels::fused_source(chain.target, a, step.a) && apart(chain.target, a, step.a)) return chain.add(step);
   const MutableView target = chain.target;
   carry_out(chain);
   --block_operations_;  // run_kernel counts it
@@ -177,14 +186,14 @@ void Machine::chain_copy(const Instruction& in, Chain& chain, double alpha, doub
   run_kernel(alpha, beta);
 }
 
-void Machine::chain_sum(const Instruction& in, Chain& chain) {
+void Machine::fused_sum(const Instruction& in, Chain& chain) {
   ConstView a, b;
-  chain_read(in.b, chain, a);
-  chain_read(in.c, chain, b);
-  chain_own(in.a, chain, Access::create);
-  kernels::ChainStep step{kernels::ChainOp::sum, sign_of(in.d), {}, {}, nullptr};
-  if (kernels::chain_source(chain.target, a, step.a) && kernels::chain_source(chain.target, b, step.b) && apart(chain.target, a, step.a) &&
-      apart(chain.target, b, step.b))
+  fused_read(in.b, chain, a);
+  fused_read(in.c, chain, b);
+  fused_own(in.a, chain, Access::create);
+  kernels::FusedStep step{kernels::FusedOp::sum, sign_of(in.d), {}, {}, nullptr};
+  if (kernels::fused_source(chain.target, a, step.a) && kernels::fused_source(chain.target, b, step.b) &&
+      apart(chain.target, a, step.a) && apart(chain.target, b, step.b))
     return chain.add(step);
   const MutableView target = chain.target;
   carry_out(chain);
@@ -192,8 +201,9 @@ void Machine::chain_sum(const Instruction& in, Chain& chain) {
   add_blocks(target, a, b, step.value);
 }
 
-/// A super instruction on the target. Its arguments are made as for its body; where the body would get a copy of the target it runs.
-void Machine::chain_execute(const Instruction& in, Chain& chain) {
+/// A super instruction on the target. Its arguments are made as for its body; where the body would get a copy of the
+/// target it runs.
+void Machine::fused_execute(const Instruction& in, Chain& chain) {
   chain.members.back().weight = 1.0;
   SuperArg target;
   if (!energies_of(in, chain, target)) return beside_chain(chain, [&] { execute_body(in); });
@@ -218,7 +228,7 @@ void Machine::chain_execute(const Instruction& in, Chain& chain) {
   chain.written = written_;
   chain.blocks.push_back(target);
   const EnergyDifferences& energies = chain.energies.back();
-  chain.add({energies.divide ? kernels::ChainOp::divide : kernels::ChainOp::multiply, 0.0, {}, {}, &energies});
+  chain.add({energies.divide ? kernels::FusedOp::divide : kernels::FusedOp::multiply, 0.0, {}, {}, &energies});
 }
 
 bool Machine::element_form_on_device(const Instruction& in) {
@@ -228,18 +238,18 @@ bool Machine::element_form_on_device(const Instruction& in) {
   if (!chain_) chain_ = std::make_unique<Chain>(env_.kernels.code_engine());
   chain_->begin();
   pc_ = at_;
-  run_chain(*chain_, at_ + 1);
+  run_fused(*chain_, at_ + 1);
   return true;
 }
 
-/// Adds the differences that a super instruction works with, if it is of that kind and gets its target itself. On a device the target is
-/// described, and not looked at.
+/// Adds the differences that a super instruction works with, if it is of that kind and gets its target itself. On a
+/// device the target is described, and not looked at.
 bool Machine::energies_of(const Instruction& in, Chain& chain, SuperArg& target) {
   const SpecialRow& special = m_->specials[in.a];
   const ElementForm form = bodies_[in.a].element;
   const ArgRow& first = m_->args[in.b];
-  const bool usual = form != nullptr && in.c > 0 && in.c <= max_rank && first.kind == ArgKind::block && special.signature.find_first_not_of('r', 1) == std::string::npos &&
-                     special.signature[0] == 'u';
+  const bool usual = form != nullptr && in.c > 0 && in.c <= max_rank && first.kind == ArgKind::block &&
+                     special.signature.find_first_not_of('r', 1) == std::string::npos && special.signature[0] == 'u';
   if (!usual) return false;
   std::array<SuperArg, max_rank> args;
   std::array<ArgCopyBack, max_rank> backs;
@@ -255,7 +265,8 @@ bool Machine::energies_of(const Instruction& in, Chain& chain, SuperArg& target)
   };
   bool dense = true;
   try {
-    for (std::int32_t k = there ? 1 : 0; k < in.c; ++k) prepare_arg(m_->args[in.b + k], special.signature[k], args[k], backs[k], literals[k]);
+    for (std::int32_t k = there ? 1 : 0; k < in.c; ++k)
+      prepare_arg(m_->args[in.b + k], special.signature[k], args[k], backs[k], literals[k]);
     if (there) describe_block(first, special.signature[0], args[0]);
     dense = backs[0].scratch == nullptr;
     const std::span all(args.data(), static_cast<std::size_t>(in.c));
@@ -279,15 +290,17 @@ void Machine::carry_out(Chain& chain) {
   double begin = 0;
   const std::size_t steps = chain.steps.size();
   std::int64_t reads = 0;
-  for (const kernels::ChainStep& s : chain.steps) reads += (s.a.data != nullptr) + (s.b.data != nullptr);
+  for (const kernels::FusedStep& s : chain.steps) reads += (s.a.data != nullptr) + (s.b.data != nullptr);
   {
     const Computing computing(*this);
     begin = computing.begin();
-    std::ptrdiff_t failed = kernels::ChainRunner::none;
-    if (on_device_) compute_on_device(chain.written, [&](DeviceCopies& copies) { copies.run(chain.target, chain.steps); });
+    std::ptrdiff_t failed = kernels::FusedRunner::none;
+    if (on_device_)
+      compute_on_device(chain.written, [&](DeviceBlockCache& copies) { copies.run(chain.target, chain.steps); });
     else failed = chain.runner.run(chain.target, chain.steps);
-    if (failed != kernels::ChainRunner::none) {
-      const auto number = std::count_if(chain.steps.begin(), chain.steps.begin() + failed, [](const kernels::ChainStep& s) { return s.energies != nullptr; });
+    if (failed != kernels::FusedRunner::none) {
+      const auto number = std::count_if(chain.steps.begin(), chain.steps.begin() + failed,
+                                        [](const kernels::FusedStep& s) { return s.energies != nullptr; });
       error = zero_difference(chain.blocks[static_cast<std::size_t>(number)]);
       error->set_where(place_name(chain.pcs[static_cast<std::size_t>(failed)]));
     }
@@ -298,7 +311,8 @@ void Machine::carry_out(Chain& chain) {
   if (options_.profile) {
     const auto bytes = 8.0 * static_cast<double>(view_size(chain.target) * (reads + 1));
     if (std::string* why = note_kernel(on_device_ ? "device" : "chain", 0.0, bytes, clock_ - begin))
-      *why = fmt::format("{} element-wise step{} in one pass{}", steps, steps == 1 ? "" : "s", on_device_ ? " of the device; the time is the rank's" : "");
+      *why = fmt::format("{} element-wise step{} in one pass{}", steps, steps == 1 ? "" : "s",
+                         on_device_ ? " of the device; the time is the rank's" : "");
   }
   at_ = at;
   if (error) throw SialError(*error);

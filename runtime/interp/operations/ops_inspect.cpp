@@ -1,11 +1,11 @@
-// print norm(...), max(...) and elements(...): a look into one block, region or array. Ranks other than the first, which print after
-// enable_all_rank_print only, name themselves.
+// print norm(...), max(...) and elements(...): a look into one block, region or array. Ranks other than the first,
+// which print after enable_all_rank_print only, name themselves.
 
 #include <fmt/format.h>
 
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/operations/inspect.h"
 #include "runtime/interp/machine.h"
+#include "runtime/interp/operations/inspect.h"
 #include "runtime/interp/operations/view_ops.h"
 
 namespace sial {
@@ -22,12 +22,14 @@ std::int64_t first_element(const BoundIndex& index, const BoundDim& dim, std::in
 
 }  // namespace
 
-void Machine::inspect(const Instruction& in, bool list, const std::string& name, const ElementLabels& labels, const ConstView& view) {
+void Machine::inspect(const Instruction& in, bool list, const std::string& name, const ElementLabels& labels,
+                      const ConstView& view) {
   const std::string rank = worker() == 0 ? std::string() : fmt::format("rank {}: ", worker());
   const bool newline = in.b != 0;
   if (list) {
     const double threshold = scalars_[in.c];
-    const std::int64_t limit = ints_[in.d] < 0 ? printer_.element_limit() : std::min<std::int64_t>(ints_[in.d], printer_.element_limit());
+    const std::int64_t limit =
+        ints_[in.d] < 0 ? printer_.element_limit() : std::min<std::int64_t>(ints_[in.d], printer_.element_limit());
     std::int64_t found = 0;
     const std::vector<Element> elements = select_elements(view, threshold, limit, found);
     std::string head = fmt::format("{}elements({}): {} of {}", rank, name, found, view_size(view));
@@ -44,7 +46,8 @@ void Machine::inspect(const Instruction& in, bool list, const std::string& name,
     printer_.list(fmt::format("{}max({}): no elements", rank, name), {}, {}, line(), newline);
   } else {
     const Element e = largest_element(view);
-    printer_.scalar(fmt::format("{}max({})", rank, name), e.value, line(), newline, " at " + element_name(labels, view.rank, e));
+    printer_.scalar(fmt::format("{}max({})", rank, name), e.value, line(), newline,
+                    " at " + element_name(labels, view.rank, e));
   }
 }
 
@@ -52,7 +55,7 @@ void Machine::look_at_block(const Instruction& in, bool list) {
   ConstView view;
   read_view(in.a, view);
   if (!prints()) return;
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   const BoundArray& array = array_of(ref);
   Located at;
   locate(ref, at);

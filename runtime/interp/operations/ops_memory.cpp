@@ -9,24 +9,27 @@
 
 namespace sial {
 
-/// Calls f(located block) for every block an allocate or deallocate selector names; wild entries run over the declared range.
+/// Calls f(located block) for every block an allocate or deallocate selector names; wildcard entries run over the
+/// declared range.
 template <class F>
-void Machine::for_each_selected(const RefPlan& ref, F&& f) {
+void Machine::for_each_selected(const ResolvedReference& ref, F&& f) {
   const BoundArray& array = array_of(ref);
-  if (!array.problem.empty()) fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
+  if (!array.problem.empty())
+    fail(fmt::format("array `{}` cannot be used: {}", array.name, array.problem), array.remedy);
   Located at;
   std::array<std::int32_t, max_rank> lo{}, hi{};
   for (int d = 0; d < ref.rank; ++d) {
     const BoundDim& dim = array.dim[d];
     lo[d] = dim.lo;
     hi[d] = dim.hi;
-    const RefPlan::Entry& entry = ref.entry[d];
-    if (entry.mode == EntryMode::wild) continue;
+    const ResolvedReference::Entry& entry = ref.entry[d];
+    if (entry.mode == EntryMode::wildcard) continue;
     std::int32_t segment = index_value(entry.index);
     if (entry.mode == EntryMode::combined) segment = combined_segment(index_value(entry.parent), segment);
     if (entry.mode == EntryMode::box)
       fail(fmt::format("part of a block of `{}` cannot be allocated or deallocated", array.name),
-           fmt::format("name `{}` instead of its subindex `{}`", bound_.indices[entry.parent].name, bound_.indices[entry.index].name));
+           fmt::format("name `{}` instead of its subindex `{}`", bound_.indices[entry.parent].name,
+                       bound_.indices[entry.index].name));
     if (segment < dim.lo || segment > dim.hi) fail_range(ref, d, segment);
     lo[d] = hi[d] = segment;
   }
@@ -34,7 +37,7 @@ void Machine::for_each_selected(const RefPlan& ref, F&& f) {
 }
 
 void Machine::op_allocate(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   for_each_selected(ref, [&](const Located& at) {
     double* data = own_block(ref, at, Access::create, Use::overwrite);
     if (copies_) copies_->on_host(data, data, Intent::write);
@@ -43,7 +46,7 @@ void Machine::op_allocate(const Instruction& in) {
 }
 
 void Machine::op_deallocate(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   for_each_selected(ref, [&](const Located& at) {
     if (!blocks_[ref.array].find(at.key))
       fail(fmt::format("`{}` cannot be deallocated: the block does not exist", block_name(array_of(ref), at.block)),
@@ -62,8 +65,8 @@ void Machine::op_allocate_region(const Instruction& in) {
     bool overlap = true;
     for (int d = 0; d < array.rank; ++d) overlap &= region.lo[d] <= other.hi[d] && other.lo[d] <= region.hi[d];
     if (overlap)
-      fail(fmt::format("region `{}` overlaps `{}`, which is already allocated", region_name(row.array, region.lo, region.hi),
-                       region_name(row.array, other.lo, other.hi)),
+      fail(fmt::format("region `{}` overlaps `{}`, which is already allocated",
+                       region_name(row.array, region.lo, region.hi), region_name(row.array, other.lo, other.hi)),
            fmt::format("deallocate it first: `deallocate contiguous {}`", region_name(row.array, other.lo, other.hi)));
   }
   region.shape.rank = array.rank;

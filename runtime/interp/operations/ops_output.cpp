@@ -13,11 +13,15 @@ void Machine::op_print_string(const Instruction& in) {
 }
 
 void Machine::op_print_scalar(const Instruction& in) {
-  if (prints()) printer_.scalar(in.c >= 0 ? std::string_view(m_->strings[in.c]) : std::string_view(), scalars_[in.a], line(), in.b != 0);
+  if (prints())
+    printer_.scalar(in.c >= 0 ? std::string_view(m_->strings[in.c]) : std::string_view(), scalars_[in.a], line(),
+                    in.b != 0);
 }
 
 void Machine::op_print_int(const Instruction& in) {
-  if (prints()) printer_.integer(in.c >= 0 ? std::string_view(m_->strings[in.c]) : std::string_view(), ints_[in.a], line(), in.b != 0);
+  if (prints())
+    printer_.integer(in.c >= 0 ? std::string_view(m_->strings[in.c]) : std::string_view(), ints_[in.a], line(),
+                     in.b != 0);
 }
 
 void Machine::op_print_index(const Instruction& in) {
@@ -46,7 +50,8 @@ void Machine::op_print_region(const Instruction& in) {
 
 void Machine::require_regions(std::int32_t id) {
   if (regions_[id].empty())
-    fail(fmt::format("contiguous local array `{}` has no allocated region to print", bound_.arrays[id].name), "allocate one with `allocate contiguous`");
+    fail(fmt::format("contiguous local array `{}` has no allocated region to print", bound_.arrays[id].name),
+         "allocate one with `allocate contiguous`");
   if (copies_)
     for (const Region& region : regions_[id]) copies_->buffer_on_host(region.data, region.shape.size(), Intent::read);
 }

@@ -16,17 +16,20 @@ void Machine::op_int_index(const Instruction& in) { ints_[in.a] = index_value(in
 
 void Machine::op_int_add(const Instruction& in) {
   const std::int32_t x = ints_[in.b], y = ints_[in.c];
-  if (__builtin_add_overflow(x, y, &ints_[in.a])) fail(fmt::format("int overflow: {} + {} does not fit into 32 bits", x, y));
+  if (__builtin_add_overflow(x, y, &ints_[in.a]))
+    fail(fmt::format("int overflow: {} + {} does not fit into 32 bits", x, y));
 }
 
 void Machine::op_int_sub(const Instruction& in) {
   const std::int32_t x = ints_[in.b], y = ints_[in.c];
-  if (__builtin_sub_overflow(x, y, &ints_[in.a])) fail(fmt::format("int overflow: {} - {} does not fit into 32 bits", x, y));
+  if (__builtin_sub_overflow(x, y, &ints_[in.a]))
+    fail(fmt::format("int overflow: {} - {} does not fit into 32 bits", x, y));
 }
 
 void Machine::op_int_mul(const Instruction& in) {
   const std::int32_t x = ints_[in.b], y = ints_[in.c];
-  if (__builtin_mul_overflow(x, y, &ints_[in.a])) fail(fmt::format("int overflow: {} * {} does not fit into 32 bits", x, y));
+  if (__builtin_mul_overflow(x, y, &ints_[in.a]))
+    fail(fmt::format("int overflow: {} * {} does not fit into 32 bits", x, y));
 }
 
 void Machine::op_int_div(const Instruction& in) {
@@ -47,7 +50,8 @@ void Machine::op_int_compare(const Instruction& in) { ints_[in.a] = compare(ints
 void Machine::op_int_round(const Instruction& in) {
   const double x = scalars_[in.b];
   const double r = std::nearbyint(x);  // the rounding mode is never changed: ties to even
-  if (!(r >= -2147483648.0 && r <= 2147483647.0)) fail(fmt::format("(int) of {}: the value does not fit into 32 bits", x));
+  if (!(r >= -2147483648.0 && r <= 2147483647.0))
+    fail(fmt::format("(int) of {}: the value does not fit into 32 bits", x));
   ints_[in.a] = static_cast<std::int32_t>(r);
 }
 
@@ -65,10 +69,12 @@ void Machine::op_real_div(const Instruction& in) {
 
 void Machine::op_real_pow(const Instruction& in) {
   const double x = scalars_[in.b], y = scalars_[in.c];
-  if (x < 0.0 && y != std::nearbyint(y)) fail(fmt::format("{} ** {}: a negative number to a fractional power has no real value", x, y));
+  if (x < 0.0 && y != std::nearbyint(y))
+    fail(fmt::format("{} ** {}: a negative number to a fractional power has no real value", x, y));
   if (x == 0.0 && y < 0.0) fail(fmt::format("{} ** {}: zero to a negative power is a division by zero", x, y));
   const double r = std::pow(x, y);
-  if (std::isfinite(x) && std::isfinite(y) && !std::isfinite(r)) fail(fmt::format("{} ** {}: the result is out of range", x, y));
+  if (std::isfinite(x) && std::isfinite(y) && !std::isfinite(r))
+    fail(fmt::format("{} ** {}: the result is out of range", x, y));
   scalars_[in.a] = r;
 }
 

@@ -1,21 +1,21 @@
-// Blocks without copies, as plans ask for them: memory with several holders, temps that end early or live on. Sharing cannot
-// change what a program computes: whoever writes a block first makes sure that he is the memory's only holder
+// Blocks without copies, as plans ask for them: memory with several holders, temps that end early or live on. Sharing
+// cannot change what a program computes: whoever writes a block first makes sure that he is the memory's only holder
 // (Machine::unshared, and the store for its own).
 
 #include "runtime/device/cache/block_cache.h"
-#include "runtime/interp/prefetch/deferred_puts.h"
 #include "runtime/interp/machine.h"
 #include "runtime/interp/operations/view_ops.h"
+#include "runtime/interp/prefetch/deferred_puts.h"
 
 namespace sial {
 
 void Machine::op_block_alias(const Instruction& in) {
-  const RefPlan& target = bound_.refs[in.a];
-  const RefPlan& source = bound_.refs[in.b];
+  const ResolvedReference& target = bound_.refs[in.a];
+  const ResolvedReference& source = bound_.refs[in.b];
   Located from, to;
   locate(source, from);
   const double* data = is_remote(source.kind) ? env_.store.read(source.array, from.block, from.size, place())
-                                               : own_block(source, from, Access::existing, Use::read);
+                                              : own_block(source, from, Access::existing, Use::read);
   locate(target, to);
   if (copies_) copies_->on_host(data, data, Intent::read);  // what is shared is valid there
   if (to.size != from.size || !env_.store.buffers().share(data)) {
@@ -35,12 +35,12 @@ void Machine::op_block_alias(const Instruction& in) {
   if (target.kind == ArrayKind::temp) temps_.push_back({target.array, to.key});
 }
 
-void Machine::op_put_share(const Instruction& in) {
+void Machine::op_put_move(const Instruction& in) {
   if (!put_later(in, PutAs::given) && !put_from_device(in, false)) put_block_as(in, PutAs::given);
 }
 
 void Machine::op_free_block(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
   if (!blocks_[ref.array].find(at.key)) return;
@@ -56,7 +56,7 @@ void Machine::op_free_block(const Instruction& in) {
 }
 
 void Machine::op_expect(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
   switch (ref.kind) {
@@ -74,7 +74,7 @@ void Machine::op_expect(const Instruction& in) {
 }
 
 void Machine::op_keep_block(const Instruction& in) {
-  const RefPlan& ref = bound_.refs[in.a];
+  const ResolvedReference& ref = bound_.refs[in.a];
   Located at;
   locate(ref, at);
   const std::size_t loops = std::min(loops_.size(), static_cast<std::size_t>(in.b));

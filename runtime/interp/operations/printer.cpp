@@ -54,10 +54,8 @@ void Printer::scalar(std::string_view name, double value, std::int32_t line, boo
 }
 
 void Printer::integer(std::string_view name, std::int32_t value, std::int32_t line, bool newline) {
-  if (!name.empty())
-    named(name, value, line);
-  else
-    *out_ << digits(value, format_);
+  if (!name.empty()) named(name, value, line);
+  else *out_ << digits(value, format_);
   end(newline);
 }
 
@@ -72,7 +70,8 @@ void Printer::block(std::string_view name, const ConstView& view, std::int32_t l
   end(newline);
 }
 
-void Printer::list(std::string_view head, std::span<const std::string> names, std::span<const double> values, std::int32_t line, bool newline) {
+void Printer::list(std::string_view head, std::span<const std::string> names, std::span<const double> values,
+                   std::int32_t line, bool newline) {
   if (format_ != PrintFormat::plain) *out_ << line << ":  ";
   *out_ << head << '\n';
   for (std::size_t i = 0; i < names.size(); ++i) *out_ << names[i] << " = " << digits(values[i], format_) << '\n';
@@ -88,10 +87,10 @@ void Printer::array(std::string_view name, const ConstView& view, std::int32_t l
 void Printer::rows(std::string_view what, std::string_view name, const ConstView& view, int width, std::int32_t line) {
   const bool plain = format_ == PrintFormat::plain;
   const std::int64_t size = view_size(view), shown = std::min(size, element_limit());
-  if (plain)
-    *out_ << name << ":\n";
+  if (plain) *out_ << name << ":\n";
   else
-    *out_ << fmt::format("{}:  printing {} of {} elements of {} {} in the order stored in memory \n", line, shown, size, what, name);
+    *out_ << fmt::format("{}:  printing {} of {} elements of {} {} in the order stored in memory \n", line, shown, size,
+                         what, name);
   const std::int64_t row = view.rank ? view.extent[0] : 1;
   std::array<std::int64_t, max_rank> at{};
   std::int64_t offset = 0;

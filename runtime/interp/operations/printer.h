@@ -1,8 +1,9 @@
 #pragma once
-// The print statements' formats. `classic` is the production format of the original runtime, `classic_test` that of its test
-// programs; they differ in the blanks round the sign of a named value, in the words before a block of one element, and in how many
-// elements of an array they show. In both, `println` ends the line once more than `print`. `plain` prints shortest round-trip
-// numbers and ends lines only with println. The stream is not owned and is flushed after every item.
+// The print statements' formats. `classic` is the production format of the original runtime, `classic_test` that of its
+// test programs; they differ in the blanks round the sign of a named value, in the words before a block of one element,
+// and in how many elements of an array they show. In both, `println` ends the line once more than `print`. `plain`
+// prints shortest round-trip numbers and ends lines only with println. The stream is not owned and is flushed after
+// every item.
 
 #include <cstdint>
 #include <iosfwd>
@@ -27,7 +28,8 @@ class Printer {
   /// Block or region; `name` as in `a[1,2]`.
   void block(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
   /// A line of its own, then lines of `name = value`.
-  void list(std::string_view head, std::span<const std::string> names, std::span<const double> values, std::int32_t line, bool newline);
+  void list(std::string_view head, std::span<const std::string> names, std::span<const double> values,
+            std::int32_t line, bool newline);
   /// A whole static or contiguous array.
   void array(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
   std::int64_t element_limit() const { return format_ == PrintFormat::classic_test ? 1024 : 1000000; }

@@ -7,7 +7,8 @@
 
 namespace sial {
 
-MachineContext::MachineContext(Machine& machine) : machine_(machine), silent_(std::make_unique<std::ostream>(nullptr)) {}
+MachineContext::MachineContext(Machine& machine)
+    : machine_(machine), silent_(std::make_unique<std::ostream>(nullptr)) {}
 
 const JobData& MachineContext::job() const { return machine_.env_.job; }
 int MachineContext::rank() const { return machine_.worker(); }
@@ -46,12 +47,14 @@ void MachineContext::list_blocks(std::ostream& out, bool with_numbers) const {
       if (with_numbers) {
         // Numbers count with the last index fastest, from 0.
         std::int64_t number = 0;
-        for (int d = 0; d < array.rank; ++d) number = number * array.dim[d].count() + (block.segment[d] - array.dim[d].lo);
+        for (int d = 0; d < array.rank; ++d)
+          number = number * array.dim[d].count() + (block.segment[d] - array.dim[d].lo);
         out << ' ' << number;
       }
       out << '\n';
     }
-    for (const Machine::Region& r : machine_.regions_[a]) out << machine_.region_name(static_cast<std::int32_t>(a), r.lo, r.hi) << '\n';
+    for (const Machine::Region& r : machine_.regions_[a])
+      out << machine_.region_name(static_cast<std::int32_t>(a), r.lo, r.hi) << '\n';
     if (machine_.statics_[a]) out << array.name << '\n';
   }
 }
@@ -62,9 +65,13 @@ std::shared_ptr<void>& MachineContext::slot(std::string_view family) {
   return found != slots.end() ? found->second : slots[std::string(family)];
 }
 
-const double* MachineContext::find_kept(const BlockIndex& block, std::int64_t size) { return machine_.env_.store.find_kept(block, size); }
+const double* MachineContext::find_kept(const BlockIndex& block, std::int64_t size) {
+  return machine_.env_.store.find_kept(block, size);
+}
 void MachineContext::release_kept(const double* data) { machine_.env_.store.release_kept(data); }
-double* MachineContext::allocate_kept(std::int64_t size) { return machine_.options_.keep_integrals ? machine_.env_.store.allocate_kept(size) : nullptr; }
+double* MachineContext::allocate_kept(std::int64_t size) {
+  return machine_.options_.keep_integrals ? machine_.env_.store.allocate_kept(size) : nullptr;
+}
 void MachineContext::keep_block(const BlockIndex& block, double* data) { machine_.env_.store.keep_block(block, data); }
 
 SuperArg MachineContext::array_by_name(std::string_view name) {
@@ -84,7 +91,8 @@ SuperArg MachineContext::array_by_name(std::string_view name) {
     arg.whole_array = true;
     for (int d = 0; d < array.rank; ++d) {
       arg.kind[d] = array.dim[d].kind;
-      arg.offset[d] = elements_before(machine_.bound_.indices[array.dim[d].index], array.dim[d].is_sub ? 1 : array.dim[d].lo);
+      arg.offset[d] =
+          elements_before(machine_.bound_.indices[array.dim[d].index], array.dim[d].is_sub ? 1 : array.dim[d].lo);
     }
     break;
   }

@@ -15,10 +15,11 @@ struct Side {
   std::array<std::int64_t, N> stride{};
 };
 
-/// Calls f(offsets, count, strides) for runs that cover every element once: in the order of the first view's memory, dimensions that go
-/// on without a gap in all views made one.
+/// Calls f(offsets, count, strides) for runs that cover every element once: in the order of the first view's memory,
+/// dimensions that go on without a gap in all views made one.
 template <int N, class F>
-void in_memory_order(std::int32_t rank, const std::array<std::int64_t, max_rank>& extent, const std::array<const std::int64_t*, N>& strides, F&& f) {
+void in_memory_order(std::int32_t rank, const std::array<std::int64_t, max_rank>& extent,
+                     const std::array<const std::int64_t*, N>& strides, F&& f) {
   std::array<Side<N>, max_rank> sides{};
   int n = 0;
   for (int d = 0; d < rank; ++d) {
@@ -95,15 +96,17 @@ void sum_views(const MutableView& to, const ConstView& a, const ConstView& b, do
     for (std::int64_t i = 0; i < n; ++i) to.data[i] = a.data[i] + sign * b.data[i];
     return;
   }
-  in_memory_order<3>(to.rank, to.extent, {to.stride.data(), a.stride.data(), b.stride.data()}, [&](const auto& offset, std::int64_t n, const auto& stride) {
-    double* const x = to.data + offset[0];
-    const double* const y = a.data + offset[1];
-    const double* const z = b.data + offset[2];
-    if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1)
-      for (std::int64_t i = 0; i < n; ++i) x[i] = y[i] + sign * z[i];
-    else
-      for (std::int64_t i = 0; i < n; ++i) x[i * stride[0]] = y[i * stride[1]] + sign * z[i * stride[2]];
-  });
+  in_memory_order<3>(to.rank, to.extent, {to.stride.data(), a.stride.data(), b.stride.data()},
+                     [&](const auto& offset, std::int64_t n, const auto& stride) {
+                       double* const x = to.data + offset[0];
+                       const double* const y = a.data + offset[1];
+                       const double* const z = b.data + offset[2];
+                       if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1)
+                         for (std::int64_t i = 0; i < n; ++i) x[i] = y[i] + sign * z[i];
+                       else
+                         for (std::int64_t i = 0; i < n; ++i)
+                           x[i * stride[0]] = y[i * stride[1]] + sign * z[i * stride[2]];
+                     });
 }
 
 }  // namespace sial

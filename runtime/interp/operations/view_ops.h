@@ -1,7 +1,7 @@
 #pragma once
 // Element loops over block views that need no labels: fill, add, scale, element-wise sum, packing. Views may be strided
-// (parts of static arrays, regions, sub-boxes) and are walked in the order in which they lie in memory. Plain functions; the caller owns
-// everything.
+// (parts of static arrays, regions, sub-boxes) and are walked in the order in which they lie in memory. Plain
+// functions; the caller owns everything.
 
 #include <algorithm>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 namespace sial {
 
-bool NearAhead::offer(const FetchRequest& get, std::int64_t elements) {
-  if (elements * 8 < least_block_bytes) return true;
+bool CachePrefetcher::offer(const FetchRequest& get, std::int64_t elements) {
+  if (elements * 8 < min_block_bytes) return true;
   const BlockStore::Foreseen found = store_.foreseen(get.array, get.block, elements, true);
   if (!found.data) return !found.coming;
   kernels_.expect(found.data, elements);

@@ -1,7 +1,8 @@
 #pragma once
-// Blocks that the look-ahead foresees are named to the kernels shortly before their use, so that what computes meanwhile brings them near (kernels/near_reads.h):
-// where a program's blocks do not fit into the last-level cache, products of small blocks would wait for memory for as long as they compute. A hint:
-// nothing is waited for or held, no result depends on it. Owned by a machine without a device.
+// Blocks that the look-ahead foresees are named to the kernels shortly before their use, so that what computes
+// meanwhile brings them near (kernels/prefetch_queue.h): where a program's blocks do not fit into the last-level cache,
+// products of small blocks would wait for memory for as long as they compute. A hint: nothing is waited for or held, no
+// result depends on it. Owned by a machine without a device.
 
 #include <cstdint>
 
@@ -11,13 +12,13 @@
 
 namespace sial {
 
-class NearAhead {
+class CachePrefetcher {
  public:
   // What is on its way near shares a second-level cache with what is computed, and lines of smaller blocks are few.
-  static constexpr std::int64_t most_bytes = 256 << 10, least_block_bytes = 4 << 10;
-  static constexpr std::size_t most_blocks = 8;
+  static constexpr std::int64_t max_bytes = 256 << 10, min_block_bytes = 4 << 10;
+  static constexpr std::size_t max_blocks = 8;
 
-  NearAhead(BlockStore& store, Kernels& kernels) : store_(store), kernels_(kernels) {}
+  CachePrefetcher(BlockStore& store, Kernels& kernels) : store_(store), kernels_(kernels) {}
 
   /// The block that a get will fetch. False: it is not here yet.
   bool offer(const FetchRequest& get, std::int64_t elements);

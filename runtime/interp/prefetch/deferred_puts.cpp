@@ -1,6 +1,7 @@
-// Puts that are carried out later than their statement: when their values have come to the host by themselves, and at the latest before this rank does
-// anything else with the block, before a barrier, a deletion or the end of the program, before their source is changed in place, and when memory is
-// short. Puts keep the order of the program among each other, so that what one rank adds to a block is added in that order.
+// Puts that are carried out later than their statement: when their values have come to the host by themselves, and at
+// the latest before this rank does anything else with the block, before a barrier, a deletion or the end of the
+// program, before their source is changed in place, and when memory is short. Puts keep the order of the program among
+// each other, so that what one rank adds to a block is added in that order.
 
 #include "runtime/interp/prefetch/deferred_puts.h"
 
@@ -8,46 +9,47 @@
 #include <utility>
 
 #include "runtime/device/device.h"
-#include "runtime/interp/machine.h"
 #include "runtime/interp/control/slice_check.h"
+#include "runtime/interp/machine.h"
 
 namespace sial {
 
 namespace {
 
 /// Of the host's memory, as for copies under way and messages.
-constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
+constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
 /// Sources that are written again have two blocks on the device.
 constexpr std::int64_t device_share = 8;
-/// Blocks of the host's memory that are free beside the source, with a quarter of it: what it is written to next, what the put makes, and one more. Between
-/// statements puts are carried out when less than the quarter is left.
+/// Blocks of the host's memory that are free beside the source, with a quarter of it: what it is written to next, what
+/// the put makes, and one more. Between statements puts are carried out when less than the quarter is left.
 constexpr std::uint64_t room_beside = 3;
 
 }  // namespace
 
-LatePuts::LatePuts(std::int64_t device_memory) : most_bytes_(std::min(most_bytes, device_memory / device_share)) {}
+DeferredPuts::DeferredPuts(std::int64_t device_memory)
+    : max_bytes_(std::min(max_bytes, device_memory / device_share)) {}
 
-void LatePuts::add(LatePut put) {
+void DeferredPuts::add(DeferredPut put) {
   ++added_;
   bytes_ += put.bytes();
   puts_.push_back(std::move(put));
 }
 
-LatePut LatePuts::take() {
-  LatePut put = std::move(puts_.front());
+DeferredPut DeferredPuts::take() {
+  DeferredPut put = std::move(puts_.front());
   puts_.pop_front();
   bytes_ -= put.bytes();
   if (coming_ > 0) --coming_;
   return put;
 }
 
-std::size_t LatePuts::up_to(std::int32_t array, const BlockIndex& block) const {
+std::size_t DeferredPuts::up_to(std::int32_t array, const BlockIndex& block) const {
   std::size_t n = puts_.size();
   while (n > 0 && !(puts_[n - 1].array == array && puts_[n - 1].block == block)) --n;
   return n;
 }
 
-std::size_t LatePuts::up_to(const double* buffer) const {
+std::size_t DeferredPuts::up_to(const double* buffer) const {
   std::size_t n = puts_.size();
   while (n > 0 && puts_[n - 1].source.buffer != buffer) --n;
   return n;
@@ -56,61 +58,68 @@ std::size_t LatePuts::up_to(const double* buffer) const {
 // --- the interpreter's side
 
 bool Machine::put_later(const Instruction& in, PutAs how) {
-  if (!late_puts_) return false;
+  if (!deferred_puts_) return false;
   const ArrayKind kind = bound_.refs[in.b].kind;
   if (kind != ArrayKind::temp && kind != ArrayKind::local) return false;
-  LatePut put;
+  DeferredPut put;
   Located at;
   if (!own_source(in, at, put.source)) return false;
   put.array = bound_.refs[in.a].array;
   put.block = at.block;
-  if (copies_->where(put.source.buffer, put.source.data) != DeviceCopies::Where::device) return false;
-  if (!late_puts_->fits(put.bytes()) || env_.store.memory_is_short(room_beside * static_cast<std::uint64_t>(put.bytes())) || !env_.store.buffers().share(put.source.buffer)) return false;
+  if (copies_->where(put.source.buffer, put.source.data) != DeviceBlockCache::Where::device) return false;
+  if (!deferred_puts_->fits(put.bytes()) ||
+      env_.store.memory_is_short(room_beside * static_cast<std::uint64_t>(put.bytes())) ||
+      !env_.store.buffers().share(put.source.buffer))
+    return false;
   put.pc = at_;
   put.how = how;
-  put.leaves_node = how != PutAs::combined && env_.transport.node_count() > 1 && env_.store.leaves_node(put.array, put.block);
+  put.leaves_node =
+      how != PutAs::combined && env_.transport.node_count() > 1 && env_.store.leaves_node(put.array, put.block);
   if (slice_check_) slice_check_->put(put.array, put.block);
   ++block_operations_;
-  late_puts_->add(std::move(put));
-  while (late_puts_->full()) carry_out_late_puts(1);
+  deferred_puts_->add(std::move(put));
+  while (deferred_puts_->full()) carry_out_deferred_puts(1);
   return true;
 }
 
 /// As far as it can be without a wait. Called between statements.
-void Machine::go_on_with_late_puts() {
-  if (env_.store.memory_is_short(0)) return carry_out_late_puts();
+void Machine::go_on_with_deferred_puts() {
+  if (env_.store.memory_is_short(0)) return carry_out_deferred_puts();
   const std::int32_t here = at_;  // what goes wrong with a put has happened at its statement
-  LatePuts& late = *late_puts_;
-  const auto has_come = [&](const LatePut& put, DeviceCopies::Coming far_enough) {
+  DeferredPuts& late = *deferred_puts_;
+  const auto has_come = [&](const DeferredPut& put, DeviceBlockCache::Coming far_enough) {
     at_ = put.pc;
     if (put.leaves_node) return copies_->started(put.source.buffer, put.source.data);
     return copies_->come(put.source.buffer, put.source.data) >= far_enough;
   };
-  while (late.coming() < late.size() && has_come(late[late.coming()], DeviceCopies::Coming::under_way)) late.next_comes();
-  while (!late.empty() && has_come(late[0], DeviceCopies::Coming::here)) carry_out_late_put();
+  while (late.coming() < late.size() && has_come(late[late.coming()], DeviceBlockCache::Coming::under_way))
+    late.next_comes();
+  while (!late.empty() && has_come(late[0], DeviceBlockCache::Coming::here)) carry_out_deferred_put();
   at_ = here;
 }
 
 /// The first `n`, or all. Waits.
-void Machine::carry_out_late_puts(std::size_t n) {
-  if (!late_puts_) return;
+void Machine::carry_out_deferred_puts(std::size_t n) {
+  if (!deferred_puts_) return;
   const std::int32_t here = at_;
-  LatePuts& late = *late_puts_;
+  DeferredPuts& late = *deferred_puts_;
   n = std::min(n, late.size());
   for (std::size_t i = 0; i < n; ++i) {  // all on their way before one is waited for
-    const LatePut& put = late[i];
+    const DeferredPut& put = late[i];
     at_ = put.pc;
-    if (put.leaves_node ? copies_->started(put.source.buffer, put.source.data) : copies_->come(put.source.buffer, put.source.data) == DeviceCopies::Coming::here) continue;
+    if (put.leaves_node ? copies_->started(put.source.buffer, put.source.data)
+                        : copies_->come(put.source.buffer, put.source.data) == DeviceBlockCache::Coming::here)
+      continue;
     late.note_awaited();
     if (!put.leaves_node) copies_->bring_back(put.source.data);
   }
-  for (; n > 0; --n) carry_out_late_put();
+  for (; n > 0; --n) carry_out_deferred_put();
   at_ = here;
 }
 
 /// The first. It stays among them, as a holder of its source, if something is wrong with it.
-void Machine::carry_out_late_put() {
-  const LatePut& put = (*late_puts_)[0];
+void Machine::carry_out_deferred_put() {
+  const DeferredPut& put = (*deferred_puts_)[0];
   at_ = put.pc;
   const HostBlock source = put.source;
   if (!put.leaves_node || !send_from_device(source, put.how == PutAs::added, put.array, put.block)) {
@@ -118,15 +127,15 @@ void Machine::carry_out_late_put() {
     store_block(put.how, put.array, put.block, source.buffer_size, source.data);
     if (put.how != PutAs::given) note_stored(source.data);
   }
-  late_puts_->take();
+  deferred_puts_->take();
   copies_->settle(source.buffer);  // the next one's block may need the memory
   release_block({0, source.data, source.buffer_size});
 }
 
 /// This rank is going to do something else with the block.
 void Machine::before_use(std::int32_t array, const BlockIndex& block) {
-  if (!late_puts_ || late_puts_->empty()) return;
-  if (const std::size_t n = late_puts_->up_to(array, block)) carry_out_late_puts(n);
+  if (!deferred_puts_ || deferred_puts_->empty()) return;
+  if (const std::size_t n = deferred_puts_->up_to(array, block)) carry_out_deferred_puts(n);
 }
 
 }  // namespace sial

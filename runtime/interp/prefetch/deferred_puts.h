@@ -1,7 +1,8 @@
 #pragma once
-// Puts of blocks whose values only the device has, which the program does not wait for: in the order of the program, until they are carried out as if
-// their statements stood there. Each is a holder of its source's memory, so that whoever writes the source after the put gets other memory
-// (Machine::unshared), and what holds the values, on the device and then on the host, stays what it was. Bounded: when it is full the oldest has to go.
+// Puts of blocks whose values only the device has, which the program does not wait for: in the order of the program,
+// until they are carried out as if their statements stood there. Each is a holder of its source's memory, so that
+// whoever writes the source after the put gets other memory (Machine::unshared), and what holds the values, on the
+// device and then on the host, stays what it was. Bounded: when it is full the oldest has to go.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,33 +12,33 @@
 
 namespace sial {
 
-/// How a put of a block is carried out: a copy becomes the block, or its values are added to it, at once or as the store likes; the remote source, or the
-/// memory of the rank's own source, is shared with the block.
+/// How a put of a block is carried out: a copy becomes the block, or its values are added to it, at once or as the
+/// store likes; the remote source, or the memory of the rank's own source, is shared with the block.
 enum class PutAs { stored, added, combined, shared, given };
 
-struct LatePut {
-  std::int32_t pc = 0;       // the statement
+struct DeferredPut {
+  std::int32_t pc = 0;  // the statement
   PutAs how = PutAs::stored;
   bool leaves_node = false;  // as a message, perhaps straight from the device
   std::int32_t array = 0;    // to where
   BlockIndex block;
-  HostBlock source;          // all of its buffer
+  HostBlock source;  // all of its buffer
   std::int64_t bytes() const { return source.buffer_size * 8; }
 };
 
-class LatePuts {
+class DeferredPuts {
  public:
   /// `device_memory`: of which sources may take an eighth.
-  explicit LatePuts(std::int64_t device_memory);
+  explicit DeferredPuts(std::int64_t device_memory);
 
   bool empty() const { return puts_.empty(); }
   std::size_t size() const { return puts_.size(); }
   /// Whether it may be among them at all.
-  bool fits(std::int64_t bytes) const { return bytes <= most_bytes_; }
-  bool full() const { return puts_.size() > most_puts || bytes_ > most_bytes_; }
-  void add(LatePut put);
-  const LatePut& operator[](std::size_t i) const { return puts_[i]; }
-  LatePut take();
+  bool fits(std::int64_t bytes) const { return bytes <= max_bytes_; }
+  bool full() const { return puts_.size() > max_puts || bytes_ > max_bytes_; }
+  void add(DeferredPut put);
+  const DeferredPut& operator[](std::size_t i) const { return puts_[i]; }
+  DeferredPut take();
 
   /// Of those at the front, whose values are known to be on their way or there.
   std::size_t coming() const { return coming_; }
@@ -51,11 +52,11 @@ class LatePuts {
   std::int64_t awaited() const { return awaited_; }
   void note_awaited() { ++awaited_; }
 
-  static constexpr std::size_t most_puts = 256;
+  static constexpr std::size_t max_puts = 256;
 
  private:
-  const std::int64_t most_bytes_;
-  std::deque<LatePut> puts_;
+  const std::int64_t max_bytes_;
+  std::deque<DeferredPut> puts_;
   std::int64_t bytes_ = 0, added_ = 0, awaited_ = 0;
   std::size_t coming_ = 0;
 };

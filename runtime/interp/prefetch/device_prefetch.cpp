@@ -8,18 +8,19 @@ constexpr double weight_of_last = 0.1;
 
 }  // namespace
 
-void BringAhead::get() {
+void DevicePrefetch::get() {
   const std::int64_t now = copies_.stats().operations;
   operations_per_get_ += weight_of_last * (static_cast<double>(now - operations_) - operations_per_get_);
   operations_ = now;
 }
 
-void BringAhead::used(std::int32_t array, const BlockIndex& block, bool on_device) {
+void DevicePrefetch::used(std::int32_t array, const BlockIndex& block, bool on_device) {
   const std::int32_t get = store_.got_at(array, block).pc;
   if (get >= 0) used_where_[static_cast<std::size_t>(get)] = on_device ? Where::device : Where::host;
 }
 
-std::unique_ptr<IncomingBlock> BringAhead::place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block, double* buffer) {
+std::unique_ptr<IncomingBlock> DevicePrefetch::place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
+                                                         double* buffer) {
   if (used_where_[static_cast<std::size_t>(pc)] != Where::device) return nullptr;
   HostBlock host = shape_(array, block);
   host.data = buffer;
@@ -27,7 +28,7 @@ std::unique_ptr<IncomingBlock> BringAhead::place_for(std::int32_t pc, std::int32
   return straight_ ? copies_.receive(host) : copies_.receive_in_pieces(host, pc);
 }
 
-BringAhead::Outcome BringAhead::offer(const FetchRequest& get, std::int64_t ahead) {
+DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int64_t ahead) {
   if (used_where_[static_cast<std::size_t>(get.pc)] != Where::device) return Outcome::unwanted;
   HostBlock host = shape_(get.array, get.block);
   const std::int64_t size = host.size();
@@ -37,13 +38,14 @@ BringAhead::Outcome BringAhead::offer(const FetchRequest& get, std::int64_t ahea
   // Read only: the device's copy of it is.
   host.data = const_cast<double*>(found.data);
   host.buffer = found.data;
-  const DeviceCopies::Ahead outcome = copies_.bring_ahead(host, static_cast<double>(ahead) * operations_per_get_, get.pc);
+  const DeviceBlockCache::Ahead outcome =
+      copies_.device_prefetch(host, static_cast<double>(ahead) * operations_per_get_, get.pc);
   store_.buffers().deallocate(host.data, size);
   switch (outcome) {
-    case DeviceCopies::Ahead::settled:
-    case DeviceCopies::Ahead::brought: return Outcome::settled;
-    case DeviceCopies::Ahead::later: return Outcome::coming;
-    case DeviceCopies::Ahead::no_room: break;
+    case DeviceBlockCache::Ahead::settled:
+    case DeviceBlockCache::Ahead::brought: return Outcome::settled;
+    case DeviceBlockCache::Ahead::later: return Outcome::coming;
+    case DeviceBlockCache::Ahead::no_room: break;
   }
   return Outcome::full;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Blocks that are fetched go to the device before their use, if those that the same get statement fetched before were last used there: those that the
-// look-ahead foresees once their values are here, and those of other nodes straight from the network, where the transport can, or else as they come. Learns which gets
-// these are, and how many operations lie between gets. A hint: nothing is waited for, no result depends on it. Owned by a machine with a device.
+// Blocks that are fetched go to the device before their use, if those that the same get statement fetched before were
+// last used there: those that the look-ahead foresees once their values are here, and those of other nodes straight
+// from the network, where the transport can, or else as they come. Learns which gets these are, and how many operations
+// lie between gets. A hint: nothing is waited for, no result depends on it. Owned by a machine with a device.
 
 #include <cstdint>
 #include <functional>
@@ -13,13 +14,17 @@
 
 namespace sial {
 
-class BringAhead final : public IncomingPlaces {
+class DevicePrefetch final : public IncomingPlaces {
  public:
   /// The block in the host's memory, all but where it lies.
   using Shape = std::function<HostBlock(std::int32_t array, const BlockIndex& block)>;
   /// `straight`: the transport receives in the device's memory.
-  BringAhead(BlockStore& store, DeviceCopies& copies, bool straight, std::size_t instructions, Shape shape)
-      : store_(store), copies_(copies), straight_(straight), shape_(std::move(shape)), used_where_(instructions, Where::unknown) {}
+  DevicePrefetch(BlockStore& store, DeviceBlockCache& copies, bool straight, std::size_t instructions, Shape shape)
+      : store_(store),
+        copies_(copies),
+        straight_(straight),
+        shape_(std::move(shape)),
+        used_where_(instructions, Where::unknown) {}
 
   /// A get is executed.
   void get();
@@ -27,26 +32,27 @@ class BringAhead final : public IncomingPlaces {
   void used(std::int32_t array, const BlockIndex& block, bool on_device);
 
   enum class Outcome {
-    settled,  // on its way, or there, or not to be had
-    unwanted, // those before it were not used there, as far as is known
-    coming,   // not here yet
-    full,     // nothing more for now
+    settled,   // on its way, or there, or not to be had
+    unwanted,  // those before it were not used there, as far as is known
+    coming,    // not here yet
+    full,      // nothing more for now
   };
   /// The block that a get will fetch, the `ahead`-th from now.
   Outcome offer(const FetchRequest& get, std::int64_t ahead);
 
-  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block, double* buffer) override;
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
+                                           double* buffer) override;
   void to_host(const double* buffer) override { copies_.on_host(buffer, buffer, Intent::read); }
 
  private:
   enum class Where : std::uint8_t { unknown, host, device };
   BlockStore& store_;
-  DeviceCopies& copies_;
+  DeviceBlockCache& copies_;
   const bool straight_;
   Shape shape_;
   std::vector<Where> used_where_;  // by get
   double operations_per_get_ = 1.0;
-  std::int64_t operations_ = 0;    // at the last get
+  std::int64_t operations_ = 0;  // at the last get
 };
 
 }  // namespace sial

@@ -6,11 +6,11 @@
 namespace sial {
 namespace {
 
-constexpr int first_depth = 8, most_depth = 128;
-constexpr std::int64_t steps_per_call = 2000;    // of the slice
-constexpr std::size_t most_coming = 512;         // gets foreseen; many of them need no prefetch
-constexpr std::size_t most_searched = 64;
-constexpr int most_on_their_way = 2;             // that are looked at before those behind them
+constexpr int first_depth = 8, max_depth = 128;
+constexpr std::int64_t steps_per_call = 2000;  // of the slice
+constexpr std::size_t max_coming = 512;        // gets foreseen; many of them need no prefetch
+constexpr std::size_t max_searched = 64;
+constexpr int max_on_their_way = 2;              // that are looked at before those behind them
 constexpr std::int64_t gets_between_looks = 16;  // at how it goes
 
 }  // namespace
@@ -19,12 +19,14 @@ LookAhead::LookAhead(Program program, BlockStore& store, LookAheadDepth depth)
     : p_(std::move(program)),
       store_(store),
       automatic_(depth.blocks == LookAheadDepth::automatic),
-      most_coming_(most_coming),
+      max_coming_(max_coming),
       depth_(automatic_ ? first_depth : depth.blocks),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
-  if (!p_.remote) most_coming_ = static_cast<std::size_t>(depth_);  // nothing else limits how far ahead of the program it goes
-  for (std::size_t s = 0; s < slices_.size(); ++s) slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
+  if (!p_.remote)
+    max_coming_ = static_cast<std::size_t>(depth_);  // nothing else limits how far ahead of the program it goes
+  for (std::size_t s = 0; s < slices_.size(); ++s)
+    slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
 }
 
 void LookAhead::start(std::int32_t loop) {
@@ -113,7 +115,7 @@ void LookAhead::get(std::int32_t pc, std::int32_t array, const BlockIndex& block
   const auto& fetches = cursor_.slice()->fetches();
   const bool foreseen = std::any_of(fetches.begin(), fetches.end(), [pc](const SliceFetch& f) { return f.pc == pc; });
   // A get that is not found is one that the slice leaves out here.
-  for (std::size_t i = 0; foreseen && i < most_searched; ++i) {
+  for (std::size_t i = 0; foreseen && i < max_searched; ++i) {
     if (i == coming_.size() && ((i > 0 && coming_.back().turn > turn) || !produce(steps))) break;
     if (coming_[i].request != made) continue;
     for (std::size_t k = 0; k <= i; ++k) asked_ -= coming_[k].asked ? 1 : 0;
@@ -132,7 +134,8 @@ bool LookAhead::produce(std::int64_t& steps) {
     FetchRequest request;
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch:
-        coming_.push_back({request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration()});
+        coming_.push_back(
+            {request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration()});
         return true;
       case SliceOutcome::done:
       case SliceOutcome::given_up:
@@ -189,7 +192,8 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
 }
 
 bool LookAhead::ask(Coming& coming) {
-  switch (store_.prefetch(coming.request.array, coming.request.block, coming.elements, {p_.sequence, coming.request.pc})) {
+  switch (
+      store_.prefetch(coming.request.array, coming.request.block, coming.elements, {p_.sequence, coming.request.pc})) {
     case Prefetch::started:
       coming.asked = true;
       ++asked_;
@@ -206,7 +210,7 @@ bool LookAhead::ask(Coming& coming) {
 void LookAhead::advance() {
   std::int64_t steps = steps_per_call;
   while (asked_ < static_cast<std::size_t>(depth_)) {
-    if (next_ == coming_.size() && (coming_.size() >= most_coming_ || !produce(steps))) break;
+    if (next_ == coming_.size() && (coming_.size() >= max_coming_ || !produce(steps))) break;
     if (!ask(coming_[next_])) break;
     ++next_;
   }
@@ -216,12 +220,12 @@ void LookAhead::advance() {
 
 /// Into the cache, the nearest first, for as much as it holds beside what is computed.
 void LookAhead::bring_near() {
-  const std::size_t n = std::min(coming_.size(), NearAhead::most_blocks);
+  const std::size_t n = std::min(coming_.size(), CachePrefetcher::max_blocks);
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Coming& coming = coming_[i];
     bytes += coming.elements * 8;
-    if (bytes > NearAhead::most_bytes) return;
+    if (bytes > CachePrefetcher::max_bytes) return;
     if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, coming.elements);
   }
 }
@@ -233,18 +237,18 @@ void LookAhead::bring() {
   for (std::size_t i = 0; i < n; ++i) {
     if (coming_[i].settled) continue;
     switch (p_.to_device->offer(coming_[i].request, static_cast<std::int64_t>(i) + 1)) {
-      case BringAhead::Outcome::settled: coming_[i].settled = true; break;
-      case BringAhead::Outcome::unwanted: break;
-      case BringAhead::Outcome::coming:
-        if (++on_their_way == most_on_their_way) return;
+      case DevicePrefetch::Outcome::settled: coming_[i].settled = true; break;
+      case DevicePrefetch::Outcome::unwanted: break;
+      case DevicePrefetch::Outcome::coming:
+        if (++on_their_way == max_on_their_way) return;
         break;
-      case BringAhead::Outcome::full: return;
+      case DevicePrefetch::Outcome::full: return;
     }
   }
 }
 
-/// As many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the owner has others to
-/// serve. Fewer when blocks have to be given up unused.
+/// As many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the owner has
+/// others to serve. Fewer when blocks have to be given up unused.
 void LookAhead::adapt() {
   const StoreStats now = store_.stats();
   const double time = p_.now();
@@ -257,11 +261,11 @@ void LookAhead::adapt() {
   waited_ = now.fetch_wait_seconds;
   if (!automatic_ || first || block_bytes_ == 0) return;
   const double per_get = std::max(busy, 1e-9) / static_cast<double>(gets_between_looks);
-  const double needed = std::min<double>(most_depth, std::ceil(store_.fetch_seconds(block_bytes_) / per_get) + 2);
+  const double needed = std::min<double>(max_depth, std::ceil(store_.fetch_seconds(block_bytes_) / per_get) + 2);
   depth_ = std::max(depth_, static_cast<int>(needed));
   if (late > 0) depth_ *= 2;
   else if (useless > gets_between_looks / 8) depth_ = std::max(static_cast<int>(needed), depth_ / 2);
-  depth_ = std::clamp(depth_, 2, most_depth);
+  depth_ = std::clamp(depth_, 2, max_depth);
 }
 
 }  // namespace sial

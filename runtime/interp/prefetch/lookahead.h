@@ -1,13 +1,16 @@
 #pragma once
-// Look-ahead (runtime/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the program, and asks the store for
-// the blocks whose gets are still to come, the nearest first. A hint to the store and to the device: no result depends on it. What
-// the slice foresees and the program then does are compared get by get; where they part (another rank took iterations of a
-// pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration. Owned by its machine, which
-// tells it where it is; sees the machine's state through Program. Work per call is bounded.
+// Look-ahead (runtime/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the
+// program, and asks the store for the blocks whose gets are still to come, the nearest first. A hint to the store and
+// to the device: no result depends on it. What the slice foresees and the program then does are compared get by get;
+// where they part (another rank took iterations of a pardo that were set aside, a procedure left early) the slice is
+// loaded anew at the next iteration. Owned by its machine, which tells it where it is; sees the machine's state through
+// Program. Work per call is bounded.
 //
-// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of the next gets may go into the cache.
+// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of
+// the next gets may go into the cache.
 //
-// A program's own get always goes first: look-ahead acts behind gets, and at the beginning of iterations after the first.
+// A program's own get always goes first: look-ahead acts behind gets, and at the beginning of iterations after the
+// first.
 
 #include <array>
 #include <cstdint>
@@ -18,8 +21,8 @@
 #include <vector>
 
 #include "runtime/bytecode/slice.h"
-#include "runtime/interp/prefetch/device_prefetch.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
+#include "runtime/interp/prefetch/device_prefetch.h"
 #include "runtime/store/store.h"
 #include "runtime/transport/work_queue.h"
 
@@ -57,10 +60,10 @@ class LookAhead {
     std::function<PardoPosition()> pardo;
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
-    std::int32_t sequence;  // of the program in the job, for statistics
-    bool remote = true;     // blocks lie on other nodes, too
-    BringAhead* to_device = nullptr;  // where blocks go to a device; null: they do not
-    NearAhead* to_cache = nullptr;    // where they go near; null: they do not
+    std::int32_t sequence;                // of the program in the job, for statistics
+    bool remote = true;                   // blocks lie on other nodes, too
+    DevicePrefetch* to_device = nullptr;  // where blocks go to a device; null: they do not
+    CachePrefetcher* to_cache = nullptr;  // where they go near; null: they do not
   };
   LookAhead(Program program, BlockStore& store, LookAheadDepth depth);
 
@@ -83,7 +86,9 @@ class LookAhead {
     bool asked = false;     // a prefetch is on its way, or there
     bool settled = false;   // all is done for it on the device, or with the cache
   };
-  struct Turn { std::int64_t number = 0, tuple = 0; };
+  struct Turn {
+    std::int64_t number = 0, tuple = 0;
+  };
 
   void start(std::int32_t loop);
   void load();
@@ -103,23 +108,23 @@ class LookAhead {
   Program p_;
   BlockStore& store_;
   bool automatic_;
-  std::size_t most_coming_;
+  std::size_t max_coming_;
   int depth_;
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
 
-  std::int32_t loop_ = -1;       // whose slice runs ahead; -1: none
+  std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
   std::int64_t iterations_ = 0;  // of that loop, begun by the program
   std::deque<Coming> coming_;    // gets that are foreseen and not made yet, in order
   std::size_t asked_ = 0;        // of them, prefetched
   std::size_t next_ = 0;         // the first of them that has not been offered to the store
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
-  std::deque<Turn> turns_;       // entered ahead and not begun by the program
-  std::int64_t turn_ = 0, present_turn_ = 0;  // the last one entered, and the program's
-  bool inside_ = false;          // the cursor is inside of a pardo's iteration
+  std::deque<Turn> turns_;                       // entered ahead and not begun by the program
+  std::int64_t turn_ = 0, present_turn_ = 0;     // the last one entered, and the program's
+  bool inside_ = false;                          // the cursor is inside of a pardo's iteration
   std::int64_t at_ = 0, end_ = 0, counter_ = 0;  // tuples still to be entered; their cyclic count
-  bool drained_ = false;         // nothing more to set aside, as far as is known
+  bool drained_ = false;                         // nothing more to set aside, as far as is known
 
   // What the depth follows, over the last gets:
   std::int64_t gets_ = 0, late_ = 0, useless_ = 0, block_bytes_ = 0;

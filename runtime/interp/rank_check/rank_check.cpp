@@ -29,7 +29,8 @@ void RankCheck::Origin::join(const Origin& other) {
   wrote |= other.wrote;
   summed |= other.summed;
   for (const PardoShare& share : other.shares)
-    if (shares.size() < max_shares && std::find(shares.begin(), shares.end(), share) == shares.end()) shares.push_back(share);
+    if (shares.size() < max_shares && std::find(shares.begin(), shares.end(), share) == shares.end())
+      shares.push_back(share);
 }
 
 RankCheck::RankCheck(Program program)
@@ -85,7 +86,8 @@ RankCheck::Origin RankCheck::origin_of(const FlowOperand& operand) {
     if (all.all.clean() && all.blocks.empty()) return origin;
     std::uint64_t block = whole_array;
     origin = all.all;
-    if (operand.kind == Kind::block && p_.module.arrays[static_cast<std::size_t>(array)].kind != ArrayKind::contiguous_local) {
+    if (operand.kind == Kind::block &&
+        p_.module.arrays[static_cast<std::size_t>(array)].kind != ArrayKind::contiguous_local) {
       block = p_.block_of(operand.id);
       if (const auto one = all.blocks.find(block); one != all.blocks.end()) origin = one->second;
     } else {
@@ -141,9 +143,13 @@ void RankCheck::step(std::int32_t pc, std::size_t calls, bool in_pardo) {
 void RankCheck::flow(std::int32_t pc) {
   const Instruction& in = p_.module.code[static_cast<std::size_t>(pc)];
   const Flow& flow = flow_.at(pc);
-  const auto at = [](const auto& registers, std::int32_t id) { return static_cast<double>(registers[static_cast<std::size_t>(id)]); };
-  if (in.op == Opcode::real_compare) compared_[static_cast<std::size_t>(in.a)] = {pc, at(p_.scalars, in.b), at(p_.scalars, in.c)};
-  if (in.op == Opcode::int_compare) compared_[static_cast<std::size_t>(in.a)] = {pc, at(p_.ints, in.b), at(p_.ints, in.c)};
+  const auto at = [](const auto& registers, std::int32_t id) {
+    return static_cast<double>(registers[static_cast<std::size_t>(id)]);
+  };
+  if (in.op == Opcode::real_compare)
+    compared_[static_cast<std::size_t>(in.a)] = {pc, at(p_.scalars, in.b), at(p_.scalars, in.c)};
+  if (in.op == Opcode::int_compare)
+    compared_[static_cast<std::size_t>(in.a)] = {pc, at(p_.ints, in.b), at(p_.ints, in.c)};
   if (flow.targets.empty()) return;
   Origin origin;
   origin.own = flow.own_value;
@@ -161,7 +167,9 @@ void RankCheck::write(const FlowOperand& target, Origin origin, std::int32_t pc)
   Variable v;
   if (in_pardo_ && flow_.variable_of(target, v)) {
     const auto& sources = flow_.at(pc).sources;
-    const bool adds = target.keeps || std::any_of(sources.begin(), sources.end(), [&](const FlowOperand& s) { return s.kind == target.kind && s.id == target.id; });
+    const bool adds = target.keeps || std::any_of(sources.begin(), sources.end(), [&](const FlowOperand& s) {
+                        return s.kind == target.kind && s.id == target.id;
+                      });
     const bool of_this_pardo = !now.shares.empty() && now.shares.front().pardo == pardo_;
     now.summed = adds && (now.summed || !of_this_pardo);
     now.own = origin.own || (target.keeps && now.own);
@@ -180,7 +188,9 @@ void RankCheck::write_array(const FlowOperand& target, Origin origin, std::int32
   if (is_remote(kind)) return;
   const bool present = in_pardo_ && lasts(id);
   const auto found = arrays_.find(id);
-  if (!present && origin.clean() && (found == arrays_.end() || (found->second.all.clean() && found->second.blocks.empty()))) return;
+  if (!present && origin.clean() &&
+      (found == arrays_.end() || (found->second.all.clean() && found->second.blocks.empty())))
+    return;
   ArrayOrigin& array = arrays_[id];
   if (present) {
     origin.wrote = true;
@@ -204,7 +214,8 @@ void RankCheck::write_array(const FlowOperand& target, Origin origin, std::int32
 
 // --- pardos
 
-/// What lasts longer than the iteration gets a value that depends on what earlier pardos left, other than by adding to it.
+/// What lasts longer than the iteration gets a value that depends on what earlier pardos left, other than by adding to
+/// it.
 void RankCheck::use_in_pardo(std::int32_t pc, const FlowOperand& target, const Origin& origin) {
   Variable v;
   const std::int32_t array = flow_.array_of(target);
@@ -254,7 +265,8 @@ void RankCheck::begin_pardo(std::int32_t pc) {
     });
     state.whole.hash |= 1;
   }
-  if ((!snapshot.registers.empty() || !snapshot.arrays.empty()) && snapshots_.size() < max_snapshots) snapshots_[pardo_] = std::move(snapshot);
+  if ((!snapshot.registers.empty() || !snapshot.arrays.empty()) && snapshots_.size() < max_snapshots)
+    snapshots_[pardo_] = std::move(snapshot);
 }
 
 /// What a pardo may have written differs between the ranks from here on, also for those that had no iteration of it.
@@ -263,7 +275,8 @@ void RankCheck::end_pardo() {
     if (w.variable.kind != Variable::Kind::array) {
       Origin& origin = origin_of_register(operand_of(w.variable));
       origin.shares = {present_share(w.variable, w.pc)};
-      if (register_value(w.variable) == began_with_[w.variable]) origin.summed = false;  // nothing was added, or only zeros
+      if (register_value(w.variable) == began_with_[w.variable])
+        origin.summed = false;  // nothing was added, or only zeros
     } else if (lasts(w.variable.id)) {
       ArrayOrigin& array = arrays_[w.variable.id];
       for (const auto& [block, one] : array.blocks) array.all.own |= one.own;

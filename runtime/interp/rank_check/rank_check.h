@@ -1,8 +1,9 @@
 #pragma once
-// --check, on several ranks: finds values that a rank computed from its own share of a pardo and that the program uses as if all ranks had
-// the same. Each value carries where it comes from (its shares of pardos, or the rank's number); what is printed, saved, decided by outside
-// pardos, or used in a later pardo, is logged, and the logs are compared wherever all ranks synchronise anyhow. Only there does it
-// communicate, so that ranks that go different ways are found rather than waited for. Owned by its machine, one thread.
+// --check, on several ranks: finds values that a rank computed from its own share of a pardo and that the program uses
+// as if all ranks had the same. Each value carries where it comes from (its shares of pardos, or the rank's number);
+// what is printed, saved, decided by outside pardos, or used in a later pardo, is logged, and the logs are compared
+// wherever all ranks synchronise anyhow. Only there does it communicate, so that ranks that go different ways are found
+// rather than waited for. Owned by its machine, one thread.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,10 @@ namespace sial {
 class RankCheck {
  public:
   /// Sum and hash of the elements.
-  struct Content { double sum = 0; std::uint64_t hash = 0; };
+  struct Content {
+    double sum = 0;
+    std::uint64_t hash = 0;
+  };
   /// The machine, as far as the check needs it; outlives the check.
   struct Program {
     const Module& module;
@@ -29,19 +33,21 @@ class RankCheck {
     Transport& transport;
     const std::vector<std::int32_t>& ints;
     const std::vector<double>& scalars;
-    std::function<std::uint64_t(std::int32_t ref)> block_of;                 // the block that a reference means now
-    std::function<Content(const FlowOperand&)> content;                      // of a block, region or array of this rank
-    std::function<void(std::int32_t array, const std::function<void(std::uint64_t block, const Content&)>&)> blocks;  // that this rank has
+    std::function<std::uint64_t(std::int32_t ref)> block_of;  // the block that a reference means now
+    std::function<Content(const FlowOperand&)> content;       // of a block, region or array of this rank
+    std::function<void(std::int32_t array, const std::function<void(std::uint64_t block, const Content&)>&)>
+        blocks;  // that this rank has
     std::function<std::string(std::int32_t array, std::uint64_t block)> block_name;
     std::function<std::string(Place)> place_name;
     std::function<bool()> all_print;
   };
   explicit RankCheck(Program program);
 
-  /// Before the instruction is carried out; `calls`: open procedures. `in_pardo`: in a pardo that is divided among the ranks.
+  /// Before the instruction is carried out; `calls`: open procedures. `in_pardo`: in a pardo that is divided among the
+  /// ranks.
   void step(std::int32_t pc, std::size_t calls, bool in_pardo);
-  /// Collective: before the ranks synchronise at an instruction. Throws SialError where values differ that should not, and where ranks
-  /// are at different statements.
+  /// Collective: before the ranks synchronise at an instruction. Throws SialError where values differ that should not,
+  /// and where ranks are at different statements.
   void synchronise(CollectiveKind kind, std::int32_t pc, bool in_pardo);
   /// At the end of the program, before the ranks synchronise: the variable is saved, as the program says at `pc`.
   void saved(std::int32_t pc, const Variable& variable);
@@ -61,12 +67,29 @@ class RankCheck {
     std::unordered_map<std::uint64_t, Origin> blocks;  // that are not as all
     std::unordered_set<std::uint64_t> wrote;           // by this rank in pardos
   };
-  struct Branch { std::int32_t begin = 0, end = 0; std::size_t calls = 0; Origin origin; };
-  struct Compare { std::int32_t pc = -1; double left = 0, right = 0; };
-  struct ArrayState { std::unordered_map<std::uint64_t, RankValue> blocks; RankValue whole; };
+  struct Branch {
+    std::int32_t begin = 0, end = 0;
+    std::size_t calls = 0;
+    Origin origin;
+  };
+  struct Compare {
+    std::int32_t pc = -1;
+    double left = 0, right = 0;
+  };
+  struct ArrayState {
+    std::unordered_map<std::uint64_t, RankValue> blocks;
+    RankValue whole;
+  };
   /// What a pardo began with, of the variables that it reads and earlier pardos wrote.
-  struct Snapshot { std::int32_t begin = 0; std::map<Variable, RankValue> registers; std::map<std::int32_t, ArrayState> arrays; };
-  struct LoopFlow { std::vector<WrittenVariable> written; std::set<Variable> read; };
+  struct Snapshot {
+    std::int32_t begin = 0;
+    std::map<Variable, RankValue> registers;
+    std::map<std::int32_t, ArrayState> arrays;
+  };
+  struct LoopFlow {
+    std::vector<WrittenVariable> written;
+    std::set<Variable> read;
+  };
 
   const LoopFlow& flow_of_loop(std::int32_t loop);
   Origin& origin_of_register(const FlowOperand& operand);
@@ -97,17 +120,18 @@ class RankCheck {
 
   Program p_;
   RankFlow flow_;
-  std::vector<Origin> ints_, scalars_;        // by register
-  std::vector<Compare> compared_;             // by int register
+  std::vector<Origin> ints_, scalars_;  // by register
+  std::vector<Compare> compared_;       // by int register
   std::map<std::int32_t, ArrayOrigin> arrays_;
-  std::vector<Branch> branches_;              // whose conditions depend on the rank
+  std::vector<Branch> branches_;  // whose conditions depend on the rank
   std::map<std::int32_t, LoopFlow> loops_;
-  std::map<std::int32_t, bool> seen_;         // by jump: whether it matters where the branch goes
-  std::int64_t pardo_ = 0;                    // the present or latest one
+  std::map<std::int32_t, bool> seen_;  // by jump: whether it matters where the branch goes
+  std::int64_t pardo_ = 0;             // the present or latest one
   bool in_pardo_ = false;
-  std::int32_t loop_ = -1;                    // of the present one
-  std::map<Variable, double> began_with_;     // registers that the present one writes
-  std::map<std::int32_t, std::unordered_set<std::uint64_t>> read_;  // blocks from earlier pardos that the present one read, by array
+  std::int32_t loop_ = -1;                 // of the present one
+  std::map<Variable, double> began_with_;  // registers that the present one writes
+  std::map<std::int32_t, std::unordered_set<std::uint64_t>>
+      read_;  // blocks from earlier pardos that the present one read, by array
   std::map<std::int64_t, Snapshot> snapshots_;
   std::set<UseKey> used_;
   RankLog log_;

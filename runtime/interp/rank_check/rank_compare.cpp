@@ -34,7 +34,8 @@ void RankCheck::synchronise(CollectiveKind kind, std::int32_t pc, bool in_pardo)
       record.place = log.place;
       return describe(record, p_.place_name);
     };
-    apart = fmt::format("the workers disagree about the next collective: rank 0 is at {}, rank {} is at {}", at(logs[0]), r, at(logs[r]));
+    apart = fmt::format("the workers disagree about the next collective: rank 0 is at {}, rank {} is at {}",
+                        at(logs[0]), r, at(logs[r]));
   }
   if (const auto d = first_difference(logs, false)) fail(*d, apart);
   compare_uses(logs);
@@ -59,7 +60,8 @@ RankValue RankCheck::value_of(const UseKey& key) const {
   if (at == then.arrays.end()) return {};
   if (block == whole_array) return at->second.whole;
   const auto one = at->second.blocks.find(block);
-  return one == at->second.blocks.end() ? RankValue{1, 0, 0, 0, 0, 1} : one->second;  // a block that this rank does not have
+  return one == at->second.blocks.end() ? RankValue{1, 0, 0, 0, 0, 1}
+                                        : one->second;  // a block that this rank does not have
 }
 
 void RankCheck::compare_uses(std::span<const RankLog> logs) {
@@ -85,17 +87,20 @@ std::string RankCheck::variable_name(const Variable& v) const {
 }
 
 std::string RankCheck::source(const PardoShare& share) const {
-  return fmt::format("each rank writes its own `{}` at {}, in its iterations of the pardo at {}", variable_name(share.variable), place(share.written),
-                     place(share.begin));
+  return fmt::format("each rank writes its own `{}` at {}, in its iterations of the pardo at {}",
+                     variable_name(share.variable), place(share.written), place(share.begin));
 }
 
 std::string RankCheck::remedy(const PardoShare& share) const {
   const std::string name = variable_name(share.variable);
   if (share.variable.kind != Variable::Kind::array)
-    return fmt::format("add the ranks' values behind `endpardo` with `collective TOTAL += {0}`, `TOTAL` being 0.0 before, and use `TOTAL` instead of `{0}`", name);
-  return fmt::format("each rank has its own `{0}`, and sees only what it wrote itself: let the pardo `put` the blocks into a distributed array, and `get` "
-                     "them after a `sip_barrier`; contributions of all ranks are added with `put ... +=`",
-                     name);
+    return fmt::format(
+        "add the ranks' values behind `endpardo` with `collective TOTAL += {0}`, `TOTAL` being 0.0 before, and use `TOTAL` instead of `{0}`",
+        name);
+  return fmt::format(
+      "each rank has its own `{0}`, and sees only what it wrote itself: let the pardo `put` the blocks into a distributed array, and `get` "
+      "them after a `sip_barrier`; contributions of all ranks are added with `put ... +=`",
+      name);
 }
 
 /// What is compared, by name where it has one.
@@ -106,10 +111,12 @@ std::string RankCheck::condition_text(const EventDifference& d) const {
   const bool real = in.op == Opcode::real_compare;
   const std::size_t named = real ? p_.module.scalars.size() : p_.module.ints.size();
   const auto side = [&](std::int32_t reg, double a, double b) {
-    if (static_cast<std::size_t>(reg) < named) return real ? scalar_register_text(p_.module, reg) : int_register_text(p_.module, reg);
+    if (static_cast<std::size_t>(reg) < named)
+      return real ? scalar_register_text(p_.module, reg) : int_register_text(p_.module, reg);
     return a == b ? fmt::format("{}", a) : std::string("...");
   };
-  return fmt::format("the condition `{} {} {}`", side(in.b, d.a.left, d.b.left), relop_text(static_cast<Relop>(in.d)), side(in.c, d.a.right, d.b.right));
+  return fmt::format("the condition `{} {} {}`", side(in.b, d.a.left, d.b.left), relop_text(static_cast<Relop>(in.d)),
+                     side(in.c, d.a.right, d.b.right));
 }
 
 void RankCheck::fail(const EventDifference& d, const std::string& apart) const {
@@ -119,39 +126,51 @@ void RankCheck::fail(const EventDifference& d, const std::string& apart) const {
   if (a.kind == RankEvent::Kind::condition) {
     std::string text;
     if (a.compare >= 0 && a.compare == b.compare) {
-      const std::string_view relop = relop_text(static_cast<Relop>(p_.module.code[static_cast<std::size_t>(a.compare)].d));
-      const auto side = [&](const RankEvent& e) { return fmt::format("{} {} {}, {}", e.left, relop, e.right, e.holds ? "true" : "false"); };
-      text = fmt::format("{} is decided by different values: {} on rank {}; {} on rank {}", condition_text(d), side(a), d.rank_a, side(b), d.rank_b);
+      const std::string_view relop =
+          relop_text(static_cast<Relop>(p_.module.code[static_cast<std::size_t>(a.compare)].d));
+      const auto side = [&](const RankEvent& e) {
+        return fmt::format("{} {} {}, {}", e.left, relop, e.right, e.holds ? "true" : "false");
+      };
+      text = fmt::format("{} is decided by different values: {} on rank {}; {} on rank {}", condition_text(d), side(a),
+                         d.rank_a, side(b), d.rank_b);
     } else {
-      text = fmt::format("the condition is {} on rank {} and {} on rank {}", a.holds ? "true" : "false", d.rank_a, b.holds ? "true" : "false", d.rank_b);
+      text = fmt::format("the condition is {} on rank {} and {} on rank {}", a.holds ? "true" : "false", d.rank_a,
+                         b.holds ? "true" : "false", d.rank_b);
     }
     const std::string where = place(a.pc);
     if (rightly)
-      throw SialError(fmt::format("{}; they parted at {}: {}", apart, where, text),
-                      "every rank must execute the same barriers and collective statements in the same order: move them out of the branch, or make the "
-                      "condition the same everywhere",
-                      where);
-    throw SialError(fmt::format("{}; {}{}{}", text, source(a.share), apart.empty() ? "" : "; ", apart), remedy(a.share), where);
+      throw SialError(
+          fmt::format("{}; they parted at {}: {}", apart, where, text),
+          "every rank must execute the same barriers and collective statements in the same order: move them out of the branch, or make the "
+          "condition the same everywhere",
+          where);
+    throw SialError(fmt::format("{}; {}{}{}", text, source(a.share), apart.empty() ? "" : "; ", apart), remedy(a.share),
+                    where);
   }
   const Instruction& in = p_.module.code[static_cast<std::size_t>(a.pc)];
   std::string what = "the value";
   if (a.kind == RankEvent::Kind::saved || flow_.at(a.pc).sources.size() == 1) {
     Variable v{in.a == 0 ? Variable::Kind::scalar : Variable::Kind::array, in.b};
-    if (a.kind == RankEvent::Kind::saved || flow_.variable_of(flow_.at(a.pc).sources.front(), v)) what = fmt::format("`{}`", variable_name(v));
+    if (a.kind == RankEvent::Kind::saved || flow_.variable_of(flow_.at(a.pc).sources.front(), v))
+      what = fmt::format("`{}`", variable_name(v));
   }
   const char* done = a.kind == RankEvent::Kind::saved ? "saved" : "printed";
   std::string values = fmt::format("{} on rank {}, {} on rank {}", a.left, d.rank_a, b.left, d.rank_b);
   if (a.hash != 0) values = fmt::format("its elements add up to {}", values);
-  throw SialError(fmt::format("{} is {} as rank 0 has it, but each rank has its own: {}; {}", what, done, values, source(a.share)), remedy(a.share), place(a.pc));
+  throw SialError(
+      fmt::format("{} is {} as rank 0 has it, but each rank has its own: {}; {}", what, done, values, source(a.share)),
+      remedy(a.share), place(a.pc));
 }
 
 void RankCheck::fail(const UseDifference& d) const {
   const RankUse& use = d.use;
   std::string what = fmt::format("`{}`", variable_name(use.variable));
-  if (use.variable.kind == Variable::Kind::array && use.block != whole_array) what = fmt::format("block `{}`", p_.block_name(use.variable.id, use.block));
+  if (use.variable.kind == Variable::Kind::array && use.block != whole_array)
+    what = fmt::format("block `{}`", p_.block_name(use.variable.id, use.block));
   std::string values = fmt::format("{} on rank {}, {} on rank {}", d.a.value, d.rank_a, d.b.value, d.rank_b);
   if (use.variable.kind == Variable::Kind::array) values = fmt::format("its elements add up to {}", values);
-  throw SialError(fmt::format("{} is used in the pardo at {}, but each rank has its own: {}; {}", what, place(use.begin), values, source(use.share)),
+  throw SialError(fmt::format("{} is used in the pardo at {}, but each rank has its own: {}; {}", what,
+                              place(use.begin), values, source(use.share)),
                   remedy(use.share), place(use.pc));
 }
 

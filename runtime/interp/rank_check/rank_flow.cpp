@@ -25,8 +25,10 @@ Flow flow_of_execute(const Module& m, const Instruction& in) {
       case ArgKind::scalar: break;
       default: continue;
     }
-    const Intent intent = letter_intent(static_cast<std::size_t>(i) < special.signature.size() ? special.signature[static_cast<std::size_t>(i)] : 'r');
-    const bool part = operand.kind == Kind::region || (operand.kind == Kind::block && is_partial(m, m.refs[static_cast<std::size_t>(arg.id)]));
+    const Intent intent = letter_intent(
+        static_cast<std::size_t>(i) < special.signature.size() ? special.signature[static_cast<std::size_t>(i)] : 'r');
+    const bool part = operand.kind == Kind::region ||
+                      (operand.kind == Kind::block && is_partial(m, m.refs[static_cast<std::size_t>(arg.id)]));
     operand.keeps = part || intent == Intent::update;
     (intent == Intent::read ? flow.sources : flow.targets).push_back(operand);
   }
@@ -38,12 +40,15 @@ Flow flow_of(const Module& m, const Instruction& in) {
   const OpcodeInfo& info = *opcode_info(in.op);
   const auto operands = operands_of(in);
   // No values flow: existence of blocks, hints, what is looked at elsewhere.
-  if (info.op_class == OpClass::memory || info.op_class == OpClass::fetch || info.op_class == OpClass::device || info.has(op::no_data)) return flow;
+  if (info.op_class == OpClass::memory || info.op_class == OpClass::fetch || info.op_class == OpClass::device ||
+      info.has(op::no_data))
+    return flow;
   if (info.op_class == OpClass::execute) return flow_of_execute(m, in);
   // What ranks agree on is nobody's own, wherever it comes from; a sum adds to what each had.
   if (info.op_class == OpClass::sync) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (info.operands[i] == OperandKind::svar) flow.targets.push_back({Kind::scalar, operands[i], in.op == Opcode::collective_sum});
+      if (info.operands[i] == OperandKind::svar)
+        flow.targets.push_back({Kind::scalar, operands[i], in.op == Opcode::collective_sum});
       if (info.operands[i] == OperandKind::array) flow.targets.push_back({Kind::array, operands[i], false});
     }
     return flow;
@@ -57,7 +62,8 @@ Flow flow_of(const Module& m, const Instruction& in) {
       case OperandKind::sout: flow.targets.push_back({Kind::scalar, id, false}); break;
       case OperandKind::array: flow.sources.push_back({Kind::array, id, false}); break;
       case OperandKind::item:
-        if (operand_intent(in, i) == Intent::write) flow.targets.push_back({in.a == 0 ? Kind::scalar : Kind::array, id, false});
+        if (operand_intent(in, i) == Intent::write)
+          flow.targets.push_back({in.a == 0 ? Kind::scalar : Kind::array, id, false});
         break;
       case OperandKind::ref:
       case OperandKind::region: {
@@ -124,7 +130,9 @@ bool RankFlow::seen_by_others(std::int32_t from, std::int32_t to) const {
   return any_with_calls(m_, from, to, [&](std::int32_t, const Instruction& in, bool called) {
     if (in.op == Opcode::exit_loop || in.op == Opcode::ret) return !called;
     switch (op_class(in.op)) {
-      case OpClass::sync: case OpClass::persist: case OpClass::output: return true;
+      case OpClass::sync:
+      case OpClass::persist:
+      case OpClass::output: return true;
       case OpClass::put: return !adds_to_remote(in);
       default: return has(in.op, op::visible) || has(in.op, op::collective);
     }

@@ -1,6 +1,7 @@
 #pragma once
-// Which registers, blocks and arrays an instruction reads and writes, derived from the operand kinds of opcodes.def, and what a stretch of
-// code writes or decides. --check follows with it which values belong to one rank only. Immutable, refers to the module.
+// Which registers, blocks and arrays an instruction reads and writes, derived from the operand kinds of opcodes.def,
+// and what a stretch of code writes or decides. --check follows with it which values belong to one rank only.
+// Immutable, refers to the module.
 
 #include <compare>
 #include <cstdint>
@@ -34,7 +35,10 @@ struct Variable {
 };
 
 /// A variable that a stretch of code writes, and the first instruction there that does.
-struct WrittenVariable { Variable variable; std::int32_t pc = 0; };
+struct WrittenVariable {
+  Variable variable;
+  std::int32_t pc = 0;
+};
 
 class RankFlow {
  public:
@@ -47,8 +51,8 @@ class RankFlow {
   /// Of the code [from, to) and the procedures it calls.
   std::vector<WrittenVariable> written(std::int32_t from, std::int32_t to) const;
   std::set<Variable> read(std::int32_t from, std::int32_t to) const;
-  /// Whether other ranks or the user could tell that a rank carried out [from, to): it prints, saves, leaves a loop, meets the others or
-  /// replaces remote blocks. Contributions with `put +=` may come from some of the ranks.
+  /// Whether other ranks or the user could tell that a rank carried out [from, to): it prints, saves, leaves a loop,
+  /// meets the others or replaces remote blocks. Contributions with `put +=` may come from some of the ranks.
   bool seen_by_others(std::int32_t from, std::int32_t to) const;
   /// The code behind a `jump_unless` that its condition decides about: up to the end of the `if` with its `else`.
   std::int32_t end_of_branch(std::int32_t jump) const;

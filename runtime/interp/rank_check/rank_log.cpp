@@ -43,10 +43,13 @@ bool same_value(double a, double b) {
 bool differ(const RankEvent& a, const RankEvent& b, bool any_condition) {
   if (any_condition) return a.kind == RankEvent::Kind::condition && a.holds != b.holds;
   if (a.own || b.own || !a.matters) return false;
-  return (a.summed && b.summed) || a.hash != b.hash || a.holds != b.holds || (a.hash == 0 && (!same_value(a.left, b.left) || !same_value(a.right, b.right)));
+  return (a.summed && b.summed) || a.hash != b.hash || a.holds != b.holds ||
+         (a.hash == 0 && (!same_value(a.left, b.left) || !same_value(a.right, b.right)));
 }
 
-bool differ(const RankValue& a, const RankValue& b) { return (a.summed && b.summed) || a.hash != b.hash || (a.hash == 0 && !same_value(a.value, b.value)); }
+bool differ(const RankValue& a, const RankValue& b) {
+  return (a.summed && b.summed) || a.hash != b.hash || (a.hash == 0 && !same_value(a.value, b.value));
+}
 
 }  // namespace
 
@@ -68,7 +71,8 @@ RankLog unpack_rank_log(std::span<const std::byte> bytes) {
   return log;
 }
 
-// The n-th time that a statement is carried out is compared with the n-th time on the other ranks, and only if all get there.
+// The n-th time that a statement is carried out is compared with the n-th time on the other ranks, and only if all get
+// there.
 std::optional<EventDifference> first_difference(std::span<const RankLog> logs, bool any_condition) {
   std::vector<std::map<std::int32_t, std::vector<const RankEvent*>>> visits(logs.size());
   for (std::size_t r = 0; r < logs.size(); ++r)
@@ -104,7 +108,8 @@ std::vector<UseKey> uses_of_all(std::span<const RankLog> logs) {
   return {keys.begin(), keys.end()};
 }
 
-std::optional<UseDifference> first_difference(std::span<const RankLog> logs, std::span<const UseKey> keys, std::span<const std::vector<RankValue>> values) {
+std::optional<UseDifference> first_difference(std::span<const RankLog> logs, std::span<const UseKey> keys,
+                                              std::span<const std::vector<RankValue>> values) {
   std::optional<UseDifference> first;
   for (std::size_t r = 0; r < logs.size(); ++r) {
     for (const RankUse& use : logs[r].uses) {

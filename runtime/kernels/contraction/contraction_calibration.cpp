@@ -5,9 +5,9 @@
 #include <ctime>
 #include <string_view>
 
-#include "runtime/kernels/implementations.h"
-#include "runtime/kernels/cpu/scratch.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/cpu/scratch.h"
+#include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
 namespace {
@@ -19,14 +19,16 @@ struct Pattern {
 };
 
 constexpr Pattern patterns[] = {
-    {"aibj", "aidk", "dkbj"}, {"aibj", "aidk", "bkdj"}, {"aibj", "akdi", "kbdj"},                                             // rings
-    {"aibj", "acbd", "cidj"}, {"abij", "abcd", "cdij"}, {"cdij", "abcd", "abij"},                                             // particle ladders
-    {"aibj", "akbl", "kilj"}, {"kilj", "kdle", "diej"},                                                                       // hole ladders
-    {"aqrs", "pa", "pqrs", false}, {"pars", "qa", "pqrs", false}, {"pqas", "ra", "pqrs", false}, {"pqra", "sa", "pqrs", false},  // transformations
-    {"aibj", "aidj", "bd"}, {"aibj", "aibk", "kj"},                                                                           // amplitudes and Fock elements
-    {"iabckj", "iabe", "ckej"}, {"jiabck", "jlia", "blck"}, {"aibjck", "iabe", "ckej"}, {"aibjck", "kcae", "bjei"}, {"aibjck", "iljb", "alck"},  // (T)
-    {"aibj", "ai", "bj", false}, {"abij", "ai", "bj", false},                                                                 // outer products
-    {"pq", "pqrs", "rs"}, {"pr", "pqrs", "qs"}, {"ai", "aidk", "kd"},                                                         // matrix-vector products
+    {"aibj", "aidk", "dkbj"},      {"aibj", "aidk", "bkdj"},      {"aibj", "akdi", "kbdj"},  // rings
+    {"aibj", "acbd", "cidj"},      {"abij", "abcd", "cdij"},      {"cdij", "abcd", "abij"},  // particle ladders
+    {"aibj", "akbl", "kilj"},      {"kilj", "kdle", "diej"},                                 // hole ladders
+    {"aqrs", "pa", "pqrs", false}, {"pars", "qa", "pqrs", false}, {"pqas", "ra", "pqrs", false},
+    {"pqra", "sa", "pqrs", false},                          // transformations
+    {"aibj", "aidj", "bd"},        {"aibj", "aibk", "kj"},  // amplitudes and Fock elements
+    {"iabckj", "iabe", "ckej"},    {"jiabck", "jlia", "blck"},    {"aibjck", "iabe", "ckej"},
+    {"aibjck", "kcae", "bjei"},    {"aibjck", "iljb", "alck"},                           // (T)
+    {"aibj", "ai", "bj", false},   {"abij", "ai", "bj", false},                          // outer products
+    {"pq", "pqrs", "rs"},          {"pr", "pqrs", "qs"},          {"ai", "aidk", "kd"},  // matrix-vector products
 };
 constexpr std::int64_t max_occupied_of_six = 6;
 
@@ -48,7 +50,9 @@ BlockView<T> view_of(std::string_view labels, const SegmentPair& s, bool six) {
   sial::Shape shape;
   std::array<std::int32_t, max_rank> names{};
   shape.rank = static_cast<std::int32_t>(labels.size());
-  for (int d = 0; d < shape.rank; ++d) shape.extent[d] = extent_of(labels[static_cast<std::size_t>(d)], s, six), names[d] = labels[static_cast<std::size_t>(d)];
+  for (int d = 0; d < shape.rank; ++d)
+    shape.extent[d] = extent_of(labels[static_cast<std::size_t>(d)], s, six),
+    names[d] = labels[static_cast<std::size_t>(d)];
   static T element{};
   return dense_view(&element, shape, names);
 }
@@ -68,7 +72,9 @@ double thread_seconds() {
 /// The plans of one contraction, taking turns.
 class Contest {
  public:
-  Contest(const TileKit& kit, BufferResource& memory, MeasuredContraction& contraction, double* d, const double* a, const double* b, bool adds) : kit_(kit), contraction_(contraction) {
+  Contest(const TileKernels& kit, BufferResource& memory, MeasuredContraction& contraction, double* d, const double* a,
+          const double* b, bool adds)
+      : kit_(kit), contraction_(contraction) {
     std::int64_t row_panel = 1, column_panel = 1;
     for (const auto& strategy : contraction.strategies) {
       row_panel = std::max(row_panel, row_panel_size(strategy.plan, false));
@@ -100,26 +106,29 @@ class Contest {
       contraction_.strategies[i].seconds = once > 0 ? once : 1.0;
       round += once * calls.back();
     }
-    const int rounds = std::clamp(static_cast<int>(seconds_each * static_cast<double>(works_.size()) / std::max(round, 1e-9)), min_rounds, max_rounds);
+    const int rounds =
+        std::clamp(static_cast<int>(seconds_each * static_cast<double>(works_.size()) / std::max(round, 1e-9)),
+                   min_rounds, max_rounds);
     for (int r = 0; r < rounds; ++r)
       for (std::size_t i = 0; i < works_.size(); ++i)
         // Clocks of virtual processors stand still at times.
-        if (const double taken = timed(i, calls[i]); taken > 0) contraction_.strategies[i].seconds = std::min(contraction_.strategies[i].seconds, taken);
+        if (const double taken = timed(i, calls[i]); taken > 0)
+          contraction_.strategies[i].seconds = std::min(contraction_.strategies[i].seconds, taken);
   }
 
  private:
   /// Seconds of a call.
   double timed(std::size_t i, int calls) {
-    const ContractionPlan& plan = contraction_.strategies[i].plan;
+    const ContractionStrategy& plan = contraction_.strategies[i].plan;
     const double start = thread_seconds();
     for (int call = 0; call < calls; ++call) {
-      if (is_thin(plan)) run_thin(plan, kit_, works_[i], tables_[i]);
+      if (is_memory_bound(plan)) run_memory_bound(plan, kit_, works_[i], tables_[i]);
       else run_tiles(plan, kit_, works_[i], tables_[i]);
     }
     return (thread_seconds() - start) / calls;
   }
 
-  const TileKit& kit_;
+  const TileKernels& kit_;
   MeasuredContraction& contraction_;
   std::unique_ptr<Scratch> rows_, columns_;
   std::vector<ContractionWork> works_;
@@ -129,12 +138,12 @@ class Contest {
 }  // namespace
 
 ContractionTarget builtin_target() {
-  const TileKit kit = builtin_tiles(cpu_facts(""));
+  const TileKernels kit = builtin_tiles(cpu_facts(""));
   return {kit.shape, kit.fast, blas_vector_bits() >= 512};
 }
 
 std::vector<MeasuredContraction> measure_contractions(BufferResource& memory, double seconds_each, double max_flops) {
-  const TileKit kit = builtin_tiles(cpu_facts(""));
+  const TileKernels kit = builtin_tiles(cpu_facts(""));
   std::vector<MeasuredContraction> all;
   for (const SegmentPair& s : segment_pairs)
     for (const Pattern& pattern : patterns) {
@@ -148,8 +157,9 @@ std::vector<MeasuredContraction> measure_contractions(BufferResource& memory, do
       for (ContractionChoice& choice : contraction_choices(resolve(op), kit.shape, kit.fast, blas_vector_bits()))
         if (choice.plan.strategy != Strategy::blas) contraction.strategies.push_back({std::move(choice.plan)});
       if (contraction.strategies.size() < 2) continue;
-      const ContractionPlan& plan = contraction.strategies.front().plan;
-      if (2.0 * static_cast<double>(plan.m) * static_cast<double>(plan.n) * static_cast<double>(plan.k) > max_flops) continue;
+      const ContractionStrategy& plan = contraction.strategies.front().plan;
+      if (2.0 * static_cast<double>(plan.m) * static_cast<double>(plan.n) * static_cast<double>(plan.k) > max_flops)
+        continue;
       Scratch d(memory), a(memory), b(memory);
       const auto filled = [&](Scratch& scratch, std::string_view labels, double step) {
         const std::int64_t n = elements_of(labels, s, six);
@@ -157,7 +167,9 @@ std::vector<MeasuredContraction> measure_contractions(BufferResource& memory, do
         for (std::int64_t i = 0; i < n; ++i) p[i] = step * static_cast<double>(i % 97);
         return p;
       };
-      Contest(kit, memory, contraction, filled(d, pattern.d, 0.0), filled(a, pattern.a, 0.01), filled(b, pattern.b, 0.02), pattern.adds).run(seconds_each);
+      Contest(kit, memory, contraction, filled(d, pattern.d, 0.0), filled(a, pattern.a, 0.01),
+              filled(b, pattern.b, 0.02), pattern.adds)
+          .run(seconds_each);
       all.push_back(std::move(contraction));
     }
   return all;

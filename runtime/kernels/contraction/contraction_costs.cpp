@@ -14,7 +14,8 @@ namespace sial::kernels {
 namespace {
 
 constexpr CostField fields[] = {
-#define SIALX_COST(name, narrow, wide, kind, unit, meaning) {#name, &ContractionCosts::name, CostKind::kind, unit, meaning},
+#define SIALX_COST(name, narrow, wide, kind, unit, meaning) \
+  {#name, &ContractionCosts::name, CostKind::kind, unit, meaning},
 #include "runtime/kernels/contraction/contraction_costs.def"
 #undef SIALX_COST
 };
@@ -54,10 +55,14 @@ ContractionCosts usual_costs(int width, CacheSizes caches) {
   costs.shared_line = 7.0;
   costs.memory = static_cast<double>(last_level_cache_bytes()) / 2;
   // The limits stand for 32 to 48 KiB and 1 MiB.
-  if (caches.first > 0) costs.first_cache = std::clamp(static_cast<double>(std::bit_floor(static_cast<unsigned long>(caches.first))), 16384.0, 131072.0);
+  if (caches.first > 0)
+    costs.first_cache =
+        std::clamp(static_cast<double>(std::bit_floor(static_cast<unsigned long>(caches.first))), 16384.0, 131072.0);
   if (caches.second > 0) {
     const double share = std::clamp(static_cast<double>(caches.second) / 1048576.0, 0.25, 4.0);
-    for (const auto limit : {&ContractionCosts::row_block, &ContractionCosts::close, &ContractionCosts::near, &ContractionCosts::second_cache, &ContractionCosts::columns_near}) costs.*limit *= share;
+    for (const auto limit : {&ContractionCosts::row_block, &ContractionCosts::close, &ContractionCosts::near,
+                             &ContractionCosts::second_cache, &ContractionCosts::columns_near})
+      costs.*limit *= share;
   }
   return costs;
 }
@@ -75,7 +80,8 @@ std::string costs_text(const ContractionCosts& costs) {
   const ContractionCosts usual = usual_costs(costs.width);
   std::string text;
   for (const CostField& field : fields)
-    if (field.kind == CostKind::fitted && std::abs(costs.*field.value - usual.*field.value) > 1e-9 * usual.*field.value) text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", field.name, costs.*field.value);
+    if (field.kind == CostKind::fitted && std::abs(costs.*field.value - usual.*field.value) > 1e-9 * usual.*field.value)
+      text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", field.name, costs.*field.value);
   return text;
 }
 

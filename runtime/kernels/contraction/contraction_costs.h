@@ -1,8 +1,9 @@
 #pragma once
-// The constants of the model by which contractions are planned (contraction_estimate.h): cycles of one core, and limits that follow from caches.
-// Three sets of them. The fixed ones depend on the width of vectors only: they decide whether a BLAS runs, which rounds otherwise than tiles, and
-// predictions of time go by them. The usual ones choose among strategies of equal bits; those measured on a processor (contraction_calibration.h)
-// take their place. Values; nothing here is measured.
+// The constants of the model by which contractions are planned (contraction_estimate.h): cycles of one core, and limits
+// that follow from caches. Three sets of them. The fixed ones depend on the width of vectors only: they decide whether
+// a BLAS runs, which rounds otherwise than tiles, and predictions of time go by them. The usual ones choose among
+// strategies of equal bits; those measured on a processor (contraction_calibration.h) take their place. Values; nothing
+// here is measured.
 
 #include <span>
 #include <string>

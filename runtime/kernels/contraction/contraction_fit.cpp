@@ -9,7 +9,8 @@ namespace {
 
 // Estimates that differ by less are taken for equal: a choice between them is a matter of chance.
 constexpr double resolution = 0.02;
-// Weights beside the mean logarithm of the regret: of the mean error of an estimate, and of the squared logarithm of a constant's change.
+// Weights beside the mean logarithm of the regret: of the mean error of an estimate, and of the squared logarithm of a
+// constant's change.
 constexpr double error_weight = 0.01, change_weight = 0.002;
 // Constants are changed by these factors, and by no more than the last one in all.
 constexpr std::array steps{2.0, 1.4, 1.15, 1.05};
@@ -18,7 +19,8 @@ constexpr int max_sweeps = 12;
 
 class Fit {
  public:
-  Fit(std::span<const MeasuredContraction> measured, const ContractionTarget& target, const ContractionCosts& from) : measured_(measured), target_(target), from_(from), costs_(from) {}
+  Fit(std::span<const MeasuredContraction> measured, const ContractionTarget& target, const ContractionCosts& from)
+      : measured_(measured), target_(target), from_(from), costs_(from) {}
 
   ContractionCosts run() {
     double best = loss(costs_);
@@ -62,7 +64,8 @@ class Fit {
       }
       double sum = 0, share = 0;
       for (std::size_t i = 0; i < cycles.size(); ++i) {
-        const double slower = contraction.strategies[i].seconds / fastest, chosen = std::pow(cycles[i] / cheapest, -1 / resolution);
+        const double slower = contraction.strategies[i].seconds / fastest,
+                     chosen = std::pow(cycles[i] / cheapest, -1 / resolution);
         sum += chosen * std::log(slower);
         share += chosen;
         ratios.push_back(std::log(cycles[i] / contraction.strategies[i].seconds));
@@ -71,8 +74,10 @@ class Fit {
       regret += sum / share;
     }
     double change = 0;
-    for (const CostField& field : cost_fields()) change += std::pow(std::log(costs.*field.value / (from_.*field.value)), 2);
-    return regret / static_cast<double>(measured_.size()) + error_weight * mean_error(ratios, weights) + change_weight * change;
+    for (const CostField& field : cost_fields())
+      change += std::pow(std::log(costs.*field.value / (from_.*field.value)), 2);
+    return regret / static_cast<double>(measured_.size()) + error_weight * mean_error(ratios, weights) +
+           change_weight * change;
   }
 
   /// Of estimates against times, by a clock of whatever rate suits most of them.
@@ -81,7 +86,8 @@ class Fit {
     const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
     std::nth_element(ordered.begin(), middle, ordered.end());
     double sum = 0, weight = 0;
-    for (std::size_t i = 0; i < ratios.size(); ++i) sum += weights[i] * std::abs(ratios[i] - *middle), weight += weights[i];
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      sum += weights[i] * std::abs(ratios[i] - *middle), weight += weights[i];
     return sum / weight;
   }
 
@@ -93,14 +99,16 @@ class Fit {
 
 }  // namespace
 
-Regret regret_of(std::span<const MeasuredContraction> measured, const ContractionTarget& target, const ContractionCosts& costs) {
+Regret regret_of(std::span<const MeasuredContraction> measured, const ContractionTarget& target,
+                 const ContractionCosts& costs) {
   Regret regret;
   double logs = 0;
   for (const MeasuredContraction& contraction : measured) {
     double fastest = 1e300, chosen = 0, cheapest = 1e300;
     for (const auto& strategy : contraction.strategies) {
       fastest = std::min(fastest, strategy.seconds);
-      if (const double cycles = estimated_cycles(strategy.plan, target, costs); cycles < cheapest) cheapest = cycles, chosen = strategy.seconds;
+      if (const double cycles = estimated_cycles(strategy.plan, target, costs); cycles < cheapest)
+        cheapest = cycles, chosen = strategy.seconds;
     }
     logs += std::log(chosen / fastest);
     regret.worst = std::max(regret.worst, chosen / fastest);
@@ -109,7 +117,8 @@ Regret regret_of(std::span<const MeasuredContraction> measured, const Contractio
   return regret;
 }
 
-ContractionCosts fit_costs(std::span<const MeasuredContraction> measured, const ContractionTarget& target, const ContractionCosts& from) {
+ContractionCosts fit_costs(std::span<const MeasuredContraction> measured, const ContractionTarget& target,
+                           const ContractionCosts& from) {
   if (measured.empty()) return from;
   const ContractionCosts fitted = Fit(measured, target, from).run();
   return regret_of(measured, target, fitted).mean < regret_of(measured, target, from).mean ? fitted : from;

@@ -1,5 +1,5 @@
-// The loops of a contraction whose rows are read where they lie, with few columns: run after run, each cut into tiles alike, so that nothing
-// is listed by rows.
+// The loops of a contraction whose rows are read where they lie, with few columns: run after run, each cut into tiles
+// alike, so that nothing is listed by rows.
 
 #include <algorithm>
 #include <array>
@@ -12,11 +12,13 @@ namespace {
 // Elements of the rows that groups of columns go through one after the other: a part of a second-level cache.
 constexpr std::int64_t rows_near = 32768;
 // So many calls are kept.
-constexpr std::size_t most_calls = 256;
+constexpr std::size_t max_calls = 256;
 
 class CallsInPlace : protected TileCalls {
  public:
-  CallsInPlace(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) : TileCalls(plan, kit, work, tables) {}
+  CallsInPlace(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+               ContractionTables& tables)
+      : TileCalls(plan, kit, work, tables) {}
 
   /// The calls of the operation before, on other blocks.
   void once_more() {
@@ -39,7 +41,8 @@ class CallsInPlace : protected TileCalls {
 
 class RunLoops : CallsInPlace {
  public:
-  RunLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
+  RunLoops(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+           ContractionTables& tables)
       : CallsInPlace(plan, kit, work, tables), keeps_calls_(tables.keeps_calls && in_one_block(plan, work)) {
     std::int64_t run = 1;
     for (const LoopDim& dim : plan.rows) {
@@ -62,7 +65,7 @@ class RunLoops : CallsInPlace {
         rows();
       }
     }
-    if (keeps_calls_ && calls_ <= most_calls) t_.of = &plan_;  // all of them are there
+    if (keeps_calls_ && calls_ <= max_calls) t_.of = &plan_;  // all of them are there
   }
 
  private:
@@ -71,9 +74,10 @@ class RunLoops : CallsInPlace {
   };
 
   void rows() {
-    const EvenCut cut(columns_, shape_.most_columns);
+    const BalancedSplit cut(columns_, shape_.max_columns);
     large_ = {work_on_columns(0, cut.large, cut.many), 0, 0, 0, 0, cut.large};
-    small_ = {work_on_columns(cut.in_large(), cut.small, cut.few), 0, 0, cut.in_large() * (plan_.pack_columns ? count_ : 0), 0, cut.small};
+    small_ = {work_on_columns(cut.in_large(), cut.small, cut.few), 0, 0,
+              cut.in_large() * (plan_.pack_columns ? count_ : 0),  0, cut.small};
     large_.work.a_at = small_.work.a_at = t_.sum_x.data();
     rows_at_once_ = cut.many + cut.few > 1 ? rows_near / count_ : plan_.m;
     const std::int64_t run = plan_.run, first = work_.first_row, last = work_.last_row;
@@ -112,7 +116,8 @@ class RunLoops : CallsInPlace {
     }
   }
 
-  /// So many runs from `first` on, cut like the one at hand. Tiles that are equally far apart, and runs of them, are one call.
+  /// So many runs from `first` on, cut like the one at hand. Tiles that are equally far apart, and runs of them, are
+  /// one call.
   void some_runs(std::int64_t first, std::int64_t count) {
     std::array<std::int64_t, 2 * max_rank> at{};
     std::int64_t d = 0, x = 0;
@@ -129,7 +134,8 @@ class RunLoops : CallsInPlace {
       if (one_tile) {
         ContractionTables::Tile& tile = t_.tiles.front();
         std::int64_t times = 1;
-        if (here == inner.extent) times = std::max<std::int64_t>(1, std::min({count / here, outer.extent - at[1], most / here}));
+        if (here == inner.extent)
+          times = std::max<std::int64_t>(1, std::min({count / here, outer.extent - at[1], most / here}));
         tile.repeat = here;
         tile.d_step = inner.d, tile.x_step = inner.x;
         tiles(tile, times, outer, d, x);
@@ -151,7 +157,8 @@ class RunLoops : CallsInPlace {
     }
   }
 
-  void tiles(const ContractionTables::Tile& tile, std::int64_t times, const Loop& loop, std::int64_t d, std::int64_t x) {
+  void tiles(const ContractionTables::Tile& tile, std::int64_t times, const Loop& loop, std::int64_t d,
+             std::int64_t x) {
     const std::int64_t most = std::max<std::int64_t>(1, rows_at_once_ / tile.rows);
     for (std::int64_t done = 0; done < tile.repeat; done += most)
       for (ContractionTables::Call* call : {&large_, &small_}) {
@@ -167,7 +174,7 @@ class RunLoops : CallsInPlace {
         w.d_run = loop.d, w.a_run = loop.x;
         w.d_fetch = !d_far_ ? -1 : w.repeat > 1 ? tile.d_step : times > 1 ? loop.d : 0;
         make(*call);
-        if (keeps_calls_ && ++calls_ <= most_calls) t_.calls.push_back(*call);
+        if (keeps_calls_ && ++calls_ <= max_calls) t_.calls.push_back(*call);
       }
   }
 
@@ -181,11 +188,12 @@ class RunLoops : CallsInPlace {
 
 }  // namespace
 
-bool in_place_at_once(const ContractionPlan& plan) {
+bool in_place_at_once(const ContractionStrategy& plan) {
   return !plan.crossing && !plan.pack_rows && std::min(plan.n, plan.column_block) * plan.sum_block <= columns_near;
 }
 
-void run_in_place(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
+void run_in_place(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+                  ContractionTables& tables) {
   if (work.first_row >= work.last_row) return;
   if (tables.of == &plan && in_one_block(plan, work)) CallsInPlace(plan, kit, work, tables).once_more();
   else RunLoops(plan, kit, work, tables).run();

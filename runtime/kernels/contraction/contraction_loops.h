@@ -1,5 +1,6 @@
 #pragma once
-// What the loops of contractions over register tiles have in common: the tables of columns and of summed positions, and calls of tiles.
+// What the loops of contractions over register tiles have in common: the tables of columns and of summed positions, and
+// calls of tiles.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,45 +14,50 @@ namespace sial::kernels {
 constexpr std::int64_t columns_near = 16384;
 
 /// Whether the work is all of the operation, and its columns and summed positions are one block each.
-inline bool in_one_block(const ContractionPlan& plan, const ContractionWork& work) {
-  return work.first_row == 0 && work.first_column == 0 && work.last_row == plan.m && work.last_column == plan.n && plan.column_block >= plan.n && plan.sum_block >= plan.k;
+inline bool in_one_block(const ContractionStrategy& plan, const ContractionWork& work) {
+  return work.first_row == 0 && work.first_column == 0 && work.last_row == plan.m && work.last_column == plan.n &&
+         plan.column_block >= plan.n && plan.sum_block >= plan.k;
 }
 
 class TileCalls {
  protected:
-  TileCalls(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
+  TileCalls(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+            ContractionTables& tables)
       : plan_(plan), kit_(kit), shape_(plan.tile), work_(work), t_(tables) {}
 
   void column_tables(std::int64_t n0) {
     list_offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
-    const EvenCut cut(columns_, shape_.most_columns);
+    const BalancedSplit cut(columns_, shape_.max_columns);
     t_.column_in_tile.resize(static_cast<std::size_t>(columns_));
     for (std::int64_t j = 0; j < columns_; ++j)
-      t_.column_in_tile[static_cast<std::size_t>(j)] = j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
+      t_.column_in_tile[static_cast<std::size_t>(j)] =
+          j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
   }
 
-  /// Of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count, of whole columns.
+  /// Of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count, of
+  /// whole columns.
   void sum_tables(std::int64_t k0) {
     list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
     if (plan_.pack_rows) {
-      t_.panel_x.resize(static_cast<std::size_t>(count_ * shape_.most_vectors));
-      for (int v = 1; v <= shape_.most_vectors; ++v)
-        for (std::int64_t p = 0; p < count_; ++p) t_.panel_x[static_cast<std::size_t>((v - 1) * count_ + p)] = p * v * shape_.width;
+      t_.panel_x.resize(static_cast<std::size_t>(count_ * shape_.max_vectors));
+      for (int v = 1; v <= shape_.max_vectors; ++v)
+        for (std::int64_t p = 0; p < count_; ++p)
+          t_.panel_x[static_cast<std::size_t>((v - 1) * count_ + p)] = p * v * shape_.width;
     }
     if (plan_.pack_columns) {
-      t_.panel_y.resize(static_cast<std::size_t>(count_ * shape_.most_columns));
-      for (int c = 1; c <= shape_.most_columns; ++c)
+      t_.panel_y.resize(static_cast<std::size_t>(count_ * shape_.max_columns));
+      for (int c = 1; c <= shape_.max_columns; ++c)
         for (std::int64_t p = 0; p < count_; ++p) t_.panel_y[static_cast<std::size_t>((c - 1) * count_ + p)] = p * c;
     }
   }
 
-  /// So many rows of a run as tiles: the vectors are shared out evenly, the larger tiles first, and only the last one may be masked. These are the first
-  /// ones, which are alike.
+  /// So many rows of a run as tiles: the vectors are shared out evenly, the larger tiles first, and only the last one
+  /// may be masked. These are the first ones, which are alike.
   struct Alike {
     std::int64_t rows = 0, many = 1;
   };
   Alike first_tiles(std::int64_t rows) const {
-    const EvenCut cut((rows + shape_.width - 1) / shape_.width, shape_.most_vectors);
+    const BalancedSplit cut((rows + shape_.width - 1) / shape_.width, shape_.max_vectors);
     const std::int64_t whole = std::min(cut.many, rows / (cut.large * shape_.width));
     return {std::min(cut.large * shape_.width, rows), std::max<std::int64_t>(1, whole)};
   }
@@ -61,7 +67,7 @@ class TileCalls {
     w.from = work_.y;
     w.sum_at = t_.sum_y.data();
     w.count = count_;
-    const EvenCut cut(columns_, shape_.most_columns);
+    const BalancedSplit cut(columns_, shape_.max_columns);
     for (std::int64_t j = 0; j < columns_; j += w.width) {
       w.rows = w.width = cut.width_at(j);
       w.row_at = t_.column_y.data() + j;
@@ -105,8 +111,8 @@ class TileCalls {
     else run_and_fetch(w, code, columns, static_cast<double>(vectors * columns * count_) / products_per_cycle);
   }
 
-  const ContractionPlan& plan_;
-  const TileKit& kit_;
+  const ContractionStrategy& plan_;
+  const TileKernels& kit_;
   const TileShape shape_;
   const ContractionWork& work_;
   ContractionTables& t_;
@@ -131,8 +137,10 @@ class TileCalls {
   }
 };
 
-/// Whether the rows are read where they lie, for all columns of a block at once: there is nothing to keep near but what tiles themselves do.
-bool in_place_at_once(const ContractionPlan& plan);
-void run_in_place(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables);
+/// Whether the rows are read where they lie, for all columns of a block at once: there is nothing to keep near but what
+/// tiles themselves do.
+bool in_place_at_once(const ContractionStrategy& plan);
+void run_in_place(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+                  ContractionTables& tables);
 
 }  // namespace sial::kernels

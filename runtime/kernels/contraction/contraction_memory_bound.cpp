@@ -5,8 +5,8 @@
 #include <array>
 
 #include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/elementwise/strided.h"
+#include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
 namespace {
@@ -21,7 +21,7 @@ OuterWork::Loop loop_of(const std::vector<LoopDim>& nest, std::size_t i) {
   return {nest[i].extent, nest[i].d, nest[i].a, nest[i].b};
 }
 
-void run_outer(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work) {
+void run_outer(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work) {
   OuterWork w;
   w.d = work.d;
   w.x = work.x;
@@ -64,7 +64,7 @@ void run_outer(const ContractionPlan& plan, const TileKit& kit, const Contractio
 struct Runs {
   std::int64_t length, count, piece, padded;
   bool together;  // fours of all runs in one call: the last one of each run ends with it, over part of the one before
-  explicit Runs(const ContractionPlan& plan)
+  explicit Runs(const ContractionStrategy& plan)
       : length(plan.run),
         count(plan.m / plan.run),
         piece(std::min(length, rows_at_once)),
@@ -72,12 +72,12 @@ struct Runs {
         together(plan.run < short_run) {}
 };
 
-std::int64_t runs_at_once(const ContractionPlan& plan) {
+std::int64_t runs_at_once(const ContractionStrategy& plan) {
   return std::clamp<std::int64_t>(rows_at_once / plan.run, 1, plan.m / plan.run);
 }
 
 /// Positions that are gone through before the next run: those that follow in memory, a cache's worth of them.
-std::int64_t group_of(const ContractionPlan& plan, std::int64_t count) {
+std::int64_t group_of(const ContractionStrategy& plan, std::int64_t count) {
   std::int64_t follow = 1;
   for (const LoopDim& dim : plan.summed)
     if (dim.a == plan.run * follow) follow *= dim.extent;
@@ -88,7 +88,8 @@ std::int64_t group_of(const ContractionPlan& plan, std::int64_t count) {
 /// Matrix-vector products: some runs, or a piece of one, over blocks of summed positions.
 class VectorLoops {
  public:
-  VectorLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables)
+  VectorLoops(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+              ContractionTables& tables)
       : plan_(plan), kit_(kit), work_(work), t_(tables), runs_(plan), step_(plan.rows[0].d) {}
 
   void run() {
@@ -115,7 +116,8 @@ class VectorLoops {
 
  private:
   void row_tables(std::int64_t first) {
-    list_offsets({plan_.rows.begin() + 1, plan_.rows.end()}, first, here_, &LoopDim::d, t_.row_d, &LoopDim::a, t_.row_x);
+    list_offsets({plan_.rows.begin() + 1, plan_.rows.end()}, first, here_, &LoopDim::d, t_.row_d, &LoopDim::a,
+                 t_.row_x);
     t_.panel_x.clear();
     for (std::int64_t r = 0; r < here_ && runs_.together; ++r)
       for (std::int64_t i = 0; i < runs_.length; i += 4)
@@ -173,8 +175,8 @@ class VectorLoops {
     }
   }
 
-  const ContractionPlan& plan_;
-  const TileKit& kit_;
+  const ContractionStrategy& plan_;
+  const TileKernels& kit_;
   const ContractionWork& work_;
   ContractionTables& t_;
   const Runs runs_;
@@ -185,9 +187,10 @@ class VectorLoops {
 
 }  // namespace
 
-std::int64_t vector_sums(const ContractionPlan& plan) { return runs_at_once(plan) * Runs(plan).padded; }
+std::int64_t vector_sums(const ContractionStrategy& plan) { return runs_at_once(plan) * Runs(plan).padded; }
 
-void run_thin(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
+void run_memory_bound(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+                      ContractionTables& tables) {
   if (plan.strategy == Strategy::outer) return run_outer(plan, kit, work);
   VectorLoops(plan, kit, work, tables).run();
 }

@@ -8,8 +8,8 @@
 
 namespace sial::kernels {
 
-void list_offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::* one, std::vector<std::int64_t>& to,
-                  std::int64_t LoopDim::* two, std::vector<std::int64_t>& to_two) {
+void list_offsets(const std::vector<LoopDim>& dims, std::int64_t first, std::int64_t count, std::int64_t LoopDim::* one,
+                  std::vector<std::int64_t>& to, std::int64_t LoopDim::* two, std::vector<std::int64_t>& to_two) {
   to.resize(static_cast<std::size_t>(count));
   to_two.resize(static_cast<std::size_t>(count));
   std::array<std::int64_t, 2 * max_rank> at{};
@@ -48,8 +48,10 @@ namespace {
 
 class TileLoops : TileCalls {
  public:
-  TileLoops(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) : TileCalls(plan, kit, work, tables) {
-    t_.aside.resize(static_cast<std::size_t>(shape_.rows() * shape_.most_columns));
+  TileLoops(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+            ContractionTables& tables)
+      : TileCalls(plan, kit, work, tables) {
+    t_.aside.resize(static_cast<std::size_t>(shape_.rows() * shape_.max_columns));
   }
 
   void run() {
@@ -91,7 +93,8 @@ class TileLoops : TileCalls {
         add(std::min<std::int64_t>(shape_.rows(), work_.last_row - m), 1);
         continue;
       }
-      const std::int64_t end = plan_.turned ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
+      const std::int64_t end =
+          plan_.turned ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
       const Alike alike = first_tiles(end - m);
       add(alike.rows, plan_.turned ? 1 : std::min(alike.many, (last - m + alike.rows - 1) / alike.rows));
     }
@@ -109,9 +112,12 @@ class TileLoops : TileCalls {
       if (joined > 0) {
         ContractionTables::Tile& last = t_.tiles[joined - 1];
         const std::int64_t before = last.first + (last.repeat - 1) * last.step, step = tile.first - before;
-        const auto apart = [&](const std::vector<std::int64_t>& at) { return at[static_cast<std::size_t>(tile.first)] - at[static_cast<std::size_t>(before)]; };
+        const auto apart = [&](const std::vector<std::int64_t>& at) {
+          return at[static_cast<std::size_t>(tile.first)] - at[static_cast<std::size_t>(before)];
+        };
         const std::int64_t d_step = apart(t_.row_d), x_step = apart(t_.row_x);
-        if (last.rows == tile.rows && (last.repeat == 1 || (last.step == step && last.d_step == d_step && last.x_step == x_step))) {
+        if (last.rows == tile.rows &&
+            (last.repeat == 1 || (last.step == step && last.d_step == d_step && last.x_step == x_step))) {
           ++last.repeat;
           last.step = step, last.d_step = d_step, last.x_step = x_step;
           continue;
@@ -154,7 +160,7 @@ class TileLoops : TileCalls {
         }
       }
     }
-    const EvenCut cut(columns_, shape_.most_columns);
+    const BalancedSplit cut(columns_, shape_.max_columns);
     // Small columns stay in the first caches: tiles of rows then take all of them in one call.
     if (columns_ * count_ <= columns_near) {
       if (cut.many > 0) column_tiles(0, cut.large, cut.many);
@@ -192,9 +198,10 @@ class TileLoops : TileCalls {
     }
   }
 
-  void scatter_tile(const TileWork& w, const ContractionTables::Tile& tile, TileCode code, std::int64_t j, std::int64_t columns, std::int64_t group) {
+  void scatter_tile(const TileWork& w, const ContractionTables::Tile& tile, TileCode code, std::int64_t j,
+                    std::int64_t columns, std::int64_t group) {
     const std::int64_t width = tile.vectors * shape_.width;
-    std::array<std::int64_t, TileKit::most_columns> aside_at{};
+    std::array<std::int64_t, TileKernels::max_columns> aside_at{};
     for (std::int64_t c = 0; c < columns; ++c) aside_at[static_cast<std::size_t>(c)] = c * width;
     TileWork aside = w;
     aside.b += group * w.b_step;
@@ -223,7 +230,8 @@ class TileLoops : TileCalls {
 
 }  // namespace
 
-void run_tiles(const ContractionPlan& plan, const TileKit& kit, const ContractionWork& work, ContractionTables& tables) {
+void run_tiles(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+               ContractionTables& tables) {
   if (in_place_at_once(plan)) run_in_place(plan, kit, work, tables);
   else TileLoops(plan, kit, work, tables).run();
 }

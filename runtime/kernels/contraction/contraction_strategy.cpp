@@ -1,5 +1,5 @@
-// The planner of contractions: which operand gives the rows, what is packed, how blocks are cut, by estimated cycles of one core
-// (contraction_estimate.h). `bench_kernels --tune` sets what it chooses beside what is fastest.
+// The planner of contractions: which operand gives the rows, what is packed, how blocks are cut, by estimated cycles of
+// one core (contraction_estimate.h). `bench_kernels --tune` sets what it chooses beside what is fastest.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ using Stride = std::int64_t LoopDim::*;
 
 // Summed positions of a block: where sums are cut changes how they round, so that these follow from nothing.
 constexpr std::int64_t longest_sum = 320, usual_sum = 256;
-constexpr std::int64_t most_turned_rows = 128, least_turned_sum = 64;
+constexpr std::int64_t max_transposed_rows = 128, min_transposed_sum = 64;
 
 std::int64_t cut(std::int64_t n, std::int64_t most) {
   const std::int64_t pieces = (n + most - 1) / most;
@@ -65,7 +65,8 @@ class Planner {
       : space_(space), target_(target), shape_(target.shape), fixed_(fixed_costs(target.shape.width)), costs_(costs) {}
 
   std::vector<ContractionChoice> choices() {
-    const Dims rows = take_rows_of(!has_unit(space_.rows, &LoopDim::d) && (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1));
+    const Dims rows = take_rows_of(!has_unit(space_.rows, &LoopDim::d) &&
+                                   (has_unit(space_.columns, &LoopDim::d) || volume(space_.rows) == 1));
     const bool unit = !base_.rows.empty() && base_.rows[0].d == 1;
     const std::int64_t run_d = unit ? consecutive_run(base_.rows, &LoopDim::d, &LoopDim::d) : 1;
     for (const bool pack_columns : {true, false}) {
@@ -77,13 +78,16 @@ class Planner {
         base_.rows = as_in_d;
       }
       if (base_.m > run_d && run_d % shape_.rows() != 0) add_tiles("crossing", run_d, true, true, pack_columns);
-      if (unit && base_.rows[0].a == 1) add_tiles("rows in place", consecutive_run(base_.rows, &LoopDim::d, &LoopDim::a), false, false, pack_columns);
+      if (unit && base_.rows[0].a == 1)
+        add_tiles("rows in place", consecutive_run(base_.rows, &LoopDim::d, &LoopDim::a), false, false, pack_columns);
     }
     if (base_.k == 1) add_outer();
     if (base_.n == 1) add_vector(rows);
     add_blas();
-    // Where a large operand would have to be packed against its order for few columns, its lines are read as columns, and D is scattered.
-    if (unit && base_.n >= shape_.width && base_.n <= most_turned_rows && base_.m > base_.n && base_.k >= least_turned_sum) {
+    // Where a large operand would have to be packed against its order for few columns, its lines are read as columns,
+    // and D is scattered.
+    if (unit && base_.n >= shape_.width && base_.n <= max_transposed_rows && base_.m > base_.n &&
+        base_.k >= min_transposed_sum) {
       Dims summed = base_.summed;  // in the same order: no choice changes a rounding
       for (LoopDim& dim : summed) std::swap(dim.a, dim.b);
       take_rows_of(!base_.swapped);
@@ -98,14 +102,20 @@ class Planner {
   /// The best first. The BLAS rounds otherwise: whether it is that is asked of the fixed constants alone.
   void sort() {
     const auto is_blas = [](const ContractionChoice& choice) { return choice.plan.strategy == Strategy::blas; };
-    const bool blas = is_blas(*std::min_element(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.fixed_cycles < q.plan.fixed_cycles; }));
-    std::stable_sort(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.cycles < q.plan.cycles; });
-    const auto best = std::find_if(result_.begin(), result_.end(), [&](const ContractionChoice& choice) { return is_blas(choice) == blas; });
+    const bool blas = is_blas(
+        *std::min_element(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) {
+          return p.plan.fixed_cycles < q.plan.fixed_cycles;
+        }));
+    std::stable_sort(result_.begin(), result_.end(), [](const ContractionChoice& p, const ContractionChoice& q) {
+      return p.plan.cycles < q.plan.cycles;
+    });
+    const auto best = std::find_if(result_.begin(), result_.end(),
+                                   [&](const ContractionChoice& choice) { return is_blas(choice) == blas; });
     std::rotate(result_.begin(), best, best + 1);
   }
 
   /// With its cost and blocks.
-  void add(const std::string& name, ContractionPlan plan) {
+  void add(const std::string& name, ContractionStrategy plan) {
     plan.row_block = row_block_of(plan, target_, costs_);
     plan.column_block = column_block_of(plan, target_, costs_);
     plan.cycles = estimated_cycles(plan, target_, costs_);
@@ -118,7 +128,8 @@ class Planner {
   Dims take_rows_of(bool b) {
     base_.tile = shape_;
     base_.swapped = b;
-    Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns, summed = space_.summed;
+    Dims rows = base_.swapped ? space_.columns : space_.rows, columns = base_.swapped ? space_.rows : space_.columns,
+         summed = space_.summed;
     if (base_.swapped)
       for (Dims* dims : {&rows, &columns, &summed})
         for (LoopDim& dim : *dims) std::swap(dim.a, dim.b);
@@ -127,43 +138,52 @@ class Planner {
     base_.k = volume(summed);
     base_.rows = fused(rows, &LoopDim::d, &LoopDim::a);
     // Columns in the order of D, and of their operand where its lines would else be fetched again and again.
-    base_.columns = (base_.k > 64 || base_.n * base_.k > 65536) && has_unit(columns, &LoopDim::b) ? fused(columns, &LoopDim::b, &LoopDim::d)
-                                                                                                  : fused(columns, &LoopDim::d, &LoopDim::b);
-    base_.summed = base_.n > 1 && has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a) : fused(summed, &LoopDim::a, &LoopDim::b);
+    base_.columns = (base_.k > 64 || base_.n * base_.k > 65536) && has_unit(columns, &LoopDim::b)
+                        ? fused(columns, &LoopDim::b, &LoopDim::d)
+                        : fused(columns, &LoopDim::d, &LoopDim::b);
+    base_.summed = base_.n > 1 && has_unit(summed, &LoopDim::b) ? fused(summed, &LoopDim::b, &LoopDim::a)
+                                                                : fused(summed, &LoopDim::a, &LoopDim::b);
     base_.sum_block = base_.k <= longest_sum ? base_.k : cut(base_.k, usual_sum);
     return rows;
   }
 
-  /// D's consecutive dimension first, the others in the order of their operand; empty where that is no different, or nothing that the
-  /// operand has consecutively is a row.
+  /// D's consecutive dimension first, the others in the order of their operand; empty where that is no different, or
+  /// nothing that the operand has consecutively is a row.
   Dims rows_by_operand(const Dims& rows) const {
-    if (!has_unit(rows, &LoopDim::a) || base_.rows.size() < 2 || base_.rows[0].d != 1 || base_.rows[0].a == 1) return {};
+    if (!has_unit(rows, &LoopDim::a) || base_.rows.size() < 2 || base_.rows[0].d != 1 || base_.rows[0].a == 1)
+      return {};
     Dims order;
     for (const LoopDim& dim : rows)
       if (dim.extent > 1) order.push_back(dim);
-    std::stable_sort(order.begin(), order.end(), [](const LoopDim& p, const LoopDim& q) { return (p.d == 1) != (q.d == 1) ? p.d == 1 : p.a < q.a; });
+    std::stable_sort(order.begin(), order.end(), [](const LoopDim& p, const LoopDim& q) {
+      return (p.d == 1) != (q.d == 1) ? p.d == 1 : p.a < q.a;
+    });
     return order;
   }
 
   void add_tiles(const char* name, std::int64_t run, bool crossing, bool pack_rows, bool pack_columns) {
-    ContractionPlan plan = base_;
+    ContractionStrategy plan = base_;
     plan.run = run;
     plan.crossing = crossing;
     plan.turned = crossing && run == 1;
     plan.pack_rows = pack_rows;
     // Tiles that go from place to place by a table are for short runs: long columns are better read from end to end.
-    const bool lone = shape_.lone_vectors > 0 && plan.n == 1 && !pack_rows && (plan.sums_evenly() || run <= 2 * shape_.of_column().rows());
+    const bool lone = shape_.single_column_vectors > 0 && plan.n == 1 && !pack_rows &&
+                      (plan.sums_evenly() || run <= 2 * shape_.of_column().rows());
     plan.tile = lone ? shape_.of_column() : shape_.of_run(crossing ? plan.m : run);
     plan.pack_columns = pack_columns;
-    const std::string full_name = std::string(name) + (pack_columns ? "" : pack_rows ? ", columns in place" : ", all in place");
-    plan.why = fmt::format("{}: rows {} {}x{} in runs of {}, sum {} in blocks of {}", full_name, plan.swapped ? "of b" : "of a", plan.m, plan.n, run, plan.k, plan.sum_block);
+    const std::string full_name = std::string(name) + (pack_columns ? ""
+                                                       : pack_rows  ? ", columns in place"
+                                                                    : ", all in place");
+    plan.why = fmt::format("{}: rows {} {}x{} in runs of {}, sum {} in blocks of {}", full_name,
+                           plan.swapped ? "of b" : "of a", plan.m, plan.n, run, plan.k, plan.sum_block);
     add(full_name, std::move(plan));
   }
 
   /// One pass over D: the operand of the rows is near, and consecutive where D is (or a copy of it is).
   void add_outer() {
     if (base_.rows.empty() || base_.rows[0].d != 1) return;
-    ContractionPlan plan = base_;
+    ContractionStrategy plan = base_;
     plan.strategy = Strategy::outer;
     plan.run = plan.rows[0].extent;
     plan.pack_rows = plan.rows[0].a != 1;
@@ -182,7 +202,7 @@ class Planner {
 
   /// One pass over the operand of the rows; sums of all rows, or of a part of them, stay near.
   void add_vector(const Dims& rows) {
-    ContractionPlan plan = base_;
+    ContractionStrategy plan = base_;
     plan.strategy = Strategy::vector;
     plan.rows = fused(rows, &LoopDim::a, &LoopDim::d);
     if (plan.rows.empty() || plan.rows[0].a != 1 || plan.rows[0].extent < 4) return;
@@ -193,7 +213,7 @@ class Planner {
   }
 
   void add_blas() {
-    ContractionPlan plan = base_;
+    ContractionStrategy plan = base_;
     plan.strategy = Strategy::blas;
     plan.moved = moved_for_blas(space_);
     plan.why = fmt::format("blas: {}x{}x{}, {} elements copied", plan.m, plan.n, plan.k, plan.moved);
@@ -204,21 +224,26 @@ class Planner {
   const ContractionTarget target_;
   const TileShape shape_;
   const ContractionCosts fixed_, costs_;
-  ContractionPlan base_;
+  ContractionStrategy base_;
   std::vector<ContractionChoice> result_;
 };
 
 }  // namespace
 
-std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast, int blas_bits, const ContractionCosts* costs) {
-  return Planner(space, {shape, tiles_are_fast, blas_bits >= 512}, costs && costs->width == shape.width ? *costs : usual_costs(shape.width)).choices();
+std::vector<ContractionChoice> contraction_choices(const LoopSpace& space, const TileShape& shape, bool tiles_are_fast,
+                                                   int blas_bits, const ContractionCosts* costs) {
+  return Planner(space, {shape, tiles_are_fast, blas_bits >= 512},
+                 costs && costs->width == shape.width ? *costs : usual_costs(shape.width))
+      .choices();
 }
 
-std::int64_t row_panel_size(const ContractionPlan& plan, bool shared) {
+std::int64_t row_panel_size(const ContractionStrategy& plan, bool shared) {
   if (plan.strategy == Strategy::vector) return vector_sums(plan);
   if (plan.strategy == Strategy::blas || !plan.pack_rows) return 0;
   if (plan.strategy == Strategy::outer) return plan.m;
-  const auto filled = [&](std::int64_t rows) { return (rows + plan.tile.width - 1) / plan.tile.width * plan.tile.width; };
+  const auto filled = [&](std::int64_t rows) {
+    return (rows + plan.tile.width - 1) / plan.tile.width * plan.tile.width;
+  };
   const std::int64_t run = plan.crossing ? plan.m : plan.run;
   // Every run is filled up to whole vectors.
   if (plan.row_block >= plan.m && !shared) return plan.m / run * filled(run) * plan.sum_block;
@@ -227,7 +252,7 @@ std::int64_t row_panel_size(const ContractionPlan& plan, bool shared) {
   return ((rows / run + 1) * filled(std::min(run, rows)) + 2 * plan.tile.width) * plan.sum_block;
 }
 
-std::int64_t column_panel_size(const ContractionPlan& plan) {
+std::int64_t column_panel_size(const ContractionStrategy& plan) {
   return plan.strategy == Strategy::blas || !plan.pack_columns ? 0 : plan.column_block * plan.sum_block;
 }
 

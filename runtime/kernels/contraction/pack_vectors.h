@@ -1,7 +1,8 @@
 #pragma once
-// Packing of panels by vectors of a width W, for the files that are built for processors with such vectors: see PackWork in tiles.h for what it
-// computes, and tiles_vectors.h for W. An element by itself costs a load of its place and leaves few other loads under way: panels that come from
-// beyond the first cache were waited for longer than their tiles computed in short sums.
+// Packing of panels by vectors of a width W, for the files that are built for processors with such vectors: see
+// PackWork in tiles.h for what it computes, and tiles_vectors.h for W. An element by itself costs a load of its place
+// and leaves few other loads under way: panels that come from beyond the first cache were waited for longer than their
+// tiles computed in short sums.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,8 @@
 
 namespace sial::kernels {
 
-/// Rows that are consecutive in memory, V vectors of them, `lanes` of the last one. Panels of whole vectors are written whole.
+/// Rows that are consecutive in memory, V vectors of them, `lanes` of the last one. Panels of whole vectors are written
+/// whole.
 template <class W, int V, bool Whole>
 void pack_lines(const PackWork& w, std::int64_t lanes) {
   const double* const from = w.from + w.row_at[0];
@@ -33,19 +35,22 @@ void pack_lines(const PackWork& w, std::int64_t lanes) {
 
 /// Up to W::width consecutive elements of each of so many rows, turned; 0 beyond the rows.
 template <class W>
-__attribute__((always_inline)) inline void load_turned(typename W::Vector (&v)[W::width], const std::array<const double*, W::width>& row, std::int64_t rows, std::int64_t at) {
+__attribute__((always_inline)) inline void load_transposed(typename W::Vector (&v)[W::width],
+                                                           const std::array<const double*, W::width>& row,
+                                                           std::int64_t rows, std::int64_t at) {
 #pragma GCC unroll 8
   for (int k = 0; k < W::width; ++k) v[k] = k < rows ? W::load(row[static_cast<std::size_t>(k)] + at) : W::zero();
   W::turn(v);
 }
 
-/// Up to W::width rows from anywhere: turned in registers where summed positions are consecutive in memory. `lanes` of each vector belong to the
-/// panel; those beyond the rows are 0.
+/// Up to W::width rows from anywhere: turned in registers where summed positions are consecutive in memory. `lanes` of
+/// each vector belong to the panel; those beyond the rows are 0.
 template <class W, bool Whole>
-void pack_turned(const PackWork& w, std::int64_t first, std::int64_t lanes) {
+void pack_transposed(const PackWork& w, std::int64_t first, std::int64_t lanes) {
   const std::int64_t rows = std::clamp<std::int64_t>(w.rows - first, 0, W::width);
   std::array<const double*, W::width> row;
-  for (std::int64_t k = 0; k < W::width; ++k) row[static_cast<std::size_t>(k)] = k < rows ? w.from + w.row_at[first + k] : nullptr;
+  for (std::int64_t k = 0; k < W::width; ++k)
+    row[static_cast<std::size_t>(k)] = k < rows ? w.from + w.row_at[first + k] : nullptr;
   double* to = w.to + first;
   const auto put = [&](double* place, typename W::Vector v) __attribute__((always_inline)) {
     if constexpr (Whole) W::store(place, v);
@@ -55,7 +60,7 @@ void pack_turned(const PackWork& w, std::int64_t first, std::int64_t lanes) {
     const std::int64_t at = w.sum_at[p];
     if (p + W::width <= w.count && W::consecutive(w.sum_at + p)) {
       typename W::Vector v[W::width];
-      load_turned<W>(v, row, rows, at);
+      load_transposed<W>(v, row, rows, at);
 #pragma GCC unroll 8
       for (int k = 0; k < W::width; ++k, to += w.width) put(to, v[k]);
       p += W::width;
@@ -72,11 +77,12 @@ void pack_turned(const PackWork& w, std::int64_t first, std::int64_t lanes) {
   }
 }
 
-/// Rows in runs of consecutive ones, a vector or a part of one at a time: what a part leaves of its vector the next one overwrites.
+/// Rows in runs of consecutive ones, a vector or a part of one at a time: what a part leaves of its vector the next one
+/// overwrites.
 struct PackPart {
   std::int64_t from = 0, to = 0, lanes = 0;
 };
-constexpr std::size_t most_parts = 16;
+constexpr std::size_t max_parts = 16;
 
 template <class W>
 void pack_parts(const PackWork& w, const PackPart* parts, std::size_t n) {
@@ -112,7 +118,8 @@ std::size_t parts_of_rows(const PackWork& w, PackPart* parts, std::size_t most) 
   return n;
 }
 
-/// A line of the operand has an element for each of the panels: squares of rows and panels are turned in registers, and it is read once.
+/// A line of the operand has an element for each of the panels: squares of rows and panels are turned in registers, and
+/// it is read once.
 template <class W>
 void pack_beside(const PackWork& w, std::int64_t panels) {
   // The last panels end with the last one, over some of those before.
@@ -121,12 +128,13 @@ void pack_beside(const PackWork& w, std::int64_t panels) {
     for (std::int64_t i = 0; i < w.width; i += W::width) {
       const std::int64_t rows = std::clamp<std::int64_t>(w.rows - i, 0, W::width);
       std::array<const double*, W::width> row;
-      for (std::int64_t k = 0; k < W::width; ++k) row[static_cast<std::size_t>(k)] = k < rows ? from + w.row_at[i + k] : nullptr;
+      for (std::int64_t k = 0; k < W::width; ++k)
+        row[static_cast<std::size_t>(k)] = k < rows ? from + w.row_at[i + k] : nullptr;
       double* to = w.to + r * w.width * w.count + i;
       for (std::int64_t p = 0; p < w.count; ++p, to += w.width) {
         const std::int64_t at = w.sum_at[p];
         typename W::Vector v[W::width];
-        load_turned<W>(v, row, rows, at);
+        load_transposed<W>(v, row, rows, at);
 #pragma GCC unroll 8
         for (int k = 0; k < W::width; ++k) W::store(to + k * w.width * w.count, v[k]);
       }
@@ -139,7 +147,8 @@ template <class W>
 void pack_by_vectors(const PackWork& w) {
   const std::int64_t vectors = (w.width + W::width - 1) / W::width, rest = w.width - (vectors - 1) * W::width;
   const bool whole = rest == W::width;
-  if (vectors <= 4 && w.rows > (vectors - 1) * W::width && (whole || w.rows == w.width) && consecutive(w.row_at, w.rows)) {
+  if (vectors <= 4 && w.rows > (vectors - 1) * W::width && (whole || w.rows == w.width) &&
+      consecutive(w.row_at, w.rows)) {
     const std::int64_t lanes = w.rows - (vectors - 1) * W::width;
     const auto lines = [&]<int V>() { whole ? pack_lines<W, V, true>(w, lanes) : pack_lines<W, V, false>(w, lanes); };
     switch (vectors) {
@@ -150,11 +159,13 @@ void pack_by_vectors(const PackWork& w) {
     }
   }
   const bool sums_run = w.count >= W::width && W::consecutive(w.sum_at);
-  std::array<PackPart, most_parts> parts;
-  if (const std::size_t n = parts_of_rows<W>(w, parts.data(), std::min(most_parts, static_cast<std::size_t>(w.rows / (sums_run ? 4 : 2))))) return pack_parts<W>(w, parts.data(), n);
+  std::array<PackPart, max_parts> parts;
+  if (const std::size_t n =
+          parts_of_rows<W>(w, parts.data(), std::min(max_parts, static_cast<std::size_t>(w.rows / (sums_run ? 4 : 2)))))
+    return pack_parts<W>(w, parts.data(), n);
   for (std::int64_t v = 0; v < vectors; ++v) {
-    if (v + 1 < vectors || whole) pack_turned<W, true>(w, v * W::width, W::width);
-    else pack_turned<W, false>(w, v * W::width, rest);
+    if (v + 1 < vectors || whole) pack_transposed<W, true>(w, v * W::width, W::width);
+    else pack_transposed<W, false>(w, v * W::width, rest);
   }
 }
 

@@ -1,5 +1,5 @@
-// The kernels that programs run with: every contraction as its plan says, by register tiles or by the BLAS; all else as the BLAS
-// kernels do it. Plans are kept by descriptor, so that blocks met again cost one look-up.
+// The kernels that programs run with: every contraction as its plan says, by register tiles or by the BLAS; all else as
+// the BLAS kernels do it. Plans are kept by descriptor, so that blocks met again cost one look-up.
 
 #include <algorithm>
 #include <cstring>
@@ -7,11 +7,11 @@
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/implementations.h"
-#include "runtime/kernels/cpu/scratch.h"
-#include "runtime/kernels/elementwise/strided.h"
-#include "runtime/kernels/cpu/team.h"
 #include "runtime/kernels/contraction/tile_source.h"
+#include "runtime/kernels/cpu/scratch.h"
+#include "runtime/kernels/cpu/team.h"
+#include "runtime/kernels/elementwise/strided.h"
+#include "runtime/kernels/implementations.h"
 
 #include <fmt/format.h>
 
@@ -23,12 +23,13 @@ constexpr double worth_sharing = 4e6;  // floating-point operations
 
 // One in so many runs of an operation tells which tiles it is made of.
 constexpr int runs_per_note = 32;
-// Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at most, and 30 MB of calls.
+// Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at
+// most, and 30 MB of calls.
 constexpr std::int64_t largest_kept = 4096;
-constexpr std::size_t most_kept = 512;
+constexpr std::size_t max_kept = 512;
 
-/// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one word. Made for every operation: nothing
-/// of it is written that is not read.
+/// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one
+/// word. Made for every operation: nothing of it is written that is not read.
 struct Signature {
   std::array<std::int64_t, 3 * 2 * max_rank + 1> v;  // NOLINT(cppcoreguidelines-pro-type-member-init): the first `size`
   std::int32_t size = 1;
@@ -42,7 +43,8 @@ struct Signature {
     const auto add = [&](const auto& view) {
       for (int d = 0; d < view.rank; ++d) {
         beyond |= view.extent[d] >> label_shift | static_cast<std::int64_t>(view.label[d]) >> (63 - label_shift);
-        const std::int64_t stride = view.stride[d], place = view.extent[d] | static_cast<std::int64_t>(view.label[d]) << label_shift;
+        const std::int64_t stride = view.stride[d], place = view.extent[d] | static_cast<std::int64_t>(view.label[d])
+                                                                                 << label_shift;
         v[static_cast<std::size_t>(size++)] = stride;
         v[static_cast<std::size_t>(size++)] = place;
         h = (h ^ static_cast<std::uint64_t>(stride)) * 0xff51afd7ed558ccdu;
@@ -60,7 +62,8 @@ struct Signature {
     hash ^= hash >> 32;
   }
   bool operator==(const Signature& other) const {
-    return hash == other.hash && size == other.size && std::memcmp(v.data(), other.v.data(), static_cast<std::size_t>(size) * sizeof v[0]) == 0;
+    return hash == other.hash && size == other.size &&
+           std::memcmp(v.data(), other.v.data(), static_cast<std::size_t>(size) * sizeof v[0]) == 0;
   }
 
  private:
@@ -74,8 +77,13 @@ struct SignatureHash {
 class PlannedKernels final : public Kernels {
  public:
   PlannedKernels(BufferResource& workspace, const KernelOptions& options)
-      : workspace_(workspace), options_(options), engine_(make_code_engine({options.jit, options.jit_at_once || !options.jit_cpu.empty(), options.jit_cpu, options.jit_cache})),
-        tiles_(*engine_), blas_(make_blas_kernels(workspace, engine_.get())), tables_(static_cast<std::size_t>(std::max(1, options.threads))) {
+      : workspace_(workspace),
+        options_(options),
+        engine_(make_code_engine(
+            {options.jit, options.jit_at_once || !options.jit_cpu.empty(), options.jit_cpu, options.jit_cache})),
+        tiles_(*engine_),
+        blas_(make_blas_kernels(workspace, engine_.get())),
+        tables_(static_cast<std::size_t>(std::max(1, options.threads))) {
     if (options.threads > 1) team_ = std::make_unique<Team>(options.threads);
   }
 
@@ -96,8 +104,8 @@ class PlannedKernels final : public Kernels {
       case Way::blas: return blas_->run(op);
       case Way::tiles: break;
     }
-    const TileKit& kit = tiles_.kit(planned.flops, planned.plan.sum_block);
-    const ContractionPlan& plan = kit.shape.width == planned.width ? planned.plan : planned.other;
+    const TileKernels& kit = tiles_.kit(planned.flops, planned.plan.sum_block);
+    const ContractionStrategy& plan = kit.shape.width == planned.width ? planned.plan : planned.other;
     Scratch rows(workspace_), columns(workspace_);
     const int parts = parts_of(planned);
     const std::int64_t row_panel = row_panel_size(plan, parts > 1), column_panel = column_panel_size(plan);
@@ -116,16 +124,19 @@ class PlannedKernels final : public Kernels {
       near_.begin(planned.flops, 2 * products_per_cycle * plan.tile.width);
       ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
-      if (is_thin(plan)) return run_thin(plan, kit, work, tables);
+      if (is_memory_bound(plan)) return run_memory_bound(plan, kit, work, tables);
       run_tiles(plan, kit, work, tables);
       if (planned.runs++ % runs_per_note == 0 && tiles_.uses_generated()) note_tiles(plan, tables);
       return;
     }
-    // Every part has elements of D of its own, and an element is computed alike in any part: threads change no rounding.
+    // Every part has elements of D of its own, and an element is computed alike in any part: threads change no
+    // rounding.
     const bool by_columns = plan.n >= plan.m;
     team_->run([&](int part) {
       ContractionWork own = work;
-      const auto bounds = [&](std::int64_t n, std::int64_t& first, std::int64_t& last) { first = n * part / parts, last = n * (part + 1) / parts; };
+      const auto bounds = [&](std::int64_t n, std::int64_t& first, std::int64_t& last) {
+        first = n * part / parts, last = n * (part + 1) / parts;
+      };
       if (by_columns) bounds(plan.n, own.first_column, own.last_column);
       else bounds(plan.m, own.first_row, own.last_row);
       if (row_panel) own.row_panels += row_panel * part;
@@ -158,7 +169,7 @@ class PlannedKernels final : public Kernels {
       case Way::plain: return "plain loops: an empty sum";
       case Way::inner:
       case Way::blas: return planned.plan.why;
-      case Way::tiles: return (is_thin(planned.plan) ? "" : "register tiles, ") + planned.plan.why;
+      case Way::tiles: return (is_memory_bound(planned.plan) ? "" : "register tiles, ") + planned.plan.why;
     }
     return {};
   }
@@ -191,10 +202,10 @@ class PlannedKernels final : public Kernels {
 
   struct Planned {
     Way way = Way::nothing;
-    std::vector<PairDim> pairs;   // of an inner product, fused
-    ContractionPlan plan, other;  // for built-in and for generated tiles
-    int width = 0;                // of the built-in ones
-    double cycles = 0;            // of the best plan by fixed constants
+    std::vector<PairDim> pairs;       // of an inner product, fused
+    ContractionStrategy plan, other;  // for built-in and for generated tiles
+    int width = 0;                    // of the built-in ones
+    double cycles = 0;                // of the best plan by fixed constants
     double flops = 0;
     mutable std::uint32_t runs = 0;
     std::unique_ptr<ContractionTables> tables;  // of small operations, which would take longer to make them than to run
@@ -206,7 +217,10 @@ class PlannedKernels final : public Kernels {
       case Way::plain: return "plain loops";
       case Way::inner: return "inner product";
       case Way::blas: return "blas";
-      case Way::tiles: return planned.plan.strategy == Strategy::outer ? "outer product" : planned.plan.strategy == Strategy::vector ? "matrix-vector" : "tiles";
+      case Way::tiles:
+        return planned.plan.strategy == Strategy::outer    ? "outer product"
+               : planned.plan.strategy == Strategy::vector ? "matrix-vector"
+                                                           : "tiles";
     }
     return "nothing";
   }
@@ -217,30 +231,32 @@ class PlannedKernels final : public Kernels {
   }
 
   /// Which tiles the operation that just ran was made of.
-  void note_tiles(const ContractionPlan& plan, const ContractionTables& tables) {
+  void note_tiles(const ContractionStrategy& plan, const ContractionTables& tables) {
     const auto& tiles = tables.tiles;
     const auto used = [&](std::int64_t columns) {
       // The first run shows them all, the last one what is left at the end.
       for (std::size_t i = 0; i < tiles.size(); i = i < 3 || i + 1 == tiles.size() ? i + 1 : tiles.size() - 1)
-        tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns), tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width);
+        tiles_.used(plan.sum_block, tiles[i].vectors, static_cast<int>(columns),
+                    tiles[i].rows != static_cast<std::int64_t>(tiles[i].vectors) * plan.tile.width);
     };
     const std::int64_t block = std::min(plan.n, plan.column_block);
     for (const std::int64_t columns : {block, plan.n % block}) {
       if (columns == 0) continue;
-      const EvenCut cut(columns, plan.tile.most_columns);
+      const BalancedSplit cut(columns, plan.tile.max_columns);
       used(cut.large);
       if (cut.few > 0) used(cut.small);
     }
   }
 
   int parts_of(const Planned& planned) const {
-    return team_ && planned.flops >= worth_sharing && !is_thin(planned.plan) && !is_thin(planned.other) ? team_->size()
-                                                                                                        : 1;
+    return team_ && planned.flops >= worth_sharing && !is_memory_bound(planned.plan) && !is_memory_bound(planned.other)
+               ? team_->size()
+               : 1;
   }
 
   const Planned& plan_of(const BlockOp& op) const {
     // Programs have few descriptors; a stream of ever new ones must not fill the memory.
-    constexpr std::size_t most_plans = 4096;
+    constexpr std::size_t max_plans = 4096;
     const Signature signature(op);
     if (!signature.whole) {
       last_.why = nullptr;  // perhaps the plan's that goes now
@@ -249,7 +265,7 @@ class PlannedKernels final : public Kernels {
     const Known*& last = met_[signature.hash % met_.size()];
     if (last && last->first == signature) return last->second;
     if (const auto found = plans_.find(signature); found != plans_.end()) return (last = &*found)->second;
-    if (plans_.size() >= most_plans) {
+    if (plans_.size() >= max_plans) {
       plans_.clear();
       met_ = {};
       last_.why = nullptr;
@@ -273,7 +289,8 @@ class PlannedKernels final : public Kernels {
     if (planned.way != Way::tiles) return planned;
     const bool fast = tiles_.fast();
     const auto shapes = tiles_.shapes();
-    Chosen chosen = choose(space, shapes[0], fast), other = shapes[1].width == shapes[0].width ? chosen : choose(space, shapes[1], fast);
+    Chosen chosen = choose(space, shapes[0], fast),
+           other = shapes[1].width == shapes[0].width ? chosen : choose(space, shapes[1], fast);
     // One strategy for both: results must not depend on which tiles are ready.
     if (chosen.plan.strategy == Strategy::blas || other.plan.strategy == Strategy::blas) {
       planned.way = Way::blas;
@@ -283,7 +300,7 @@ class PlannedKernels final : public Kernels {
     planned.plan = std::move(chosen.plan);
     planned.other = std::move(other.plan);
     planned.width = shapes[0].width;
-    if (m + n + k <= largest_kept && plans_.size() < most_kept) {
+    if (m + n + k <= largest_kept && plans_.size() < max_kept) {
       planned.tables = std::make_unique<ContractionTables>();
       planned.tables->keeps_calls = true;
     }
@@ -292,7 +309,7 @@ class PlannedKernels final : public Kernels {
   }
 
   struct Chosen {
-    ContractionPlan plan;
+    ContractionStrategy plan;
     double fixed_cycles = 0;  // the least
   };
 
@@ -304,7 +321,10 @@ class PlannedKernels final : public Kernels {
           const double fixed_cycles = choice.plan.fixed_cycles;
           return {std::move(choice.plan), fixed_cycles};
         }
-    const auto least = std::min_element(choices.begin(), choices.end(), [](const ContractionChoice& p, const ContractionChoice& q) { return p.plan.fixed_cycles < q.plan.fixed_cycles; });
+    const auto least =
+        std::min_element(choices.begin(), choices.end(), [](const ContractionChoice& p, const ContractionChoice& q) {
+          return p.plan.fixed_cycles < q.plan.fixed_cycles;
+        });
     const double fixed_cycles = least->plan.fixed_cycles;
     return {std::move(choices.front().plan), fixed_cycles};
   }
@@ -318,10 +338,10 @@ class PlannedKernels final : public Kernels {
   using Known = std::pair<const Signature, Planned>;
   mutable std::unordered_map<Signature, Planned, SignatureHash> plans_;
   mutable std::array<const Known*, 256> met_{};  // the plans met last, by their hash
-  mutable Planned single_;                   // of an operation that is not kept
-  std::unique_ptr<Team> team_;               // null: one thread
-  std::vector<ContractionTables> tables_;    // of each thread
-  NearReads near_;
+  mutable Planned single_;                       // of an operation that is not kept
+  std::unique_ptr<Team> team_;                   // null: one thread
+  std::vector<ContractionTables> tables_;        // of each thread
+  PrefetchQueue near_;
   mutable KernelChoice last_;
 };
 

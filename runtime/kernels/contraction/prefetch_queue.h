@@ -1,7 +1,8 @@
 #pragma once
-// What operations will read soon, fetched into a cache by those that run before: blocks that come from memory keep an operation waiting for
-// longer than their products take when there are few products to each of their elements. Tiles fetch some lines each, so that
-// all is here when the operation ends. A hint: what it is given is never read, only named to the processor, and may be gone by then.
+// What operations will read soon, fetched into a cache by those that run before: blocks that come from memory keep an
+// operation waiting for longer than their products take when there are few products to each of their elements. Tiles
+// fetch some lines each, so that all is here when the operation ends. A hint: what it is given is never read, only
+// named to the processor, and may be gone by then.
 
 #include <algorithm>
 #include <array>
@@ -13,13 +14,14 @@ namespace sial::kernels {
 
 constexpr double products_per_cycle = 2;  // of vectors
 
-class NearReads {
+class PrefetchQueue {
  public:
   void expect(const double* data, std::int64_t elements) {
     if (first_ + waiting_ == ranges_.size()) {
       // What has waited longest is late by now.
       if (first_ == 0) lines_ -= ranges_[0].lines, --waiting_, first_ = 1;
-      std::move(ranges_.begin() + static_cast<std::ptrdiff_t>(first_), ranges_.begin() + static_cast<std::ptrdiff_t>(first_ + waiting_), ranges_.begin());
+      std::move(ranges_.begin() + static_cast<std::ptrdiff_t>(first_),
+                ranges_.begin() + static_cast<std::ptrdiff_t>(first_ + waiting_), ranges_.begin());
       first_ = 0;
     }
     ranges_[first_ + waiting_++] = {data, data, (elements + near_line - 1) / near_line};
@@ -33,12 +35,15 @@ class NearReads {
   }
 
   /// An operation of so many flops begins, more than 0; its tiles do so many in a cycle.
-  void begin(double flops, double per_cycle) { lines_per_cycle_ = lines_ == 0 ? 0 : std::min(static_cast<double>(lines_) * per_cycle / flops, 1 / cycles_per_line); }
+  void begin(double flops, double per_cycle) {
+    lines_per_cycle_ = lines_ == 0 ? 0 : std::min(static_cast<double>(lines_) * per_cycle / flops, 1 / cycles_per_line);
+  }
 
   /// Whether there is anything for the operation that began.
   bool any() const { return lines_per_cycle_ > 0; }
 
-  /// Gives a call, of tiles of so many cycles each, its part; the call is cut after as many groups of columns as that lasts.
+  /// Gives a call, of tiles of so many cycles each, its part; the call is cut after as many groups of columns as that
+  /// lasts.
   void share(TileWork& work, double cycles) {
     work.near_lines = 0;
     if (lines_per_cycle_ == 0) return;

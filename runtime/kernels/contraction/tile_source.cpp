@@ -7,7 +7,8 @@ namespace {
 constexpr double flops_worth_looking = 5e8;
 // From so much on code is made that was not kept from an earlier run: it takes some twenty milliseconds a tile.
 constexpr double flops_worth_exact = 2e9;
-// Summed positions up to which a tile is generated without a loop over them; beyond, where there are built-in tiles, these are as fast or faster.
+// Summed positions up to which a tile is generated without a loop over them; beyond, where there are built-in tiles,
+// these are as fast or faster.
 constexpr std::int64_t longest_exact = 20;
 
 TileCode as_tile(void* code) { return reinterpret_cast<TileCode>(code); }
@@ -20,25 +21,30 @@ TileShape generated_tile_shape(const CpuFacts& facts) {
   return {facts.vector_bits / 64, 3, 4, 0, 0};
 }
 
-CodeKey tile_key(int vectors, int columns, bool masked, int count) { return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, count}}; }
+CodeKey tile_key(int vectors, int columns, bool masked, int count) {
+  return {CodeKind::tile, {vectors, columns, masked ? 1 : 0, count}};
+}
 
 CodeKey pack_key(int vectors, bool across) { return {CodeKind::pack, {vectors, across ? 1 : 0}}; }
 
-void pack_panel(const TileKit& kit, const PackWork& work) {
+void pack_panel(const TileKernels& kit, const PackWork& work) {
   const std::int64_t vectors = work.width / kit.shape.width;
-  if (work.rows == work.width && vectors * kit.shape.width == work.width && vectors <= TileKit::most_vectors) {
+  if (work.rows == work.width && vectors * kit.shape.width == work.width && vectors <= TileKernels::max_vectors) {
     const bool across = !consecutive(work.row_at, work.rows);
-    if (const PanelPackCode code = kit.panel_packs[static_cast<std::size_t>((vectors - 1) * 2 + (across ? 1 : 0))]) return code(&work);
+    if (const PanelPackCode code = kit.panel_packs[static_cast<std::size_t>((vectors - 1) * 2 + (across ? 1 : 0))])
+      return code(&work);
   }
   kit.pack(work);
 }
 
-TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
+TileSource::TileSource(CodeEngine& engine)
+    : engine_(engine), builtin_(builtin_tiles(engine.facts())), generated_(builtin_) {
   generated_.fast = true;
-  // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only, those of one column not at all.
+  // Built-in tiles and packing of the same shape are as good. Tall tiles are generated for exact sums only, those of
+  // one column not at all.
   const TileShape shape = generated_tile_shape(engine.facts());
   TileShape alike = builtin_.shape;
-  alike.lone_vectors = shape.lone_vectors;
+  alike.single_column_vectors = shape.single_column_vectors;
   complete_ = builtin_.fast && alike == shape;
   if (complete_) return;
   generated_.shape = shape;
@@ -49,8 +55,8 @@ TileSource::TileSource(CodeEngine& engine) : engine_(engine), builtin_(builtin_t
 void TileSource::ask(bool wait) {
   bool all = true;
   const auto find = [&](const CodeKey& key) { return wait ? engine_.wait(key) : engine_.find(key); };
-  for (int v = generated_.shape.most_vectors; v >= 1; --v)
-    for (int c = generated_.shape.most_columns; c >= 1; --c)
+  for (int v = generated_.shape.max_vectors; v >= 1; --v)
+    for (int c = generated_.shape.max_columns; c >= 1; --c)
       for (const bool masked : {false, true}) {
         TileCode& code = generated_.tile(v, c, masked);
         if (code) continue;
@@ -79,7 +85,7 @@ bool TileSource::fast() {
   return complete_;
 }
 
-const TileKit& TileSource::kit(double flops, std::int64_t count) {
+const TileKernels& TileSource::kit(double flops, std::int64_t count) {
   flops_ += flops;
   if (!complete_) {
     // The engine is asked now and then; its lock and its table are not for every small block.
@@ -88,7 +94,7 @@ const TileKit& TileSource::kit(double flops, std::int64_t count) {
   if (!uses_generated()) return builtin_;
   if (count > longest_exact) return generated_;
   const auto [at, is_new] = exact_.try_emplace(count);
-  ExactKit& known = at->second;
+  ExactKernels& known = at->second;
   if (is_new) known.kit = generated_;
   known.flops += flops;
   return known.kit;
@@ -97,7 +103,7 @@ const TileKit& TileSource::kit(double flops, std::int64_t count) {
 void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
   const auto found = exact_.find(count);
   if (found == exact_.end() || vectors > generated_.shape.tallest()) return;
-  ExactKit& known = found->second;
+  ExactKernels& known = found->second;
   TileCode& code = known.kit.tile(vectors, columns, masked);
   bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
   if (exact || flops_ < flops_worth_looking) return;

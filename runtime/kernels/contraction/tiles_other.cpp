@@ -5,7 +5,7 @@
 
 namespace sial::kernels {
 
-TileKit builtin_tiles(const CpuFacts&) { return portable_tiles(); }
+TileKernels builtin_tiles(const CpuFacts&) { return portable_tiles(); }
 InnerCode builtin_inner(const CpuFacts&) { return inner_portable; }
 
 }  // namespace sial::kernels

@@ -9,7 +9,8 @@ namespace {
 constexpr int width = 4;  // rows that the compiler may put into vectors
 
 template <int V, int C>
-void one_tile(const TileWork& work, const double* a_base, const double* b_base, const std::int64_t* b_column, double* d_base, const std::int64_t* d_column) {
+void one_tile(const TileWork& work, const double* a_base, const double* b_base, const std::int64_t* b_column,
+              double* d_base, const std::int64_t* d_column) {
   constexpr int most = V * width;
   double sum[C][most] = {};
   const auto rows = static_cast<int>(work.rows < most ? work.rows : most);
@@ -37,13 +38,11 @@ void tile(const TileWork* work) {
   for (std::int64_t g = 0; g < work->column_groups; ++g)
     for (std::int64_t s = 0; s < work->runs; ++s)
       for (std::int64_t r = 0; r < work->repeat; ++r)
-        one_tile<V, C>(*work, work->a + s * work->a_run + r * work->a_step, work->b + g * work->b_step, work->b_column + g * C,
-                       work->d + s * work->d_run + r * work->d_step, work->d_column + g * C);
+        one_tile<V, C>(*work, work->a + s * work->a_run + r * work->a_step, work->b + g * work->b_step,
+                       work->b_column + g * C, work->d + s * work->d_run + r * work->d_step, work->d_column + g * C);
 }
 
-void pack_all(const PackWork& w) {
-  pack_portable(w, 0, w.rows, 0, w.count);
-}
+void pack_all(const PackWork& w) { pack_portable(w, 0, w.rows, 0, w.count); }
 
 void scatter(const ScatterWork& w) {
   for (std::int64_t j = 0; j < w.columns; ++j)
@@ -90,7 +89,7 @@ void vector(const VectorWork& w) {
 }
 
 template <int V, int C>
-void add_tile(TileKit& kit) {
+void add_tile(TileKernels& kit) {
   kit.tile(V, C, false) = kit.tile(V, C, true) = tile<V, C>;
 }
 
@@ -106,8 +105,8 @@ void pack_portable(const PackWork& w, std::int64_t first_row, std::int64_t last_
   }
 }
 
-TileKit portable_tiles() {
-  TileKit kit{{width, 2, 4}, false, {}, pack_all, scatter, outer, vector};
+TileKernels portable_tiles() {
+  TileKernels kit{{width, 2, 4}, false, {}, pack_all, scatter, outer, vector};
   add_tile<1, 1>(kit), add_tile<1, 2>(kit), add_tile<1, 3>(kit), add_tile<1, 4>(kit);
   add_tile<2, 1>(kit), add_tile<2, 2>(kit), add_tile<2, 3>(kit), add_tile<2, 4>(kit);
   return kit;

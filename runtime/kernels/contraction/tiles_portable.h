@@ -5,9 +5,10 @@
 
 namespace sial::kernels {
 
-TileKit portable_tiles();
+TileKernels portable_tiles();
 
 /// The part of a packing given by a range of rows and of summed positions, element by element.
-void pack_portable(const PackWork& work, std::int64_t first_row, std::int64_t last_row, std::int64_t first, std::int64_t last);
+void pack_portable(const PackWork& work, std::int64_t first_row, std::int64_t last_row, std::int64_t first,
+                   std::int64_t last);
 
 }  // namespace sial::kernels

@@ -22,20 +22,16 @@ struct Rows {
   std::int64_t last = (V - 1) * W::width;
   typename W::Mask mask{};
   explicit Rows(std::int64_t rows) {
-    if (masked)
-      mask = W::first(rows);
-    else if (Short)
-      last = rows - W::width;
+    if (masked) mask = W::first(rows);
+    else if (Short) last = rows - W::width;
   }
   __attribute__((always_inline)) std::int64_t at(int i) const { return i == V - 1 ? last : i * W::width; }
   __attribute__((always_inline)) Vector load(const double* p, int i) const {
     return masked ? W::load(p + at(i), mask) : W::load(p + at(i));
   }
   __attribute__((always_inline)) void store(double* p, int i, Vector value) const {
-    if (masked)
-      W::store(p + at(i), mask, value);
-    else
-      W::store(p + at(i), value);
+    if (masked) W::store(p + at(i), mask, value);
+    else W::store(p + at(i), value);
   }
 };
 
@@ -57,7 +53,8 @@ void tile(const TileWork* work) {
     for (int j = 0; j < C; ++j) column[j] = work->b + g * work->b_step + b_column[j];
     const double* a_base = work->a;
     double* d_base = work->d;
-    const std::int64_t repeat = work->repeat, to_next_a = work->a_run - (repeat - 1) * work->a_step, to_next_d = work->d_run - (repeat - 1) * work->d_step;
+    const std::int64_t repeat = work->repeat, to_next_a = work->a_run - (repeat - 1) * work->a_step,
+                       to_next_d = work->d_run - (repeat - 1) * work->d_step;
     for (std::int64_t left = repeat * work->runs, in_run = repeat; left > 0; --left) {
       Vector sum[C][V];
 #pragma GCC unroll 8
@@ -103,7 +100,8 @@ void tile(const TileWork* work) {
                       : overwrite ? W::product(alpha, sum[j][i])
                                   : W::fused(alpha, sum[j][i], W::product(beta, rows.load(d, i)));
       };
-      // A column is read before the one before it is written: it often begins where that ends, and would wait for what a mask leaves out there.
+      // A column is read before the one before it is written: it often begins where that ends, and would wait for what
+      // a mask leaves out there.
       finish(0);
 #pragma GCC unroll 8
       for (int j = 0; j < C; ++j) {
@@ -121,10 +119,12 @@ void tile(const TileWork* work) {
 
 /// The codes of a kit of 3 x `columns`, 4 x `tall_columns` and 8 x 1 tiles.
 template <class W, int columns, int tall_columns>
-void add_tiles(TileKit& kit) {
+void add_tiles(TileKernels& kit) {
   const auto add = [&]<int V, int... C>(std::integer_sequence<int, C...>) {
-    ((kit.tile(V, C + 1, false) = tile<W, V, C + 1, false, false>, kit.tile(V, C + 1, true) = tile<W, V, C + 1, true, false>,
-      kit.tile(V, C + 1, false, true) = tile<W, V, C + 1, false, true>, kit.tile(V, C + 1, true, true) = tile<W, V, C + 1, true, true>),
+    ((kit.tile(V, C + 1, false) = tile<W, V, C + 1, false, false>,
+      kit.tile(V, C + 1, true) = tile<W, V, C + 1, true, false>,
+      kit.tile(V, C + 1, false, true) = tile<W, V, C + 1, false, true>,
+      kit.tile(V, C + 1, true, true) = tile<W, V, C + 1, true, true>),
      ...);
   };
   constexpr std::make_integer_sequence<int, columns> all;
@@ -215,7 +215,9 @@ void outer_row_past_caches(double* d, const double* x, const double* y, std::int
     }
   };
   // Whole lines: what is written in part goes there twice.
-  std::int64_t i = (near_line - reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % near_line) % near_line;
+  std::int64_t i =
+      (near_line - reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % near_line) %
+      near_line;
   some(0, i);
 #pragma GCC unroll 4
   for (; i + near_line <= rows; i += near_line)
@@ -329,7 +331,8 @@ double inner_by_vectors(const double* x, const double* y, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + inner_sums <= n; i += inner_sums)
 #pragma GCC unroll 8
-    for (std::int64_t v = 0; v < vectors; ++v) sum[v] = W::sum(sum[v], W::product(W::load(x + i + v * W::width), W::load(y + i + v * W::width)));
+    for (std::int64_t v = 0; v < vectors; ++v)
+      sum[v] = W::sum(sum[v], W::product(W::load(x + i + v * W::width), W::load(y + i + v * W::width)));
   // Sums begin with 0 and are never -0: another 0 leaves the bits of those that have no position left.
 #pragma GCC unroll 8
   for (std::int64_t v = 0; v < vectors; ++v, i += W::width)

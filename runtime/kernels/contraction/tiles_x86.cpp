@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/pack_vectors.h"
 #include "runtime/kernels/contraction/tiles.h"
 #include "runtime/kernels/contraction/tiles_portable.h"
 #include "runtime/kernels/contraction/tiles_vectors.h"
+#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/permute/transpose_avx2.h"
 
 namespace sial::kernels {
@@ -46,10 +46,11 @@ struct Avx2 {
   }
   __attribute__((always_inline)) static bool consecutive(const std::int64_t* at) {
     const __m256i expected = _mm256_add_epi64(_mm256_set1_epi64x(at[0]), _mm256_set_epi64x(3, 2, 1, 0));
-    return _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), expected))) == 0xf;
+    return _mm256_movemask_pd(_mm256_castsi256_pd(
+               _mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), expected))) == 0xf;
   }
   /// v[i][j] and v[j][i] exchanged.
-  __attribute__((always_inline)) static void turn(Vector (&v)[4]) { turn_square(v); }
+  __attribute__((always_inline)) static void turn(Vector (&v)[4]) { transpose_square(v); }
   /// Lanes before this one.
   __attribute__((always_inline)) static Mask first(std::int64_t lanes) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes), _mm256_set_epi64x(3, 2, 1, 0));
@@ -71,8 +72,7 @@ void scatter_fast(const ScatterWork& w) {
   for (std::int64_t j = 0; j < w.columns; ++j) {
     double* d = w.d + w.d_column[j];
     const double* sum = w.sum + j * w.width;
-    if (!w.d_row)
-      finish_rows(d, sum, w.rows, w.alpha, w.beta);
+    if (!w.d_row) finish_rows(d, sum, w.rows, w.alpha, w.beta);
     else if (w.beta == 0.0)
       for (std::int64_t i = 0; i < w.rows; ++i) d[w.d_row[i]] = w.alpha * sum[i];
     else
@@ -105,31 +105,21 @@ void vector_rows(const VectorWork& w, std::int64_t first) {
 
 }  // namespace
 
-void outer_avx2(const OuterWork& work) {
-  outer_strips<Avx2>(work);
-}
+void outer_avx2(const OuterWork& work) { outer_strips<Avx2>(work); }
 
 void vector_avx2(const VectorWork& w) {
   if (w.rows > 0) return vector_of_columns<Avx2>(w);
   std::int64_t i = 0;
   for (; i + 8 <= w.fours; i += 8) vector_rows<8>(w, i);
   switch (w.fours - i) {
-    case 7:
-      return vector_rows<7>(w, i);
-    case 6:
-      return vector_rows<6>(w, i);
-    case 5:
-      return vector_rows<5>(w, i);
-    case 4:
-      return vector_rows<4>(w, i);
-    case 3:
-      return vector_rows<3>(w, i);
-    case 2:
-      return vector_rows<2>(w, i);
-    case 1:
-      return vector_rows<1>(w, i);
-    default:
-      return;
+    case 7: return vector_rows<7>(w, i);
+    case 6: return vector_rows<6>(w, i);
+    case 5: return vector_rows<5>(w, i);
+    case 4: return vector_rows<4>(w, i);
+    case 3: return vector_rows<3>(w, i);
+    case 2: return vector_rows<2>(w, i);
+    case 1: return vector_rows<1>(w, i);
+    default: return;
   }
 }
 
@@ -137,9 +127,9 @@ InnerCode builtin_inner(const CpuFacts& facts) {
   return !facts.fma ? inner_portable : facts.vector_bits >= 512 ? inner_avx512 : inner_by_vectors<Avx2>;
 }
 
-TileKit builtin_tiles(const CpuFacts& facts) {
+TileKernels builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
-  TileKit kit{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
+  TileKernels kit{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
   kit.pack_beside = pack_beside<Avx2>;
   facts.vector_bits >= 512 ? widen_tiles(kit) : add_tiles<Avx2, 4, 0>(kit);
   return kit;

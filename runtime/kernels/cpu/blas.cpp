@@ -1,6 +1,6 @@
 // Contractions as matrix products. The labels form three groups (rows: a and d, columns: b and d, summed: a and b); an
-// operand whose groups are each contiguous in a common order is a matrix as it stands, any other is packed into workspace
-// first. All orders that some operand already has are tried and the one that moves the fewest elements wins.
+// operand whose groups are each contiguous in a common order is a matrix as it stands, any other is packed into
+// workspace first. All orders that some operand already has are tried and the one that moves the fewest elements wins.
 
 #include <cblas.h>
 
@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/permute/permute.h"
-#include "runtime/kernels/plain.h"
 #include "runtime/kernels/cpu/scratch.h"
 #include "runtime/kernels/elementwise/strided.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/permute/permute.h"
+#include "runtime/kernels/plain.h"
 
 namespace sial::kernels {
 namespace {
@@ -25,8 +25,8 @@ using Stride = std::int64_t LoopDim::*;
 
 /// A matrix in memory: element (row, column) at row * row_stride + column * column_stride, one of the strides being 1.
 struct Matrix {
-  bool usable = false;       // can be handed to BLAS without packing
-  bool transposed = false;   // stored row by row
+  bool usable = false;      // can be handed to BLAS without packing
+  bool transposed = false;  // stored row by row
   std::int64_t ld = 1;
 };
 
@@ -34,7 +34,8 @@ Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   const std::int64_t m = volume(rows), n = volume(columns);
   const std::int64_t row = group_stride(rows, s), column = group_stride(columns, s);
   if (row == 0 || column == 0) return {};
-  if ((m == 1 || row == 1) && (n == 1 || column >= m)) return {true, false, n == 1 ? std::max<std::int64_t>(1, m) : column};
+  if ((m == 1 || row == 1) && (n == 1 || column >= m))
+    return {true, false, n == 1 ? std::max<std::int64_t>(1, m) : column};
   if ((n == 1 || column == 1) && (m == 1 || row >= n)) return {true, true, m == 1 ? std::max<std::int64_t>(1, n) : row};
   return {};
 }
@@ -52,7 +53,13 @@ Layout best_layout(const LoopSpace& space) {
   for (const Stride row_order : {&LoopDim::d, &LoopDim::a})
     for (const Stride column_order : {&LoopDim::d, &LoopDim::b})
       for (const Stride sum_order : {&LoopDim::a, &LoopDim::b}) {
-        Layout l{ordered(space.rows, row_order), ordered(space.columns, column_order), ordered(space.summed, sum_order), {}, {}, {}, 0};
+        Layout l{ordered(space.rows, row_order),
+                 ordered(space.columns, column_order),
+                 ordered(space.summed, sum_order),
+                 {},
+                 {},
+                 {},
+                 0};
         l.d = as_matrix(l.rows, l.columns, &LoopDim::d);
         l.a = as_matrix(l.rows, l.summed, &LoopDim::a);
         l.b = as_matrix(l.summed, l.columns, &LoopDim::b);
@@ -63,8 +70,8 @@ Layout best_layout(const LoopSpace& space) {
   return best;
 }
 
-/// Pairs of strides for moving between an operand and a dense matrix with the rows first. `packed_first`: the dense side is
-/// the one written.
+/// Pairs of strides for moving between an operand and a dense matrix with the rows first. `packed_first`: the dense
+/// side is the one written.
 std::vector<PairDim> packing(const Dims& rows, const Dims& columns, Stride s, bool packed_first) {
   std::vector<PairDim> pairs;
   std::int64_t dense = 1;
@@ -89,7 +96,8 @@ struct BlasOperand {
   CBLAS_TRANSPOSE flag() const { return transposed ? CblasTrans : CblasNoTrans; }
 };
 
-BlasOperand ready(const double* data, const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, Scratch& scratch, Permuter& permuter) {
+BlasOperand ready(const double* data, const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s,
+                  Scratch& scratch, Permuter& permuter) {
   if (matrix.usable) return {data, matrix.transposed, matrix.ld};
   const std::int64_t m = volume(rows);
   double* packed = scratch.allocate(m * volume(columns));
@@ -97,22 +105,22 @@ BlasOperand ready(const double* data, const Matrix& matrix, const Dims& rows, co
   return {packed, false, m};
 }
 
-/// d(m,n) column by column = alpha * x(m) * y(n) + beta * d: BLAS only has the accumulating form, and this one is bound by
-/// memory anyway.
-void outer_product(double* d, std::int64_t ld, std::int64_t m, std::int64_t n, const double* x, std::int64_t sx, const double* y,
-                   std::int64_t sy, double alpha, double beta) {
-  for (std::int64_t j = 0; j < n; ++j)
-    combine(d + j * ld, x, {{m, 1, sx}}, alpha * y[j * sy], beta);
+/// d(m,n) column by column = alpha * x(m) * y(n) + beta * d: BLAS only has the accumulating form, and this one is bound
+/// by memory anyway.
+void outer_product(double* d, std::int64_t ld, std::int64_t m, std::int64_t n, const double* x, std::int64_t sx,
+                   const double* y, std::int64_t sy, double alpha, double beta) {
+  for (std::int64_t j = 0; j < n; ++j) combine(d + j * ld, x, {{m, 1, sx}}, alpha * y[j * sy], beta);
 }
 
-/// y(n) = alpha * op(a) * x + beta * y. The overwriting form zeroes y here: libraries differ in what beta = 0 does to NaN.
-void matrix_vector(double* y, std::int64_t sy, std::int64_t m, const BlasOperand& a, std::int64_t k, const double* x, std::int64_t sx,
-                   double alpha, double beta) {
+/// y(n) = alpha * op(a) * x + beta * y. The overwriting form zeroes y here: libraries differ in what beta = 0 does to
+/// NaN.
+void matrix_vector(double* y, std::int64_t sy, std::int64_t m, const BlasOperand& a, std::int64_t k, const double* x,
+                   std::int64_t sx, double alpha, double beta) {
   if (beta == 0.0)
     for (std::int64_t i = 0; i < m; ++i) y[i * sy] = 0.0;
   const std::int64_t stored_rows = a.transposed ? k : m, stored_columns = a.transposed ? m : k;
-  cblas_dgemv(CblasColMajor, a.flag(), blas_int(stored_rows), blas_int(stored_columns), alpha, a.data, blas_int(a.ld), x,
-              blas_int(sx), beta == 0.0 ? 1.0 : beta, y, blas_int(sy));
+  cblas_dgemv(CblasColMajor, a.flag(), blas_int(stored_rows), blas_int(stored_columns), alpha, a.data, blas_int(a.ld),
+              x, blas_int(sx), beta == 0.0 ? 1.0 : beta, y, blas_int(sy));
 }
 
 /// Distance between neighbouring entries of an operand that is a vector of `n` entries along its rows (or columns).
@@ -121,8 +129,8 @@ std::int64_t vector_stride(const BlasOperand& v, bool along_rows, std::int64_t n
 }
 
 /// D(m,n) = alpha A(m,k) B(k,n) + beta D, D stored column by column with leading dimension ld.
-void matrix_product(double* d, std::int64_t ld, const BlasOperand& a, const BlasOperand& b, std::int64_t m, std::int64_t n, std::int64_t k,
-                    double alpha, double beta) {
+void matrix_product(double* d, std::int64_t ld, const BlasOperand& a, const BlasOperand& b, std::int64_t m,
+                    std::int64_t n, std::int64_t k, double alpha, double beta) {
   if (k == 1) {
     outer_product(d, ld, m, n, a.data, vector_stride(a, true, m), b.data, vector_stride(b, false, n), alpha, beta);
   } else if (n == 1) {
@@ -151,7 +159,8 @@ class BlasKernels final : public Kernels {
     }
     const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
     if (m == 0 || n == 0) return;
-    // An empty sum still scales D, and BLAS does not look at its operands when alpha is 0: neither is worth a fast path.
+    // An empty sum still scales D, and BLAS does not look at its operands when alpha is 0: neither is worth a fast
+    // path.
     if (k == 0 || op.alpha == 0.0) return run_plain(op, space);
     if (m == 1 && n == 1) {
       const double value = op.alpha * inner(op.a.data, op.b.data, space.summed);
@@ -186,13 +195,15 @@ class BlasKernels final : public Kernels {
     std::string extents, order;
     bool alike = true;
     for (std::size_t i = 0; i < dims.size(); ++i) {
-      const auto place = std::count_if(dims.begin(), dims.end(), [&](const LoopDim& other) { return other.a < dims[i].a; }) + 1;
+      const auto place =
+          std::count_if(dims.begin(), dims.end(), [&](const LoopDim& other) { return other.a < dims[i].a; }) + 1;
       alike &= place == static_cast<std::ptrdiff_t>(i) + 1;
       extents += fmt::format("{}{}", i > 0 ? "x" : "", dims[i].extent);
       order += fmt::format("{}{}", i > 0 ? "," : "", place);
     }
     if (dims.empty()) return "copy of one element";
-    return alike ? fmt::format("copy of {} in the same order", extents) : fmt::format("permutation of {}: the target's dimensions are the source's {}", extents, order);
+    return alike ? fmt::format("copy of {} in the same order", extents)
+                 : fmt::format("permutation of {}: the target's dimensions are the source's {}", extents, order);
   }
 
   static double inner(const double* a, const double* b, const Dims& dims) {
@@ -209,7 +220,8 @@ class BlasKernels final : public Kernels {
       matrix_product(op.d.data, layout.d.ld, a, b, m, n, k, op.alpha, op.beta);
     } else if (layout.d.usable) {
       // D lies row by row: its transpose is the product of the transposes.
-      matrix_product(op.d.data, layout.d.ld, {b.data, !b.transposed, b.ld}, {a.data, !a.transposed, a.ld}, n, m, k, op.alpha, op.beta);
+      matrix_product(op.d.data, layout.d.ld, {b.data, !b.transposed, b.ld}, {a.data, !a.transposed, a.ld}, n, m, k,
+                     op.alpha, op.beta);
     } else {
       double* product = d_space.allocate(m * n);
       matrix_product(product, m, a, b, m, n, k, op.alpha, 0.0);

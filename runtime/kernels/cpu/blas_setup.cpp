@@ -1,6 +1,6 @@
-// Start-up of the BLAS library. OpenBLAS builds older than the processor take it for one of 2004, or for one without AVX-512, and run
-// two to five times too slowly; the cure is to name the kernel set and let the library choose again. All its entry points are looked up at run
-// time, so that any other BLAS can be linked instead.
+// Start-up of the BLAS library. OpenBLAS builds older than the processor take it for one of 2004, or for one without
+// AVX-512, and run two to five times too slowly; the cure is to name the kernel set and let the library choose again.
+// All its entry points are looked up at run time, so that any other BLAS can be linked instead.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -26,7 +26,8 @@ bool same_name(std::string_view a, std::string_view b) {
          });
 }
 
-/// Bits of the vectors that a kernel set of OpenBLAS uses, with FMA; 0 for all those that waste more than half of a processor of today.
+/// Bits of the vectors that a kernel set of OpenBLAS uses, with FMA; 0 for all those that waste more than half of a
+/// processor of today.
 int vector_bits_of(std::string_view core) {
   for (const char* name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
     if (same_name(core, name)) return 512;
@@ -35,7 +36,8 @@ int vector_bits_of(std::string_view core) {
   return 0;
 }
 
-/// Several ranks share a node: a BLAS that starts threads of its own would oversubscribe it. The user's wish goes first.
+/// Several ranks share a node: a BLAS that starts threads of its own would oversubscribe it. The user's wish goes
+/// first.
 void one_thread_each() {
   for (const char* variable : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"})
     if (std::getenv(variable)) return;
@@ -76,8 +78,11 @@ std::string prepare_blas() {
   one_thread_each();
   std::string text = fmt::format("BLAS: OpenBLAS with {} kernels{}", core, note);
   if (vector_bits_of(wanted) > vector_bits_of(core))
-    text += (std::getenv("OPENBLAS_CORETYPE") ? "; warning: OPENBLAS_CORETYPE asks for these, which are slow on this processor: unset it, or set it to "
-                                              : "; warning: these are slow on this processor, set OPENBLAS_CORETYPE=") + wanted;
+    text +=
+        (std::getenv("OPENBLAS_CORETYPE")
+             ? "; warning: OPENBLAS_CORETYPE asks for these, which are slow on this processor: unset it, or set it to "
+             : "; warning: these are slow on this processor, set OPENBLAS_CORETYPE=") +
+        wanted;
   return text;
 }
 

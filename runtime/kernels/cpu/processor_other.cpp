@@ -12,7 +12,7 @@ std::string processor_text() { return "not an x86-64 processor"; }
 CpuFacts processor_facts() { return {128, false}; }
 bool processor_runs(const std::string&) { return false; }
 
-ChainRowsCode builtin_rows(const CpuFacts&) { return rows_portable; }
+FusedRowsCode builtin_rows(const CpuFacts&) { return rows_portable; }
 
 std::int64_t last_level_cache_bytes() { return std::int64_t{32} << 20; }
 void settle_streams() { std::atomic_thread_fence(std::memory_order_seq_cst); }

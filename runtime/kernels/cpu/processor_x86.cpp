@@ -16,10 +16,12 @@
 namespace sial::kernels {
 namespace {
 
-bool has_v3() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"); }
+bool has_v3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
 bool has_v4() {
-  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
 }
 
 }  // namespace
@@ -50,8 +52,10 @@ std::string processor_text() {
   while (!name.empty() && name.back() == ' ') name.pop_back();
   std::string caches;
   for (const int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
-    if (const long bytes = sysconf(level); bytes > 0) caches += fmt::format("{}{}", caches.empty() ? "" : ", ", bytes_text(bytes));
-  return fmt::format("{} (family {}, model {}), caches {}", name.empty() ? "x86-64" : name, family, model, caches.empty() ? "unknown" : caches);
+    if (const long bytes = sysconf(level); bytes > 0)
+      caches += fmt::format("{}{}", caches.empty() ? "" : ", ", bytes_text(bytes));
+  return fmt::format("{} (family {}, model {}), caches {}", name.empty() ? "x86-64" : name, family, model,
+                     caches.empty() ? "unknown" : caches);
 }
 
 CpuFacts processor_facts() {
@@ -68,7 +72,9 @@ bool processor_runs(const std::string& cpu) {
   return cpu == "x86-64-v2" && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
 }
 
-ChainRowsCode builtin_rows(const CpuFacts& facts) { return facts.vector_bits >= 512 ? rows_avx512 : facts.vector_bits >= 256 ? rows_avx2 : rows_portable; }
+FusedRowsCode builtin_rows(const CpuFacts& facts) {
+  return facts.vector_bits >= 512 ? rows_avx512 : facts.vector_bits >= 256 ? rows_avx2 : rows_portable;
+}
 
 void settle_streams() { _mm_sfence(); }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A fixed team of threads that share one operation: run(f) calls f(0) ... f(size - 1) at once, f(0) on the caller, and returns when
-// all are done. Used by one thread at a time; the threads sleep between operations.
+// A fixed team of threads that share one operation: run(f) calls f(0) ... f(size - 1) at once, f(0) on the caller, and
+// returns when all are done. Used by one thread at a time; the threads sleep between operations.
 
 #include <condition_variable>
 #include <functional>

@@ -9,22 +9,29 @@
 namespace sial::kernels {
 namespace {
 
-int sources_of(const ChainStep& step) {
+int sources_of(const FusedStep& step) {
   switch (step.op) {
-    case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate: return 1;
-    case ChainOp::sum: return 2;
-    case ChainOp::divide: case ChainOp::multiply: return step.energies->rank / 2;
+    case FusedOp::copy:
+    case FusedOp::scaled_copy:
+    case FusedOp::accumulate: return 1;
+    case FusedOp::sum: return 2;
+    case FusedOp::divide:
+    case FusedOp::multiply: return step.energies->rank / 2;
     default: return 0;
   }
 }
 
 }  // namespace
 
-ChainRunner::ChainRunner(CodeEngine* engine, ChainLimits limits) : engine_(engine), permuter_(engine), rows_(builtin_rows(engine ? engine->facts() : processor_facts())), limits_(limits) {
+FusedRunner::FusedRunner(CodeEngine* engine, FusedLimits limits)
+    : engine_(engine),
+      permuter_(engine),
+      rows_(builtin_rows(engine ? engine->facts() : processor_facts())),
+      limits_(limits) {
   if (limits_.bytes_for_parts == 0) limits_.bytes_for_parts = bytes_beyond_caches();
 }
 
-bool chain_source(const MutableView& target, const ConstView& source, ChainSource& result) {
+bool fused_source(const MutableView& target, const ConstView& source, FusedSource& result) {
   if (target.rank != source.rank) return false;
   result.data = source.data;
   for (int d = 0; d < target.rank; ++d) {
@@ -36,32 +43,35 @@ bool chain_source(const MutableView& target, const ConstView& source, ChainSourc
   return true;
 }
 
-/// Steps with all their sources, in the target's dimensions as they are. Energies become tables, each a source that some dimensions
-/// do not move in.
-void ChainRunner::prepare(const MutableView& target, const std::vector<ChainStep>& steps) {
+/// Steps with all their sources, in the target's dimensions as they are. Energies become tables, each a source that
+/// some dimensions do not move in.
+void FusedRunner::prepare(const MutableView& target, const std::vector<FusedStep>& steps) {
   steps_.assign(steps.size(), {});
   tables_.resize(std::max(tables_.size(), steps.size()));
   for (std::size_t k = 0; k < steps.size(); ++k) {
-    const ChainStep& from = steps[k];
+    const FusedStep& from = steps[k];
     Step& to = steps_[k];
     to.op = from.op;
     to.value = from.value;
     to.n_sources = sources_of(from);
     if (!is_table(from.op)) {
       for (int q = 0; q < to.n_sources; ++q) {
-        const ChainSource& source = q == 0 ? from.a : from.b;
+        const FusedSource& source = q == 0 ? from.a : from.b;
         to.source[q] = {source.data, source.stride, source.data == target.data};
-        for (int d = 0; d < target.rank; ++d) to.source[q].self &= target.extent[d] == 1 || source.stride[d] == target.stride[d];
+        for (int d = 0; d < target.rank; ++d)
+          to.source[q].self &= target.extent[d] == 1 || source.stride[d] == target.stride[d];
       }
       continue;
     }
     const EnergyDifferences& e = *from.energies;
-    SIAL_CHECK(e.rank == target.rank && e.rank % 2 == 0 && e.rank > 0, "differences of rank {} for a block of rank {}", e.rank, target.rank);
+    SIAL_CHECK(e.rank == target.rank && e.rank % 2 == 0 && e.rank > 0, "differences of rank {} for a block of rank {}",
+               e.rank, target.rank);
     for (int q = 0; q < to.n_sources; ++q) {
       std::vector<double>& table = tables_[k][q];
       table.clear();
       for (int d = 2 * q; d < 2 * q + 2; ++d)
-        SIAL_CHECK(static_cast<std::int64_t>(e.energy[d].size()) == target.extent[d], "{} energies for {} orbitals", e.energy[d].size(), target.extent[d]);
+        SIAL_CHECK(static_cast<std::int64_t>(e.energy[d].size()) == target.extent[d], "{} energies for {} orbitals",
+                   e.energy[d].size(), target.extent[d]);
       for (const double y : e.energy[2 * q + 1])
         for (const double x : e.energy[2 * q]) table.push_back(q == 0 ? e.shift + (y - x) : y - x);
       to.source[q].data = table.data();
@@ -71,8 +81,9 @@ void ChainRunner::prepare(const MutableView& target, const std::vector<ChainStep
   }
 }
 
-/// The dimensions of more than one element in the order of the target's memory, joined where all operands go on without a gap.
-void ChainRunner::join_dimensions(const MutableView& target) {
+/// The dimensions of more than one element in the order of the target's memory, joined where all operands go on without
+/// a gap.
+void FusedRunner::join_dimensions(const MutableView& target) {
   std::array<int, max_rank> order{};
   int kept = 0;
   for (int d = 0; d < target.rank; ++d) {
@@ -89,7 +100,8 @@ void ChainRunner::join_dimensions(const MutableView& target) {
     const int d = order[k], last = dims_ - 1;
     bool goes_on = dims_ > 0 && target.stride[d] == target_[last] * extent_[last];
     for (std::size_t s = 0; s < steps_.size() && goes_on; ++s)
-      for (int q = 0; q < steps_[s].n_sources && goes_on; ++q) goes_on = from[s].source[q].stride[d] == steps_[s].source[q].stride[last] * extent_[last];
+      for (int q = 0; q < steps_[s].n_sources && goes_on; ++q)
+        goes_on = from[s].source[q].stride[d] == steps_[s].source[q].stride[last] * extent_[last];
     if (goes_on) {
       extent_[last] *= target.extent[d];
       continue;
@@ -105,8 +117,9 @@ void ChainRunner::join_dimensions(const MutableView& target) {
   extent_[0] = target_[0] = 1;
 }
 
-/// Steps go together as long as their sources are contiguous along the target's fastest dimension, or all others along one second one.
-void ChainRunner::make_groups() {
+/// Steps go together as long as their sources are contiguous along the target's fastest dimension, or all others along
+/// one second one.
+void FusedRunner::make_groups() {
   const auto across = [&](const Source& s) {
     if (s.self || s.stride[0] == 0 || s.stride[0] == 1) return -1;
     for (int d = 1; d < dims_; ++d)
@@ -121,7 +134,8 @@ void ChainRunner::make_groups() {
         alone |= wanted > 0 && wanted != d;
         wanted = d;
       }
-    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < ChainTile::most_steps && (wanted < 0 || plan_->groups.back().across < 0 || wanted == plan_->groups.back().across);
+    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < FusedTile::most_steps &&
+                      (wanted < 0 || plan_->groups.back().across < 0 || wanted == plan_->groups.back().across);
     if (!fits) plan_->groups.push_back({k, k, -1, 1, nullptr, {}});
     plan_->groups.back().last = k + 1;
     if (wanted > 0) plan_->groups.back().across = wanted;
@@ -133,8 +147,8 @@ void ChainRunner::make_groups() {
 }
 
 /// The plan for the steps and strides at hand: made when they are met for the first time.
-void ChainRunner::make_plan() {
-  constexpr std::size_t most_plans = 256, most_listed = 1 << 20;
+void FusedRunner::make_plan() {
+  constexpr std::size_t max_plans = 256, max_listed = 1 << 20;
   const auto add = [&](const Extents& values) { shape_.insert(shape_.end(), values.begin(), values.begin() + dims_); };
   shape_.assign({dims_, by_parts_ ? 1 : 0, aside_ ? 1 : 0, std::ssize(steps_)});
   add(extent_);
@@ -151,7 +165,7 @@ void ChainRunner::make_plan() {
   if (found != plans_.end()) {
     plan_ = &found->second;
   } else {
-    if (plans_.size() == most_plans || listed_ > most_listed) {
+    if (plans_.size() == max_plans || listed_ > max_listed) {
       plans_.clear();
       listed_ = 0;
     }
@@ -174,28 +188,29 @@ void ChainRunner::make_plan() {
   if (dims_ == 1 && plan_->generated && plan_->groups.size() == 1) plan_->tile[0] = extent_[0];
 }
 
-ChainCode ChainRunner::code_of(const Group& group) {
+FusedCode FusedRunner::code_of(const Group& group) {
   if (engine_ == nullptr || target_[0] != 1) return nullptr;
-  std::array<ChainCodeStep, ChainTile::most_steps> steps;
+  std::array<FusedCodeStep, FusedTile::most_steps> steps;
   for (std::size_t k = group.first; k < group.last; ++k) {
-    ChainCodeStep& to = steps[k - group.first];
+    FusedCodeStep& to = steps[k - group.first];
     to.op = steps_[k].op;
     for (int q = 0; q < steps_[k].n_sources; ++q) {
       const Source& s = steps_[k].source[q];
       to.form[q] = s.self                                            ? SourceForm::self
-                   : s.stride[0] == 1                                 ? SourceForm::along
+                   : s.stride[0] == 1                                ? SourceForm::along
                    : s.stride[0] == 0                                ? SourceForm::same
                    : group.across > 0 && s.stride[group.across] == 1 ? SourceForm::across
                                                                      : SourceForm::spread;
     }
   }
-  const CodeKey key = chain_key(std::span(steps.data(), group.last - group.first), by_parts_);
+  const CodeKey key = fused_key(std::span(steps.data(), group.last - group.first), by_parts_);
   // Built-in code takes about twice the time: less than this is over before code for it has been made.
   constexpr std::int64_t elements_worth_generating = 10'000'000;
-  return reinterpret_cast<ChainCode>(plan_->elements >= elements_worth_generating ? engine_->find(key) : engine_->find_kept(key));
+  return reinterpret_cast<FusedCode>(plan_->elements >= elements_worth_generating ? engine_->find(key)
+                                                                                  : engine_->find_kept(key));
 }
 
-std::ptrdiff_t ChainRunner::run(const MutableView& target, const std::vector<ChainStep>& steps) {
+std::ptrdiff_t FusedRunner::run(const MutableView& target, const std::vector<FusedStep>& steps) {
   for (int d = 0; d < target.rank; ++d)
     if (target.extent[d] == 0) return none;
   if (steps.empty()) return none;

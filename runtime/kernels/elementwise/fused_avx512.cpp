@@ -1,4 +1,4 @@
-// Built with AVX-512 alone of all that uses chain_loops.h: nothing in it runs before that is found.
+// Built with AVX-512 alone of all that uses fused_loops.h: nothing in it runs before that is found.
 #include "runtime/kernels/elementwise/fused_loops.h"
 
 namespace sial::kernels {
@@ -8,6 +8,6 @@ struct Avx512 {};
 
 }  // namespace
 
-bool rows_avx512(ChainOp op, const ChainRows& rows) { return ChainLoops<Avx512>::run(op, rows); }
+bool rows_avx512(FusedOp op, const FusedRows& rows) { return FusedLoops<Avx512>::run(op, rows); }
 
 }  // namespace sial::kernels

@@ -8,8 +8,8 @@ constexpr std::size_t fetching = 9;  // the number in a key that says whether so
 
 }  // namespace
 
-CodeKey chain_key(std::span<const ChainCodeStep> steps, bool fetches) {
-  static_assert(fetching > ChainTile::most_steps);
+CodeKey fused_key(std::span<const FusedCodeStep> steps, bool fetches) {
+  static_assert(fetching > FusedTile::most_steps);
   CodeKey key;
   key.p[fetching] = fetches ? 1 : 0;
   key.kind = CodeKind::chain;
@@ -25,10 +25,10 @@ CodeKey chain_key(std::span<const ChainCodeStep> steps, bool fetches) {
   return key;
 }
 
-ChainCodeStep chain_step_of(const CodeKey& key, int number) {
+FusedCodeStep fused_step_of(const CodeKey& key, int number) {
   std::int32_t rest = key.p[static_cast<std::size_t>(number) + 1];
-  ChainCodeStep step;
-  step.op = static_cast<ChainOp>(rest % 16);
+  FusedCodeStep step;
+  step.op = static_cast<FusedOp>(rest % 16);
   rest /= 16;
   for (SourceForm& form : step.form) {
     form = static_cast<SourceForm>(rest % 8);
@@ -37,25 +37,30 @@ ChainCodeStep chain_step_of(const CodeKey& key, int number) {
   return step;
 }
 
-bool chain_fetches(const CodeKey& key) { return key.p[fetching] != 0; }
+bool fused_fetches(const CodeKey& key) { return key.p[fetching] != 0; }
 
-bool is_chain_key(const CodeKey& key) {
-  if (key.kind != CodeKind::chain || key.p[fetching] < 0 || key.p[fetching] > 1 || key.p[0] < 1 || key.p[0] > ChainTile::most_steps) return false;
+bool is_fused_key(const CodeKey& key) {
+  if (key.kind != CodeKind::chain || key.p[fetching] < 0 || key.p[fetching] > 1 || key.p[0] < 1 ||
+      key.p[0] > FusedTile::most_steps)
+    return false;
   for (int k = 0; k < key.p[0]; ++k) {
-    const ChainCodeStep step = chain_step_of(key, k);
-    if (key.p[static_cast<std::size_t>(k) + 1] < 0 || step.op > ChainOp::multiply) return false;
+    const FusedCodeStep step = fused_step_of(key, k);
+    if (key.p[static_cast<std::size_t>(k) + 1] < 0 || step.op > FusedOp::multiply) return false;
     std::size_t present = 0;
     while (present < step.form.size() && step.form[present] != SourceForm::absent) ++present;
     for (std::size_t q = 0; q < step.form.size(); ++q)
       if (step.form[q] > SourceForm::self || (q >= present && step.form[q] != SourceForm::absent)) return false;
     switch (step.op) {
-      case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate:
+      case FusedOp::copy:
+      case FusedOp::scaled_copy:
+      case FusedOp::accumulate:
         if (present != 1) return false;
         break;
-      case ChainOp::sum:
+      case FusedOp::sum:
         if (present != 2) return false;
         break;
-      case ChainOp::divide: case ChainOp::multiply:
+      case FusedOp::divide:
+      case FusedOp::multiply:
         if (present == 0) return false;
         break;
       default:

@@ -1,7 +1,7 @@
 #pragma once
-// The loops of chain_rows.h, for files that are compiled for one processor each: `Processor` is a type of such a file's own, so that what one
-// compiles no other uses. Rows that lie contiguously have loops of their own, which the compiler vectorises; the target may be a source,
-// element by element.
+// The loops of fused_rows.h, for files that are compiled for one processor each: `Processor` is a type of such a file's
+// own, so that what one compiles no other uses. Rows that lie contiguously have loops of their own, which the compiler
+// vectorises; the target may be a source, element by element.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 namespace sial::kernels {
 
 template <class Processor>
-struct ChainLoops {
+struct FusedLoops {
   struct Row {
     double* t;
     const double *a, *b, *c;
@@ -18,11 +18,12 @@ struct ChainLoops {
 
   /// f(row) for each, as long as it returns true.
   template <class F>
-  static bool each(const ChainRows& r, F f) {
+  static bool each(const FusedRows& r, F f) {
     const std::int64_t* offset = r.offset;
     for (std::int64_t k = 0; k < r.places; ++k, offset += r.columns) {
-      const double* at[ChainTile::sources_per_step] = {nullptr, nullptr, nullptr};
-      for (int q = 0; q < r.n_sources; ++q) at[q] = r.source[q].data + (r.source[q].column < 0 ? k * r.source[q].apart : offset[r.source[q].column]);
+      const double* at[FusedTile::sources_per_step] = {nullptr, nullptr, nullptr};
+      for (int q = 0; q < r.n_sources; ++q)
+        at[q] = r.source[q].data + (r.source[q].column < 0 ? k * r.source[q].apart : offset[r.source[q].column]);
       double* t = r.target + offset[0];
       for (std::int64_t j = 0; j < r.count; ++j, t += r.target_across) {
         if (!f(Row{t, at[0], at[1], at[2]})) return false;
@@ -33,7 +34,7 @@ struct ChainLoops {
   }
 
   template <class F>
-  static bool own(const ChainRows& r, F f) {
+  static bool own(const FusedRows& r, F f) {
     const std::int64_t n = r.length, st = r.target_step;
     if (st == 1)
       return each(r, [=](const Row& row) {
@@ -47,7 +48,7 @@ struct ChainLoops {
   }
 
   template <class F>
-  static bool one(const ChainRows& r, F f) {
+  static bool one(const FusedRows& r, F f) {
     const std::int64_t n = r.length, st = r.target_step, sa = r.source[0].step;
     if (st == 1 && sa == 1)
       return each(r, [=](const Row& row) {
@@ -61,7 +62,7 @@ struct ChainLoops {
     });
   }
 
-  static bool sum(const ChainRows& r) {
+  static bool sum(const FusedRows& r) {
     const std::int64_t n = r.length, st = r.target_step, sa = r.source[0].step, sb = r.source[1].step;
     const double v = r.value;
     if (st == 1 && sa == 1 && sb == 1)
@@ -102,8 +103,9 @@ struct ChainLoops {
     return true;
   }
 
-  static bool divided(const ChainRows& r, bool divide) {
-    const std::int64_t n = r.length, st = r.target_step, sa = r.source[0].step, sb = r.source[1].step, sc = r.source[2].step;
+  static bool divided(const FusedRows& r, bool divide) {
+    const std::int64_t n = r.length, st = r.target_step, sa = r.source[0].step, sb = r.source[1].step,
+                       sc = r.source[2].step;
     const int n_sources = r.n_sources;
     if (sa == 1 && (n_sources < 2 || sb == 0) && (n_sources < 3 || sc == 0))
       return each(r, [=](const Row& row) {
@@ -124,18 +126,18 @@ struct ChainLoops {
     });
   }
 
-  static bool run(ChainOp op, const ChainRows& r) {
+  static bool run(FusedOp op, const FusedRows& r) {
     const double v = r.value;
     switch (op) {
-      case ChainOp::fill: return own(r, [=](double) { return v; });
-      case ChainOp::add_scalar: return own(r, [=](double x) { return x + v; });
-      case ChainOp::scale: return own(r, [=](double x) { return x * v; });
-      case ChainOp::copy: return one(r, [](double, double y) { return y; });
-      case ChainOp::scaled_copy: return one(r, [=](double, double y) { return v * y; });
-      case ChainOp::accumulate: return one(r, [=](double x, double y) { return v * y + x; });
-      case ChainOp::sum: return sum(r);
-      case ChainOp::divide: return divided(r, true);
-      case ChainOp::multiply: return divided(r, false);
+      case FusedOp::fill: return own(r, [=](double) { return v; });
+      case FusedOp::add_scalar: return own(r, [=](double x) { return x + v; });
+      case FusedOp::scale: return own(r, [=](double x) { return x * v; });
+      case FusedOp::copy: return one(r, [](double, double y) { return y; });
+      case FusedOp::scaled_copy: return one(r, [=](double, double y) { return v * y; });
+      case FusedOp::accumulate: return one(r, [=](double x, double y) { return v * y + x; });
+      case FusedOp::sum: return sum(r);
+      case FusedOp::divide: return divided(r, true);
+      case FusedOp::multiply: return divided(r, false);
     }
     return true;
   }

@@ -7,6 +7,6 @@ struct AnyProcessor {};
 
 }  // namespace
 
-bool rows_portable(ChainOp op, const ChainRows& rows) { return ChainLoops<AnyProcessor>::run(op, rows); }
+bool rows_portable(FusedOp op, const FusedRows& rows) { return FusedLoops<AnyProcessor>::run(op, rows); }
 
 }  // namespace sial::kernels

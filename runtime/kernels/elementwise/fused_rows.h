@@ -8,7 +8,7 @@
 namespace sial::kernels {
 
 /// Rows of `length` elements, `count` at each of the places. Plain data, which files for special processors may read.
-struct ChainRows {
+struct FusedRows {
   struct Source {
     const double* data = nullptr;
     std::int64_t step = 0, across = 0;  // from element to element of a row, from row to row of a place
@@ -22,16 +22,16 @@ struct ChainRows {
   std::int64_t target_step = 1, target_across = 0;
   double value = 0.0;
   int n_sources = 0;
-  Source source[ChainTile::sources_per_step];
+  Source source[FusedTile::sources_per_step];
 };
 
 /// False: the step was to divide something by zero.
-using ChainRowsCode = bool (*)(ChainOp op, const ChainRows& rows);
+using FusedRowsCode = bool (*)(FusedOp op, const FusedRows& rows);
 
-bool rows_portable(ChainOp op, const ChainRows& rows);
-bool rows_avx2(ChainOp op, const ChainRows& rows);
-bool rows_avx512(ChainOp op, const ChainRows& rows);
+bool rows_portable(FusedOp op, const FusedRows& rows);
+bool rows_avx2(FusedOp op, const FusedRows& rows);
+bool rows_avx512(FusedOp op, const FusedRows& rows);
 /// For a processor that has what `facts` says.
-ChainRowsCode builtin_rows(const CpuFacts& facts);
+FusedRowsCode builtin_rows(const CpuFacts& facts);
 
 }  // namespace sial::kernels

@@ -1,6 +1,7 @@
 #pragma once
-// The inner part of a chain: some steps on a tile, as built-in and as generated code see it. A tile is a number of places with two dimensions
-// each, of which the first is the target's fastest. Plain data: generated code reads it by offsets.
+// The inner part of a chain: some steps on a tile, as built-in and as generated code see it. A tile is a number of
+// places with two dimensions each, of which the first is the target's fastest. Plain data: generated code reads it by
+// offsets.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace sial::kernels {
 
 /// The numbers are part of keys.
-enum class ChainOp : std::int32_t {
+enum class FusedOp : std::int32_t {
   fill = 0,         // t = value
   add_scalar = 1,   // t += value
   scale = 2,        // t *= value
@@ -25,10 +26,12 @@ enum class ChainOp : std::int32_t {
 };
 
 /// Whether the step takes differences of energies, from a table.
-inline bool is_table(ChainOp op) { return op == ChainOp::divide || op == ChainOp::multiply; }
+inline bool is_table(FusedOp op) { return op == FusedOp::divide || op == FusedOp::multiply; }
 
 /// Whether the step does not look at what the target was, unless that is a source of it.
-inline bool replaces_target(ChainOp op) { return op == ChainOp::fill || op == ChainOp::copy || op == ChainOp::scaled_copy || op == ChainOp::sum; }
+inline bool replaces_target(FusedOp op) {
+  return op == FusedOp::fill || op == FusedOp::copy || op == FusedOp::scaled_copy || op == FusedOp::sum;
+}
 
 /// How a source lies in a tile.
 enum class SourceForm : std::int32_t {
@@ -40,12 +43,13 @@ enum class SourceForm : std::int32_t {
   self = 5,    // the target as the steps before have left it
 };
 
-struct ChainTile {
+struct FusedTile {
   static constexpr int most_steps = 8, sources_per_step = 3;
   struct Source {
     const double* data = nullptr;
     std::array<std::int64_t, 2> stride{};
-    std::int64_t ahead = 0;  // from an element to the one that has its position in the tile that comes next: that is fetched
+    std::int64_t ahead =
+        0;  // from an element to the one that has its position in the tile that comes next: that is fetched
   };
   std::array<std::int64_t, 2> extent{1, 1};
   std::int64_t places = 1;
@@ -57,20 +61,21 @@ struct ChainTile {
 };
 
 /// Steps of a key: operations and forms of their sources.
-struct ChainCodeStep {
-  ChainOp op = ChainOp::fill;
-  std::array<SourceForm, ChainTile::sources_per_step> form{};
+struct FusedCodeStep {
+  FusedOp op = FusedOp::fill;
+  std::array<SourceForm, FusedTile::sources_per_step> form{};
 };
 
-/// p[0]: the number of steps; p[1 ...]: operation + 16 * first form + 128 * second + 1024 * third. Code that `fetches` asks for what lies ahead
-/// while it computes.
-CodeKey chain_key(std::span<const ChainCodeStep> steps, bool fetches);
-bool chain_fetches(const CodeKey& key);
-ChainCodeStep chain_step_of(const CodeKey& key, int number);
+/// p[0]: the number of steps; p[1 ...]: operation + 16 * first form + 128 * second + 1024 * third. Code that `fetches`
+/// asks for what lies ahead while it computes.
+CodeKey fused_key(std::span<const FusedCodeStep> steps, bool fetches);
+bool fused_fetches(const CodeKey& key);
+FusedCodeStep fused_step_of(const CodeKey& key, int number);
 /// Whether the key describes steps with the sources that they need.
-bool is_chain_key(const CodeKey& key);
+bool is_fused_key(const CodeKey& key);
 
-/// The steps on a tile whose target is contiguous along its first dimension. Bit k: step k was to divide something by zero.
-using ChainCode = std::int64_t (*)(const ChainTile*);
+/// The steps on a tile whose target is contiguous along its first dimension. Bit k: step k was to divide something by
+/// zero.
+using FusedCode = std::int64_t (*)(const FusedTile*);
 
 }  // namespace sial::kernels

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "runtime/base/check.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/implementations.h"
 
 namespace sial::kernels {
 namespace {
@@ -13,13 +13,15 @@ namespace {
 // A square of 32 x 32 doubles is 8 KiB on either side: both fit a first-level cache together.
 constexpr std::int64_t square = 32;
 
-/// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position of fused dimensions once.
+/// Calls run(x offset, y offset, length, x stride, y stride) so that the runs cover every position of fused dimensions
+/// once.
 template <class Run>
 void traverse(const std::vector<PairDim>& fused, Run&& run) {
   const PairDim inner = fused.empty() ? PairDim{1, 1, 1} : fused.front();
   if (fused.size() <= 1) return run(std::int64_t{0}, std::int64_t{0}, inner.extent, inner.x, inner.y);
   SIAL_CHECK(fused.size() <= 2 * max_rank, "{} dimensions", fused.size());
-  const auto fastest_y = std::min_element(fused.begin() + 1, fused.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
+  const auto fastest_y =
+      std::min_element(fused.begin() + 1, fused.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
   const bool tiled = fastest_y != fused.end() && fastest_y->y < inner.y;
   const PairDim second = tiled ? *fastest_y : PairDim{};
   std::array<PairDim, 2 * max_rank> outer{};
@@ -76,10 +78,8 @@ bool fuse(std::vector<PairDim>& dims) {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < dims.size(); ++i) {
     PairDim& last = dims[kept];
-    if (dims[i].x == last.x * last.extent && dims[i].y == last.y * last.extent)
-      last.extent *= dims[i].extent;
-    else
-      dims[++kept] = dims[i];
+    if (dims[i].x == last.x * last.extent && dims[i].y == last.y * last.extent) last.extent *= dims[i].extent;
+    else dims[++kept] = dims[i];
   }
   if (!dims.empty()) dims.resize(kept + 1);
   return true;
@@ -87,14 +87,10 @@ bool fuse(std::vector<PairDim>& dims) {
 
 void combine(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
   if (!fuse(dims)) return;
-  if (beta == 0.0 && alpha == 1.0)
-    apply(x, y, dims, [](double& to, double from) { to = from; });
-  else if (beta == 0.0)
-    apply(x, y, dims, [=](double& to, double from) { to = alpha * from; });
-  else if (beta == 1.0)
-    apply(x, y, dims, [=](double& to, double from) { to = alpha * from + to; });
-  else
-    apply(x, y, dims, [=](double& to, double from) { to = alpha * from + beta * to; });
+  if (beta == 0.0 && alpha == 1.0) apply(x, y, dims, [](double& to, double from) { to = from; });
+  else if (beta == 0.0) apply(x, y, dims, [=](double& to, double from) { to = alpha * from; });
+  else if (beta == 1.0) apply(x, y, dims, [=](double& to, double from) { to = alpha * from + to; });
+  else apply(x, y, dims, [=](double& to, double from) { to = alpha * from + beta * to; });
 }
 
 double inner_product(const double* x, const double* y, const std::vector<PairDim>& fused) {

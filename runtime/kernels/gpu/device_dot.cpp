@@ -1,4 +1,5 @@
-// Plans of full contractions on a GPU: thread blocks add up equal numbers of products in a's order, one more block their sums.
+// Plans of full contractions on a GPU: thread blocks add up equal numbers of products in a's order, one more block
+// their sums.
 
 #include <algorithm>
 #include <cstring>
@@ -34,7 +35,8 @@ Pair paired(const ConstView& a, const ConstView& b) {
     SIAL_CHECK(s < b.rank && b.extent[s] == a.extent[d], "label {} of a sum of products", a.label[d]);
     if (a.extent[d] == 1) continue;
     const std::size_t end = p.dims - 1;
-    if (p.dims > 0 && a.stride[d] == p.a_stride[end] * p.extent[end] && b.stride[s] == p.b_stride[end] * p.extent[end]) {
+    if (p.dims > 0 && a.stride[d] == p.a_stride[end] * p.extent[end] &&
+        b.stride[s] == p.b_stride[end] * p.extent[end]) {
       p.extent[end] *= a.extent[d];
       continue;
     }
@@ -48,7 +50,7 @@ Pair paired(const ConstView& a, const ConstView& b) {
 
 /// Parts that a kernel can count.
 void cut(const Pair& pair, std::vector<Pair>& parts) {
-  if (pair.volume() <= most_elements) {
+  if (pair.volume() <= max_elements) {
     parts.push_back(pair);
     return;
   }
@@ -108,10 +110,12 @@ std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b
       a_last += (p.extent[d] - 1) * p.a_stride[d];
       b_last += (p.extent[d] - 1) * p.b_stride[d];
     }
-    launches.push_back(launch_of(device_dot_key(static_cast<int>(p.dims), std::max(a_last, b_last) >= most_narrow_offset), p.blocks(), dot));
+    launches.push_back(launch_of(
+        device_dot_key(static_cast<int>(p.dims), std::max(a_last, b_last) >= max_narrow_offset), p.blocks(), dot));
     sums += p.blocks();
   }
-  if (sums != 1) launches.push_back(launch_of({CodeKind::device_sum, {}}, 1, DeviceSum{partial, static_cast<std::uint32_t>(sums)}));
+  if (sums != 1)
+    launches.push_back(launch_of({CodeKind::device_sum, {}}, 1, DeviceSum{partial, static_cast<std::uint32_t>(sums)}));
   return launches;
 }
 

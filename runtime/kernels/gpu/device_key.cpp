@@ -32,26 +32,32 @@ class Unpacker {
   std::int32_t rest_;
 };
 
-int sources_wanted(ChainOp op) {
+int sources_wanted(FusedOp op) {
   switch (op) {
-    case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate: return 1;
-    case ChainOp::sum: return 2;
+    case FusedOp::copy:
+    case FusedOp::scaled_copy:
+    case FusedOp::accumulate: return 1;
+    case FusedOp::sum: return 2;
     default: return 0;
   }
 }
 
 bool sound(const DeviceStep& s) {
-  if (s.op > ChainOp::multiply) return false;
+  if (s.op > FusedOp::multiply) return false;
   if (is_table(s.op)) return s.a == DeviceForm::energies && s.b == DeviceForm::absent;
   const int n = sources_wanted(s.op);
-  return s.a != DeviceForm::energies && (s.a != DeviceForm::absent) == (n > 0) && (s.b != DeviceForm::absent) == (n > 1) && s.b < DeviceForm::energies;
+  return s.a != DeviceForm::energies && (s.a != DeviceForm::absent) == (n > 0) &&
+         (s.b != DeviceForm::absent) == (n > 1) && s.b < DeviceForm::energies;
 }
 
-bool sound(const DeviceChainCode& code) {
-  if (code.steps.empty() || code.steps.size() > DeviceChainCode::most_steps || code.dims < 1 || code.dims > device_dims) return false;
-  if (code.box_dims > code.dims || (code.box_dims > 0) != (code.turned() > 0) || code.turned() > DeviceChainCode::most_turned) return false;
+bool sound(const DeviceFusedCode& code) {
+  if (code.steps.empty() || code.steps.size() > DeviceFusedCode::most_steps || code.dims < 1 || code.dims > device_dims)
+    return false;
+  if (code.box_dims > code.dims || (code.box_dims > 0) != (code.turned() > 0) ||
+      code.turned() > DeviceFusedCode::max_transposed)
+    return false;
   if (code.pairs && code.box_dims > 0) return false;
-  if (code.batched && DeviceChainLayout(code).chains < 2) return false;
+  if (code.batched && DeviceFusedLayout(code).chains < 2) return false;
   bool differences = false;
   for (const DeviceStep& s : code.steps) {
     if (!sound(s)) return false;
@@ -61,12 +67,12 @@ bool sound(const DeviceChainCode& code) {
   if (code.batched || code.rank == 0 || code.rank % 2 != 0 || code.rank > device_dims) return false;
   for (int d = 0; d < code.rank; ++d)
     if (code.dim_of[static_cast<std::size_t>(d)] >= code.dims) return false;
-  return DeviceChainLayout(code).size <= 4096;
+  return DeviceFusedLayout(code).size <= 4096;
 }
 
 }  // namespace
 
-int DeviceChainCode::sources() const {
+int DeviceFusedCode::sources() const {
   int n = 0;
   for (const DeviceStep& s : steps) {
     n += s.a == DeviceForm::direct || s.a == DeviceForm::turned ? 1 : 0;
@@ -75,22 +81,22 @@ int DeviceChainCode::sources() const {
   return n;
 }
 
-int DeviceChainCode::turned() const {
+int DeviceFusedCode::turned() const {
   int n = 0;
   for (const DeviceStep& s : steps) n += (s.a == DeviceForm::turned ? 1 : 0) + (s.b == DeviceForm::turned ? 1 : 0);
   return n;
 }
 
-int DeviceChainCode::sets() const {
+int DeviceFusedCode::sets() const {
   int n = 0;
   for (const DeviceStep& s : steps)
     if (s.a == DeviceForm::energies && s.set >= n) n = s.set + 1;
   return n;
 }
 
-CodeKey device_chain_key(const DeviceChainCode& code) {
+CodeKey device_fused_key(const DeviceFusedCode& code) {
   CodeKey key;
-  key.kind = CodeKind::device_chain;
+  key.kind = CodeKind::device_fused;
   Packer head;
   head.put(static_cast<std::int32_t>(code.steps.size()), 16);
   head.put(code.dims, 8);
@@ -116,14 +122,14 @@ CodeKey device_chain_key(const DeviceChainCode& code) {
   return key;
 }
 
-bool read_device_chain_key(const CodeKey& key, DeviceChainCode& code) {
-  if (key.kind != CodeKind::device_chain) return false;
+bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code) {
+  if (key.kind != CodeKind::device_fused) return false;
   for (const std::int32_t p : key.p)
     if (p < 0) return false;
-  DeviceChainCode found;
+  DeviceFusedCode found;
   Unpacker head(key.p[0]);
   const std::int32_t steps = head.get(16);
-  if (steps < 1 || steps > DeviceChainCode::most_steps) return false;
+  if (steps < 1 || steps > DeviceFusedCode::most_steps) return false;
   found.dims = head.get(8);
   found.box_dims = head.get(8);
   found.wide = head.get(2) == 1;
@@ -138,29 +144,30 @@ bool read_device_chain_key(const CodeKey& key, DeviceChainCode& code) {
   for (std::int32_t k = 0; k < steps; ++k) {
     Unpacker step(key.p[static_cast<std::size_t>(k) + 2]);
     DeviceStep s;
-    s.op = static_cast<ChainOp>(step.get(16));
+    s.op = static_cast<FusedOp>(step.get(16));
     const std::int32_t a = step.get(8);
     s.a = static_cast<DeviceForm>(a > 4 ? 4 : a);
     s.set = a > 4 ? a - 4 : 0;
     s.b = static_cast<DeviceForm>(step.get(8));
-    if (!step.done() || s.set >= DeviceChainCode::most_sets) return false;
+    if (!step.done() || s.set >= DeviceFusedCode::max_sets) return false;
     found.steps.push_back(s);
   }
-  if (!sound(found) || device_chain_key(found) != key) return false;
+  if (!sound(found) || device_fused_key(found) != key) return false;
   code = std::move(found);
   return true;
 }
 
 DeviceDivisor device_divisor(std::uint32_t divisor) {
   if (divisor < 2) return {};
-  // 2^shift < divisor <= 2^(shift + 1): the error of magic, below divisor / 2^(32 + shift), stays below 1 / n for n < 2^31.
+  // 2^shift < divisor <= 2^(shift + 1): the error of magic, below divisor / 2^(32 + shift), stays below 1 / n for n <
+  // 2^31.
   std::uint32_t shift = 0;
   while ((std::uint64_t{2} << shift) < divisor) ++shift;
   const std::uint64_t power = std::uint64_t{1} << (32 + shift);
   return {divisor, static_cast<std::uint32_t>((power + divisor - 1) / divisor), shift};
 }
 
-DeviceChainLayout::DeviceChainLayout(const DeviceChainCode& code) {
+DeviceFusedLayout::DeviceFusedLayout(const DeviceFusedCode& code) {
   std::size_t at = sizeof(DeviceHead);
   const auto part = [&](std::size_t bytes) {
     const std::size_t begin = at;
@@ -169,14 +176,14 @@ DeviceChainLayout::DeviceChainLayout(const DeviceChainCode& code) {
   };
   dims = part(sizeof(DeviceDim) * static_cast<std::size_t>(code.dims));
   sources = part(sizeof(DeviceSource) * static_cast<std::size_t>(code.sources()));
-  turned = part(sizeof(DeviceTurned) * static_cast<std::size_t>(code.turned()));
+  turned = part(sizeof(DeviceTransposed) * static_cast<std::size_t>(code.turned()));
   sets = part(sizeof(DeviceEnergies) * static_cast<std::size_t>(code.sets()));
-  energies = part(sizeof(double) * DeviceChainCode::energy_unit * static_cast<std::size_t>(code.energy_units));
+  energies = part(sizeof(double) * DeviceFusedCode::energy_unit * static_cast<std::size_t>(code.energy_units));
   batch = part(code.batched ? sizeof(DeviceBatch) : 0);
   addresses = at;
   if (code.batched) {
     const std::size_t each = sizeof(double*) * static_cast<std::size_t>(code.operands());
-    chains = at < most_argument_bytes ? (most_argument_bytes - at) / each : 0;
+    chains = at < max_argument_bytes ? (max_argument_bytes - at) / each : 0;
     part(chains * each);
   }
   size = at;
@@ -187,7 +194,8 @@ CodeKey device_dot_key(int dims, bool wide) { return {CodeKind::device_dot, {dim
 bool is_device_dot_key(const CodeKey& key) {
   for (std::size_t k = 2; k < key.p.size(); ++k)
     if (key.p[k] != 0) return false;
-  return key.kind == CodeKind::device_dot && key.p[0] >= 1 && key.p[0] <= device_dims && (key.p[1] == 0 || key.p[1] == 1);
+  return key.kind == CodeKind::device_dot && key.p[0] >= 1 && key.p[0] <= device_dims &&
+         (key.p[1] == 0 || key.p[1] == 1);
 }
 
 bool is_device_sum_key(const CodeKey& key) { return key == CodeKey{CodeKind::device_sum, {}}; }

@@ -1,5 +1,5 @@
-// Plans of chains on a GPU: which steps go together, how dimensions join, which sources are turned through shared memory and in which
-// boxes. See device_layout.h for what kernels are given.
+// Plans of chains on a GPU: which steps go together, how dimensions join, which sources are turned through shared
+// memory and in which boxes. See device_layout.h for what kernels are given.
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,9 @@ class Order {
   std::size_t size() const { return size_; }
   std::size_t operator[](std::size_t k) const { return dims_[k]; }
   void insert(std::size_t at, std::size_t d) {
-    std::copy_backward(dims_.begin() + static_cast<std::ptrdiff_t>(at), dims_.begin() + static_cast<std::ptrdiff_t>(size_), dims_.begin() + static_cast<std::ptrdiff_t>(size_) + 1);
+    std::copy_backward(dims_.begin() + static_cast<std::ptrdiff_t>(at),
+                       dims_.begin() + static_cast<std::ptrdiff_t>(size_),
+                       dims_.begin() + static_cast<std::ptrdiff_t>(size_) + 1);
     dims_[at] = d;
     ++size_;
   }
@@ -33,14 +35,15 @@ class Order {
   std::size_t size_ = 0;
 };
 
-constexpr std::int64_t full_line = 16;        // doubles: runs as long as this are read where they lie
-constexpr std::int64_t smallest_turned = 512; // elements: below, a few caches hold it all
-constexpr std::int64_t run_of_box = 32;       // doubles that a box should take in a row, of the target and of turned sources
-constexpr std::int64_t usual_box = 1024, small_box = 256;  // of large blocks; where larger ones would leave multiprocessors idle
+constexpr std::int64_t full_line = 16;             // doubles: runs as long as this are read where they lie
+constexpr std::int64_t smallest_transposed = 512;  // elements: below, a few caches hold it all
+constexpr std::int64_t run_of_box = 32;  // doubles that a box should take in a row, of the target and of turned sources
+constexpr std::int64_t usual_box = 1024,
+                       small_box = 256;      // of large blocks; where larger ones would leave multiprocessors idle
 constexpr std::int64_t thread_blocks = 264;  // two for every multiprocessor of a large GPU
 // Of all turned sources together; odd pitches can double it, and energies lie beside it.
 constexpr std::int64_t largest_box = 2800;
-constexpr std::uint32_t most_threads = 256;
+constexpr std::uint32_t max_threads = 256;
 
 struct Operand {
   const double* data = nullptr;
@@ -50,14 +53,17 @@ struct Operand {
 };
 
 struct Step {
-  ChainOp op = ChainOp::fill;
+  FusedOp op = FusedOp::fill;
   double value = 0.0;
   Operand a, b;
   const EnergyDifferences* energies = nullptr;
   int turned() const { return (a.form == DeviceForm::turned ? 1 : 0) + (b.form == DeviceForm::turned ? 1 : 0); }
 };
 
-std::int64_t volume_of(const Extents& extent, std::size_t dims) { return std::accumulate(extent.begin(), extent.begin() + static_cast<std::ptrdiff_t>(dims), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t volume_of(const Extents& extent, std::size_t dims) {
+  return std::accumulate(extent.begin(), extent.begin() + static_cast<std::ptrdiff_t>(dims), std::int64_t{1},
+                         std::multiplies<>());
+}
 
 /// Dimensions of more than one element in the order of memory.
 Order order_of(const Extents& extent, const Extents& stride, std::size_t dims) {
@@ -87,13 +93,13 @@ struct Work {
 };
 
 /// A source is turned when neither side would go through memory in full lines together with the other.
-bool is_turned(const MutableView& target, const Operand& source) {
+bool is_transposed(const MutableView& target, const Operand& source) {
   Extents extent{}, stride{};
   std::copy_n(target.extent.begin(), target.rank, extent.begin());
   std::copy_n(target.stride.begin(), target.rank, stride.begin());
   const auto rank = static_cast<std::size_t>(target.rank);
   const Order order = order_of(extent, stride, rank);
-  if (order.size() < 2 || volume_of(extent, rank) < smallest_turned) return false;
+  if (order.size() < 2 || volume_of(extent, rank) < smallest_transposed) return false;
   std::int64_t run = 1;
   for (const std::size_t d : order) {
     if (source.stride[d] != run) break;
@@ -103,8 +109,8 @@ bool is_turned(const MutableView& target, const Operand& source) {
   return std::any_of(order.begin(), order.end(), [&](std::size_t d) { return source.stride[d] == 1; });
 }
 
-/// Every dimension's part of a box: runs of each operand, then as much as threads have use for. `least` is the shortest run that
-/// had to do.
+/// Every dimension's part of a box: runs of each operand, then as much as threads have use for. `least` is the shortest
+/// run that had to do.
 struct Box {
   Extents extent{};
   std::int64_t volume = 1, least = 0;
@@ -113,7 +119,9 @@ struct Box {
 class BoxChooser {
  public:
   BoxChooser(const Work& work, std::vector<Order> orders)
-      : work_(work), orders_(std::move(orders)), most_(largest_box / std::max<std::int64_t>(1, static_cast<std::int64_t>(orders_.size()) - 1)) {}
+      : work_(work),
+        orders_(std::move(orders)),
+        most_(largest_box / std::max<std::int64_t>(1, static_cast<std::int64_t>(orders_.size()) - 1)) {}
 
   Box choose() {
     for (std::int64_t run = run_of_box; run > 1; run = run > 8 ? run - 8 : run / 2) {
@@ -167,10 +175,10 @@ class BoxChooser {
 class LaunchPlanner {
  public:
   /// Chains that differ in addresses alone.
-  explicit LaunchPlanner(std::span<const ChainWork> chains) : chains_(chains), target_(chains.front().target) {}
+  explicit LaunchPlanner(std::span<const FusedWork> chains) : chains_(chains), target_(chains.front().target) {}
 
   std::vector<DeviceLaunch> plan() {
-    for (const ChainStep& s : chains_.front().steps) {
+    for (const FusedStep& s : chains_.front().steps) {
       steps_.push_back(step(s));
       steps_.back().a.number = 2 * static_cast<int>(steps_.size() - 1);
       steps_.back().b.number = steps_.back().a.number + 1;
@@ -185,9 +193,9 @@ class LaunchPlanner {
   }
 
  private:
-  Step step(const ChainStep& from) const {
+  Step step(const FusedStep& from) const {
     Step to{from.op, from.value, {}, {}, nullptr};
-    const auto source = [&](const ChainSource& s, Operand& o) {
+    const auto source = [&](const FusedSource& s, Operand& o) {
       o.data = s.data;
       bool self = s.data == target_.data;
       for (int d = 0; d < target_.rank; ++d) {
@@ -196,18 +204,23 @@ class LaunchPlanner {
         o.stride[k] = target_.extent[k] == 1 ? 0 : s.stride[k];
         self &= target_.extent[k] == 1 || s.stride[k] == target_.stride[k];
       }
-      o.form = self ? DeviceForm::self : is_turned(target_, o) ? DeviceForm::turned : DeviceForm::direct;
+      o.form = self ? DeviceForm::self : is_transposed(target_, o) ? DeviceForm::turned : DeviceForm::direct;
     };
     switch (from.op) {
-      case ChainOp::sum: source(from.b, to.b); [[fallthrough]];
-      case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate: source(from.a, to.a); break;
-      case ChainOp::divide: case ChainOp::multiply: {
+      case FusedOp::sum: source(from.b, to.b); [[fallthrough]];
+      case FusedOp::copy:
+      case FusedOp::scaled_copy:
+      case FusedOp::accumulate: source(from.a, to.a); break;
+      case FusedOp::divide:
+      case FusedOp::multiply: {
         to.energies = from.energies;
         const EnergyDifferences& e = *from.energies;
-        SIAL_CHECK(e.rank == target_.rank && e.rank % 2 == 0 && e.rank > 0, "differences of rank {} for a block of rank {}", e.rank, target_.rank);
+        SIAL_CHECK(e.rank == target_.rank && e.rank % 2 == 0 && e.rank > 0,
+                   "differences of rank {} for a block of rank {}", e.rank, target_.rank);
         for (int d = 0; d < e.rank; ++d) {
           const auto k = static_cast<std::size_t>(d);
-          SIAL_CHECK(static_cast<std::int64_t>(e.energy[k].size()) == target_.extent[k], "{} energies for {} orbitals", e.energy[k].size(), target_.extent[k]);
+          SIAL_CHECK(static_cast<std::int64_t>(e.energy[k].size()) == target_.extent[k], "{} energies for {} orbitals",
+                     e.energy[k].size(), target_.extent[k]);
         }
         to.a.form = DeviceForm::energies;
         break;
@@ -219,25 +232,28 @@ class LaunchPlanner {
 
   /// Whether step `next` can go with those from `first` on.
   bool fits(std::size_t first, std::size_t next) const {
-    if (next - first >= DeviceChainCode::most_steps) return false;
+    if (next - first >= DeviceFusedCode::most_steps) return false;
     int turned = 0;
     std::vector<const EnergyDifferences*> sets;
     for (std::size_t k = first; k <= next; ++k) {
       turned += steps_[k].turned();
-      if (steps_[k].energies && std::find(sets.begin(), sets.end(), steps_[k].energies) == sets.end()) sets.push_back(steps_[k].energies);
+      if (steps_[k].energies && std::find(sets.begin(), sets.end(), steps_[k].energies) == sets.end())
+        sets.push_back(steps_[k].energies);
     }
-    if (turned > DeviceChainCode::most_turned || sets.size() > DeviceChainCode::most_sets) return false;
+    if (turned > DeviceFusedCode::max_transposed || sets.size() > DeviceFusedCode::max_sets) return false;
     if (turned < 2 || steps_[next].turned() == 0) return true;
     // Two orders share a box only when it still takes runs of all operands.
     Work work = joined(first, next + 1);
     return BoxChooser(work, orders(work)).choose().least >= full_line;
   }
 
-  /// Dimensions of more than one element in the target's order, joined where all operands go on; orbital energies keep theirs apart.
+  /// Dimensions of more than one element in the target's order, joined where all operands go on; orbital energies keep
+  /// theirs apart.
   Work joined(std::size_t first, std::size_t last) const {
     Work work;
     work.target = target_.data;
-    work.steps.assign(steps_.begin() + static_cast<std::ptrdiff_t>(first), steps_.begin() + static_cast<std::ptrdiff_t>(last));
+    work.steps.assign(steps_.begin() + static_cast<std::ptrdiff_t>(first),
+                      steps_.begin() + static_cast<std::ptrdiff_t>(last));
     const std::vector<Step> from = work.steps;
     work.dim_of.fill(-1);
     Extents extent{}, stride{};
@@ -249,8 +265,10 @@ class LaunchPlanner {
       const std::size_t end = work.dims - 1;
       bool goes_on = work.dims > 0 && !energies && stride[d] == work.target_stride[end] * work.extent[end];
       for (std::size_t s = 0; s < from.size() && goes_on; ++s)
-        for (const auto& [old, now] : {std::pair(&from[s].a, &work.steps[s].a), std::pair(&from[s].b, &work.steps[s].b)})
-          if (old->form == DeviceForm::direct || old->form == DeviceForm::turned) goes_on &= old->stride[d] == now->stride[end] * work.extent[end];
+        for (const auto& [old, now] :
+             {std::pair(&from[s].a, &work.steps[s].a), std::pair(&from[s].b, &work.steps[s].b)})
+          if (old->form == DeviceForm::direct || old->form == DeviceForm::turned)
+            goes_on &= old->stride[d] == now->stride[end] * work.extent[end];
       if (goes_on) {
         work.extent[end] *= extent[d];
         continue;
@@ -282,7 +300,7 @@ class LaunchPlanner {
 
   /// Kernels count to 2^31: more is cut along the slowest dimension.
   void emit(Work work) {
-    if (volume_of(work.extent, work.dims) > most_elements) {
+    if (volume_of(work.extent, work.dims) > max_elements) {
       std::size_t d = 0;
       for (std::size_t k = 1; k < work.dims; ++k)
         if (work.extent[k] > 1 && work.target_stride[k] > work.target_stride[d]) d = k;
@@ -309,18 +327,19 @@ class LaunchPlanner {
     const auto far = [&](const Extents& stride) {
       std::int64_t last = 0;
       for (std::size_t d = 0; d < work.dims; ++d) last += (work.extent[d] - 1) * stride[d];
-      return last >= most_narrow_offset;
+      return last >= max_narrow_offset;
     };
     bool wide = far(work.target_stride);
     work.each_source([&](const Operand& o) { wide |= far(o.stride); });
     return wide;
   }
 
-  /// Where a chain's operand begins, -1 being the target; `first`: where the first chain's does, in the part of it that a launch is for.
-  const double* address(const ChainWork& chain, int operand, const double* first) const {
-    const auto begin = [operand](const ChainWork& c) -> const double* {
+  /// Where a chain's operand begins, -1 being the target; `first`: where the first chain's does, in the part of it that
+  /// a launch is for.
+  const double* address(const FusedWork& chain, int operand, const double* first) const {
+    const auto begin = [operand](const FusedWork& c) -> const double* {
       if (operand < 0) return c.target.data;
-      const ChainStep& s = c.steps[static_cast<std::size_t>(operand / 2)];
+      const FusedStep& s = c.steps[static_cast<std::size_t>(operand / 2)];
       return operand % 2 == 0 ? s.a.data : s.b.data;
     };
     return begin(chain) + (first - begin(chains_.front()));
@@ -330,7 +349,7 @@ class LaunchPlanner {
   bool in_pairs(Work& work) const {
     const auto even = [&](const double* data, int operand, const Extents& stride) {
       bool good = stride[0] == 1;
-      for (const ChainWork& c : chains_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
+      for (const FusedWork& c : chains_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
       for (std::size_t d = 1; d < work.dims; ++d) good &= stride[d] % 2 == 0;
       return good;
     };
@@ -341,7 +360,7 @@ class LaunchPlanner {
   }
 
   void plain(Work work) {
-    DeviceChainCode code;
+    DeviceFusedCode code;
     code.wide = is_wide(work);
     code.pairs = in_pairs(work);
     if (code.pairs) {
@@ -358,10 +377,10 @@ class LaunchPlanner {
     DeviceHead head;
     const std::int64_t count = volume_of(work.extent, work.dims) / (code.pairs ? 2 : 1);
     code.unrolled = true;
-    code.unrolled = count >= thread_blocks * most_threads * code.parts();
+    code.unrolled = count >= thread_blocks * max_threads * code.parts();
     head.count = static_cast<std::uint32_t>(count);
     DeviceLaunch launch;
-    launch.threads = static_cast<std::uint32_t>(std::min<std::int64_t>(most_threads, (count + 31) / 32 * 32));
+    launch.threads = static_cast<std::uint32_t>(std::min<std::int64_t>(max_threads, (count + 31) / 32 * 32));
     head.span = launch.threads * static_cast<std::uint32_t>(code.parts());
     launch.blocks = static_cast<std::uint32_t>((count + head.span - 1) / head.span);
     finish(work, code, head, dims, {}, launch);
@@ -375,7 +394,9 @@ class LaunchPlanner {
       for (std::size_t d = 0; d < work.dims; ++d)
         if ((box.extent[d] > 1) == inside) order.push_back(d);
     for (std::int8_t& d : work.dim_of)
-      if (d >= 0) d = static_cast<std::int8_t>(std::find(order.begin(), order.end(), static_cast<std::size_t>(d)) - order.begin());
+      if (d >= 0)
+        d = static_cast<std::int8_t>(std::find(order.begin(), order.end(), static_cast<std::size_t>(d)) -
+                                     order.begin());
     const auto reorder = [&](Extents& numbers) {
       const Extents old = numbers;
       for (std::size_t k = 0; k < order.size(); ++k) numbers[k] = old[order[k]];
@@ -384,7 +405,7 @@ class LaunchPlanner {
     for (Extents* numbers : {&inner, &work.extent, &work.target_stride, &work.first}) reorder(*numbers);
     work.each_source([&](Operand& o) { reorder(o.stride); });
 
-    DeviceChainCode code;
+    DeviceFusedCode code;
     code.wide = is_wide(work);
     std::vector<DeviceDim> dims(work.dims);
     std::int64_t blocks = 1;
@@ -399,18 +420,18 @@ class LaunchPlanner {
     }
     DeviceHead head;
     head.count = head.span = static_cast<std::uint32_t>(box.volume);
-    std::vector<DeviceTurned> turned;
+    std::vector<DeviceTransposed> turned;
     std::uint32_t shared = 0;
     work.each_source([&](const Operand& o) {
       if (o.form != DeviceForm::turned) return;
-      DeviceTurned t;
+      DeviceTransposed t;
       t.shared = shared;
       for (std::size_t d = 0; d < work.dims; ++d) t.last += (work.extent[d] - 1) * o.stride[d];
       // Odd pitches: whatever dimension threads go along, they meet different banks.
       std::uint32_t pitch = 1, end = 1;
       std::size_t k = 0;
       for (const std::size_t d : order_of(inner, o.stride, work.dims)) {
-        DeviceTurned::Dim& dim = t.dim[k++];
+        DeviceTransposed::Dim& dim = t.dim[k++];
         dim.inner = dims[d].inner;
         dim.pitch = pitch;
         dim.stride = o.stride[d];
@@ -424,14 +445,15 @@ class LaunchPlanner {
     head.shared_energies = shared;
     DeviceLaunch launch;
     launch.blocks = static_cast<std::uint32_t>(blocks);
-    launch.threads = box.volume >= 768 ? most_threads : box.volume >= 384 ? most_threads / 2 : most_threads / 4;
+    launch.threads = box.volume >= 768 ? max_threads : box.volume >= 384 ? max_threads / 2 : max_threads / 4;
     code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
     launch.shared_bytes = shared * 8;
     finish(work, code, head, dims, turned, launch);
   }
 
   /// Key and arguments.
-  void finish(Work& work, DeviceChainCode& code, DeviceHead head, const std::vector<DeviceDim>& dims, const std::vector<DeviceTurned>& turned, DeviceLaunch& launch) {
+  void finish(Work& work, DeviceFusedCode& code, DeviceHead head, const std::vector<DeviceDim>& dims,
+              const std::vector<DeviceTransposed>& turned, DeviceLaunch& launch) {
     code.dims = static_cast<int>(work.dims);
     head.target = work.target;
     std::vector<const EnergyDifferences*> sets;
@@ -457,21 +479,23 @@ class LaunchPlanner {
       for (std::size_t d = 0; d < static_cast<std::size_t>(e->rank); ++d) {
         to.start[d] = static_cast<std::uint32_t>(energies.size());
         const std::int8_t k = work.dim_of[d];
-        const std::int64_t first = k < 0 ? 0 : work.first[static_cast<std::size_t>(k)], n = k < 0 ? 1 : work.extent[static_cast<std::size_t>(k)];
+        const std::int64_t first = k < 0 ? 0 : work.first[static_cast<std::size_t>(k)],
+                           n = k < 0 ? 1 : work.extent[static_cast<std::size_t>(k)];
         energies.insert(energies.end(), e->energy[d].begin() + first, e->energy[d].begin() + first + n);
       }
       energy_sets.push_back(to);
     }
     if (!sets.empty()) code.dim_of = work.dim_of;
-    for (int d = code.rank; d < device_dims; ++d) code.dim_of[static_cast<std::size_t>(d)] = static_cast<std::int8_t>(code.rank > 0 ? -1 : 0);
+    for (int d = code.rank; d < device_dims; ++d)
+      code.dim_of[static_cast<std::size_t>(d)] = static_cast<std::int8_t>(code.rank > 0 ? -1 : 0);
     head.energies = static_cast<std::uint32_t>(energies.size());
-    const std::size_t units = (energies.size() + DeviceChainCode::energy_unit - 1) / DeviceChainCode::energy_unit;
-    if (units > 0 && units <= DeviceChainCode::most_energy_units) {
+    const std::size_t units = (energies.size() + DeviceFusedCode::energy_unit - 1) / DeviceFusedCode::energy_unit;
+    if (units > 0 && units <= DeviceFusedCode::max_energy_units) {
       code.energy_units = static_cast<int>(units);
-      if (DeviceChainLayout(code).size > most_argument_bytes) code.energy_units = 0;
+      if (DeviceFusedLayout(code).size > max_argument_bytes) code.energy_units = 0;
     }
     code.batched = chains_.size() > 1;
-    const DeviceChainLayout layout(code);
+    const DeviceFusedLayout layout(code);
     launch.arguments.assign(layout.size, std::byte{0});
     const auto put = [&](std::size_t at, const auto& parts) {
       if (!parts.empty()) std::memcpy(launch.arguments.data() + at, parts.data(), sizeof(parts[0]) * parts.size());
@@ -488,16 +512,17 @@ class LaunchPlanner {
       launch.table = std::move(energies);
       launch.table_at = offsetof(DeviceHead, table);
     }
-    SIAL_CHECK(layout.size <= most_argument_bytes && launch.shared_bytes <= most_shared_bytes, "{} bytes of arguments, {} of shared memory", layout.size, launch.shared_bytes);
-    launch.key = device_chain_key(code);
+    SIAL_CHECK(layout.size <= max_argument_bytes && launch.shared_bytes <= max_shared_bytes,
+               "{} bytes of arguments, {} of shared memory", layout.size, launch.shared_bytes);
+    launch.key = device_fused_key(code);
     if (!code.batched) return launches_.push_back(std::move(launch));
     SIAL_CHECK(sets.empty(), "{} chains of a batch with energies", chains_.size());
     put(layout.batch, std::vector<DeviceBatch>{{device_divisor(launch.blocks), 0}});
-    const std::size_t most = std::min(layout.chains, static_cast<std::size_t>(most_elements / launch.blocks));
+    const std::size_t most = std::min(layout.chains, static_cast<std::size_t>(max_elements / launch.blocks));
     for (std::size_t first = 0; first < chains_.size(); first += most) {
       std::vector<const double*> addresses;
       const std::size_t n = std::min(most, chains_.size() - first);
-      for (const ChainWork& c : chains_.subspan(first, n)) {
+      for (const FusedWork& c : chains_.subspan(first, n)) {
         addresses.push_back(address(c, -1, work.target));
         work.each_source([&](const Operand& o) { addresses.push_back(address(c, o.number, o.data)); });
       }
@@ -507,7 +532,7 @@ class LaunchPlanner {
     }
   }
 
-  const std::span<const ChainWork> chains_;
+  const std::span<const FusedWork> chains_;
   const MutableView target_;
   std::vector<Step> steps_;
   std::vector<DeviceLaunch> launches_;
@@ -515,7 +540,7 @@ class LaunchPlanner {
 
 }  // namespace
 
-std::vector<DeviceLaunch> plan_device_chains(std::span<const ChainWork> chains) {
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains) {
   if (chains.empty()) return {};
   const MutableView& target = chains.front().target;
   for (int d = 0; d < target.rank; ++d)
@@ -523,9 +548,9 @@ std::vector<DeviceLaunch> plan_device_chains(std::span<const ChainWork> chains) 
   return LaunchPlanner(chains).plan();
 }
 
-std::vector<DeviceLaunch> plan_device_chain(const MutableView& target, std::span<const ChainStep> steps) {
-  const ChainWork chain{target, steps};
-  return plan_device_chains(std::span(&chain, 1));
+std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps) {
+  const FusedWork chain{target, steps};
+  return plan_device_fused(std::span(&chain, 1));
 }
 
 }  // namespace sial::kernels

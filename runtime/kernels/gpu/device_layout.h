@@ -1,12 +1,14 @@
 #pragma once
-// What generated GPU kernels are given, as the planner writes it and the code generator reads it: keys and the structs of their arguments.
-// Plain data: generated code reads it by offsets.
+// What generated GPU kernels are given, as the planner writes it and the code generator reads it: keys and the structs
+// of their arguments. Plain data: generated code reads it by offsets.
 //
-// A kernel goes over a target of up to six joined dimensions. Plain kernels number all elements from the first dimension on, and each
-// thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into boxes, one thread block each;
-// sources that lie in another order are read into shared memory in their own order and taken from there in the target's.
+// A kernel goes over a target of up to six joined dimensions. Plain kernels number all elements from the first
+// dimension on, and each thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into
+// boxes, one thread block each; sources that lie in another order are read into shared memory in their own order and
+// taken from there in the target's.
 //
-// Kernels of a batch do so for many targets with sources of their own, whose addresses stand in a table behind the other arguments.
+// Kernels of a batch do so for many targets with sources of their own, whose addresses stand in a table behind the
+// other arguments.
 
 #include <array>
 #include <cstddef>
@@ -19,8 +21,9 @@
 namespace sial::kernels {
 
 inline constexpr int device_dims = 6;
-inline constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1;  // of a launch: what device_divisor divides
-inline constexpr std::int64_t most_narrow_offset = std::int64_t{1} << 30;   // boxes at the border reach beyond the last element
+inline constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // of a launch: what device_divisor divides
+inline constexpr std::int64_t max_narrow_offset = std::int64_t{1}
+                                                  << 30;  // boxes at the border reach beyond the last element
 
 /// Where a step's operand comes from. Numbers are part of keys.
 enum class DeviceForm : std::int32_t {
@@ -32,36 +35,37 @@ enum class DeviceForm : std::int32_t {
 };
 
 struct DeviceStep {
-  ChainOp op = ChainOp::fill;
+  FusedOp op = FusedOp::fill;
   DeviceForm a = DeviceForm::absent, b = DeviceForm::absent;
   int set = 0;
   bool operator==(const DeviceStep&) const = default;
 };
 
-struct DeviceChainCode {
-  static constexpr int most_steps = 8, most_turned = 2, most_sets = 3, energy_unit = 32, most_energy_units = 15;
+struct DeviceFusedCode {
+  static constexpr int most_steps = 8, max_transposed = 2, max_sets = 3, energy_unit = 32, max_energy_units = 15;
   int dims = 1;
-  int box_dims = 0;          // 0: a plain kernel
-  bool wide = false;         // offsets take 64 bits
-  bool pairs = false;        // two elements at a time: plain kernels only
-  bool batched = false;      // addresses are in a table
-  bool unrolled = false;     // a thread has several elements at a time, so that many loads are under way
-  int rank = 0;              // of the differences, 0: none
-  int energy_units = 0;      // of energy_unit doubles, behind the other arguments; 0: energies are in a table
-  std::array<std::int8_t, device_dims> dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
+  int box_dims = 0;       // 0: a plain kernel
+  bool wide = false;      // offsets take 64 bits
+  bool pairs = false;     // two elements at a time: plain kernels only
+  bool batched = false;   // addresses are in a table
+  bool unrolled = false;  // a thread has several elements at a time, so that many loads are under way
+  int rank = 0;           // of the differences, 0: none
+  int energy_units = 0;   // of energy_unit doubles, behind the other arguments; 0: energies are in a table
+  std::array<std::int8_t, device_dims>
+      dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
   std::vector<DeviceStep> steps;
 
-  int sources() const;  // direct and turned
-  int operands() const { return 1 + sources(); }  // with addresses
+  int sources() const;                                         // direct and turned
+  int operands() const { return 1 + sources(); }               // with addresses
   int parts() const { return !unrolled ? 1 : pairs ? 2 : 4; }  // elements (pairs) that a thread works on at once
   int turned() const;
   int sets() const;
-  bool operator==(const DeviceChainCode&) const = default;
+  bool operator==(const DeviceFusedCode&) const = default;
 };
 
-CodeKey device_chain_key(const DeviceChainCode& code);
+CodeKey device_fused_key(const DeviceFusedCode& code);
 /// False when the key is none of a chain that can be made.
-bool read_device_chain_key(const CodeKey& key, DeviceChainCode& code);
+bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code);
 
 /// n / divisor = (n * magic) >> 32 >> shift for n < 2^31 and divisor > 1; a divisor of 1 has magic 0.
 struct DeviceDivisor {
@@ -73,7 +77,7 @@ struct DeviceDim {
   DeviceDivisor inner;  // extent of the box, or of a plain kernel's dimension
   DeviceDivisor boxes;  // how many boxes the dimension is cut into
   std::uint32_t extent = 1;
-  std::array<std::uint32_t, DeviceChainCode::most_turned> pitch{};  // in the shared memory of turned sources
+  std::array<std::uint32_t, DeviceFusedCode::max_transposed> pitch{};  // in the shared memory of turned sources
   std::int64_t target_stride = 0;
 };
 
@@ -83,7 +87,7 @@ struct DeviceSource {
 };
 
 /// A turned source: the box's dimensions in the source's own order.
-struct DeviceTurned {
+struct DeviceTransposed {
   struct Dim {
     DeviceDivisor inner;
     std::uint32_t pitch = 0;
@@ -99,7 +103,8 @@ struct DeviceEnergies {
   std::array<std::uint32_t, device_dims> start{};  // where a dimension's energies begin
 };
 
-/// Of a batch: how many thread blocks each of its chains has. The addresses of its operands, target first, lie at the end of the arguments.
+/// Of a batch: how many thread blocks each of its chains has. The addresses of its operands, target first, lie at the
+/// end of the arguments.
 struct DeviceBatch {
   DeviceDivisor blocks;
   std::uint32_t unused = 0;
@@ -107,17 +112,17 @@ struct DeviceBatch {
 
 struct DeviceHead {
   double* target = nullptr;
-  std::uint32_t count = 0;          // elements (pairs) of a plain kernel, of a whole box
-  std::uint32_t span = 0;           // that a thread block takes
-  std::uint32_t energies = 0;       // how many
+  std::uint32_t count = 0;            // elements (pairs) of a plain kernel, of a whole box
+  std::uint32_t span = 0;             // that a thread block takes
+  std::uint32_t energies = 0;         // how many
   std::uint32_t shared_energies = 0;  // where in shared memory, in doubles
   const double* table = nullptr;
-  std::array<double, DeviceChainCode::most_steps> value{};
+  std::array<double, DeviceFusedCode::most_steps> value{};
 };
 
 /// Offsets of the parts of a chain's arguments.
-struct DeviceChainLayout {
-  explicit DeviceChainLayout(const DeviceChainCode& code);
+struct DeviceFusedLayout {
+  explicit DeviceFusedLayout(const DeviceFusedCode& code);
   std::size_t dims, sources, turned, sets, energies, batch, addresses, size;
   std::size_t chains = 1;  // of a batch, at most
 };

@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "runtime/base/error.h"
-#include "runtime/kernels/jit/code_library.h"
 #include "runtime/kernels/gpu/device_code.h"
+#include "runtime/kernels/jit/code_library.h"
 
 namespace sial::kernels {
 namespace {
@@ -19,7 +19,10 @@ using Compile = bool(const char* target, const CodeKey* key, std::string* text);
 
 class Source final : public DeviceCodeSource {
  public:
-  Source(std::string target, std::string cache_folder) : target_(std::move(target)), cache_folder_(std::move(cache_folder)) { stats_.state = "on"; }
+  Source(std::string target, std::string cache_folder)
+      : target_(std::move(target)), cache_folder_(std::move(cache_folder)) {
+    stats_.state = "on";
+  }
 
   const std::string& ptx(const CodeKey& key) override {
     const std::lock_guard lock(mutex_);
@@ -38,7 +41,8 @@ class Source final : public DeviceCodeSource {
       cache_->write(key, text);
     } else {
       ++stats_.failed;
-      throw SialError(fmt::format("no code for {} can be made from `{}`", target_, code_name(key)), "run on the host: --device host");
+      throw SialError(fmt::format("no code for {} can be made from `{}`", target_, code_name(key)),
+                      "run on the host: --device host");
     }
     stats_.compile_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return texts_.emplace(key, std::move(text)).first->second;
@@ -61,8 +65,9 @@ class Source final : public DeviceCodeSource {
     if (!identity || !compile_) {
       ++stats_.failed;
       stats_.state = trouble;
-      throw SialError(fmt::format("kernels for the GPU cannot be generated: {}", trouble),
-                      "install llvm-19-dev (LLVM 19.1), configure with -DSIALX_JIT=ON and keep libsialx_jit.so beside the program or in the lib folder of its prefix, or run with --device host");
+      throw SialError(
+          fmt::format("kernels for the GPU cannot be generated: {}", trouble),
+          "install llvm-19-dev (LLVM 19.1), configure with -DSIALX_JIT=ON and keep libsialx_jit.so beside the program or in the lib folder of its prefix, or run with --device host");
     }
     cache_ = std::make_unique<DiskCache>(cache_folder_, fmt::format("{} {}", identity(), target_), ".ptx");
   }
@@ -79,7 +84,8 @@ class Source final : public DeviceCodeSource {
 
 std::unique_ptr<DeviceCodeSource> make_device_code_source(int major, int minor, const std::string& cache_folder) {
   if (major < 8)
-    throw SialError(fmt::format("a GPU of compute capability {}.{} is too old", major, minor), "8.0 (A100) or newer is needed; run with --device host");
+    throw SialError(fmt::format("a GPU of compute capability {}.{} is too old", major, minor),
+                    "8.0 (A100) or newer is needed; run with --device host");
   return std::make_unique<Source>(major < 9 ? "sm_80" : "sm_90", cache_folder);
 }
 

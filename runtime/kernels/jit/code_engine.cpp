@@ -1,6 +1,6 @@
-// The engine behind jit.h: one thread that compiles in the order asked, a table of entry points, and a disk cache of object
-// files. The compiler itself is a library of its own, opened by that thread: a program that needs no generated code does not
-// pay for loading LLVM.
+// The engine behind jit.h: one thread that compiles in the order asked, a table of entry points, and a disk cache of
+// object files. The compiler itself is a library of its own, opened by that thread: a program that needs no generated
+// code does not pay for loading LLVM.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 #include <tuple>
 
 #include "runtime/base/error.h"
-#include "runtime/kernels/jit/code_library.h"
 #include "runtime/kernels/implementations.h"
+#include "runtime/kernels/jit/code_library.h"
 #include "runtime/kernels/jit/jit.h"
 
 namespace sial::kernels {
@@ -38,7 +38,9 @@ class NoCode final : public CodeEngine {
 
 class Engine final : public CodeEngine {
  public:
-  explicit Engine(const CodeOptions& options) : options_(options), facts_(cpu_facts(options.cpu)) { stats_.state = "on"; }
+  explicit Engine(const CodeOptions& options) : options_(options), facts_(cpu_facts(options.cpu)) {
+    stats_.state = "on";
+  }
 
   ~Engine() override {
     {
@@ -186,9 +188,12 @@ CpuFacts cpu_facts(const std::string& cpu) {
   if (cpu == "x86-64-v2") wanted = {128, false};
   else if (cpu == "x86-64-v3") wanted = {256, true};
   else if (cpu == "x86-64-v4") wanted = {512, true};
-  else throw SialError(fmt::format("unknown processor `{}`", cpu), "known: x86-64-v2, x86-64-v3, x86-64-v4; without the option, this one");
+  else
+    throw SialError(fmt::format("unknown processor `{}`", cpu),
+                    "known: x86-64-v2, x86-64-v3, x86-64-v4; without the option, this one");
   if (!processor_runs(cpu))
-    throw SialError(fmt::format("this processor cannot run code for `{}`", cpu), "leave the option away to generate code for this processor");
+    throw SialError(fmt::format("this processor cannot run code for `{}`", cpu),
+                    "leave the option away to generate code for this processor");
   return wanted;
 }
 

@@ -23,7 +23,8 @@ namespace {
 constexpr std::string_view code_state = SIALX_CODE_STATE;
 constexpr bool built_with_generator = SIALX_BUILT_WITH_JIT;
 
-/// Where the code generator may lie: beside the program, as it is built, and in the lib folder of its prefix, as it is installed.
+/// Where the code generator may lie: beside the program, as it is built, and in the lib folder of its prefix, as it is
+/// installed.
 std::vector<std::filesystem::path> library_places() {
   constexpr const char* name = "libsialx_jit.so";
   std::error_code error;
@@ -50,7 +51,7 @@ bool write_whole(int file, std::string_view text) {
 
 /// Why what is in this file or folder may not be ours; empty when only this user can have put it there.
 std::string distrust(int file, const std::string& path) {
-  struct stat about {};
+  struct stat about{};
   if (::fstat(file, &about) != 0) return fmt::format("`{}` cannot be examined: {}", path, std::strerror(errno));
   if (about.st_uid != ::geteuid()) return fmt::format("`{}` belongs to another user", path);
   return (about.st_mode & (S_IWGRP | S_IWOTH)) != 0 ? fmt::format("others may write to `{}`", path) : std::string();
@@ -95,12 +96,16 @@ void* open_code_library(std::string& trouble) {
     trouble = fmt::format("the code generator {} is of another build", place.string());
     return nullptr;
   }
-  trouble = built_with_generator ? fmt::format("the code generator is missing: there is no {}", searched) : "this build has no code generator";
+  trouble = built_with_generator ? fmt::format("the code generator is missing: there is no {}", searched)
+                                 : "this build has no code generator";
   return nullptr;
 }
 
 DiskCache::DiskCache(std::string folder, const std::string& identity, std::string suffix)
-    : head_(fmt::format("sialx code {} {}\n", code_state.substr(0, 16), identity)), suffix_(std::move(suffix)), base_(std::move(folder)), part_(digest_of(head_).substr(0, 16)) {}
+    : head_(fmt::format("sialx code {} {}\n", code_state.substr(0, 16), identity)),
+      suffix_(std::move(suffix)),
+      base_(std::move(folder)),
+      part_(digest_of(head_).substr(0, 16)) {}
 
 bool DiskCache::trusts(int file) {
   refused_ = !distrust(file, {}).empty();
@@ -125,7 +130,7 @@ std::vector<char> DiskCache::read(const CodeKey& key) {
   if (!open_folder(false)) return {};
   const std::string name = file_name(key);
   const Descriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat about {};
+  struct stat about{};
   if (file.get() < 0 || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
   if (!trusts(file.get())) return {};
   const std::string head = head_ + code_name(key) + "\n";
@@ -151,8 +156,10 @@ void DiskCache::write(const CodeKey& key, std::span<const char> code) {
   Descriptor file(::openat(folder_.get(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.get() < 0) return;
   const std::string head = head_ + code_name(key) + "\n" + digest_of(code);
-  const bool written = write_whole(file.get(), head) && write_whole(file.get(), {code.data(), code.size()}) && ::close(file.release()) == 0;
-  if (!written || ::renameat(folder_.get(), partial.c_str(), folder_.get(), target.c_str()) != 0) ::unlinkat(folder_.get(), partial.c_str(), 0);
+  const bool written = write_whole(file.get(), head) && write_whole(file.get(), {code.data(), code.size()}) &&
+                       ::close(file.release()) == 0;
+  if (!written || ::renameat(folder_.get(), partial.c_str(), folder_.get(), target.c_str()) != 0)
+    ::unlinkat(folder_.get(), partial.c_str(), 0);
 }
 
 std::string cache_trouble(const std::string& folder) {
@@ -163,7 +170,9 @@ std::string cache_trouble(const std::string& folder) {
   };
   std::string trouble = trouble_of(folder, 0);
   std::error_code failure;
-  for (std::filesystem::recursive_directory_iterator it(folder, failure), end; trouble.empty() && !failure && it != end; it.increment(failure)) trouble = trouble_of(it->path().string(), O_NOFOLLOW);
+  for (std::filesystem::recursive_directory_iterator it(folder, failure), end; trouble.empty() && !failure && it != end;
+       it.increment(failure))
+    trouble = trouble_of(it->path().string(), O_NOFOLLOW);
   return trouble;
 }
 

@@ -15,8 +15,10 @@ struct KindName {
   CodeKind kind;
   std::string_view name;
 };
-constexpr KindName kind_names[] = {{CodeKind::tile, "tile"}, {CodeKind::transpose, "transpose"}, {CodeKind::chain, "chain"}, {CodeKind::pack, "pack"},
-                                   {CodeKind::device_chain, "gpuchain"}, {CodeKind::device_dot, "gpudot"}, {CodeKind::device_sum, "gpusum"}};
+constexpr KindName kind_names[] = {
+    {CodeKind::tile, "tile"},        {CodeKind::transpose, "transpose"},   {CodeKind::chain, "chain"},
+    {CodeKind::pack, "pack"},        {CodeKind::device_fused, "gpuchain"}, {CodeKind::device_dot, "gpudot"},
+    {CodeKind::device_sum, "gpusum"}};
 
 }  // namespace
 
@@ -25,7 +27,8 @@ std::string code_name(const CodeKey& key) {
   for (const KindName& k : kind_names)
     if (k.kind == key.kind) kind = k.name;
   std::string name(kind);
-  for (const std::int32_t p : key.p) name += fmt::format("_{}{}", p < 0 ? "m" : "", std::abs(static_cast<std::int64_t>(p)));
+  for (const std::int32_t p : key.p)
+    name += fmt::format("_{}{}", p < 0 ? "m" : "", std::abs(static_cast<std::int64_t>(p)));
   return name;
 }
 

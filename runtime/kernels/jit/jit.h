@@ -1,8 +1,9 @@
 #pragma once
-// Code that is generated for one specialisation of a kernel while programs run, without LLVM in sight. A CodeKey names a
-// specialisation; the CodeEngine hands out its entry point once a thread of its own has compiled it or read it from the disk
-// cache, and callers use built-in code until then. Whatever is generated computes bit for bit what the built-in code does, so
-// results never depend on when it becomes ready. Engines own the code: entry points die with them.
+// Code that is generated for one specialisation of a kernel while programs run, without LLVM in sight. A CodeKey names
+// a specialisation; the CodeEngine hands out its entry point once a thread of its own has compiled it or read it from
+// the disk cache, and callers use built-in code until then. Whatever is generated computes bit for bit what the
+// built-in code does, so results never depend on when it becomes ready. Engines own the code: entry points die with
+// them.
 
 #include <array>
 #include <compare>
@@ -16,7 +17,15 @@
 namespace sial::kernels {
 
 /// The numbers are part of the names in the disk cache.
-enum class CodeKind : std::int32_t { tile = 1, transpose = 2, chain = 3, pack = 4, device_chain = 5, device_dot = 6, device_sum = 7 };
+enum class CodeKind : std::int32_t {
+  tile = 1,
+  transpose = 2,
+  chain = 3,
+  pack = 4,
+  device_fused = 5,
+  device_dot = 6,
+  device_sum = 7
+};
 
 struct CodeKey {
   CodeKind kind = CodeKind::tile;
@@ -53,15 +62,15 @@ class CodeCompiler {
 
 struct CodeOptions {
   bool on = true;
-  bool at_once = false;       // callers of find() wait for the code: for tests and measurements
-  std::string cpu;            // see cpu_facts
-  std::string cache_folder;   // empty: nothing is kept on disk
+  bool at_once = false;      // callers of find() wait for the code: for tests and measurements
+  std::string cpu;           // see cpu_facts
+  std::string cache_folder;  // empty: nothing is kept on disk
 };
 
 struct CodeStats {
 #define CODE_COST(type, field) type field = 0;
 #include "runtime/stats/costs.def"
-  std::string state;           // "on", "off", or why there is no code
+  std::string state;  // "on", "off", or why there is no code
 };
 
 class CodeEngine {
@@ -77,8 +86,8 @@ class CodeEngine {
   virtual CodeStats stats() const = 0;
 };
 
-/// The engine of this process for these options. Throws SialError for a bad `cpu`. An engine whose compiler is not installed never
-/// has code and says so in stats().
+/// The engine of this process for these options. Throws SialError for a bad `cpu`. An engine whose compiler is not
+/// installed never has code and says so in stats().
 std::shared_ptr<CodeEngine> make_code_engine(const CodeOptions& options);
 
 /// The folder of the disk cache: $XDG_CACHE_HOME/sialx or ~/.cache/sialx; empty when neither is known.

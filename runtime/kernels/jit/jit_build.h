@@ -1,6 +1,6 @@
 #pragma once
-// The builders of generated code, one per kind of key: each defines a function called code_name(key) in the module. LLVM's
-// types are only named here.
+// The builders of generated code, one per kind of key: each defines a function called code_name(key) in the module.
+// LLVM's types are only named here.
 
 #include <span>
 #include <string>
@@ -27,18 +27,21 @@ void build_pack(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
 /// p = {PermuteRole, Blend}: see permute_code.h.
 void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
 
-/// See chain_key in chain_tile.h.
-void build_chain(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
+/// See fused_key in fused_tile.h.
+void build_fused(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
 
-/// What a step leaves of `x`, elements or vectors of them; of divisions and multiplications the one source is the difference.
-llvm::Value* build_step(llvm::IRBuilderBase& b, ChainOp op, llvm::Value* x, llvm::Value* value, std::span<llvm::Value* const> sources);
+/// What a step leaves of `x`, elements or vectors of them; of divisions and multiplications the one source is the
+/// difference.
+llvm::Value* build_step(llvm::IRBuilderBase& b, FusedOp op, llvm::Value* x, llvm::Value* value,
+                        std::span<llvm::Value* const> sources);
 /// The addends from the left.
 llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* const> addends);
 
 /// n vectors of n elements, turned: rounds exchange ever larger parts between vectors that far apart.
-std::vector<llvm::Value*> build_turned(llvm::IRBuilderBase& b, std::vector<llvm::Value*> rows);
+std::vector<llvm::Value*> build_transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> rows);
 
-/// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for `twin`s, which go through a whole launch on the host.
+/// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for `twin`s, which go through a whole
+/// launch on the host.
 bool build_device(llvm::Module& module, const CodeKey& key, bool twin);
 
 /// Once per process, whoever needs LLVM first.

@@ -1,6 +1,6 @@
-// The code generator: LLVM behind the CodeCompiler of jit.h, in a shared library of its own that the engine opens when code is
-// first asked for. Modules go through the optimiser without its vectorisers (builders write vectors) and become object files,
-// which ORC links into this process.
+// The code generator: LLVM behind the CodeCompiler of jit.h, in a shared library of its own that the engine opens when
+// code is first asked for. Modules go through the optimiser without its vectorisers (builders write vectors) and become
+// object files, which ORC links into this process.
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -48,18 +48,18 @@ class LlvmCompiler final : public CodeCompiler {
     std::string error;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple_, error);
     if (!target) return;
-    machine_.reset(target->createTargetMachine(triple_, cpu_, features_, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-                                               llvm::CodeGenOptLevel::Aggressive, true));
+    machine_.reset(target->createTargetMachine(triple_, cpu_, features_, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                               std::nullopt, llvm::CodeGenOptLevel::Aggressive, true));
     auto jit = llvm::orc::LLJITBuilder().create();
-    if (jit)
-      jit_ = std::move(*jit);
-    else
-      llvm::consumeError(jit.takeError());
+    if (jit) jit_ = std::move(*jit);
+    else llvm::consumeError(jit.takeError());
   }
 
   bool usable() const { return machine_ && jit_; }
 
-  std::string identity() const override { return std::string("LLVM ") + LLVM_VERSION_STRING + " " + triple_ + " " + cpu_ + " " + features_; }
+  std::string identity() const override {
+    return std::string("LLVM ") + LLVM_VERSION_STRING + " " + triple_ + " " + cpu_ + " " + features_;
+  }
 
   std::vector<char> compile(const CodeKey& key) override {
     llvm::LLVMContext context;
@@ -71,10 +71,10 @@ class LlvmCompiler final : public CodeCompiler {
       case CodeKind::transpose: build_transpose(module, key, facts_); break;
       case CodeKind::pack: build_pack(module, key, facts_); break;
       case CodeKind::chain:
-        if (!is_chain_key(key)) return {};
-        build_chain(module, key, facts_);
+        if (!is_fused_key(key)) return {};
+        build_fused(module, key, facts_);
         break;
-      case CodeKind::device_chain:
+      case CodeKind::device_fused:
       case CodeKind::device_dot:
       case CodeKind::device_sum:
         if (!build_device(module, key, true)) return {};

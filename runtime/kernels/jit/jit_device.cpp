@@ -1,6 +1,6 @@
-// Kernels of GPUs. A kernel is built as phases, functions of one thread of a thread block between barriers that leave each other what
-// lies in shared memory. On the GPU every thread goes through the phases with barriers between them; the twin on the host takes
-// each block's threads through one phase after the other.
+// Kernels of GPUs. A kernel is built as phases, functions of one thread of a thread block between barriers that leave
+// each other what lies in shared memory. On the GPU every thread goes through the phases with barriers between them;
+// the twin on the host takes each block's threads through one phase after the other.
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -25,12 +25,13 @@ constexpr unsigned global_memory = 1, shared_memory = 3;  // address spaces of N
 
 class DeviceBuilder {
  public:
-  DeviceBuilder(llvm::Module& module, const CodeKey& key, bool twin) : b_(module.getContext()), module_(module), name_(code_name(key)), twin_(twin) {}
+  DeviceBuilder(llvm::Module& module, const CodeKey& key, bool twin)
+      : b_(module.getContext()), module_(module), name_(code_name(key)), twin_(twin) {}
 
   /// Around the phases, which have been built by now.
-  void finish(std::size_t argument_bytes, int most_threads) {
+  void finish(std::size_t argument_bytes, int max_threads) {
     if (twin_) finish_twin();
-    else finish_kernel(argument_bytes, most_threads);
+    else finish_kernel(argument_bytes, max_threads);
   }
 
  protected:
@@ -42,7 +43,8 @@ class DeviceBuilder {
 
   void begin_phase() {
     llvm::Type* types[] = {b_.getPtrTy(), i32(), i32(), i32(), b_.getPtrTy(shared_memory), b_.getPtrTy()};
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::InternalLinkage, "phase", module_);
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                       llvm::Function::InternalLinkage, "phase", module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     function_->addFnAttr(llvm::Attribute::AlwaysInline);
     arguments_ = function_->getArg(0);
@@ -80,7 +82,8 @@ class DeviceBuilder {
   /// Of 64 bits; the GPU has an instruction for it, which LLVM loses sight of in loops.
   Value* high_product(Value* x, Value* y) {
     if (!twin_) return b_.CreateIntrinsic(i32(), llvm::Intrinsic::nvvm_mulhi_ui, {x, y});
-    return b_.CreateTrunc(b_.CreateLShr(b_.CreateMul(b_.CreateZExt(x, b_.getInt64Ty()), b_.CreateZExt(y, b_.getInt64Ty())), 32), i32());
+    return b_.CreateTrunc(
+        b_.CreateLShr(b_.CreateMul(b_.CreateZExt(x, b_.getInt64Ty()), b_.CreateZExt(y, b_.getInt64Ty())), 32), i32());
   }
   /// The coordinates of number n where the k-th dimension is divided by divisors[k].
   Values coordinates(Value* n, const std::vector<std::size_t>& divisors, bool may_be_one) {
@@ -97,7 +100,8 @@ class DeviceBuilder {
   /// Offsets are of 32 bits where nothing lies further away.
   llvm::Type* index_type() { return wide_ ? b_.getInt64Ty() : i32(); }
   Value* term(Value* coordinate, std::size_t stride) {
-    return b_.CreateMul(wide_ ? b_.CreateZExt(coordinate, b_.getInt64Ty()) : coordinate, argument(stride, index_type()));
+    return b_.CreateMul(wide_ ? b_.CreateZExt(coordinate, b_.getInt64Ty()) : coordinate,
+                        argument(stride, index_type()));
   }
   Value* index(const Values& coordinates, const std::vector<std::size_t>& strides, Value* first = nullptr) {
     Value* sum = first;
@@ -147,7 +151,8 @@ class DeviceBuilder {
     b_.CreateAlignedStore(value, address, llvm::Align(align));
   }
 
-  /// Sum of what the block's threads, DeviceDot::threads, left in shared memory, in two rounds of sixteen; then `last` with it.
+  /// Sum of what the block's threads, DeviceDot::threads, left in shared memory, in two rounds of sixteen; then `last`
+  /// with it.
   void add_up(const std::function<void(Value*)>& last) {
     constexpr int round = 16;
     const auto sum = [&](Value* first, std::uint32_t site) {
@@ -161,7 +166,8 @@ class DeviceBuilder {
     static_assert(DeviceDot::threads == round * round);
     begin_phase();
     when(b_.CreateICmpULT(thread_, number(round)), [&] {
-      store(sum(b_.CreateMul(thread_, number(round)), 200), in_shared(b_.CreateAdd(thread_, number(DeviceDot::threads))), 201);
+      store(sum(b_.CreateMul(thread_, number(round)), 200),
+            in_shared(b_.CreateAdd(thread_, number(DeviceDot::threads))), 201);
     });
     end_phase();
     begin_phase();
@@ -174,7 +180,8 @@ class DeviceBuilder {
   const std::string name_;
   const bool twin_;
   llvm::Function* function_ = nullptr;
-  Value *arguments_ = nullptr, *group_ = nullptr, *thread_ = nullptr, *threads_ = nullptr, *shared_ = nullptr, *trace_ = nullptr;
+  Value *arguments_ = nullptr, *group_ = nullptr, *thread_ = nullptr, *threads_ = nullptr, *shared_ = nullptr,
+        *trace_ = nullptr;
   bool wide_ = false;
   std::vector<llvm::Function*> phases_;
 
@@ -187,7 +194,8 @@ class DeviceBuilder {
     const bool shared = address->getType()->getPointerAddressSpace() == shared_memory;
     const std::uint32_t what = (stores ? DeviceTrace::stores : 0u) | (shared ? DeviceTrace::in_shared : 0u);
     const auto bytes = static_cast<std::uint32_t>(module_.getDataLayout().getTypeStoreSize(type).getFixedValue());
-    b_.CreateCall(noting(), {trace_, group_, thread_, number(site), b_.CreateAddrSpaceCast(address, b_.getPtrTy()), number(bytes), number(what)});
+    b_.CreateCall(noting(), {trace_, group_, thread_, number(site), b_.CreateAddrSpaceCast(address, b_.getPtrTy()),
+                             number(bytes), number(what)});
   }
 
   /// Passes an access on where somebody wants to know; a function of its own, so that twins are compiled quickly.
@@ -213,31 +221,37 @@ class DeviceBuilder {
 
   void finish_twin() {
     llvm::Type* types[] = {b_.getPtrTy(), i32(), i32(), b_.getPtrTy(shared_memory), b_.getPtrTy()};
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::ExternalLinkage, name_, module_);
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                       llvm::Function::ExternalLinkage, name_, module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     b_.SetInsertPoint(block("entry"));
     llvm::Argument* a = function_->arg_begin();
     loop(number(0), a + 1, number(1), [&](Value* group) {
-      for (llvm::Function* phase : phases_) loop(number(0), a + 2, number(1), [&](Value* thread) { b_.CreateCall(phase, {a, group, thread, a + 2, a + 3, a + 4}); });
+      for (llvm::Function* phase : phases_)
+        loop(number(0), a + 2, number(1),
+             [&](Value* thread) { b_.CreateCall(phase, {a, group, thread, a + 2, a + 3, a + 4}); });
     });
     b_.CreateRetVoid();
   }
 
-  void finish_kernel(std::size_t argument_bytes, int most_threads) {
+  void finish_kernel(std::size_t argument_bytes, int max_threads) {
     auto* type = llvm::ArrayType::get(b_.getInt64Ty(), argument_bytes / 8);
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, name_, module_);
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false),
+                                       llvm::Function::ExternalLinkage, name_, module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     function_->addParamAttr(0, llvm::Attribute::getWithByValType(b_.getContext(), type));
     function_->addParamAttr(0, llvm::Attribute::getWithAlignment(b_.getContext(), llvm::Align(8)));
     auto* notes = module_.getOrInsertNamedMetadata("nvvm.annotations");
     const auto annotate = [&](const char* what, int value) {
-      llvm::Metadata* parts[] = {llvm::ValueAsMetadata::get(function_), llvm::MDString::get(b_.getContext(), what), llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<std::uint32_t>(value)))};
+      llvm::Metadata* parts[] = {llvm::ValueAsMetadata::get(function_), llvm::MDString::get(b_.getContext(), what),
+                                 llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<std::uint32_t>(value)))};
       notes->addOperand(llvm::MDNode::get(b_.getContext(), parts));
     };
     annotate("kernel", 1);
-    annotate("maxntidx", most_threads);
-    auto* shared = new llvm::GlobalVariable(module_, llvm::ArrayType::get(f64(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr, "sialx_shared", nullptr,
-                                            llvm::GlobalValue::NotThreadLocal, shared_memory);
+    annotate("maxntidx", max_threads);
+    auto* shared =
+        new llvm::GlobalVariable(module_, llvm::ArrayType::get(f64(), 0), false, llvm::GlobalValue::ExternalLinkage,
+                                 nullptr, "sialx_shared", nullptr, llvm::GlobalValue::NotThreadLocal, shared_memory);
     shared->setAlignment(llvm::Align(16));
     b_.SetInsertPoint(block("entry"));
     Value* group = b_.CreateIntrinsic(i32(), llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
@@ -245,15 +259,16 @@ class DeviceBuilder {
     Value* threads = b_.CreateIntrinsic(i32(), llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x, {});
     for (std::size_t k = 0; k < phases_.size(); ++k) {
       if (k > 0) b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
-      b_.CreateCall(phases_[k], {function_->getArg(0), group, thread, threads, shared, llvm::ConstantPointerNull::get(b_.getPtrTy())});
+      b_.CreateCall(phases_[k], {function_->getArg(0), group, thread, threads, shared,
+                                 llvm::ConstantPointerNull::get(b_.getPtrTy())});
     }
     b_.CreateRetVoid();
   }
 };
 
-class DeviceChainBuilder final : public DeviceBuilder {
+class DeviceFusedBuilder final : public DeviceBuilder {
  public:
-  DeviceChainBuilder(llvm::Module& module, const CodeKey& key, const DeviceChainCode& code, bool twin)
+  DeviceFusedBuilder(llvm::Module& module, const CodeKey& key, const DeviceFusedCode& code, bool twin)
       : DeviceBuilder(module, key, twin), code_(code), layout_(code), box_(code.box_dims > 0), parts_(code.parts()) {
     wide_ = code.wide;
     for (int d = 0; d < code.dims; ++d) {
@@ -271,7 +286,9 @@ class DeviceChainBuilder final : public DeviceBuilder {
         if (form != DeviceForm::direct && form != DeviceForm::turned) continue;
         of[q].at = layout_.sources + sizeof(DeviceSource) * static_cast<std::size_t>(source);
         of[q].number = source++;
-        for (int d = 0; d < code.dims; ++d) of[q].strides.push_back(of[q].at + offsetof(DeviceSource, stride) + sizeof(std::int64_t) * static_cast<std::size_t>(d));
+        for (int d = 0; d < code.dims; ++d)
+          of[q].strides.push_back(of[q].at + offsetof(DeviceSource, stride) +
+                                  sizeof(std::int64_t) * static_cast<std::size_t>(d));
         if (form == DeviceForm::turned) of[q].turned = turned++;
       }
       sources_.push_back(of);
@@ -307,43 +324,49 @@ class DeviceChainBuilder final : public DeviceBuilder {
     const Divided divided = divide(group_, layout_.batch + offsetof(DeviceBatch, blocks), true);
     group_ = divided.rest;
     Value* first = b_.CreateMul(divided.quotient, number(8 * code_.operands()));
-    addresses_ = b_.CreateGEP(b_.getInt8Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.addresses), b_.CreateZExt(first, b_.getInt64Ty()));
+    addresses_ =
+        b_.CreateGEP(b_.getInt8Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.addresses),
+                     b_.CreateZExt(first, b_.getInt64Ty()));
   }
   /// Of the target, -1, or a source; `at`: where it stands when there is only one.
   Value* address(int source, std::size_t at) {
     if (!code_.batched) return argument(at, global());
-    return unchanging(b_.CreateLoad(global(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), addresses_, 8 * static_cast<std::size_t>(source + 1))));
+    return unchanging(b_.CreateLoad(
+        global(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), addresses_, 8 * static_cast<std::size_t>(source + 1))));
   }
 
   /// Where the thread block's box begins, in every dimension.
   Values first_of_box() {
     Values first = coordinates(group_, boxes_, true);
-    for (std::size_t d = 0; d < static_cast<std::size_t>(code_.box_dims); ++d) first[d] = b_.CreateMul(first[d], argument32(inner_[d] + offsetof(DeviceDivisor, divisor)));
+    for (std::size_t d = 0; d < static_cast<std::size_t>(code_.box_dims); ++d)
+      first[d] = b_.CreateMul(first[d], argument32(inner_[d] + offsetof(DeviceDivisor, divisor)));
     return first;
   }
 
   void fetch_energies() {
     Value* begin = argument32(offsetof(DeviceHead, shared_energies));
     loop(thread_, argument32(offsetof(DeviceHead, energies)), threads_, [&](Value* i) {
-      Value* from = b_.CreateGEP(f64(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.energies), b_.CreateZExt(i, b_.getInt64Ty()));
+      Value* from = b_.CreateGEP(f64(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.energies),
+                                 b_.CreateZExt(i, b_.getInt64Ty()));
       store(unchanging(b_.CreateLoad(f64(), from)), in_shared(b_.CreateAdd(begin, i)), 100);
     });
   }
 
   /// The box of a turned source, in the order in which it lies.
   void fetch(const Source& s) {
-    const std::size_t turned = layout_.turned + sizeof(DeviceTurned) * static_cast<std::size_t>(s.turned);
+    const std::size_t turned = layout_.turned + sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned);
     std::vector<std::size_t> inner, strides, pitches;
     for (int d = 0; d < code_.box_dims; ++d) {
-      const std::size_t dim = turned + offsetof(DeviceTurned, dim) + sizeof(DeviceTurned::Dim) * static_cast<std::size_t>(d);
-      inner.push_back(dim + offsetof(DeviceTurned::Dim, inner));
-      strides.push_back(dim + offsetof(DeviceTurned::Dim, stride));
-      pitches.push_back(dim + offsetof(DeviceTurned::Dim, pitch));
+      const std::size_t dim =
+          turned + offsetof(DeviceTransposed, dim) + sizeof(DeviceTransposed::Dim) * static_cast<std::size_t>(d);
+      inner.push_back(dim + offsetof(DeviceTransposed::Dim, inner));
+      strides.push_back(dim + offsetof(DeviceTransposed::Dim, stride));
+      pitches.push_back(dim + offsetof(DeviceTransposed::Dim, pitch));
     }
     Value* data = address(s.number, s.at + offsetof(DeviceSource, data));
     Value* origin = index(first_of_box(), s.strides);
-    Value* last = argument(turned + offsetof(DeviceTurned, last), index_type());
-    Value* to = argument32(turned + offsetof(DeviceTurned, shared));
+    Value* last = argument(turned + offsetof(DeviceTransposed, last), index_type());
+    Value* to = argument32(turned + offsetof(DeviceTransposed, shared));
     Value* count = argument32(offsetof(DeviceHead, count));
     const auto site = static_cast<std::uint32_t>(10 + s.number);
     loop(thread_, count, b_.CreateMul(threads_, number(parts_)), [&](Value* k) {
@@ -356,7 +379,8 @@ class DeviceChainBuilder final : public DeviceBuilder {
         from = b_.CreateSelect(b_.CreateICmpULT(from, last), from, last);
         value.push_back(load_unchanging(f64(), at(data, from), site));
         Value* place = to;
-        for (std::size_t d = 0; d < c.size(); ++d) place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(pitches[d])));
+        for (std::size_t d = 0; d < c.size(); ++d)
+          place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(pitches[d])));
         address.push_back(in_shared(place));
       }
       for (std::size_t u = 0; u < value.size(); ++u) store(value[u], address[u], site);
@@ -373,11 +397,16 @@ class DeviceChainBuilder final : public DeviceBuilder {
     origin_.clear();
     if (box_) {
       first_ = first_of_box();
-      for (std::size_t d = 0; d < inner_.size(); ++d) limit.push_back(b_.CreateSub(argument32(dims_[d] + offsetof(DeviceDim, extent)), first_[d]));
+      for (std::size_t d = 0; d < inner_.size(); ++d)
+        limit.push_back(b_.CreateSub(argument32(dims_[d] + offsetof(DeviceDim, extent)), first_[d]));
       target_origin_ = index(first_, target_strides_);
       for (const auto& of : sources_)
         for (const Source& s : of)
-          if (!s.strides.empty()) origin_.push_back(s.turned < 0 ? index(first_, s.strides) : argument32(layout_.turned + sizeof(DeviceTurned) * static_cast<std::size_t>(s.turned) + offsetof(DeviceTurned, shared)));
+          if (!s.strides.empty())
+            origin_.push_back(s.turned < 0 ? index(first_, s.strides)
+                                           : argument32(layout_.turned +
+                                                        sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned) +
+                                                        offsetof(DeviceTransposed, shared)));
     }
     loop(thread_, span, b_.CreateMul(threads_, number(parts_)), [&](Value* k) {
       std::vector<Values> x;
@@ -389,7 +418,8 @@ class DeviceChainBuilder final : public DeviceBuilder {
         Values c = coordinates(b_.CreateSelect(inside, e, number(0)), inner_, false);
         for (std::size_t d = 0; d < limit.size(); ++d) inside = b_.CreateAnd(inside, b_.CreateICmpULT(c[d], limit[d]));
         if (box_)
-          for (Value*& n : c) n = b_.CreateSelect(inside, n, number(0));  // any element of the box, for what is read in vain
+          for (Value*& n : c)
+            n = b_.CreateSelect(inside, n, number(0));  // any element of the box, for what is read in vain
         address.push_back(at(target_, index(c, target_strides_, target_origin_)));
         valid.push_back(inside);
         x.push_back(element(c, address.back()));
@@ -439,12 +469,14 @@ class DeviceChainBuilder final : public DeviceBuilder {
       case DeviceForm::self: return x;
       case DeviceForm::direct: {
         Value* data = address(source.number, source.at + offsetof(DeviceSource, data));
-        return lanes(at(data, index(c, source.strides, box_ ? origin_[n] : nullptr)), static_cast<std::uint32_t>(40 + source.number), false);
+        return lanes(at(data, index(c, source.strides, box_ ? origin_[n] : nullptr)),
+                     static_cast<std::uint32_t>(40 + source.number), false);
       }
       case DeviceForm::turned: {
         Value* place = origin_[n];
         for (std::size_t d = 0; d < c.size(); ++d)
-          place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(dims_[d] + offsetof(DeviceDim, pitch) + 4 * static_cast<std::size_t>(source.turned))));
+          place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(dims_[d] + offsetof(DeviceDim, pitch) +
+                                                                    4 * static_cast<std::size_t>(source.turned))));
         return {load(f64(), in_shared(place), static_cast<std::uint32_t>(40 + source.number))};
       }
       case DeviceForm::energies: break;
@@ -468,9 +500,13 @@ class DeviceChainBuilder final : public DeviceBuilder {
 
   Value* energy(std::size_t set, int d, const Values& c, int lane) {
     Value* place = argument32(set + offsetof(DeviceEnergies, start) + 4 * static_cast<std::size_t>(d));
-    if (const int k = code_.dim_of[static_cast<std::size_t>(d)]; k >= 0) place = b_.CreateAdd(place, position(static_cast<std::size_t>(k), c, lane));
-    if (code_.energy_units > 0) return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, shared_energies)))), static_cast<std::uint32_t>(60 + d));
-    return load_unchanging(f64(), at(argument(offsetof(DeviceHead, table), global()), place), static_cast<std::uint32_t>(60 + d));
+    if (const int k = code_.dim_of[static_cast<std::size_t>(d)]; k >= 0)
+      place = b_.CreateAdd(place, position(static_cast<std::size_t>(k), c, lane));
+    if (code_.energy_units > 0)
+      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, shared_energies)))),
+                  static_cast<std::uint32_t>(60 + d));
+    return load_unchanging(f64(), at(argument(offsetof(DeviceHead, table), global()), place),
+                           static_cast<std::uint32_t>(60 + d));
   }
 
   /// In a dimension of the kernel.
@@ -480,8 +516,8 @@ class DeviceChainBuilder final : public DeviceBuilder {
     return d < c.size() ? b_.CreateAdd(first_[d], c[d]) : first_[d];
   }
 
-  const DeviceChainCode code_;
-  const DeviceChainLayout layout_;
+  const DeviceFusedCode code_;
+  const DeviceFusedLayout layout_;
   const bool box_;
   const int parts_;
   std::vector<std::size_t> dims_, boxes_, inner_, target_strides_;
@@ -492,7 +528,10 @@ class DeviceChainBuilder final : public DeviceBuilder {
 
 class DeviceDotBuilder final : public DeviceBuilder {
  public:
-  DeviceDotBuilder(llvm::Module& module, const CodeKey& key, bool twin) : DeviceBuilder(module, key, twin), dims_(key.p[0]) { wide_ = key.p[1] == 1; }
+  DeviceDotBuilder(llvm::Module& module, const CodeKey& key, bool twin)
+      : DeviceBuilder(module, key, twin), dims_(key.p[0]) {
+    wide_ = key.p[1] == 1;
+  }
 
   void build() {
     begin_phase();
@@ -522,7 +561,8 @@ class DeviceDotBuilder final : public DeviceBuilder {
         Value* y = load_unchanging(f64(), at(b, index(c, b_strides)), 1);
         product.push_back(b_.CreateSelect(inside, b_.CreateFMul(x, y), llvm::ConstantFP::get(f64(), 0.0)));
       }
-      for (std::size_t u = 0; u < parts; ++u) b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sums[u]), product[u]), sums[u]);
+      for (std::size_t u = 0; u < parts; ++u)
+        b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sums[u]), product[u]), sums[u]);
     });
     Value* sum[parts];
     for (std::size_t u = 0; u < parts; ++u) sum[u] = b_.CreateLoad(f64(), sums[u]);
@@ -558,10 +598,10 @@ class DeviceSumBuilder final : public DeviceBuilder {
 
 bool build_device(llvm::Module& module, const CodeKey& key, bool twin) {
   constexpr int threads = static_cast<int>(DeviceDot::threads);
-  if (key.kind == CodeKind::device_chain) {
-    DeviceChainCode code;
-    if (!read_device_chain_key(key, code)) return false;
-    DeviceChainBuilder builder(module, key, code, twin);
+  if (key.kind == CodeKind::device_fused) {
+    DeviceFusedCode code;
+    if (!read_device_fused_key(key, code)) return false;
+    DeviceFusedBuilder builder(module, key, code, twin);
     builder.build();
     builder.finish(builder.argument_bytes(), threads);
   } else if (key.kind == CodeKind::device_dot) {

@@ -1,5 +1,6 @@
-// Generated chains: all steps of a group on a tile, with the elements in registers from the first step to the last. Rows go in vectors;
-// where a source is contiguous along the tile's second dimension, squares of vectors are turned in registers. See chain_tile.h.
+// Generated chains: all steps of a group on a tile, with the elements in registers from the first step to the last.
+// Rows go in vectors; where a source is contiguous along the tile's second dimension, squares of vectors are turned in
+// registers. See fused_tile.h.
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
@@ -20,15 +21,17 @@ namespace {
 
 using llvm::Value;
 
-class ChainBuilder {
+class FusedBuilder {
  public:
-  ChainBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) : b_(module.getContext()), width_(std::max(1, facts.vector_bits / 64)), fetches_(chain_fetches(key)) {
+  FusedBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
+      : b_(module.getContext()), width_(std::max(1, facts.vector_bits / 64)), fetches_(fused_fetches(key)) {
     for (int k = 0; k < key.p[0]; ++k) {
       Step s;
-      s.code = chain_step_of(key, k);
+      s.code = fused_step_of(key, k);
       steps_.push_back(s);
     }
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getInt64Ty(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getInt64Ty(), {b_.getPtrTy()}, false),
+                                       llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     tile_ = function_->getArg(0);
   }
@@ -37,29 +40,31 @@ class ChainBuilder {
     b_.SetInsertPoint(block("entry"));
     for (int k = 0; k < 2; ++k) {
       counter_[k] = b_.CreateAlloca(b_.getInt64Ty());
-      extent_[k] = number(offsetof(ChainTile, extent) + sizeof(std::int64_t) * static_cast<std::size_t>(k));
+      extent_[k] = number(offsetof(FusedTile, extent) + sizeof(std::int64_t) * static_cast<std::size_t>(k));
     }
     counter_[2] = b_.CreateAlloca(b_.getInt64Ty());
-    extent_[2] = number(offsetof(ChainTile, places));
-    offset_ = field(offsetof(ChainTile, offset), b_.getPtrTy());
-    target_stride_ = number(offsetof(ChainTile, target_stride) + sizeof(std::int64_t));
-    target_ = field(offsetof(ChainTile, target), b_.getPtrTy());
+    extent_[2] = number(offsetof(FusedTile, places));
+    offset_ = field(offsetof(FusedTile, offset), b_.getPtrTy());
+    target_stride_ = number(offsetof(FusedTile, target_stride) + sizeof(std::int64_t));
+    target_ = field(offsetof(FusedTile, target), b_.getPtrTy());
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       Step& s = steps_[k];
-      s.value = field(offsetof(ChainTile, value) + sizeof(double) * k, b_.getDoubleTy());
+      s.value = field(offsetof(FusedTile, value) + sizeof(double) * k, b_.getDoubleTy());
       for (std::size_t q = 0; q < s.source.size(); ++q) {
         const SourceForm form = s.code.form[q];
         if (form == SourceForm::absent || form == SourceForm::self) continue;
         across_ = across_ || form == SourceForm::across;
-        const std::size_t at = offsetof(ChainTile, source) + sizeof(ChainTile::Source) * (ChainTile::sources_per_step * k + q);
+        const std::size_t at =
+            offsetof(FusedTile, source) + sizeof(FusedTile::Source) * (FusedTile::sources_per_step * k + q);
         s.source[q].number = ++n_sources_;
-        s.source[q].data = field(at + offsetof(ChainTile::Source, data), b_.getPtrTy());
-        if (fetches_ && !is_table(s.code.op)) s.source[q].ahead = number(at + offsetof(ChainTile::Source, ahead));
-        for (std::size_t d = 0; d < 2; ++d) s.source[q].stride[d] = number(at + offsetof(ChainTile::Source, stride) + sizeof(std::int64_t) * d);
+        s.source[q].data = field(at + offsetof(FusedTile::Source, data), b_.getPtrTy());
+        if (fetches_ && !is_table(s.code.op)) s.source[q].ahead = number(at + offsetof(FusedTile::Source, ahead));
+        for (std::size_t d = 0; d < 2; ++d)
+          s.source[q].stride[d] = number(at + offsetof(FusedTile::Source, stride) + sizeof(std::int64_t) * d);
       }
     }
     for (Step& s : steps_)
-      for (int width = width_; width >= 1 && s.code.op == ChainOp::divide; width /= 2) {
+      for (int width = width_; width >= 1 && s.code.op == FusedOp::divide; width /= 2) {
         s.zeros[width] = b_.CreateAlloca(lanes(width));
         b_.CreateStore(llvm::Constant::getNullValue(lanes(width)), s.zeros[width]);
       }
@@ -72,13 +77,13 @@ class ChainBuilder {
   struct Source {
     int number = 0;                           // in a row of offsets
     Value *data = nullptr, *plane = nullptr;  // plane: at the present place
-    Value* ahead = nullptr;  // none of tables
+    Value* ahead = nullptr;                   // none of tables
     std::array<Value*, 2> stride{};
   };
   struct Step {
-    ChainCodeStep code;
+    FusedCodeStep code;
     Value* value = nullptr;
-    std::array<Source, ChainTile::sources_per_step> source;
+    std::array<Source, FusedTile::sources_per_step> source;
     std::map<int, Value*> zeros;  // by the width of vectors: lanes of which one was to be divided by zero
   };
 
@@ -90,7 +95,9 @@ class ChainBuilder {
   };
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
-  Value* field(std::size_t offset, llvm::Type* type) { return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), tile_, offset)); }
+  Value* field(std::size_t offset, llvm::Type* type) {
+    return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), tile_, offset));
+  }
   Value* number(std::size_t offset) { return field(offset, b_.getInt64Ty()); }
   Value* element(Value* base, Value* index) { return b_.CreateGEP(b_.getDoubleTy(), base, index); }
   llvm::Type* vector(int width) { return llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width)); }
@@ -131,7 +138,9 @@ class ChainBuilder {
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
   }
-  void where(Value* condition, const std::function<void()>& body) { either(condition, body, [] {}); }
+  void where(Value* condition, const std::function<void()>& body) {
+    either(condition, body, [] {});
+  }
 
   /// Masked vectors take what whole ones leave: where there are masks, for others go in halves.
   bool masks() const { return width_ >= 8; }
@@ -139,7 +148,10 @@ class ChainBuilder {
   void each_place(const std::function<void()>& body) {
     loop(2, b_.getInt64(0), 1, [&](Value* k) {
       Value* row = element(offset_, b_.CreateMul(k, b_.getInt64(static_cast<std::uint64_t>(n_sources_ + 1))));
-      const auto at = [&](Value* base, int n) { return element(base, b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), row, static_cast<std::uint64_t>(n)))); };
+      const auto at = [&](Value* base, int n) {
+        return element(base, b_.CreateLoad(b_.getInt64Ty(),
+                                           b_.CreateConstGEP1_64(b_.getInt64Ty(), row, static_cast<std::uint64_t>(n))));
+      };
       plane_ = at(target_, 0);
       for (Step& s : steps_)
         for (Source& q : s.source)
@@ -162,23 +174,30 @@ class ChainBuilder {
       Value* i = loop(0, b_.getInt64(0), 2 * width_, [&](Value* at) {
         for (int part = 0; part < 2 * width_; part += width_) elements({width_, moved(at, part), {}}, {j});
       });
-      for (int width = width_; width >= 1; width /= 2) i = loop(0, i, width, [&](Value* at) { elements({width, at, {}}, {j}); });
+      for (int width = width_; width >= 1; width /= 2)
+        i = loop(0, i, width, [&](Value* at) { elements({width, at, {}}, {j}); });
     });
   }
 
   /// Short rows have code of their own, without loops.
   void masked_rows(int vectors = 1) {
-    constexpr int most_vectors = 4;
-    const auto remaining = [&](Value* before) { return b_.CreateICmpSLT(numbers(width_), splat(width_, b_.CreateSub(extent_[0], before))); };
-    if (vectors <= most_vectors) {
-      either(b_.CreateICmpSLE(extent_[0], b_.getInt64(static_cast<std::uint64_t>(vectors * width_))), [&] {
-        Value* last = b_.getInt64(static_cast<std::uint64_t>((vectors - 1) * width_));
-        Value* there = remaining(last);
-        each_row([&](Value* j) {
-          for (int v = 0; v + 1 < vectors; ++v) elements({width_, b_.getInt64(static_cast<std::uint64_t>(v * width_)), {}}, {j});
-          elements({width_, last, there}, {j});
-        });
-      }, [&] { masked_rows(vectors + 1); });
+    constexpr int max_vectors = 4;
+    const auto remaining = [&](Value* before) {
+      return b_.CreateICmpSLT(numbers(width_), splat(width_, b_.CreateSub(extent_[0], before)));
+    };
+    if (vectors <= max_vectors) {
+      either(
+          b_.CreateICmpSLE(extent_[0], b_.getInt64(static_cast<std::uint64_t>(vectors * width_))),
+          [&] {
+            Value* last = b_.getInt64(static_cast<std::uint64_t>((vectors - 1) * width_));
+            Value* there = remaining(last);
+            each_row([&](Value* j) {
+              for (int v = 0; v + 1 < vectors; ++v)
+                elements({width_, b_.getInt64(static_cast<std::uint64_t>(v * width_)), {}}, {j});
+              elements({width_, last, there}, {j});
+            });
+          },
+          [&] { masked_rows(vectors + 1); });
       return;
     }
     Value* whole = b_.CreateAnd(extent_[0], b_.getInt64(static_cast<std::uint64_t>(-width_)));
@@ -198,18 +217,20 @@ class ChainBuilder {
     return result;
   }
 
-  /// Squares that are whole lines of both sides where those are aligned. The last ones reach back into those before, and leave what is done as it is.
+  /// Squares that are whole lines of both sides where those are aligned. The last ones reach back into those before,
+  /// and leave what is done as it is.
   void squares() {
     if (!masks()) return each_place([&] { narrow_squares(); });
-    const auto fits = [&](int d) { return b_.CreateICmpSGE(extent_[d], b_.getInt64(static_cast<std::uint64_t>(width_))); };
+    const auto fits = [&](int d) {
+      return b_.CreateICmpSGE(extent_[d], b_.getInt64(static_cast<std::uint64_t>(width_)));
+    };
     either(b_.CreateAnd(fits(0), fits(1)), [&] { each_place([&] { wide_squares(); }); }, [&] { masked_rows(); });
   }
 
   void wide_squares() {
     Value* none = b_.getInt64(0);
-    loop(1, none, width_, [&](Value* j) {
-      loop(0, none, width_, [&](Value* i) { elements({width_, i, {}}, columns(j, width_)); });
-    });
+    loop(1, none, width_,
+         [&](Value* j) { loop(0, none, width_, [&](Value* i) { elements({width_, i, {}}, columns(j, width_)); }); });
     each_edge(1, [&](int count, Value* j, Value* column) {
       loop(0, none, width_, [&](Value* i) { edge(width_, i, none, count, j, column); });
     });
@@ -219,15 +240,16 @@ class ChainBuilder {
     });
   }
 
-  /// What squares leave of dimension `d`, if anything: f(width, where the edge begins, how far it reaches back), with vectors of a width that has room.
+  /// What squares leave of dimension `d`, if anything: f(width, where the edge begins, how far it reaches back), with
+  /// vectors of a width that has room.
   void each_edge(int d, const std::function<void(int, Value*, Value*)>& f) {
     const auto constant = [&](int n) { return b_.getInt64(static_cast<std::uint64_t>(n)); };
     Value* left = b_.CreateAnd(extent_[d], constant(width_ - 1));
     const int half = width_ / 2;
-    where(b_.CreateICmpSGT(left, constant(half)), [&] { f(width_, moved(extent_[d], -width_), b_.CreateSub(constant(width_), left)); });
-    where(b_.CreateAnd(b_.CreateICmpSGT(left, constant(0)), b_.CreateICmpSLE(left, constant(half))), [&] {
-      f(half, moved(extent_[d], -half), b_.CreateSub(constant(half), left));
-    });
+    where(b_.CreateICmpSGT(left, constant(half)),
+          [&] { f(width_, moved(extent_[d], -width_), b_.CreateSub(constant(width_), left)); });
+    where(b_.CreateAnd(b_.CreateICmpSGT(left, constant(0)), b_.CreateICmpSLE(left, constant(half))),
+          [&] { f(half, moved(extent_[d], -half), b_.CreateSub(constant(half), left)); });
   }
 
   /// Rows and columns before these have been done.
@@ -235,12 +257,15 @@ class ChainBuilder {
     Value* rows = b_.CreateICmpSGE(numbers(height), splat(height, row));
     std::vector<Value*> there;
     for (int c = 0; c < count; ++c)
-      there.push_back(b_.CreateAnd(rows, b_.CreateVectorSplat(static_cast<unsigned>(height), b_.CreateICmpSGE(b_.getInt64(static_cast<std::uint64_t>(c)), column))));
+      there.push_back(b_.CreateAnd(
+          rows, b_.CreateVectorSplat(static_cast<unsigned>(height),
+                                     b_.CreateICmpSGE(b_.getInt64(static_cast<std::uint64_t>(c)), column))));
     elements({height, i, {}}, columns(j, count), there);
   }
 
-  /// Two cache lines of the target's first dimension at a time, so that whole lines are written, along the second dimension, so that the
-  /// other side's lines are read to their end: few of either side are in use at once, whatever the strides.
+  /// Two cache lines of the target's first dimension at a time, so that whole lines are written, along the second
+  /// dimension, so that the other side's lines are read to their end: few of either side are in use at once, whatever
+  /// the strides.
   void narrow_squares() {
     Value* i = b_.getInt64(0);
     for (int block = 16; block >= 1; block /= 2)
@@ -249,7 +274,8 @@ class ChainBuilder {
         Value* j = b_.getInt64(0);
         for (int width = widest; width > 1; width /= 2)
           j = loop(1, j, width, [&](Value* column) {
-            for (int part = 0; part < block; part += width) elements({width, moved(at, part), {}}, columns(column, width));
+            for (int part = 0; part < block; part += width)
+              elements({width, moved(at, part), {}}, columns(column, width));
           });
         loop(1, j, 1, [&](Value* column) {
           for (int part = 0; part < block; part += widest) elements({widest, moved(at, part), {}}, {column});
@@ -264,11 +290,14 @@ class ChainBuilder {
   }
   Value* load(const Lanes& rows, Value* at) {
     if (!rows.there) return load(rows.width, at);
-    return b_.CreateMaskedLoad(vector(rows.width), at, llvm::Align(8), rows.there, llvm::Constant::getNullValue(vector(rows.width)));
+    return b_.CreateMaskedLoad(vector(rows.width), at, llvm::Align(8), rows.there,
+                               llvm::Constant::getNullValue(vector(rows.width)));
   }
 
   void fetch(const Source& s, Value* at) {
-    if (s.ahead) b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(at, s.ahead), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    if (s.ahead)
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {element(at, s.ahead), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
   }
 
   /// The source's elements at each of the columns.
@@ -292,13 +321,16 @@ class ChainBuilder {
   Value* gathered(const Source& s, const Lanes& rows, Value* column) {
     Value* first = element(column, b_.CreateMul(rows.i, s.stride[0]));
     if (rows.there) {
-      Value* at = b_.CreateGEP(b_.getDoubleTy(), first, b_.CreateMul(numbers(rows.width), splat(rows.width, s.stride[0])));
-      return b_.CreateMaskedGather(vector(rows.width), at, llvm::Align(8), rows.there, llvm::Constant::getNullValue(vector(rows.width)));
+      Value* at =
+          b_.CreateGEP(b_.getDoubleTy(), first, b_.CreateMul(numbers(rows.width), splat(rows.width, s.stride[0])));
+      return b_.CreateMaskedGather(vector(rows.width), at, llvm::Align(8), rows.there,
+                                   llvm::Constant::getNullValue(vector(rows.width)));
     }
     Value* result = llvm::PoisonValue::get(vector(rows.width));
     for (int l = 0; l < rows.width; ++l) {
       Value* row = b_.CreateMul(b_.getInt64(static_cast<std::uint64_t>(l)), s.stride[0]);
-      result = b_.CreateInsertElement(result, b_.CreateLoad(b_.getDoubleTy(), element(first, row)), b_.getInt64(static_cast<std::uint64_t>(l)));
+      result = b_.CreateInsertElement(result, b_.CreateLoad(b_.getDoubleTy(), element(first, row)),
+                                      b_.getInt64(static_cast<std::uint64_t>(l)));
     }
     return result;
   }
@@ -312,26 +344,31 @@ class ChainBuilder {
       for (int c = 0; c < count; c += side) {
         std::vector<Value*> square;
         for (int l = 0; l < side; ++l) {
-          Value* at = element(s.plane, b_.CreateAdd(b_.CreateMul(moved(rows.i, first + l), s.stride[0]), columns[static_cast<std::size_t>(c)]));
+          Value* at = element(s.plane, b_.CreateAdd(b_.CreateMul(moved(rows.i, first + l), s.stride[0]),
+                                                    columns[static_cast<std::size_t>(c)]));
           fetch(s, at);
           square.push_back(load(side, at));
         }
-        for (Value* x : build_turned(b_, std::move(square))) parts.back().push_back(x);
+        for (Value* x : build_transposed(b_, std::move(square))) parts.back().push_back(x);
       }
     }
     if (parts.size() == 1) return parts.front();
     std::vector<int> whole(static_cast<std::size_t>(rows.width));
     std::iota(whole.begin(), whole.end(), 0);
     std::vector<Value*> result;
-    for (int c = 0; c < count; ++c) result.push_back(b_.CreateShuffleVector(parts[0][static_cast<std::size_t>(c)], parts[1][static_cast<std::size_t>(c)], whole));
+    for (int c = 0; c < count; ++c)
+      result.push_back(
+          b_.CreateShuffleVector(parts[0][static_cast<std::size_t>(c)], parts[1][static_cast<std::size_t>(c)], whole));
     return result;
   }
 
-  /// All steps on a part of the tile. `written`: for each column the lanes that the target takes; empty: all that are there.
+  /// All steps on a part of the tile. `written`: for each column the lanes that the target takes; empty: all that are
+  /// there.
   void elements(const Lanes& rows, const std::vector<Value*>& columns, const std::vector<Value*>& written = {}) {
     std::vector<Value*> at, x;
     const auto& first = steps_.front().code;
-    const bool fresh = replaces_target(first.op) && std::find(first.form.begin(), first.form.end(), SourceForm::self) == first.form.end();
+    const bool fresh = replaces_target(first.op) &&
+                       std::find(first.form.begin(), first.form.end(), SourceForm::self) == first.form.end();
     for (Value* j : columns) {
       at.push_back(element(element(plane_, b_.CreateMul(j, target_stride_)), rows.i));
       x.push_back(fresh ? nullptr : load(rows, at.back()));
@@ -339,7 +376,7 @@ class ChainBuilder {
     const auto taken = [&](std::size_t c) { return written.empty() ? rows.there : written[c]; };
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       const Step& s = steps_[k];
-      std::array<std::vector<Value*>, ChainTile::sources_per_step> sources;
+      std::array<std::vector<Value*>, FusedTile::sources_per_step> sources;
       for (std::size_t q = 0; q < sources.size(); ++q) {
         if (s.code.form[q] == SourceForm::absent) continue;
         sources[q] = s.code.form[q] == SourceForm::self ? x : read(s.source[q], s.code.form[q], rows, columns);
@@ -362,13 +399,15 @@ class ChainBuilder {
     return bits;
   }
 
-  Value* after(const Step& s, int width, Value* x, const std::array<std::vector<Value*>, ChainTile::sources_per_step>& sources, std::size_t c, Value* there) {
+  Value* after(const Step& s, int width, Value* x,
+               const std::array<std::vector<Value*>, FusedTile::sources_per_step>& sources, std::size_t c,
+               Value* there) {
     std::vector<Value*> of;
     for (const auto& q : sources)
       if (!q.empty()) of.push_back(q[c]);
     if (is_table(s.code.op)) of = {build_difference(b_, of)};
     Value* result = build_step(b_, s.code.op, x, splat(width, s.value), of);
-    if (s.code.op != ChainOp::divide) return result;
+    if (s.code.op != FusedOp::divide) return result;
     Value* zero = llvm::ConstantAggregateZero::get(vector(width));
     Value* none = b_.CreateFCmpOEQ(of.front(), zero);
     Value* wrong = b_.CreateAnd(none, b_.CreateFCmpUNE(x, zero));
@@ -392,6 +431,8 @@ class ChainBuilder {
 
 }  // namespace
 
-void build_chain(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) { ChainBuilder(module, key, facts).build(); }
+void build_fused(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) {
+  FusedBuilder(module, key, facts).build();
+}
 
 }  // namespace sial::kernels

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/kernels/jit/jit_build.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/jit/jit_build.h"
 
 namespace sial::kernels {
 namespace {
@@ -18,9 +18,13 @@ using llvm::Value;
 class PackBuilder {
  public:
   PackBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
-      : b_(module.getContext()), vectors_(key.p[0]), across_(key.p[1] != 0), width_(facts.vector_bits / 64),
+      : b_(module.getContext()),
+        vectors_(key.p[0]),
+        across_(key.p[1] != 0),
+        width_(facts.vector_bits / 64),
         type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false),
+                                       llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     work_ = function_->getArg(0);
   }
@@ -43,10 +47,16 @@ class PackBuilder {
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
   Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
-  Value* field(std::size_t offset, llvm::Type* type) { return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), work_, offset)); }
+  Value* field(std::size_t offset, llvm::Type* type) {
+    return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), work_, offset));
+  }
   Value* element(Value* base, Value* index) { return b_.CreateGEP(b_.getDoubleTy(), base, index); }
-  Value* entry(Value* table, Value* index) { return b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), table, index)); }
-  Value* panel(Value* p, int row) { return element(to_, b_.CreateAdd(b_.CreateMul(p, number(vectors_ * width_)), number(row))); }
+  Value* entry(Value* table, Value* index) {
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), table, index));
+  }
+  Value* panel(Value* p, int row) {
+    return element(to_, b_.CreateAdd(b_.CreateMul(p, number(vectors_ * width_)), number(row)));
+  }
   Value* load(Value* at) { return b_.CreateAlignedLoad(type_, at, llvm::Align(8)); }
   void store(Value* value, Value* at) { b_.CreateAlignedStore(value, at, llvm::Align(8)); }
 
@@ -79,17 +89,20 @@ class PackBuilder {
 
   void gather(Value* p) {
     Value* at = entry(sum_at_, p);
-    for (int i = 0; i < vectors_ * width_; ++i) b_.CreateStore(b_.CreateLoad(b_.getDoubleTy(), element(row_[static_cast<std::size_t>(i)], at)), panel(p, i));
+    for (int i = 0; i < vectors_ * width_; ++i)
+      b_.CreateStore(b_.CreateLoad(b_.getDoubleTy(), element(row_[static_cast<std::size_t>(i)], at)), panel(p, i));
   }
 
-  /// As many positions as a vector holds: turned in registers where they are consecutive in memory, which each of them has to show.
+  /// As many positions as a vector holds: turned in registers where they are consecutive in memory, which each of them
+  /// has to show.
   void square(Value* p) {
     auto* offsets = llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(width_));
     Value* at = b_.CreateAlignedLoad(offsets, b_.CreateGEP(b_.getInt64Ty(), sum_at_, p), llvm::Align(8));
     Value* first = b_.CreateExtractElement(at, std::uint64_t{0});
     std::vector<llvm::Constant*> lanes;
     for (int i = 0; i < width_; ++i) lanes.push_back(b_.getInt64(static_cast<std::uint64_t>(i)));
-    Value* expected = b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(width_), first), llvm::ConstantVector::get(lanes));
+    Value* expected =
+        b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(width_), first), llvm::ConstantVector::get(lanes));
     auto* turn = block("turn");
     auto* apart = block("apart");
     auto* done = block("done");
@@ -97,9 +110,11 @@ class PackBuilder {
     b_.SetInsertPoint(turn);
     for (int v = 0; v < vectors_; ++v) {
       std::vector<Value*> square;
-      for (int i = 0; i < width_; ++i) square.push_back(load(element(row_[static_cast<std::size_t>(v * width_ + i)], first)));
+      for (int i = 0; i < width_; ++i)
+        square.push_back(load(element(row_[static_cast<std::size_t>(v * width_ + i)], first)));
       transpose(square);
-      for (int i = 0; i < width_; ++i) store(square[static_cast<std::size_t>(i)], panel(b_.CreateAdd(p, number(i)), v * width_));
+      for (int i = 0; i < width_; ++i)
+        store(square[static_cast<std::size_t>(i)], panel(b_.CreateAdd(p, number(i)), v * width_));
     }
     b_.CreateBr(done);
     b_.SetInsertPoint(apart);
@@ -140,6 +155,8 @@ class PackBuilder {
 
 }  // namespace
 
-void build_pack(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) { PackBuilder(module, key, facts).build(); }
+void build_pack(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) {
+  PackBuilder(module, key, facts).build();
+}
 
 }  // namespace sial::kernels

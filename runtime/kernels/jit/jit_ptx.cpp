@@ -1,4 +1,5 @@
-// Kernels of GPUs as PTX. Nothing is contracted: multiplications and additions stay apart and divisions are IEEE's, as on the host.
+// Kernels of GPUs as PTX. Nothing is contracted: multiplications and additions stay apart and divisions are IEEE's, as
+// on the host.
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -23,7 +24,8 @@ bool compile_ptx(const std::string& cpu, const CodeKey& key, std::string& text) 
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // The oldest version of PTX that knows the processor: older drivers take it.
   const std::string features = cpu == "sm_90" ? "+ptx78" : "+ptx70";
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, cpu, features, options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, features, options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   if (!machine) return false;
   llvm::LLVMContext context;
   llvm::Module module(code_name(key), context);
@@ -46,5 +48,5 @@ bool compile_ptx(const std::string& cpu, const CodeKey& key, std::string& text) 
 extern "C" const char* sialx_ptx_identity() { return "LLVM " LLVM_VERSION_STRING " PTX"; }
 
 extern "C" bool sialx_compile_ptx(const char* target, const sial::kernels::CodeKey* key, std::string* text) {
-  return key->kind >= sial::kernels::CodeKind::device_chain && sial::kernels::compile_ptx(target, *key, *text);
+  return key->kind >= sial::kernels::CodeKind::device_fused && sial::kernels::compile_ptx(target, *key, *text);
 }

@@ -1,4 +1,5 @@
-// What builders share: the arithmetic of a chain's step, the same for the host and for GPUs, and squares turned in registers.
+// What builders share: the arithmetic of a chain's step, the same for the host and for GPUs, and squares turned in
+// registers.
 
 #include <llvm/IR/IRBuilder.h>
 
@@ -14,22 +15,22 @@ Value* build_difference(llvm::IRBuilderBase& b, std::span<Value* const> addends)
   return d;
 }
 
-Value* build_step(llvm::IRBuilderBase& b, ChainOp op, Value* x, Value* value, std::span<Value* const> sources) {
+Value* build_step(llvm::IRBuilderBase& b, FusedOp op, Value* x, Value* value, std::span<Value* const> sources) {
   switch (op) {
-    case ChainOp::fill: return value;
-    case ChainOp::add_scalar: return b.CreateFAdd(x, value);
-    case ChainOp::scale: return b.CreateFMul(x, value);
-    case ChainOp::copy: return sources[0];
-    case ChainOp::scaled_copy: return b.CreateFMul(value, sources[0]);
-    case ChainOp::accumulate: return b.CreateFAdd(b.CreateFMul(value, sources[0]), x);
-    case ChainOp::sum: return b.CreateFAdd(sources[0], b.CreateFMul(value, sources[1]));
-    case ChainOp::divide: return b.CreateFDiv(x, sources[0]);
-    case ChainOp::multiply: return b.CreateFMul(x, sources[0]);
+    case FusedOp::fill: return value;
+    case FusedOp::add_scalar: return b.CreateFAdd(x, value);
+    case FusedOp::scale: return b.CreateFMul(x, value);
+    case FusedOp::copy: return sources[0];
+    case FusedOp::scaled_copy: return b.CreateFMul(value, sources[0]);
+    case FusedOp::accumulate: return b.CreateFAdd(b.CreateFMul(value, sources[0]), x);
+    case FusedOp::sum: return b.CreateFAdd(sources[0], b.CreateFMul(value, sources[1]));
+    case FusedOp::divide: return b.CreateFDiv(x, sources[0]);
+    case FusedOp::multiply: return b.CreateFMul(x, sources[0]);
   }
   return x;
 }
 
-std::vector<Value*> build_turned(llvm::IRBuilderBase& b, std::vector<Value*> rows) {
+std::vector<Value*> build_transposed(llvm::IRBuilderBase& b, std::vector<Value*> rows) {
   const int n = static_cast<int>(rows.size());
   for (int part = 1; part < n; part *= 2) {
     std::vector<int> low, high;

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "runtime/kernels/jit/jit_build.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/jit/jit_build.h"
 
 namespace sial::kernels {
 namespace {
@@ -17,10 +17,17 @@ using llvm::Value;
 class TileBuilder {
  public:
   TileBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
-      : b_(module.getContext()), fused_(facts.fma), vectors_(key.p[0]), columns_(key.p[1]), short_(key.p[2] != 0),
-        masked_(short_ && (vectors_ == 1 || (facts.vector_bits == 512 && key.p[3] == 0))), exact_(key.p[3]),
-        width_(facts.vector_bits / 64), type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage, code_name(key), module);
+      : b_(module.getContext()),
+        fused_(facts.fma),
+        vectors_(key.p[0]),
+        columns_(key.p[1]),
+        short_(key.p[2] != 0),
+        masked_(short_ && (vectors_ == 1 || (facts.vector_bits == 512 && key.p[3] == 0))),
+        exact_(key.p[3]),
+        width_(facts.vector_bits / 64),
+        type_(llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(width_))) {
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false),
+                                       llvm::Function::ExternalLinkage, code_name(key), module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     work_ = function_->getArg(0);
     work_->addAttr(llvm::Attribute::NoAlias);
@@ -51,16 +58,20 @@ class TileBuilder {
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
     Value* near_begin = field(offsetof(TileWork, near), b_.getPtrTy());
     Value* near_lines = field(offsetof(TileWork, near_lines), b_.getInt64Ty());
-    // Stores through masks are slow, and what is read of their lines next waits for them: in a short tile of several vectors the last one ends with
-    // the last row, over part of the one before. Not so in loops for any sum, where its place is one register too many.
+    // Stores through masks are slow, and what is read of their lines next waits for them: in a short tile of several
+    // vectors the last one ends with the last row, over part of the one before. Not so in loops for any sum, where its
+    // place is one register too many.
     for (int i = 0; i < vectors_; ++i) row_.push_back(b_.getInt64(static_cast<std::uint64_t>(i * width_)));
     if (short_ && !masked_) {
-      row_.back() = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()), b_.getInt64(static_cast<std::uint64_t>(width_)));
+      row_.back() = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()),
+                                 b_.getInt64(static_cast<std::uint64_t>(width_)));
     } else if (masked_) {
-      Value* rest = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()), b_.getInt64(static_cast<std::uint64_t>((vectors_ - 1) * width_)));
+      Value* rest = b_.CreateSub(field(offsetof(TileWork, rows), b_.getInt64Ty()),
+                                 b_.getInt64(static_cast<std::uint64_t>((vectors_ - 1) * width_)));
       std::vector<llvm::Constant*> lanes;
       for (int i = 0; i < width_; ++i) lanes.push_back(b_.getInt64(static_cast<std::uint64_t>(i)));
-      mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(lanes), b_.CreateVectorSplat(static_cast<unsigned>(width_), rest));
+      mask_ =
+          b_.CreateICmpSLT(llvm::ConstantVector::get(lanes), b_.CreateVectorSplat(static_cast<unsigned>(width_), rest));
     }
     // Groups of columns, in each runs of tiles; at least one of each.
     const auto index = [&](int j) { return b_.getInt64(static_cast<std::uint64_t>(j)); };
@@ -102,7 +113,9 @@ class TileBuilder {
     auto* own_fetched = block("own_fetched");
     b_.CreateCondBr(b_.CreateFCmpUNE(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), 0.0)), fetch_own, own_fetched);
     b_.SetInsertPoint(fetch_own);
-    for (Value* at : target_) b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    for (Value* at : target_)
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {at, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     b_.CreateBr(own_fetched);
     b_.SetInsertPoint(own_fetched);
     auto* fetch = block("fetch");
@@ -111,7 +124,9 @@ class TileBuilder {
     b_.SetInsertPoint(fetch);
     for (Value* at : target_)
       for (int i = 0; i < vectors_; ++i)
-        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(element(at, d_fetch), index(i * width_)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+        b_.CreateIntrinsic(
+            llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+            {element(element(at, d_fetch), index(i * width_)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     b_.CreateBr(fetched);
     b_.SetInsertPoint(fetched);
     auto* near = block("near");
@@ -122,7 +137,8 @@ class TileBuilder {
     llvm::PHINode* lines_left = b_.CreatePHI(b_.getInt64Ty(), 2);
     line->addIncoming(near_now, fetched);
     lines_left->addIncoming(near_lines, fetched);
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
     Value* next_line = element(line, b_.getInt64(near_line));
     Value* lines_rest = b_.CreateSub(lines_left, b_.getInt64(1));
     line->addIncoming(next_line, near);
@@ -168,17 +184,23 @@ class TileBuilder {
 
  private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
-  Value* field(std::size_t offset, llvm::Type* type) { return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), work_, offset)); }
+  Value* field(std::size_t offset, llvm::Type* type) {
+    return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), work_, offset));
+  }
   Value* element(Value* base, Value* index) { return b_.CreateGEP(b_.getDoubleTy(), base, index); }
-  Value* entry_of(Value* table, Value* index) { return b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), table, index)); }
+  Value* entry_of(Value* table, Value* index) {
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), table, index));
+  }
 
   Value* multiply_add(Value* x, Value* y, Value* z) {
-    return fused_ ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {type_}, {x, y, z}) : b_.CreateFAdd(b_.CreateFMul(x, y), z);
+    return fused_ ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {type_}, {x, y, z})
+                  : b_.CreateFAdd(b_.CreateFMul(x, y), z);
   }
 
   Value* load_rows(Value* at, int i) {
     Value* p = element(at, row_[static_cast<std::size_t>(i)]);
-    if (masked_ && i == vectors_ - 1) return b_.CreateMaskedLoad(type_, p, llvm::Align(8), mask_, llvm::ConstantAggregateZero::get(type_));
+    if (masked_ && i == vectors_ - 1)
+      return b_.CreateMaskedLoad(type_, p, llvm::Align(8), mask_, llvm::ConstantAggregateZero::get(type_));
     return b_.CreateAlignedLoad(type_, p, llvm::Align(8));
   }
 
@@ -232,10 +254,8 @@ class TileBuilder {
 
   void store_rows(Value* value, Value* at, int i) {
     Value* p = element(at, row_[static_cast<std::size_t>(i)]);
-    if (masked_ && i == vectors_ - 1)
-      b_.CreateMaskedStore(value, p, llvm::Align(8), mask_);
-    else
-      b_.CreateAlignedStore(value, p, llvm::Align(8));
+    if (masked_ && i == vectors_ - 1) b_.CreateMaskedStore(value, p, llvm::Align(8), mask_);
+    else b_.CreateAlignedStore(value, p, llvm::Align(8));
   }
 
   void finish(const std::vector<Value*>& sums) {
@@ -248,14 +268,17 @@ class TileBuilder {
       return no;
     };
     const auto each = [&](auto&& value) {
-      // All of a column is read before any of it is written; with a mask the next one, too: it often begins where this one ends, and would wait for
-      // what the mask leaves out there.
+      // All of a column is read before any of it is written; with a mask the next one, too: it often begins where this
+      // one ends, and would wait for what the mask leaves out there.
       const int ahead = masked_ ? 1 : 0;
       std::vector<Value*> values;
       for (int j = 0; j < columns_ + ahead; ++j) {
-        for (int i = 0; i < vectors_ && j < columns_; ++i) values.push_back(value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i));
+        for (int i = 0; i < vectors_ && j < columns_; ++i)
+          values.push_back(
+              value(sums[static_cast<std::size_t>(j * vectors_ + i)], target_[static_cast<std::size_t>(j)], i));
         const int w = j - ahead;
-        for (int i = 0; i < vectors_ && w >= 0; ++i) store_rows(values[static_cast<std::size_t>(w * vectors_ + i)], target_[static_cast<std::size_t>(w)], i);
+        for (int i = 0; i < vectors_ && w >= 0; ++i)
+          store_rows(values[static_cast<std::size_t>(w * vectors_ + i)], target_[static_cast<std::size_t>(w)], i);
       }
       b_.CreateBr(done);
     };
@@ -273,7 +296,9 @@ class TileBuilder {
     each([&](Value* sum, Value* at, int i) { return multiply_add(alpha, sum, load_rows(at, i)); });
     b_.SetInsertPoint(update);
     Value* factor = b_.CreateVectorSplat(static_cast<unsigned>(width_), beta_);
-    each([&](Value* sum, Value* at, int i) { return multiply_add(alpha, sum, b_.CreateFMul(factor, load_rows(at, i))); });
+    each([&](Value* sum, Value* at, int i) {
+      return multiply_add(alpha, sum, b_.CreateFMul(factor, load_rows(at, i)));
+    });
     b_.SetInsertPoint(done);
   }
 
@@ -281,7 +306,7 @@ class TileBuilder {
   const bool fused_;
   const int vectors_, columns_;
   const bool short_, masked_;  // fewer rows than its vectors have; which the last vector's mask tells
-  const int exact_;  // summed positions, 0: as the work says
+  const int exact_;            // summed positions, 0: as the work says
   const int width_;
   llvm::FixedVectorType* type_;
   llvm::Function* function_ = nullptr;
@@ -292,6 +317,8 @@ class TileBuilder {
 
 }  // namespace
 
-void build_tile(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) { TileBuilder(module, key, facts).build(); }
+void build_tile(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) {
+  TileBuilder(module, key, facts).build();
+}
 
 }  // namespace sial::kernels

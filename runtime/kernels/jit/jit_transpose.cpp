@@ -21,7 +21,9 @@ constexpr int line = 8;  // doubles
 class TransposeBuilder {
  public:
   TransposeBuilder(llvm::Module& module, const CodeKey& key, const CpuFacts& facts)
-      : b_(module.getContext()), role_(static_cast<PermuteRole>(key.p[0])), blend_(static_cast<Blend>(key.p[1])),
+      : b_(module.getContext()),
+        role_(static_cast<PermuteRole>(key.p[0])),
+        blend_(static_cast<Blend>(key.p[1])),
         width_(facts.vector_bits / 64) {
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, code_name(key), module);
@@ -50,10 +52,8 @@ class TransposeBuilder {
       loop(number(0), field(offsetof(PanelWork, panels), b_.getInt64Ty()), 1, [&](Value* k) {
         x_ = element(x, b_.CreateMul(k, x_next));
         y_ = element(y, b_.CreateMul(k, y_next));
-        if (role_ == PermuteRole::lines)
-          build_lines();
-        else
-          build_turned_panel(role_ == PermuteRole::turned_along_x);
+        if (role_ == PermuteRole::lines) build_lines();
+        else build_transposed_panel(role_ == PermuteRole::transposed_along_x);
       });
     }
     b_.CreateRetVoid();
@@ -67,13 +67,17 @@ class TransposeBuilder {
   Value* element(Value* base, Value* index) { return b_.CreateGEP(b_.getDoubleTy(), base, index); }
   Value* element(Value* base, std::int64_t index) { return element(base, number(index)); }
   /// base[i + j * step]
-  Value* element(Value* base, Value* i, Value* j, Value* step) { return element(base, b_.CreateAdd(i, b_.CreateMul(j, step))); }
+  Value* element(Value* base, Value* i, Value* j, Value* step) {
+    return element(base, b_.CreateAdd(i, b_.CreateMul(j, step)));
+  }
   llvm::Type* vector(int n) {
     if (n == 1) return b_.getDoubleTy();
     return llvm::FixedVectorType::get(b_.getDoubleTy(), static_cast<unsigned>(n));
   }
   Value* load(Value* at, int n, unsigned align = 8) { return b_.CreateAlignedLoad(vector(n), at, llvm::Align(align)); }
-  Value* spread(Value* factor, int n) { return n == 1 ? factor : b_.CreateVectorSplat(static_cast<unsigned>(n), factor); }
+  Value* spread(Value* factor, int n) {
+    return n == 1 ? factor : b_.CreateVectorSplat(static_cast<unsigned>(n), factor);
+  }
 
   /// body(i) for i = begin, begin + step, ... while a whole step fits before end. Returns the first i not done.
   template <class Body>
@@ -116,8 +120,9 @@ class TransposeBuilder {
       std::vector<Values> turned;
       for (int group = 0; group < side; group += n) {
         Values rows;
-        for (int k = 0; k < n; ++k) rows.push_back(load(element(y_, first, b_.CreateAdd(i, number(group + k)), y_step_), n));
-        turned.push_back(build_turned(b_, std::move(rows)));
+        for (int k = 0; k < n; ++k)
+          rows.push_back(load(element(y_, first, b_.CreateAdd(i, number(group + k)), y_step_), n));
+        turned.push_back(build_transposed(b_, std::move(rows)));
       }
       for (int k = 0; k < n; ++k) {
         Value* to = element(x_, i, b_.CreateAdd(first, number(k)), x_step_);
@@ -127,21 +132,20 @@ class TransposeBuilder {
     }
   }
 
-  void build_turned_panel(bool along_x) {
+  void build_transposed_panel(bool along_x) {
     Value* zero = number(0);
     Value* whole = number(~std::int64_t{line - 1});
     Value* length = b_.CreateAnd(length_, whole);
     Value* count = b_.CreateAnd(count_, whole);
     if (along_x)
       loop(zero, count, line, [&](Value* j) { loop(zero, length, line, [&](Value* i) { square(i, j, line); }); });
-    else
-      loop(zero, length, line, [&](Value* i) { loop(zero, count, line, [&](Value* j) { square(i, j, line); }); });
-    turn_rest(zero, length, count, count_);
-    turn_rest(length, length_, zero, count_);
+    else loop(zero, length, line, [&](Value* i) { loop(zero, count, line, [&](Value* j) { square(i, j, line); }); });
+    transpose_rest(zero, length, count, count_);
+    transpose_rest(length, length_, zero, count_);
   }
 
   /// What eights leave over: fours, twos, single elements.
-  void turn_rest(Value* i_begin, Value* i_end, Value* j_begin, Value* j_end) {
+  void transpose_rest(Value* i_begin, Value* i_end, Value* j_begin, Value* j_end) {
     Value* i_reached = i_begin;
     for (const int rows : {4, 2, 1}) {
       i_reached = loop(i_reached, i_end, rows, [&](Value* i) {
@@ -199,9 +203,11 @@ class TransposeBuilder {
       for (int k = 0; k < line; k += width_) from.push_back(load(element(element(piece, i), k), width_));
       for (int k = 0; k < line; k += width_) {
         Value* to = element(element(x, i), k);
-        llvm::StoreInst* store = b_.CreateAlignedStore(add(to, from[static_cast<std::size_t>(k / width_)], width_, align), to, llvm::Align(align));
+        llvm::StoreInst* store = b_.CreateAlignedStore(
+            add(to, from[static_cast<std::size_t>(k / width_)], width_, align), to, llvm::Align(align));
         if (blend_ == Blend::copy)
-          store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+          store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                             llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
       }
     });
     loop(rest, count, 1, single);
@@ -216,7 +222,8 @@ class TransposeBuilder {
     b_.CreateCondBr(b_.CreateICmpNE(at, end), some, after);
     b_.SetInsertPoint(some);
     Value* offset = b_.CreateSExt(b_.CreateLoad(b_.getInt32Ty(), at), b_.getInt64Ty());
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {element(y_soon, offset), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {element(y_soon, offset), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
     b_.CreateStore(b_.CreateConstGEP1_64(b_.getInt32Ty(), at, 1), place);
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
@@ -234,6 +241,8 @@ class TransposeBuilder {
 
 }  // namespace
 
-void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) { TransposeBuilder(module, key, facts).build(); }
+void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& facts) {
+  TransposeBuilder(module, key, facts).build();
+}
 
 }  // namespace sial::kernels

@@ -35,16 +35,18 @@ Panels cut_lines(const PairDim& fast, const PairDim& second) {
 }
 
 /// Panels that are turned: fast is x's fastest dimension, second that of y.
-Panels cut_turned(const PairDim& fast, const PairDim& second) {
+Panels cut_transposed(const PairDim& fast, const PairDim& second) {
   const bool x_crowded = second.x % half_page == 0, y_crowded = fast.y % half_page == 0;
   const std::int64_t apart = ways * page / std::gcd(second.x, page);  // columns of x that have places of their own
   Panels p;
   if (!x_crowded && !y_crowded) {
-    // Whole columns: each part of eight rows goes on where the one before ended, and what it touches is small. Cuts cost whole lines read twice.
+    // Whole columns: each part of eight rows goes on where the one before ended, and what it touches is small. Cuts
+    // cost whole lines read twice.
     p.length = fast.extent;
     // Short columns that follow one another are written from end to end.
     p.along_x = second.x == fast.extent && fast.extent <= panel_length && second.x % cache_line != 0;
-    const std::int64_t most = second.extent <= 2 * panel_count ? second.extent : std::max(panel_count, panel_volume / fast.extent);
+    const std::int64_t most =
+        second.extent <= 2 * panel_count ? second.extent : std::max(panel_count, panel_volume / fast.extent);
     p.count = p.along_x ? second.extent : part_of(second.extent, std::min(most, std::max(few, apart)));
     return p;
   }
@@ -80,7 +82,7 @@ Permuter::Permuter(CodeEngine* engine, PermuteLimits limits)
   }
 }
 
-const PermuteKit& Permuter::kit(std::int64_t volume) {
+const PermuteKernels& Permuter::kit(std::int64_t volume) {
   if (complete_) return generated_;
   if (!engine_) return kit_;
   moved_ += volume;
@@ -90,7 +92,7 @@ const PermuteKit& Permuter::kit(std::int64_t volume) {
   for (const Blend blend : {Blend::copy, Blend::scale, Blend::add, Blend::update}) {
     const std::size_t k = number(blend);
     all &= fetch(*engine_, PermuteRole::turned, blend, generated_.turned[k][0]);
-    all &= fetch(*engine_, PermuteRole::turned_along_x, blend, generated_.turned[k][1]);
+    all &= fetch(*engine_, PermuteRole::transposed_along_x, blend, generated_.turned[k][1]);
     all &= fetch(*engine_, PermuteRole::lines, blend, generated_.lines[k]);
     if (blend != Blend::scale) all &= fetch(*engine_, PermuteRole::piece, blend, generated_.piece[k]);
   }
@@ -111,7 +113,8 @@ Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dim
     return Way::combined;
   };
   if (volume < limits_.plain_volume || dims.empty()) return plainly();
-  const auto fast = std::min_element(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
+  const auto fast =
+      std::min_element(dims.begin(), dims.end(), [](const PairDim& p, const PairDim& q) { return p.y < q.y; });
   // Without unit strides there are no lines to speak of.
   if (dims.front().x != 1 || fast->y != 1) return plainly();
   fast_y_ = static_cast<int>(fast - dims.begin());
@@ -122,14 +125,15 @@ Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dim
   // Lines that all want the same few places in the caches, on both sides, leave them early.
   const Dim& other = dims_[static_cast<std::size_t>(fast_y_ != 0 || dims_.size() == 1 ? fast_y_ : 1)];
   const bool chased = dims_.size() > 1 && other.x % page == 0 && (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0;
-  const bool large = code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >= limits_.assembled_bytes / (chased ? 2 : 1);
+  const bool large = code_->streams && 2 * volume * static_cast<std::int64_t>(sizeof(double)) >=
+                                           limits_.assembled_bytes / (chased ? 2 : 1);
   if (!large) {
     by_panels(x, y, alpha, beta);
     return Way::panels;
   }
   if (by_streams(x, y, alpha, beta)) return Way::streams;
-  by_bricks(x, y, alpha, beta);
-  return Way::bricks;
+  by_cache_blocks(x, y, alpha, beta);
+  return Way::cache_blocks;
 }
 
 /// A loop over blocks of a dimension; none when there is only one block.
@@ -139,10 +143,12 @@ void Permuter::add_loop(int dim, std::int64_t block) {
   loops_.push_back({(d.extent + block - 1) / block, d.x * block, d.y * block, d.extent, block, dim});
 }
 
-/// Short steps on either side go inside: lines at the edges of blocks are completed while they are near. The loop over dimension `outermost`, if any, is
-/// that.
+/// Short steps on either side go inside: lines at the edges of blocks are completed while they are near. The loop over
+/// dimension `outermost`, if any, is that.
 void Permuter::order_loops(int outermost) {
-  const auto key = [&](const Loop& loop) { return std::tuple(loop.dim == outermost, std::min(loop.x, loop.y), std::max(loop.x, loop.y), loop.dim); };
+  const auto key = [&](const Loop& loop) {
+    return std::tuple(loop.dim == outermost, std::min(loop.x, loop.y), std::max(loop.x, loop.y), loop.dim);
+  };
   std::sort(loops_.begin(), loops_.end(), [&](const Loop& p, const Loop& q) { return key(p) < key(q); });
   at_.assign(loops_.size(), 0);
 }
@@ -171,7 +177,8 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
   const int other = turned ? fast_y_ : 1;
   const Dim& fast = dims_[0];
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
-  const auto [length, count, along_x, columns_outermost] = turned ? cut_turned(fast, second) : cut_lines(fast, second);
+  const auto [length, count, along_x, columns_outermost] =
+      turned ? cut_transposed(fast, second) : cut_lines(fast, second);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
     if (k != other) add_loop(k, 1);
   add_loop(0, length);

@@ -37,11 +37,12 @@ __attribute__((always_inline)) inline Square turn(const double* y, std::int64_t 
   Square square;
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) square.v[k] = _mm512_loadu_pd(y + k * step);
-  turn_square(square.v);
+  transpose_square(square.v);
   return square;
 }
 
-/// Whether vectors of eight are whole lines on both sides: others cross from line to line, those of four every other time.
+/// Whether vectors of eight are whole lines on both sides: others cross from line to line, those of four every other
+/// time.
 bool in_lines(const PanelWork& w) {
   const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(w.x) | reinterpret_cast<std::uintptr_t>(w.y);
   const std::int64_t steps = w.x_step | w.y_step | (w.panels > 1 ? w.x_next | w.y_next : 0);
@@ -52,7 +53,7 @@ bool in_lines(const PanelWork& w) {
 template <Blend blend, bool along_x>
 void turned512(const PanelWork* work) {
   const PanelWork& w = *work;
-  if (w.length % side != 0 || w.count % side != 0 || !in_lines(w)) return turned_avx2<blend, along_x>(work);
+  if (w.length % side != 0 || w.count % side != 0 || !in_lines(w)) return transposed_avx2<blend, along_x>(work);
   const Factors512 f(w);
   double* x = w.x;
   const double* y = w.y;
@@ -91,9 +92,8 @@ template <Blend blend>
 void stream_turned512(const PanelWork* work, const double* soon) {
   const PanelWork& w = *work;
   const Factors512 f(w);
-  const auto stream = [&](double* to, __m512d from) __attribute__((always_inline)) {
-    _mm512_stream_pd(to, blended<blend>(nullptr, from, f));
-  };
+  const auto stream = [&](double* to, __m512d from)
+                          __attribute__((always_inline)) { _mm512_stream_pd(to, blended<blend>(nullptr, from, f)); };
   for (std::int64_t n = 0; n < w.panels; ++n, soon += w.y_next) {
     double* x = w.x + n * w.x_next;
     const double* y = w.y + n * w.y_next;
@@ -125,19 +125,19 @@ void stream_lines512(const PanelWork* work, const double* soon) {
 }
 
 template <Blend blend>
-void widen(PermuteKit& kit) {
+void widen(PermuteKernels& kit) {
   constexpr auto k = static_cast<std::size_t>(blend);
   kit.turned[k] = {turned512<blend, false>, turned512<blend, true>};
   kit.lines[k] = lines512<blend>;
   if constexpr (blend == Blend::copy || blend == Blend::scale) {
-    kit.stream_turned[k] = stream_turned512<blend>;
+    kit.stream_transposed[k] = stream_turned512<blend>;
     kit.stream_lines[k] = stream_lines512<blend>;
   }
 }
 
 }  // namespace
 
-void widen_permute(PermuteKit& kit) {
+void widen_permute(PermuteKernels& kit) {
   kit.vector_bits = 512;
   widen<Blend::copy>(kit);
   widen<Blend::scale>(kit);

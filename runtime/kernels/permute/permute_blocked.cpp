@@ -1,4 +1,4 @@
-// Permutations of large blocks, brick by brick: see permute.h.
+// Permutations of large blocks, cache block by cache block: see permute.h.
 
 #include <algorithm>
 #include <array>
@@ -12,11 +12,14 @@
 namespace sial::kernels {
 namespace {
 
-// Bricks reach about as far as this in the fastest dimensions of either side: a kilobyte and a half, long enough for memory to be at its best.
-// Where both sides have the same fastest dimension they may reach further. A brick fills half of a second-level cache at most.
-constexpr std::int64_t brick_reach = 192, longest_reach = 1024, brick_of_lines = 16384, most_brick = 28672, buffer_size = most_brick + most_brick / 4;
+// CacheBlocks reach about as far as this in the fastest dimensions of either side: a kilobyte and a half, long enough
+// for memory to be at its best. Where both sides have the same fastest dimension they may reach further. A cache block
+// fills half of a second-level cache at most.
+constexpr std::int64_t cache_block_reach = 192, longest_reach = 1024, cache_block_of_lines = 16384,
+                       max_cache_block = 28672, buffer_size = max_cache_block + max_cache_block / 4;
 constexpr std::int64_t near_rows_at_once = 64;
-// Without a buffer, y is fetched as many lines ahead as 8 rows of a brick have; where lines are copied as they are, so many.
+// Without a buffer, y is fetched as many lines ahead as 8 rows of a cache block have; where lines are copied as they
+// are, so many.
 constexpr std::int64_t stream_reach_x = 128, stream_reach_y = 64, lines_at_once = 128;
 
 }  // namespace
@@ -26,8 +29,8 @@ void Permuter::sort_by_y(std::vector<int>& dims) const {
   std::sort(dims.begin(), dims.end(), [&](int p, int q) { return place(p) < place(q); });
 }
 
-/// Extents of bricks: about so many elements in a row on either side. Returns the volume.
-std::int64_t Permuter::cut_bricks(std::int64_t length_x, std::int64_t length_y) {
+/// Extents of cache blocks: about so many elements in a row on either side. Returns the volume.
+std::int64_t Permuter::cut_cache_blocks(std::int64_t length_x, std::int64_t length_y) {
   for (Dim& dim : dims_) dim.block = 1;
   const auto reach = [&](std::int64_t length) {
     std::int64_t row = 1;
@@ -57,7 +60,8 @@ std::int64_t Permuter::cut_bricks(std::int64_t length_x, std::int64_t length_y) 
   return volume;
 }
 
-/// Strides of the buffer: pieces of x as they are there, an odd number of lines apart, in the order of y. Returns its size.
+/// Strides of the buffer: pieces of x as they are there, an odd number of lines apart, in the order of y. Returns its
+/// size.
 std::int64_t Permuter::lay_out_buffer() {
   std::int64_t size = 1;
   contiguous_ = 0;
@@ -80,8 +84,8 @@ std::int64_t Permuter::lay_out_buffer() {
   return size;
 }
 
-/// Panels of bricks: x's fastest dimension and a second one, with those that continue it in y and in the buffer alike; and the
-/// order of what is left.
+/// Panels of cache blocks: x's fastest dimension and a second one, with those that continue it in y and in the buffer
+/// alike; and the order of what is left.
 void Permuter::choose_panels(bool in_order_of_y) {
   const int n = static_cast<int>(dims_.size());
   second_.clear();
@@ -97,7 +101,8 @@ void Permuter::choose_panels(bool in_order_of_y) {
   for (const int k : order_) {
     const Dim& last = dims_[static_cast<std::size_t>(second_.back())];
     const Dim& dim = dims_[static_cast<std::size_t>(k)];
-    if (last.block == last.extent && k != 0 && dim.y == last.y * last.extent && dim.buffer == last.buffer * last.extent) second_.push_back(k);
+    if (last.block == last.extent && k != 0 && dim.y == last.y * last.extent && dim.buffer == last.buffer * last.extent)
+      second_.push_back(k);
   }
   for (const int k : order_) {
     if (k == 0 || std::find(second_.begin(), second_.end(), k) != second_.end()) continue;
@@ -111,9 +116,10 @@ void Permuter::choose_panels(bool in_order_of_y) {
   from.erase(from.begin());
 }
 
-/// Calls f(x offset, y offset, buffer offset) for every position of the brick at hand in the dimensions listed, first one fastest.
+/// Calls f(x offset, y offset, buffer offset) for every position of the cache block at hand in the dimensions listed,
+/// first one fastest.
 template <class F>
-void Permuter::within_brick(const std::vector<int>& listed, F&& f) const {
+void Permuter::within_cache_block(const std::vector<int>& listed, F&& f) const {
   std::array<std::int64_t, 2 * max_rank> at{};
   std::int64_t x = 0, y = 0, buffer = 0;
   for (;;) {
@@ -134,27 +140,27 @@ void Permuter::within_brick(const std::vector<int>& listed, F&& f) const {
 /// Rows that are read together.
 std::int64_t Permuter::rows_at_once() const { return near_third_ ? std::min(here_[0], near_rows_at_once) : here_[0]; }
 
-/// Calls f(y offset, buffer offset, length, count, panels) for the panels of the brick at hand, a row of them at a time, in the
-/// order in which y lies in memory. Where its rows lie further apart than other dimensions, `rows` of them go through those
-/// together: often only a few find room in one set of a cache.
+/// Calls f(y offset, buffer offset, length, count, panels) for the panels of the cache block at hand, a row of them at
+/// a time, in the order in which y lies in memory. Where its rows lie further apart than other dimensions, `rows` of
+/// them go through those together: often only a few find room in one set of a cache.
 template <class F>
-void Permuter::panels_of_brick(std::int64_t rows, F&& f) const {
+void Permuter::panels_of_cache_block(std::int64_t rows, F&& f) const {
   const std::int64_t length = here_[0];
   const std::int64_t panels = third_ < 0 ? 1 : here_[static_cast<std::size_t>(third_)];
   std::int64_t count = 1;
   for (const int k : second_) count *= here_[static_cast<std::size_t>(k)];
-  within_brick(far_, [&](std::int64_t, std::int64_t y_far, std::int64_t to_far) {
+  within_cache_block(far_, [&](std::int64_t, std::int64_t y_far, std::int64_t to_far) {
     for (std::int64_t i = 0, n = 0; i < length; i += n) {
       // Fewer than four rows by themselves would be turned one element after the other.
       n = length - i < rows + 4 ? length - i : rows;
-      within_brick(near_, [&](std::int64_t, std::int64_t y, std::int64_t to) {
+      within_cache_block(near_, [&](std::int64_t, std::int64_t y, std::int64_t to) {
         f(y_far + y + i * dims_[0].y, to_far + to + i, n, count, panels);
       });
     }
   });
 }
 
-/// The lines of y in a brick, in the order in which assembling reads them.
+/// The lines of y in a cache block, in the order in which assembling reads them.
 void Permuter::list_lines() {
   lines_.clear();
   std::int64_t reach = 0;
@@ -174,27 +180,28 @@ void Permuter::list_lines() {
         for (std::int64_t i = i0; i < std::min(i0 + cache_line, length); ++i) add(j + i * step);
   };
   const std::int64_t next = third_ < 0 ? 0 : dims_[static_cast<std::size_t>(third_)].y;
-  panels_of_brick(rows_at_once(), [&](std::int64_t y, std::int64_t, std::int64_t length, std::int64_t count, std::int64_t panels) {
-    for (std::int64_t k = 0; k < panels; ++k) list_panel(y + k * next, length, count);
-  });
+  panels_of_cache_block(
+      rows_at_once(), [&](std::int64_t y, std::int64_t, std::int64_t length, std::int64_t count, std::int64_t panels) {
+        for (std::int64_t k = 0; k < panels; ++k) list_panel(y + k * next, length, count);
+      });
 }
 
-/// The lines of x in a brick, piece by piece, where they are read.
+/// The lines of x in a cache block, piece by piece, where they are read.
 void Permuter::list_added(bool read) {
   x_lines_.clear();
   std::int64_t reach = 0, count = 1;
   for (const Dim& dim : dims_) reach += dim.x * (dim.block - 1);
   if (!read || reach > std::numeric_limits<std::int32_t>::max()) return;
   for (int k = 0; k < contiguous_; ++k) count *= here_[static_cast<std::size_t>(k)];
-  within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
+  within_cache_block(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
     for (std::int64_t i = 0; i < count; i += cache_line) x_lines_.push_back(static_cast<std::int32_t>(to + i));
   });
 }
 
-/// The lines of x that pieces of the brick at hand begin or end within: they are written through the cache, and a store that waits
-/// for its line keeps all later ones waiting.
+/// The lines of x that pieces of the cache block at hand begin or end within: they are written through the cache, and a
+/// store that waits for its line keeps all later ones waiting.
 void Permuter::fetch_edges(double* x, std::int64_t count) {
-  within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
+  within_cache_block(outside_, [&](std::int64_t to, std::int64_t, std::int64_t) {
     double* begin = x + to;
     double* end = begin + count;
     if (!begins_line(begin)) __builtin_prefetch(begin, 1, 3);
@@ -218,7 +225,8 @@ PanelWork Permuter::panel_work(double alpha) const {
 
 void Permuter::assemble(const double* y, PanelCode code, double alpha) {
   PanelWork w = panel_work(alpha);
-  panels_of_brick(rows_at_once(), [&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
+  panels_of_cache_block(rows_at_once(), [&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count,
+                                            std::int64_t panels) {
     w.x = buffer_ + to;
     w.y = y + from;
     w.length = length;
@@ -228,7 +236,7 @@ void Permuter::assemble(const double* y, PanelCode code, double alpha) {
   });
 }
 
-void Permuter::begin_bricks() {
+void Permuter::begin_cache_blocks() {
   for (std::size_t k = 0; k < dims_.size(); ++k) add_loop(static_cast<int>(k), dims_[k].block);
   order_loops();
   here_.resize(dims_.size());
@@ -236,17 +244,18 @@ void Permuter::begin_bricks() {
   look();
 }
 
-/// The brick at hand is that at the loops' position.
+/// The cache block at hand is that at the loops' position.
 void Permuter::look() {
   for (std::size_t k = 0; k < dims_.size(); ++k) here_[k] = extent_here(static_cast<int>(k), dims_[k].block);
 }
 
-/// Where all lines of x are whole they need no buffer: y is read about in the order in which it lies in memory, parts of x are
-/// turned in registers, and its lines go past the cache one by one. False where lines are not whole, or there is no such code.
+/// Where all lines of x are whole they need no buffer: y is read about in the order in which it lies in memory, parts
+/// of x are turned in registers, and its lines go past the cache one by one. False where lines are not whole, or there
+/// is no such code.
 bool Permuter::by_streams(double* x, const double* y, double alpha, double beta) {
   const bool turned = fast_y_ != 0;
   const std::size_t blend = number(blend_of(alpha, beta));
-  const StreamCode code = turned ? code_->stream_turned[blend] : code_->stream_lines[blend];
+  const StreamCode code = turned ? code_->stream_transposed[blend] : code_->stream_lines[blend];
   bool whole = code && begins_line(x);
   for (const Dim& dim : dims_) whole &= (&dim == &dims_.front() ? dim.extent : dim.x) % cache_line == 0;
   if (!whole) return false;
@@ -254,8 +263,8 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
     dim.block = dim.extent;
     dim.buffer = dim.x;
   }
-  if (turned) cut_bricks(stream_reach_x, stream_reach_y);
-  begin_bricks();
+  if (turned) cut_cache_blocks(stream_reach_x, stream_reach_y);
+  begin_cache_blocks();
   choose_panels(true);
   if (third_ >= 0 && !near_third_) {
     far_.insert(far_.begin(), third_);
@@ -275,7 +284,8 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
   std::int64_t ox = 0, oy = 0;
   do {
     look();
-    panels_of_brick(turned ? cache_line : here_[0], [&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
+    panels_of_cache_block(turned ? cache_line : here_[0], [&](std::int64_t from, std::int64_t to, std::int64_t length,
+                                                              std::int64_t count, std::int64_t panels) {
       const std::int64_t step = turned ? count : rows;
       for (std::int64_t j = 0; j < count; j += step)
         part(x + ox + to + j * w.x_step, y + oy + from + j * w.y_step, length, std::min(step, count - j), panels);
@@ -286,19 +296,19 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
   return true;
 }
 
-void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) {
-  std::int64_t reach = brick_reach;
+void Permuter::by_cache_blocks(double* x, const double* y, double alpha, double beta) {
+  std::int64_t reach = cache_block_reach;
   if (fast_y_ == 0)
-    while (2 * reach <= longest_reach && 4 * reach * reach <= brick_of_lines * dims_[0].extent) reach *= 2;
-  while (cut_bricks(reach, reach) > most_brick) reach = reach / 4 * 3;
+    while (2 * reach <= longest_reach && 4 * reach * reach <= cache_block_of_lines * dims_[0].extent) reach *= 2;
+  while (cut_cache_blocks(reach, reach) > max_cache_block) reach = reach / 4 * 3;
   const std::int64_t size = lay_out_buffer();
-  SIAL_CHECK(size <= buffer_size, "a brick of {} elements", size);
+  SIAL_CHECK(size <= buffer_size, "a cache_block of {} elements", size);
   if (!memory_) {
     memory_ = std::make_unique<double[]>(static_cast<std::size_t>(buffer_size + cache_line));
     buffer_ = memory_.get();
     while (!begins_line(buffer_)) ++buffer_;
   }
-  begin_bricks();
+  begin_cache_blocks();
   choose_panels(false);
   list_lines();
 
@@ -324,7 +334,7 @@ void Permuter::by_bricks(double* x, const double* y, double alpha, double beta) 
     piece.y_soon = y + oy;
     piece.at = lines_.data();
     piece.at_end = piece.at + (more ? lines_.size() : 0);
-    within_brick(outside_, [&](std::int64_t to, std::int64_t, std::int64_t from) {
+    within_cache_block(outside_, [&](std::int64_t to, std::int64_t, std::int64_t from) {
       piece.x = x + x_here + to;
       piece.piece = buffer_ + from;
       write(&piece);

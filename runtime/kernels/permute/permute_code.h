@@ -1,7 +1,7 @@
 #pragma once
-// The inner code of permutations: what turns a panel (x's rows are y's columns), copies lines that are contiguous on both sides,
-// and carries assembled pieces to memory. All implementations (built-in, generated) round each multiplication and each addition
-// by itself, in the order of combine() in strided.h; so they agree bit for bit.
+// The inner code of permutations: what turns a panel (x's rows are y's columns), copies lines that are contiguous on
+// both sides, and carries assembled pieces to memory. All implementations (built-in, generated) round each
+// multiplication and each addition by itself, in the order of combine() in strided.h; so they agree bit for bit.
 
 #include <array>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace sial::kernels {
 
-/// What becomes of an element: copy x = y, scale x = alpha*y, add x = alpha*y + x, update x = alpha*y + beta*x. The first two do
-/// not read x. The numbers are part of CodeKeys.
+/// What becomes of an element: copy x = y, scale x = alpha*y, add x = alpha*y + x, update x = alpha*y + beta*x. The
+/// first two do not read x. The numbers are part of CodeKeys.
 enum class Blend : std::int32_t { copy = 0, scale = 1, add = 2, update = 3 };
 constexpr int n_blends = 4;
 
@@ -23,7 +23,7 @@ inline Blend blend_of(double alpha, double beta) {
 inline std::size_t number(Blend blend) { return static_cast<std::size_t>(blend); }
 
 /// `panels` panels of `length` x `count` elements, x_next and y_next apart.
-/// Turned: x[i + j * x_step] from y[j + i * y_step], i < length, j < count.
+/// Transposed: x[i + j * x_step] from y[j + i * y_step], i < length, j < count.
 /// Lines:  x[i + j * x_step] from y[i + j * y_step].
 struct PanelWork {
   double* x = nullptr;
@@ -35,46 +35,48 @@ struct PanelWork {
 };
 using PanelCode = void (*)(const PanelWork* work);
 
-/// Copies straight from one memory to the other, where all lines of x are whole: the result goes past the cache (complete it by
-/// settle_streams), and what lies at the same places from y_soon on is fetched. Turned: `length` is that of a line.
+/// Copies straight from one memory to the other, where all lines of x are whole: the result goes past the cache
+/// (complete it by settle_streams), and what lies at the same places from y_soon on is fetched. Transposed: `length` is
+/// that of a line.
 using StreamCode = void (*)(const PanelWork* work, const double* y_soon);
 
-/// A piece assembled in cache goes to `count` consecutive elements of x, past the cache where the blend is a copy (complete it
-/// by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries of the list per line written.
+/// A piece assembled in cache goes to `count` consecutive elements of x, past the cache where the blend is a copy
+/// (complete it by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries of the
+/// list per line written.
 struct PieceWork {
   double* x = nullptr;
   const double* piece = nullptr;
   std::int64_t count = 0;
   double beta = 0.0;
   const double* y_soon = nullptr;
-  const std::int32_t* at = nullptr;      // moved on
+  const std::int32_t* at = nullptr;  // moved on
   const std::int32_t* at_end = nullptr;
   std::int64_t per_line = 1;
 };
 using PieceCode = void (*)(PieceWork* work);
 
 /// The code of one implementation; null where it has none (yet).
-struct PermuteKit {
+struct PermuteKernels {
   int vector_bits = 0;
-  bool streams = false;                                         // has stores past the cache
-  std::array<std::array<PanelCode, 2>, n_blends> turned{};      // [1]: rows of x in the inner loop
+  bool streams = false;                                     // has stores past the cache
+  std::array<std::array<PanelCode, 2>, n_blends> turned{};  // [1]: rows of x in the inner loop
   std::array<PanelCode, n_blends> lines{};
-  std::array<PieceCode, n_blends> piece{};                      // of copy, add (piece + x) and update (piece + beta*x)
-  std::array<StreamCode, n_blends> stream_turned{}, stream_lines{};  // of copy and scale
+  std::array<PieceCode, n_blends> piece{};  // of copy, add (piece + x) and update (piece + beta*x)
+  std::array<StreamCode, n_blends> stream_transposed{}, stream_lines{};  // of copy and scale
 };
 
 /// The code compiled into the program, for a processor that has what `facts` says.
-PermuteKit builtin_permute(const CpuFacts& facts);
-PermuteKit portable_permute();
+PermuteKernels builtin_permute(const CpuFacts& facts);
+PermuteKernels portable_permute();
 /// By AVX2; the form for AVX-512 leaves to them what is not in whole lines.
 template <Blend blend, bool along_x>
-void turned_avx2(const PanelWork* work);
+void transposed_avx2(const PanelWork* work);
 template <Blend blend>
 void lines_avx2(const PanelWork* work);
 /// Replaces the code for AVX2 in `kit` by that for AVX-512, where there is such code.
-void widen_permute(PermuteKit& kit);
+void widen_permute(PermuteKernels& kit);
 
-enum class PermuteRole : std::int32_t { turned = 0, turned_along_x = 1, lines = 2, piece = 3 };
+enum class PermuteRole : std::int32_t { turned = 0, transposed_along_x = 1, lines = 2, piece = 3 };
 inline CodeKey permute_key(PermuteRole role, Blend blend) {
   return {CodeKind::transpose, {static_cast<std::int32_t>(role), static_cast<std::int32_t>(blend)}};
 }

@@ -2,6 +2,6 @@
 
 namespace sial::kernels {
 
-PermuteKit builtin_permute(const CpuFacts&) { return portable_permute(); }
+PermuteKernels builtin_permute(const CpuFacts&) { return portable_permute(); }
 
 }  // namespace sial::kernels

@@ -1,5 +1,5 @@
-// Built-in permutations for x86: compiled for AVX2, used where the processor has it, and portable ones elsewhere. This file alone
-// is built with these features: nothing in it runs before they are found.
+// Built-in permutations for x86: compiled for AVX2, used where the processor has it, and portable ones elsewhere. This
+// file alone is built with these features: nothing in it runs before they are found.
 
 #include <immintrin.h>
 
@@ -17,21 +17,18 @@ struct Factors {
 
 template <Blend blend>
 __attribute__((always_inline)) inline void put(double* to, double from, Factors f) {
-  if constexpr (blend == Blend::copy)
-    *to = from;
-  else if constexpr (blend == Blend::scale)
-    *to = f.alpha * from;
-  else if constexpr (blend == Blend::add)
-    *to = f.alpha * from + *to;
-  else
-    *to = f.alpha * from + f.beta * *to;
+  if constexpr (blend == Blend::copy) *to = from;
+  else if constexpr (blend == Blend::scale) *to = f.alpha * from;
+  else if constexpr (blend == Blend::add) *to = f.alpha * from + *to;
+  else *to = f.alpha * from + f.beta * *to;
 }
 
 template <Blend blend>
 __attribute__((always_inline)) inline __m256d blended(const double* to, __m256d from, Factors f) {
   if constexpr (blend != Blend::copy) from = _mm256_mul_pd(_mm256_set1_pd(f.alpha), from);
   if constexpr (blend == Blend::add) from = _mm256_add_pd(from, _mm256_loadu_pd(to));
-  if constexpr (blend == Blend::update) from = _mm256_add_pd(from, _mm256_mul_pd(_mm256_set1_pd(f.beta), _mm256_loadu_pd(to)));
+  if constexpr (blend == Blend::update)
+    from = _mm256_add_pd(from, _mm256_mul_pd(_mm256_set1_pd(f.beta), _mm256_loadu_pd(to)));
   return from;
 }
 
@@ -54,15 +51,17 @@ struct Four {
 
 /// Four consecutive elements of each of four rows of y, turned.
 __attribute__((always_inline)) inline Four turn(const double* y, std::int64_t step) {
-  Four square{{_mm256_loadu_pd(y), _mm256_loadu_pd(y + step), _mm256_loadu_pd(y + 2 * step), _mm256_loadu_pd(y + 3 * step)}};
-  turn_square(square.v);
+  Four square{
+      {_mm256_loadu_pd(y), _mm256_loadu_pd(y + step), _mm256_loadu_pd(y + 2 * step), _mm256_loadu_pd(y + 3 * step)}};
+  transpose_square(square.v);
   return square;
 }
 
-/// Eight rows of y, four elements each, become the last `columns` of four lines of x: rows i..i+3 and i+second..i+second+3, which
-/// may be partly the same. All of x that is read is read before any of it is written.
+/// Eight rows of y, four elements each, become the last `columns` of four lines of x: rows i..i+3 and
+/// i+second..i+second+3, which may be partly the same. All of x that is read is read before any of it is written.
 template <Blend blend, int columns>
-__attribute__((always_inline)) inline void turn_eight(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, std::int64_t second, Factors f) {
+__attribute__((always_inline)) inline void transpose_eight(double* x, std::int64_t x_step, const double* y,
+                                                           std::int64_t y_step, std::int64_t second, Factors f) {
   Four near = turn(y, y_step), far = turn(y + second * y_step, y_step);
 #pragma GCC unroll 4
   for (int j = 4 - columns; j < 4; ++j) {
@@ -74,7 +73,8 @@ __attribute__((always_inline)) inline void turn_eight(double* x, std::int64_t x_
 }
 
 template <Blend blend, int columns>
-__attribute__((always_inline)) inline void turn_four(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, Factors f) {
+__attribute__((always_inline)) inline void transpose_four(double* x, std::int64_t x_step, const double* y,
+                                                          std::int64_t y_step, Factors f) {
   const Four t = turn(y, y_step);
 #pragma GCC unroll 4
   for (int j = 4 - columns; j < 4; ++j) put<blend>(x + j * x_step, t.v[j], f);
@@ -98,29 +98,33 @@ struct Rows {
 
 /// Four lines of x, or the last `columns` of them; with `wide` eight, so that whole lines of y are used up in passing.
 template <Blend blend, int columns, bool wide = false>
-__attribute__((always_inline)) inline void turn_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, Factors f) {
+__attribute__((always_inline)) inline void transpose_strip(double* x, std::int64_t x_step, const double* y,
+                                                           std::int64_t y_step, const Rows& rows, Factors f) {
   const auto eight = [&](std::int64_t second) __attribute__((always_inline)) {
-    turn_eight<blend, columns>(x, x_step, y, y_step, second, f);
-    if constexpr (wide) turn_eight<blend, columns>(x + 4 * x_step, x_step, y + 4, y_step, second, f);
+    transpose_eight<blend, columns>(x, x_step, y, y_step, second, f);
+    if constexpr (wide) transpose_eight<blend, columns>(x + 4 * x_step, x_step, y + 4, y_step, second, f);
   };
   for (std::int64_t n = rows.eights; n > 0; --n, x += 8, y += 8 * y_step) eight(4);
   if (rows.four) {
-    turn_four<blend, columns>(x, x_step, y, y_step, f);
-    if constexpr (wide) turn_four<blend, columns>(x + 4 * x_step, x_step, y + 4, y_step, f);
+    transpose_four<blend, columns>(x, x_step, y, y_step, f);
+    if constexpr (wide) transpose_four<blend, columns>(x + 4 * x_step, x_step, y + 4, y_step, f);
     x += 4, y += 4 * y_step;
   }
   if (rows.over) eight(rows.over);
 }
 
 template <Blend blend>
-__attribute__((always_inline)) inline void turn_last_strip(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, const Rows& rows, std::int64_t columns, Factors f) {
-  if (columns == 3) turn_strip<blend, 3>(x, x_step, y, y_step, rows, f);
-  if (columns == 2) turn_strip<blend, 2>(x, x_step, y, y_step, rows, f);
-  if (columns == 1) turn_strip<blend, 1>(x, x_step, y, y_step, rows, f);
+__attribute__((always_inline)) inline void transpose_last_strip(double* x, std::int64_t x_step, const double* y,
+                                                                std::int64_t y_step, const Rows& rows,
+                                                                std::int64_t columns, Factors f) {
+  if (columns == 3) transpose_strip<blend, 3>(x, x_step, y, y_step, rows, f);
+  if (columns == 2) transpose_strip<blend, 2>(x, x_step, y, y_step, rows, f);
+  if (columns == 1) transpose_strip<blend, 1>(x, x_step, y, y_step, rows, f);
 }
 
 template <Blend blend>
-__attribute__((always_inline)) inline void turn_2x2(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, Factors f) {
+__attribute__((always_inline)) inline void turn_2x2(double* x, std::int64_t x_step, const double* y,
+                                                    std::int64_t y_step, Factors f) {
   const __m128d a = _mm_loadu_pd(y), b = _mm_loadu_pd(y + y_step);
   put<blend>(x, _mm_unpacklo_pd(a, b), f);
   put<blend>(x + x_step, _mm_unpackhi_pd(a, b), f);
@@ -128,12 +132,13 @@ __attribute__((always_inline)) inline void turn_2x2(double* x, std::int64_t x_st
 
 /// Panels with fewer than four rows or columns: twos, single elements.
 template <Blend blend>
-void turn_narrow(const PanelWork& w) {
+void transpose_narrow(const PanelWork& w) {
   const Factors f{w.alpha, w.beta};
   std::int64_t i = 0;
   for (; i + 2 <= w.length; i += 2) {
     std::int64_t j = 0;
-    for (; j + 2 <= w.count; j += 2) turn_2x2<blend>(w.x + i + j * w.x_step, w.x_step, w.y + j + i * w.y_step, w.y_step, f);
+    for (; j + 2 <= w.count; j += 2)
+      turn_2x2<blend>(w.x + i + j * w.x_step, w.x_step, w.y + j + i * w.y_step, w.y_step, f);
     for (; j < w.count; ++j)
       for (std::int64_t k = i; k < i + 2; ++k) put<blend>(w.x + k + j * w.x_step, w.y[j + k * w.y_step], f);
   }
@@ -142,23 +147,27 @@ void turn_narrow(const PanelWork& w) {
 }
 
 template <Blend blend, bool along_x>
-__attribute__((always_inline)) inline void turn_panel(double* x, std::int64_t x_step, const double* y, std::int64_t y_step, std::int64_t length, std::int64_t count, Factors f) {
+__attribute__((always_inline)) inline void transpose_panel(double* x, std::int64_t x_step, const double* y,
+                                                           std::int64_t y_step, std::int64_t length, std::int64_t count,
+                                                           Factors f) {
   const std::int64_t last = count % 4;
   if constexpr (along_x) {
     const Rows rows(length);
     std::int64_t fours = count / 4;
     // Rows that share few places in the cache are used up at once.
     if (y_step % 256 == 0)
-      for (; fours > 1; fours -= 2, x += 8 * x_step, y += 8) turn_strip<blend, 4, true>(x, x_step, y, y_step, rows, f);
-    for (; fours > 0; --fours, x += 4 * x_step, y += 4) turn_strip<blend, 4>(x, x_step, y, y_step, rows, f);
-    if (last) turn_last_strip<blend>(x - (4 - last) * x_step, x_step, y - (4 - last), y_step, rows, last, f);
+      for (; fours > 1; fours -= 2, x += 8 * x_step, y += 8)
+        transpose_strip<blend, 4, true>(x, x_step, y, y_step, rows, f);
+    for (; fours > 0; --fours, x += 4 * x_step, y += 4) transpose_strip<blend, 4>(x, x_step, y, y_step, rows, f);
+    if (last) transpose_last_strip<blend>(x - (4 - last) * x_step, x_step, y - (4 - last), y_step, rows, last, f);
   } else {
     const Rows all(length);
     const auto part = [&](const Rows& rows, std::int64_t i) __attribute__((always_inline)) {
       double* to = x + i;
       const double* from = y + i * y_step;
-      for (std::int64_t n = count / 4; n > 0; --n, to += 4 * x_step, from += 4) turn_strip<blend, 4>(to, x_step, from, y_step, rows, f);
-      if (last) turn_last_strip<blend>(to - (4 - last) * x_step, x_step, from - (4 - last), y_step, rows, last, f);
+      for (std::int64_t n = count / 4; n > 0; --n, to += 4 * x_step, from += 4)
+        transpose_strip<blend, 4>(to, x_step, from, y_step, rows, f);
+      if (last) transpose_last_strip<blend>(to - (4 - last) * x_step, x_step, from - (4 - last), y_step, rows, last, f);
     };
     std::int64_t i = 0;
     for (; i < 8 * all.eights; i += 8) part(Rows(8), i);
@@ -169,15 +178,15 @@ __attribute__((always_inline)) inline void turn_panel(double* x, std::int64_t x_
 }  // namespace
 
 template <Blend blend, bool along_x>
-void turned_avx2(const PanelWork* work) {
+void transposed_avx2(const PanelWork* work) {
   PanelWork w = *work;
   if (w.length < 4 || w.count < 4) {
-    for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next) turn_narrow<blend>(w);
+    for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next) transpose_narrow<blend>(w);
     return;
   }
   const Factors f{w.alpha, w.beta};
   for (std::int64_t n = w.panels; n > 0; --n, w.x += w.x_next, w.y += w.y_next)
-    turn_panel<blend, along_x>(w.x, w.x_step, w.y, w.y_step, w.length, w.count, f);
+    transpose_panel<blend, along_x>(w.x, w.x_step, w.y, w.y_step, w.length, w.count, f);
 }
 
 namespace {
@@ -187,7 +196,8 @@ __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
   const Factors f{w.alpha, w.beta};
   double* x = w.x;
   const double* y = w.y;
-  // What fours leave over is a vector that ends with the line, over part of the one before: its result is formed before that one is stored.
+  // What fours leave over is a vector that ends with the line, over part of the one before: its result is formed before
+  // that one is stored.
   const std::int64_t end = w.length - 4;
   const bool over = w.length > 4 && w.length % 4 != 0;
   for (std::int64_t j = 0; j < w.count; ++j, x += w.x_step, y += w.y_step) {
@@ -227,17 +237,15 @@ void piece(PieceWork* work) {
   const Factors f{1.0, work->beta};
   std::int64_t n = work->count;
   const auto single = [&] {
-    if constexpr (blend == Blend::update)
-      *x = *from + f.beta * *x;
-    else if constexpr (blend == Blend::add)
-      *x = *from + *x;
-    else
-      *x = *from;
+    if constexpr (blend == Blend::update) *x = *from + f.beta * *x;
+    else if constexpr (blend == Blend::add) *x = *from + *x;
+    else *x = *from;
     ++x, ++from, --n;
   };
   while (n > 0 && (reinterpret_cast<std::uintptr_t>(x) & 63) != 0) single();
   for (; n >= 8; n -= 8, x += 8, from += 8) {
-    for (std::int64_t k = work->per_line; k > 0 && at != work->at_end; --k) __builtin_prefetch(work->y_soon + *at++, 0, 2);
+    for (std::int64_t k = work->per_line; k > 0 && at != work->at_end; --k)
+      __builtin_prefetch(work->y_soon + *at++, 0, 2);
     __m256d low = _mm256_loadu_pd(from), high = _mm256_loadu_pd(from + 4);
     if constexpr (blend == Blend::copy) {
       _mm256_stream_pd(x, low);
@@ -263,7 +271,7 @@ __attribute__((always_inline)) inline void stream_line(double* x, __m256d low, _
 }
 
 template <Blend blend>
-void stream_turned(const PanelWork* work, const double* soon) {
+void stream_transposed(const PanelWork* work, const double* soon) {
   const PanelWork& w = *work;
   const Factors f{w.alpha, w.beta};
   const std::int64_t fours = w.count / 4 * 4;
@@ -280,7 +288,8 @@ void stream_turned(const PanelWork* work, const double* soon) {
     for (std::int64_t j = fours; j < w.count; ++j) {
       const double* from = y + j;
       const auto four = [&](std::int64_t i) {
-        return _mm256_setr_pd(from[i * w.y_step], from[(i + 1) * w.y_step], from[(i + 2) * w.y_step], from[(i + 3) * w.y_step]);
+        return _mm256_setr_pd(from[i * w.y_step], from[(i + 1) * w.y_step], from[(i + 2) * w.y_step],
+                              from[(i + 3) * w.y_step]);
       };
       stream_line<blend>(x + j * w.x_step, four(0), four(4), f);
     }
@@ -304,13 +313,13 @@ void stream_lines(const PanelWork* work, const double* soon) {
 }
 
 template <Blend blend>
-void add(PermuteKit& kit) {
+void add(PermuteKernels& kit) {
   constexpr auto k = static_cast<std::size_t>(blend);
-  kit.turned[k] = {turned_avx2<blend, false>, turned_avx2<blend, true>};
+  kit.turned[k] = {transposed_avx2<blend, false>, transposed_avx2<blend, true>};
   kit.lines[k] = lines_avx2<blend>;
   if constexpr (blend != Blend::scale) kit.piece[k] = piece<blend>;
   if constexpr (blend == Blend::copy || blend == Blend::scale) {
-    kit.stream_turned[k] = stream_turned<blend>;
+    kit.stream_transposed[k] = stream_transposed<blend>;
     kit.stream_lines[k] = stream_lines<blend>;
   }
 }
@@ -318,9 +327,9 @@ void add(PermuteKit& kit) {
 }  // namespace
 
 // For the code for AVX-512.
-#define SIAL_INSTANTIATE(blend)                                    \
-  template void turned_avx2<blend, false>(const PanelWork* work);  \
-  template void turned_avx2<blend, true>(const PanelWork* work);   \
+#define SIAL_INSTANTIATE(blend)                                       \
+  template void transposed_avx2<blend, false>(const PanelWork* work); \
+  template void transposed_avx2<blend, true>(const PanelWork* work);  \
   template void lines_avx2<blend>(const PanelWork* work);
 SIAL_INSTANTIATE(Blend::copy)
 SIAL_INSTANTIATE(Blend::scale)
@@ -328,9 +337,9 @@ SIAL_INSTANTIATE(Blend::add)
 SIAL_INSTANTIATE(Blend::update)
 #undef SIAL_INSTANTIATE
 
-PermuteKit builtin_permute(const CpuFacts& facts) {
+PermuteKernels builtin_permute(const CpuFacts& facts) {
   if (facts.vector_bits < 256) return portable_permute();
-  PermuteKit kit;
+  PermuteKernels kit;
   kit.vector_bits = 256;
   kit.streams = true;
   add<Blend::copy>(kit);

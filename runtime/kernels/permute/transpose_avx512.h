@@ -6,7 +6,7 @@
 namespace sial::kernels {
 
 /// v[i][j] and v[j][i] exchanged.
-__attribute__((always_inline)) inline void turn_square(__m512d (&v)[8]) {
+__attribute__((always_inline)) inline void transpose_square(__m512d (&v)[8]) {
   __m512d t[8];
 #pragma GCC unroll 4
   for (int k = 0; k < 8; k += 2) {

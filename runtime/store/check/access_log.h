@@ -15,7 +15,7 @@ class AccessLog {
  private:
   std::vector<std::vector<std::int32_t>> first_;  // [program][pc + 1] -> row + 1
   std::vector<AccessStats> rows_;
-  std::vector<std::int32_t> next_;                // row -> row + 1 of the same statement
+  std::vector<std::int32_t> next_;  // row -> row + 1 of the same statement
 };
 
 }  // namespace sial

@@ -1,6 +1,7 @@
 #pragma once
-// The phase rule (runtime/store/README.md) as a state machine per block and phase: in a phase a block is read by anyone, accumulated
-// into by anyone, or used privately by one rank. Plain memory, lives in the directory, guarded by the block's lock.
+// The phase rule (runtime/store/README.md) as a state machine per block and phase: in a phase a block is read by
+// anyone, accumulated into by anyone, or used privately by one rank. Plain memory, lives in the directory, guarded by
+// the block's lock.
 
 #include <cstdint>
 
@@ -21,8 +22,9 @@ struct EarlierUse {
 struct PhaseRecord {
   std::int64_t phase;  // of the rest; another phase's record counts as untouched
   std::int32_t state;
-  EarlierUse last;     // the most recent use that fits the rule
-  EarlierUse other;    // with several ranks: the most recent one by another rank than the last; of a block that only one rank used: its last use of another kind
+  EarlierUse last;   // the most recent use that fits the rule
+  EarlierUse other;  // with several ranks: the most recent one by another rank than the last; of a block that only one
+                     // rank used: its last use of another kind
 };
 
 /// Enters `now`. False when it breaks the rule; the record then stays as it is and `conflict` is another rank's use.

@@ -23,7 +23,8 @@ std::size_t directory_chains(std::size_t node_bytes) {
 
 std::size_t Directory::bytes_needed(std::size_t chains) { return sizeof(Header) + chains * sizeof(std::uint64_t); }
 
-Directory::Directory(std::byte* base, std::size_t at, std::size_t chains, NodeHeap& heap, int own_arena, HeapHooks hooks)
+Directory::Directory(std::byte* base, std::size_t at, std::size_t chains, NodeHeap& heap, int own_arena,
+                     HeapHooks hooks)
     : base_(base), at_(at), chains_(chains), heap_(heap), own_arena_(own_arena), hooks_(std::move(hooks)) {
   SIAL_CHECK(std::has_single_bit(chains) && at % 64 == 0, "{} chains at {}", chains, at);
   hooks_.commit(at, bytes_needed(chains));
@@ -39,13 +40,14 @@ std::atomic<std::uint64_t>& Directory::chain(const BlockKey& key) const {
 std::uint64_t Directory::lock_chain(std::atomic<std::uint64_t>& head) {
   while (true) {
     std::uint64_t first = head.load(std::memory_order_relaxed) & ~locked;
-    if (head.compare_exchange_strong(first, first | locked, std::memory_order_acquire, std::memory_order_relaxed)) return first;
+    if (head.compare_exchange_strong(first, first | locked, std::memory_order_acquire, std::memory_order_relaxed))
+      return first;
     hooks_.pause();
   }
 }
 
 Entry* Directory::walk(std::uint64_t first, const BlockKey& key) const {
-  for (; first != 0; first = entry(first)->chain_next) {
+  for (; first != 0; first = entry(first)->fused_next) {
     Entry* e = entry(first);
     if (e->array == key.array && e->generation == key.generation && e->block == key.block) return e;
   }
@@ -71,7 +73,7 @@ Entry* Directory::find_or_create(const BlockKey& key) {
     free_entry(fresh);
     return e;
   }
-  fresh->chain_next = first;
+  fresh->fused_next = first;
   head.store(offset(fresh), std::memory_order_release);
   if (key.block.rank == shelf_index.rank) return fresh;
   Entry* s = shelf(key.array, key.generation);
@@ -81,18 +83,20 @@ Entry* Directory::find_or_create(const BlockKey& key) {
   return fresh;
 }
 
-/// With free_lock held. Slabs are never given back: where memory is short, smaller ones go into the gaps between blocks.
+/// With free_lock held. Slabs are never given back: where memory is short, smaller ones go into the gaps between
+/// blocks.
 void Directory::add_slab() {
   Header& h = header();
   Chunk* slab = nullptr;
   std::size_t entries = entries_per_slab;
   while (entries > 1 && !(slab = heap_.try_allocate(own_arena_, slab_doubles(entries), nullptr, true))) entries /= 8;
-  if (!slab) slab = heap_.allocate(own_arena_, slab_doubles(1), [] { return std::string("the block directory"); }, true);
+  if (!slab)
+    slab = heap_.allocate(own_arena_, slab_doubles(1), [] { return std::string("the block directory"); }, true);
   heap_.not_counted(slab);
   auto* raw = reinterpret_cast<std::byte*>(slab->data());
   for (std::size_t i = 0; i < entries; ++i) {
     Entry* fresh = new (raw + i * sizeof(Entry)) Entry{};
-    fresh->chain_next = h.free_first;
+    fresh->fused_next = h.free_first;
     h.free_first = offset(fresh);
   }
 }
@@ -104,7 +108,7 @@ Entry* Directory::new_entry(const BlockKey& key) {
     const SpinGuard guard(h.free_lock, hooks_.pause);
     if (h.free_first == 0) add_slab();
     e = entry(h.free_first);
-    h.free_first = e->chain_next;
+    h.free_first = e->fused_next;
   }
   new (e) Entry{};
   e->array = key.array;
@@ -117,7 +121,7 @@ Entry* Directory::new_entry(const BlockKey& key) {
 void Directory::free_entry(Entry* e) {
   Header& h = header();
   const SpinGuard guard(h.free_lock, hooks_.pause);
-  e->chain_next = h.free_first;
+  e->fused_next = h.free_first;
   h.free_first = offset(e);
 }
 
@@ -136,8 +140,8 @@ void Directory::remove_shelf(Entry* shelf, const std::function<void(Entry&)>& be
     auto& head = chain({e->array, e->generation, e->block});
     std::uint64_t first = lock_chain(head);
     std::uint64_t* link = &first;
-    while (*link != offset(e)) link = &entry(*link)->chain_next;
-    *link = e->chain_next;
+    while (*link != offset(e)) link = &entry(*link)->fused_next;
+    *link = e->fused_next;
     head.store(first, std::memory_order_release);
     free_entry(e);
   };

@@ -1,9 +1,10 @@
 #pragma once
 // The directory of a node: a hash table in node memory from block keys to entries. Entries appear at the first put and
-// hang on the shelf of their (array, generation), so that a generation can be dropped as a whole. Entries never move; one
-// may be used without further protection as long as the user's rank has not advanced past its generation.
-// Zero-filled memory is a valid empty directory. Locks: a chain's lock is the lowest bit of its head and is held for a walk
-// only; a block's lock is held while its data is copied or added to; never take a block's lock while holding a chain's.
+// hang on the shelf of their (array, generation), so that a generation can be dropped as a whole. Entries never move;
+// one may be used without further protection as long as the user's rank has not advanced past its generation.
+// Zero-filled memory is a valid empty directory. Locks: a chain's lock is the lowest bit of its head and is held for a
+// walk only; a block's lock is held while its data is copied or added to; never take a block's lock while holding a
+// chain's.
 
 #include <atomic>
 #include <cstdint>
@@ -29,17 +30,17 @@ struct alignas(64) Entry {
   std::uint32_t generation;
   BlockIndex block;
   // Guarded by the chain's and the shelf's lock:
-  std::uint64_t chain_next, shelf_next;
+  std::uint64_t fused_next, shelf_next;
   // Guarded by `lock`:
   SpinLock lock;
-  std::uint32_t listed_dirty;    // 1 while in the directory's list of entries with pending contributions
-  std::uint64_t value;           // the block's chunk; 0: absent
-  std::uint64_t version;         // how often the value has been changed
-  std::uint64_t contributions;   // deterministic mode: chunks to be added in (rank, sequence) order
+  std::uint32_t listed_dirty;   // 1 while in the directory's list of entries with pending contributions
+  std::uint64_t value;          // the block's chunk; 0: absent
+  std::uint64_t version;        // how often the value has been changed
+  std::uint64_t contributions;  // deterministic mode: chunks to be added in (rank, sequence) order
   std::uint64_t dirty_next;
   PhaseRecord phase;
   // Shelves only:
-  std::uint64_t shelf_first;     // guarded by `lock`
+  std::uint64_t shelf_first;  // guarded by `lock`
   std::atomic<std::uint32_t> ranks_advanced, nodes_advanced;
 };
 
@@ -56,7 +57,9 @@ class Directory {
   Entry* find(const BlockKey& key);
   Entry* find_or_create(const BlockKey& key);
   /// The shelf of a generation. find_or_create's entries are on it.
-  Entry* shelf(std::uint64_t array, std::uint32_t generation) { return find_or_create({array, generation, shelf_index}); }
+  Entry* shelf(std::uint64_t array, std::uint32_t generation) {
+    return find_or_create({array, generation, shelf_index});
+  }
   Entry* find_shelf(std::uint64_t array, std::uint32_t generation) { return find({array, generation, shelf_index}); }
   /// Calls `f` for each entry of the shelf. Nobody may create entries on it meanwhile.
   void for_each(Entry* shelf, const std::function<void(Entry&)>& f);
@@ -79,7 +82,9 @@ class Directory {
   Header& header() const { return *reinterpret_cast<Header*>(base_ + at_); }
   std::atomic<std::uint64_t>& chain(const BlockKey& key) const;
   Entry* entry(std::uint64_t offset) const { return reinterpret_cast<Entry*>(base_ + offset); }
-  std::uint64_t offset(const Entry* e) const { return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(e) - base_); }
+  std::uint64_t offset(const Entry* e) const {
+    return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(e) - base_);
+  }
   std::uint64_t lock_chain(std::atomic<std::uint64_t>& head);
   Entry* walk(std::uint64_t first, const BlockKey& key) const;
   void add_slab();

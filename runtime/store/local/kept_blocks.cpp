@@ -36,10 +36,13 @@ const double* StoreImpl::find_kept(const BlockIndex& block, std::int64_t size) {
   return c->data();
 }
 
-/// Half of the node's memory at most, and only while a quarter stays free: what is not kept costs time, what others lack ends the job.
+/// Half of the node's memory at most, and only while a quarter stays free: what is not kept costs time, what others
+/// lack ends the job.
 double* StoreImpl::allocate_kept(std::int64_t size) {
-  const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_->budget(), kept = static_cast<std::uint64_t>(heap_->bytes_kept()) + bytes;
-  if (kept > budget / 2 || kept + static_cast<std::uint64_t>(heap_->bytes_in_use()) > budget - budget / 4) return nullptr;
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_->budget(),
+                      kept = static_cast<std::uint64_t>(heap_->bytes_kept()) + bytes;
+  if (kept > budget / 2 || kept + static_cast<std::uint64_t>(heap_->bytes_in_use()) > budget - budget / 4)
+    return nullptr;
   Chunk* c = heap_->try_allocate_kept(config_.arena, size);
   return c ? c->data() : nullptr;
 }

@@ -6,7 +6,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial {
 
@@ -79,7 +79,8 @@ void NodeBlocks::release_all(Entry& e) {
 }
 
 bool NodeBlocks::enter(Entry& e, BlockUse use, const Access& access, Outcome& outcome) {
-  if (!access.checked || enter_use(e.phase, access.phase, {access.rank, use, access.place}, outcome.earlier)) return true;
+  if (!access.checked || enter_use(e.phase, access.phase, {access.rank, use, access.place}, outcome.earlier))
+    return true;
   outcome.status = BlockStatus::phase_conflict;
   return false;
 }
@@ -157,7 +158,7 @@ Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& a
   return outcome;
 }
 
-Outcome NodeBlocks::put_shared(const BlockKey& key, Chunk* value, const Access& access) {
+Outcome NodeBlocks::put_alias(const BlockKey& key, Chunk* value, const Access& access) {
   transport_.yield_point();
   heap_.add_reference(value);
   const std::int64_t bytes = heap_.leave_own(value);
@@ -177,7 +178,7 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
     return nullptr;
   }
   ++e.version;
-  if (old && (heap_.sole_reference(old) || planted(Plant::store_add_in_leased_block))) {
+  if (old && (heap_.sole_reference(old) || fault_enabled(Fault::store_add_in_leased_block))) {
     heap_.changed(old);
     return old;
   }
@@ -193,14 +194,16 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
   return fresh;
 }
 
-Outcome NodeBlocks::accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
+Outcome NodeBlocks::accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived,
+                               const Access& access) {
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
   return accumulate_locked(e, key, size, data, arrived, access);
 }
 
-bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access, Outcome& outcome) {
+bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access,
+                                Outcome& outcome) {
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
   note_stored(nullptr);
@@ -210,7 +213,8 @@ bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const do
   return true;
 }
 
-Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access) {
+Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data,
+                                      Chunk* arrived, const Access& access) {
   Outcome outcome;
   note_stored(nullptr);
   if (enter(e, BlockUse::accumulate, access, outcome)) {
@@ -306,7 +310,8 @@ void NodeBlocks::settle_contributions(Entry& e, const BlockKey& key) {
     Outcome outcome;
     Chunk* target = writable(e, key, c->doubles, true, outcome);
     if (!target)
-      throw SialError(fmt::format("block {} has {} elements and cannot take an addition of {}", namer_(key), outcome.size, c->doubles),
+      throw SialError(fmt::format("block {} has {} elements and cannot take an addition of {}", namer_(key),
+                                  outcome.size, c->doubles),
                       "the segment lengths differ from those of the program that saved it");
     add_doubles(target->data(), c->data(), c->doubles);
     heap_.drop_reference(c, config_.arena);
@@ -334,7 +339,8 @@ void NodeBlocks::node_advanced(std::uint64_t array, std::uint32_t generation) {
   if (shelf->nodes_advanced.fetch_add(1, std::memory_order_acq_rel) + 1 == config_.nodes) drop(array, generation);
 }
 
-void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::uint64_t to_array, std::uint32_t to_generation, bool move) {
+void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::uint64_t to_array,
+                          std::uint32_t to_generation, bool move) {
   Entry* from = directory_.find_shelf(array, generation);
   if (!from) return;
   directory_.for_each(from, [&](Entry& e) {
@@ -353,7 +359,8 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
 }
 
 void NodeBlocks::drop(std::uint64_t array, std::uint32_t generation) {
-  if (Entry* shelf = directory_.find_shelf(array, generation)) directory_.remove_shelf(shelf, [this](Entry& e) { release_all(e); });
+  if (Entry* shelf = directory_.find_shelf(array, generation))
+    directory_.remove_shelf(shelf, [this](Entry& e) { release_all(e); });
 }
 
 std::vector<ListedBlock> NodeBlocks::list(std::uint64_t array, std::uint32_t generation) {

@@ -1,8 +1,8 @@
 #pragma once
-// What can be done to the blocks whose home is this node, by a rank of the node directly or by the service for a rank of
-// another node. Each operation is one step under the block's lock: absent to present, a replaced value, an added one. A value
-// that anybody still reads (lease, snapshot, reply under way) is never written: it is replaced by a copy first.
-// One object per thread; all work on the same node memory.
+// What can be done to the blocks whose home is this node, by a rank of the node directly or by the service for a rank
+// of another node. Each operation is one step under the block's lock: absent to present, a replaced value, an added
+// one. A value that anybody still reads (lease, snapshot, reply under way) is never written: it is replaced by a copy
+// first. One object per thread; all work on the same node memory.
 
 #include <functional>
 #include <string>
@@ -17,8 +17,8 @@ enum class BlockStatus : std::int32_t { ok = 0, absent, wrong_size, phase_confli
 
 struct Outcome {
   BlockStatus status = BlockStatus::ok;
-  std::int64_t size = 0;  // wrong_size: of the block as stored
-  EarlierUse earlier;     // phase_conflict
+  std::int64_t size = 0;      // wrong_size: of the block as stored
+  EarlierUse earlier;         // phase_conflict
   std::uint64_t version = 0;  // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
 };
 
@@ -37,15 +37,18 @@ struct ListedBlock {
   std::int64_t size = 0;
 };
 
-struct NodeCounters { std::int64_t bytes_copied = 0; double lock_seconds = 0; };
+struct NodeCounters {
+  std::int64_t bytes_copied = 0;
+  double lock_seconds = 0;
+};
 
 class NodeBlocks {
  public:
   struct Config {
-    int arena = 0;               // where new values are allocated
-    std::uint32_t ranks = 1;     // workers on this node
-    std::uint32_t nodes = 1;     // nodes with workers
-    bool is_home = true;         // this node is a home of blocks
+    int arena = 0;            // where new values are allocated
+    std::uint32_t ranks = 1;  // workers on this node
+    std::uint32_t nodes = 1;  // nodes with workers
+    bool is_home = true;      // this node is a home of blocks
     bool deterministic = false;
     bool on_rank_thread = true;  // else a helper: may not ask the transport for the time
   };
@@ -54,23 +57,25 @@ class NodeBlocks {
 
   /// Sets `chunk` to the present value with a reference for the caller; null when absent.
   Outcome lease(const BlockKey& key, std::int64_t size, const Access& access, Chunk*& chunk);
-  /// The present value with a reference for the caller, if all that was put is in it; else null. `locked`: somebody is at it just now.
+  /// The present value with a reference for the caller, if all that was put is in it; else null. `locked`: somebody is
+  /// at it just now.
   Chunk* present(const BlockKey& key, bool& locked);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
   /// The same without a copy; takes the caller's reference to `value`.
   Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access);
   /// The same for a value that the caller goes on holding, and will not write while it does.
-  Outcome put_shared(const BlockKey& key, Chunk* value, const Access& access);
+  Outcome put_alias(const BlockKey& key, Chunk* value, const Access& access);
   /// `arrived` may be null; otherwise it holds `data` and its reference is taken.
   Outcome accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access);
   /// accumulate, unless somebody has the block under lock: false then, and nothing is done.
-  bool try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access, Outcome& outcome);
+  bool try_accumulate(const BlockKey& key, std::int64_t size, const double* data, const Access& access,
+                      Outcome& outcome);
   Outcome fill(const BlockKey& key, std::int64_t size, double value, const Access& access);
   Outcome increment(const BlockKey& key, std::int64_t size, double value, const Access& access);
   Outcome scale(const BlockKey& key, std::int64_t size, double value, const Access& access);
 
-  /// The chunk that the last put, accumulate or try_accumulate has left with just the values it was given, and the number of that content at the
-  /// time; null: none has. Others may have replaced it since.
+  /// The chunk that the last put, accumulate or try_accumulate has left with just the values it was given, and the
+  /// number of that content at the time; null: none has. Others may have replaced it since.
   const Chunk* stored() const { return stored_; }
   std::uint64_t stored_content() const { return stored_content_; }
 
@@ -82,7 +87,8 @@ class NodeBlocks {
   /// All workers of some node have left it. Frees it when that was the last node.
   void node_advanced(std::uint64_t array, std::uint32_t generation);
   /// Gives the blocks of one generation to another as well, or altogether. Nobody may access either meanwhile.
-  void transfer(std::uint64_t array, std::uint32_t generation, std::uint64_t to_array, std::uint32_t to_generation, bool move);
+  void transfer(std::uint64_t array, std::uint32_t generation, std::uint64_t to_array, std::uint32_t to_generation,
+                bool move);
   /// Frees a generation. Nobody may access it any more.
   void drop(std::uint64_t array, std::uint32_t generation);
   std::vector<ListedBlock> list(std::uint64_t array, std::uint32_t generation);
@@ -100,11 +106,13 @@ class NodeBlocks {
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   void replace(Entry& e, Chunk* with);
   void release_all(Entry& e);
-  Outcome accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access);
+  Outcome accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived,
+                            const Access& access);
   bool enter(Entry& e, BlockUse use, const Access& access, Outcome& outcome);
   void settle_contributions(Entry& e, const BlockKey& key);
   void add_contribution(Entry& e, Chunk* c, const Access& access);
-  /// The value, not read by anybody else; `fresh` (zeros) if it was absent and may be created. Null with the outcome set otherwise.
+  /// The value, not read by anybody else; `fresh` (zeros) if it was absent and may be created. Null with the outcome
+  /// set otherwise.
   Chunk* writable(Entry& e, const BlockKey& key, std::int64_t size, bool create, Outcome& outcome);
 
   Transport& transport_;

@@ -4,7 +4,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/store/store_impl.h"
 
 namespace sial {
@@ -23,18 +23,21 @@ const char* verb(RequestKind kind) {
   }
 }
 
-const char* verb(BlockUse use) {
-  return use == BlockUse::get ? "get" : use == BlockUse::put ? "put =" : "put +=";
-}
+const char* verb(BlockUse use) { return use == BlockUse::get ? "get" : use == BlockUse::put ? "put =" : "put +="; }
 
 /// `now` is the verb of the second statement, which stands at `place`.
 std::string phase_remedy(const EarlierUse& earlier, const std::string& now, Place place) {
-  const std::string rule = "between barriers a block is either read by any worker, or added to with put += by any worker, or used by a single worker";
+  const std::string rule =
+      "between barriers a block is either read by any worker, or added to with put += by any worker, or used by a single worker";
   if (earlier.place == place)
-    return fmt::format("iterations of one pardo, or of successive ones without a barrier between them, use the same block: {}; {}",
-                       now == "get" ? "put a sip_barrier between the pardos" : "add with put +=, or let the pardo run over the block's own indices only", rule);
+    return fmt::format(
+        "iterations of one pardo, or of successive ones without a barrier between them, use the same block: {}; {}",
+        now == "get" ? "put a sip_barrier between the pardos"
+                     : "add with put +=, or let the pardo run over the block's own indices only",
+        rule);
   if (earlier.place.program == place.program && earlier.place.pc > place.pc)
-    return "put a sip_barrier between the two statements; where there is one and they belong to successive iterations of a loop, another one at the end of the loop: " + rule;
+    return "put a sip_barrier between the two statements; where there is one and they belong to successive iterations of a loop, another one at the end of the loop: " +
+           rule;
   return "put a sip_barrier between the two statements: " + rule;
 }
 
@@ -49,7 +52,8 @@ std::string StoreImpl::deletion(std::int32_t id) {
   return deleted ? fmt::format("array {} was deleted at {}", name(id), at(*deleted)) : std::string();
 }
 
-void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id, const BlockIndex& block,
+                       std::int64_t size, Place place) {
   if (outcome.status == BlockStatus::ok) return;
   const std::string what = block_name(name(id), block);
   switch (outcome.status) {
@@ -58,34 +62,45 @@ void StoreImpl::report(const Outcome& outcome, RequestKind kind, std::int32_t id
         throw SialError(fmt::format("block {} cannot be scaled: it does not exist", what),
                         fmt::format("put {} = ... first: only put = and put += create a block", what), at(place));
       if (const std::string deleted = deletion(id); !deleted.empty())
-        throw SialError(fmt::format("block {} does not exist: {}, and the block was not written between that and the last barrier (get at {})", what, deleted,
-                                    at(place)),
-                        fmt::format("move the `delete` behind the last get of {}, or put {} again, with a sip_barrier between the put and the get", name(id), what));
-      throw SialError(fmt::format("block {} does not exist: it was never written before the last barrier (get at {})", what, at(place)),
+        throw SialError(
+            fmt::format(
+                "block {} does not exist: {}, and the block was not written between that and the last barrier (get at {})",
+                what, deleted, at(place)),
+            fmt::format(
+                "move the `delete` behind the last get of {}, or put {} again, with a sip_barrier between the put and the get",
+                name(id), what));
+      throw SialError(fmt::format("block {} does not exist: it was never written before the last barrier (get at {})",
+                                  what, at(place)),
                       fmt::format("put {} before getting it, with a sip_barrier between the put and the get", what));
     case BlockStatus::wrong_size: {
       const std::string& label = array(id).restored_from;
-      throw SialError(fmt::format("block {} has {} elements, but this program's declaration of {} gives it {} ({} at {})", what, outcome.size,
-                                  name(id), size, verb(kind), at(place)),
-                      label.empty() ? "all statements must use the block with the same index ranges"
-                                    : fmt::format("{} was restored from label \"{}\": both programs must declare the array with the same segments", name(id), label));
+      throw SialError(
+          fmt::format("block {} has {} elements, but this program's declaration of {} gives it {} ({} at {})", what,
+                      outcome.size, name(id), size, verb(kind), at(place)),
+          label.empty()
+              ? "all statements must use the block with the same index ranges"
+              : fmt::format(
+                    "{} was restored from label \"{}\": both programs must declare the array with the same segments",
+                    name(id), label));
     }
     case BlockStatus::phase_conflict: {
       const EarlierUse& e = outcome.earlier;
-      throw SialError(fmt::format("block {}: {} by rank {} at {} and {} by rank {} at {} in the same phase", what, verb(e.use), e.rank, at(e.place),
-                                  verb(kind), transport_.rank(), at(place)),
+      throw SialError(fmt::format("block {}: {} by rank {} at {} and {} by rank {} at {} in the same phase", what,
+                                  verb(e.use), e.rank, at(e.place), verb(kind), transport_.rank(), at(place)),
                       phase_remedy(e, verb(kind), place));
     }
     case BlockStatus::ok: break;
   }
 }
 
-void StoreImpl::check_finite(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+void StoreImpl::check_finite(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
+                             Place place) {
   for (std::int64_t i = 0; i < size; ++i)
     if (!std::isfinite(data[i]))
-      throw SialError(fmt::format("{} put into block {} at {} (element {} of {})", std::isnan(data[i]) ? "NaN" : "infinity",
-                                  block_name(name(id), block), at(place), i + 1, size),
-                      "look for a division by zero, an undefined element or a missing assignment in what was put", at(place));
+      throw SialError(
+          fmt::format("{} put into block {} at {} (element {} of {})", std::isnan(data[i]) ? "NaN" : "infinity",
+                      block_name(name(id), block), at(place), i + 1, size),
+          "look for a division by zero, an undefined element or a missing assignment in what was put", at(place));
 }
 
 // --- gets
@@ -101,8 +116,8 @@ void StoreImpl::drop_value(HeldBlock& h) {
   h.home_version = 0;
 }
 
-// A place for the fetched copy. A rank that reads a whole array of another node would otherwise hold all of it until the
-// barrier: copies keep to half of the rank's share and leave a quarter of the node's memory to puts.
+// A place for the fetched copy. A rank that reads a whole array of another node would otherwise hold all of it until
+// the barrier: copies keep to half of the rank's share and leave a quarter of the node's memory to puts.
 void StoreImpl::take_copy(HeldBlock& h, std::int64_t size) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
   const auto fits = [&] {
@@ -167,7 +182,7 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
   HeldBlock& h = held_.find_or_create(id, block);
   h.touched = h.got = ++clock_;
   note_own_blocks();
-  if ((h.fetched || h.own) && (!h.stale || planted(Plant::store_get_after_own_put))) {
+  if ((h.fetched || h.own) && (!h.stale || fault_enabled(Fault::store_get_after_own_put))) {
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
   }
@@ -187,7 +202,7 @@ void StoreImpl::get(std::int32_t id, const BlockIndex& block, std::int64_t size,
 }
 
 void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
-  if (h.sum && !planted(Plant::store_sum_before_get)) send_sum(h);
+  if (h.sum && !fault_enabled(Fault::store_sum_before_get)) send_sum(h);
   if (h.puts_under_way > 0) outbox_->complete(h.array, h.block);
   h.fetched = true;
   h.get_place = place;
@@ -195,7 +210,8 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
   if (node == transport_.node()) {
     h.outcome = node_->lease(key(h.array, h.block), size, access(place), h.value);
     if (!h.value) {
-      if (h.outcome.status == BlockStatus::phase_conflict) report(h.outcome, RequestKind::get, h.array, h.block, size, place);
+      if (h.outcome.status == BlockStatus::phase_conflict)
+        report(h.outcome, RequestKind::get, h.array, h.block, size, place);
       return;
     }
     if (!options_.copy) {
@@ -220,7 +236,8 @@ void StoreImpl::start_fetch(HeldBlock& h, std::int64_t size, Place place) {
 }
 
 /// Into `value`.
-void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::int32_t get, std::uint64_t known_version) {
+void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority,
+                              std::int32_t get, std::uint64_t known_version) {
   RequestHeader request;
   request.kind = RequestKind::get;
   request.key = key(h.array, h.block);
@@ -228,10 +245,12 @@ void StoreImpl::request_block(HeldBlock& h, int node, std::int64_t size, const A
   request.known_version = known_version;
   request.access = access;
   h.issued = transport_.now();
-  if (incoming_ && known_version == 0 && !array(h.array).on_host_only) h.incoming = incoming_->place_for(get, h.array, h.block, h.value->data());
+  if (incoming_ && known_version == 0 && !array(h.array).on_host_only)
+    h.incoming = incoming_->place_for(get, h.array, h.block, h.value->data());
   double* there = h.incoming ? h.incoming->place() : nullptr;
   const std::span<double> to(there ? there : h.value->data(), static_cast<std::size_t>(size));
-  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {}, ReplyBuffer(std::as_writable_bytes(to), h.incoming ? h.incoming->piece() : 0), priority);
+  h.fetch = transport_.request(server_of(node, h.block), to_bytes(request), {},
+                               ReplyBuffer(std::as_writable_bytes(to), h.incoming ? h.incoming->piece() : 0), priority);
   ++stats_.messages_sent;
 }
 
@@ -293,7 +312,8 @@ void StoreImpl::finish_fetch(HeldBlock& h) {
   const bool ask_again = h.prefetched;
   drop_value(h);
   if (ask_again) return start_fetch(h, size, h.get_place);
-  if (h.outcome.status == BlockStatus::phase_conflict) report(h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
+  if (h.outcome.status == BlockStatus::phase_conflict)
+    report(h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
 }
 
 const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
@@ -301,10 +321,16 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
   if (!h || !(h->fetched || h->own)) {
     const std::string what = block_name(name(id), block);
     if (const std::string deleted = deletion(id); !deleted.empty())
-      throw SialError(fmt::format("block {} was not fetched in this phase, after {}", what, deleted),
-                      fmt::format("a delete drops all fetched blocks: move it behind the last use of {}, or put {} again and get it", name(id), what), at(place));
-    throw SialError(fmt::format("block {} was not fetched in this phase", what),
-                    fmt::format("get {} before using it (request, for served arrays); a barrier drops all fetched blocks", what), at(place));
+      throw SialError(
+          fmt::format("block {} was not fetched in this phase, after {}", what, deleted),
+          fmt::format(
+              "a delete drops all fetched blocks: move it behind the last use of {}, or put {} again and get it",
+              name(id), what),
+          at(place));
+    throw SialError(
+        fmt::format("block {} was not fetched in this phase", what),
+        fmt::format("get {} before using it (request, for served arrays); a barrier drops all fetched blocks", what),
+        at(place));
   }
   h->touched = ++clock_;
   note_own_blocks();
@@ -342,7 +368,8 @@ const double* StoreImpl::read(std::int32_t id, const BlockIndex& block, std::int
   if (h->got > 0) live_span_ = std::max(live_span_, clock_ - h->got);
   const Chunk* c = h->own ? h->own : h->value;
   if (!c) report(h->outcome, RequestKind::get, id, block, size, h->get_place);
-  if (c->doubles != size) report({BlockStatus::wrong_size, c->doubles, {}}, RequestKind::get, id, block, size, h->get_place);
+  if (c->doubles != size)
+    report({BlockStatus::wrong_size, c->doubles, {}}, RequestKind::get, id, block, size, h->get_place);
   return c->data();
 }
 
@@ -411,7 +438,7 @@ HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, s
   if (!h) return nullptr;
   if (h->ahead && !h->fetched) abandon(*h);
   if (h->kept && h->fetch) end_comparison(*h);
-  if ((h->kept || h->own_put) && !planted(Plant::store_kept_after_own_put)) {
+  if ((h->kept || h->own_put) && !fault_enabled(Fault::store_kept_after_own_put)) {
     drop_value(*h);
     h->kept = false;
   }
@@ -421,8 +448,8 @@ HeldBlock* StoreImpl::before_own_put(std::int32_t id, const BlockIndex& block, s
   return h;
 }
 
-void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, double value, Place place,
-                       bool shared) {
+void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size,
+                       const double* data, double value, Place place, bool shared) {
   stored_ = {};
   if (options_.check) {
     if (data) check_finite(id, block, size, data, place);
@@ -435,7 +462,7 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   request.value = value;
   request.access = access(place);
   HeldBlock* h = before_own_put(id, block, size);
-  if (h && h->sum && !planted(Plant::store_sum_before_put)) send_sum(*h);
+  if (h && h->sum && !fault_enabled(Fault::store_sum_before_put)) send_sum(*h);
   const int node = home(array(id).placement, block);
   if (data && !(shared && node == transport_.node())) access_log_.at(place, id).moved += size * 8;
   if (node != transport_.node()) {
@@ -446,7 +473,8 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   Outcome outcome;
   switch (kind) {
     case RequestKind::put:
-      outcome = shared ? node_->put_shared(request.key, Chunk::of(data), request.access) : node_->put(request.key, size, data, request.access);
+      outcome = shared ? node_->put_alias(request.key, Chunk::of(data), request.access)
+                       : node_->put(request.key, size, data, request.access);
       break;
     case RequestKind::accumulate: outcome = node_->accumulate(request.key, size, data, nullptr, request.access); break;
     case RequestKind::fill: outcome = node_->fill(request.key, size, value, request.access); break;
@@ -457,8 +485,8 @@ void StoreImpl::modify(RequestKind kind, std::int32_t id, const BlockIndex& bloc
   report(outcome, kind, id, block, size, place);
 }
 
-// Sent from a copy, or from memory that nobody writes while it is shared, so that the caller may go on. Messages to one node may overtake each other: an operation whose order
-// matters waits for those before it.
+// Sent from a copy, or from memory that nobody writes while it is shared, so that the caller may go on. Messages to one
+// node may overtake each other: an operation whose order matters waits for those before it.
 void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared) {
   Chunk* payload = nullptr;
   if (data && shared) {
@@ -469,14 +497,16 @@ void StoreImpl::modify_remote(HeldBlock& h, int node, const RequestHeader& reque
     std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
     stats_.bytes_copied += request.size * 8;
   }
-  if (payload && request.kind == RequestKind::put && retain_put(h, payload)) stored_ = {payload->data(), payload->content.load(std::memory_order_relaxed)};
+  if (payload && request.kind == RequestKind::put && retain_put(h, payload))
+    stored_ = {payload->data(), payload->content.load(std::memory_order_relaxed)};
   send_change(h, node, request, payload);
 }
 
-void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data, std::unique_ptr<OutgoingBlock> outgoing,
-                            const double* in_place) {
+void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request, Chunk* data,
+                            std::unique_ptr<OutgoingBlock> outgoing, const double* in_place) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
-  if (h.puts_under_way > 0 && !(orderless && h.orderless) && !planted(Plant::store_order_of_puts)) outbox_->complete(h.array, h.block);
+  if (h.puts_under_way > 0 && !(orderless && h.orderless) && !fault_enabled(Fault::store_order_of_puts))
+    outbox_->complete(h.array, h.block);
   Outbox::Item item;
   item.array = h.array;
   item.header = request;
@@ -486,7 +516,8 @@ void StoreImpl::send_change(HeldBlock& h, int node, const RequestHeader& request
   else if (in_place) item.bytes = static_cast<std::uint64_t>(request.size) * 8;
   Payload payload;
   if ((data || in_place) && request.size > 0) {
-    payload = {std::as_bytes(std::span(in_place ? in_place : data->data(), static_cast<std::size_t>(request.size))), item.outgoing.get()};
+    payload = {std::as_bytes(std::span(in_place ? in_place : data->data(), static_cast<std::size_t>(request.size))),
+               item.outgoing.get()};
     stats_.bytes_sent += request.size * 8;
   }
   h.stale = true;
@@ -502,7 +533,8 @@ bool StoreImpl::leaves_node(std::int32_t id, const BlockIndex& block) {
 }
 
 // A put whose values the plan wants kept for a later get goes through the host, where they are kept.
-void StoreImpl::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+void StoreImpl::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t id, const BlockIndex& block,
+                         std::int64_t size, Place place) {
   ++(add ? stats_.accumulates : stats_.puts);
   stored_ = {};
   RequestHeader request;
@@ -511,12 +543,13 @@ void StoreImpl::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::i
   request.size = size;
   request.access = access(place);
   HeldBlock* held = before_own_put(id, block, size);
-  if (held && held->sum && !planted(Plant::store_sum_before_put)) send_sum(*held);
+  if (held && held->sum && !fault_enabled(Fault::store_sum_before_put)) send_sum(*held);
   access_log_.at(place, id).moved += size * 8;
   HeldBlock& h = held ? *held : held_.find_or_create(id, block);
   const int node = home(array(id).placement, block);
   if (add || !array(id).retain_puts) {
-    if (const double* there = values->in_place()) return send_change(h, node, request, nullptr, std::move(values), there);
+    if (const double* there = values->in_place())
+      return send_change(h, node, request, nullptr, std::move(values), there);
   }
   Chunk* payload = new_chunk(id, block, size);
   values->copy_to(payload->data());
@@ -529,13 +562,16 @@ void StoreImpl::put(std::int32_t id, const BlockIndex& block, std::int64_t size,
   modify(RequestKind::put, id, block, size, data, 0, place);
 }
 
-void StoreImpl::put_shared(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+void StoreImpl::put_alias(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
+                          Place place) {
   ++stats_.puts;
-  SIAL_CHECK(Chunk::of(data)->doubles == size, "a buffer of {} elements shared as a block of {}", Chunk::of(data)->doubles, size);
+  SIAL_CHECK(Chunk::of(data)->doubles == size, "a buffer of {} elements shared as a block of {}",
+             Chunk::of(data)->doubles, size);
   modify(RequestKind::put, id, block, size, data, 0, place, !options_.copy);
 }
 
-void StoreImpl::accumulate(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+void StoreImpl::accumulate(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
+                           Place place) {
   ++stats_.accumulates;
   modify(RequestKind::accumulate, id, block, size, data, 0, place);
 }

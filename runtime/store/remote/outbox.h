@@ -1,6 +1,7 @@
 #pragma once
-// A rank's puts to other nodes that are not yet acknowledged. Each owns its payload until then. Bounded: post() waits for the
-// oldest when too much is under way. What the owner answered goes to `settle`, in whatever call finds the answer.
+// A rank's puts to other nodes that are not yet acknowledged. Each owns its payload until then. Bounded: post() waits
+// for the oldest when too much is under way. What the owner answered goes to `settle`, in whatever call finds the
+// answer.
 
 #include <cstddef>
 #include <deque>
@@ -14,7 +15,8 @@ namespace sial {
 class Outbox {
  public:
   struct Item {
-    std::unique_ptr<OutgoingBlock> outgoing;   // whose values are sent, where they are not those of a buffer from the start; outlives the request
+    std::unique_ptr<OutgoingBlock>
+        outgoing;  // whose values are sent, where they are not those of a buffer from the start; outlives the request
     std::unique_ptr<PendingRequest> request;
     Chunk* payload = nullptr;  // one reference, may be null
     std::uint64_t bytes = 0;   // of memory that it keeps
@@ -38,8 +40,8 @@ class Outbox {
   template <class Which>
   void complete_if(Which which);
 
-  static constexpr std::size_t most_items = 64;
-  static constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+  static constexpr std::size_t max_items = 64;
+  static constexpr std::uint64_t max_bytes = std::uint64_t{64} << 20;
   NodeHeap& heap_;
   int arena_;
   Settle settle_;

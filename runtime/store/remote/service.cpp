@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/base/check.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial {
 
@@ -45,17 +45,19 @@ NodeBlocks::Config on_helper(NodeBlocks::Config config) {
 
 }  // namespace
 
-StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory, NodeBlocks::Config config,
-                           ArrayNames& names)
+StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory,
+                           NodeBlocks::Config config, ArrayNames& names)
     : heap_(std::move(heap)),
       arena_(config.arena),
       names_(names),
       queue_(queue),
-      blocks_(transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); }) {}
+      blocks_(transport, *heap_, directory, on_helper(config),
+              [this](const BlockKey& key) { return names_.block(key); }) {}
 
 /// The message is about another rank's statement: this one's own has nothing to do with it.
 OutOfMemory StoreService::of_sender(const OutOfMemory& error, const RequestHeader& request) {
-  return {error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place)};
+  return {error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank),
+          names_.place(request.access.place)};
 }
 
 Chunk* StoreService::allocate(const RequestHeader& request) {
@@ -64,12 +66,11 @@ Chunk* StoreService::allocate(const RequestHeader& request) {
 
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {
   const RequestHeader request = read_request(header);
-  SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements", bytes, request.size);
+  SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements",
+             bytes, request.size);
   try {
     return {reinterpret_cast<std::byte*>(allocate(request)->data()), bytes};
-  } catch (const OutOfMemory& error) {
-    throw of_sender(error, request);
-  }
+  } catch (const OutOfMemory& error) { throw of_sender(error, request); }
 }
 
 Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payload) {
@@ -89,7 +90,7 @@ Reply StoreService::list(const RequestHeader& r) {
   const auto first = std::min<std::size_t>(static_cast<std::size_t>(r.size), all.size());
   const auto last = std::min(all.size(), first + static_cast<std::size_t>(rows_per_reply));
   const auto rows = std::make_shared<std::vector<ListedBlock>>(all.begin() + static_cast<std::ptrdiff_t>(first),
-                                                              all.begin() + static_cast<std::ptrdiff_t>(last));
+                                                               all.begin() + static_cast<std::ptrdiff_t>(last));
   ReplyHeader header;
   header.rows = static_cast<std::int64_t>(all.size());
   return {to_bytes(header), std::as_bytes(std::span(*rows)), [rows] {}};
@@ -98,8 +99,9 @@ Reply StoreService::list(const RequestHeader& r) {
 Reply StoreService::serve(int, std::span<const std::byte> header, std::span<std::byte> payload) {
   const auto begin = std::chrono::steady_clock::now();
   Reply reply = answer(header, payload);
-  busy_ns_.fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count(),
-                     std::memory_order_relaxed);
+  busy_ns_.fetch_add(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count(),
+      std::memory_order_relaxed);
   return reply;
 }
 
@@ -117,7 +119,8 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
       Chunk* c = nullptr;
       reply.outcome = blocks_.lease(r.key, r.size, r.access, c);
       if (!c) break;
-      reply.unchanged = r.known_version != 0 && (r.known_version == reply.outcome.version || planted(Plant::store_kept_compared));
+      reply.unchanged = r.known_version != 0 &&
+                        (r.known_version == reply.outcome.version || fault_enabled(Fault::store_kept_compared));
       if (reply.unchanged) {
         heap_->drop_reference(c, arena_);
         break;
@@ -132,18 +135,16 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
       break;
     }
     case RequestKind::node_advanced: blocks_.node_advanced(r.key.array, r.key.generation); break;
-    case RequestKind::transfer: blocks_.transfer(r.key.array, r.key.generation, r.to_array, r.to_generation, r.move); break;
+    case RequestKind::transfer:
+      blocks_.transfer(r.key.array, r.key.generation, r.to_array, r.to_generation, r.move);
+      break;
     case RequestKind::drop: blocks_.drop(r.key.array, r.key.generation); break;
     case RequestKind::apply_contributions: blocks_.apply_contributions(); break;
     case RequestKind::memory_peak: reply.rows = heap_->close_shared(); break;
     case RequestKind::announce: names_.set(r.key.array, r.name); break;
     case RequestKind::list: return list(r);
-    default:
-      try {
-        reply.outcome = modify(r, payload);
-      } catch (const OutOfMemory& error) {
-        throw of_sender(error, r);
-      }
+    default: try { reply.outcome = modify(r, payload);
+      } catch (const OutOfMemory& error) { throw of_sender(error, r); }
   }
   return {to_bytes(reply), {}, {}};
 }

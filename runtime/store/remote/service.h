@@ -1,7 +1,7 @@
 #pragma once
-// The owner's side of messages between nodes: carries a request out on this node's directory. Works on the transport's helper
-// thread with objects of its own over the same node memory. Payloads arrive in chunks of the node heap and become the blocks'
-// values without a copy; replies are sent from where the block lies, under a lease.
+// The owner's side of messages between nodes: carries a request out on this node's directory. Works on the transport's
+// helper thread with objects of its own over the same node memory. Payloads arrive in chunks of the node heap and
+// become the blocks' values without a copy; replies are sent from where the block lies, under a lease.
 
 #include <atomic>
 #include <map>
@@ -23,7 +23,7 @@ class ArrayNames {
   std::string block(const BlockKey& key) const;  // "g[2,3]"
   /// Names statements of the running program; null: none runs.
   void set_places(PlaceNamer places);
-  std::string place(Place place) const;          // empty where that is not known, as on servers
+  std::string place(Place place) const;  // empty where that is not known, as on servers
 
  private:
   mutable std::mutex mutex_;
@@ -36,7 +36,8 @@ std::string block_name(const std::string& array, const BlockIndex& block);
 
 class StoreService final : public Service {
  public:
-  StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory, NodeBlocks::Config config, ArrayNames& names);
+  StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory,
+               NodeBlocks::Config config, ArrayNames& names);
   std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
   Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
   std::int64_t served() const { return served_.load(std::memory_order_relaxed); }

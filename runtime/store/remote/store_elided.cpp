@@ -1,10 +1,10 @@
 // Messages and copies that a plan does without: put += added up on this rank before it is sent, copies that outlive
-// a barrier, puts that share the block they read. None of it is used with --check, which records every statement at the owner,
-// and with --store=copy, the oracle; sums neither with --deterministic, which orders every single contribution.
+// a barrier, puts that share the block they read. None of it is used with --check, which records every statement at the
+// owner, and with --store=copy, the oracle; sums neither with --deterministic, which orders every single contribution.
 #include <algorithm>
 
 #include "runtime/base/check.h"
-#include "runtime/base/plants.h"
+#include "runtime/base/fault_injection.h"
 #include "runtime/store/store_impl.h"
 
 namespace sial {
@@ -15,9 +15,11 @@ bool StoreImpl::memory_is_short(std::uint64_t more) const {
 
 // --- sums
 
-// Why the order may change: a phase's put += to a block commute, and whatever else this rank does to the block in the phase
-// sends the sum first (start_fetch, modify, erase). Other ranks may not look before the barrier, where the last sums leave.
-void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+// Why the order may change: a phase's put += to a block commute, and whatever else this rank does to the block in the
+// phase sends the sum first (start_fetch, modify, erase). Other ranks may not look before the barrier, where the last
+// sums leave.
+void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
+                                 Place place) {
   if (options_.check || options_.copy || options_.deterministic) {
     accumulate(id, block, size, data, place);
     return;
@@ -97,8 +99,8 @@ void StoreImpl::relieve_sums() {
   if (!sums_.empty() && memory_is_short(0)) send_sums();
 }
 
-// Called when a request for memory found none, perhaps while this rank has a block of its own node under lock: sums for this
-// node stay where they are.
+// Called when a request for memory found none, perhaps while this rank has a block of its own node under lock: sums for
+// this node stay where they are.
 bool StoreImpl::reclaim_sums(std::uint64_t bytes) {
   if (reclaiming_sums_) return false;
   reclaiming_sums_ = true;
@@ -126,12 +128,13 @@ void StoreImpl::keep_copies(std::int32_t id, KeepCopies which) {
   a.retain_puts = a.retain_puts || which != KeepCopies::unchanged;
 }
 
-// What is known of a copy at a barrier. A block that this rank got in the phase and has not changed since was changed by nobody: the
-// phase rule lets no other rank write it, nor one that this rank has put. (A program that breaks the rule may read the old value or the
-// new one, as it might have within the phase.) A kept copy that was not asked for in the phase may have been passed by, unless the
-// plan vouches for the array: then it is kept with a question mark, and the next get compares versions with the owner.
+// What is known of a copy at a barrier. A block that this rank got in the phase and has not changed since was changed
+// by nobody: the phase rule lets no other rank write it, nor one that this rank has put. (A program that breaks the
+// rule may read the old value or the new one, as it might have within the phase.) A kept copy that was not asked for in
+// the phase may have been passed by, unless the plan vouches for the array: then it is kept with a question mark, and
+// the next get compares versions with the owner.
 bool StoreImpl::keeps(HeldBlock& h, KeepCopies which) {
-  const bool used = h.own_put || (h.fetched && (!h.stale || planted(Plant::store_kept_stale)));
+  const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
   const bool plain = which == KeepCopies::unchanged && h.kept;
   const bool passed_by = which == KeepCopies::compared && h.kept && h.home_version != 0;
   if (!h.value || !h.copied || !(used || plain || passed_by)) return false;
@@ -139,7 +142,8 @@ bool StoreImpl::keeps(HeldBlock& h, KeepCopies which) {
   return true;
 }
 
-// The answer comes into the copy itself, so nobody else may hold that; in between the rank reads it as little as any block on its way.
+// The answer comes into the copy itself, so nobody else may hold that; in between the rank reads it as little as any
+// block on its way.
 bool StoreImpl::compare(HeldBlock& h, Priority priority) {
   if (h.fetch) {
     h.fetch->raise();
@@ -174,11 +178,14 @@ void StoreImpl::give_up_kept() {
   holds_kept_ = false;
 }
 
-// Only where nothing this rank may still read has to make room: a block got before shows its old value up to the next get.
+// Only where nothing this rank may still read has to make room: a block got before shows its old value up to the next
+// get.
 bool StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
   if (!array(h.array).retain_puts || h.fetched || h.own || h.value) return false;
-  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 || 4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget()) return false;
+  if (copied_bytes_ + ahead_bytes_ + bytes > options_.copy_budget / 2 ||
+      4 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget())
+    return false;
   heap_->add_reference(payload);
   h.value = payload;
   h.copied = h.own_put = holds_kept_ = true;
@@ -189,11 +196,12 @@ bool StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   return true;
 }
 
-// The program's plan vouches that the phase that ends has not changed these arrays on any rank, so a copy is the block's value
-// still; what the next phase does is up to the phase rule, as for a copy fetched in it. Absent blocks are asked for again: only
-// values are kept. A lease costs no message to get anew, and would keep the owner from changing the block in place. At most half
-// of what copies may take stays, and only while the node uses no more than a quarter of its memory: the rest is for the puts of the phase
-// to come, which cannot make room for themselves where a helper receives them.
+// The program's plan vouches that the phase that ends has not changed these arrays on any rank, so a copy is the
+// block's value still; what the next phase does is up to the phase rule, as for a copy fetched in it. Absent blocks are
+// asked for again: only values are kept. A lease costs no message to get anew, and would keep the owner from changing
+// the block in place. At most half of what copies may take stays, and only while the node uses no more than a quarter
+// of its memory: the rest is for the puts of the phase to come, which cannot make room for themselves where a helper
+// receives them.
 void StoreImpl::keep_or_let_go() {
   const bool any = std::any_of(arrays_.begin(), arrays_.end(), [](const Array& a) { return a.keep.has_value(); });
   if (!any) {
@@ -219,21 +227,26 @@ void StoreImpl::keep_or_let_go() {
   held_.keep_only([](HeldBlock& h) { return h.kept; });
   for (HeldBlock& h : held_.all()) copies_.push_back(&h);
   holds_kept_ = !copies_.empty();
-  std::sort(copies_.begin(), copies_.end(), [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
+  std::sort(copies_.begin(), copies_.end(),
+            [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
   evict_copies(0, copies_.size(), [this] {
-    return copied_bytes_ <= options_.copy_budget / 2 && static_cast<std::uint64_t>(heap_->bytes_in_use()) <= heap_->budget() / 4;
+    return copied_bytes_ <= options_.copy_budget / 2 &&
+           static_cast<std::uint64_t>(heap_->bytes_in_use()) <= heap_->budget() / 4;
   });
   for (Array& a : arrays_) a.keep.reset();
 }
 
 // --- puts that share
 
-// Both blocks may be read and changed independently from here on: whoever changes a shared value gets another first, as with
-// leases and snapshots. A private copy is not shared: the rank may write it again.
-bool StoreImpl::put_held(std::int32_t id, const BlockIndex& block, std::int64_t size, std::int32_t from, const BlockIndex& from_block, Place place) {
+// Both blocks may be read and changed independently from here on: whoever changes a shared value gets another first, as
+// with leases and snapshots. A private copy is not shared: the rank may write it again.
+bool StoreImpl::put_held(std::int32_t id, const BlockIndex& block, std::int64_t size, std::int32_t from,
+                         const BlockIndex& from_block, Place place) {
   if (options_.check || options_.copy || home(array(id).placement, block) != transport_.node()) return false;
   const HeldBlock* source = held_.find(from, from_block);
-  if (!source || !source->fetched || source->own || !source->value || source->fetch || source->copied || source->value->doubles != size) return false;
+  if (!source || !source->fetched || source->own || !source->value || source->fetch || source->copied ||
+      source->value->doubles != size)
+    return false;
   Chunk* value = source->value;
   ++stats_.puts;
   if (HeldBlock* h = before_own_put(id, block, size); h && h->sum) send_sum(*h);

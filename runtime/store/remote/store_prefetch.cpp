@@ -1,10 +1,11 @@
-// Look-ahead: blocks asked for before their get. What is prefetched is nobody's until a get adopts it: it lies in spare memory,
-// counts for no rule, and goes first when memory is short. The memory rule: the copies of fetched blocks that an iteration has
-// in use at once (seen in the distance from get to last read) and the rank's own blocks at their largest come first; copies that
-// are only kept in case they are read again give way to prefetches; half of the node's memory is left to others, twice what copies
-// leave to puts, for a helper that needs memory for another node's put cannot evict anything; and what is under way, which cannot be given back at once, is an eighth of the copies' budget.
-// So no demand finds memory taken by a prefetch that it needs itself; if it does all the same (another rank of the node has
-// grown), the prefetches of all ranks of the node are given up, and none are made until the barrier.
+// Look-ahead: blocks asked for before their get. What is prefetched is nobody's until a get adopts it: it lies in spare
+// memory, counts for no rule, and goes first when memory is short. The memory rule: the copies of fetched blocks that
+// an iteration has in use at once (seen in the distance from get to last read) and the rank's own blocks at their
+// largest come first; copies that are only kept in case they are read again give way to prefetches; half of the node's
+// memory is left to others, twice what copies leave to puts, for a helper that needs memory for another node's put
+// cannot evict anything; and what is under way, which cannot be given back at once, is an eighth of the copies' budget.
+// So no demand finds memory taken by a prefetch that it needs itself; if it does all the same (another rank of the node
+// has grown), the prefetches of all ranks of the node are given up, and none are made until the barrier.
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +21,10 @@ Prefetch StoreImpl::note_too_large(std::int32_t id, std::int64_t size, Place get
   AccessStats& row = access_log_.at(get, id);
   ++row.too_large;
   row.too_large_bytes = std::max(row.too_large_bytes, size * 8);
-  const double share = static_cast<double>(NodeHeap::chunk_bytes(size)) / static_cast<double>(options_.copy_budget / largest_ahead);
-  row.enough_memory = std::max(row.enough_memory, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(options_.memory_per_rank))));
+  const double share =
+      static_cast<double>(NodeHeap::chunk_bytes(size)) / static_cast<double>(options_.copy_budget / largest_ahead);
+  row.enough_memory = std::max(
+      row.enough_memory, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(options_.memory_per_rank))));
   return Prefetch::too_big;
 }
 
@@ -33,7 +36,8 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   HeldBlock* h = held_.find(id, block);
   if (h) {
     if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
-    if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size && compare(*h, Priority::prefetch)) {
+    if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size &&
+        compare(*h, Priority::prefetch)) {
       h->wanted = clock_ + soon;
       h->prefetched = true;
       ++stats_.prefetches;
@@ -69,10 +73,14 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
 BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size, bool briefly) {
   // Who holds it might hold it from others, who then write to a copy.
   const std::uint64_t room = heap_->budget() / (briefly ? 16 : 2);
-  if (heap_->wanted() || static_cast<std::uint64_t>(heap_->bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) > heap_->budget()) return {};
+  if (heap_->wanted() ||
+      static_cast<std::uint64_t>(heap_->bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) >
+          heap_->budget())
+    return {};
   HeldBlock* h = held_.find(id, block);
   Chunk* c = nullptr;
-  if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0)) return {};  // the get, or the use, is of something else
+  if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0))
+    return {};                                           // the get, or the use, is of something else
   if (briefly && h && h->fetch) return {nullptr, true};  // not worth asking the network whether it has come
   if (h && h->ahead) {
     if (h->fetch && !h->fetch->test()) {
@@ -87,7 +95,8 @@ BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& bloc
       return {nullptr, true};
     }
     c = h->value;  // null: given up for want of memory, or there is none
-  } else if (const BlockKey k = key(id, block); home(array(id).placement, block) == transport_.node() && !options_.copy) {
+  } else if (const BlockKey k = key(id, block);
+             home(array(id).placement, block) == transport_.node() && !options_.copy) {
     bool locked = false;
     c = node_->present(k, locked);
     if (locked) return {nullptr, true};
@@ -107,7 +116,8 @@ bool StoreImpl::spare_room(std::uint64_t bytes) {
   if (too_much_under_way() || ahead_bytes_ + bytes > budget / 2) return false;
   if (!live_set_known_ && 4 * (ahead_bytes_ + bytes) > budget - std::min(budget, copied_bytes_)) return false;
   const std::uint64_t live = std::min(live_span_ * largest_copy_, budget / 2);
-  const std::int64_t reserve = std::max<std::int64_t>(0, own_blocks_high_ - own_blocks()) + static_cast<std::int64_t>(bytes);
+  const std::int64_t reserve =
+      std::max<std::int64_t>(0, own_blocks_high_ - own_blocks()) + static_cast<std::int64_t>(bytes);
   const auto fits = [&] {
     return std::max(copied_bytes_, live) + ahead_bytes_ + bytes <= budget &&
            heap_->bytes_in_use() + reserve <= static_cast<std::int64_t>(heap_->budget() / 2) &&
@@ -157,11 +167,13 @@ void StoreImpl::note_get(HeldBlock& h, std::int64_t size) {
   request.key = key(h.array, h.block);
   request.size = size;
   request.access = access(h.get_place);
-  const auto pending = transport_.request(server_of(home(array(h.array).placement, h.block), h.block), to_bytes(request), {}, {}, Priority::demand);
+  const auto pending = transport_.request(server_of(home(array(h.array).placement, h.block), h.block),
+                                          to_bytes(request), {}, {}, Priority::demand);
   ++stats_.messages_sent;
   pending->wait();
   const Outcome outcome = read_reply(pending->reply_header()).outcome;
-  if (outcome.status == BlockStatus::phase_conflict) report(outcome, RequestKind::get, h.array, h.block, size, h.get_place);
+  if (outcome.status == BlockStatus::phase_conflict)
+    report(outcome, RequestKind::get, h.array, h.block, size, h.get_place);
 }
 
 void StoreImpl::drop_unused(HeldBlock& h) {
@@ -271,7 +283,8 @@ void StoreImpl::complete_abandoned() {
 /// Who waits for a block may hold memory that its owner waits for.
 void StoreImpl::wait_for(HeldBlock& h) {
   if (h.fetch->test()) return;
-  while (ahead_bytes_ > 0 && 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget() && !h.fetch->test()) {
+  while (ahead_bytes_ > 0 && 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget() &&
+         !h.fetch->test()) {
     if (heap_->wanted()) give_way();
     transport_.pause();
   }
@@ -305,7 +318,8 @@ void StoreImpl::time_fetch(const HeldBlock& h) {
 
 double StoreImpl::fetch_seconds(std::int64_t bytes) const {
   const auto x = static_cast<double>(bytes);
-  if (const auto link = transport_.link_speed()) return 2 * link->latency + (link->bandwidth > 0 ? x / link->bandwidth : 0);
+  if (const auto link = transport_.link_speed())
+    return 2 * link->latency + (link->bandwidth > 0 ? x / link->bandwidth : 0);
   const FetchTimes& t = fetch_times_;
   if (t.n == 0) return 0;
   // A line through what was measured; where all blocks have about one size only their mean is known.

@@ -1,11 +1,13 @@
-// Chains of element-wise statements on one block, fused into one pass against a pass each, and both against the limit that memory
-// sets: the bytes that must be read and written, at the rate at which memcpy moves bytes between blocks of that size in the same run. The chains
-// are those of the CCSD, MP2 and triples examples. Contenders take turns; the best time of each counts, on the thread's own clock.
+// Chains of element-wise statements on one block, fused into one pass against a pass each, and both against the limit
+// that memory sets: the bytes that must be read and written, at the rate at which memcpy moves bytes between blocks of
+// that size in the same run. The chains are those of the CCSD, MP2 and triples examples. Contenders take turns; the
+// best time of each counts, on the thread's own clock.
 //
-//     bench_chains [--seconds S] [--blocks N]     S: per case and contender; N: bytes per block, instead of 1, 8 and 50 MB
+//     bench_chains [--seconds S] [--blocks N]     S: per case and contender; N: bytes per block, instead of 1, 8 and 50
+//     MB
 //
-// A table, then one line of JSON: per case name, extents, seconds of generated and of built-in code and of separate passes, the speed-up, and the
-// fraction of the limit that generated code reaches.
+// A table, then one line of JSON: per case name, extents, seconds of generated and of built-in code and of separate
+// passes, the speed-up, and the fraction of the limit that generated code reaches.
 
 #include <ctime>
 
@@ -39,20 +41,23 @@ double now() {
 
 class Bench {
  public:
-  Bench(const bench::ChainCase& chain, std::int64_t bytes, CodeEngine& engine) : problem(chain, bytes), runner_(&engine) {}
+  Bench(const bench::FusedCase& chain, std::int64_t bytes, CodeEngine& engine)
+      : problem(chain, bytes), runner_(&engine) {}
 
   void fused() { runner_.run(problem.target(), problem.steps()); }
   void built_in() { built_in_.run(problem.target(), problem.steps()); }
   void separate() {
-    for (const ChainStep& s : problem.steps()) built_in_.run(problem.target(), {s});
+    for (const FusedStep& s : problem.steps()) built_in_.run(problem.target(), {s});
   }
-  void copy() { std::memcpy(problem.target().data, problem.blocks().front().second, static_cast<std::size_t>(problem.bytes())); }
+  void copy() {
+    std::memcpy(problem.target().data, problem.blocks().front().second, static_cast<std::size_t>(problem.bytes()));
+  }
 
-  bench::ChainProblem problem;
+  bench::FusedProblem problem;
 
  private:
-  ChainRunner runner_;
-  ChainRunner built_in_;
+  FusedRunner runner_;
+  FusedRunner built_in_;
 };
 
 double argument(int argc, char** argv, const std::string& name, double otherwise) {
@@ -70,15 +75,21 @@ int main(int argc, char** argv) {
   const auto engine = make_code_engine({true, true, {}, {}});
   nlohmann::json out = {{"benchmark", "chains"}, {"cases", nlohmann::json::array()}};
   std::printf("processor: %s\n", describe_processor().c_str());
-  std::printf("%-24s %9s %8s %12s %12s %9s %10s %10s\n", "chain", "extent", "MB", "fused us", "separate us", "speed-up", "of limit", "built in");
+  std::printf("%-24s %9s %8s %12s %12s %9s %10s %10s\n", "chain", "extent", "MB", "fused us", "separate us", "speed-up",
+              "of limit", "built in");
   double logs = 0.0;
   int count = 0;
   for (const double size : sizes)
-    for (const bench::ChainCase& chain : bench::chain_cases()) {
+    for (const bench::FusedCase& chain : bench::chain_cases()) {
       Bench run(chain, static_cast<std::int64_t>(size), *engine);
-      struct Contender { std::function<void()> run; double best = std::numeric_limits<double>::infinity(); };
-      std::vector<Contender> contenders = {{[&] { run.fused(); }}, {[&] { run.separate(); }}, {[&] { run.copy(); }}, {[&] { run.built_in(); }}};
-      const auto repeats = std::clamp<std::int64_t>(2'000'000 / run.problem.bytes(), 1, 1000);  // of small blocks, against the clock's own time
+      struct Contender {
+        std::function<void()> run;
+        double best = std::numeric_limits<double>::infinity();
+      };
+      std::vector<Contender> contenders = {
+          {[&] { run.fused(); }}, {[&] { run.separate(); }}, {[&] { run.copy(); }}, {[&] { run.built_in(); }}};
+      const auto repeats = std::clamp<std::int64_t>(2'000'000 / run.problem.bytes(), 1,
+                                                    1000);  // of small blocks, against the clock's own time
       const double begin = now();
       for (int round = 0; round < 3 || now() - begin < 4 * seconds; ++round)
         for (Contender& c : contenders) {
@@ -88,11 +99,18 @@ int main(int argc, char** argv) {
         }
       const double limit = contenders[2].best / 2.0 * run.problem.streams();
       const double fused = contenders[0].best, separate = contenders[1].best, built_in = contenders[3].best;
-      std::printf("%-24s %9lld %8.1f %12.1f %12.1f %9.2f %10.2f %10.2f\n", chain.name.c_str(), static_cast<long long>(run.problem.extent()),
-                  static_cast<double>(run.problem.bytes()) * 1e-6, fused * 1e6, separate * 1e6, separate / fused, limit / fused, limit / built_in);
+      std::printf("%-24s %9lld %8.1f %12.1f %12.1f %9.2f %10.2f %10.2f\n", chain.name.c_str(),
+                  static_cast<long long>(run.problem.extent()), static_cast<double>(run.problem.bytes()) * 1e-6,
+                  fused * 1e6, separate * 1e6, separate / fused, limit / fused, limit / built_in);
       std::fflush(stdout);
-      out["cases"].push_back({{"chain", chain.name}, {"extent", run.problem.extent()}, {"bytes", run.problem.bytes()}, {"fused_seconds", fused}, {"built_in_seconds", built_in}, {"separate_seconds", separate},
-                              {"speed_up", separate / fused}, {"fraction_of_limit", limit / fused}});
+      out["cases"].push_back({{"chain", chain.name},
+                              {"extent", run.problem.extent()},
+                              {"bytes", run.problem.bytes()},
+                              {"fused_seconds", fused},
+                              {"built_in_seconds", built_in},
+                              {"separate_seconds", separate},
+                              {"speed_up", separate / fused},
+                              {"fraction_of_limit", limit / fused}});
       logs += std::log(limit / fused);
       ++count;
     }

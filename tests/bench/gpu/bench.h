@@ -1,6 +1,6 @@
 #pragma once
-// What the suites share: the device as the runtime uses it, the same GPU without anything of ours in between, the reference kernels, and the
-// timing of contenders whose work goes on in streams.
+// What the suites share: the device as the runtime uses it, the same GPU without anything of ours in between, the
+// reference kernels, and the timing of contenders whose work goes on in streams.
 
 #include <functional>
 #include <memory>
@@ -51,7 +51,8 @@ struct Streamed {
   int most = 1000;  // calls before a wait
 };
 
-/// Seconds per call of each, the best of several rounds in turns: of a call and its wait where `most` is 1, else of many calls and one wait.
+/// Seconds per call of each, the best of several rounds in turns: of a call and its wait where `most` is 1, else of
+/// many calls and one wait.
 std::vector<double> streamed_seconds(const std::vector<Streamed>& contenders, bool quick);
 
 /// Seconds per call of what is done when it returns.

@@ -2,7 +2,8 @@
 //
 //     bench_gpu [--quick] [--only copies,allocation,contractions,permutations,chains,launches,store] [--json FILE]
 //
-// --quick: small and once, for a look at whether all of it works. Exits 1 when a result was wrong, 3 when there is no GPU.
+// --quick: small and once, for a look at whether all of it works. Exits 1 when a result was wrong, 3 when there is no
+// GPU.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,8 +21,12 @@ struct Entry {
   const char* name;
   bench::Suite (*run)(bench::Bench&);
 };
-constexpr Entry entries[] = {{"copies", bench::copies_suite},           {"allocation", bench::allocation_suite}, {"contractions", bench::contraction_suite},
-                             {"permutations", bench::permutation_suite}, {"chains", bench::chain_suite},          {"launches", bench::launch_suite},
+constexpr Entry entries[] = {{"copies", bench::copies_suite},
+                             {"allocation", bench::allocation_suite},
+                             {"contractions", bench::contraction_suite},
+                             {"permutations", bench::permutation_suite},
+                             {"chains", bench::chain_suite},
+                             {"launches", bench::launch_suite},
                              {"store", bench::store_suite}};
 
 int usage(const std::string& problem) {
@@ -64,7 +69,8 @@ int main(int argc, char** argv) {
   for (std::size_t at = 0; at < only.size();) {
     const std::size_t end = std::min(only.find(',', at), only.size());
     const std::string name = only.substr(at, end - at);
-    if (std::none_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return name == e.name; })) return usage(fmt::format("there is no suite `{}`", name));
+    if (std::none_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return name == e.name; }))
+      return usage(fmt::format("there is no suite `{}`", name));
     at = end + 1;
   }
   try {

@@ -1,6 +1,7 @@
 #pragma once
-// One GPU through the driver and cuBLAS alone, as a baseline: a stream, dense products, copies of all kinds, memory of all kinds. Memory of the
-// runtime's device on the same GPU can be used here, for the context is one. Errors of the driver are WorldErrors.
+// One GPU through the driver and cuBLAS alone, as a baseline: a stream, dense products, copies of all kinds, memory of
+// all kinds. Memory of the runtime's device on the same GPU can be used here, for the context is one. Errors of the
+// driver are EnvironmentErrors.
 
 #include <cstddef>
 #include <cstdint>

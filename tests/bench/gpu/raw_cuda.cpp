@@ -32,23 +32,31 @@ void RawGpu::dgemm(std::int64_t m, std::int64_t n, std::int64_t k, const double*
   gpu_->gpu.enter();
   const double one = 1.0, zero = 0.0;
   const auto number = [](std::int64_t i) { return static_cast<int>(i); };
-  gpu_->gpu.check(libraries().blas.cublasDgemm_v2(gpu_->blas, BlasOperation::plain, BlasOperation::plain, number(m), number(n), number(k), &one, a, number(m), b, number(k), &zero, d, number(m)),
-                  "a product of matrices");
+  gpu_->gpu.check(
+      libraries().blas.cublasDgemm_v2(gpu_->blas, BlasOperation::plain, BlasOperation::plain, number(m), number(n),
+                                      number(k), &one, a, number(m), b, number(k), &zero, d, number(m)),
+      "a product of matrices");
 }
 
 void RawGpu::copy(double* to, const double* from, std::int64_t n) {
   gpu_->gpu.enter();
-  gpu_->gpu.check(gpu_->gpu.driver().cuMemcpyDtoDAsync_v2(address(to), address(from), static_cast<std::size_t>(n) * 8, gpu_->stream), "a copy on the device");
+  gpu_->gpu.check(gpu_->gpu.driver().cuMemcpyDtoDAsync_v2(address(to), address(from), static_cast<std::size_t>(n) * 8,
+                                                          gpu_->stream),
+                  "a copy on the device");
 }
 
 void RawGpu::copy_in(double* device, const double* host, std::int64_t n) {
   gpu_->gpu.enter();
-  gpu_->gpu.check(gpu_->gpu.driver().cuMemcpyHtoDAsync_v2(address(device), host, static_cast<std::size_t>(n) * 8, gpu_->stream), "a copy to the device");
+  gpu_->gpu.check(
+      gpu_->gpu.driver().cuMemcpyHtoDAsync_v2(address(device), host, static_cast<std::size_t>(n) * 8, gpu_->stream),
+      "a copy to the device");
 }
 
 void RawGpu::copy_out(double* host, const double* device, std::int64_t n) {
   gpu_->gpu.enter();
-  gpu_->gpu.check(gpu_->gpu.driver().cuMemcpyDtoHAsync_v2(host, address(device), static_cast<std::size_t>(n) * 8, gpu_->stream), "a copy to the host");
+  gpu_->gpu.check(
+      gpu_->gpu.driver().cuMemcpyDtoHAsync_v2(host, address(device), static_cast<std::size_t>(n) * 8, gpu_->stream),
+      "a copy to the host");
 }
 
 void RawGpu::finish() {
@@ -72,7 +80,8 @@ void RawGpu::device_memory(std::int64_t bytes) {
 
 void RawGpu::registration(void* p, std::int64_t bytes) {
   gpu_->gpu.enter();
-  gpu_->gpu.check(gpu_->gpu.driver().cuMemHostRegister_v2(p, static_cast<std::size_t>(bytes), host_register_portable), "registering host memory");
+  gpu_->gpu.check(gpu_->gpu.driver().cuMemHostRegister_v2(p, static_cast<std::size_t>(bytes), host_register_portable),
+                  "registering host memory");
   gpu_->gpu.check(gpu_->gpu.driver().cuMemHostUnregister(p), "unregistering host memory");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What the GPU benchmarks found: suites of rows with the same columns, as tables for people and JSON for the record, with what each is held
-// against. No row passes or fails by its numbers; `right` says that what was timed computed what it should.
+// What the GPU benchmarks found: suites of rows with the same columns, as tables for people and JSON for the record,
+// with what each is held against. No row passes or fails by its numbers; `right` says that what was timed computed what
+// it should.
 
 #include <optional>
 #include <string>

@@ -43,7 +43,14 @@ double rate(std::int64_t n, double seconds) { return 8e-9 * static_cast<double>(
 }  // namespace
 
 Suite copies_suite(Bench& bench) {
-  Suite suite{"copies", "GB/s of one block, the wait for it included: pinned; not pinned, through our rings of pinned memory (staged) and as the driver does it", "", 0, false, {}, {}};
+  Suite suite{
+      "copies",
+      "GB/s of one block, the wait for it included: pinned; not pinned, through our rings of pinned memory (staged) and as the driver does it",
+      "",
+      0,
+      false,
+      {},
+      {}};
   suite.print_title();
   sial::DeviceOptions options;
   options.memory = std::int64_t{256} << 20;
@@ -92,9 +99,10 @@ Suite copies_suite(Bench& bench) {
     there_and_back(plain, in, out);
     there_and_back(plain, raw_in, raw_out);
     const auto nothing = [] {};
-    std::vector<Streamed> ways{{"staged in", [&] { in(plain); }, nothing, 1},       {"driver in", [&] { raw_in(plain); }, nothing, 1},
-                               {"staged out", [&] { out(plain); }, nothing, 1},     {"driver out", [&] { raw_out(plain); }, nothing, 1},
-                               {"pinned in", [&] { in(pinned); }, nothing, 1},      {"pinned out", [&] { out(pinned); }, nothing, 1}};
+    std::vector<Streamed> ways{
+        {"staged in", [&] { in(plain); }, nothing, 1},   {"driver in", [&] { raw_in(plain); }, nothing, 1},
+        {"staged out", [&] { out(plain); }, nothing, 1}, {"driver out", [&] { raw_out(plain); }, nothing, 1},
+        {"pinned in", [&] { in(pinned); }, nothing, 1},  {"pinned out", [&] { out(pinned); }, nothing, 1}};
     if (!has_pinned) ways.resize(4);
     const std::vector<double> s = streamed_seconds(ways, bench.quick);
     for (std::size_t i = 0; i < ways.size(); ++i) row.numbers.emplace_back(ways[i].name, rate(n, s[i]));
@@ -106,14 +114,22 @@ Suite copies_suite(Bench& bench) {
     suite.rows.push_back(std::move(row));
     suite.print_last();
   }
-  const auto crossover = [](std::int64_t n) { return n > 0 ? fmt::format("from {} bytes", 8 * n) : std::string("never here"); };
+  const auto crossover = [](std::int64_t n) {
+    return n > 0 ? fmt::format("from {} bytes", 8 * n) : std::string("never here");
+  };
   fmt::print("  staging pays on the way in {}, on the way out {}\n", crossover(in_from), crossover(out_from));
   return suite;
 }
 
 Suite allocation_suite(Bench& bench) {
-  Suite suite{"allocation", "nanoseconds to take memory and give it back: malloc as it is (which maps large blocks), and told to keep what it has (kept); pinned memory and device memory of the driver; registration of host memory; ours, in steady state",
-              "the time of the faster malloc, our pinned memory (the node heap)", 1.0, true, {}, {}};
+  Suite suite{
+      "allocation",
+      "nanoseconds to take memory and give it back: malloc as it is (which maps large blocks), and told to keep what it has (kept); pinned memory and device memory of the driver; registration of host memory; ours, in steady state",
+      "the time of the faster malloc, our pinned memory (the node heap)",
+      1.0,
+      true,
+      {},
+      {}};
   suite.print_title();
   const auto transport = sial::make_loopback();
   sial::StoreOptions options;
@@ -126,14 +142,17 @@ Suite allocation_suite(Bench& bench) {
   double* largest = heap.allocate(sizes.back());
   const std::span<const std::byte> memory = heap.lasting(largest);
   heap.deallocate(largest, sizes.back());
-  if (memory.empty() || !bench.device->pin(memory.data(), memory.size())) suite.skipped.push_back("our heap in pinned memory: the driver does not register it");
+  if (memory.empty() || !bench.device->pin(memory.data(), memory.size()))
+    suite.skipped.push_back("our heap in pinned memory: the driver does not register it");
   Buffer plain;
   std::vector<Row> rows;
   for (const std::int64_t n : sizes) {
     Row row{fmt::format("{} doubles", n), {}, {}, true, true, {}};
     std::fill_n(plain.need(n), n, 1.0);
-    const std::vector<double> s = plain_seconds(
-        {from_malloc(n), [&] { bench.raw->pinned_memory(n * 8); }, [&] { bench.raw->device_memory(n * 8); }, [&] { bench.raw->registration(plain.data(), n * 8); }}, bench.quick);
+    const std::vector<double> s =
+        plain_seconds({from_malloc(n), [&] { bench.raw->pinned_memory(n * 8); },
+                       [&] { bench.raw->device_memory(n * 8); }, [&] { bench.raw->registration(plain.data(), n * 8); }},
+                      bench.quick);
     const char* columns[] = {"malloc", "driver pinned", "driver device", "register"};
     for (std::size_t i = 0; i < s.size(); ++i) row.numbers.emplace_back(columns[i], 1e9 * s[i]);
     rows.push_back(std::move(row));
@@ -150,11 +169,13 @@ Suite allocation_suite(Bench& bench) {
     };
     from_pool();
     const auto before = pool.stats();
-    const std::vector<double> s = plain_seconds({from_malloc(n), [&] { heap.deallocate(heap.allocate(n), n); }, from_pool}, bench.quick);
+    const std::vector<double> s =
+        plain_seconds({from_malloc(n), [&] { heap.deallocate(heap.allocate(n), n); }, from_pool}, bench.quick);
     const auto after = pool.stats();
     const char* columns[] = {"kept", "our pinned", "our device"};
     for (std::size_t k = 0; k < s.size(); ++k) row.numbers.emplace_back(columns[k], 1e9 * s[k]);
-    row.numbers.emplace_back("hits", static_cast<double>(after.cache_hits - before.cache_hits) / static_cast<double>(after.requests - before.requests));
+    row.numbers.emplace_back("hits", static_cast<double>(after.cache_hits - before.cache_hits) /
+                                         static_cast<double>(after.requests - before.requests));
     const double faster = std::min(s[0], 1e-9 * row.numbers.front().second);
     row.share = s[1] / faster;
     row.note = fmt::format("our device memory: {:.2f} of it", s[2] / faster);

@@ -1,4 +1,5 @@
-// GET and PUT of blocks that lie with another rank, from and to three kinds of memory: the host's own, pinned, and the device's.
+// GET and PUT of blocks that lie with another rank, from and to three kinds of memory: the host's own, pinned, and the
+// device's.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,8 @@ struct Spent {
 /// The first rank of two, which alone works; the other answers and takes part in barriers.
 class Rounds {
  public:
-  Rounds(Bench& bench, Transport& transport, std::int64_t n, int blocks, int rounds) : bench_(bench), transport_(transport), n_(n), blocks_(blocks), rounds_(rounds) {
+  Rounds(Bench& bench, Transport& transport, std::int64_t n, int blocks, int rounds)
+      : bench_(bench), transport_(transport), n_(n), blocks_(blocks), rounds_(rounds) {
     StoreOptions options;
     options.memory_per_rank = static_cast<std::size_t>(8 * n * (3 * blocks + 4)) + (std::size_t{64} << 20);
     store_ = make_block_store(transport, nullptr, options);
@@ -67,7 +69,8 @@ class Rounds {
         best.get = std::min(best.get, (end - middle) / blocks_);
         std::vector<double> got(last, last + n_);
         if (block) bench_.download(got.data(), block->get(), n_);
-        for (std::int64_t i = 0; i < n_; ++i) best.right = best.right && got[static_cast<std::size_t>(i)] == static_cast<double>(i + round);
+        for (std::int64_t i = 0; i < n_; ++i)
+          best.right = best.right && got[static_cast<std::size_t>(i)] == static_cast<double>(i + round);
       } else {
         store_->barrier({0, 3});
       }
@@ -92,28 +95,43 @@ class Rounds {
 }  // namespace
 
 Suite store_suite(Bench& bench) {
-  Suite suite{"store", "GB/s of PUT, GET and both, of blocks of two ranks on two pretend nodes of this process, half of them on the rank itself; from and to the host's memory, pinned memory, the device (staged)",
-              "GET and PUT of the host's memory", 0, false, {}, {}};
+  Suite suite{
+      "store",
+      "GB/s of PUT, GET and both, of blocks of two ranks on two pretend nodes of this process, half of them on the rank itself; from and to the host's memory, pinned memory, the device (staged)",
+      "GET and PUT of the host's memory",
+      0,
+      false,
+      {},
+      {}};
   suite.print_title();
-  const std::vector<std::int64_t> sizes = bench.quick ? std::vector<std::int64_t>{225, 10'000} : std::vector<std::int64_t>{225, 3375, 50'625, 390'625, 2'560'000, 12'960'000};
+  const std::vector<std::int64_t> sizes =
+      bench.quick ? std::vector<std::int64_t>{225, 10'000}
+                  : std::vector<std::int64_t>{225, 3375, 50'625, 390'625, 2'560'000, 12'960'000};
   for (const std::int64_t n : sizes) {
     const int blocks = static_cast<int>(std::clamp<std::int64_t>(20'000'000 / n, 2, 64));
     run_threads({2, 1, 0}, [&](Transport& transport) {
       Rounds rounds(bench, transport, n, bench.quick ? 4 : blocks, bench.quick ? 2 : 5);
       const bool reports = transport.rank() == 0;
       double host = 0;
-      for (const auto& [side, name] : {std::pair(Side::host, "host"), {Side::pinned, "pinned"}, {Side::device, "device"}}) {
+      for (const auto& [side, name] :
+           {std::pair(Side::host, "host"), {Side::pinned, "pinned"}, {Side::device, "device"}}) {
         const Spent s = rounds.run(side);
         if (!reports) continue;
         const double gb = 8e-9 * static_cast<double>(n), both = s.put + s.get;
         if (side == Side::host) host = both;
-        suite.rows.push_back({fmt::format("{} doubles, {}", n, name), {{"PUT", gb / s.put}, {"GET", gb / s.get}, {"total", 2 * gb / both}}, host / both, false, s.right, {}});
+        suite.rows.push_back({fmt::format("{} doubles, {}", n, name),
+                              {{"PUT", gb / s.put}, {"GET", gb / s.get}, {"total", 2 * gb / both}},
+                              host / both,
+                              false,
+                              s.right,
+                              {}});
         suite.print_last();
       }
       rounds.end();
     });
   }
-  suite.skipped.push_back("direct transfers between devices and a network: the transport here is memory of one process, and none of ours is aware of CUDA; device rows go through pinned buffers");
+  suite.skipped.push_back(
+      "direct transfers between devices and a network: the transport here is memory of one process, and none of ours is aware of CUDA; device rows go through pinned buffers");
   return suite;
 }
 

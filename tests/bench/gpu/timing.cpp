@@ -50,7 +50,8 @@ std::vector<double> streamed_seconds(const std::vector<Streamed>& contenders, bo
       s.finish();
       once = clock.now() - begin;
     }
-    const int n = quick ? std::min(2, s.most) : std::clamp(static_cast<int>(shortest_batch / std::max(once, 1e-7)), 1, s.most);
+    const int n =
+        quick ? std::min(2, s.most) : std::clamp(static_cast<int>(shortest_batch / std::max(once, 1e-7)), 1, s.most);
     calls.push_back(n);
     batches.push_back({s.name, [&s, n] {
                          for (int i = 0; i < n; ++i) s.put();

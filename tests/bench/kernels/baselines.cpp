@@ -11,8 +11,10 @@
 namespace bench {
 namespace {
 
-/// to[permuted] = from + beta * to over strided dims, in square tiles where the two sides disagree about the contiguous dimension.
-void permute(double* to, const double* from, std::vector<std::array<std::int64_t, 3>> dims, int to_stride, double beta) {
+/// to[permuted] = from + beta * to over strided dims, in square tiles where the two sides disagree about the contiguous
+/// dimension.
+void permute(double* to, const double* from, std::vector<std::array<std::int64_t, 3>> dims, int to_stride,
+             double beta) {
   const int from_stride = 3 - to_stride;
   std::erase_if(dims, [](const auto& d) { return d[0] == 1; });
   std::sort(dims.begin(), dims.end(), [&](const auto& p, const auto& q) { return p[to_stride] < q[to_stride]; });
@@ -20,13 +22,13 @@ void permute(double* to, const double* from, std::vector<std::array<std::int64_t
   for (const auto& d : dims) {
     if (!fused.empty() && d[1] == fused.back()[1] * fused.back()[0] && d[2] == fused.back()[2] * fused.back()[0])
       fused.back()[0] *= d[0];
-    else
-      fused.push_back(d);
+    else fused.push_back(d);
   }
   if (fused.empty()) fused.push_back({1, 1, 1});
   const auto inner = fused.front();
   fused.erase(fused.begin());
-  const auto fastest = std::min_element(fused.begin(), fused.end(), [&](const auto& p, const auto& q) { return p[from_stride] < q[from_stride]; });
+  const auto fastest = std::min_element(fused.begin(), fused.end(),
+                                        [&](const auto& p, const auto& q) { return p[from_stride] < q[from_stride]; });
   std::array<std::int64_t, 3> second{1, 0, 0};
   if (fastest != fused.end() && (*fastest)[from_stride] < inner[from_stride]) {
     second = *fastest;
@@ -52,7 +54,8 @@ void permute(double* to, const double* from, std::vector<std::array<std::int64_t
     for (std::int64_t j0 = 0; j0 < second[0]; j0 += tile)
       for (std::int64_t i0 = 0; i0 < inner[0]; i0 += tile)
         for (std::int64_t j = j0; j < std::min(j0 + tile, second[0]); ++j)
-          run(x + j * second[to_stride] + i0 * st, y + j * second[from_stride] + i0 * sf, std::min(tile, inner[0] - i0));
+          run(x + j * second[to_stride] + i0 * st, y + j * second[from_stride] + i0 * sf,
+              std::min(tile, inner[0] - i0));
   });
 }
 
@@ -78,16 +81,18 @@ void blas_product(const Product& p, const double* a, const double* b, double* d,
     }
   } else if (p.n == 1) {
     if (beta == 0.0) std::fill(d, d + p.m, 0.0);
-    cblas_dgemv(CblasColMajor, flag(p.a_transposed), small(p.a_transposed ? p.k : p.m), small(p.a_transposed ? p.m : p.k), 1.0, a, small(p.lda), b,
-                small(b_row), beta == 0.0 ? 1.0 : beta, d, 1);
+    cblas_dgemv(CblasColMajor, flag(p.a_transposed), small(p.a_transposed ? p.k : p.m),
+                small(p.a_transposed ? p.m : p.k), 1.0, a, small(p.lda), b, small(b_row), beta == 0.0 ? 1.0 : beta, d,
+                1);
   } else if (p.m == 1) {
     if (beta == 0.0)
       for (std::int64_t j = 0; j < p.n; ++j) d[j * p.ldd] = 0.0;
-    cblas_dgemv(CblasColMajor, flag(!p.b_transposed), small(p.b_transposed ? p.n : p.k), small(p.b_transposed ? p.k : p.n), 1.0, b, small(p.ldb), a,
-                small(a_column), beta == 0.0 ? 1.0 : beta, d, small(p.ldd));
+    cblas_dgemv(CblasColMajor, flag(!p.b_transposed), small(p.b_transposed ? p.n : p.k),
+                small(p.b_transposed ? p.k : p.n), 1.0, b, small(p.ldb), a, small(a_column), beta == 0.0 ? 1.0 : beta,
+                d, small(p.ldd));
   } else {
-    cblas_dgemm(CblasColMajor, flag(p.a_transposed), flag(p.b_transposed), small(p.m), small(p.n), small(p.k), 1.0, a, small(p.lda), b, small(p.ldb),
-                beta, d, small(p.ldd));
+    cblas_dgemm(CblasColMajor, flag(p.a_transposed), flag(p.b_transposed), small(p.m), small(p.n), small(p.k), 1.0, a,
+                small(p.lda), b, small(p.ldb), beta, d, small(p.ldd));
   }
 }
 
@@ -114,7 +119,8 @@ Ttgt::Ttgt(const Problem& p) : problem_(p) {
   Layout best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for_each_order(p.rows, p.columns, p.summed, [&](const Layout& l) {
-    const std::int64_t moved = (l.d.usable ? 0 : p.m * p.n) + (l.a.usable ? 0 : p.m * p.k) + (l.b.usable ? 0 : p.k * p.n);
+    const std::int64_t moved =
+        (l.d.usable ? 0 : p.m * p.n) + (l.a.usable ? 0 : p.m * p.k) + (l.b.usable ? 0 : p.k * p.n);
     if (moved < least) least = moved, best = l;
   });
   const auto copy = [](bool needed, const Dims& rows, const Dims& columns, Stride s) {

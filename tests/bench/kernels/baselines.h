@@ -1,6 +1,7 @@
 #pragma once
-// What the kernels are measured against, written here so that no change of the runtime moves it: plain dgemm of the same m, n, k, memcpy of
-// the same bytes, transpose-transpose-GEMM-transpose (TTGT), and loops of GEMM over strided sub-matrices, by BLAS or by LIBXSMM.
+// What the kernels are measured against, written here so that no change of the runtime moves it: plain dgemm of the
+// same m, n, k, memcpy of the same bytes, transpose-transpose-GEMM-transpose (TTGT), and loops of GEMM over strided
+// sub-matrices, by BLAS or by LIBXSMM.
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// Direct looped GEMM: some labels form the matrices, the others are loops around it. Every subset of labels whose sub-blocks are matrices as
-// they lie is a candidate; an estimate ranks them and the caller measures the first few.
+// Direct looped GEMM: some labels form the matrices, the others are loops around it. Every subset of labels whose
+// sub-blocks are matrices as they lie is a candidate; an estimate ranks them and the caller measures the first few.
 
 #include <fmt/format.h>
 
@@ -12,9 +12,12 @@ namespace {
 
 /// Seconds, roughly, on a core of 40 GFLOP/s: small extents waste vector registers, calls cost what the library checks.
 double estimate(const Product& p, double calls, bool xsmm) {
-  const auto efficiency = [](std::int64_t extent, double half) { return static_cast<double>(extent) / (static_cast<double>(extent) + half); };
+  const auto efficiency = [](std::int64_t extent, double half) {
+    return static_cast<double>(extent) / (static_cast<double>(extent) + half);
+  };
   const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  const double speed = 40e9 * efficiency(p.m, xsmm ? 3 : 12) * efficiency(p.n, xsmm ? 1 : 6) * efficiency(p.k, xsmm ? 4 : 16);
+  const double speed =
+      40e9 * efficiency(p.m, xsmm ? 3 : 12) * efficiency(p.n, xsmm ? 1 : 6) * efficiency(p.k, xsmm ? 4 : 16);
   return calls * (flops / speed + (xsmm ? 2e-8 : 2e-7));
 }
 
@@ -32,7 +35,8 @@ std::vector<Looped> Looped::candidates(const Problem& p, bool xsmm, int count) {
   const auto labels = static_cast<unsigned>(p.rows.size() + p.columns.size() + p.summed.size());
   for (unsigned mask = 1; mask < 1u << labels; ++mask) {
     unsigned bit = 0;
-    const Dims rows = chosen(p.rows, mask, bit, true), columns = chosen(p.columns, mask, bit, true), summed = chosen(p.summed, mask, bit, true);
+    const Dims rows = chosen(p.rows, mask, bit, true), columns = chosen(p.columns, mask, bit, true),
+               summed = chosen(p.summed, mask, bit, true);
     const std::int64_t m = volume(rows), n = volume(columns), k = volume(summed);
     for_each_order(rows, columns, summed, [&](const Layout& layout) {
       if (!layout.d.usable || !layout.a.usable || !layout.b.usable) return;
@@ -45,13 +49,15 @@ std::vector<Looped> Looped::candidates(const Problem& p, bool xsmm, int count) {
       bit = 0;
       for (const Dims* group : {&p.rows, &p.columns, &p.summed})
         for (const Dim& dim : chosen(*group, mask, bit, false))
-          if (dim.extent > 1) (group == &p.summed ? way.summed_ : way.free_).push_back({dim.extent, dim.d, dim.a, dim.b});
+          if (dim.extent > 1)
+            (group == &p.summed ? way.summed_ : way.free_).push_back({dim.extent, dim.d, dim.a, dim.b});
       // Walk D in its own order: neighbouring results share cache lines.
       std::sort(way.free_.begin(), way.free_.end(), [](const Loop& x, const Loop& y) { return x.d < y.d; });
       found.push_back(std::move(way));
     });
   }
-  std::stable_sort(found.begin(), found.end(), [](const Looped& x, const Looped& y) { return x.estimate_ < y.estimate_; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Looped& x, const Looped& y) { return x.estimate_ < y.estimate_; });
   std::vector<Looped> result;
   for (Looped& way : found) {
     if (static_cast<int>(result.size()) == count) break;
@@ -64,7 +70,9 @@ std::vector<Looped> Looped::candidates(const Problem& p, bool xsmm, int count) {
       if (!way.first_ || !way.more_) continue;
     } else {
       const Product product = way.product_;
-      way.first_ = [product, beta](const double* a, const double* b, double* d) { blas_product(product, a, b, d, beta); };
+      way.first_ = [product, beta](const double* a, const double* b, double* d) {
+        blas_product(product, a, b, d, beta);
+      };
       way.more_ = [product](const double* a, const double* b, double* d) { blas_product(product, a, b, d, 1.0); };
     }
     result.push_back(std::move(way));
@@ -101,8 +109,8 @@ void Looped::run() const {
 }
 
 std::string Looped::inner() const {
-  return fmt::format("{:.0f} x {}x{}x{}{}{}", calls_, product_.m, product_.n, product_.k, product_.a_transposed ? " T" : " N",
-                     product_.b_transposed ? "T" : "N");
+  return fmt::format("{:.0f} x {}x{}x{}{}{}", calls_, product_.m, product_.n, product_.k,
+                     product_.a_transposed ? " T" : " N", product_.b_transposed ? "T" : "N");
 }
 
 }  // namespace bench

@@ -56,29 +56,26 @@ Options parse(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
-    const std::map<std::string, bool*> switches{{"--wall", &o.wall}, {"--self-check", &o.self_check}, {"--notes", &o.notes}, {"--tune", &o.tune}, {"--calibrate", &o.calibrate}};
+    const std::map<std::string, bool*> switches{{"--wall", &o.wall},
+                                                {"--self-check", &o.self_check},
+                                                {"--notes", &o.notes},
+                                                {"--tune", &o.tune},
+                                                {"--calibrate", &o.calibrate}};
     if (const auto found = switches.find(flag); found != switches.end()) {
       *found->second = true;
       continue;
     }
     if (i + 1 == argc) throw std::invalid_argument(flag);
     const std::string value = argv[++i];
-    if (flag == "--suite")
-      o.suites = split(value);
-    else if (flag == "--group")
-      o.groups = split(value);
-    else if (flag == "--setting")
-      o.settings = split(value);
-    else if (flag == "--kernels")
-      o.kernels = split(value);
-    else if (flag == "--json")
-      o.json = value;
-    else if (flag == "--seconds")
-      o.seconds = std::stod(value);
+    if (flag == "--suite") o.suites = split(value);
+    else if (flag == "--group") o.groups = split(value);
+    else if (flag == "--setting") o.settings = split(value);
+    else if (flag == "--kernels") o.kernels = split(value);
+    else if (flag == "--json") o.json = value;
+    else if (flag == "--seconds") o.seconds = std::stod(value);
     else if (flag == "--size" && contains({"full", "quick", "tiny"}, value))
       o.size_name = value, o.size = value == "full" ? Size::full : value == "quick" ? Size::quick : Size::tiny;
-    else
-      throw std::invalid_argument(flag);
+    else throw std::invalid_argument(flag);
   }
   return o;
 }
@@ -136,7 +133,11 @@ int run(const Options& o) {
   bool right = true;
   for (const std::string& suite : o.suites) {
     options.looped = suite == "sial";
-    options.effort = {o.seconds > 0.0 ? o.seconds : tiny ? 1e-4 : suite == "tccg" ? (quick ? 0.05 : 0.15) : (quick ? 0.01 : 0.02), 1};
+    options.effort = {o.seconds > 0.0   ? o.seconds
+                      : tiny            ? 1e-4
+                      : suite == "tccg" ? (quick ? 0.05 : 0.15)
+                                        : (quick ? 0.01 : 0.02),
+                      1};
     bool headed = false;
     for (const Case& c : suite == "tccg" ? tccg_cases(o.size) : sial_cases(o.size)) {
       if (!o.groups.empty() && !contains(o.groups, c.group)) continue;

@@ -1,8 +1,9 @@
-// Permuted copies against memcpy of the same size in the same run: all orders of four dimensions, some of three, five and six,
-// scaled and accumulating forms (which move three blocks, not two). Prints a table and, as the last line, JSON. Fractions are of
-// memcpy's bandwidth, each the best of several, taken in turns; "in order" is -y by the same code: memcpy may write lines without
-// having read them, which programs can only do past the caches. `bench_permute [seconds per case] [only cases whose name contains
-// this] [generated|x86-64-v3|x86-64-v2]`, the last to use generated code where built-in code is as good, or that of older processors.
+// Permuted copies against memcpy of the same size in the same run: all orders of four dimensions, some of three, five
+// and six, scaled and accumulating forms (which move three blocks, not two). Prints a table and, as the last line,
+// JSON. Fractions are of memcpy's bandwidth, each the best of several, taken in turns; "in order" is -y by the same
+// code: memcpy may write lines without having read them, which programs can only do past the caches. `bench_permute
+// [seconds per case] [only cases whose name contains this] [generated|x86-64-v3|x86-64-v2]`, the last to use generated
+// code where built-in code is as good, or that of older processors.
 
 #include <fmt/format.h>
 
@@ -54,7 +55,8 @@ int main(int argc, char** argv) {
   std::map<std::string, std::vector<double>> groups;
   std::vector<double> x, y;
   fmt::print("processor: {}\n", sial::describe_processor());
-  fmt::print("{:8} {:34} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "group", "case", "MB", "GB/s", "in order", "memcpy", "fraction");
+  fmt::print("{:8} {:34} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "group", "case", "MB", "GB/s", "in order", "memcpy",
+             "fraction");
   for (const bench::PermuteCase& c : bench::permute_cases()) {
     if ((c.group + " " + c.name).find(only) == std::string::npos) continue;
     const std::size_t rank = c.extents.size();
@@ -80,22 +82,28 @@ int main(int argc, char** argv) {
     const int in_turn = size < 2'000'000 ? 4 : 2;
     const auto begin = Clock::now();
     do {
-      for (int i = 0; i < in_turn; ++i) own = std::min(own, seconds([&] { permuter.run(to, from, dims, c.alpha, c.beta); }));
-      for (int i = 0; i < in_turn; ++i) copy = std::min(copy, seconds([&] { std::memcpy(to, from, size * sizeof(double)); }));
-      for (int i = 0; i < in_turn; ++i) in_order = std::min(in_order, seconds([&] { permuter.run(to, from, {{volume, 1, 1}}, -1.0, 0.0); }));
+      for (int i = 0; i < in_turn; ++i)
+        own = std::min(own, seconds([&] { permuter.run(to, from, dims, c.alpha, c.beta); }));
+      for (int i = 0; i < in_turn; ++i)
+        copy = std::min(copy, seconds([&] { std::memcpy(to, from, size * sizeof(double)); }));
+      for (int i = 0; i < in_turn; ++i)
+        in_order = std::min(in_order, seconds([&] { permuter.run(to, from, {{volume, 1, 1}}, -1.0, 0.0); }));
     } while (std::chrono::duration<double>(Clock::now() - begin).count() < budget);
     // What is added to is read as well.
     const double bytes = 16e-9 * static_cast<double>(volume), moved = c.beta == 0.0 ? bytes : bytes * 1.5;
     const double fraction = moved / own / (bytes / copy);
-    fmt::print("{:8} {:34} {:8.1f} {:8.1f} {:8.1f} {:8.1f} {:8.2f}\n", c.group, c.name, bytes * 500, moved / own, bytes / in_order, bytes / copy, fraction);
-    json += fmt::format("{}{{\"group\": \"{}\", \"case\": \"{}\", \"gb_per_s\": {:.2f}, \"in_order_gb_per_s\": {:.2f}, \"memcpy_gb_per_s\": {:.2f}, \"fraction\": {:.3f}}}",
-                        json.empty() ? "" : ", ", c.group, c.name, moved / own, bytes / in_order, bytes / copy, fraction);
+    fmt::print("{:8} {:34} {:8.1f} {:8.1f} {:8.1f} {:8.1f} {:8.2f}\n", c.group, c.name, bytes * 500, moved / own,
+               bytes / in_order, bytes / copy, fraction);
+    json += fmt::format(
+        "{}{{\"group\": \"{}\", \"case\": \"{}\", \"gb_per_s\": {:.2f}, \"in_order_gb_per_s\": {:.2f}, \"memcpy_gb_per_s\": {:.2f}, \"fraction\": {:.3f}}}",
+        json.empty() ? "" : ", ", c.group, c.name, moved / own, bytes / in_order, bytes / copy, fraction);
     groups[c.group].push_back(fraction);
   }
   std::string means;
   std::vector<double> all;
   const auto mean = [](const std::vector<double>& v) {
-    return std::exp(std::accumulate(v.begin(), v.end(), 0.0, [](double sum, double f) { return sum + std::log(f); }) / static_cast<double>(v.size()));
+    return std::exp(std::accumulate(v.begin(), v.end(), 0.0, [](double sum, double f) { return sum + std::log(f); }) /
+                    static_cast<double>(v.size()));
   };
   for (const auto& [group, fractions] : groups) {
     const double least = *std::min_element(fractions.begin(), fractions.end());

@@ -1,6 +1,6 @@
 #pragma once
-// What is measured: contractions D[d] = A[a] * B[b] + beta * D[d], each label a letter with an extent, first index fastest. The lists are
-// data only; nothing here computes.
+// What is measured: contractions D[d] = A[a] * B[b] + beta * D[d], each label a letter with an extent, first index
+// fastest. The lists are data only; nothing here computes.
 
 #include <cstdint>
 #include <map>
@@ -9,7 +9,8 @@
 
 namespace bench {
 
-/// full: what is reported. quick: the same shapes, smaller and fewer. tiny: seconds for everything, for the test that checks numbers.
+/// full: what is reported. quick: the same shapes, smaller and fewer. tiny: seconds for everything, for the test that
+/// checks numbers.
 enum class Size { full, quick, tiny };
 
 struct Case {

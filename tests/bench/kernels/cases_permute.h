@@ -1,5 +1,6 @@
 #pragma once
-// Permuted copies that are measured: all orders of four dimensions, some of three, five and six, scaled and accumulating forms. Data only.
+// Permuted copies that are measured: all orders of four dimensions, some of three, five and six, scaled and
+// accumulating forms. Data only.
 
 #include <cstdint>
 #include <string>

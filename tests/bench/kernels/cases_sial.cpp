@@ -1,5 +1,6 @@
-// Shapes of SIAL blocks, as the programs of examples/ and the four-index transformations write them: i j k l m occupied, a b c d e
-// virtual, p q r s basis functions. Results that a program accumulates into are accumulated into here (beta = 1).
+// Shapes of SIAL blocks, as the programs of examples/ and the four-index transformations write them: i j k l m
+// occupied, a b c d e virtual, p q r s basis functions. Results that a program accumulates into are accumulated into
+// here (beta = 1).
 
 #include <algorithm>
 
@@ -53,7 +54,8 @@ struct Segments {
 
 /// Three lengths that no vector width divides, neighbours differing.
 std::int64_t uneven(char label, bool tiny) {
-  const bool first = std::string("aeirk").find(label) != std::string::npos, second = std::string("bdjpl").find(label) != std::string::npos;
+  const bool first = std::string("aeirk").find(label) != std::string::npos,
+             second = std::string("bdjpl").find(label) != std::string::npos;
   if (tiny) return first ? 5 : second ? 3 : 2;
   return first ? 13 : second ? 23 : 7;
 }
@@ -61,7 +63,7 @@ std::int64_t uneven(char label, bool tiny) {
 std::vector<Segments> segments_of(Size size) {
   if (size == Size::tiny) return {{"3", 3, 3}, {"2/3/5", 0, 0}, {"1", 1, 1}};
   if (size == Size::quick) return {{"8", 8, 8}, {"25", 25, 25}, {"7/13/23", 0, 0}, {"1", 1, 1}};
-  return {{"8", 8, 8},   {"10", 10, 10},    {"16", 16, 16}, {"25", 25, 25}, {"30", 30, 30}, {"40", 40, 40},
+  return {{"8", 8, 8},       {"10", 10, 10},  {"16", 16, 16},    {"25", 25, 25},  {"30", 30, 30}, {"40", 40, 40},
           {"57/19", 57, 19}, {"19/5", 19, 5}, {"7/13/23", 0, 0}, {"30/1", 30, 1}, {"1", 1, 1}};
 }
 
@@ -75,7 +77,10 @@ Case case_of(const Shape& shape, const Segments& s, bool tiny) {
   const bool six = c.d.size() == 6;
   for (char l : c.d + c.a + c.b)
     // Results of six indices have short occupied segments, or no block of them would fit.
-    c.extent[l] = s.others == 0 ? uneven(l, tiny) : !is_occupied(l) ? s.others : six ? std::min<std::int64_t>(s.occupied, 6) : s.occupied;
+    c.extent[l] = s.others == 0     ? uneven(l, tiny)
+                  : !is_occupied(l) ? s.others
+                  : six             ? std::min<std::int64_t>(s.occupied, 6)
+                                    : s.occupied;
   return c;
 }
 

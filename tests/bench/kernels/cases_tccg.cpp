@@ -1,9 +1,10 @@
-// The benchmark of P. Springer and P. Bientinesi ("Design of a high-performance GEMM-like tensor-tensor multiplication", ACM TOMS 44, 2018;
-// repository HPAC/tccg), written down again from the literature: the 48 contractions as index strings D-A-B. The doubles and triples of
-// ccsd_t follow from their rule (the sd_t_d2 and sd_t_d1 kernels of NWChem: every choice of which occupied and which virtual index
-// belongs to the other operand). Less certain: the last three of intensli, whose published strings differ between versions in the order of
-// b's indices. Extents are ours where the published ones run for longer than a second on one core; the ratio of long to
-// short indices is kept, since it decides whether a case is bound by memory.
+// The benchmark of P. Springer and P. Bientinesi ("Design of a high-performance GEMM-like tensor-tensor
+// multiplication", ACM TOMS 44, 2018; repository HPAC/tccg), written down again from the literature: the 48
+// contractions as index strings D-A-B. The doubles and triples of ccsd_t follow from their rule (the sd_t_d2 and
+// sd_t_d1 kernels of NWChem: every choice of which occupied and which virtual index belongs to the other operand). Less
+// certain: the last three of intensli, whose published strings differ between versions in the order of b's indices.
+// Extents are ours where the published ones run for longer than a second on one core; the ratio of long to short
+// indices is kept, since it decides whether a case is bound by memory.
 
 #include <algorithm>
 #include <cmath>
@@ -104,7 +105,8 @@ std::vector<Case> tccg_cases(Size size) {
     const double factor = size == Size::full ? 1.0 : std::pow(size == Size::quick ? 0.12 : 1e-6, 1.0 / labels);
     for (auto& [label, n] : c.extent)
       if (size != Size::full) n = std::max<std::int64_t>(2, 2 * std::llround(factor * static_cast<double>(n) / 2.0));
-    for (const auto& [label, n] : c.extent) c.setting += (c.setting.empty() ? "" : " ") + std::string(1, label) + std::to_string(n);
+    for (const auto& [label, n] : c.extent)
+      c.setting += (c.setting.empty() ? "" : " ") + std::string(1, label) + std::to_string(n);
     cases.push_back(c);
   }
   return cases;

@@ -44,9 +44,7 @@ Implementations::Implementations(const std::vector<std::string>& specifications)
   for (const std::string& specification : specifications) {
     try {
       add(specification);
-    } catch (const sial::SialError&) {
-      skipped_.push_back(specification);
-    }
+    } catch (const sial::SialError&) { skipped_.push_back(specification); }
   }
 }
 
@@ -58,17 +56,13 @@ const Implementation& Implementations::add(const std::string& specification) {
   sial::KernelOptions options;
   options.jit_at_once = true;
   while (std::getline(parts, option, ':')) {
-    const std::string key = option.substr(0, option.find('=')), value = option.substr(std::min(option.size(), key.size() + 1));
-    if (key == "jit" && (value == "on" || value == "off"))
-      options.jit = options.jit_at_once = value == "on";
-    else if (key == "jit-cpu")
-      options.jit_cpu = value;
-    else if (key == "threads")
-      options.threads = std::atoi(value.c_str());
-    else if (key == "strategy")
-      options.strategy = value;
-    else
-      throw sial::SialError("there is no option `" + option + "` of kernels");
+    const std::string key = option.substr(0, option.find('=')),
+                      value = option.substr(std::min(option.size(), key.size() + 1));
+    if (key == "jit" && (value == "on" || value == "off")) options.jit = options.jit_at_once = value == "on";
+    else if (key == "jit-cpu") options.jit_cpu = value;
+    else if (key == "threads") options.threads = std::atoi(value.c_str());
+    else if (key == "strategy") options.strategy = value;
+    else throw sial::SialError("there is no option `" + option + "` of kernels");
   }
   kernels_.push_back(sial::make_kernels(name, *pool_, options));
   return all_.emplace_back(Implementation{specification, kernels_.back().get()});

@@ -1,6 +1,7 @@
 #pragma once
-// The kernels under test, with workspace as a rank's pool gives it. A specification is a name of make_kernels() with options behind colons:
-// `auto`, `auto:jit=off`, `auto:jit-cpu=x86-64-v3`, `auto:strategy=packed`, `auto:threads=2`. What this build refuses is left out with a note.
+// The kernels under test, with workspace as a rank's pool gives it. A specification is a name of make_kernels() with
+// options behind colons: `auto`, `auto:jit=off`, `auto:jit-cpu=x86-64-v3`, `auto:strategy=packed`, `auto:threads=2`.
+// What this build refuses is left out with a note.
 
 #include <deque>
 #include <memory>

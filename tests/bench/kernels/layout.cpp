@@ -8,10 +8,8 @@ std::int64_t group_stride(const Dims& group, Stride s) {
   std::int64_t first = 1, next = -1;
   for (const Dim& dim : group) {
     if (dim.extent == 1) continue;
-    if (next < 0)
-      first = dim.*s;
-    else if (dim.*s != next)
-      return 0;
+    if (next < 0) first = dim.*s;
+    else if (dim.*s != next) return 0;
     next = dim.*s * dim.extent;
   }
   return first;
@@ -23,7 +21,8 @@ Matrix as_matrix(const Dims& rows, const Dims& columns, Stride s) {
   const std::int64_t m = volume(rows), n = volume(columns);
   const std::int64_t row = group_stride(rows, s), column = group_stride(columns, s);
   if (row == 0 || column == 0) return {};
-  if ((m == 1 || row == 1) && (n == 1 || column >= m)) return {true, false, n == 1 ? std::max<std::int64_t>(1, m) : column};
+  if ((m == 1 || row == 1) && (n == 1 || column >= m))
+    return {true, false, n == 1 ? std::max<std::int64_t>(1, m) : column};
   if ((n == 1 || column == 1) && (m == 1 || row >= n)) return {true, true, m == 1 ? std::max<std::int64_t>(1, n) : row};
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
-// When labels in some order make an operand a matrix that BLAS can take as it lies. Shared by the baselines; no memory, no state.
+// When labels in some order make an operand a matrix that BLAS can take as it lies. Shared by the baselines; no memory,
+// no state.
 
 #include <algorithm>
 #include <array>

@@ -23,12 +23,11 @@ void measure(std::vector<Contender>& contenders, const Clock& clock, const Effor
       for (long i = 0; i < calls; ++i) c.run();
       return (clock.now() - start) / static_cast<double>(calls);
     };
-    // The first call pays for what is made once and only counts where it is long: another warm-up would cost more than it tells.
+    // The first call pays for what is made once and only counts where it is long: another warm-up would cost more than
+    // it tells.
     double once = timed(1);
-    if (once < longest_warm_up)
-      once = timed(std::max(1L, std::lround(shortest / std::max(once, 1e-7))));
-    else
-      c.seconds = std::min(c.seconds, once);
+    if (once < longest_warm_up) once = timed(std::max(1L, std::lround(shortest / std::max(once, 1e-7))));
+    else c.seconds = std::min(c.seconds, once);
     batch.push_back(std::max(1L, std::lround(std::ceil(shortest / std::max(once, 1e-8)))));
     round += once * static_cast<double>(batch.back());
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Best-of-several timing of contenders that take turns, so that a slow spell of the machine meets all of them. Time is that of the calling
-// thread on its processor (other people's load does not count) unless wall time is asked for, as kernels with threads need.
+// Best-of-several timing of contenders that take turns, so that a slow spell of the machine meets all of them. Time is
+// that of the calling thread on its processor (other people's load does not count) unless wall time is asked for, as
+// kernels with threads need.
 
 #include <functional>
 #include <limits>

@@ -72,7 +72,8 @@ std::int64_t volume(const Dims& dims) {
 
 Problem::Problem(const Case& c, Memory& memory) : case_(c), memory_(memory) {
   const auto dim = [&](char l) {
-    return Dim{l, c.extent.at(l), stride_in(c.d, l, c.extent), stride_in(c.a, l, c.extent), stride_in(c.b, l, c.extent)};
+    return Dim{l, c.extent.at(l), stride_in(c.d, l, c.extent), stride_in(c.a, l, c.extent),
+               stride_in(c.b, l, c.extent)};
   };
   for (char l : c.d) (c.a.find(l) != std::string::npos ? rows : columns).push_back(dim(l));
   for (char l : c.a)
@@ -85,7 +86,8 @@ Problem::Problem(const Case& c, Memory& memory) : case_(c), memory_(memory) {
   op_.d = view<double>(memory.d.need(size_d_), c.d, c.extent);
   op_.a = view<const double>(filled(memory.a, size_a_, stream_a), c.a, c.extent);
   op_.b = view<const double>(filled(memory.b, size_b_, stream_b), c.b, c.extent);
-  // Once and for all: the baselines keep pointers, and streaming() moves half of all bytes from one of these to the other.
+  // Once and for all: the baselines keep pointers, and streaming() moves half of all bytes from one of these to the
+  // other.
   const std::int64_t half = static_cast<std::int64_t>(bytes() / 16.0) + 1;
   memory.packed_d.need(std::max(size_d_, half));
   memory.packed_a.need(std::max(size_a_, half));
@@ -97,7 +99,8 @@ double Problem::bytes() const {
 }
 
 double Problem::old_value(std::int64_t at) const {
-  return case_.beta == 0.0 ? std::numeric_limits<double>::quiet_NaN() : number(static_cast<std::uint64_t>(at), stream_d);
+  return case_.beta == 0.0 ? std::numeric_limits<double>::quiet_NaN()
+                           : number(static_cast<std::uint64_t>(at), stream_d);
 }
 
 void Problem::reset() const {
@@ -109,7 +112,8 @@ double Problem::error() const {
   const std::int64_t positions = all ? size_d_ : 200;
   double worst = 0.0;
   for (std::int64_t p = 0; p < positions; ++p) {
-    const auto drawn = static_cast<std::int64_t>((number(static_cast<std::uint64_t>(p), stream_positions) + 1.0) * 0.5 * static_cast<double>(size_d_));
+    const auto drawn = static_cast<std::int64_t>((number(static_cast<std::uint64_t>(p), stream_positions) + 1.0) * 0.5 *
+                                                 static_cast<double>(size_d_));
     std::int64_t rest = all ? p : std::min(drawn, size_d_ - 1);
     // The position in D, taken apart by D's own order of labels.
     std::int64_t at = 0, from_a = 0, from_b = 0;

@@ -1,6 +1,7 @@
 #pragma once
-// One case made concrete: its loop space with strides, its data, the descriptor that the kernels under test get, and a check of their
-// result that shares no code with them. Memory lives in a Memory that the cases of a run reuse one after the other.
+// One case made concrete: its loop space with strides, its data, the descriptor that the kernels under test get, and a
+// check of their result that shares no code with them. Memory lives in a Memory that the cases of a run reuse one after
+// the other.
 
 #include <cstdint>
 #include <memory>
@@ -51,12 +52,14 @@ class Problem {
   const sial::BlockOp& op() const { return op_; }
   Memory& memory() const { return memory_; }
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
-  /// Bytes that cross the memory bus at least once: both operands in, the result out and, where it is accumulated into, in.
+  /// Bytes that cross the memory bus at least once: both operands in, the result out and, where it is accumulated into,
+  /// in.
   double bytes() const;
   /// Puts D into the state before the operation: NaN where it must not be read.
   void reset() const;
-  /// Largest error over positions of D in units of what rounding allows (so at most 1 is right), NaN counted as infinite. All positions of
-  /// a small D, some hundred drawn ones of a large D. For the state after reset() and one run.
+  /// Largest error over positions of D in units of what rounding allows (so at most 1 is right), NaN counted as
+  /// infinite. All positions of a small D, some hundred drawn ones of a large D. For the state after reset() and one
+  /// run.
   double error() const;
 
   Dims rows, columns, summed;  // labels of a and d, of b and d, of a and b

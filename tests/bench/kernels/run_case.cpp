@@ -49,7 +49,8 @@ bool Result::right() const {
   return std::all_of(error.begin(), error.end(), [](const auto& e) { return e.second <= 1.0; });
 }
 
-Result run_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations, const RunOptions& options) {
+Result run_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations,
+                const RunOptions& options) {
   const Problem problem(c, memory);
   Result result;
   result.shape = c;
@@ -70,7 +71,8 @@ Result run_case(const Case& c, const std::string& suite, Memory& memory, Impleme
   if (looped) whole.push_back({"looped", [&] { looped->run(); }}), result.notes["looped"] = looped->inner();
   if (xsmm) whole.push_back({"libxsmm", [&] { xsmm->run(); }}), result.notes["libxsmm"] = xsmm->inner();
   for (const Implementation& implementation : implementations.all()) {
-    whole.push_back({implementation.name, [&problem, kernels = implementation.kernels] { kernels->run(problem.op()); }});
+    whole.push_back(
+        {implementation.name, [&problem, kernels = implementation.kernels] { kernels->run(problem.op()); }});
     result.notes[implementation.name] = implementation.kernels->explain(problem.op());
   }
 
@@ -98,7 +100,14 @@ Result run_case(const Case& c, const std::string& suite, Memory& memory, Impleme
 }
 
 double peak_dgemm(Memory& memory, const RunOptions& options, std::int64_t extent) {
-  const Case c{"", "", "", std::string("ab"), std::string("ac"), std::string("cb"), {{'a', extent}, {'b', extent}, {'c', extent}}, 0.0};
+  const Case c{"",
+               "",
+               "",
+               std::string("ab"),
+               std::string("ac"),
+               std::string("cb"),
+               {{'a', extent}, {'b', extent}, {'c', extent}},
+               0.0};
   const Problem problem(c, memory);
   std::vector<Contender> contenders{{"dgemm", plain_dgemm(problem)}};
   measure(contenders, options.clock, {options.effort.seconds, 3});

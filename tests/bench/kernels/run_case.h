@@ -15,8 +15,9 @@ struct Result {
   std::string suite;
   std::int64_t m = 0, n = 0, k = 0;
   double flops = 0.0, bytes = 0.0;
-  std::map<std::string, double> seconds;    // by contender: memcpy, dgemm, ttgt, ttgt_gemm, looped, libxsmm and the implementations
-  std::map<std::string, double> error;      // in units of what rounding allows
+  std::map<std::string, double>
+      seconds;  // by contender: memcpy, dgemm, ttgt, ttgt_gemm, looped, libxsmm and the implementations
+  std::map<std::string, double> error;       // in units of what rounding allows
   std::map<std::string, std::string> notes;  // what a baseline did
 
   double gflops(const std::string& contender) const;
@@ -33,7 +34,8 @@ struct RunOptions {
   Effort effort;
 };
 
-Result run_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations, const RunOptions& options);
+Result run_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations,
+                const RunOptions& options);
 
 /// GFLOP/s of a large dgemm.
 double peak_dgemm(Memory& memory, const RunOptions& options, std::int64_t extent);

@@ -20,8 +20,10 @@ std::vector<std::string> strategies(const sial::BlockOp& op) {
   const sial::kernels::LoopSpace space = sial::kernels::resolve(op);
   const sial::kernels::CpuFacts facts = sial::kernels::cpu_facts("");
   std::vector<std::string> names;
-  for (const sial::kernels::TileShape& shape : {sial::kernels::builtin_tiles(facts).shape, sial::kernels::generated_tile_shape(facts)})
-    for (const sial::kernels::ContractionChoice& choice : sial::kernels::contraction_choices(space, shape, true, sial::kernels::blas_vector_bits()))
+  for (const sial::kernels::TileShape& shape :
+       {sial::kernels::builtin_tiles(facts).shape, sial::kernels::generated_tile_shape(facts)})
+    for (const sial::kernels::ContractionChoice& choice :
+         sial::kernels::contraction_choices(space, shape, true, sial::kernels::blas_vector_bits()))
       if (std::find(names.begin(), names.end(), choice.name) == names.end()) names.push_back(choice.name);
   return names;
 }
@@ -34,7 +36,8 @@ const Implementation& kernels_for(Implementations& implementations, const std::s
 
 }  // namespace
 
-Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations, const RunOptions& options, const std::vector<OtherCosts>& others) {
+Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations,
+                const RunOptions& options, const std::vector<OtherCosts>& others) {
   const Problem problem(c, memory);
   Tuned tuned;
   tuned.suite = suite;
@@ -70,17 +73,22 @@ Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Impleme
     tuned.seconds[contender.name] = contender.seconds;
     if (contender.seconds < tuned.seconds[tuned.fastest]) tuned.fastest = contender.name;
   }
-  const sial::kernels::TileKit kit = sial::kernels::builtin_tiles(sial::kernels::cpu_facts(""));
+  const sial::kernels::TileKernels kit = sial::kernels::builtin_tiles(sial::kernels::cpu_facts(""));
   for (const OtherCosts& other : others) {
     std::string& chosen = tuned.chosen_by[other.name] = tuned.chosen;
-    if (tuned.chosen != "special") chosen = sial::kernels::contraction_choices(sial::kernels::resolve(op), kit.shape, kit.fast, sial::kernels::blas_vector_bits(), &other.costs).front().name;
+    if (tuned.chosen != "special")
+      chosen = sial::kernels::contraction_choices(sial::kernels::resolve(op), kit.shape, kit.fast,
+                                                  sial::kernels::blas_vector_bits(), &other.costs)
+                   .front()
+                   .name;
   }
   implementations.trim();
   return tuned;
 }
 
 void print_tuned(const Tuned& t) {
-  fmt::print("{:10} {:30} {:29} regret {:5.2f}  chose {}, fastest {};", t.shape.group, t.shape.name, t.shape.setting, t.regret(), t.chosen, t.fastest);
+  fmt::print("{:10} {:30} {:29} regret {:5.2f}  chose {}, fastest {};", t.shape.group, t.shape.name, t.shape.setting,
+             t.regret(), t.chosen, t.fastest);
   for (const auto& [name, seconds] : t.seconds) fmt::print(" [{} {:.3g}]", name, seconds / t.seconds.at(t.fastest));
   fmt::print("{}\n", t.right ? "" : " WRONG");
   std::fflush(stdout);
@@ -99,13 +107,16 @@ void print_tuned_summary(const std::vector<Tuned>& all) {
       worst = std::max(worst, regret);
       bad += regret > 1.1;
     }
-    fmt::print("regret of the cost model, {} constants: geometric mean {:.3f}, worst {:.2f}, above 1.1 in {} of {}\n", costs, std::exp(logs / static_cast<double>(all.size())), worst, bad, all.size());
+    fmt::print("regret of the cost model, {} constants: geometric mean {:.3f}, worst {:.2f}, above 1.1 in {} of {}\n",
+               costs, std::exp(logs / static_cast<double>(all.size())), worst, bad, all.size());
   };
   fmt::print("\n");
   print_regret("usual", [](const Tuned& t) { return t.chosen; });
-  for (const auto& [name, strategy] : all.front().chosen_by) print_regret(name, [&](const Tuned& t) { return t.chosen_by.at(name); });
+  for (const auto& [name, strategy] : all.front().chosen_by)
+    print_regret(name, [&](const Tuned& t) { return t.chosen_by.at(name); });
   for (const auto& [name, count] : fastest) chosen.try_emplace(name, 0);
-  for (const auto& [name, count] : chosen) fmt::print("  {:40} chosen {:4}, fastest {:4}\n", name, count, fastest[name]);
+  for (const auto& [name, count] : chosen)
+    fmt::print("  {:40} chosen {:4}, fastest {:4}\n", name, count, fastest[name]);
 }
 
 void write_tuned_json(const std::string& file, const std::vector<Tuned>& all) {
@@ -114,8 +125,16 @@ void write_tuned_json(const std::string& file, const std::vector<Tuned>& all) {
   document["version"] = 1;
   document["cases"] = nlohmann::ordered_json::array();
   for (const Tuned& t : all)
-    document["cases"].push_back({{"suite", t.suite}, {"group", t.shape.group}, {"name", t.shape.name}, {"setting", t.shape.setting}, {"chosen", t.chosen},
-                                 {"chosen_by", t.chosen_by}, {"fastest", t.fastest}, {"regret", t.regret()}, {"right", t.right}, {"seconds", t.seconds}});
+    document["cases"].push_back({{"suite", t.suite},
+                                 {"group", t.shape.group},
+                                 {"name", t.shape.name},
+                                 {"setting", t.shape.setting},
+                                 {"chosen", t.chosen},
+                                 {"chosen_by", t.chosen_by},
+                                 {"fastest", t.fastest},
+                                 {"regret", t.regret()},
+                                 {"right", t.right},
+                                 {"seconds", t.seconds}});
   std::ofstream out(file);
   out << document.dump(1) << "\n";
   out.close();

@@ -1,5 +1,6 @@
 #pragma once
-// The offline check of the cost model: each case with every strategy that is possible for it, what the model chose and what that cost.
+// The offline check of the cost model: each case with every strategy that is possible for it, what the model chose and
+// what that cost.
 
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ struct OtherCosts {
 struct Tuned {
   std::string suite, chosen, fastest;
   Case shape;
-  std::map<std::string, double> seconds;  // by strategy
+  std::map<std::string, double> seconds;         // by strategy
   std::map<std::string, std::string> chosen_by;  // strategy, by the name of other costs
   bool right = true;
   /// How many times longer the choice takes than the fastest.
@@ -27,8 +28,8 @@ struct Tuned {
 };
 
 /// One case with the kernels called "auto"; kernels for strategies met the first time are added to `implementations`.
-Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations, const RunOptions& options,
-                const std::vector<OtherCosts>& others);
+Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Implementations& implementations,
+                const RunOptions& options, const std::vector<OtherCosts>& others);
 
 void print_tuned(const Tuned& tuned);
 void print_tuned_summary(const std::vector<Tuned>& all);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prefetch and copy experiments on the laboratory's virtual clock, and the same under real MPI beside it.
+"""Prefetch and copy experiments on the simulator's virtual clock, and the same under real MPI beside it.
 
     run.py --bin DIR [--out DIR] [--only NAME ...] [--quick] [--no-mpi]
 
@@ -133,7 +133,7 @@ class Bench:
                       f"{written['bytes_copied'] / max(1, auto['bytes_copied']):.2f}")
 
     def mpi(self):
-        """The stream under real MPI on this machine, delayed like the laboratory: noisy, a glance beside the curves. One rank and one
+        """The stream under real MPI on this machine, delayed like the simulator: noisy, a glance beside the curves. One rank and one
         server, so that two cores are enough; behind wide blocks is computation enough to hide a fetch."""
         for width, length in ((100, 12), (400, 1), (400, 5), (400, 12)):
             runs = {d: [self.stream("mpi", clock="mpi", length=length, segment=100, width=width, ranks=1, network=NETWORKS[1], look_ahead=d) for _ in range(3)]

@@ -1,5 +1,6 @@
-// What the store costs on one node: nanoseconds per get and read, puts and additions against memcpy and a plain addition loop of
-// the same run. One rank alone, then two real threads that read and add to each other's blocks. Prints a table and a JSON line.
+// What the store costs on one node: nanoseconds per get and read, puts and additions against memcpy and a plain
+// addition loop of the same run. One rank alone, then two real threads that read and add to each other's blocks. Prints
+// a table and a JSON line.
 //   bench_store [seconds per figure, default 0.2]
 #include <fmt/format.h>
 
@@ -18,7 +19,9 @@ using namespace sial;
 
 namespace {
 
-double clock_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Seconds per call: the best of several rounds, each long enough to measure.
 template <class F>
@@ -43,7 +46,9 @@ void figure(const std::string& name, double value, const char* unit, const std::
   json += fmt::format("{}\"{}_{}\": {:.4g}", json.empty() ? "" : ", ", name, unit, value);
 }
 
-void begin(BlockStore& store) { store.begin_program(0, {{0, "a"}, {1, "b"}}, [](Place) { return std::string("bench"); }); }
+void begin(BlockStore& store) {
+  store.begin_program(0, {{0, "a"}, {1, "b"}}, [](Place) { return std::string("bench"); });
+}
 
 void small_calls(double budget) {
   const auto transport = make_loopback();
@@ -64,17 +69,45 @@ void small_calls(double budget) {
   });
   figure("get, first of the phase, with its release", (get - barrier) / n * 1e9, "ns");
   for (const BlockIndex& b : blocks) store->get(0, b, 16, {0, 3});
-  figure("get of a block that is held", cost(budget, [&] { for (const BlockIndex& b : blocks) store->get(0, b, 16, {0, 3}); }) / n * 1e9, "ns");
+  figure("get of a block that is held",
+         cost(budget,
+              [&] {
+                for (const BlockIndex& b : blocks) store->get(0, b, 16, {0, 3});
+              }) /
+             n * 1e9,
+         "ns");
   double sum = 0;
-  figure("read", cost(budget, [&] { for (const BlockIndex& b : blocks) sum += store->read(0, b, 16, {0, 4})[0]; }) / n * 1e9, "ns");
+  figure("read",
+         cost(budget,
+              [&] {
+                for (const BlockIndex& b : blocks) sum += store->read(0, b, 16, {0, 4})[0];
+              }) /
+             n * 1e9,
+         "ns");
   store->barrier({0, 2});
-  figure("put of 16 elements", cost(budget, [&] { for (const BlockIndex& b : blocks) store->put(0, b, 16, data.data(), {0, 5}); }) / n * 1e9, "ns");
-  figure("put += of 16 elements", cost(budget, [&] { for (const BlockIndex& b : blocks) store->accumulate(0, b, 16, data.data(), {0, 6}); }) / n * 1e9, "ns");
-  figure("temporary of 1000 elements, taken and given back", cost(budget, [&] {
-    double* p = store->buffers().allocate(1000);
-    sum += p[0] * 0;
-    store->buffers().deallocate(p, 1000);
-  }) * 1e9, "ns");
+  figure("put of 16 elements",
+         cost(budget,
+              [&] {
+                for (const BlockIndex& b : blocks) store->put(0, b, 16, data.data(), {0, 5});
+              }) /
+             n * 1e9,
+         "ns");
+  figure("put += of 16 elements",
+         cost(budget,
+              [&] {
+                for (const BlockIndex& b : blocks) store->accumulate(0, b, 16, data.data(), {0, 6});
+              }) /
+             n * 1e9,
+         "ns");
+  figure("temporary of 1000 elements, taken and given back",
+         cost(budget,
+              [&] {
+                double* p = store->buffers().allocate(1000);
+                sum += p[0] * 0;
+                store->buffers().deallocate(p, 1000);
+              }) *
+             1e9,
+         "ns");
   figure("barrier, one rank", barrier * 1e9, "ns", sum == 0.5 ? "!" : "");
   store->end_program({0, 9});
 }
@@ -89,11 +122,13 @@ void large_blocks(double budget) {
     options.memory_per_rank = std::size_t{256} << 20;
     const auto store = make_block_store(*transport, nullptr, options);
     begin(*store);
-    std::vector<double> from(static_cast<std::size_t>(n), 1.0), plain(static_cast<std::size_t>(n) * static_cast<std::size_t>(count), 0.0);
+    std::vector<double> from(static_cast<std::size_t>(n), 1.0),
+        plain(static_cast<std::size_t>(n) * static_cast<std::size_t>(count), 0.0);
     for (int i = 0; i < count; ++i) store->put(0, {1, {i}}, n, from.data(), {0, 1});
     int i = 0;
     const auto next = [&] { return i = (i + 1) % count; };
-    const double copy = cost(budget, [&] { std::memcpy(plain.data() + next() * n, from.data(), static_cast<std::size_t>(n) * 8); });
+    const double copy =
+        cost(budget, [&] { std::memcpy(plain.data() + next() * n, from.data(), static_cast<std::size_t>(n) * 8); });
     const double add = cost(budget, [&] {
       double* to = plain.data() + next() * n;
       for (std::int64_t k = 0; k < n; ++k) to[k] += from[k];
@@ -107,7 +142,8 @@ void large_blocks(double budget) {
     figure(fmt::format("memcpy {} kB", kb), copy * 1e6, "us");
     figure(fmt::format("put {} kB", kb), put * 1e6, "us", fmt::format("{:.2f} x memcpy", put / copy));
     figure(fmt::format("plain addition {} kB", kb), add * 1e6, "us");
-    figure(fmt::format("put += {} kB", kb), accumulate * 1e6, "us", fmt::format("{:.2f} x plain addition", accumulate / add));
+    figure(fmt::format("put += {} kB", kb), accumulate * 1e6, "us",
+           fmt::format("{:.2f} x plain addition", accumulate / add));
     figure(fmt::format("get and read {} kB", kb), lease * 1e6, "us", fmt::format("{:.4f} x memcpy", lease / copy));
     store->end_program({0, 9});
   }

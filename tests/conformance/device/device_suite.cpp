@@ -52,7 +52,8 @@ std::vector<double> ramp(std::int64_t n, double first) {
 }
 
 template <class T>
-BlockView<T> view(T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::int64_t> strides, std::initializer_list<std::int32_t> labels) {
+BlockView<T> view(T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::int64_t> strides,
+                  std::initializer_list<std::int32_t> labels) {
   BlockView<T> v;
   v.data = data;
   v.rank = static_cast<std::int32_t>(extents.size());
@@ -136,7 +137,8 @@ TEST_CASE("element-wise work, dense and strided") {
       std::vector<double> d = ramp(n, 1.0);
       const std::vector<double> a = ramp(n, 2.0), b = ramp(n, 3.0);
       // 5 x 4 x 3 of blocks of 5 x 6 x 10, or all of them.
-      const std::vector<std::int64_t> extents = strided ? std::vector<std::int64_t>{5, 4, 3} : std::vector<std::int64_t>{5, 6, 10};
+      const std::vector<std::int64_t> extents =
+          strided ? std::vector<std::int64_t>{5, 4, 3} : std::vector<std::int64_t>{5, 6, 10};
       const auto part = [&](auto* data) {
         return view(data, {extents[0], extents[1], extents[2]}, {1, 5, 30}, {0, 1, 2});
       };
@@ -145,7 +147,8 @@ TEST_CASE("element-wise work, dense and strided") {
           for (std::int64_t j = 0; j < extents[1]; ++j)
             for (std::int64_t i = 0; i < extents[0]; ++i) f(static_cast<std::size_t>(i + 5 * j + 30 * k));
       };
-      const ConstView va = part(static_cast<const double*>(p + n)), vb = part(static_cast<const double*>(p + 2 * n)), vd = part(static_cast<const double*>(p));
+      const ConstView va = part(static_cast<const double*>(p + n)), vb = part(static_cast<const double*>(p + 2 * n)),
+                      vd = part(static_cast<const double*>(p));
       const auto compare = [&](ElementOp op, double factor, auto&& f) {
         const ConstView& first = op == ElementOp::sum && factor < 0 ? vd : va;
         m.device->run(s, ElementWork{op, factor, part(p), first, vb});
@@ -210,7 +213,8 @@ TEST_CASE("contractions, permuted copies and inner products") {
     for (std::int64_t x = 0; x < j; ++x)
       for (std::int64_t y = 0; y < l; ++y)
         for (std::int64_t z = 0; z < k; ++z)
-          CHECK(permuted[static_cast<std::size_t>(z + k * x + k * j * y)] == 3.0 * b[static_cast<std::size_t>(x + j * y + j * l * z)]);
+          CHECK(permuted[static_cast<std::size_t>(z + k * x + k * j * y)] ==
+                3.0 * b[static_cast<std::size_t>(x + j * y + j * l * z)]);
 
     double dot = 0.0, expected = 0.0;
     m.device->dot(s, copy.a, view<const double>(pd, {k, j, l}, {1, k, k * j}, {2, 0, 1}), &dot);
@@ -229,8 +233,8 @@ TEST_CASE("work of one shape, started at once, is what each piece by itself woul
     std::vector<double> values = ramp(room, -1000.0);
     m.in(p, values);
     std::vector<BlockOp> products, copies;
-    std::vector<std::vector<kernels::ChainStep>> steps;
-    std::vector<ChainWork> chains;
+    std::vector<std::vector<kernels::FusedStep>> steps;
+    std::vector<FusedWork> chains;
     for (std::int64_t i = 0; i < pieces; ++i) {
       BlockOp op;
       op.has_b = true;
@@ -244,9 +248,11 @@ TEST_CASE("work of one shape, started at once, is what each piece by itself woul
       op.d = view<double>(p + 2000 + 20 * i, {n, n}, {1, n}, {0, 1});
       op.a = view<const double>(p + 1000 + 16 * (i % 7), {n, n}, {1, n}, {1, 0});
       copies.push_back(op);
-      steps.push_back({{kernels::ChainOp::scale, 3.0, {}, {}, nullptr}, {kernels::ChainOp::sum, -1.0, {p + 3000 + 20 * i, {1}}, {p + 1000 + i, {1}}, nullptr}});
+      steps.push_back({{kernels::FusedOp::scale, 3.0, {}, {}, nullptr},
+                       {kernels::FusedOp::sum, -1.0, {p + 3000 + 20 * i, {1}}, {p + 1000 + i, {1}}, nullptr}});
     }
-    for (std::int64_t i = 0; i < pieces; ++i) chains.push_back({view<double>(p + 3000 + 20 * i, {size}, {1}, {0}), steps[static_cast<std::size_t>(i)]});
+    for (std::int64_t i = 0; i < pieces; ++i)
+      chains.push_back({view<double>(p + 3000 + 20 * i, {size}, {1}, {0}), steps[static_cast<std::size_t>(i)]});
     CHECK(m.device->run_batch(s, products) == products.size());
     CHECK(m.device->run_batch(s, copies) == copies.size());
     CHECK(m.device->run_batch(s, chains) == chains.size());
@@ -260,7 +266,8 @@ TEST_CASE("work of one shape, started at once, is what each piece by itself woul
         m.kernels->run(op);
       }
     for (std::size_t i = 0; i < pieces; ++i)
-      for (std::size_t k = 0; k < size; ++k) values[3000 + 20 * i + k] = 3.0 * values[3000 + 20 * i + k] - values[1000 + i + k];
+      for (std::size_t k = 0; k < size; ++k)
+        values[3000 + 20 * i + k] = 3.0 * values[3000 + 20 * i + k] - values[1000 + i + k];
     CHECK(m.out(p, room) == values);  // whole numbers, and small ones
     m.device->give_back(p, room);
   });

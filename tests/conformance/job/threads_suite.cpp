@@ -1,4 +1,5 @@
-// Whole jobs on four ranks that are threads, with look-ahead, accumulating puts, several nodes and checkpoints; also run under TSan.
+// Whole jobs on four ranks that are threads, with look-ahead, accumulating puts, several nodes and checkpoints; also
+// run under TSan.
 #include <catch2/catch.hpp>
 
 #include <iostream>

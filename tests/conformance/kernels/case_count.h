@@ -1,6 +1,6 @@
 #pragma once
-// How many random cases a kernel suite runs. Under sanitizers a case costs ten times as much, and what they find does not hide in
-// single cases: tests/run.sh sets SIALX_CASE_SHARE=4 there, one case in four.
+// How many random cases a kernel suite runs. Under sanitizers a case costs ten times as much, and what they find does
+// not hide in single cases: tests/run.sh sets SIALX_CASE_SHARE=4 there, one case in four.
 
 #include <cstdint>
 #include <cstdlib>

@@ -73,7 +73,8 @@ class Generator {
   double value() { return static_cast<double>(below(9) - 4); }
 
   std::vector<int> shuffled(std::vector<int> v) {
-    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+    for (std::size_t i = v.size(); i > 1; --i)
+      std::swap(v[i - 1], v[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
     return v;
   }
 
@@ -86,7 +87,8 @@ class Generator {
     std::vector<std::size_t> order(labels.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (reordered)
-      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+      for (std::size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
     o.extents.resize(labels.size());
     o.strides.resize(labels.size());
     std::int64_t stride = 1;

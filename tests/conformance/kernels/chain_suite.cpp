@@ -1,6 +1,7 @@
-// One pass over a chain of element-wise steps against the same steps taken one after the other over the whole block: every bit, with
-// NaN, infinities, denormals and signed zeros among the elements, extents of 0, 1 and primes, sources in every order, parts of larger
-// arrays, and the target itself among the sources. Margins around the target must stay as they are.
+// One pass over a chain of element-wise steps against the same steps taken one after the other over the whole block:
+// every bit, with NaN, infinities, denormals and signed zeros among the elements, extents of 0, 1 and primes, sources
+// in every order, parts of larger arrays, and the target itself among the sources. Margins around the target must stay
+// as they are.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -23,10 +24,21 @@ using namespace sial::kernels;
 namespace {
 
 /// Equal bits; any NaN is as good as another, since which of two NaN an addition hands on is the processor's choice.
-bool same(double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y)); }
+bool same(double x, double y) {
+  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+}
 
-constexpr double odd_numbers[] = {0.0, -0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                                  -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::denorm_min(), 1e-310, -1e-310, 1e308};
+constexpr double odd_numbers[] = {0.0,
+                                  -0.0,
+                                  1.0,
+                                  -1.0,
+                                  std::numeric_limits<double>::quiet_NaN(),
+                                  std::numeric_limits<double>::infinity(),
+                                  -std::numeric_limits<double>::infinity(),
+                                  std::numeric_limits<double>::denorm_min(),
+                                  1e-310,
+                                  -1e-310,
+                                  1e308};
 
 /// A block with memory around it, dense or a part of a larger array, its dimensions in any order.
 struct Operand {
@@ -48,7 +60,7 @@ struct Operand {
 
 /// f(offsets in the target and in up to two sources, position in the order of a dense target)
 template <class F>
-void each(const MutableView& t, const ChainStep& s, F f) {
+void each(const MutableView& t, const FusedStep& s, F f) {
   std::array<std::int64_t, max_rank> at{};
   std::int64_t position = 0;
   for (int d = 0; d < t.rank; ++d)
@@ -65,30 +77,31 @@ void each(const MutableView& t, const ChainStep& s, F f) {
 }
 
 /// One step on the whole block; false when it divides by zero.
-bool alone(const MutableView& t, const ChainStep& s) {
+bool alone(const MutableView& t, const FusedStep& s) {
   bool good = true;
   each(t, s, [&](std::int64_t o, std::int64_t a, std::int64_t b, const auto& at) {
     double& x = t.data[o];
     volatile double product = 0.0;  // never contracted
     switch (s.op) {
-      case ChainOp::fill: x = s.value; break;
-      case ChainOp::add_scalar: x += s.value; break;
-      case ChainOp::scale: x *= s.value; break;
-      case ChainOp::copy: x = s.a.data[a]; break;
-      case ChainOp::scaled_copy: x = s.value * s.a.data[a]; break;
-      case ChainOp::accumulate:
+      case FusedOp::fill: x = s.value; break;
+      case FusedOp::add_scalar: x += s.value; break;
+      case FusedOp::scale: x *= s.value; break;
+      case FusedOp::copy: x = s.a.data[a]; break;
+      case FusedOp::scaled_copy: x = s.value * s.a.data[a]; break;
+      case FusedOp::accumulate:
         product = s.value * s.a.data[a];
         x = product + x;
         break;
-      case ChainOp::sum:
+      case FusedOp::sum:
         product = s.value * s.b.data[b];
         x = s.a.data[a] + product;
         break;
-      case ChainOp::divide:
-      case ChainOp::multiply: {
+      case FusedOp::divide:
+      case FusedOp::multiply: {
         double difference = s.energies->shift;
-        for (int d = 0; d < t.rank; d += 2) difference += s.energies->energy[d + 1][at[d + 1]] - s.energies->energy[d][at[d]];
-        if (s.op == ChainOp::multiply) x *= difference;
+        for (int d = 0; d < t.rank; d += 2)
+          difference += s.energies->energy[d + 1][at[d + 1]] - s.energies->energy[d][at[d]];
+        if (s.op == FusedOp::multiply) x *= difference;
         else if (difference != 0.0) x /= difference;
         else if (x != 0.0) good = false;
       }
@@ -121,67 +134,75 @@ Case random_case(Numbers& numbers) {
   return c;
 }
 
-void run_case(std::uint32_t seed, ChainRunner& runner) {
+void run_case(std::uint32_t seed, FusedRunner& runner) {
   CAPTURE(seed);
   Numbers choose(seed);
   const Case c = random_case(choose);
   Numbers numbers(seed + 1, c.special ? std::span(odd_numbers) : std::span<const double>());
   Operand target(numbers, c.rank, c.extent, false, !c.differences && choose.below(4) == 0);
   std::vector<Operand> sources;
-  for (int k = 0; k < 4; ++k) sources.emplace_back(numbers, c.rank, c.extent, choose.below(2) == 0, choose.below(4) == 0);
+  for (int k = 0; k < 4; ++k)
+    sources.emplace_back(numbers, c.rank, c.extent, choose.below(2) == 0, choose.below(4) == 0);
   std::vector<EnergyDifferences> energies(2);
   for (EnergyDifferences& e : energies) {
     e.rank = c.rank;
     e.shift = choose.below(2) == 0 ? 0.0 : numbers();
     for (int d = 0; d < c.rank; ++d)
       for (std::int64_t p = 0; p < c.extent[d]; ++p)  // whole numbers at times, so that some differences are zero
-        e.energy[d].push_back(choose.below(2) == 0 && choose.below(3) > 0 ? std::round(numbers() + (d % 2 ? 1.0 : -1.0)) : numbers() + (d % 2 ? 20.0 : -20.0));
+        e.energy[d].push_back(choose.below(2) == 0 && choose.below(3) > 0 ? std::round(numbers() + (d % 2 ? 1.0 : -1.0))
+                                                                          : numbers() + (d % 2 ? 20.0 : -20.0));
   }
-  std::vector<ChainStep> steps;
+  std::vector<FusedStep> steps;
   const auto n = 1 + choose.below(6);
   for (std::int64_t k = 0; k < n; ++k) {
-    ChainStep s;
-    s.op = static_cast<ChainOp>(choose.below(c.differences ? 9 : 7));
+    FusedStep s;
+    s.op = static_cast<FusedOp>(choose.below(c.differences ? 9 : 7));
     s.value = choose.below(3) == 0 ? (choose.below(2) == 0 ? 1.0 : -1.0) : numbers();
-    const auto source = [&](ChainSource& to) {
+    const auto source = [&](FusedSource& to) {
       const std::int64_t which = choose.below(5);
-      REQUIRE(chain_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(), to));
+      REQUIRE(
+          fused_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(), to));
     };
-    if (s.op == ChainOp::copy || s.op == ChainOp::scaled_copy || s.op == ChainOp::accumulate || s.op == ChainOp::sum) source(s.a);
-    if (s.op == ChainOp::sum) {
+    if (s.op == FusedOp::copy || s.op == FusedOp::scaled_copy || s.op == FusedOp::accumulate || s.op == FusedOp::sum)
+      source(s.a);
+    if (s.op == FusedOp::sum) {
       s.value = choose.below(2) == 0 ? 1.0 : -1.0;
       source(s.b);
     }
-    if (s.op == ChainOp::divide || s.op == ChainOp::multiply) s.energies = &energies[static_cast<std::size_t>(choose.below(2))];
+    if (s.op == FusedOp::divide || s.op == FusedOp::multiply)
+      s.energies = &energies[static_cast<std::size_t>(choose.below(2))];
     steps.push_back(s);
   }
   const std::vector<double> before = target.memory;
-  std::ptrdiff_t failed = ChainRunner::none;
-  for (std::size_t k = 0; k < steps.size() && failed == ChainRunner::none; ++k)
+  std::ptrdiff_t failed = FusedRunner::none;
+  for (std::size_t k = 0; k < steps.size() && failed == FusedRunner::none; ++k)
     if (!alone(target.view, steps[k])) failed = static_cast<std::ptrdiff_t>(k);
   const std::vector<double> expected = target.memory;
   target.memory = before;  // the same memory, so that steps on the target itself mean the same
   const std::ptrdiff_t found = runner.run(target.view, steps);
   REQUIRE(found == failed);
-  if (failed != ChainRunner::none) return;
+  if (failed != FusedRunner::none) return;
   for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!same(expected[i], target.memory[i])) FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
+    if (!same(expected[i], target.memory[i]))
+      FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
 }
 
 /// By parts wherever orders differ; the latter with small boxes.
-constexpr ChainLimits any_sources{.bytes_for_parts = 1, .parts_for_any_sources = true}, small_boxes{1, 600, true};
+constexpr FusedLimits any_sources{.bytes_for_parts = 1, .parts_for_any_sources = true}, small_boxes{1, 600, true};
 
 }  // namespace
 
 TEST_CASE("random chains have the bits of their steps one after the other") {
   std::vector<std::shared_ptr<CodeEngine>> engines;
-  std::vector<std::unique_ptr<ChainRunner>> runners;
+  std::vector<std::unique_ptr<FusedRunner>> runners;
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     engines.push_back(make_code_engine({false, true, cpu, ""}));  // never has code
-    for (const ChainLimits limits : {ChainLimits{}, ChainLimits{1}, any_sources, small_boxes}) runners.push_back(std::make_unique<ChainRunner>(engines.back().get(), limits));
+    for (const FusedLimits limits : {FusedLimits{}, FusedLimits{1}, any_sources, small_boxes})
+      runners.push_back(std::make_unique<FusedRunner>(engines.back().get(), limits));
   }
-  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed) run_case(7 * seed, *runners[seed % runners.size()]);
+  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed)
+    run_case(7 * seed, *runners[seed % runners.size()]);
 }
 
 TEST_CASE("generated code for random chains has the same bits, for every kind of processor") {
@@ -189,18 +210,24 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
     CAPTURE(cpu);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({true, true, cpu, ""});
-    ChainRunner runner(engine.get()), whole(engine.get(), any_sources), boxes(engine.get(), small_boxes);
-    for (std::uint32_t seed = 0; seed < 150; ++seed) run_case(11 * seed, seed % 3 == 0 ? runner : seed % 3 == 1 ? whole : boxes);
+    FusedRunner runner(engine.get()), whole(engine.get(), any_sources), boxes(engine.get(), small_boxes);
+    for (std::uint32_t seed = 0; seed < 150; ++seed)
+      run_case(11 * seed, seed % 3 == 0 ? runner : seed % 3 == 1 ? whole : boxes);
     if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
   }
 }
 
 TEST_CASE("rows and squares of every extent have the bits of their steps, whatever the processor") {
-  for (const auto& [cpu, generated] : std::vector<std::pair<std::string, bool>>{{"", true}, {"", false}, {"x86-64-v3", true}, {"x86-64-v3", false}, {"x86-64-v2", true}, {"x86-64-v2", false}}) {
+  for (const auto& [cpu, generated] : std::vector<std::pair<std::string, bool>>{{"", true},
+                                                                                {"", false},
+                                                                                {"x86-64-v3", true},
+                                                                                {"x86-64-v3", false},
+                                                                                {"x86-64-v2", true},
+                                                                                {"x86-64-v2", false}}) {
     CAPTURE(cpu, generated);
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({generated, true, cpu, ""});
-    ChainRunner runner(engine.get()), by_parts(engine.get(), any_sources);
+    FusedRunner runner(engine.get()), by_parts(engine.get(), any_sources);
     Numbers numbers(5, odd_numbers);
     const auto check = [&](const std::array<std::int64_t, max_rank>& extent, const std::vector<int>& order) {
       CAPTURE(extent);
@@ -211,22 +238,22 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
       std::vector<double> memory(static_cast<std::size_t>(lay_out(turned, 3, extent, of_source, {})));
       for (double& x : memory) x = numbers();
       turned.data = memory.data();
-      std::vector<ChainStep> steps(3);
+      std::vector<FusedStep> steps(3);
       // What is done twice shows in targets that are read; others are assembled.
-      steps[0].op = (extent[0] + extent[1]) % 2 == 0 ? ChainOp::accumulate : ChainOp::scaled_copy;
+      steps[0].op = (extent[0] + extent[1]) % 2 == 0 ? FusedOp::accumulate : FusedOp::scaled_copy;
       steps[0].value = 0.5;
-      steps[1].op = ChainOp::accumulate;
+      steps[1].op = FusedOp::accumulate;
       steps[1].value = -3.0;
-      steps[2].op = ChainOp::scale;
+      steps[2].op = FusedOp::scale;
       steps[2].value = 1.25;
-      REQUIRE(chain_source(target.view, as_const(turned), steps[0].a));
-      REQUIRE(chain_source(target.view, source.read(), steps[1].a));
+      REQUIRE(fused_source(target.view, as_const(turned), steps[0].a));
+      REQUIRE(fused_source(target.view, source.read(), steps[1].a));
       const std::vector<double> before = target.memory;
-      for (const ChainStep& s : steps) REQUIRE(alone(target.view, s));
+      for (const FusedStep& s : steps) REQUIRE(alone(target.view, s));
       const std::vector<double> expected = target.memory;
-      for (ChainRunner* one : {&runner, &by_parts}) {
+      for (FusedRunner* one : {&runner, &by_parts}) {
         target.memory = before;
-        REQUIRE(one->run(target.view, steps) == ChainRunner::none);
+        REQUIRE(one->run(target.view, steps) == FusedRunner::none);
         REQUIRE(std::equal(expected.begin(), expected.end(), target.memory.begin(), same));
       }
     };
@@ -238,7 +265,8 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
 }
 
 TEST_CASE("squares that reach back divide nothing twice") {
-  // After a first division by 1 and the addition of 1 nothing is zero any more: where the difference is zero, only what was zero at first may pass.
+  // After a first division by 1 and the addition of 1 nothing is zero any more: where the difference is zero, only what
+  // was zero at first may pass.
   for (const std::int64_t n : {9, 12, 13, 17, 23}) {
     CAPTURE(n);
     std::vector<double> t(static_cast<std::size_t>(n * n), -1.0), source(t.size(), 1.0);
@@ -255,15 +283,15 @@ TEST_CASE("squares that reach back divide nothing twice") {
     zero.rank = 2;
     zero.energy[0].assign(static_cast<std::size_t>(n), 0.5);
     zero.energy[1] = zero.energy[0];
-    std::vector<ChainStep> steps(2);
-    steps[0].op = ChainOp::accumulate;
+    std::vector<FusedStep> steps(2);
+    steps[0].op = FusedOp::accumulate;
     steps[0].value = 1.0;
-    REQUIRE(chain_source(view, turned, steps[0].a));
-    steps[1].op = ChainOp::divide;
+    REQUIRE(fused_source(view, turned, steps[0].a));
+    steps[1].op = FusedOp::divide;
     steps[1].energies = &zero;
     const auto engine = make_code_engine({true, true, "", ""});
-    ChainRunner runner(engine.get());
-    CHECK(runner.run(view, steps) == ChainRunner::none);
+    FusedRunner runner(engine.get());
+    CHECK(runner.run(view, steps) == FusedRunner::none);
     CHECK(std::all_of(t.begin(), t.end(), [](double x) { return x == 0.0; }));
     t.back() = 5.0;
     t.front() = -1.0;
@@ -272,7 +300,8 @@ TEST_CASE("squares that reach back divide nothing twice") {
 }
 
 TEST_CASE("chains that look alike but for the number of their sources are done each in its own way") {
-  // A division of rank 4 on a block of one row has a second table, whose strides read like two more steps of a division of rank 2.
+  // A division of rank 4 on a block of one row has a second table, whose strides read like two more steps of a division
+  // of rank 2.
   constexpr std::int64_t n = 4;
   std::vector<double> t(n);
   EnergyDifferences two, four;
@@ -288,29 +317,31 @@ TEST_CASE("chains that look alike but for the number of their sources are done e
   view.extent = {n, 1, 1, 1, 1, 1};
   view.stride = {1, n, n, n, 0, 0};
   view.label = {0, 1, 2, 3, 0, 0};
-  const ChainStep by_two{ChainOp::divide, 0.0, {}, {}, &two}, by_four{ChainOp::divide, 0.0, {}, {}, &four}, seven{ChainOp::fill, 7.0, {}, {}, nullptr};
+  const FusedStep by_two{FusedOp::divide, 0.0, {}, {}, &two}, by_four{FusedOp::divide, 0.0, {}, {}, &four},
+      seven{FusedOp::fill, 7.0, {}, {}, nullptr};
   for (const bool longer_first : {true, false}) {
-    ChainRunner runner;
+    FusedRunner runner;
     for (const bool longer : {longer_first, !longer_first}) {
       t.assign(n, 8.0);
       view.rank = longer ? 2 : 4;
-      CHECK(runner.run(view, longer ? std::vector{by_two, seven, seven} : std::vector{by_four}) == ChainRunner::none);
+      CHECK(runner.run(view, longer ? std::vector{by_two, seven, seven} : std::vector{by_four}) == FusedRunner::none);
       CHECK(t == std::vector<double>(n, longer ? 7.0 : 4.0));
     }
   }
 }
 
 TEST_CASE("a chain of nothing, and on nothing") {
-  ChainRunner runner;
+  FusedRunner runner;
   double x = 1.0;
   MutableView t;
   t.data = &x;
-  CHECK(runner.run(t, {}) == ChainRunner::none);
-  CHECK(runner.run(t, {{ChainOp::scale, 3.0, {}, {}, nullptr}, {ChainOp::add_scalar, 0.5, {}, {}, nullptr}}) == ChainRunner::none);
+  CHECK(runner.run(t, {}) == FusedRunner::none);
+  CHECK(runner.run(t, {{FusedOp::scale, 3.0, {}, {}, nullptr}, {FusedOp::add_scalar, 0.5, {}, {}, nullptr}}) ==
+        FusedRunner::none);
   CHECK(x == 3.5);
   t.rank = 1;
   t.extent[0] = 0;
-  CHECK(runner.run(t, {{ChainOp::fill, 3.0, {}, {}, nullptr}}) == ChainRunner::none);
+  CHECK(runner.run(t, {{FusedOp::fill, 3.0, {}, {}, nullptr}}) == FusedRunner::none);
   CHECK(x == 3.5);
 }
 
@@ -332,8 +363,8 @@ TEST_CASE("the first step that divides by zero is named, wherever its element is
   view.extent = {n, n, 1, 1, 1, 1};
   view.stride = {1, n, 0, 0, 0, 0};
   view.label = {0, 1, 0, 0, 0, 0};
-  ChainRunner runner;
-  ChainStep first{ChainOp::divide, 0.0, {}, {}, &late}, second{ChainOp::divide, 0.0, {}, {}, &early};
+  FusedRunner runner;
+  FusedStep first{FusedOp::divide, 0.0, {}, {}, &late}, second{FusedOp::divide, 0.0, {}, {}, &early};
   CHECK(runner.run(view, {first, second}) == 0);
   t.assign(t.size(), 1.0);
   CHECK(runner.run(view, {second, first}) == 0);
@@ -341,37 +372,40 @@ TEST_CASE("the first step that divides by zero is named, wherever its element is
   std::fill(t.begin(), t.end() - n, 1.0);
   CHECK(runner.run(view, {first, second}) == 1);
   t.assign(t.size(), 0.0);  // nothing is divided by zero but zero
-  CHECK(runner.run(view, {first, second}) == ChainRunner::none);
+  CHECK(runner.run(view, {first, second}) == FusedRunner::none);
 }
 
 TEST_CASE("keys of chains say what they were made of, and others are refused") {
-  const std::vector<ChainCodeStep> steps = {{ChainOp::sum, {SourceForm::along, SourceForm::across}},
-                                            {ChainOp::divide, {SourceForm::along, SourceForm::same, SourceForm::spread}},
-                                            {ChainOp::accumulate, {SourceForm::self}},
-                                            {ChainOp::scale, {}}};
-  const CodeKey key = chain_key(steps, false);
-  CHECK(is_chain_key(key));
+  const std::vector<FusedCodeStep> steps = {
+      {FusedOp::sum, {SourceForm::along, SourceForm::across}},
+      {FusedOp::divide, {SourceForm::along, SourceForm::same, SourceForm::spread}},
+      {FusedOp::accumulate, {SourceForm::self}},
+      {FusedOp::scale, {}}};
+  const CodeKey key = fused_key(steps, false);
+  CHECK(is_fused_key(key));
   for (std::size_t k = 0; k < steps.size(); ++k) {
-    CHECK(chain_step_of(key, static_cast<int>(k)).op == steps[k].op);
-    CHECK(chain_step_of(key, static_cast<int>(k)).form == steps[k].form);
+    CHECK(fused_step_of(key, static_cast<int>(k)).op == steps[k].op);
+    CHECK(fused_step_of(key, static_cast<int>(k)).form == steps[k].form);
   }
   for (const std::int32_t first : {-1, 0, 9}) {
     CodeKey other = key;
     other.p[0] = first;
-    CHECK_FALSE(is_chain_key(other));
+    CHECK_FALSE(is_fused_key(other));
   }
-  CHECK_FALSE(chain_fetches(key));
-  CodeKey fetching = chain_key(steps, true);
-  CHECK(is_chain_key(fetching));
-  CHECK(chain_fetches(fetching));
+  CHECK_FALSE(fused_fetches(key));
+  CodeKey fetching = fused_key(steps, true);
+  CHECK(is_fused_key(fetching));
+  CHECK(fused_fetches(fetching));
   fetching.p[9] = 2;
-  CHECK_FALSE(is_chain_key(fetching));
-  for (const ChainCodeStep& bad : {ChainCodeStep{ChainOp::copy, {}}, ChainCodeStep{ChainOp::fill, {SourceForm::along}}, ChainCodeStep{ChainOp::sum, {SourceForm::along}},
-                                   ChainCodeStep{ChainOp::divide, {}}, ChainCodeStep{ChainOp::copy, {SourceForm::absent, SourceForm::along}}})
-    CHECK_FALSE(is_chain_key(chain_key(std::vector<ChainCodeStep>{bad}, false)));
+  CHECK_FALSE(is_fused_key(fetching));
+  for (const FusedCodeStep& bad : {FusedCodeStep{FusedOp::copy, {}}, FusedCodeStep{FusedOp::fill, {SourceForm::along}},
+                                   FusedCodeStep{FusedOp::sum, {SourceForm::along}}, FusedCodeStep{FusedOp::divide, {}},
+                                   FusedCodeStep{FusedOp::copy, {SourceForm::absent, SourceForm::along}}})
+    CHECK_FALSE(is_fused_key(fused_key(std::vector<FusedCodeStep>{bad}, false)));
 }
 
-TEST_CASE("what is needed next is fetched where operands lie in different orders and no cache holds them, and targets that are not read are assembled aside") {
+TEST_CASE(
+    "what is needed next is fetched where operands lie in different orders and no cache holds them, and targets that are not read are assembled aside") {
   constexpr std::int64_t n = 12, elements = n * n * n;
   std::vector<double> target(elements), source(elements, 1.0);
   MutableView t;
@@ -384,14 +418,14 @@ TEST_CASE("what is needed next is fetched where operands lie in different orders
   ConstView turned = straight;
   turned.label = {2, 1, 0};
   const auto by_parts = [&](const MutableView& to, const ConstView& from, std::int64_t bytes) {
-    ChainRunner runner(nullptr, {bytes});
-    ChainStep step{ChainOp::copy, 1.0, {}, {}, nullptr};
-    REQUIRE(chain_source(to, from, step.a));
-    REQUIRE(runner.run(to, {step}) == ChainRunner::none);
+    FusedRunner runner(nullptr, {bytes});
+    FusedStep step{FusedOp::copy, 1.0, {}, {}, nullptr};
+    REQUIRE(fused_source(to, from, step.a));
+    REQUIRE(runner.run(to, {step}) == FusedRunner::none);
     CHECK(runner.aside() == runner.by_parts());
     const bool copied = runner.by_parts();
-    step.op = ChainOp::accumulate;  // reads the target
-    REQUIRE(runner.run(to, {step}) == ChainRunner::none);
+    step.op = FusedOp::accumulate;  // reads the target
+    REQUIRE(runner.run(to, {step}) == FusedRunner::none);
     CHECK_FALSE(runner.aside());
     CHECK(runner.by_parts() == copied);
     return copied;
@@ -408,11 +442,14 @@ TEST_CASE("what is needed next is fetched where operands lie in different orders
   CHECK_FALSE(by_parts(part, turned, 1));
 }
 
-TEST_CASE("chains go by parts for one or two sources in other orders, not beside one in the target's order, unless lines are crowded or a small matrix is turned") {
+TEST_CASE(
+    "chains go by parts for one or two sources in other orders, not beside one in the target's order, unless lines are crowded or a small matrix is turned") {
   // Dimensions in the order of each source's memory.
-  const auto by_parts = [](const std::array<std::int64_t, 3>& extent, const std::vector<std::array<int, 3>>& orders, bool any = false) {
+  const auto by_parts = [](const std::array<std::int64_t, 3>& extent, const std::vector<std::array<int, 3>>& orders,
+                           bool any = false) {
     const std::int64_t elements = extent[0] * extent[1] * extent[2];
-    std::vector<std::vector<double>> memory(orders.size() + 1, std::vector<double>(static_cast<std::size_t>(elements), 1.0));
+    std::vector<std::vector<double>> memory(orders.size() + 1,
+                                            std::vector<double>(static_cast<std::size_t>(elements), 1.0));
     const auto view = [&](auto& of, const std::array<int, 3>& order, std::size_t k) {
       of.rank = 3;
       of.data = memory[k].data();
@@ -426,15 +463,15 @@ TEST_CASE("chains go by parts for one or two sources in other orders, not beside
     };
     MutableView target;
     view(target, {0, 1, 2}, 0);
-    std::vector<ChainStep> steps;
+    std::vector<FusedStep> steps;
     for (std::size_t k = 0; k < orders.size(); ++k) {
       ConstView source;
       view(source, orders[k], k + 1);
-      steps.push_back({k == 0 ? ChainOp::copy : ChainOp::accumulate, 1.0, {}, {}, nullptr});
-      REQUIRE(chain_source(target, source, steps.back().a));
+      steps.push_back({k == 0 ? FusedOp::copy : FusedOp::accumulate, 1.0, {}, {}, nullptr});
+      REQUIRE(fused_source(target, source, steps.back().a));
     }
-    ChainRunner runner(nullptr, any ? any_sources : ChainLimits{1});
-    REQUIRE(runner.run(target, steps) == ChainRunner::none);
+    FusedRunner runner(nullptr, any ? any_sources : FusedLimits{1});
+    REQUIRE(runner.run(target, steps) == FusedRunner::none);
     CHECK(memory[0] == std::vector<double>(static_cast<std::size_t>(elements), static_cast<double>(orders.size())));
     return runner.by_parts();
   };
@@ -444,7 +481,7 @@ TEST_CASE("chains go by parts for one or two sources in other orders, not beside
   CHECK_FALSE(by_parts(odd, {{2, 1, 0}, {0, 1, 2}}));
   CHECK_FALSE(by_parts(odd, {{2, 1, 0}, {1, 2, 0}, {0, 2, 1}}));
   CHECK(by_parts(odd, {{2, 1, 0}, {1, 2, 0}, {0, 2, 1}}, true));
-  CHECK(by_parts(odd, {{1, 0, 2}, {0, 1, 2}}));           // a small matrix turned
+  CHECK(by_parts(odd, {{1, 0, 2}, {0, 1, 2}}));                // a small matrix turned
   CHECK_FALSE(by_parts({90, 80, 3}, {{1, 0, 2}, {0, 1, 2}}));  // a large one
   CHECK(by_parts(crowded, {{2, 1, 0}, {0, 1, 2}}));
   CHECK_FALSE(by_parts(odd, {{0, 1, 2}}, true));

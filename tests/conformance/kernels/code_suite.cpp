@@ -1,4 +1,5 @@
-// The engine of generated code: its disk cache, what it does with files that are damaged or foreign, and builds without a generator.
+// The engine of generated code: its disk cache, what it does with files that are damaged or foreign, and builds without
+// a generator.
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -11,9 +12,9 @@
 #include <iterator>
 
 #include "runtime/base/error.h"
-#include "runtime/kernels/jit/code_library.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/implementations.h"
+#include "runtime/kernels/jit/code_library.h"
 
 using namespace sial;
 using namespace sial::kernels;
@@ -187,7 +188,8 @@ TEST_CASE("code that others could have written is not run") {
   CHECK(stats_after(options, key, works).compiled == 1);
   REQUIRE(folder.files().size() == 1);
   const fs::path file = folder.files().front();
-  for (const fs::path& path : {folder.path, file.parent_path()}) CHECK(fs::status(path).permissions() == fs::perms(0700));
+  for (const fs::path& path : {folder.path, file.parent_path()})
+    CHECK(fs::status(path).permissions() == fs::perms(0700));
   CHECK(fs::status(file).permissions() == fs::perms(0600));
   CHECK(cache_trouble(options.cache_folder).empty());
 
@@ -270,7 +272,7 @@ TEST_CASE("generated tiles keep their sums in registers") {
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int64_t>(i) * apart;
   for (const int count : {0, 8, 32})
     for (int v = 1; v <= shape.tallest(); ++v)
-      for (int c = 1; c <= (v <= shape.most_vectors ? shape.most_columns : shape.tall_columns); ++c)
+      for (int c = 1; c <= (v <= shape.max_vectors ? shape.max_columns : shape.tall_columns); ++c)
         for (const bool masked : {false, true}) {
           const auto code = reinterpret_cast<TileCode>(engine->wait(tile_key(v, c, masked, count)));
           REQUIRE(code);

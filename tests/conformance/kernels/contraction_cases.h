@@ -54,7 +54,8 @@ enum class Thin { no, outer, vector };
 
 inline Case make_case(std::uint64_t seed, bool reals, Thin thin = Thin::no) {
   Generator g(seed);
-  const int n_summed = thin == Thin::outer ? 0 : static_cast<int>(g.below(3)) + (g.chance(90) ? 1 : 0), n_rows = static_cast<int>(g.below(4));
+  const int n_summed = thin == Thin::outer ? 0 : static_cast<int>(g.below(3)) + (g.chance(90) ? 1 : 0),
+            n_rows = static_cast<int>(g.below(4));
   const int n_columns = thin == Thin::vector ? 0 : static_cast<int>(g.below(std::min(4, 7 - n_rows)));
   const int limit = n_summed > 2 ? 2 : n_summed;
   std::map<int, std::int64_t> extents;
@@ -84,9 +85,12 @@ inline Case make_case(std::uint64_t seed, bool reals, Thin thin = Thin::no) {
   c.alpha = factors[g.below(6)];
   c.beta = factors[g.below(6)];
   if (reals) {
-    for (Operand* o : {&c.a, &c.b, &c.d}) Generator::fill(*o, [&] { return static_cast<double>(g.below(2000001) - 1000000) / 999983.0; });
+    for (Operand* o : {&c.a, &c.b, &c.d})
+      Generator::fill(*o, [&] { return static_cast<double>(g.below(2000001) - 1000000) / 999983.0; });
     if (c.alpha != 1.0 && g.chance(50)) c.alpha = 0.3, c.beta = -0.7;
-    if (g.chance(10)) Generator::fill(c.a, [&] { return std::numeric_limits<double>::denorm_min() * static_cast<double>(g.below(100)); });
+    if (g.chance(10))
+      Generator::fill(c.a,
+                      [&] { return std::numeric_limits<double>::denorm_min() * static_cast<double>(g.below(100)); });
   }
   if (c.beta == 0.0) Generator::fill(c.d, [] { return std::numeric_limits<double>::quiet_NaN(); });
   return c;

@@ -1,5 +1,5 @@
-// The constants of the model of contractions: whatever they are, results keep their bits and a BLAS runs for the same operations; measured ones change
-// which strategy is chosen, and a fit finds those that explain times.
+// The constants of the model of contractions: whatever they are, results keep their bits and a BLAS runs for the same
+// operations; measured ones change which strategy is chosen, and a fit finds those that explain times.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -59,7 +59,8 @@ LoopSpace random_space(std::mt19937_64& random) {
 const TileShape shapes[] = {{8, 3, 8, 6, 8}, {4, 3, 4, 0, 8}, {2, 3, 4, 0, 0}};
 
 /// As if the model with these constants were the truth.
-std::vector<MeasuredContraction> imagined(const ContractionTarget& target, const ContractionCosts& truth, int count, std::mt19937_64& random) {
+std::vector<MeasuredContraction> imagined(const ContractionTarget& target, const ContractionCosts& truth, int count,
+                                          std::mt19937_64& random) {
   std::vector<MeasuredContraction> all;
   const ContractionCosts usual = usual_costs(target.shape.width);
   while (static_cast<int>(all.size()) < count) {
@@ -126,8 +127,10 @@ TEST_CASE("threads give the bits of one with any constants") {
   for (int round = 0; round < 6; ++round) {
     options.costs = std::make_shared<ContractionCosts>(random_costs(builtin_target().shape.width, random));
     auto other = make_kernels("auto", workspace, options);
-    Operand a = g.operand(g.shuffled({0, 1, 3, 4}), extents), b = g.operand(g.shuffled({3, 2, 4}), extents), d = g.operand(g.shuffled({0, 1, 2}), extents);
-    for (Operand* o : {&a, &b, &d}) Generator::fill(*o, [&] { return static_cast<double>(g.below(2000001) - 1000000) / 999983.0; });
+    Operand a = g.operand(g.shuffled({0, 1, 3, 4}), extents), b = g.operand(g.shuffled({3, 2, 4}), extents),
+            d = g.operand(g.shuffled({0, 1, 2}), extents);
+    for (Operand* o : {&a, &b, &d})
+      Generator::fill(*o, [&] { return static_cast<double>(g.below(2000001) - 1000000) / 999983.0; });
     require_same_bits(*usual, *other, a, b, d);
   }
 }
@@ -139,18 +142,22 @@ TEST_CASE("whether a BLAS runs, and where sums are cut, follows from fixed const
     const LoopSpace space = random_space(random);
     for (const TileShape& shape : shapes)
       for (const bool fast : {true, false}) {
-        const ContractionCosts fixed = fixed_costs(shape.width), other = random_costs(shape.width, random), larger_caches = usual_costs(shape.width, {131072, 4 << 20});
+        const ContractionCosts fixed = fixed_costs(shape.width), other = random_costs(shape.width, random),
+                               larger_caches = usual_costs(shape.width, {131072, 4 << 20});
         const auto by_fixed = contraction_choices(space, shape, fast, 512, &fixed);
         const bool is_blas = by_fixed.front().plan.strategy == Strategy::blas;
         ++(is_blas ? blas : tiles);
-        const auto cheapest = std::min_element(by_fixed.begin(), by_fixed.end(), [](const auto& p, const auto& q) { return p.plan.cycles < q.plan.cycles; });
+        const auto cheapest = std::min_element(by_fixed.begin(), by_fixed.end(), [](const auto& p, const auto& q) {
+          return p.plan.cycles < q.plan.cycles;
+        });
         CHECK(cheapest == by_fixed.begin());
         for (const ContractionCosts& costs : {other, larger_caches}) {
           const auto choices = contraction_choices(space, shape, fast, 512, &costs);
           REQUIRE((choices.front().plan.strategy == Strategy::blas) == is_blas);
           for (const auto& choice : choices) {
             REQUIRE(choice.plan.sum_block == by_fixed.front().plan.sum_block);
-            const auto same = std::find_if(by_fixed.begin(), by_fixed.end(), [&](const auto& c) { return c.name == choice.name; });
+            const auto same =
+                std::find_if(by_fixed.begin(), by_fixed.end(), [&](const auto& c) { return c.name == choice.name; });
             REQUIRE(same != by_fixed.end());
             REQUIRE(choice.plan.fixed_cycles == same->plan.cycles);
           }
@@ -174,7 +181,8 @@ TEST_CASE("measured constants change which strategy is chosen, those for other v
   costs.pack_rows_along *= 10, costs.rows_in_place /= 10;
   CHECK(contraction_choices(space, shape, true, 512, &costs).front().name.starts_with("rows in place"));
   costs.width = 4;
-  CHECK(contraction_choices(space, shape, true, 512, &costs).front().name == contraction_choices(space, shape, true, 512).front().name);
+  CHECK(contraction_choices(space, shape, true, 512, &costs).front().name ==
+        contraction_choices(space, shape, true, 512).front().name);
   // The same through the kernels that programs run with.
   CountingResource workspace;
   std::vector<double> a(200 * 100), b(100 * 300), d(200 * 300);
@@ -186,7 +194,8 @@ TEST_CASE("measured constants change which strategy is chosen, those for other v
     return dense_view(data, s, {row, column});
   };
   op.has_b = true;
-  op.d = matrix(d.data(), 200, 300, 0, 1), op.a = as_const(matrix(a.data(), 200, 100, 0, 2)), op.b = as_const(matrix(b.data(), 100, 300, 2, 1));
+  op.d = matrix(d.data(), 200, 300, 0, 1), op.a = as_const(matrix(a.data(), 200, 100, 0, 2)),
+  op.b = as_const(matrix(b.data(), 100, 300, 2, 1));
   KernelOptions options;
   options.jit = false;
   ContractionCosts own = fixed_costs(builtin_target().shape.width);
@@ -203,11 +212,14 @@ TEST_CASE("measured constants change which strategy is chosen, those for other v
 
 TEST_CASE("limits follow the caches and are those of the fixed constants for 32 to 48 KiB and 1 MiB") {
   for (const int width : {2, 4, 8}) {
-    const ContractionCosts fixed = fixed_costs(width), large = usual_costs(width, {49152, 2 << 20}), unknown = usual_costs(width, {});
+    const ContractionCosts fixed = fixed_costs(width), large = usual_costs(width, {49152, 2 << 20}),
+                           unknown = usual_costs(width, {});
     for (const long first : {32768L, 49152L}) {
       const ContractionCosts usual = usual_costs(width, {first, 1 << 20});
       CHECK(usual == unknown);
-      for (const auto limit : {&ContractionCosts::row_block, &ContractionCosts::column_block, &ContractionCosts::first_cache, &ContractionCosts::close, &ContractionCosts::near, &ContractionCosts::columns_near})
+      for (const auto limit :
+           {&ContractionCosts::row_block, &ContractionCosts::column_block, &ContractionCosts::first_cache,
+            &ContractionCosts::close, &ContractionCosts::near, &ContractionCosts::columns_near})
         CHECK(usual.*limit == fixed.*limit);
     }
     CHECK(large.row_block == 2 * fixed.row_block);
@@ -220,7 +232,8 @@ TEST_CASE("limits follow the caches and are those of the fixed constants for 32 
 
 TEST_CASE("constants that cannot be are told") {
   for (const CostField& field : cost_fields())
-    for (const double factor : {0.0, -1.0, 1.01 * cost_range, 0.99 / cost_range, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    for (const double factor : {0.0, -1.0, 1.01 * cost_range, 0.99 / cost_range,
+                                std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
       if (field.kind == CostKind::size && std::isfinite(factor) && factor > 0) continue;
       ContractionCosts costs = fixed_costs(8);
       costs.*field.value *= factor;
@@ -233,7 +246,8 @@ TEST_CASE("constants that cannot be are told") {
   CHECK(costs_text(costs).starts_with("scatter "));
 }
 
-TEST_CASE("a fit finds constants with which the fastest strategies are chosen, and leaves the usual ones where they are right") {
+TEST_CASE(
+    "a fit finds constants with which the fastest strategies are chosen, and leaves the usual ones where they are right") {
   std::mt19937_64 random(base_seed());
   const ContractionTarget target{shapes[0], true, true};
   const ContractionCosts usual = usual_costs(8);
@@ -242,7 +256,8 @@ TEST_CASE("a fit finds constants with which the fastest strategies are chosen, a
   const ContractionCosts unchanged = fit_costs(right, target, usual);
   CHECK(unchanged == usual);
   ContractionCosts truth = usual;
-  truth.pack_rows_along *= 4, truth.pack_rows_across *= 3, truth.rows_in_place /= 4, truth.scatter *= 3, truth.columns_in_place_lines *= 4;
+  truth.pack_rows_along *= 4, truth.pack_rows_across *= 3, truth.rows_in_place /= 4, truth.scatter *= 3,
+      truth.columns_in_place_lines *= 4;
   const auto other = imagined(target, truth, 120, random);
   const Regret before = regret_of(other, target, usual);
   CHECK(before.mean > 1.02);

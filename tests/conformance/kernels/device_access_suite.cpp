@@ -1,5 +1,6 @@
-// How the accesses of generated GPU kernels fall together: the 128-byte segments of memory and the banks of shared memory that the threads
-// of a warp meet at once. This is what turning sources through shared memory is for, and where it shows that it happens.
+// How the accesses of generated GPU kernels fall together: the 128-byte segments of memory and the banks of shared
+// memory that the threads of a warp meet at once. This is what turning sources through shared memory is for, and where
+// it shows that it happens.
 
 #include "tests/conformance/kernels/device_cases.h"
 
@@ -21,7 +22,8 @@ struct Recorder : DeviceTrace {
   std::uint32_t every;  // n-th thread block is looked at
 
   explicit Recorder(std::uint32_t n) : every(n) {
-    access = [](DeviceTrace* self, std::uint32_t block, std::uint32_t thread, std::uint32_t site, const void* address, std::uint32_t bytes, std::uint32_t what) {
+    access = [](DeviceTrace* self, std::uint32_t block, std::uint32_t thread, std::uint32_t site, const void* address,
+                std::uint32_t bytes, std::uint32_t what) {
       Recorder& r = *static_cast<Recorder*>(self);
       if (block % r.every != 0) return;
       const std::uint32_t place = 4 * site + what;
@@ -57,7 +59,8 @@ Cost cost_of(Twins& twins, const std::vector<DeviceLaunch>& launches) {
       halves += most > 0 ? 1 : 0;
     }
   }
-  return {static_cast<double>(segments) / static_cast<double>(fewest), halves > 0 ? static_cast<double>(rounds) / static_cast<double>(halves) : 0.0};
+  return {static_cast<double>(segments) / static_cast<double>(fewest),
+          halves > 0 ? static_cast<double>(rounds) / static_cast<double>(halves) : 0.0};
 }
 
 struct Permutation {
@@ -71,22 +74,22 @@ struct Planned {
   bool turned = false, pairs = false;
 };
 
-Planned permuted(Twins& twins, const Permutation& p, ChainOp op, std::int64_t first = 32) {
+Planned permuted(Twins& twins, const Permutation& p, FusedOp op, std::int64_t first = 32) {
   Numbers numbers(1);
   Extents6 extent{1, 1, 1, 1, 1, 1};
   std::copy(p.extent.begin(), p.extent.end(), extent.begin());
   const auto rank = static_cast<int>(p.extent.size());
   DeviceOperand target(numbers, rank, extent, as_is, {}, first), source(numbers, rank, extent, p.order, {}, first);
-  std::vector<ChainStep> step(1);
+  std::vector<FusedStep> step(1);
   step[0].op = op;
   step[0].value = 0.5;
-  REQUIRE(chain_source(target.view, source.read(), step[0].a));
+  REQUIRE(fused_source(target.view, source.read(), step[0].a));
   Planned result;
-  result.launches = plan_device_chain(target.view, step);
+  result.launches = plan_device_fused(target.view, step);
   result.cost = cost_of(twins, result.launches);
   for (const DeviceLaunch& l : result.launches) {
-    DeviceChainCode code;
-    REQUIRE(read_device_chain_key(l.key, code));
+    DeviceFusedCode code;
+    REQUIRE(read_device_fused_key(l.key, code));
     result.turned |= code.box_dims > 0;
     result.pairs |= code.pairs;
   }
@@ -102,13 +105,15 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
     return;
   }
   const std::vector<Permutation> turned = {
-      {{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5}}, {{16, 16, 16, 16}, {3, 1, 2, 0, 4, 5}}, {{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5}},
-      {{30, 30, 30, 30}, {1, 0, 2, 3, 4, 5}}, {{10, 10, 10, 10}, {1, 0, 3, 2, 4, 5}}, {{16, 16, 16, 16}, {2, 3, 0, 1, 4, 5}},
-      {{10, 10, 10, 10}, {0, 2, 1, 3, 4, 5}}, {{5, 20, 5, 20}, {2, 3, 0, 1, 4, 5}},   {{5, 5, 25, 25}, {3, 1, 2, 0, 4, 5}},
-      {{100, 100}, {1, 0, 2, 3, 4, 5}},       {{31, 37, 29}, {2, 1, 0, 3, 4, 5}},     {{6, 7, 5, 8, 6, 5}, {5, 3, 4, 1, 2, 0}},
+      {{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5}}, {{16, 16, 16, 16}, {3, 1, 2, 0, 4, 5}},
+      {{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5}}, {{30, 30, 30, 30}, {1, 0, 2, 3, 4, 5}},
+      {{10, 10, 10, 10}, {1, 0, 3, 2, 4, 5}}, {{16, 16, 16, 16}, {2, 3, 0, 1, 4, 5}},
+      {{10, 10, 10, 10}, {0, 2, 1, 3, 4, 5}}, {{5, 20, 5, 20}, {2, 3, 0, 1, 4, 5}},
+      {{5, 5, 25, 25}, {3, 1, 2, 0, 4, 5}},   {{100, 100}, {1, 0, 2, 3, 4, 5}},
+      {{31, 37, 29}, {2, 1, 0, 3, 4, 5}},     {{6, 7, 5, 8, 6, 5}, {5, 3, 4, 1, 2, 0}},
       {{33, 65, 17}, {1, 2, 0, 3, 4, 5}},     {{8, 8, 8, 8}, {3, 2, 1, 0, 4, 5}}};
   for (const Permutation& p : turned)
-    for (const ChainOp op : {ChainOp::copy, ChainOp::accumulate}) {
+    for (const FusedOp op : {FusedOp::copy, FusedOp::accumulate}) {
       CAPTURE(p.extent, p.order);
       const Planned found = permuted(twins, p, op);
       CHECK(found.turned);
@@ -118,35 +123,37 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
     }
 }
 
-TEST_CASE("sources that go along with the target are read where they lie, two elements at a time where all is aligned") {
+TEST_CASE(
+    "sources that go along with the target are read where they lie, two elements at a time where all is aligned") {
   Twins twins;
   if (!twins.available()) return;
-  const Permutation dense{{30, 30, 30, 30}, as_is}, rows{{30, 20, 20, 30}, {0, 2, 1, 3, 4, 5}}, odd{{31, 20, 21, 9}, {0, 2, 1, 3, 4, 5}};
+  const Permutation dense{{30, 30, 30, 30}, as_is}, rows{{30, 20, 20, 30}, {0, 2, 1, 3, 4, 5}},
+      odd{{31, 20, 21, 9}, {0, 2, 1, 3, 4, 5}};
   for (const Permutation& p : {dense, rows, odd}) {
     CAPTURE(p.extent);
-    const Planned found = permuted(twins, p, ChainOp::accumulate, 32);
+    const Planned found = permuted(twins, p, FusedOp::accumulate, 32);
     CHECK_FALSE(found.turned);
     CHECK(found.launches.at(0).shared_bytes == 0);
     CHECK(found.cost.segments <= 2.0);
-    const Planned elsewhere = permuted(twins, p, ChainOp::accumulate, 33);
+    const Planned elsewhere = permuted(twins, p, FusedOp::accumulate, 33);
     CHECK_FALSE(elsewhere.pairs);  // refused: one operand or the other is not 16-byte aligned
   }
   // Memory of vectors begins at 16 bytes or at 8: one of the two is aligned, an odd extent never is.
-  CHECK_FALSE(permuted(twins, odd, ChainOp::copy, 32).pairs);
+  CHECK_FALSE(permuted(twins, odd, FusedOp::copy, 32).pairs);
 }
 
 TEST_CASE("small blocks are not turned, and a source without contiguous elements is read where it lies") {
   Twins twins;
   if (!twins.available()) return;
-  CHECK_FALSE(permuted(twins, {{7, 7, 7}, {2, 1, 0, 3, 4, 5}}, ChainOp::copy).turned);
+  CHECK_FALSE(permuted(twins, {{7, 7, 7}, {2, 1, 0, 3, 4, 5}}, FusedOp::copy).turned);
   Numbers numbers(1);
   DeviceOperand target(numbers, 2, {60, 60, 1, 1, 1, 1}, as_is, {});
   std::vector<double> memory(60 * 60 * 2);
-  ChainStep copy{ChainOp::copy, 0.0, {memory.data(), {120, 2}}, {}, nullptr};
-  const auto launches = plan_device_chain(target.view, std::span(&copy, 1));
+  FusedStep copy{FusedOp::copy, 0.0, {memory.data(), {120, 2}}, {}, nullptr};
+  const auto launches = plan_device_fused(target.view, std::span(&copy, 1));
   REQUIRE(launches.size() == 1);
-  DeviceChainCode code;
-  REQUIRE(read_device_chain_key(launches[0].key, code));
+  DeviceFusedCode code;
+  REQUIRE(read_device_fused_key(launches[0].key, code));
   CHECK(code.box_dims == 0);
 }
 
@@ -157,37 +164,37 @@ TEST_CASE("steps go together as far as boxes, arguments and keys reach") {
   const auto launches = [&](const std::vector<std::array<int, max_rank>>& orders) {
     std::vector<DeviceOperand> sources;
     for (const auto& order : orders) sources.emplace_back(numbers, 4, extent, order, Extents6{});
-    std::vector<ChainStep> steps;
+    std::vector<FusedStep> steps;
     for (const DeviceOperand& s : sources) {
-      ChainStep step;
-      step.op = ChainOp::accumulate;
+      FusedStep step;
+      step.op = FusedOp::accumulate;
       step.value = 2.0;
-      REQUIRE(chain_source(target.view, s.read(), step.a));
+      REQUIRE(fused_source(target.view, s.read(), step.a));
       steps.push_back(step);
     }
-    return plan_device_chain(target.view, steps).size();
+    return plan_device_fused(target.view, steps).size();
   };
   const std::array<int, max_rank> swapped{1, 0, 2, 3, 4, 5}, also{1, 0, 3, 2, 4, 5}, other{2, 1, 0, 3, 4, 5};
   CHECK(launches({as_is, as_is, as_is, as_is, as_is, as_is, as_is, as_is}) == 1);
   CHECK(launches({as_is, as_is, as_is, as_is, as_is, as_is, as_is, as_is, as_is}) == 2);
-  CHECK(launches({swapped, as_is, also}) == 1);          // the same box does for both
-  CHECK(launches({swapped, swapped, swapped}) == 2);     // most_turned
-  CHECK(launches({swapped, other}) == 2);                // no box holds runs of three dimensions
+  CHECK(launches({swapped, as_is, also}) == 1);       // the same box does for both
+  CHECK(launches({swapped, swapped, swapped}) == 2);  // max_transposed
+  CHECK(launches({swapped, other}) == 2);             // no box holds runs of three dimensions
 }
 
 TEST_CASE("launches of large blocks fill a large GPU, of small ones are spread") {
   Twins twins;
   if (!twins.available()) return;
   const Permutation large{{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5}}, small{{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5}};
-  CHECK(permuted(twins, large, ChainOp::copy).launches.at(0).blocks >= 264);
-  CHECK(permuted(twins, small, ChainOp::copy).launches.at(0).blocks >= 20);
+  CHECK(permuted(twins, large, FusedOp::copy).launches.at(0).blocks >= 264);
+  CHECK(permuted(twins, small, FusedOp::copy).launches.at(0).blocks >= 20);
   Numbers numbers(1);
   DeviceOperand t(numbers, 1, {2000000, 1, 1, 1, 1, 1}, as_is, {});
-  const ChainStep scale{ChainOp::scale, 2.0, {}, {}, nullptr};
-  const auto launches = plan_device_chain(t.view, std::span(&scale, 1));
+  const FusedStep scale{FusedOp::scale, 2.0, {}, {}, nullptr};
+  const auto launches = plan_device_fused(t.view, std::span(&scale, 1));
   REQUIRE(launches.size() == 1);
   CHECK(launches[0].blocks >= 264);
-  DeviceChainCode code;
-  REQUIRE(read_device_chain_key(launches[0].key, code));
+  DeviceFusedCode code;
+  REQUIRE(read_device_fused_key(launches[0].key, code));
   CHECK(code.unrolled);
 }

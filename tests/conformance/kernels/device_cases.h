@@ -1,5 +1,6 @@
 #pragma once
-// Shared by the suites of generated GPU kernels: blocks with margins, random numbers, and launches carried out by twins on the host.
+// Shared by the suites of generated GPU kernels: blocks with margins, random numbers, and launches carried out by twins
+// on the host.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -15,14 +16,17 @@
 
 namespace sial::kernels {
 
-inline constexpr double odd_numbers[] = {0.0, -0.0, std::numeric_limits<double>::infinity(), 1.0, -1.0, 4.9e-324, 1e308};
+inline constexpr double odd_numbers[] = {0.0,      -0.0, std::numeric_limits<double>::infinity(), 1.0, -1.0,
+                                         4.9e-324, 1e308};
 
-/// A block whose k-th dimension is named order[k], dense or a part of a larger array; the memory around its elements is NaN.
+/// A block whose k-th dimension is named order[k], dense or a part of a larger array; the memory around its elements is
+/// NaN.
 struct DeviceOperand {
   std::vector<double> memory;
   MutableView view;
 
-  DeviceOperand(Numbers& numbers, int rank, const Extents6& extent, const std::array<int, max_rank>& order, const Extents6& margin, std::int64_t first = 32) {
+  DeviceOperand(Numbers& numbers, int rank, const Extents6& extent, const std::array<int, max_rank>& order,
+                const Extents6& margin, std::int64_t first = 32) {
     const std::int64_t all = lay_out(view, rank, extent, order, margin);
     memory.assign(static_cast<std::size_t>(all + first) + 32, std::numeric_limits<double>::quiet_NaN());
     view.data = memory.data() + first;
@@ -41,7 +45,9 @@ struct DeviceOperand {
   ConstView read() const { return as_const(view); }
 };
 
-inline bool same_bits(double x, double y) { return std::memcmp(&x, &y, sizeof(double)) == 0 || (std::isnan(x) && std::isnan(y)); }
+inline bool same_bits(double x, double y) {
+  return std::memcmp(&x, &y, sizeof(double)) == 0 || (std::isnan(x) && std::isnan(y));
+}
 
 /// Twins of one engine.
 class Twins {
@@ -50,8 +56,8 @@ class Twins {
   bool available() const { return engine_->wait({CodeKind::device_sum, {}}) != nullptr; }
   void run(std::vector<DeviceLaunch> launches, DeviceTrace* trace = nullptr) {
     for (DeviceLaunch& l : launches) {
-      REQUIRE(l.shared_bytes <= most_shared_bytes);
-      REQUIRE(l.arguments.size() <= most_argument_bytes);
+      REQUIRE(l.shared_bytes <= max_shared_bytes);
+      REQUIRE(l.arguments.size() <= max_argument_bytes);
       REQUIRE(l.blocks > 0);
       REQUIRE(l.threads > 0);
       REQUIRE(l.threads <= 256);
@@ -60,7 +66,7 @@ class Twins {
       if (!l.table.empty()) std::memcpy(l.arguments.data() + l.table_at, &table, sizeof table);
       shared_.assign(l.shared_bytes / 8 + 2, std::numeric_limits<double>::quiet_NaN());
       void* shared = shared_.data() + (reinterpret_cast<std::uintptr_t>(shared_.data()) % 16 == 0 ? 0 : 1);
-      const auto twin = reinterpret_cast<DeviceTwin>(engine_->wait(l.key));
+      const auto twin = reinterpret_cast<DeviceHostFallback>(engine_->wait(l.key));
       if (twin == nullptr) FAIL("no twin of " << code_name(l.key));
       twin(l.arguments.data(), l.blocks, l.threads, shared, trace);
     }

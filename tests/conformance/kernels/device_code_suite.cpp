@@ -1,5 +1,5 @@
-// Generated GPU kernels, carried out by their twins on the host: chains leave the bits of ChainRunner, sums of products are right and the
-// same every time, keys say what they were made of.
+// Generated GPU kernels, carried out by their twins on the host: chains leave the bits of FusedRunner, sums of products
+// are right and the same every time, keys say what they were made of.
 
 #include <sys/mman.h>
 
@@ -48,11 +48,13 @@ EnergyDifferences energies_of(Numbers& numbers, const Setting& s) {
   e.rank = s.rank;
   e.shift = numbers.below(2) == 0 ? 0.0 : 0.25 * numbers();
   for (int d = 0; d < s.rank; ++d)
-    for (std::int64_t p = 0; p < s.extent[d]; ++p) e.energy[d].push_back(numbers() + (d % 2 == 1 ? 20.0 : -20.0));  // no difference is zero
+    for (std::int64_t p = 0; p < s.extent[d]; ++p)
+      e.energy[d].push_back(numbers() + (d % 2 == 1 ? 20.0 : -20.0));  // no difference is zero
   return e;
 }
 
-/// What a case consists of: operations with the sources that they take, 0 ... 3, 4: the target. Few, so that kernels meet many cases.
+/// What a case consists of: operations with the sources that they take, 0 ... 3, 4: the target. Few, so that kernels
+/// meet many cases.
 struct Form {
   std::vector<std::array<int, 3>> steps;  // operation, a, b
 };
@@ -66,38 +68,49 @@ const std::vector<Form>& forms() {
   return all;
 }
 
-void run_case(std::uint32_t seed, const Form* form, std::int64_t most, ChainRunner& runner, Twins& twins, const Setting* given = nullptr) {
+void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunner& runner, Twins& twins,
+              const Setting* given = nullptr) {
   CAPTURE(seed);
   Numbers choose(seed);
   const Setting setting = given ? *given : random_setting(choose, most);
   Numbers numbers(seed + 1, choose.below(2) == 0 ? std::span(odd_numbers) : std::span<const double>());
   const bool even = choose.below(2) == 0;
-  DeviceOperand target(numbers, setting.rank, setting.extent, as_is, choose.below(3) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
+  DeviceOperand target(numbers, setting.rank, setting.extent, as_is,
+                       choose.below(3) == 0 ? random_margin(choose, even) : Extents6{},
+                       even ? 32 : 32 + choose.below(2));
   std::vector<DeviceOperand> sources;
   for (int k = 0; k < 4; ++k)
-    sources.emplace_back(numbers, setting.rank, setting.extent, choose.below(3) > 0 ? random_order(choose, setting.rank) : as_is,
-                         choose.below(4) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
-  const std::vector<EnergyDifferences> energies = {energies_of(choose, setting), energies_of(choose, setting), energies_of(choose, setting), energies_of(choose, setting)};
+    sources.emplace_back(
+        numbers, setting.rank, setting.extent, choose.below(3) > 0 ? random_order(choose, setting.rank) : as_is,
+        choose.below(4) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
+  const std::vector<EnergyDifferences> energies = {energies_of(choose, setting), energies_of(choose, setting),
+                                                   energies_of(choose, setting), energies_of(choose, setting)};
   Form random;
   if (form == nullptr) {
-    for (std::int64_t n = 1 + choose.below(12); n > 0; --n) random.steps.push_back({static_cast<int>(choose.below(9)), static_cast<int>(choose.below(5)), static_cast<int>(choose.below(5))});
+    for (std::int64_t n = 1 + choose.below(12); n > 0; --n)
+      random.steps.push_back(
+          {static_cast<int>(choose.below(9)), static_cast<int>(choose.below(5)), static_cast<int>(choose.below(5))});
     form = &random;
   }
-  std::vector<ChainStep> steps;
+  std::vector<FusedStep> steps;
   for (const auto& [op, a, b] : form->steps) {
-    ChainStep s;
-    s.op = static_cast<ChainOp>(op);
+    FusedStep s;
+    s.op = static_cast<FusedOp>(op);
     s.value = choose.below(3) == 0 ? (choose.below(2) == 0 ? 1.0 : -1.0) : numbers();
-    const auto source = [&](int which, ChainSource& to) {
-      REQUIRE(chain_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(), to));
+    const auto source = [&](int which, FusedSource& to) {
+      REQUIRE(
+          fused_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(), to));
     };
     switch (s.op) {
-      case ChainOp::sum:
+      case FusedOp::sum:
         s.value = choose.below(2) == 0 ? 1.0 : -1.0;
         source(b, s.b);
         [[fallthrough]];
-      case ChainOp::copy: case ChainOp::scaled_copy: case ChainOp::accumulate: source(a, s.a); break;
-      case ChainOp::divide: case ChainOp::multiply:
+      case FusedOp::copy:
+      case FusedOp::scaled_copy:
+      case FusedOp::accumulate: source(a, s.a); break;
+      case FusedOp::divide:
+      case FusedOp::multiply:
         if (setting.rank == 0 || setting.rank % 2 != 0) continue;
         s.energies = &energies[static_cast<std::size_t>(a % 4)];
         break;
@@ -106,12 +119,13 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, ChainRunn
     steps.push_back(s);
   }
   const std::vector<double> before = target.memory;
-  REQUIRE(runner.run(target.view, steps) == ChainRunner::none);
+  REQUIRE(runner.run(target.view, steps) == FusedRunner::none);
   const std::vector<double> expected = target.memory;
   target.memory = before;  // the same memory, so that steps on the target itself mean the same
-  twins.run(plan_device_chain(target.view, steps));
+  twins.run(plan_device_fused(target.view, steps));
   for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!same_bits(expected[i], target.memory[i])) FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
+    if (!same_bits(expected[i], target.memory[i]))
+      FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
 }
 
 double plain_dot(const ConstView& a, const ConstView& b) {
@@ -133,10 +147,10 @@ double plain_dot(const ConstView& a, const ConstView& b) {
   }
 }
 
-#define NEEDS_TWINS(twins)                                    \
-  if (!(twins).available()) {                                 \
-    WARN("no code generator in this build: skipped");         \
-    return;                                                   \
+#define NEEDS_TWINS(twins)                            \
+  if (!(twins).available()) {                         \
+    WARN("no code generator in this build: skipped"); \
+    return;                                           \
   }
 
 }  // namespace
@@ -144,31 +158,35 @@ double plain_dot(const ConstView& a, const ConstView& b) {
 TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random blocks") {
   Twins twins;
   NEEDS_TWINS(twins);
-  ChainRunner runner;
-  for (std::uint32_t seed = 0; seed < 12000; ++seed) run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, twins);
+  FusedRunner runner;
+  for (std::uint32_t seed = 0; seed < 12000; ++seed)
+    run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, twins);
   CHECK(twins.keys.size() > 200);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
   Twins twins;
   NEEDS_TWINS(twins);
-  ChainRunner runner;
+  FusedRunner runner;
   for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU") {
   Twins twins;
   NEEDS_TWINS(twins);
-  ChainRunner runner;
-  const Setting large[] = {{4, {30, 30, 30, 30, 1, 1}, 810000}, {4, {31, 30, 29, 28, 1, 1}, 755160}, {2, {1000, 701, 1, 1, 1, 1}, 701000}, {6, {8, 10, 8, 10, 8, 12}, 614400}};
+  FusedRunner runner;
+  const Setting large[] = {{4, {30, 30, 30, 30, 1, 1}, 810000},
+                           {4, {31, 30, 29, 28, 1, 1}, 755160},
+                           {2, {1000, 701, 1, 1, 1, 1}, 701000},
+                           {6, {8, 10, 8, 10, 8, 12}, 614400}};
   std::uint32_t seed = 0;
   for (const Setting& setting : large)
     for (const Form& form : forms())
       for (int k = 0; k < 2; ++k) run_case(++seed, &form, 0, runner, twins, &setting);
   int unrolled = 0, pairs = 0;
   for (const CodeKey& key : twins.keys) {
-    DeviceChainCode code;
-    if (!read_device_chain_key(key, code)) continue;
+    DeviceFusedCode code;
+    if (!read_device_fused_key(key, code)) continue;
     unrolled += code.unrolled && code.box_dims == 0 ? 1 : 0;
     pairs += code.unrolled && code.pairs ? 1 : 0;
   }
@@ -179,7 +197,7 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
 TEST_CASE("chains of one shape in one launch leave the bits of each by itself") {
   Twins twins;
   if (!twins.available()) return;
-  ChainRunner runner;
+  FusedRunner runner;
   int boxes = 0, pairs = 0, several = 0;
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
@@ -188,7 +206,8 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
     const std::size_t chains = seed % 50 == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
     if (chains == 300) setting = random_setting(choose, 100);
     const bool even = choose.below(3) > 0;
-    const auto order = random_order(choose, setting.rank), other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
+    const auto order = random_order(choose, setting.rank),
+               other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
     const Extents6 margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents6{};
     const int form = static_cast<int>(choose.below(4));
     std::vector<DeviceOperand> targets, first, second;
@@ -199,31 +218,36 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
       first.emplace_back(numbers, setting.rank, setting.extent, order, Extents6{}, at());
       second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
     }
-    std::vector<std::vector<ChainStep>> steps(chains);
-    std::vector<ChainWork> work;
+    std::vector<std::vector<FusedStep>> steps(chains);
+    std::vector<FusedWork> work;
     std::vector<std::vector<double>> expected;
     for (std::size_t c = 0; c < chains; ++c) {
-      ChainSource a, b;
-      REQUIRE(chain_source(targets[c].view, first[c % 5 == 4 ? 0 : c].read(), a));  // some share a source
-      REQUIRE(chain_source(targets[c].view, second[c].read(), b));
-      const ChainSource self{targets[c].view.data, targets[c].view.stride};
-      if (form == 0) steps[c] = {{ChainOp::copy, 0.0, a, {}, nullptr}};
-      if (form == 1) steps[c] = {{ChainOp::scale, 0.5, {}, {}, nullptr}, {ChainOp::accumulate, -2.0, a, {}, nullptr}};
-      if (form == 2) steps[c] = {{ChainOp::sum, 1.0, a, b, nullptr}, {ChainOp::add_scalar, 3.0, {}, {}, nullptr}, {ChainOp::sum, -1.0, b, self, nullptr}};
-      if (form == 3) steps[c] = std::vector<ChainStep>(10, {ChainOp::sum, 1.0, self, b, nullptr});  // more than a kernel takes
+      FusedSource a, b;
+      REQUIRE(fused_source(targets[c].view, first[c % 5 == 4 ? 0 : c].read(), a));  // some share a source
+      REQUIRE(fused_source(targets[c].view, second[c].read(), b));
+      const FusedSource self{targets[c].view.data, targets[c].view.stride};
+      if (form == 0) steps[c] = {{FusedOp::copy, 0.0, a, {}, nullptr}};
+      if (form == 1) steps[c] = {{FusedOp::scale, 0.5, {}, {}, nullptr}, {FusedOp::accumulate, -2.0, a, {}, nullptr}};
+      if (form == 2)
+        steps[c] = {{FusedOp::sum, 1.0, a, b, nullptr},
+                    {FusedOp::add_scalar, 3.0, {}, {}, nullptr},
+                    {FusedOp::sum, -1.0, b, self, nullptr}};
+      if (form == 3)
+        steps[c] = std::vector<FusedStep>(10, {FusedOp::sum, 1.0, self, b, nullptr});  // more than a kernel takes
       work.push_back({targets[c].view, steps[c]});
       const std::vector<double> before = targets[c].memory;
-      REQUIRE(runner.run(targets[c].view, steps[c]) == ChainRunner::none);
+      REQUIRE(runner.run(targets[c].view, steps[c]) == FusedRunner::none);
       expected.push_back(targets[c].memory);
       targets[c].memory = before;
     }
-    const std::vector<DeviceLaunch> together = plan_device_chains(work), alone = plan_device_chain(work[0].target, work[0].steps);
+    const std::vector<DeviceLaunch> together = plan_device_fused(work),
+                                    alone = plan_device_fused(work[0].target, work[0].steps);
     CHECK(together.size() >= alone.size());
     if (chains < 14) CHECK(together.size() == alone.size());
     several += together.size() > alone.size() ? 1 : 0;
     for (const DeviceLaunch& l : together) {
-      DeviceChainCode code;
-      REQUIRE(read_device_chain_key(l.key, code));
+      DeviceFusedCode code;
+      REQUIRE(read_device_fused_key(l.key, code));
       CHECK(code.batched);
       boxes += code.box_dims > 0 ? 1 : 0;
       pairs += code.pairs ? 1 : 0;
@@ -231,12 +255,13 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
     twins.run(together);
     for (std::size_t c = 0; c < chains; ++c)
       for (std::size_t i = 0; i < expected[c].size(); ++i)
-        if (!same_bits(expected[c][i], targets[c].memory[i])) FAIL("chain " << c << ", element " << i << ": " << targets[c].memory[i] << " instead of " << expected[c][i]);
+        if (!same_bits(expected[c][i], targets[c].memory[i]))
+          FAIL("chain " << c << ", element " << i << ": " << targets[c].memory[i] << " instead of " << expected[c][i]);
   }
   CHECK(boxes > 20);
   CHECK(pairs > 5);
   CHECK(several > 2);
-  CHECK(plan_device_chains({}).empty());
+  CHECK(plan_device_fused({}).empty());
 }
 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
@@ -248,17 +273,19 @@ TEST_CASE("sums of products are right, and the same bits wherever the operands l
     const Setting s = random_setting(choose, seed % 20 == 0 ? 60000 : 3000);
     DeviceOperand a(choose, s.rank, s.extent, as_is, {});
     DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
-    std::vector<double> partial(static_cast<std::size_t>(device_dot_scratch(a.read(), b.read())) + 1, std::numeric_limits<double>::quiet_NaN());
+    std::vector<double> partial(static_cast<std::size_t>(device_dot_scratch(a.read(), b.read())) + 1,
+                                std::numeric_limits<double>::quiet_NaN());
     twins.run(plan_device_dot(a.read(), b.read(), partial.data()));
     CHECK(partial[0] == Approx(plain_dot(a.read(), b.read())).epsilon(1e-12).margin(1e-11));
     REQUIRE(std::isnan(partial.back()));
     // The same values elsewhere.
     Numbers other(3);
-    DeviceOperand a2(other, s.rank, s.extent, as_is, random_margin(choose, true)), b2(other, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
-    ChainRunner runner;
+    DeviceOperand a2(other, s.rank, s.extent, as_is, random_margin(choose, true)),
+        b2(other, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
+    FusedRunner runner;
     for (const auto& [to, from] : {std::pair(&a2, &a), std::pair(&b2, &b)}) {
-      ChainStep copy{ChainOp::copy, 0.0, {}, {}, nullptr};
-      REQUIRE(chain_source(to->view, from->read(), copy.a));
+      FusedStep copy{FusedOp::copy, 0.0, {}, {}, nullptr};
+      REQUIRE(fused_source(to->view, from->read(), copy.a));
       runner.run(to->view, {copy});
     }
     const double first = partial[0];
@@ -271,23 +298,23 @@ TEST_CASE("large energies lie in a table, and large arguments make several launc
   Twins twins;
   NEEDS_TWINS(twins);
   Numbers numbers(5);
-  ChainRunner runner;
+  FusedRunner runner;
   for (const std::int64_t n : {100, 700}) {
     const Setting s{2, {n, 300, 1, 1, 1, 1}, n * 300};
     DeviceOperand target(numbers, 2, s.extent, as_is, {}), source(numbers, 2, s.extent, {1, 0}, {});
     std::vector<EnergyDifferences> energies;
     for (int k = 0; k < 5; ++k) energies.push_back(energies_of(numbers, s));
-    std::vector<ChainStep> steps(1);
-    steps[0].op = ChainOp::accumulate;
+    std::vector<FusedStep> steps(1);
+    steps[0].op = FusedOp::accumulate;
     steps[0].value = 0.5;
-    REQUIRE(chain_source(target.view, source.read(), steps[0].a));
-    for (const EnergyDifferences& e : energies) steps.push_back({ChainOp::divide, 0.0, {}, {}, &e});
+    REQUIRE(fused_source(target.view, source.read(), steps[0].a));
+    for (const EnergyDifferences& e : energies) steps.push_back({FusedOp::divide, 0.0, {}, {}, &e});
     const std::vector<double> before = target.memory;
     runner.run(target.view, steps);
     const std::vector<double> expected = target.memory;
     target.memory = before;
-    const auto launches = plan_device_chain(target.view, steps);
-    CHECK(launches.size() == 2);  // most_sets
+    const auto launches = plan_device_fused(target.view, steps);
+    CHECK(launches.size() == 2);  // max_sets
     CHECK(launches[0].table.size() == static_cast<std::size_t>(3 * (n + 300)));
     twins.run(launches);
     for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(same_bits(expected[i], target.memory[i]));
@@ -298,13 +325,13 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
   MutableView t;
   double x = 2.0;
   t.data = &x;
-  CHECK(plan_device_chain(t, {}).empty());
-  const std::vector<ChainStep> scale = {{ChainOp::scale, 3.0, {}, {}, nullptr}};
-  CHECK(plan_device_chain(t, scale).size() == 1);
+  CHECK(plan_device_fused(t, {}).empty());
+  const std::vector<FusedStep> scale = {{FusedOp::scale, 3.0, {}, {}, nullptr}};
+  CHECK(plan_device_fused(t, scale).size() == 1);
   t.rank = 2;
   t.extent = {5, 0, 1, 1, 1, 1};
   t.stride = {1, 5, 0, 0, 0, 0};
-  CHECK(plan_device_chain(t, scale).empty());
+  CHECK(plan_device_fused(t, scale).empty());
   ConstView c;
   c.data = &x, c.rank = t.rank, c.extent = t.extent, c.stride = t.stride, c.label = {1, 2};
   CHECK(device_dot_scratch(c, c) == 1);
@@ -315,11 +342,12 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
   NEEDS_TWINS(twins);
   twins.run(launches);
   CHECK(partial == 0.0);
-  twins.run(plan_device_chain(MutableView{&x, 0, {}, {}, {}}, scale));
+  twins.run(plan_device_fused(MutableView{&x, 0, {}, {}, {}}, scale));
   CHECK(x == 6.0);
 }
 
-TEST_CASE("more than 2^31 elements make several launches that cover them, and far operands are addressed with 64 bits") {
+TEST_CASE(
+    "more than 2^31 elements make several launches that cover them, and far operands are addressed with 64 bits") {
   double* const base = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
   for (const bool turned : {false, true}) {
     MutableView t;
@@ -327,13 +355,13 @@ TEST_CASE("more than 2^31 elements make several launches that cover them, and fa
     t.rank = 3;
     t.extent = {70000, 70000, 3, 1, 1, 1};
     t.stride = {1, 70000, 4'900'000'000, 0, 0, 0};
-    ChainStep copy{ChainOp::copy, 0.0, {base + (std::int64_t{1} << 36), {1, 70000, 4'900'000'000}}, {}, nullptr};
+    FusedStep copy{FusedOp::copy, 0.0, {base + (std::int64_t{1} << 36), {1, 70000, 4'900'000'000}}, {}, nullptr};
     if (turned) std::swap(copy.a.stride[0], copy.a.stride[1]);
     std::int64_t elements = 0;
     std::set<const double*> begins;
-    for (const DeviceLaunch& l : plan_device_chain(t, std::span(&copy, 1))) {
-      DeviceChainCode code;
-      REQUIRE(read_device_chain_key(l.key, code));
+    for (const DeviceLaunch& l : plan_device_fused(t, std::span(&copy, 1))) {
+      DeviceFusedCode code;
+      REQUIRE(read_device_fused_key(l.key, code));
       CHECK(code.wide);
       CHECK((code.box_dims > 0) == turned);
       DeviceHead head;
@@ -342,7 +370,8 @@ TEST_CASE("more than 2^31 elements make several launches that cover them, and fa
       std::int64_t n = code.pairs ? 2 : 1;
       for (int d = 0; d < code.dims; ++d) {
         DeviceDim dim;
-        std::memcpy(&dim, l.arguments.data() + DeviceChainLayout(code).dims + sizeof dim * static_cast<std::size_t>(d), sizeof dim);
+        std::memcpy(&dim, l.arguments.data() + DeviceFusedLayout(code).dims + sizeof dim * static_cast<std::size_t>(d),
+                    sizeof dim);
         n *= dim.extent;
       }
       elements += n;
@@ -369,19 +398,20 @@ TEST_CASE("operands further away than 32 bits reach are met") {
   DeviceOperand near(numbers, 2, s.extent, {1, 0}, {});
   MutableView t;
   t.data = far, t.rank = 2, t.extent = {rows, columns, 1, 1, 1, 1}, t.stride = {1, apart, 0, 0, 0, 0}, t.label = {0, 1};
-  std::vector<ChainStep> step(1);
-  step[0].op = ChainOp::copy;
-  REQUIRE(chain_source(t, near.read(), step[0].a));
-  twins.run(plan_device_chain(t, step));  // into far memory
+  std::vector<FusedStep> step(1);
+  step[0].op = FusedOp::copy;
+  REQUIRE(fused_source(t, near.read(), step[0].a));
+  twins.run(plan_device_fused(t, step));  // into far memory
   for (std::int64_t j = 0; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i) REQUIRE(far[i + j * apart] == near.view.data[j + i * columns]);
   ConstView c;
   c.data = far, c.rank = 2, c.extent = t.extent, c.stride = t.stride, c.label = t.label;
   const std::vector<double> before = near.memory;
   for (double& x : near.memory) x = 0.0;
-  REQUIRE(chain_source(near.view, c, step[0].a));
-  twins.run(plan_device_chain(near.view, step));  // and from there
-  for (std::int64_t k = 0; k < rows * columns; ++k) REQUIRE(near.view.data[k] == before[static_cast<std::size_t>(k) + 32]);
+  REQUIRE(fused_source(near.view, c, step[0].a));
+  twins.run(plan_device_fused(near.view, step));  // and from there
+  for (std::int64_t k = 0; k < rows * columns; ++k)
+    REQUIRE(near.view.data[k] == before[static_cast<std::size_t>(k) + 32]);
   double partial = 0.0;
   twins.run(plan_device_dot(c, near.read(), &partial));
   CHECK(partial == Approx(plain_dot(c, near.read())).epsilon(1e-13));
@@ -395,7 +425,8 @@ TEST_CASE("divisors divide all that they may be asked to") {
   Numbers numbers(9);
   const auto check = [](std::uint32_t n, std::uint32_t d) {
     const DeviceDivisor by = device_divisor(d);
-    const std::uint32_t quotient = d < 2 ? n : static_cast<std::uint32_t>((std::uint64_t{n} * by.magic) >> 32) >> by.shift;
+    const std::uint32_t quotient =
+        d < 2 ? n : static_cast<std::uint32_t>((std::uint64_t{n} * by.magic) >> 32) >> by.shift;
     if (quotient != n / d) FAIL(n << " / " << d << " became " << quotient);
   };
   constexpr std::uint32_t most = 0x7fffffff;
@@ -410,21 +441,23 @@ TEST_CASE("divisors divide all that they may be asked to") {
 TEST_CASE("keys of GPU kernels and their names say what they were made of, and others are refused") {
   Numbers choose(2);
   for (int k = 0; k < 20000; ++k) {
-    DeviceChainCode code;
+    DeviceFusedCode code;
     code.dims = 1 + static_cast<int>(choose.below(6));
     code.wide = choose.below(2) == 0;
     code.unrolled = choose.below(2) == 0;
     int turned = 0;
     for (std::int64_t n = 1 + choose.below(8); n > 0; --n) {
       DeviceStep s;
-      s.op = static_cast<ChainOp>(choose.below(9));
+      s.op = static_cast<FusedOp>(choose.below(9));
       const auto form = [&] {
         const auto f = static_cast<DeviceForm>(1 + choose.below(3));
         return f == DeviceForm::turned && ++turned > 2 ? DeviceForm::direct : f;
       };
-      if (s.op == ChainOp::copy || s.op == ChainOp::scaled_copy || s.op == ChainOp::accumulate || s.op == ChainOp::sum) s.a = form();
-      if (s.op == ChainOp::sum) s.b = form();
-      if (s.op == ChainOp::divide || s.op == ChainOp::multiply) s.a = DeviceForm::energies, s.set = static_cast<int>(choose.below(3)), code.rank = 4;
+      if (s.op == FusedOp::copy || s.op == FusedOp::scaled_copy || s.op == FusedOp::accumulate || s.op == FusedOp::sum)
+        s.a = form();
+      if (s.op == FusedOp::sum) s.b = form();
+      if (s.op == FusedOp::divide || s.op == FusedOp::multiply)
+        s.a = DeviceForm::energies, s.set = static_cast<int>(choose.below(3)), code.rank = 4;
       code.steps.push_back(s);
     }
     if (code.turned() > 0) code.box_dims = 1 + static_cast<int>(choose.below(code.dims));
@@ -434,22 +467,25 @@ TEST_CASE("keys of GPU kernels and their names say what they were made of, and o
       code.dim_of.fill(-1);
       for (std::size_t d = 0; d < 4; ++d) code.dim_of[d] = static_cast<std::int8_t>(choose.below(code.dims + 1) - 1);
     }
-    const CodeKey key = device_chain_key(code);
-    DeviceChainCode back;
-    REQUIRE(read_device_chain_key(key, back));
+    const CodeKey key = device_fused_key(code);
+    DeviceFusedCode back;
+    REQUIRE(read_device_fused_key(key, back));
     REQUIRE(back == code);
     CodeKey named;
     REQUIRE(code_key_of(code_name(key), named));
     REQUIRE(named == key);
     CodeKey other = key;
     other.p[static_cast<std::size_t>(choose.below(10))] = choose.below(2) == 0 ? -1 : 0x7fffffff;
-    CHECK_FALSE(read_device_chain_key(other, back));
+    CHECK_FALSE(read_device_fused_key(other, back));
   }
   CodeKey key;
-  for (const char* name : {"", "gpuchain", "gpuchain_1", "nothing_0_0_0_0_0_0_0_0_0_0", "tile_0_0_0_0_0_0_0_0_0_0_0", "tile_0_0_0_0_0_0_0_0_0_x", "tile_00_0_0_0_0_0_0_0_0_0",
-                           "tile_m0_0_0_0_0_0_0_0_0_0", "tile_99999999999_0_0_0_0_0_0_0_0_0", "tile_2147483648_0_0_0_0_0_0_0_0_0"})
+  for (const char* name : {"", "gpuchain", "gpuchain_1", "nothing_0_0_0_0_0_0_0_0_0_0", "tile_0_0_0_0_0_0_0_0_0_0_0",
+                           "tile_0_0_0_0_0_0_0_0_0_x", "tile_00_0_0_0_0_0_0_0_0_0", "tile_m0_0_0_0_0_0_0_0_0_0",
+                           "tile_99999999999_0_0_0_0_0_0_0_0_0", "tile_2147483648_0_0_0_0_0_0_0_0_0"})
     CHECK_FALSE(code_key_of(name, key));
-  for (const CodeKey& k : {CodeKey{CodeKind::tile, {3, -4}}, CodeKey{CodeKind::transpose, {1}}, CodeKey{CodeKind::pack, {-2147483647 - 1}}, CodeKey{CodeKind::device_dot, {2, 1}}, CodeKey{CodeKind::device_sum, {}}}) {
+  for (const CodeKey& k :
+       {CodeKey{CodeKind::tile, {3, -4}}, CodeKey{CodeKind::transpose, {1}}, CodeKey{CodeKind::pack, {-2147483647 - 1}},
+        CodeKey{CodeKind::device_dot, {2, 1}}, CodeKey{CodeKind::device_sum, {}}}) {
     REQUIRE(code_key_of(code_name(k), key));
     CHECK(key == k);
   }

@@ -1,5 +1,5 @@
-// PTX of generated GPU kernels: what it may not contain, what the assembler says of it where there is one, how it is kept, and what builds
-// without a code generator say.
+// PTX of generated GPU kernels: what it may not contain, what the assembler says of it where there is one, how it is
+// kept, and what builds without a code generator say.
 
 #include <unistd.h>
 
@@ -22,7 +22,9 @@ namespace fs = std::filesystem;
 std::vector<CodeKey> representative() {
   Numbers numbers(1);
   std::vector<CodeKey> keys;
-  const auto add = [&](const Extents6& extent, int rank, const std::vector<std::pair<ChainOp, std::array<int, max_rank>>>& chain, std::int64_t first = 32) {
+  const auto add = [&](const Extents6& extent, int rank,
+                       const std::vector<std::pair<FusedOp, std::array<int, max_rank>>>& chain,
+                       std::int64_t first = 32) {
     // Addresses only: plans do not look at memory.
     MutableView t;
     t.data = reinterpret_cast<double*>(std::uintptr_t{1} << 40) + first;
@@ -33,29 +35,31 @@ std::vector<CodeKey> representative() {
     EnergyDifferences energies;
     energies.rank = rank;
     for (int d = 0; d < rank; ++d) energies.energy[d].assign(static_cast<std::size_t>(extent[d]), d);
-    std::vector<ChainStep> steps;
+    std::vector<FusedStep> steps;
     for (const auto& [op, order] : chain) {
-      ChainStep s;
+      FusedStep s;
       s.op = op;
       s.value = 0.5;
       ConstView c;
       c.data = t.data + (std::int64_t{1} << 34) * static_cast<std::int64_t>(steps.size() + 1);
       c.rank = rank;
       std::int64_t along = 1;
-      for (int d = 0; d < rank; ++d) c.label[d] = order[d], c.extent[d] = extent[order[d]], c.stride[d] = along, along *= c.extent[d];
-      REQUIRE(chain_source(t, c, s.a));
+      for (int d = 0; d < rank; ++d)
+        c.label[d] = order[d], c.extent[d] = extent[order[d]], c.stride[d] = along, along *= c.extent[d];
+      REQUIRE(fused_source(t, c, s.a));
       s.b = s.a;
-      if (op == ChainOp::divide || op == ChainOp::multiply) s.energies = &energies;
+      if (op == FusedOp::divide || op == FusedOp::multiply) s.energies = &energies;
       steps.push_back(s);
     }
-    for (const DeviceLaunch& l : plan_device_chain(t, steps)) keys.push_back(l.key);
-    if (std::any_of(steps.begin(), steps.end(), [](const ChainStep& s) { return s.energies != nullptr; })) return;
-    const std::vector<ChainWork> batch(3, ChainWork{t, steps});
-    for (const DeviceLaunch& l : plan_device_chains(batch)) keys.push_back(l.key);
+    for (const DeviceLaunch& l : plan_device_fused(t, steps)) keys.push_back(l.key);
+    if (std::any_of(steps.begin(), steps.end(), [](const FusedStep& s) { return s.energies != nullptr; })) return;
+    const std::vector<FusedWork> batch(3, FusedWork{t, steps});
+    for (const DeviceLaunch& l : plan_device_fused(batch)) keys.push_back(l.key);
   };
-  const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5}, turned{1, 0, 2, 3, 4, 5}, back{5, 4, 3, 2, 1, 0}, inner{0, 2, 1, 3, 4, 5};
+  const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5}, turned{1, 0, 2, 3, 4, 5}, back{5, 4, 3, 2, 1, 0},
+      inner{0, 2, 1, 3, 4, 5};
   const Extents6 e30{30, 30, 30, 30, 1, 1}, e5{5, 6, 7, 5, 6, 5};
-  using enum ChainOp;
+  using enum FusedOp;
   add(e30, 4, {{fill, as_is}});
   add(e30, 4, {{copy, swapped}});
   add(e30, 4, {{accumulate, swapped}, {divide, as_is}});
@@ -66,8 +70,8 @@ std::vector<CodeKey> representative() {
   add(e5, 6, {{scaled_copy, back}, {divide, as_is}});
   add({3000, 3000, 1, 1, 1, 1}, 2, {{divide, as_is}});
   add({50000, 50000, 1, 1, 1, 1}, 2, {{copy, turned}});
-  std::vector<std::pair<ChainOp, std::array<int, max_rank>>> sums(8, {sum, inner});
-  add(e30, 4, sums);       // pairs of sixteen sources
+  std::vector<std::pair<FusedOp, std::array<int, max_rank>>> sums(8, {sum, inner});
+  add(e30, 4, sums);  // pairs of sixteen sources
   add(e30, 4, sums, 33);
   add({40, 40, 40, 40, 40, 1}, 6, {{sum, inner}, {divide, as_is}, {accumulate, as_is}});
   keys.push_back(device_dot_key(1, false));
@@ -93,7 +97,8 @@ std::string assembler() {
 }
 
 struct Folder {
-  explicit Folder(const char* name) : path(fs::temp_directory_path() / ("sialx_ptx_" + std::string(name) + std::to_string(getpid()))) {
+  explicit Folder(const char* name)
+      : path(fs::temp_directory_path() / ("sialx_ptx_" + std::string(name) + std::to_string(getpid()))) {
     fs::remove_all(path);
     fs::create_directories(path);
   }
@@ -128,17 +133,18 @@ TEST_CASE("PTX says whose it is, rounds every operation on its own and keeps out
       CHECK(text.find(".visible .entry " + name + "(") != std::string::npos);
       CHECK(text.find(".target " + source->target()) != std::string::npos);
       CHECK(&source->ptx(key) == &text);
-      for (const char* never : {"fma", "mad.f64", "mad.rn", ".local", "div.full", "div.approx", "rcp", "div.s", "div.u", "rem.",
-                                "mul.f64", "add.f64", "sub.f64", "div.f64"}) {  // the last: without a rounding mode the assembler may fuse
+      for (const char* never :
+           {"fma", "mad.f64", "mad.rn", ".local", "div.full", "div.approx", "rcp", "div.s", "div.u", "rem.", "mul.f64",
+            "add.f64", "sub.f64", "div.f64"}) {  // the last: without a rounding mode the assembler may fuse
         CAPTURE(never);
         CHECK(text.find(never) == std::string::npos);
       }
       divisions += text.find("div.rn.f64") != std::string::npos ? 1 : 0;
       products += text.find("mul.rn.f64") != std::string::npos ? 1 : 0;
-      DeviceChainCode code;
-      if (read_device_chain_key(key, code)) {
+      DeviceFusedCode code;
+      if (read_device_fused_key(key, code)) {
         bool divides = false;
-        for (const DeviceStep& s : code.steps) divides |= s.op == ChainOp::divide;
+        for (const DeviceStep& s : code.steps) divides |= s.op == FusedOp::divide;
         CHECK(divides == (text.find("div.rn.f64") != std::string::npos));
         CHECK((code.box_dims > 0 || code.energy_units > 0) == (text.find("bar.sync") != std::string::npos));
         if (code.pairs) CHECK(text.find("st.global.v2.f64") != std::string::npos);
@@ -165,7 +171,9 @@ TEST_CASE("the assembler takes all PTX and spills no registers") {
       CAPTURE(name);
       const fs::path in = folder.path / "kernel.ptx", log = folder.path / "log";
       std::ofstream(in, std::ios::binary) << source->ptx(key);
-      const std::string command = ptxas + " -v -arch=" + source->target() + " -o " + (folder.path / "kernel.cubin").string() + " " + in.string() + " >" + log.string() + " 2>&1";
+      const std::string command = ptxas + " -v -arch=" + source->target() + " -o " +
+                                  (folder.path / "kernel.cubin").string() + " " + in.string() + " >" + log.string() +
+                                  " 2>&1";
       const int status = std::system(command.c_str());
       const std::string said = read(log);
       CAPTURE(said);
@@ -206,7 +214,8 @@ TEST_CASE("PTX is kept on disk, and damaged or foreign files are made again") {
   again(8, true);
   again(9, false);  // another processor's is not ours
   again(9, true);
-  for (const std::string& bad : {std::string(), good.substr(0, good.size() - 1), good.substr(0, good.size() / 2) + "x" + good.substr(good.size() / 2 + 1)}) {
+  for (const std::string& bad : {std::string(), good.substr(0, good.size() - 1),
+                                 good.substr(0, good.size() / 2) + "x" + good.substr(good.size() / 2 + 1)}) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << bad;
     again(8, false);
     CHECK(read(file) == good);
@@ -226,7 +235,8 @@ TEST_CASE("GPUs that are too old, keys that are none and builds without a genera
   }
   const auto source = make_device_code_source(8, 6, "");
   const bool none = !why_no_device_code().empty();
-  for (const CodeKey& key : {CodeKey{CodeKind::device_chain, {-1}}, CodeKey{CodeKind::device_dot, {7, 0}}, CodeKey{CodeKind::tile, {1, 1}}}) {
+  for (const CodeKey& key : {CodeKey{CodeKind::device_fused, {-1}}, CodeKey{CodeKind::device_dot, {7, 0}},
+                             CodeKey{CodeKind::tile, {1, 1}}}) {
     try {
       source->ptx(key);
       FAIL("no error");

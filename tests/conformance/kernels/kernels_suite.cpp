@@ -1,5 +1,5 @@
-// Every kernel implementation against a naive evaluator that knows only labels and positions: random ranks, label orders,
-// extents (0 and 1 included), strided views, and the special cases of alpha and beta.
+// Every kernel implementation against a naive evaluator that knows only labels and positions: random ranks, label
+// orders, extents (0 and 1 included), strided views, and the special cases of alpha and beta.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -11,8 +11,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/implementations.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;
@@ -28,7 +28,8 @@ std::map<int, std::int64_t> pick(const std::map<int, std::int64_t>& extents, con
 
 /// What memory of d must be afterwards. The old d is read only when beta is not 0.
 std::vector<double> expected(const Operand& d, const Operand& a, const Operand* b, double alpha, double beta,
-                             const std::map<int, std::int64_t>& extents, const std::vector<int>& free, const std::vector<int>& summed) {
+                             const std::map<int, std::int64_t>& extents, const std::vector<int>& free,
+                             const std::vector<int>& summed) {
   std::vector<double> memory = d.memory;
   Generator::each(pick(extents, free), [&](const std::map<int, std::int64_t>& outer) {
     double sum = 0.0;
@@ -81,7 +82,8 @@ void contraction_case(Kernels& kernels, std::uint64_t seed) {
   Operand d = g.operand(order(g.chance(50) ? free : join(columns, rows)), extents);
   const double alpha = pick_scale(g), beta = pick_scale(g);
   if (beta == 0.0 && g.chance(60)) Generator::fill(d, [] { return std::numeric_limits<double>::quiet_NaN(); });
-  if (g.chance(5) && !a.memory.empty()) Generator::fill(a, [&] { return g.chance(20) ? std::numeric_limits<double>::quiet_NaN() : g.value(); });
+  if (g.chance(5) && !a.memory.empty())
+    Generator::fill(a, [&] { return g.chance(20) ? std::numeric_limits<double>::quiet_NaN() : g.value(); });
 
   const auto want = expected(d, a, &b, alpha, beta, extents, free, summed);
   BlockOp op;

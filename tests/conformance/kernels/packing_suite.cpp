@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/implementations.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;
@@ -19,7 +19,7 @@ using namespace sial::kernel_cases;
 
 TEST_CASE("panels are packed alike by every built-in code, whole ones and others, and nothing beside them is touched") {
   const kernels::CpuFacts here = kernels::processor_facts();
-  std::vector<kernels::TileKit> kits;
+  std::vector<kernels::TileKernels> kits;
   for (const int bits : {0, 256, 512}) {
     kernels::CpuFacts facts = here;
     facts.fma = here.fma && bits > 0;
@@ -27,24 +27,29 @@ TEST_CASE("panels are packed alike by every built-in code, whole ones and others
     kits.push_back(kernels::builtin_tiles(facts));
   }
   std::mt19937 random(20261123);
-  const auto draw = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(random); };
+  const auto draw = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
   // Places in runs of consecutive ones, as tables of fused dimensions have them.
   const auto places = [&](std::int64_t n, std::int64_t longest) {
     std::vector<std::int64_t> at;
     for (std::int64_t next = 0; static_cast<std::int64_t>(at.size()) < n; next += draw(0, 40))
-      for (std::int64_t run = draw(1, longest); run > 0 && static_cast<std::int64_t>(at.size()) < n; --run) at.push_back(next++);
+      for (std::int64_t run = draw(1, longest); run > 0 && static_cast<std::int64_t>(at.size()) < n; --run)
+        at.push_back(next++);
     return at;
   };
   constexpr double untouched = -77.0;
   for (int i = 0; i < 4000; ++i) {
-    const kernels::TileKit& kit = kits[static_cast<std::size_t>(i) % kits.size()];
+    const kernels::TileKernels& kit = kits[static_cast<std::size_t>(i) % kits.size()];
     const bool beside = kit.pack_beside && draw(0, 3) == 0, of_columns = !beside && draw(0, 1) == 0;
     const std::int64_t panels = beside ? draw(kit.shape.width, 30) : 1;
     kernels::PackWork w;
-    w.rows = draw(1, of_columns ? kernels::TileKit::most_columns : kit.shape.width * kernels::TileKit::most_vectors);
+    w.rows =
+        draw(1, of_columns ? kernels::TileKernels::max_columns : kit.shape.width * kernels::TileKernels::max_vectors);
     w.width = of_columns ? w.rows : (w.rows + kit.shape.width - 1) / kit.shape.width * kit.shape.width;
     w.count = draw(0, 40);
-    const std::vector<std::int64_t> row_at = places(w.rows, draw(0, 2) == 0 ? 1 : 40), sum_at = places(w.count, draw(0, 2) == 0 ? 1 : 40);
+    const std::vector<std::int64_t> row_at = places(w.rows, draw(0, 2) == 0 ? 1 : 40),
+                                    sum_at = places(w.count, draw(0, 2) == 0 ? 1 : 40);
     // Nothing is read beyond the last element.
     std::vector<double> from(static_cast<std::size_t>(row_at.back() + (sum_at.empty() ? 0 : sum_at.back()) + panels));
     for (std::size_t k = 0; k < from.size(); ++k) from[k] = static_cast<double>(k) + 1;
@@ -57,19 +62,24 @@ TEST_CASE("panels are packed alike by every built-in code, whole ones and others
       for (std::int64_t p = 0; p < w.count; ++p)
         for (std::int64_t r = 0; r < w.width; ++r)
           want[static_cast<std::size_t>(8 + (n * w.count + p) * w.width + r)] =
-              r < w.rows ? from[static_cast<std::size_t>(row_at[static_cast<std::size_t>(r)] + sum_at[static_cast<std::size_t>(p)] + n)] : 0.0;
+              r < w.rows ? from[static_cast<std::size_t>(row_at[static_cast<std::size_t>(r)] +
+                                                         sum_at[static_cast<std::size_t>(p)] + n)]
+                         : 0.0;
     if (beside) kit.pack_beside(w, panels);
     else kernels::pack_panel(kit, w);
-    INFO("case " << i << ": " << w.rows << " rows of " << w.width << ", " << w.count << " positions, " << panels << " panels, vectors of " << kit.shape.width);
+    INFO("case " << i << ": " << w.rows << " rows of " << w.width << ", " << w.count << " positions, " << panels
+                 << " panels, vectors of " << kit.shape.width);
     REQUIRE(to == want);
   }
 }
 
-// Tiles of one long run, whose rows lie in several dimensions of the operand, look equally far apart at their first rows.
+// Tiles of one long run, whose rows lie in several dimensions of the operand, look equally far apart at their first
+// rows.
 TEST_CASE("tiles are packed beside each other only where all of their rows lie so") {
   CountingResource workspace;
   auto reference = make_kernels("reference", workspace);
-  const auto check = [&](const std::string& d, const std::string& a, const std::map<char, std::int64_t>& extents, const KernelOptions& options) {
+  const auto check = [&](const std::string& d, const std::string& a, const std::map<char, std::int64_t>& extents,
+                         const KernelOptions& options) {
     const auto shape = [&](const std::string& labels) {
       Shape result;
       result.rank = static_cast<std::int32_t>(labels.size());
@@ -96,7 +106,8 @@ TEST_CASE("tiles are packed beside each other only where all of their rows lie s
     reference->run(op);
     op.d.data = found.data();
     make_kernels("auto", workspace, options)->run(op);
-    INFO(d << " from " << a << ", i " << extents.at('i') << ", k " << extents.at('k') << ", l " << extents.at('l') << ", `" << options.strategy << "`, " << options.threads << " threads");
+    INFO(d << " from " << a << ", i " << extents.at('i') << ", k " << extents.at('k') << ", l " << extents.at('l')
+           << ", `" << options.strategy << "`, " << options.threads << " threads");
     REQUIRE(found == want);
   };
   KernelOptions options;

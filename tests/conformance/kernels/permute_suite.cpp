@@ -1,5 +1,6 @@
-// Permuted copies against combine(), bit for bit: random ranks, orders, extents, parts of larger arrays, factors, blocks turned in
-// place and assembled by bricks, built-in, portable and generated code. Memory around the operands holds canaries.
+// Permuted copies against combine(), bit for bit: random ranks, orders, extents, parts of larger arrays, factors,
+// blocks turned in place and assembled by cache blocks, built-in, portable and generated code. Memory around the
+// operands holds canaries.
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -33,10 +34,13 @@ class Generator {
   std::mt19937_64& engine() { return random_; }
   bool chance(int percent) { return below(100) < percent; }
 
-  double value() { return std::ldexp(static_cast<double>(below(1 << 30)) - (1 << 29), static_cast<int>(below(40)) - 20); }
+  double value() {
+    return std::ldexp(static_cast<double>(below(1 << 30)) - (1 << 29), static_cast<int>(below(40)) - 20);
+  }
 
   std::int64_t extent(std::int64_t room) {
-    static constexpr std::int64_t known[] = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 25, 31, 32, 40, 57, 64, 97, 131, 200, 333};
+    static constexpr std::int64_t known[] = {1,  2,  3,  4,  5,  7,  8,  11,  13,  16, 17,
+                                             25, 31, 32, 40, 57, 64, 97, 131, 200, 333};
     if (chance(1)) return 0;
     std::int64_t e = 0;
     do e = known[below(std::size(known))];
@@ -44,7 +48,8 @@ class Generator {
     return e;
   }
 
-  /// Strides of an operand that holds the dimensions in some order, perhaps with gaps; `first` is set to where it begins.
+  /// Strides of an operand that holds the dimensions in some order, perhaps with gaps; `first` is set to where it
+  /// begins.
   std::int64_t lay_out(std::vector<PairDim>& dims, std::int64_t PairDim::* stride, std::int64_t& first) {
     std::vector<std::size_t> order(dims.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -107,7 +112,8 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 std::string describe(const Pair& p, double alpha, double beta) {
   std::string text = "alpha " + std::to_string(alpha) + " beta " + std::to_string(beta) + ":";
-  for (const PairDim& dim : p.dims) text += " " + std::to_string(dim.extent) + " (" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ")";
+  for (const PairDim& dim : p.dims)
+    text += " " + std::to_string(dim.extent) + " (" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ")";
   return text;
 }
 
@@ -136,15 +142,17 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 void check_many(Permuter& permuter, std::uint64_t seed, int n) {
   Generator random(seed);
-  for (int i = 0; i < sial::kernel_cases::case_count(n); ++i) check_case(permuter, random.pair(i % 10 == 0 ? 60000 : 3000), random);
+  for (int i = 0; i < sial::kernel_cases::case_count(n); ++i)
+    check_case(permuter, random.pair(i % 10 == 0 ? 60000 : 3000), random);
 }
 
 /// Targets in whole lines.
 void check_streams(Permuter& streams, Permuter& panels) {
   static_assert(margin % 8 == 0);
   Generator random(18);
-  const std::vector<std::vector<std::int64_t>> shapes = {{16, 24, 40}, {8, 1, 7, 48, 3}, {64, 5, 72, 9}, {8, 8, 8, 8, 8},
-                                                         {40, 3, 16, 2, 24}, {200, 136}, {8, 4096}, {16, 16, 3, 32}, {65536}};
+  const std::vector<std::vector<std::int64_t>> shapes = {{16, 24, 40},    {8, 1, 7, 48, 3},   {64, 5, 72, 9},
+                                                         {8, 8, 8, 8, 8}, {40, 3, 16, 2, 24}, {200, 136},
+                                                         {8, 4096},       {16, 16, 3, 32},    {65536}};
   for (const auto& shape : shapes)
     for (int i = 0; i < 40; ++i) {
       Pair p;
@@ -152,7 +160,8 @@ void check_streams(Permuter& streams, Permuter& panels) {
       const std::int64_t ny = random.lay_out(p.dims, &PairDim::y, p.y_at);
       // The fastest dimension of the target is a multiple of a line; rows may lie further apart than they are long.
       std::shuffle(p.dims.begin(), p.dims.end(), random.engine());
-      const auto lines = std::find_if(p.dims.begin(), p.dims.end(), [](const PairDim& dim) { return dim.extent % 8 == 0; });
+      const auto lines =
+          std::find_if(p.dims.begin(), p.dims.end(), [](const PairDim& dim) { return dim.extent % 8 == 0; });
       std::iter_swap(p.dims.begin(), lines);
       std::int64_t step = 1, nx = 1;
       for (PairDim& dim : p.dims) {
@@ -162,7 +171,8 @@ void check_streams(Permuter& streams, Permuter& panels) {
         step += (8 - step % 8) % 8;
       }
       p.x.assign(static_cast<std::size_t>(nx + 2 * margin + 8), canary);
-      p.x_at = margin + (8 - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p.x.data()) / sizeof(double) % 8)) % 8;
+      p.x_at = margin +
+               (8 - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p.x.data()) / sizeof(double) % 8)) % 8;
       p.y.resize(static_cast<std::size_t>(p.y_at + ny));
       for (double& v : p.y) v = random.value();
       check_case(panels, p, random);
@@ -177,14 +187,14 @@ TEST_CASE("permutations of panels equal plain loops", "[permute]") {
   check_many(permuter, 11, 3000);
 }
 
-TEST_CASE("permutations by bricks equal plain loops", "[permute]") {
+TEST_CASE("permutations by cache_blocks equal plain loops", "[permute]") {
   Permuter permuter(nullptr, limits(1));
   check_many(permuter, 12, 3000);
 }
 
 TEST_CASE("every order of four dimensions", "[permute]") {
   Generator random(13);
-  Permuter panels(nullptr, limits(never)), bricks(nullptr, limits(1));
+  Permuter panels(nullptr, limits(never)), cache_blocks(nullptr, limits(1));
   for (const std::int64_t n : {2, 3, 4, 9, 16, 17}) {
     std::vector<std::size_t> order{0, 1, 2, 3};
     do {
@@ -200,27 +210,28 @@ TEST_CASE("every order of four dimensions", "[permute]") {
       p.y.resize(p.x.size());
       for (double& v : p.y) v = random.value();
       check_case(panels, p, random);
-      check_case(bricks, p, random);
+      check_case(cache_blocks, p, random);
     } while (std::next_permutation(order.begin(), order.end()));
   }
 }
 
-TEST_CASE("long rows, many bricks", "[permute]") {
+TEST_CASE("long rows, many cache_blocks", "[permute]") {
   Generator random(14);
-  Permuter panels(nullptr, limits(never)), bricks(nullptr, limits(1));
-  const std::vector<std::vector<std::int64_t>> shapes = {{1000, 57}, {57, 1000},    {700, 700},             {129, 3, 131},
-                                                         {3, 40000}, {160, 161, 5}, {2, 2, 2, 2, 2, 5000}, {100000},
-                                                         {256, 256}, {48, 48, 48}, {130, 4, 256}, {512, 9, 40}};
+  Permuter panels(nullptr, limits(never)), cache_blocks(nullptr, limits(1));
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {1000, 57}, {57, 1000}, {700, 700},   {129, 3, 131}, {3, 40000},  {160, 161, 5}, {2, 2, 2, 2, 2, 5000},
+      {100000},   {256, 256}, {48, 48, 48}, {130, 4, 256}, {512, 9, 40}};
   for (const auto& shape : shapes)
     for (int i = 0; i < 6; ++i) {
       Pair p;
       for (const std::int64_t e : shape) p.dims.push_back({e, 0, 0});
-      const std::int64_t nx = random.lay_out(p.dims, &PairDim::x, p.x_at), ny = random.lay_out(p.dims, &PairDim::y, p.y_at);
+      const std::int64_t nx = random.lay_out(p.dims, &PairDim::x, p.x_at),
+                         ny = random.lay_out(p.dims, &PairDim::y, p.y_at);
       p.x.assign(static_cast<std::size_t>(p.x_at + nx + margin), canary);
       p.y.resize(static_cast<std::size_t>(p.y_at + ny));
       for (double& v : p.y) v = random.value();
       check_case(panels, p, random);
-      check_case(bricks, p, random);
+      check_case(cache_blocks, p, random);
     }
 }
 
@@ -229,19 +240,20 @@ TEST_CASE("what goes past the cache without a buffer", "[permute]") {
   Permuter permuter(nullptr, limits(1));
   std::vector<double> x(40 * 40 * 40 + 16), y(x.size(), 1.0);
   double* const line = x.data() + (8 - reinterpret_cast<std::uintptr_t>(x.data()) / sizeof(double) % 8) % 8;
-  const std::vector<PairDim> turned = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}}, lines = {{40, 1, 1}, {40, 40, 1600}, {40, 1600, 40}};
+  const std::vector<PairDim> turned = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}},
+                             lines = {{40, 1, 1}, {40, 40, 1600}, {40, 1600, 40}};
   using Way = Permuter::Way;
   for (const auto& dims : {turned, lines}) {
     CHECK(permuter.run(line, y.data(), dims, 1.0, 0.0) == Way::streams);
     CHECK(permuter.run(line, y.data() + 3, dims, -2.0, 0.0) == Way::streams);
-    CHECK(permuter.run(line + 1, y.data(), dims, 1.0, 0.0) == Way::bricks);  // lines of the target are not whole
-    CHECK(permuter.run(line, y.data(), dims, 1.0, 1.0) == Way::bricks);  // the target is read
+    CHECK(permuter.run(line + 1, y.data(), dims, 1.0, 0.0) == Way::cache_blocks);  // lines of the target are not whole
+    CHECK(permuter.run(line, y.data(), dims, 1.0, 1.0) == Way::cache_blocks);      // the target is read
   }
   std::vector<PairDim> odd = turned;
   odd.front().extent = 39;
-  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::bricks);
+  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::cache_blocks);
   odd = {{40, 1, 1600}, {40, 44, 40}, {30, 1760, 1}};
-  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::bricks);
+  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::cache_blocks);
 }
 
 TEST_CASE("blocks whose lines crowd the caches on both sides leave them at half the size", "[permute]") {
@@ -257,7 +269,8 @@ TEST_CASE("blocks whose lines crowd the caches on both sides leave them at half 
   };
   CHECK(way(512, 512, 8) == Way::streams);
   CHECK(way(512, 512, 9) == Way::panels);
-  for (const auto& [x_apart, y_apart] : {std::pair(520, 512), std::pair(512, 520), std::pair(768, 768), std::pair(520, 520)}) {
+  for (const auto& [x_apart, y_apart] :
+       {std::pair(520, 512), std::pair(512, 520), std::pair(768, 768), std::pair(520, 520)}) {
     CHECK(way(x_apart, y_apart, 4) == Way::streams);
     CHECK(way(x_apart, y_apart, 5) == Way::panels);
   }
@@ -285,9 +298,9 @@ TEST_CASE("generated code permutes like any other", "[permute]") {
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({true, true, cpu, ""});
     // Without a code generator the built-in code runs once more.
-    Permuter panels(engine.get(), limits(never, true)), bricks(engine.get(), limits(1, true));
+    Permuter panels(engine.get(), limits(never, true)), cache_blocks(engine.get(), limits(1, true));
     check_many(panels, 16, 1000);
-    check_many(bricks, 17, 1000);
+    check_many(cache_blocks, 17, 1000);
     const CodeStats stats = engine->stats();
     INFO("processor " << cpu << ": " << stats.state);
     if (stats.state == "on") {

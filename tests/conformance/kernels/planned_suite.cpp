@@ -1,5 +1,6 @@
-// Contractions by plan: every strategy against the reference, on operands that end where memory ends; the same bits from built-in and
-// generated tiles, on any processor that can be emulated, and on any number of threads; workspace as announced.
+// Contractions by plan: every strategy against the reference, on operands that end where memory ends; the same bits
+// from built-in and generated tiles, on any processor that can be emulated, and on any number of threads; workspace as
+// announced.
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,8 @@
 #include "runtime/base/error.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/implementations.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/cases.h"
 #include "tests/conformance/kernels/contraction_cases.h"
@@ -26,10 +27,23 @@ using namespace sial::kernel_cases;
 
 namespace {
 
-const std::vector<std::string> strategies{"",         "packed",   "packed, columns in place",     "crossing", "crossing, columns in place", "rows in place", "rows in place, all in place", "blas",
-                                          "outer",    "vector",   "turned",   "turned, columns in place"};
+const std::vector<std::string> strategies{"",
+                                          "packed",
+                                          "packed, columns in place",
+                                          "crossing",
+                                          "crossing, columns in place",
+                                          "rows in place",
+                                          "rows in place, all in place",
+                                          "blas",
+                                          "outer",
+                                          "vector",
+                                          "turned",
+                                          "turned, columns in place"};
 
-std::int64_t rounds() { return case_count(std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000 : 500); }
+std::int64_t rounds() {
+  return case_count(std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000
+                                                                                                           : 500);
+}
 
 }  // namespace
 
@@ -52,7 +66,8 @@ TEST_CASE("every strategy agrees with the reference, within guarded memory") {
     Case c = make_case(seed, false);
     const auto want = outcome(*reference, c, true);
     for (std::size_t k = 0; k < all.size(); ++k) {
-      INFO("seed " << seed << ", strategy `" << strategies[k % strategies.size()] << "`, generated " << k / strategies.size());
+      INFO("seed " << seed << ", strategy `" << strategies[k % strategies.size()] << "`, generated "
+                   << k / strategies.size());
       REQUIRE(equal_values(want, outcome(*all[k], c, (i + static_cast<std::int64_t>(k)) % 2 == 0)));
     }
   }
@@ -60,12 +75,16 @@ TEST_CASE("every strategy agrees with the reference, within guarded memory") {
 }
 
 TEST_CASE("what operations will read soon is fetched once, evenly, by those before") {
-  using kernels::NearReads;
+  using kernels::PrefetchQueue;
   std::vector<double> soon(8 * 1000), later(8 * 100 + 1), own(8 * 10);
   constexpr double cycles = 50;  // of a tile
-  struct Fetched { std::int64_t lines = 0, tiles = 0, most = 0; };
-  // An operation of so many calls, of tiles that repeat so often in so many groups of columns; what each line is fetched for.
-  const auto operate = [&](NearReads& near, int calls, std::int64_t repeat, std::int64_t groups, std::vector<const double*>& lines) {
+  struct Fetched {
+    std::int64_t lines = 0, tiles = 0, most = 0;
+  };
+  // An operation of so many calls, of tiles that repeat so often in so many groups of columns; what each line is
+  // fetched for.
+  const auto operate = [&](PrefetchQueue& near, int calls, std::int64_t repeat, std::int64_t groups,
+                           std::vector<const double*>& lines) {
     Fetched f;
     near.forget(own.data(), nullptr);
     near.begin(cycles * static_cast<double>(calls * repeat * groups), 1.0);
@@ -83,9 +102,11 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
       }
     return f;
   };
-  const auto times = [](const std::vector<const double*>& lines, const double* p) { return std::count(lines.begin(), lines.end(), p); };
+  const auto times = [](const std::vector<const double*>& lines, const double* p) {
+    return std::count(lines.begin(), lines.end(), p);
+  };
   SECTION("all of it where there is time") {
-    NearReads near;
+    PrefetchQueue near;
     near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
     near.expect(own.data(), static_cast<std::int64_t>(own.size()));
     near.expect(later.data(), static_cast<std::int64_t>(later.size()));
@@ -101,7 +122,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     CHECK(operate(near, 4, 3, 100, lines).lines == 0);
   }
   SECTION("no faster than memory gives it, and the rest by the next one") {
-    NearReads near;
+    PrefetchQueue near;
     near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
     std::vector<const double*> lines;
     const Fetched f = operate(near, 5, 2, 7, lines);
@@ -111,7 +132,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 1);
   }
   SECTION("not what was read meanwhile") {
-    NearReads near;
+    PrefetchQueue near;
     near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
     near.expect(later.data(), static_cast<std::int64_t>(later.size()));
     near.forget(soon.data(), nullptr);
@@ -121,7 +142,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     for (std::size_t i = 0; i < later.size(); i += 8) REQUIRE(times(lines, &later[i]) == 1);
   }
   SECTION("of more than there is room for, the last") {
-    NearReads near;
+    PrefetchQueue near;
     std::vector<const double*> lines;
     for (int i = 0; i < 100; ++i) near.expect(&soon[static_cast<std::size_t>(80 * i)], 80);
     CHECK(operate(near, 1, 1, 200, lines).most == 1);
@@ -134,7 +155,7 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
   for (const int most : {4, 8})
     for (std::int64_t n = 0; n <= 200; ++n) {
       INFO(n << " columns, at most " << most << " in a tile");
-      const kernels::EvenCut cut(n, most);
+      const kernels::BalancedSplit cut(n, most);
       CHECK(cut.large * cut.many + cut.small * cut.few == n);
       CHECK(cut.many + cut.few == (n + most - 1) / most);
       CHECK(cut.large <= most);
@@ -142,19 +163,28 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
       CHECK((n <= 1 || (cut.few > 0 ? cut.small : cut.large) > 1));
       for (std::int64_t j = 0; j < n; ++j) CHECK(cut.width_at(j) == (j < cut.in_large() ? cut.large : cut.small));
     }
-  CHECK(kernels::EvenCut(25, 4).many == 4);  // 4 4 4 4 3 3 3 instead of six fours and a one
-  CHECK(kernels::EvenCut(5, 4).small == 2);
+  CHECK(kernels::BalancedSplit(25, 4).many == 4);  // 4 4 4 4 3 3 3 instead of six fours and a one
+  CHECK(kernels::BalancedSplit(5, 4).small == 2);
 }
 
 namespace {
 
-void check_joined_runs(const kernels::TileKit& kit) {
-  struct Row { std::int64_t p; bool swapped; std::size_t tiles; std::int64_t repeat; };
+void check_joined_runs(const kernels::TileKernels& kit) {
+  struct Row {
+    std::int64_t p;
+    bool swapped;
+    std::size_t tiles;
+    std::int64_t repeat;
+  };
   const std::int64_t rows = kit.shape.rows(), r = 3, s = 5, t = 7, q = 6;
   // One vector more than a tile holds: a tall tile, or two that share the vectors evenly where they can.
-  const bool tall = kit.shape.tall_columns > 0, even = kit.shape.most_vectors % 2 == 1;
-  for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 1, 3}, Row{2 * rows, false, 1, 2},
-                         Row{rows + 1, false, tall ? 1u : 2u, tall ? 15 : 1}, Row{rows + kit.shape.width, false, tall || even ? 1u : 2u, tall ? 15 : even ? 2 : 1}}) {
+  const bool tall = kit.shape.tall_columns > 0, even = kit.shape.max_vectors % 2 == 1;
+  for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 1, 3},
+                         Row{2 * rows, false, 1, 2}, Row{rows + 1, false, tall ? 1u : 2u, tall ? 15 : 1},
+                         Row{rows + kit.shape.width, false, tall || even ? 1u : 2u,
+                             tall   ? 15
+                             : even ? 2
+                                    : 1}}) {
     for (const std::string name : {"rows in place, all in place", "packed"}) {
       // d[pqrs] = a[ptrs] b[qt], and with r and s the other way round in a
       const std::int64_t p = row.p, a_r = row.swapped ? p * t * s : p * t, a_s = row.swapped ? p * t : p * t * r;
@@ -162,14 +192,16 @@ void check_joined_runs(const kernels::TileKit& kit) {
       space.rows = {{p, 1, 1, 0}, {r, p * q, a_r, 0}, {s, p * q * r, a_s, 0}};
       space.columns = {{q, p, 0, 1}};
       space.summed = {{t, 0, p, q}};
-      std::vector<double> a(static_cast<std::size_t>(p * t * r * s)), b(static_cast<std::size_t>(q * t)), d(static_cast<std::size_t>(p * q * r * s), std::nan(""));
+      std::vector<double> a(static_cast<std::size_t>(p * t * r * s)), b(static_cast<std::size_t>(q * t)),
+          d(static_cast<std::size_t>(p * q * r * s), std::nan(""));
       for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 17);
       for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i % 13);
       const auto choices = kernels::contraction_choices(space, kit.shape, true, 256);
       const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; });
       REQUIRE(chosen != choices.end());
-      const kernels::ContractionPlan& plan = chosen->plan;
-      std::vector<double> panels(static_cast<std::size_t>(kernels::row_panel_size(plan, false) + kernels::column_panel_size(plan)));
+      const kernels::ContractionStrategy& plan = chosen->plan;
+      std::vector<double> panels(
+          static_cast<std::size_t>(kernels::row_panel_size(plan, false) + kernels::column_panel_size(plan)));
       kernels::ContractionWork work;
       work.d = d.data(), work.x = a.data(), work.y = b.data();
       work.row_panels = panels.data(), work.column_panels = panels.data() + kernels::row_panel_size(plan, false);
@@ -184,7 +216,9 @@ void check_joined_runs(const kernels::TileKit& kit) {
       for (std::int64_t i = 0; i < p * q * r * s; ++i) {
         const std::int64_t ip = i % p, iq = i / p % q, ir = i / (p * q) % r, is = i / (p * q * r);
         double want = 0;
-        for (std::int64_t it = 0; it < t; ++it) want += a[static_cast<std::size_t>(ip + it * p + ir * a_r + is * a_s)] * b[static_cast<std::size_t>(iq + it * q)];
+        for (std::int64_t it = 0; it < t; ++it)
+          want +=
+              a[static_cast<std::size_t>(ip + it * p + ir * a_r + is * a_s)] * b[static_cast<std::size_t>(iq + it * q)];
         REQUIRE(d[static_cast<std::size_t>(i)] == want);
       }
     }
@@ -195,13 +229,19 @@ void check_joined_runs(const kernels::TileKit& kit) {
 
 TEST_CASE("runs of one tile that are equally far apart are one column of tiles") {
   for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3"})
-    if (cpu.empty() || kernels::processor_runs(cpu)) DYNAMIC_SECTION("processor `" << cpu << "`") { check_joined_runs(kernels::builtin_tiles(kernels::cpu_facts(cpu))); }
+    if (cpu.empty() || kernels::processor_runs(cpu)) DYNAMIC_SECTION("processor `" << cpu << "`") {
+        check_joined_runs(kernels::builtin_tiles(kernels::cpu_facts(cpu)));
+      }
 }
 
 TEST_CASE("runs that fill a tall tile take one, others do not") {
   const kernels::TileShape with{8, 3, 8, 6}, without{4, 3, 4, 0};
-  struct Row { std::int64_t run; bool tall; };
-  for (const Row& row : {Row{16, false}, Row{24, false}, Row{25, true}, Row{30, true}, Row{32, true}, Row{33, false}, Row{64, false}}) {
+  struct Row {
+    std::int64_t run;
+    bool tall;
+  };
+  for (const Row& row :
+       {Row{16, false}, Row{24, false}, Row{25, true}, Row{30, true}, Row{32, true}, Row{33, false}, Row{64, false}}) {
     kernels::LoopSpace space;
     space.rows = {{row.run, 1, 1, 0}, {5, row.run * 6, row.run * 7, 0}};
     space.columns = {{6, row.run, 0, 1}};
@@ -210,17 +250,19 @@ TEST_CASE("runs that fill a tall tile take one, others do not") {
       if (choice.plan.strategy != kernels::Strategy::tiles) continue;
       INFO(choice.name << ", runs of " << row.run);
       const bool tall = row.tall && !choice.plan.crossing;
-      CHECK(choice.plan.tile.most_vectors == (tall ? 4 : 3));
-      CHECK(choice.plan.tile.most_columns == (tall ? 6 : 8));
+      CHECK(choice.plan.tile.max_vectors == (tall ? 4 : 3));
+      CHECK(choice.plan.tile.max_columns == (tall ? 6 : 8));
     }
-    for (const auto& choice : kernels::contraction_choices(space, without, true, 256)) CHECK(choice.plan.tile.most_vectors == 3);
+    for (const auto& choice : kernels::contraction_choices(space, without, true, 256))
+      CHECK(choice.plan.tile.max_vectors == 3);
   }
 }
 
-TEST_CASE("outer products row by row, and past the caches, have the bits of others and touch nothing beside their rows") {
+TEST_CASE(
+    "outer products row by row, and past the caches, have the bits of others and touch nothing beside their rows") {
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
-    const kernels::TileKit kit = kernels::builtin_tiles(kernels::cpu_facts(cpu));
+    const kernels::TileKernels kit = kernels::builtin_tiles(kernels::cpu_facts(cpu));
     constexpr std::int64_t most = 150, apart = most + 3, columns = 5;
     std::vector<double> x(most), y(columns);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
@@ -247,17 +289,25 @@ TEST_CASE("outer products row by row, and past the caches, have the bits of othe
         for (std::size_t i = 0; i < expected.size(); ++i) {
           const std::int64_t at = static_cast<std::int64_t>(i) - rows % 9, row = at % apart, column = at / apart;
           if (at < 0 || row >= rows || column >= columns) REQUIRE(expected[i] == 5.0);
-          else REQUIRE(std::abs(expected[i] - (-1.3 * x[static_cast<std::size_t>(row)] * y[static_cast<std::size_t>(column)] + beta * 5.0)) < 1e-14);
+          else
+            REQUIRE(
+                std::abs(expected[i] - (-1.3 * x[static_cast<std::size_t>(row)] * y[static_cast<std::size_t>(column)] +
+                                        beta * 5.0)) < 1e-14);
         }
       }
   }
 }
 
 TEST_CASE("a single column has tall tiles where its rows are read in place, in steps or in short runs") {
-  struct Row { std::int64_t run; bool evenly, lone; };
-  for (const kernels::TileShape& shape : {kernels::TileShape{8, 3, 8, 6, 8}, kernels::TileShape{4, 3, 4, 0, 8}, kernels::TileShape{8, 3, 8, 6, 0}}) {
+  struct Row {
+    std::int64_t run;
+    bool evenly, lone;
+  };
+  for (const kernels::TileShape& shape :
+       {kernels::TileShape{8, 3, 8, 6, 8}, kernels::TileShape{4, 3, 4, 0, 8}, kernels::TileShape{8, 3, 8, 6, 0}}) {
     const std::int64_t most = 8 * shape.width;
-    for (const Row& row : {Row{5, true, true}, Row{5, false, true}, Row{2 * most, false, true}, Row{2 * most + 1, false, false}, Row{9 * most, true, true}}) {
+    for (const Row& row : {Row{5, true, true}, Row{5, false, true}, Row{2 * most, false, true},
+                           Row{2 * most + 1, false, false}, Row{9 * most, true, true}}) {
       for (const std::int64_t columns : {1, 2}) {
         kernels::LoopSpace space;
         space.rows = {{row.run, 1, 1, 0}};
@@ -266,21 +316,26 @@ TEST_CASE("a single column has tall tiles where its rows are read in place, in s
         for (const auto& choice : kernels::contraction_choices(space, shape, true, 512)) {
           if (choice.plan.strategy != kernels::Strategy::tiles) continue;
           INFO(choice.name << ", runs of " << row.run << ", " << columns << " columns, vectors of " << shape.width);
-          const bool lone = columns == 1 && row.lone && shape.lone_vectors > 0 && !choice.plan.pack_rows;
-          CHECK((choice.plan.tile.most_vectors == 8) == lone);
-          CHECK((choice.plan.tile.most_columns == 1) == lone);
+          const bool lone = columns == 1 && row.lone && shape.single_column_vectors > 0 && !choice.plan.pack_rows;
+          CHECK((choice.plan.tile.max_vectors == 8) == lone);
+          CHECK((choice.plan.tile.max_columns == 1) == lone);
         }
       }
     }
   }
 }
 
-TEST_CASE("a large operand whose order is against packing is read as columns, where few rows and long sums pay for scattering the result") {
+TEST_CASE(
+    "a large operand whose order is against packing is read as columns, where few rows and long sums pay for scattering the result") {
   const kernels::TileShape shape{8, 3, 8, 6};
   const kernels::ContractionCosts costs = kernels::fixed_costs(8);  // on any machine
-  struct Row { std::int64_t m, n, k; bool possible, chosen; };
-  for (const Row& row : {Row{600, 25, 625, true, true}, Row{600, 16, 625, true, true}, Row{600, 5, 625, false, false}, Row{600, 25, 19, false, false}, Row{600, 200, 625, false, false},
-                         Row{20, 25, 625, false, false}}) {
+  struct Row {
+    std::int64_t m, n, k;
+    bool possible, chosen;
+  };
+  for (const Row& row :
+       {Row{600, 25, 625, true, true}, Row{600, 16, 625, true, true}, Row{600, 5, 625, false, false},
+        Row{600, 25, 19, false, false}, Row{600, 200, 625, false, false}, Row{20, 25, 625, false, false}}) {
     for (const bool against : {true, false}) {
       // d[mn] = a[km] b[kn], or a[mk]
       kernels::LoopSpace space;
@@ -288,10 +343,10 @@ TEST_CASE("a large operand whose order is against packing is read as columns, wh
       space.columns = {{row.n, row.m, 0, row.k}};
       space.summed = {{row.k, 0, against ? 1 : row.m, 1}};
       const auto choices = kernels::contraction_choices(space, shape, true, 512, &costs);
-      const auto is_turned = [](const auto& choice) { return choice.name.starts_with("turned"); };
+      const auto is_transposed = [](const auto& choice) { return choice.name.starts_with("turned"); };
       INFO(row.m << "x" << row.n << "x" << row.k << (against ? ", against" : ", along"));
-      CHECK(std::any_of(choices.begin(), choices.end(), is_turned) == row.possible);
-      CHECK(is_turned(choices.front()) == (row.chosen && against));
+      CHECK(std::any_of(choices.begin(), choices.end(), is_transposed) == row.possible);
+      CHECK(is_transposed(choices.front()) == (row.chosen && against));
     }
   }
   CountingResource workspace;
@@ -306,7 +361,8 @@ TEST_CASE("a large operand whose order is against packing is read as columns, wh
       const std::uint64_t seed = base_seed() + 700000 + static_cast<std::uint64_t>(i);
       Case c = make_case(seed, true);
       const BlockOp op = operation(c);
-      if (turned->explain(op).find("turned") == std::string::npos || !packed->explain(op).starts_with("register")) continue;
+      if (turned->explain(op).find("turned") == std::string::npos || !packed->explain(op).starts_with("register"))
+        continue;
       ++met;
       INFO("seed " << seed << ": " << turned->explain(op));
       REQUIRE(same_bits(outcome(*packed, c, true), outcome(*turned, c, i % 2 == 0)));
@@ -319,9 +375,13 @@ TEST_CASE("a large operand whose order is against packing is read as columns, wh
   auto threads = make_kernels("auto", workspace, options);  // turned, columns in place
   options.threads = 1;
   auto in_place = make_kernels("auto", workspace, options);
-  struct Large { std::int64_t m, n, k, l; };
-  for (const Large& size : {Large{128, 1100, 20, 16}, Large{25, 1100, 28, 25}, Large{9, 300, 10, 100}, Large{120, 203, 31, 10}, Large{32, 401, 8, 8}}) {
-    const Shape d_shape{2, {size.n, size.m}}, a_shape{3, {size.k, size.n, size.l}}, b_shape{3, {size.l, size.m, size.k}};
+  struct Large {
+    std::int64_t m, n, k, l;
+  };
+  for (const Large& size : {Large{128, 1100, 20, 16}, Large{25, 1100, 28, 25}, Large{9, 300, 10, 100},
+                            Large{120, 203, 31, 10}, Large{32, 401, 8, 8}}) {
+    const Shape d_shape{2, {size.n, size.m}}, a_shape{3, {size.k, size.n, size.l}},
+        b_shape{3, {size.l, size.m, size.k}};
     Generator g(base_seed() + static_cast<std::uint64_t>(size.m));
     const auto filled = [&](const Shape& shape) {
       std::vector<double> v(static_cast<std::size_t>(shape.size()));
@@ -353,7 +413,8 @@ TEST_CASE("tiles of any make and number of threads round alike") {
   for (const std::string cpu : {"", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
     DYNAMIC_SECTION("processor `" << cpu << "`") {
-      for (const std::string strategy : {"packed", "crossing", "rows in place, all in place", "turned, columns in place"}) {
+      for (const std::string strategy :
+           {"packed", "crossing", "rows in place, all in place", "turned, columns in place"}) {
         KernelOptions options;
         options.strategy = strategy;
         options.jit_cpu = cpu;
@@ -397,7 +458,9 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
         const std::uint64_t seed = base_seed() + 400000 + static_cast<std::uint64_t>(i);
         Case c = make_case(seed, true, strategy == "outer" ? Thin::outer : Thin::vector);
         const BlockOp op = operation(c);
-        if (!thin->explain(op).starts_with(strategy == "outer" ? "outer" : "matrix-vector") || !tiles->explain(op).starts_with("register")) continue;
+        if (!thin->explain(op).starts_with(strategy == "outer" ? "outer" : "matrix-vector") ||
+            !tiles->explain(op).starts_with("register"))
+          continue;
         ++met;
         INFO("processor `" << cpu << "`, seed " << seed << ", " << strategy << ": " << thin->explain(op));
         REQUIRE(same_bits(outcome(*tiles, c, true), outcome(*thin, c, i % 2 == 0)));
@@ -410,7 +473,8 @@ TEST_CASE("outer and matrix-vector products have the bits of tiles") {
 TEST_CASE("the shapes that memory decides take the way made for them, others do not") {
   CountingResource workspace;
   KernelOptions options;
-  options.costs = std::make_shared<kernels::ContractionCosts>(kernels::fixed_costs(kernels::builtin_tiles(kernels::cpu_facts("")).shape.width));  // on any machine
+  options.costs = std::make_shared<kernels::ContractionCosts>(
+      kernels::fixed_costs(kernels::builtin_tiles(kernels::cpu_facts("")).shape.width));  // on any machine
   auto kernels = make_kernels("auto", workspace, options);
   const auto explained = [&](const std::string& d, const std::string& a, const std::string& b) {
     BlockOp op;

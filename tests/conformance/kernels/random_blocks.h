@@ -27,9 +27,10 @@ class Numbers {
   std::span<const double> odd_;
 };
 
-/// Makes `view` that of a block whose k-th dimension is named order[k], dense or, with margins, a part of a larger array. How many elements
-/// that has.
-inline std::int64_t lay_out(MutableView& view, int rank, const Extents6& extent, const std::array<int, max_rank>& order, const Extents6& margin) {
+/// Makes `view` that of a block whose k-th dimension is named order[k], dense or, with margins, a part of a larger
+/// array. How many elements that has.
+inline std::int64_t lay_out(MutableView& view, int rank, const Extents6& extent, const std::array<int, max_rank>& order,
+                            const Extents6& margin) {
   view.rank = rank;
   std::int64_t stride = 1;
   for (int d = 0; d < rank; ++d) {

@@ -1,13 +1,14 @@
-// What several threads do at once: a team that shares an operation, ranks that share an engine of generated code. Run under TSan.
+// What several threads do at once: a team that shares an operation, ranks that share an engine of generated code. Run
+// under TSan.
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
 #include "runtime/kernels/block_op.h"
-#include "runtime/kernels/jit/jit.h"
-#include "runtime/kernels/cpu/team.h"
 #include "runtime/kernels/contraction/tiles.h"
+#include "runtime/kernels/cpu/team.h"
+#include "runtime/kernels/jit/jit.h"
 #include "tests/conformance/kernels/contraction_cases.h"
 
 using namespace sial;
@@ -34,7 +35,8 @@ TEST_CASE("threads that share a contraction give the bits of one") {
   Generator g(base_seed());
   const std::map<int, std::int64_t> extents{{0, 60}, {1, 31}, {2, 47}, {3, 29}};
   for (int round = 0; round < 8; ++round) {
-    Operand a = g.operand(g.shuffled({0, 1, 3}), extents), b = g.operand(g.shuffled({3, 2}), extents), d = g.operand(g.shuffled({0, 1, 2}), extents);
+    Operand a = g.operand(g.shuffled({0, 1, 3}), extents), b = g.operand(g.shuffled({3, 2}), extents),
+            d = g.operand(g.shuffled({0, 1, 2}), extents);
     require_same_bits(*alone, *shared, a, b, d);
   }
   CHECK(workspace.stats().bytes_in_use == 0);

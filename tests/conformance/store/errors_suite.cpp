@@ -47,9 +47,7 @@ template <class Run>
 std::string error_of(Run run) {
   try {
     run();
-  } catch (const SialError& e) {
-    return std::string(e.what()) + " / " + e.hint();
-  }
+  } catch (const SialError& e) { return std::string(e.what()) + " / " + e.hint(); }
   return "";
 }
 
@@ -59,7 +57,8 @@ TEST_CASE("check mode: two ranks use a block in one phase") {
   for (const int per_node : {0, 1})
     for (const Use first : all_uses)
       for (const Use second : all_uses) {
-        INFO("uses " << static_cast<int>(first) << " and " << static_cast<int>(second) << ", " << per_node << " per node");
+        INFO("uses " << static_cast<int>(first) << " and " << static_cast<int>(second) << ", " << per_node
+                     << " per node");
         SimulationOptions o;
         o.ranks = 2;
         o.ranks_per_node = per_node;
@@ -85,7 +84,8 @@ TEST_CASE("check mode: two ranks use a block in one phase") {
           continue;
         }
         CHECK_THAT(error, Catch::Contains("b[2,3]") || Catch::Contains("a[2,3]"));
-        CHECK_THAT(error, Catch::Contains("by rank 0 at prog0.sialx:11") && Catch::Contains("by rank 1 at prog0.sialx:22"));
+        CHECK_THAT(error,
+                   Catch::Contains("by rank 0 at prog0.sialx:11") && Catch::Contains("by rank 1 at prog0.sialx:22"));
         CHECK_THAT(error, Catch::Contains("sip_barrier between"));
       }
 }

@@ -1,5 +1,5 @@
-// Random programs against a model. All ranks draw the same plan from the seed, so each knows what the others do; values are
-// small integers, so sums do not depend on the order.
+// Random programs against a model. All ranks draw the same plan from the seed, so each knows what the others do; values
+// are small integers, so sums do not depend on the order.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -26,7 +26,10 @@ struct BlockName {
 using Model = std::map<BlockName, double>;  // every element of a block has the same value; absent: not there
 
 enum class Act { get, read, own_copy, put, accumulate, fill, increment, scale };
-struct Step { Act act; double value = 0; };
+struct Step {
+  Act act;
+  double value = 0;
+};
 
 StoreOptions options(std::uint64_t seed) {
   StoreOptions o;
@@ -50,7 +53,9 @@ struct View {
 class History {
  public:
   History(Transport& transport, std::uint64_t seed)
-      : job_(transport, options(seed)), shared_(seed), mine_(seed * 1000 + static_cast<std::uint64_t>(transport.rank())) {}
+      : job_(transport, options(seed)),
+        shared_(seed),
+        mine_(seed * 1000 + static_cast<std::uint64_t>(transport.rank())) {}
 
   void run(int programs, int phases) {
     for (int p = 0; p < programs; ++p) {
@@ -71,7 +76,8 @@ class History {
   void expect_all(const char* what, const BlockName& n, const Values& v, double x) {
     for (const double y : v)
       if (y != x)
-        throw std::runtime_error(fmt::format("{}: block ({},{}) is {} and should be {}; program {}, rank {}", what, n.array, n.b, y, x, job_.program, job_.rank));
+        throw std::runtime_error(fmt::format("{}: block ({},{}) is {} and should be {}; program {}, rank {}", what,
+                                             n.array, n.b, y, x, job_.program, job_.rank));
   }
 
   /// Memory whose content has the same number as before holds what it held before.
@@ -126,7 +132,8 @@ class History {
       expect_all("saved", {a, b}, v, found->second);
       ++listed;
     }
-    EXPECT(job_.transport.sum(listed, {CollectiveKind::sum, {job_.program, 3}}) == static_cast<double>(labels_[a].size()));
+    EXPECT(job_.transport.sum(listed, {CollectiveKind::sum, {job_.program, 3}}) ==
+           static_cast<double>(labels_[a].size()));
   }
 
   void run_phase() {
@@ -238,7 +245,8 @@ class History {
         EXPECT(job_.store->held(name.array, index) == (view.fetched || view.own));
         const std::optional<double> expected = view.own ? view.own : view.value;
         if (expected) expect_all(view.own ? "own copy" : "read", name, job_.read(name.array, index, n), *expected);
-        if (expected && !view.own) expect_numbered(name, job_.store->read(name.array, index, n, job_.next()), *expected);
+        if (expected && !view.own)
+          expect_numbered(name, job_.store->read(name.array, index, n, job_.next()), *expected);
         else if (!expected) expect_error(name, index, n);
         return;
       }
@@ -275,9 +283,7 @@ class History {
     bool refused = false;
     try {
       job_.read(name.array, index, n);
-    } catch (const WorldError&) {
-      throw;
-    } catch (const SialError&) {
+    } catch (const EnvironmentError&) { throw; } catch (const SialError&) {
       refused = true;
     }
     EXPECT(refused);
@@ -285,11 +291,12 @@ class History {
 
   Job job_;
   Random shared_, mine_;
-  Model model_;                    // at the last barrier
-  std::map<std::pair<const double*, std::uint64_t>, double> numbered_;  // what memory held, by its address and the number of its content
-  Model changed_;                  // by this rank since
+  Model model_;  // at the last barrier
+  std::map<std::pair<const double*, std::uint64_t>, double>
+      numbered_;   // what memory held, by its address and the number of its content
+  Model changed_;  // by this rank since
   std::map<BlockName, View> views_;
-  bool quiet_[n_arrays] = {};      // nobody changes it in this phase
+  bool quiet_[n_arrays] = {};  // nobody changes it in this phase
   std::map<int, Model> labels_;
 };
 

@@ -1,4 +1,5 @@
-// Blocks of other nodes that come elsewhere than to the host's memory, on any transport and layout. What stands in for a device is memory of its own.
+// Blocks of other nodes that come elsewhere than to the host's memory, on any transport and layout. What stands in for
+// a device is memory of its own.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -18,7 +19,8 @@ Values forty(double x) { return Values(40, x); }
 class OffHost final : public IncomingPlaces {
  public:
   explicit OffHost(const BufferResource& buffers) : buffers_(buffers) {}
-  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t, const BlockIndex& block, double* buffer) override {
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t, const BlockIndex& block,
+                                           double* buffer) override {
     asked.insert(pc);
     if (block.segment[0] % 3 == 0) return nullptr;
     return std::make_unique<Place>(*this, buffer);
@@ -31,14 +33,18 @@ class OffHost final : public IncomingPlaces {
   /// What the block that read() names holds, wherever.
   Values values(const double* buffer) const {
     const auto found = there_.find(buffer);
-    return found != there_.end() && found->second.content == buffers_.content(buffer) ? found->second.values : Values(buffer, buffer + 40);
+    return found != there_.end() && found->second.content == buffers_.content(buffer) ? found->second.values
+                                                                                      : Values(buffer, buffer + 40);
   }
 
   std::set<std::int32_t> asked;  // gets
   int open = 0, brought = 0, arrived = 0;
 
  private:
-  struct Arrived { std::uint64_t content = 0; Values values; };
+  struct Arrived {
+    std::uint64_t content = 0;
+    Values values;
+  };
   struct Place final : IncomingBlock {
     Place(OffHost& all, const double* buffer) : all(all), buffer(buffer), values(40, -1.0) { ++all.open; }
     ~Place() override {
@@ -63,7 +69,8 @@ class OffHost final : public IncomingPlaces {
 class GoesOn final : public IncomingPlaces {
  public:
   explicit GoesOn(const BufferResource&) {}
-  std::unique_ptr<IncomingBlock> place_for(std::int32_t, std::int32_t, const BlockIndex& block, double* buffer) override {
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t, std::int32_t, const BlockIndex& block,
+                                           double* buffer) override {
     if (block.segment[0] % 3 == 0) return nullptr;
     return std::make_unique<Block>(*this, buffer);
   }
@@ -111,7 +118,9 @@ void put_incoming(Job& j, double plus) {
 /// Whether the block's home is another node.
 bool remote(Job& j, int i) { return j.store->prefetch(0, incoming_at(i), 40, {0, 30}) != Prefetch::here; }
 
-Values read(Job& j, const OffHost& places, int i) { return places.values(j.store->read(0, incoming_at(i), 40, j.next())); }
+Values read(Job& j, const OffHost& places, int i) {
+  return places.values(j.store->read(0, incoming_at(i), 40, j.next()));
+}
 
 void blocks_come_where_they_are_told_to(Job& j) {
   put_incoming(j, 0.5);
@@ -139,7 +148,8 @@ void places_are_given_back(Job& j) {
   put_incoming(j, 0);
   const Receives with(j);
   for (int i = 0; i < n_incoming; ++i) remote(j, i);
-  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(-i));  // what was fetched ahead of it is void
+  for (int i = j.rank; i < n_incoming; i += j.ranks)
+    j.put(0, incoming_at(i), forty(-i));  // what was fetched ahead of it is void
   j.barrier();
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) remote(j, i);
@@ -177,8 +187,8 @@ void places_may_end_with_blocks_under_way(Job& j) {
   j.barrier();
 }
 
-// A copy whose values are elsewhere outlives a barrier like any other; one that is to be compared with the owner's block is fetched anew, to the
-// host from then on, since the answer goes into the copy itself.
+// A copy whose values are elsewhere outlives a barrier like any other; one that is to be compared with the owner's
+// block is fetched anew, to the host from then on, since the answer goes into the copy itself.
 void kept_copies_stay_where_they_are(Job& j) {
   put_incoming(j, 0);
   const Receives with(j);
@@ -217,7 +227,8 @@ Values counted_up(double from) {
 
 }  // namespace
 
-// Both ways of asking, blocks that nobody gets and blocks that are not there; where all of it comes at once nothing is told of its parts.
+// Both ways of asking, blocks that nobody gets and blocks that are not there; where all of it comes at once nothing is
+// told of its parts.
 int blocks_go_on_as_they_come(Job& j) {
   for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), counted_up(100 * i));
   j.barrier();
@@ -243,13 +254,15 @@ int blocks_go_on_as_they_come(Job& j) {
   j.barrier();
   for (int i = 0; i < n_incoming; ++i) {
     remote(j, i);
-    if (const auto there = j.store->foreseen(0, incoming_at(i), 40, false); there.data) j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
+    if (const auto there = j.store->foreseen(0, incoming_at(i), 40, false); there.data)
+      j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
   }
   for (int i = 501; i < 504; ++i) {
     j.get(0, incoming_at(i), 40);
     EXPECT(refused([&] { j.read(0, incoming_at(i), 40); }));  // no such block
   }
-  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), counted_up(-i));  // what was fetched ahead of it is void
+  for (int i = j.rank; i < n_incoming; i += j.ranks)
+    j.put(0, incoming_at(i), counted_up(-i));  // what was fetched ahead of it is void
   j.barrier();
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);

@@ -1,5 +1,6 @@
 // The suite as real processes:  store_mpi_suite [--ranks-per-node N] [--servers K] [--history SEED | --deterministic]
-// One job tries one of its three parts, chosen by the options; without, the rules. (A store lives as long as its transport.)
+// One job tries one of its three parts, chosen by the options; without, the rules. (A store lives as long as its
+// transport.)
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,8 +31,6 @@ int main(int argc, char** argv) {
     else suite::history(*transport, seed, 10, 20);
     if (transport->rank() == 0) std::puts("conforms");
     if (!transport->is_server()) transport->finish();
-  } catch (const std::exception& e) {
-    transport->abort_job(std::string("error: ") + e.what(), 1);
-  }
+  } catch (const std::exception& e) { transport->abort_job(std::string("error: ") + e.what(), 1); }
   return 0;
 }

@@ -20,7 +20,8 @@ Prefetch ahead(Job& j, int i) { return j.store->prefetch(0, ahead_at(i), 50, {0,
 /// Every prefetch since `before` is accounted for.
 void expect_balance(Job& j, const StoreStats& before) {
   const StoreStats now = j.store->stats();
-  const auto useful = now.prefetches_useful - before.prefetches_useful, late = now.prefetches_late - before.prefetches_late,
+  const auto useful = now.prefetches_useful - before.prefetches_useful,
+             late = now.prefetches_late - before.prefetches_late,
              useless = now.prefetches_useless - before.prefetches_useless;
   EXPECT(now.prefetches - before.prefetches == useful + late + useless);
   EXPECT(now.prefetch_bytes_useless - before.prefetch_bytes_useless == useless * 400);
@@ -96,9 +97,7 @@ void absent_answers_are_forgotten(Job& j) {
   bool refused = false;
   try {
     j.read(0, ahead_at(2000), 50);
-  } catch (const WorldError&) {
-    throw;
-  } catch (const SialError& e) {
+  } catch (const EnvironmentError&) { throw; } catch (const SialError& e) {
     refused = std::string(e.what()).find("does not exist") != std::string::npos;
   }
   EXPECT(refused);

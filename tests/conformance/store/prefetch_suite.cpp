@@ -1,4 +1,5 @@
-// Look-ahead in the laboratory, where time is exact and memory can be made scarce: what waits for what, what gives way to what.
+// Look-ahead in the simulator, where time is exact and memory can be made scarce: what waits for what, what gives way
+// to what.
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
@@ -23,7 +24,8 @@ SimulationOptions two_nodes() {
 }
 
 /// Runs `body` on rank 0 after `n` blocks have been put; it gets those whose home is the other node.
-void on_remote_blocks(SimulationOptions options, StoreOptions store, int n, const std::function<void(suite::Job&, const std::vector<int>&)>& body) {
+void on_remote_blocks(SimulationOptions options, StoreOptions store, int n,
+                      const std::function<void(suite::Job&, const std::vector<int>&)>& body) {
   run_simulated(options, [&](Transport& t) {
     if (t.is_server()) return suite::serve(t, store);
     suite::Job j(t, store);
@@ -63,9 +65,10 @@ double wait_for(suite::Job& j, int i) {
 
 }  // namespace
 
-TEST_CASE("laboratory: a prefetched block is there when its time has come") {
+TEST_CASE("simulator: a prefetched block is there when its time has come") {
   on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>& remote) {
-    for (std::size_t k = 0; k < 4; ++k) EXPECT(j.store->prefetch(0, at(remote[k]), elements, {0, 30}) == Prefetch::started);
+    for (std::size_t k = 0; k < 4; ++k)
+      EXPECT(j.store->prefetch(0, at(remote[k]), elements, {0, 30}) == Prefetch::started);
     j.transport.charge_compute(1e-2);
     for (std::size_t k = 0; k < 4; ++k) {
       j.get(0, at(remote[k]), elements);
@@ -78,7 +81,7 @@ TEST_CASE("laboratory: a prefetched block is there when its time has come") {
   });
 }
 
-TEST_CASE("laboratory: a demand goes before prefetches, and a prefetch that becomes one does too") {
+TEST_CASE("simulator: a demand goes before prefetches, and a prefetch that becomes one does too") {
   on_remote_blocks(two_nodes(), roomy(), 60, [](suite::Job& j, const std::vector<int>& remote) {
     const auto last = remote.size() - 1;
     for (std::size_t k = 0; k < last; ++k) j.store->prefetch(0, at(remote[k]), elements, {0, 30});
@@ -92,7 +95,7 @@ TEST_CASE("laboratory: a demand goes before prefetches, and a prefetch that beco
   });
 }
 
-TEST_CASE("laboratory: prefetches take memory that nobody needs, and give it back") {
+TEST_CASE("simulator: prefetches take memory that nobody needs, and give it back") {
   StoreOptions scarce;
   scarce.memory_per_rank = 40 * elements * 8;
   on_remote_blocks(two_nodes(), scarce, 24, [](suite::Job& j, const std::vector<int>& remote) {
@@ -105,8 +108,7 @@ TEST_CASE("laboratory: prefetches take memory that nobody needs, and give it bac
     std::vector<double*> own;
     try {
       while (true) own.push_back(j.store->buffers().allocate(elements));
-    } catch (const WorldError&) {
-    }
+    } catch (const EnvironmentError&) {}
     EXPECT(j.store->stats().prefetches_useless == started);
     EXPECT(j.store->prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::full);
     for (double* p : own) j.store->buffers().deallocate(p, elements);
@@ -116,7 +118,7 @@ TEST_CASE("laboratory: prefetches take memory that nobody needs, and give it bac
 }
 
 // Another rank of the node needs what the prefetches hold: who holds them gives them up when it comes to the store.
-TEST_CASE("laboratory: prefetches give way to the other ranks of the node") {
+TEST_CASE("simulator: prefetches give way to the other ranks of the node") {
   SimulationOptions o = two_nodes();
   o.ranks = 4;
   o.ranks_per_node = 2;
@@ -133,7 +135,8 @@ TEST_CASE("laboratory: prefetches give way to the other ranks of the node") {
         std::int64_t started = 0;
         j.store->set_live_set_known(true);
         if (j.rank == 0 && prefetching)
-          for (int i = 0; i < 40; ++i) started += j.store->prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
+          for (int i = 0; i < 40; ++i)
+            started += j.store->prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
         if (prefetching && j.rank == 0) EXPECT(started > 0);
         j.meet();
         if (j.rank == 0)
@@ -146,10 +149,9 @@ TEST_CASE("laboratory: prefetches give way to the other ranks of the node") {
         if (j.rank == 1) {
           t.charge_compute(1e-3);
           try {
-            while (prefetching ? static_cast<std::int64_t>(own.size()) < most : true) own.push_back(j.store->buffers().allocate(elements));
-          } catch (const WorldError&) {
-            EXPECT(!prefetching);
-          }
+            while (prefetching ? static_cast<std::int64_t>(own.size()) < most : true)
+              own.push_back(j.store->buffers().allocate(elements));
+          } catch (const EnvironmentError&) { EXPECT(!prefetching); }
           if (!prefetching) most = static_cast<std::int64_t>(own.size());
         }
         for (double* p : own) j.store->buffers().deallocate(p, elements);
@@ -161,7 +163,7 @@ TEST_CASE("laboratory: prefetches give way to the other ranks of the node") {
   }
 }
 
-TEST_CASE("laboratory: a block that cannot have room ahead is not asked for") {
+TEST_CASE("simulator: a block that cannot have room ahead is not asked for") {
   StoreOptions small;
   small.memory_per_rank = 40 * elements * 8;
   small.copy_budget = 3 * elements * 8;
@@ -180,7 +182,7 @@ TEST_CASE("laboratory: a block that cannot have room ahead is not asked for") {
   });
 }
 
-TEST_CASE("laboratory: what a fetch takes is known from the network's settings") {
+TEST_CASE("simulator: what a fetch takes is known from the network's settings") {
   on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>&) {
     EXPECT(j.store->fetch_seconds(80000) == Approx(1e-4));
   });

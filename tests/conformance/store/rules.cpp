@@ -18,7 +18,9 @@ void Job::begin(std::int32_t p) {
   program = p;
   std::vector<RemoteArrayInfo> arrays;
   for (int a = 0; a < n_arrays; ++a) arrays.push_back({a, std::string(1, static_cast<char>('a' + a))});
-  store->begin_program(program, arrays, [](Place place) { return "prog" + std::to_string(place.program) + ".sialx:" + std::to_string(place.pc); });
+  store->begin_program(program, arrays, [](Place place) {
+    return "prog" + std::to_string(place.program) + ".sialx:" + std::to_string(place.pc);
+  });
 }
 
 void Job::meet() { transport.barrier({CollectiveKind::other, {program, 0}}); }
@@ -41,9 +43,7 @@ void serve(Transport& transport, StoreOptions options) {
 bool refused(const std::function<void()>& f) {
   try {
     f();
-  } catch (const WorldError&) {
-    throw;
-  } catch (const SialError&) {
+  } catch (const EnvironmentError&) { throw; } catch (const SialError&) {
     return true;
   }
   return false;
@@ -79,7 +79,9 @@ void caller_may_reuse_its_buffer(Job& j) {
 void kept_blocks_give_way(Job& j) {
   constexpr int blocks = 60;
   constexpr std::int64_t size = 2000;
-  const auto is = [](const double* x, int i) { return std::all_of(x, x + size, [i](double value) { return value == i; }); };
+  const auto is = [](const double* x, int i) {
+    return std::all_of(x, x + size, [i](double value) { return value == i; });
+  };
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < blocks; ++i) {
       const double* x = j.store->find_kept(at(i, 7), size);
@@ -103,9 +105,7 @@ void kept_blocks_give_way(Job& j) {
   for (int i = 0; i < 300 * j.ranks && !full; ++i) {
     try {
       taken.push_back(j.store->buffers().allocate(size));
-    } catch (const WorldError&) {
-      full = true;
-    }
+    } catch (const EnvironmentError&) { full = true; }
   }
   EXPECT(full);
   for (std::size_t i = 0; i < taken.size(); ++i) std::fill_n(taken[i], size, -1.0 - static_cast<double>(i));
@@ -114,7 +114,8 @@ void kept_blocks_give_way(Job& j) {
   j.meet();
   for (int i = 0; i < blocks; ++i) EXPECT(j.store->find_kept(at(i, 7), size) == nullptr);
   EXPECT(j.store->allocate_kept(size) == nullptr);
-  for (std::size_t i = 0; i < taken.size(); ++i) EXPECT(taken[i][0] == -1.0 - static_cast<double>(i) && taken[i][size - 1] == taken[i][0]);
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    EXPECT(taken[i][0] == -1.0 - static_cast<double>(i) && taken[i][size - 1] == taken[i][0]);
   j.meet();
   for (double* p : taken) j.store->buffers().deallocate(p, size);
 }
@@ -231,8 +232,8 @@ void absent_blocks(Job& j) {
   j.barrier();
 }
 
-// One rank after the other deletes, without a barrier; the others read the old blocks until their turn, while those who have
-// deleted already work on the new ones.
+// One rank after the other deletes, without a barrier; the others read the old blocks until their turn, while those who
+// have deleted already work on the new ones.
 void generations(Job& j) {
   for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i, 5000));
   j.barrier();
@@ -276,7 +277,9 @@ void deletes_do_not_leak(Job& j) {
 
 // More than one rank's share, which the node has.
 void shares_are_lent(Job& j) {
-  if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<int>{j.transport.node()} || j.ranks > j.transport.node_size()) return;
+  if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<int>{j.transport.node()} ||
+      j.ranks > j.transport.node_size())
+    return;
   const int n = static_cast<int>((std::size_t{6} << 20) / 80000);
   if (j.rank == 0)
     for (int i = 0; i < n; ++i) j.store->fill(0, at(i), 10000, i, j.next());
@@ -325,7 +328,8 @@ void labels_loaded_by_one_are_known_to_all(Job& j) {
     for (int i = 0; i < 15; ++i) j.store->load_saved_block("file", at(i), of(i));
   j.barrier();
   EXPECT(j.store->has_label("file"));
-  const double listed = j.transport.sum(static_cast<double>(j.store->saved_blocks("file").size()), {CollectiveKind::sum, {j.program, 20}});
+  const double listed = j.transport.sum(static_cast<double>(j.store->saved_blocks("file").size()),
+                                        {CollectiveKind::sum, {j.program, 20}});
   EXPECT(listed == 15);
   EXPECT(j.store->saved_block("file", at(3)) == of(3));
   j.store->restore(2, "file", {j.program, 21});
@@ -395,7 +399,8 @@ void arrays_are_copied_out_and_in(Job& j) {
   j.store->erase(0, j.next());
   j.barrier();
   EXPECT(j.store->array_blocks(0).empty());
-  EXPECT(j.transport.sum(static_cast<double>(j.store->array_blocks(1).size()), {CollectiveKind::sum, {j.program, 21}}) == 15);
+  EXPECT(j.transport.sum(static_cast<double>(j.store->array_blocks(1).size()),
+                         {CollectiveKind::sum, {j.program, 21}}) == 15);
 }
 
 void restored_blocks_are_known(Job& j) {
@@ -516,9 +521,7 @@ void run_rules(Transport& transport, StoreOptions options) {
   for (const Rule& rule : all) {
     try {
       rule.run(job);
-    } catch (const SialError& e) {
-      throw std::runtime_error(std::string(rule.name) + ": " + e.what());
-    }
+    } catch (const SialError& e) { throw std::runtime_error(std::string(rule.name) + ": " + e.what()); }
     job.store->end_program({job.program, 90});
     EXPECT(job.everything_freed());
     job.meet();

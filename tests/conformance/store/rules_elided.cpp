@@ -1,4 +1,5 @@
-// One rule each of what plans may use instead of plain gets and puts: sums sent later, copies that outlive a barrier, shared blocks.
+// One rule each of what plans may use instead of plain gets and puts: sums sent later, copies that outlive a barrier,
+// shared blocks.
 #include <algorithm>
 
 #include "suite.h"
@@ -139,11 +140,15 @@ void kept_copies_give_way_to_changes(Job& j) {
   EXPECT(refused([&] { j.read(0, at(5, j.rank), 20); }));
 }
 
-/// Stands for a block of a device: values in memory of their own, which is spoilt when nobody needs it any more.
+/// Stands for a block of a device: values in memory of their own, which is poisoned when nobody needs it any more.
 class Elsewhere final : public OutgoingBlock {
  public:
-  struct Count { int alive = 0, in_place = 0, copied = 0; };
-  Elsewhere(Count& count, const Values& values, bool straight) : count_(count), values_(values), straight_(straight) { ++count_.alive; }
+  struct Count {
+    int alive = 0, in_place = 0, copied = 0;
+  };
+  Elsewhere(Count& count, const Values& values, bool straight) : count_(count), values_(values), straight_(straight) {
+    ++count_.alive;
+  }
   ~Elsewhere() override {
     std::fill(values_.begin(), values_.end(), -99.0);
     --count_.alive;
@@ -165,7 +170,8 @@ class Elsewhere final : public OutgoingBlock {
 
  private:
   void come() {
-    for (std::size_t n = std::min<std::size_t>(3, values_.size() - there_); n > 0; --n, ++there_) to_[there_] = values_[there_];
+    for (std::size_t n = std::min<std::size_t>(3, values_.size() - there_); n > 0; --n, ++there_)
+      to_[there_] = values_[there_];
   }
   Count& count_;
   Values values_;
@@ -192,12 +198,14 @@ void values_from_elsewhere_arrive(Job& j) {
     };
     for (int i = 0; i < 10; ++i) {
       send(false, i, 5.0 + i);
-      if (i % 3 == 0) send(false, i, 1.0 + i);                            // replaces it
+      if (i % 3 == 0) send(false, i, 1.0 + i);  // replaces it
       if (i % 3 == 1) send(true, i, 2.0), send(true, i, 3.0);
-      if (i % 3 == 2) j.accumulate_later(0, at(i, j.rank), of(4.0)), send(true, i, 1.0), j.store->scale(0, at(i, j.rank), 20, 2.0, j.next());
+      if (i % 3 == 2)
+        j.accumulate_later(0, at(i, j.rank), of(4.0)), send(true, i, 1.0),
+            j.store->scale(0, at(i, j.rank), 20, 2.0, j.next());
     }
-    send(true, 20, 7.0);                                                  // makes the block
-    j.get(0, at(4, j.rank), 20);                                          // sees what was sent before it
+    send(true, 20, 7.0);          // makes the block
+    j.get(0, at(4, j.rank), 20);  // sees what was sent before it
     EXPECT(j.read(0, at(4, j.rank), 20) == of(14.0));
     j.barrier();
     EXPECT(count.alive == 0);
@@ -222,13 +230,15 @@ void values_from_elsewhere_are_kept(Job& j) {
     int sent = 0;
     for (int i = 0; i < 6; ++i) {
       if (j.store->leaves_node(0, at(i, j.rank))) {
-        j.store->put_from(std::make_unique<Elsewhere>(count, of(round * i), true), false, 0, at(i, j.rank), 20, j.next());
+        j.store->put_from(std::make_unique<Elsewhere>(count, of(round * i), true), false, 0, at(i, j.rank), 20,
+                          j.next());
         ++sent;
       } else {
         j.put(0, at(i, j.rank), of(round * i));
       }
     }
-    EXPECT((round == 1 ? count.in_place : count.copied) == sent);  // from the first barrier on it is known that they are wanted
+    EXPECT((round == 1 ? count.in_place : count.copied) ==
+           sent);  // from the first barrier on it is known that they are wanted
     j.store->keep_copies(0, KeepCopies::used);
     j.barrier();
     const std::int64_t received = j.store->stats().bytes_received;
@@ -260,7 +270,9 @@ void used_copies_outlive_changes_of_others(Job& j) {
       j.get(0, at(i, j.rank), 20);
       EXPECT(j.read(0, at(i, j.rank), 20) == of(round * i));
     }
-    if (round > 1) EXPECT(j.store->stats().bytes_received == received);  // from the first barrier on it is known that they are wanted
+    if (round > 1)
+      EXPECT(j.store->stats().bytes_received ==
+             received);  // from the first barrier on it is known that they are wanted
     j.store->keep_copies(0, KeepCopies::used);
     j.barrier();
     // Read by nobody in this phase, so nothing is known of them behind it; one is added to by others.

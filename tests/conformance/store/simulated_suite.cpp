@@ -1,4 +1,4 @@
-// The suite in the laboratory: every rule and random histories, over many schedules and layouts.
+// The suite in the simulator: every rule and random histories, over many schedules and layouts.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -11,8 +11,11 @@ using namespace sial;
 
 namespace {
 
-struct Layout { int ranks, per_node, servers; };
-const Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
+struct Layout {
+  int ranks, per_node, servers;
+};
+const Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0},
+                          {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
 
 SimulationOptions simulation(const Layout& l, std::uint64_t seed) {
   SimulationOptions o;
@@ -24,7 +27,8 @@ SimulationOptions simulation(const Layout& l, std::uint64_t seed) {
 }
 
 std::string name(const Layout& l, std::uint64_t seed) {
-  return std::to_string(l.ranks) + " ranks, " + std::to_string(l.per_node) + " per node, " + std::to_string(l.servers) + " servers, seed " + std::to_string(seed);
+  return std::to_string(l.ranks) + " ranks, " + std::to_string(l.per_node) + " per node, " + std::to_string(l.servers) +
+         " servers, seed " + std::to_string(seed);
 }
 
 bool long_tests() {
@@ -44,7 +48,7 @@ TEST_CASE("loopback: rules and histories") {
   }
 }
 
-TEST_CASE("laboratory: every rule on every layout") {
+TEST_CASE("simulator: every rule on every layout") {
   for (const Layout& l : layouts)
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       INFO(name(l, seed));
@@ -53,7 +57,7 @@ TEST_CASE("laboratory: every rule on every layout") {
     }
 }
 
-TEST_CASE("laboratory: random histories") {
+TEST_CASE("simulator: random histories") {
   const std::uint64_t seeds = long_tests() ? 4000 : 400;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Layout& l = layouts[seed % std::size(layouts)];
@@ -65,7 +69,7 @@ TEST_CASE("laboratory: random histories") {
   }
 }
 
-TEST_CASE("laboratory: over a slow line parts of blocks go on before the rest has come") {
+TEST_CASE("simulator: over a slow line parts of blocks go on before the rest has come") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed)
     for (const bool servers : {false, true}) {
       SimulationOptions o = simulation(servers ? Layout{2, 0, 1} : Layout{3, 1, 0}, seed);
@@ -82,7 +86,7 @@ TEST_CASE("laboratory: over a slow line parts of blocks go on before the rest ha
     }
 }
 
-TEST_CASE("laboratory: deterministic accumulation has the same bits on every schedule and layout") {
+TEST_CASE("simulator: deterministic accumulation has the same bits on every schedule and layout") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Layout& l = layouts[seed % std::size(layouts)];
     INFO(name(l, seed));
@@ -90,12 +94,16 @@ TEST_CASE("laboratory: deterministic accumulation has the same bits on every sch
   }
 }
 
-TEST_CASE("laboratory: a use right after the get waits, a later one does not") {
+TEST_CASE("simulator: a use right after the get waits, a later one does not") {
   SimulationOptions o = simulation({2, 1, 0}, 1);
   o.latency = 1e-3;
   o.disorder = false;
   run_simulated(o, [](Transport& t) {
-    suite::Job j(t, [] { StoreOptions s; s.memory_per_rank = 1 << 20; return s; }());
+    suite::Job j(t, [] {
+      StoreOptions s;
+      s.memory_per_rank = 1 << 20;
+      return s;
+    }());
     if (j.rank == 0)
       for (int i = 0; i < 16; ++i) j.put(0, {1, {i}}, suite::Values(10, i));
     j.barrier();

@@ -1,6 +1,6 @@
 #pragma once
-// The behaviour of the store as bodies that run on every rank of a job, on any transport. Failures are exceptions, so the same
-// bodies run in the laboratory, on real threads and under mpirun. Servers only need serve().
+// The behaviour of the store as bodies that run on every rank of a job, on any transport. Failures are exceptions, so
+// the same bodies run in the simulator, on real threads and under mpirun. Servers only need serve().
 
 #include <cstdint>
 #include <functional>
@@ -13,15 +13,16 @@
 
 namespace sial::suite {
 
-#define EXPECT(condition)                                                                                                       \
-  do {                                                                                                                          \
-    if (!(condition)) throw std::runtime_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": expected " #condition); \
+#define EXPECT(condition)                                                                                          \
+  do {                                                                                                             \
+    if (!(condition))                                                                                              \
+      throw std::runtime_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": expected " #condition); \
   } while (false)
 
 using Values = std::vector<double>;
 
-/// A job's store with a few arrays, begun as program 0; steps that need the ranks in line use `meet`, which is a barrier of the
-/// transport and not of the store.
+/// A job's store with a few arrays, begun as program 0; steps that need the ranks in line use `meet`, which is a
+/// barrier of the transport and not of the store.
 class Job {
  public:
   Job(Transport& transport, const StoreOptions& options = {});
@@ -29,7 +30,9 @@ class Job {
   void meet();
   Values read(std::int32_t array, const BlockIndex& block, std::int64_t size);
   void get(std::int32_t array, const BlockIndex& block, std::int64_t size) { store->get(array, block, size, next()); }
-  void put(std::int32_t array, const BlockIndex& block, const Values& v) { store->put(array, block, static_cast<std::int64_t>(v.size()), v.data(), next()); }
+  void put(std::int32_t array, const BlockIndex& block, const Values& v) {
+    store->put(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
+  }
   void accumulate(std::int32_t array, const BlockIndex& block, const Values& v) {
     store->accumulate(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
@@ -56,7 +59,8 @@ inline BlockIndex at(int i, int j = 0) { return {2, {i, j}}; }
 inline Values of(double x, std::size_t n = 20) { return Values(n, x); }
 bool refused(const std::function<void()>& f);
 
-/// Random programs that keep the phase rule, compared with a model after every step. The seed decides the store's mode as well.
+/// Random programs that keep the phase rule, compared with a model after every step. The seed decides the store's mode
+/// as well.
 void history(Transport& transport, std::uint64_t seed, int programs, int phases);
 void serve_history(Transport& transport, std::uint64_t seed);
 
@@ -74,8 +78,8 @@ int blocks_go_on_as_they_come(Job& j);
 void run_rules(Transport& transport, StoreOptions options = {});
 /// A server's part in any job of this suite.
 void serve(Transport& transport, StoreOptions options = {});
-/// Accumulates numbers whose sum depends on the order, with `deterministic`; the result must have the bits of the (rank,
-/// sequence) order.
+/// Accumulates numbers whose sum depends on the order, with `deterministic`; the result must have the bits of the
+/// (rank, sequence) order.
 void deterministic_sum(Transport& transport, std::uint64_t seed);
 
 }  // namespace sial::suite

@@ -32,5 +32,6 @@ TEST_CASE("threads: random histories") {
 
 TEST_CASE("threads: deterministic accumulation") {
   for (const ThreadsOptions& l : layouts)
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) REQUIRE_NOTHROW(run_threads(l, [&](Transport& t) { suite::deterministic_sum(t, seed); }));
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+      REQUIRE_NOTHROW(run_threads(l, [&](Transport& t) { suite::deterministic_sum(t, seed); }));
 }

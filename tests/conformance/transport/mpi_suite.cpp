@@ -1,5 +1,6 @@
 // The conformance suite under mpirun, and programs that go wrong on purpose.
-//   mpi_suite [--ranks-per-node N] [--servers K] [--pieces BYTES] [--latency SECONDS] conform | mismatch | ends-early | aborts |
+//   mpi_suite [--ranks-per-node N] [--servers K] [--pieces BYTES] [--latency SECONDS] conform | mismatch | ends-early |
+//   aborts |
 //             both-abort | dies | commit | helper-throws
 
 #include <sys/types.h>
@@ -57,7 +58,9 @@ void scenario(Transport& t, const std::string& name) {
   } else if (name == "helper-throws") {
     struct Refusing final : Service {
       std::span<std::byte> payload_buffer(int, std::span<const std::byte>, std::size_t) override { return {}; }
-      Reply serve(int, std::span<const std::byte>, std::span<std::byte>) override { throw SialError("this request is refused"); }
+      Reply serve(int, std::span<const std::byte>, std::span<std::byte>) override {
+        throw SialError("this request is refused");
+      }
     } refusing;
     t.set_service(&refusing);
     if (t.rank() == 0) t.request(t.size() - 1, {}, {}, {}, Priority::demand)->wait();
@@ -88,6 +91,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     if (!transport) return std::fprintf(stderr, "error: %s\n", e.what()), 3;
     const auto* sial = dynamic_cast<const SialError*>(&e);
-    transport->abort_job(std::string("error: ") + e.what() + (sial && !sial->hint().empty() ? "\nhint: " + sial->hint() : ""), 3);
+    transport->abort_job(
+        std::string("error: ") + e.what() + (sial && !sial->hint().empty() ? "\nhint: " + sial->hint() : ""), 3);
   }
 }

@@ -14,7 +14,9 @@ namespace {
 /// Hands work queue messages on, as the block store does.
 class QueueService final : public Service {
  public:
-  QueueService(Transport& transport, WorkQueue& queue) : transport_(transport), queue_(queue) { transport_.set_service(this); }
+  QueueService(Transport& transport, WorkQueue& queue) : transport_(transport), queue_(queue) {
+    transport_.set_service(this);
+  }
   ~QueueService() override { transport_.set_service(nullptr); }
   QueueService(const QueueService&) = delete;
   QueueService& operator=(const QueueService&) = delete;
@@ -29,14 +31,17 @@ class QueueService final : public Service {
   WorkQueue& queue_;
 };
 
-struct Drawn { std::int64_t pardo, first, last; };
+struct Drawn {
+  std::int64_t pardo, first, last;
+};
 
 }  // namespace
 
 void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
   const auto work = make_work_queue(t, slots);
   const QueueService service(t, *work);
-  std::mt19937_64 shared(seed), own(seed * 1000 + static_cast<std::uint64_t>(t.rank()));  // `shared` says the same everywhere
+  std::mt19937_64 shared(seed),
+      own(seed * 1000 + static_cast<std::uint64_t>(t.rank()));  // `shared` says the same everywhere
   t.barrier(tag(CollectiveKind::barrier, 60));
   for (std::int64_t phase = 3; phase < 6; ++phase) {
     work->new_phase(phase);
@@ -45,7 +50,8 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
     std::map<int, std::int64_t> instances;
     const int pardos = static_cast<int>(shared() % 6);
     for (int p = 0; p < pardos; ++p) {  // without a barrier between them: ranks are at different loops
-      const std::int64_t kinds[] = {0, 1, static_cast<std::int64_t>(shared() % 10), static_cast<std::int64_t>(shared() % 1000)};
+      const std::int64_t kinds[] = {0, 1, static_cast<std::int64_t>(shared() % 10),
+                                    static_cast<std::int64_t>(shared() % 1000)};
       const std::int64_t total = kinds[shared() % 4];
       const int loop = static_cast<int>(shared() % 2) * 40;
       totals.push_back(total);
@@ -53,10 +59,12 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
       const double slowness = own() % 3 == 0 ? 1e-4 : 1e-6;
       const bool looks_ahead = own() % 2 == 0;
       const auto draw = [&] {
-        const IterationRange set_aside = looks_ahead && own() % 4 > 0 ? work->reserve(key, total).value_or(IterationRange{}) : IterationRange{};
+        const IterationRange set_aside =
+            looks_ahead && own() % 4 > 0 ? work->reserve(key, total).value_or(IterationRange{}) : IterationRange{};
         t.charge_compute(slowness);  // time for others to take it
         const auto range = work->draw(key, total);
-        if (set_aside.first < set_aside.last && t.size() == 1) EXPECT(range && range->first == set_aside.first && range->last == set_aside.last);
+        if (set_aside.first < set_aside.last && t.size() == 1)
+          EXPECT(range && range->first == set_aside.first && range->last == set_aside.last);
         return range;
       };
       while (const auto range = draw()) {
@@ -78,7 +86,8 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
       std::sort(ranges[p].begin(), ranges[p].end(), [](const auto& a, const auto& b) { return a.first < b.first; });
       std::int64_t next = 0;
       for (const auto& r : ranges[p]) {
-        if (r.first != next) throw std::runtime_error(fmt::format("phase {} pardo {}: iteration {} follows {}", phase, p, r.first, next));
+        if (r.first != next)
+          throw std::runtime_error(fmt::format("phase {} pardo {}: iteration {} follows {}", phase, p, r.first, next));
         next = r.last;
       }
       EXPECT(next == totals[p]);

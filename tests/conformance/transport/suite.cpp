@@ -89,7 +89,8 @@ void node_memory(Transport& t, std::uint64_t seed) {
   t.barrier(tag(CollectiveKind::barrier, 13));
   for (int r = 0; r < t.node_size(); ++r)
     for (std::size_t i = 0; i < 512; ++i)
-      EXPECT(reinterpret_cast<const double*>(memory->base() + offset(r))[i] == static_cast<double>(seed % 1000) + r + static_cast<double>(i));
+      EXPECT(reinterpret_cast<const double*>(memory->base() + offset(r))[i] ==
+             static_cast<double>(seed % 1000) + r + static_cast<double>(i));
   t.barrier(tag(CollectiveKind::barrier, 14));
   const auto again = t.map_node_memory(4096, "suite");  // a purpose may be used again: fresh memory
   EXPECT(again->base() != memory->base());
@@ -115,7 +116,9 @@ void sums(Transport& t, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int round = 0; round < 20; ++round) {
     std::vector<double> values;
-    for (int r = 0; r < t.size(); ++r) values.push_back(std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 60) - 90) * (random() % 2 ? 1 : -1));
+    for (int r = 0; r < t.size(); ++r)
+      values.push_back(std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 60) - 90) *
+                       (random() % 2 ? 1 : -1));
     double in_order = 0;
     for (double v : values) in_order += v;
     const double got = t.sum(values[static_cast<std::size_t>(t.rank())], tag(CollectiveKind::sum, 20));
@@ -128,9 +131,11 @@ void broadcasts(Transport& t, std::uint64_t seed) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100001}}) {
       std::vector<std::byte> data(size, static_cast<std::byte>(t.rank() + 1));
       if (t.rank() == root)
-        for (std::size_t i = 0; i < size; ++i) data[i] = static_cast<std::byte>(i * 7 + seed + static_cast<std::size_t>(root));
+        for (std::size_t i = 0; i < size; ++i)
+          data[i] = static_cast<std::byte>(i * 7 + seed + static_cast<std::size_t>(root));
       t.broadcast(data, root, tag(CollectiveKind::broadcast, 30));
-      for (std::size_t i = 0; i < size; ++i) EXPECT(data[i] == static_cast<std::byte>(i * 7 + seed + static_cast<std::size_t>(root)));
+      for (std::size_t i = 0; i < size; ++i)
+        EXPECT(data[i] == static_cast<std::byte>(i * 7 + seed + static_cast<std::size_t>(root)));
     }
   }
 }
@@ -143,7 +148,8 @@ void gathers(Transport& t, std::uint64_t seed) {
     EXPECT(static_cast<int>(all.size()) == t.size());
     for (int r = 0; r < t.size(); ++r) {
       EXPECT(all[static_cast<std::size_t>(r)].size() == size(r));
-      for (std::byte b : all[static_cast<std::size_t>(r)]) EXPECT(b == static_cast<std::byte>(r + static_cast<int>(seed % 7)));
+      for (std::byte b : all[static_cast<std::size_t>(r)])
+        EXPECT(b == static_cast<std::byte>(r + static_cast<int>(seed % 7)));
     }
   }
 }
@@ -155,7 +161,8 @@ AnswerService::~AnswerService() {
   transport_.set_service(nullptr);
   // A reply's release reaches into the service: nobody may call one from now on.
   if (unreleased() == 0 || std::uncaught_exceptions() > 0) return;
-  std::fprintf(stderr, "rank %d: %lld replies are still to be released when their service goes\n", transport_.rank(), static_cast<long long>(unreleased()));
+  std::fprintf(stderr, "rank %d: %lld replies are still to be released when their service goes\n", transport_.rank(),
+               static_cast<long long>(unreleased()));
   std::abort();
 }
 
@@ -204,8 +211,11 @@ struct Asked {
   std::uint64_t total = 0;
   std::unique_ptr<PendingRequest> pending;
 
-  Asked(Transport& t, int to, std::size_t payload_bytes, std::size_t reply_bytes, std::uint32_t number, Priority priority, std::size_t reply_piece = 0)
-      : payload(payload_bytes), reply(reply_bytes + 5, std::byte{0xee}), question{t.rank(), to, number, payload_bytes, reply_bytes} {
+  Asked(Transport& t, int to, std::size_t payload_bytes, std::size_t reply_bytes, std::uint32_t number,
+        Priority priority, std::size_t reply_piece = 0)
+      : payload(payload_bytes),
+        reply(reply_bytes + 5, std::byte{0xee}),
+        question{t.rank(), to, number, payload_bytes, reply_bytes} {
     for (std::size_t i = 0; i < payload_bytes; ++i) {
       payload[i] = static_cast<std::byte>(i * 5 + number);
       total += static_cast<std::uint64_t>(payload[i]);
@@ -218,7 +228,8 @@ struct Asked {
     const auto answer = unpack<Answer>(pending->reply_header());
     EXPECT(answer.number == question.number && answer.total == total && answer.rank == question.to);
     EXPECT(pending->reply_bytes() == question.reply_bytes);
-    for (std::size_t i = 0; i < question.reply_bytes; ++i) EXPECT(reply[i] == static_cast<std::byte>(i * 3 + question.number));
+    for (std::size_t i = 0; i < question.reply_bytes; ++i)
+      EXPECT(reply[i] == static_cast<std::byte>(i * 3 + question.number));
     for (std::size_t i = question.reply_bytes; i < reply.size(); ++i) EXPECT(reply[i] == std::byte{0xee});
   }
 };
@@ -240,7 +251,8 @@ void requests(Transport& t, std::uint64_t seed) {
   std::uint32_t number = static_cast<std::uint32_t>(t.rank()) * 1000;
   for (const std::size_t payload : sizes)  // one at a time
     for (const std::size_t reply : sizes) {
-      Asked asked(t, others[number % others.size()], payload, reply, number, number % 2 ? Priority::demand : Priority::prefetch);
+      Asked asked(t, others[number % others.size()], payload, reply, number,
+                  number % 2 ? Priority::demand : Priority::prefetch);
       ++number;
       asked.pending->wait();
       EXPECT(asked.pending->test());
@@ -249,7 +261,8 @@ void requests(Transport& t, std::uint64_t seed) {
   for (int round = 0; round < 5; ++round) {  // many at a time, finished in another order
     std::vector<std::unique_ptr<Asked>> asked;
     for (int i = 0; i < 12; ++i)
-      asked.push_back(std::make_unique<Asked>(t, others[random() % others.size()], sizes[random() % 4], sizes[random() % 4], number++,
+      asked.push_back(std::make_unique<Asked>(t, others[random() % others.size()], sizes[random() % 4],
+                                              sizes[random() % 4], number++,
                                               random() % 2 ? Priority::demand : Priority::prefetch));
     std::shuffle(asked.begin(), asked.end(), random);
     for (auto& a : asked) {
@@ -280,8 +293,11 @@ void replies_in_pieces(Transport& t, std::uint64_t seed) {
     std::vector<std::unique_ptr<Asked>> asked;
     std::vector<std::size_t> come(8);
     for (std::size_t i = 0; i < come.size(); ++i)
-      asked.push_back(std::make_unique<Asked>(t, others[random() % others.size()], random() % 3 * 999, std::array<std::size_t, 4>{0, 3, 5000, 70001}[random() % 4], number++,
-                                              random() % 2 ? Priority::demand : Priority::prefetch, std::array<std::size_t, 3>{701, 8000, 1 << 20}[random() % 3] + random() % 3));
+      asked.push_back(
+          std::make_unique<Asked>(t, others[random() % others.size()], random() % 3 * 999,
+                                  std::array<std::size_t, 4>{0, 3, 5000, 70001}[random() % 4], number++,
+                                  random() % 2 ? Priority::demand : Priority::prefetch,
+                                  std::array<std::size_t, 3>{701, 8000, 1 << 20}[random() % 3] + random() % 3));
     if (round == 1) t.sum(1.0, tag(CollectiveKind::sum, 58));  // they go on beside other waits
     if (round == 2) {
       for (const auto& a : asked) a->pending->received();
@@ -290,7 +306,8 @@ void replies_in_pieces(Transport& t, std::uint64_t seed) {
     const auto look = [&](Asked& a, std::size_t& before) {
       const std::size_t now = a.pending->received();
       EXPECT(now >= before && now <= a.question.reply_bytes);
-      for (std::size_t k = before; k < now; ++k) EXPECT(a.reply[k] == static_cast<std::byte>(k * 3 + a.question.number));
+      for (std::size_t k = before; k < now; ++k)
+        EXPECT(a.reply[k] == static_cast<std::byte>(k * 3 + a.question.number));
       before = now;
     };
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -309,7 +326,8 @@ void replies_in_pieces(Transport& t, std::uint64_t seed) {
 /// Shows what it has piece by piece, and each only when it was asked in vain for a while.
 class Coming final : public Growing {
  public:
-  Coming(std::vector<std::byte>& into, std::vector<std::byte> all, std::size_t piece) : into_(into), all_(std::move(all)), piece_(piece) {}
+  Coming(std::vector<std::byte>& into, std::vector<std::byte> all, std::size_t piece)
+      : into_(into), all_(std::move(all)), piece_(piece) {}
   std::size_t ready() override {
     if (++asked_ % 3 == 0) more();
     return there_;
@@ -321,8 +339,10 @@ class Coming final : public Growing {
 
  private:
   void more() {
-    const std::size_t n = std::min(all_.size() - there_, piece_ + asked_ % 5);  // never fewer than a piece, seldom just one
-    std::copy_n(all_.begin() + static_cast<std::ptrdiff_t>(there_), n, into_.begin() + static_cast<std::ptrdiff_t>(there_));
+    const std::size_t n =
+        std::min(all_.size() - there_, piece_ + asked_ % 5);  // never fewer than a piece, seldom just one
+    std::copy_n(all_.begin() + static_cast<std::ptrdiff_t>(there_), n,
+                into_.begin() + static_cast<std::ptrdiff_t>(there_));
     there_ += n;
   }
   std::vector<std::byte>& into_;
@@ -349,7 +369,8 @@ void growing_payloads(Transport& t, std::uint64_t seed) {
       Sent& s = *sent.emplace_back(std::make_unique<Sent>());
       const std::size_t size = std::array<std::size_t, 4>{0, 7, 4096, 70001}[random() % 4];
       std::vector<std::byte> all(size);
-      for (std::size_t k = 0; k < size; ++k) s.total += static_cast<std::uint64_t>(all[k] = static_cast<std::byte>(k * 11 + number));
+      for (std::size_t k = 0; k < size; ++k)
+        s.total += static_cast<std::uint64_t>(all[k] = static_cast<std::byte>(k * 11 + number));
       s.payload.assign(size, std::byte{0xdd});
       s.reply.resize(100);
       s.question = {t.rank(), others[random() % others.size()], number++, size, 100};
@@ -387,8 +408,14 @@ void serve(Transport& transport) {
 
 const std::vector<Body>& bodies() {
   static const std::vector<Body> all = {
-      {"topology", false, topology}, {"node memory", false, node_memory}, {"polling", false, polling}, {"sums", false, sums},
-      {"broadcasts", false, broadcasts}, {"gathers", false, gathers}, {"requests", true, requests}, {"growing payloads", true, growing_payloads},
+      {"topology", false, topology},
+      {"node memory", false, node_memory},
+      {"polling", false, polling},
+      {"sums", false, sums},
+      {"broadcasts", false, broadcasts},
+      {"gathers", false, gathers},
+      {"requests", true, requests},
+      {"growing payloads", true, growing_payloads},
       {"replies in pieces", true, replies_in_pieces},
       {"work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 4096); }},
       {"full work queue", false, [](Transport& t, std::uint64_t seed) { queue(t, seed, 2); }},

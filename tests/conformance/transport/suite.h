@@ -1,6 +1,6 @@
 #pragma once
-// The behaviour every transport must show, as bodies that run on each rank of a job. Failures are exceptions (Catch2's macros
-// are not for several threads), so the same bodies run in the laboratory, on real threads and under mpirun.
+// The behaviour every transport must show, as bodies that run on each rank of a job. Failures are exceptions (Catch2's
+// macros are not for several threads), so the same bodies run in the simulator, on real threads and under mpirun.
 
 #include <functional>
 #include <memory>
@@ -13,9 +13,10 @@
 
 namespace sial::suite {
 
-#define EXPECT(condition)                                                                                                       \
-  do {                                                                                                                          \
-    if (!(condition)) throw std::runtime_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": expected " #condition); \
+#define EXPECT(condition)                                                                                          \
+  do {                                                                                                             \
+    if (!(condition))                                                                                              \
+      throw std::runtime_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": expected " #condition); \
   } while (false)
 
 struct Body {
@@ -25,8 +26,16 @@ struct Body {
 };
 
 /// A request of the suite and its answer: sums of the payload, patterns in the reply.
-struct Question { int from = 0, to = 0; std::uint32_t number = 0; std::size_t payload_bytes = 0, reply_bytes = 0; };
-struct Answer { std::uint32_t number = 0; std::uint64_t total = 0; int rank = 0; };
+struct Question {
+  int from = 0, to = 0;
+  std::uint32_t number = 0;
+  std::size_t payload_bytes = 0, reply_bytes = 0;
+};
+struct Answer {
+  std::uint32_t number = 0;
+  std::uint64_t total = 0;
+  int rank = 0;
+};
 
 class AnswerService final : public Service {
  public:
@@ -53,8 +62,11 @@ void queue(Transport& transport, std::uint64_t seed, std::size_t slots);
 const std::vector<Body>& bodies();
 
 /// Numbers of ranks, and how they are spread, that are worth trying.
-struct Layout { int ranks, per_node, servers; };
-inline constexpr Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
+struct Layout {
+  int ranks, per_node, servers;
+};
+inline constexpr Layout layouts[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {2, 1, 0}, {4, 2, 0},
+                                     {3, 1, 0}, {5, 2, 0}, {2, 0, 1}, {3, 2, 2}};
 
 /// Runs all that apply, with a barrier between them; on a server: serves.
 void run_all(Transport& transport, std::uint64_t seed);

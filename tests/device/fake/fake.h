@@ -1,21 +1,25 @@
 #pragma once
-// A stand-in for the CUDA driver and cuBLAS, for tests on machines without a GPU: libcuda.so.1 and libcublas.so.13 of a folder that
-// SIALX_CUDA_LIBRARIES names. Device memory is the process's own, in pieces with walls around them and NaN in them. What is put into a
-// stream waits; every call lets some pieces of work go on, of streams chosen by a seeded generator, so that what is ordered by chance
-// only gets into the wrong order sooner or later. A misuse of the interface that a GPU might pass over ends the process.
+// A stand-in for the CUDA driver and cuBLAS, for tests on machines without a GPU: libcuda.so.1 and libcublas.so.13 of a
+// folder that SIALX_CUDA_LIBRARIES names. Device memory is the process's own, in pieces with walls around them and NaN
+// in them. What is put into a stream waits; every call lets some pieces of work go on, of streams chosen by a seeded
+// generator, so that what is ordered by chance only gets into the wrong order sooner or later. A misuse of the
+// interface that a GPU might pass over ends the process.
 //
-// Events tell the time of a clock of its own, that of a model: each piece of work takes 8 microseconds, streams go on beside each other and beside
-// the host, which takes 2 microseconds to put something into a stream and waits where it is told to. No time of this machine is in it.
+// Events tell the time of a clock of its own, that of a model: each piece of work takes 8 microseconds, streams go on
+// beside each other and beside the host, which takes 2 microseconds to put something into a stream and waits where it
+// is told to. No time of this machine is in it.
 //
-// A stream that captures puts aside what it is given, with its parameters; what the driver refuses to a thread meanwhile ends the capture, as it does
-// there. A graph is the chain of what one stream was given. An update copies parameters, of functions too, where the chains are as long and of the same
-// kinds, and concerns no graph that was started before. That the driver leaves nothing in a graph that its refusal has met is not relied on: it is spoilt.
+// A stream that captures puts aside what it is given, with its parameters; what the driver refuses to a thread
+// meanwhile ends the capture, as it does there. A graph is the chain of what one stream was given. An update copies
+// parameters, of functions too, where the chains are as long and of the same kinds, and concerns no graph that was
+// started before. That the driver leaves nothing in a graph that its refusal has met is not relied on: it is poisoned.
 //
-// SIALX_FAKE_CUDA holds settings, read when the first context is made: gpus=N, memory=BYTES of each, seed=S, compute=90 (the
-// capability); and what goes wrong: alloc=N (the N-th allocation of device memory and all later ones), context=1, host=1 (pinned memory),
-// pin=1 (registration of host memory), module=1 (loading of code), lose=N (the device, at the N-th piece of work, for good), blas=1
-// (making of handles), product=1 (products, for lack of room), capture=N (the N-th piece of work that is captured), graph=1 to 5 (the beginning of captures, their end,
-// instantiation, updates, starts of graphs).
+// SIALX_FAKE_CUDA holds settings, read when the first context is made: gpus=N, memory=BYTES of each, seed=S, compute=90
+// (the capability); and what goes wrong: alloc=N (the N-th allocation of device memory and all later ones), context=1,
+// host=1 (pinned memory), pin=1 (registration of host memory), module=1 (loading of code), lose=N (the device, at the
+// N-th piece of work, for good), blas=1 (making of handles), product=1 (products, for lack of room), capture=N (the
+// N-th piece of work that is captured), graph=1 to 5 (the beginning of captures, their end, instantiation, updates,
+// starts of graphs).
 
 #include <cstddef>
 #include <functional>

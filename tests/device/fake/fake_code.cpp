@@ -29,12 +29,13 @@ Code find_code(const char* text, std::string& problem) {
   if (open == std::string_view::npos || open > end) complain("the kernel " + code.name + " takes no struct");
   code.parameter_bytes = static_cast<std::size_t>(std::atoll(text + open + 1));
   static const std::shared_ptr<CodeEngine> engine = make_code_engine(CodeOptions{true, true, "", ""});
-  code.twin = reinterpret_cast<DeviceTwin>(engine->wait(key));
+  code.twin = reinterpret_cast<DeviceHostFallback>(engine->wait(key));
   if (!code.twin) problem = fmt::format("the kernel {} has no twin", code.name);
   return code;
 }
 
-std::function<void()> prepare(const Code& code, const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block, unsigned shared_bytes, void** parameters) {
+std::function<void()> prepare(const Code& code, const std::array<unsigned, 3>& grid,
+                              const std::array<unsigned, 3>& block, unsigned shared_bytes, void** parameters) {
   if (grid[1] != 1 || grid[2] != 1 || block[1] != 1 || block[2] != 1) complain("a grid of more than one dimension");
   const auto* bytes = static_cast<const std::byte*>(parameters[0]);
   std::vector<std::byte> arguments(bytes, bytes + code.parameter_bytes);

@@ -12,13 +12,14 @@ namespace fake_cuda {
 
 struct Code {
   std::string name;
-  sial::kernels::DeviceTwin twin = nullptr;
+  sial::kernels::DeviceHostFallback twin = nullptr;
   std::size_t parameter_bytes = 0;
 };
 
 /// `problem` is empty when the text holds a kernel that has a twin.
 Code find_code(const char* text, std::string& problem);
 /// The launch as a piece of work. The parameters are copied.
-std::function<void()> prepare(const Code& code, const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block, unsigned shared_bytes, void** parameters);
+std::function<void()> prepare(const Code& code, const std::array<unsigned, 3>& grid,
+                              const std::array<unsigned, 3>& block, unsigned shared_bytes, void** parameters);
 
 }  // namespace fake_cuda

@@ -50,7 +50,8 @@ std::uint64_t draw() {
 void check_walls() {
   for (const auto& [p, piece] : world().pieces)
     for (std::size_t i = 0; i < wall; ++i)
-      if (piece.raw[i] != wall_byte || p[piece.bytes + i] != wall_byte) complain(fmt::format("a piece of {} bytes of device memory was overrun", piece.bytes));
+      if (piece.raw[i] != wall_byte || p[piece.bytes + i] != wall_byte)
+        complain(fmt::format("a piece of {} bytes of device memory was overrun", piece.bytes));
 }
 
 bool step() {
@@ -98,7 +99,9 @@ void drain_all() {
   for (Stream s : world().streams) drain(s);
 }
 
-bool overlap(const unsigned char* p, std::size_t n, const unsigned char* q, std::size_t m) { return p < q + m && q < p + n; }
+bool overlap(const unsigned char* p, std::size_t n, const unsigned char* q, std::size_t m) {
+  return p < q + m && q < p + n;
+}
 
 enum class HostMemory { pageable, pinned, mixed };
 HostMemory kind_of(const void* host, std::size_t bytes) {
@@ -121,7 +124,8 @@ void check_host(const void* host, std::size_t bytes) {
 
 void check_stream(Stream s) {
   if (!world().streams.count(s)) complain("a stream that does not exist");
-  if (!current || current->gpu != s->gpu) complain("a stream is used while the context of another GPU, or none, is current");
+  if (!current || current->gpu != s->gpu)
+    complain("a stream is used while the context of another GPU, or none, is current");
 }
 
 bool refused_in_capture() {
@@ -208,12 +212,12 @@ FAKE_CUDA_SHOWN Status cuDriverGetVersion(int* version) {
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuGetErrorName(Status s, const char** name) {
-  *name = s == Status::success           ? "CUDA_SUCCESS"
-          : s == Status::out_of_memory   ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : s == Status::no_device       ? "CUDA_ERROR_NO_DEVICE"
-          : s == Status::invalid_image   ? "CUDA_ERROR_INVALID_IMAGE"
-          : s == Status::launch_failed   ? "CUDA_ERROR_LAUNCH_FAILED"
-                                         : "CUDA_ERROR_OF_THE_FAKE";
+  *name = s == Status::success         ? "CUDA_SUCCESS"
+          : s == Status::out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : s == Status::no_device     ? "CUDA_ERROR_NO_DEVICE"
+          : s == Status::invalid_image ? "CUDA_ERROR_INVALID_IMAGE"
+          : s == Status::launch_failed ? "CUDA_ERROR_LAUNCH_FAILED"
+                                       : "CUDA_ERROR_OF_THE_FAKE";
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuGetErrorString(Status, const char** text) {
@@ -234,7 +238,9 @@ FAKE_CUDA_SHOWN Status cuDeviceGetName(char* name, int length, Gpu) {
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuDeviceGetAttribute(int* value, Attribute attribute, Gpu) {
-  *value = attribute == Attribute::multiprocessors ? 4 : attribute == Attribute::compute_major ? static_cast<int>(setting("compute", 90) / 10) : static_cast<int>(setting("compute", 90) % 10);
+  *value = attribute == Attribute::multiprocessors ? 4
+           : attribute == Attribute::compute_major ? static_cast<int>(setting("compute", 90) / 10)
+                                                   : static_cast<int>(setting("compute", 90) % 10);
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuDeviceTotalMem_v2(std::size_t* bytes, Gpu) {
@@ -271,7 +277,9 @@ FAKE_CUDA_SHOWN Status cuDevicePrimaryCtxRelease_v2(Gpu gpu) {
   if (std::all_of(w.contexts.begin(), w.contexts.end(), [](const auto& held) { return held.second.holders == 0; })) {
     if (!w.pinned.empty()) complain("pinned memory is left behind");
     if (!w.events.empty()) complain(fmt::format("{} events are left behind", w.events.size()));
-    if (!w.graphs.empty() || !w.graph_runs.empty()) complain(fmt::format("{} graphs are left behind, and {} instantiated ones", w.graphs.size(), w.graph_runs.size()));
+    if (!w.graphs.empty() || !w.graph_runs.empty())
+      complain(
+          fmt::format("{} graphs are left behind, and {} instantiated ones", w.graphs.size(), w.graph_runs.size()));
   }
   return Status::success;
 }
@@ -293,7 +301,8 @@ FAKE_CUDA_SHOWN Status cuMemAlloc_v2(Address* p, std::size_t bytes) {
   World& w = world();
   std::size_t free = 0, total = 0;
   cuMemGetInfo_v2(&free, &total);
-  if (const long long fail = setting("alloc", -1); (++w.allocations >= fail && fail > 0) || bytes > free) return Status::out_of_memory;
+  if (const long long fail = setting("alloc", -1); (++w.allocations >= fail && fail > 0) || bytes > free)
+    return Status::out_of_memory;
   if (bytes == 0) return Status::invalid_value;
   const std::size_t whole = (bytes + 2 * wall + wall - 1) / wall * wall;
   auto* raw = static_cast<unsigned char*>(std::aligned_alloc(wall, whole));
@@ -326,7 +335,8 @@ FAKE_CUDA_SHOWN Status cuMemFreeHost(void* p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
   if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
-  if (world().pinned.erase(static_cast<const unsigned char*>(p)) == 0) complain("pinned memory is freed that was not allocated");
+  if (world().pinned.erase(static_cast<const unsigned char*>(p)) == 0)
+    complain("pinned memory is freed that was not allocated");
   std::free(p);
   return state();
 }
@@ -342,7 +352,8 @@ FAKE_CUDA_SHOWN Status cuMemHostUnregister(void* p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
   if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
-  if (world().registered.erase(static_cast<const unsigned char*>(p)) == 0) complain("host memory is unregistered that was not registered");
+  if (world().registered.erase(static_cast<const unsigned char*>(p)) == 0)
+    complain("host memory is unregistered that was not registered");
   world().pinned.erase(static_cast<const unsigned char*>(p));
   return state();
 }
@@ -357,20 +368,27 @@ FAKE_CUDA_SHOWN Status cuMemcpyHtoDAsync_v2(Address to, const void* from, std::s
   switch (kind_of(from, bytes)) {
     case HostMemory::mixed: return Status::invalid_value;
     case HostMemory::pinned:
-      return enqueue(stream, [=] {
-        if (kind_of(from, bytes) != HostMemory::pinned) complain("host memory was unpinned while a copy needed it");
-        check_device(target, bytes, "copy to the device");
-        std::memcpy(target, from, bytes);
-      }, NodeKind::copy);
+      return enqueue(
+          stream,
+          [=] {
+            if (kind_of(from, bytes) != HostMemory::pinned) complain("host memory was unpinned while a copy needed it");
+            check_device(target, bytes, "copy to the device");
+            std::memcpy(target, from, bytes);
+          },
+          NodeKind::copy);
     case HostMemory::pageable: break;
   }
   if (stream->captured) complain("a copy of pageable memory is captured");
   if (const Status s = drain(stream); s != Status::success) return s;
-  std::vector<unsigned char> staged(static_cast<const unsigned char*>(from), static_cast<const unsigned char*>(from) + bytes);
-  return enqueue(stream, [=, staged = std::move(staged)] {
-    check_device(target, bytes, "copy to the device");
-    std::memcpy(target, staged.data(), bytes);
-  }, NodeKind::copy);
+  std::vector<unsigned char> staged(static_cast<const unsigned char*>(from),
+                                    static_cast<const unsigned char*>(from) + bytes);
+  return enqueue(
+      stream,
+      [=, staged = std::move(staged)] {
+        check_device(target, bytes, "copy to the device");
+        std::memcpy(target, staged.data(), bytes);
+      },
+      NodeKind::copy);
 }
 FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
   GUARD;
@@ -382,11 +400,14 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t 
   const HostMemory kind = kind_of(to, bytes);
   if (kind == HostMemory::mixed) return Status::invalid_value;
   if (kind == HostMemory::pageable && stream->captured) complain("a copy to pageable memory is captured");
-  const Status done = enqueue(stream, [=] {
-    if (kind_of(to, bytes) != kind) complain("host memory was pinned or unpinned while a copy needed it");
-    check_device(source, bytes, "copy to the host");
-    std::memcpy(to, source, bytes);
-  }, NodeKind::copy);
+  const Status done = enqueue(
+      stream,
+      [=] {
+        if (kind_of(to, bytes) != kind) complain("host memory was pinned or unpinned while a copy needed it");
+        check_device(source, bytes, "copy to the host");
+        std::memcpy(to, source, bytes);
+      },
+      NodeKind::copy);
   return done != Status::success || kind == HostMemory::pinned ? done : drain(stream);
 }
 
@@ -488,7 +509,8 @@ FAKE_CUDA_SHOWN Status cuEventElapsedTime(float* milliseconds, Event begin, Even
   return Status::success;
 }
 
-FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, unsigned options, LoadOption* option, void** value) {
+FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, unsigned options, LoadOption* option,
+                                          void** value) {
   GUARD_UNSAFE;
   std::string problem;
   Code code;
@@ -520,11 +542,15 @@ FAKE_CUDA_SHOWN Status cuModuleGetFunction(Function* function, Module module, co
   *function = &module->function;
   return Status::success;
 }
-FAKE_CUDA_SHOWN Status cuLaunchKernel(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Stream stream, void** parameters, void** extra) {
+FAKE_CUDA_SHOWN Status cuLaunchKernel(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                      unsigned by, unsigned bz, unsigned shared, Stream stream, void** parameters,
+                                      void** extra) {
   GUARD;
   check_stream(stream);
   if (extra != nullptr || !parameters) complain("parameters of a kernel in a form that is not expected");
-  if (gx == 0 || gy == 0 || gz == 0 || gy > 65535 || gz > 65535 || bx * by * bz == 0 || bx * by * bz > 1024 || shared > (48u << 10)) return Status::invalid_value;
+  if (gx == 0 || gy == 0 || gz == 0 || gy > 65535 || gz > 65535 || bx * by * bz == 0 || bx * by * bz > 1024 ||
+      shared > (48u << 10))
+    return Status::invalid_value;
   return enqueue(stream, prepare(function->code, {gx, gy, gz}, {bx, by, bz}, shared, parameters), NodeKind::kernel);
 }
 

@@ -51,7 +51,8 @@ FAKE_CUDA_SHOWN Status cuGraphDestroy(Graph graph) {
 }
 FAKE_CUDA_SHOWN Status cuGraphInstantiateWithFlags(GraphRun* run, Graph graph, unsigned long long flags) {
   GUARD;
-  if (world().graphs.count(graph) == 0 || flags != 0) complain("a graph is instantiated that does not exist, or in a way that is not expected");
+  if (world().graphs.count(graph) == 0 || flags != 0)
+    complain("a graph is instantiated that does not exist, or in a way that is not expected");
   if (setting("graph", 0) == 3) return Status::out_of_memory;
   *run = new GraphRunObject{graph->nodes};
   world().graph_runs.insert(*run);
@@ -59,7 +60,8 @@ FAKE_CUDA_SHOWN Status cuGraphInstantiateWithFlags(GraphRun* run, Graph graph, u
 }
 FAKE_CUDA_SHOWN Status cuGraphExecUpdate_v2(GraphRun run, Graph graph, UpdateResult* result) {
   GUARD;
-  if (world().graphs.count(graph) == 0 || world().graph_runs.count(run) == 0 || !result) complain("a graph is updated that does not exist, or from one that does not");
+  if (world().graphs.count(graph) == 0 || world().graph_runs.count(run) == 0 || !result)
+    complain("a graph is updated that does not exist, or from one that does not");
   if (setting("graph", 0) == 4 || !same_kinds(run->nodes, graph->nodes)) {
     result->reason = 2;
     for (Node& node : run->nodes) node.run = [] { complain("a graph is started that an update was refused for"); };

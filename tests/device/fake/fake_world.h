@@ -111,16 +111,17 @@ extern thread_local Stream capturing;
 
 void go_on();
 void check_stream(Stream s);
-/// The call is refused while this thread captures, and ends what it captures: it may wait for the device, or for other work than that which is captured.
+/// The call is refused while this thread captures, and ends what it captures: it may wait for the device, or for other
+/// work than that which is captured.
 bool refused_in_capture();
 /// Into the stream, or what it captures.
 Status enqueue(Stream s, std::function<void()> run, NodeKind kind);
 /// Into the stream; `takes`: of the host's clock.
 void put(Stream s, std::function<void()> run, double takes);
 
-#define GUARD                                                              \
-  const std::lock_guard<std::recursive_mutex> guard(world().mutex);        \
-  if (!current) complain("no context is current");                         \
+#define GUARD                                                       \
+  const std::lock_guard<std::recursive_mutex> guard(world().mutex); \
+  if (!current) complain("no context is current");                  \
   if (world().lost) return Status::launch_failed
 #define GUARD_UNSAFE \
   GUARD;             \

@@ -1,6 +1,6 @@
 // Which references may be the same block: every illegal neighbour that passes ask about.
-#include "compile.h"
 #include "compiler/analysis/alias.h"
+#include "compile.h"
 
 using namespace sial;
 using namespace sial::analysis;
@@ -13,7 +13,8 @@ const std::string alias_declarations =
     "contiguous local c[i,j]\nspecial f ru\nspecial g rr\n";
 
 /// The relation of the two array operands of the first `f` or `g` in the program.
-Alias of(const std::string& before, const std::string& first, const std::string& second, const std::string& after, bool distinct = false) {
+Alias of(const std::string& before, const std::string& first, const std::string& second, const std::string& after,
+         bool distinct = false) {
   const ir::Program p = test::lower(alias_declarations, before + "\nexecute f " + first + " " + second + "\n" + after);
   Alias result = Alias::may;
   bool found = false;
@@ -33,7 +34,9 @@ Alias of(const std::string& before, const std::string& first, const std::string&
   return result;
 }
 
-Alias in_loops(const std::string& first, const std::string& second) { return of("do i\ndo j", first, second, "enddo j\nenddo i"); }
+Alias in_loops(const std::string& first, const std::string& second) {
+  return of("do i\ndo j", first, second, "enddo j\nenddo i");
+}
 
 }  // namespace
 
@@ -59,7 +62,9 @@ TEST_CASE("subindex boxes lie in the block of their parent") {
   CHECK(boxes("sub[ii,j]", "sub[jj,j]") == Alias::may);
   CHECK(boxes("sub[ii,j]", "sub[ii,i]") == Alias::may);
   // Boxes of a larger block stand in slices and inserts only.
-  const ir::Program p = test::lower(alias_declarations, "do i\ndo j\ndo ii in i\nsub[ii,j] = a[ii,j]\na[i,j] += b[i,j]\nenddo ii in i\nenddo j\nenddo i");
+  const ir::Program p =
+      test::lower(alias_declarations,
+                  "do i\ndo j\ndo ii in i\nsub[ii,j] = a[ii,j]\na[i,j] += b[i,j]\nenddo ii in i\nenddo j\nenddo i");
   std::vector<ArrayUse> a;
   std::vector<ir::Instr> kept;
   for_each_instr(p.main, [&](const ir::Instr& i, const ir::Node&) { kept.push_back(i); });
@@ -92,7 +97,9 @@ TEST_CASE("whole arrays and regions overlap what lies in them") {
 }
 
 TEST_CASE("where clauses and ifs keep indices apart") {
-  const auto with = [](const std::string& before, const std::string& after) { return of(before, "a[i,j]", "a[j,i]", after, true); };
+  const auto with = [](const std::string& before, const std::string& after) {
+    return of(before, "a[i,j]", "a[j,i]", after, true);
+  };
   CHECK(with("do i\ndo j\nwhere i < j", "enddo j\nenddo i") == Alias::never);
   CHECK(with("do i\ndo j\nwhere i != j", "enddo j\nenddo i") == Alias::never);
   CHECK(with("do i\ndo j\nwhere i <= j", "enddo j\nenddo i") == Alias::may);
@@ -112,6 +119,7 @@ TEST_CASE("indices that moved on may be anything again") {
   CHECK(alias(p, block, block, context) == Alias::must);
   context.changed = &changed;
   CHECK(alias(p, block, block, context) == Alias::may);
-  const ir::Block other{0, Intent::read, {{2, false}, {1, false}}}, high{0, Intent::read, {{4, false}, {1, false}}};  // low, top
+  const ir::Block other{0, Intent::read, {{2, false}, {1, false}}},
+      high{0, Intent::read, {{4, false}, {1, false}}};    // low, top
   CHECK(alias(p, other, high, context) == Alias::never);  // whatever their values
 }

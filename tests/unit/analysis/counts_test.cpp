@@ -27,9 +27,10 @@ struct Counted {
   ir::Program p;
   Ranges ranges;
   JobCounts counts;
-  Executions at;            // of the one print statement
+  Executions at;  // of the one print statement
   double number = 0;
-  Counted(const std::string& statements, const std::string& procs = "", const Job& j = job()) : p(test::lower(counts_declarations + procs, statements)), ranges(p), counts(count_job(p, j)) {
+  Counted(const std::string& statements, const std::string& procs = "", const Job& j = job())
+      : p(test::lower(counts_declarations + procs, statements)), ranges(p), counts(count_job(p, j)) {
     visit(p, [&](const ir::Node& n, const Path&) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i == nullptr || i->op != Opcode::print_string) return;
@@ -71,8 +72,14 @@ TEST_CASE("comparisons of free indices are counted exactly, in expressions and i
 }
 
 TEST_CASE("numbers against literal ranges") {
-  for (const auto& [where, expected] : std::vector<std::pair<std::string, double>>{
-           {"n > 7", 3}, {"n == 4", 1}, {"n != 4", 9}, {"n <= 20", 10}, {"n < 1", 0}, {"3 < n", 7}, {"n == 11", 0}, {"n != 11", 10}}) {
+  for (const auto& [where, expected] : std::vector<std::pair<std::string, double>>{{"n > 7", 3},
+                                                                                   {"n == 4", 1},
+                                                                                   {"n != 4", 9},
+                                                                                   {"n <= 20", 10},
+                                                                                   {"n < 1", 0},
+                                                                                   {"3 < n", 7},
+                                                                                   {"n == 11", 0},
+                                                                                   {"n != 11", 10}}) {
     CAPTURE(where);
     const Counted c("do i\ndo n\nwhere " + where + "\n" + counted + "enddo n\nenddo i");
     CHECK(c.at.exact);
@@ -164,7 +171,8 @@ TEST_CASE("operations and bytes: exact sums over unequal segments, expressions i
 TEST_CASE("a job that lacks values is refused") {
   CHECK_THROWS_AS(count_job(test::lower(counts_declarations, "do i\nx = 1.0\nenddo i"), Job{}), SialError);
   Job few = job(5);
-  CHECK_THROWS_AS(count_job(test::lower(counts_declarations, "do i\ndo j\nt[i,j] = 1.0\nenddo j\nenddo i"), few), SialError);
+  CHECK_THROWS_AS(count_job(test::lower(counts_declarations, "do i\ndo j\nt[i,j] = 1.0\nenddo j\nenddo i"), few),
+                  SialError);
   CHECK_THROWS_AS(job_of({"norb"}, {}), SialError);
   CHECK_THROWS_AS(job_of({"norb=x"}, {}), SialError);
   CHECK_THROWS_AS(job_of({}, {"xy=1"}), SialError);
@@ -173,7 +181,9 @@ TEST_CASE("a job that lacks values is refused") {
 }
 
 TEST_CASE("access functions: what changes the block, and how far") {
-  const ir::Program p = test::lower(counts_declarations, "do k\ndo i\ndo j\ndo n\nget d[i,j]\nenddo n\nget d[j,i]\nget d[i,i]\nget d[k,i]\nenddo j\nenddo i\nenddo k");
+  const ir::Program p = test::lower(
+      counts_declarations,
+      "do k\ndo i\ndo j\ndo n\nget d[i,j]\nenddo n\nget d[j,i]\nget d[i,i]\nget d[k,i]\nenddo j\nenddo i\nenddo k");
   const std::vector<Access> list = accesses(p);
   REQUIRE(list.size() == 4);
   const auto text = [&](const Cost& c) { return sial::cost_text(c, p.indices); };

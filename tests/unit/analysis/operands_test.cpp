@@ -21,7 +21,8 @@ std::vector<std::string> uses(const std::string& statements, Opcode op) {
     if (found || i.op != op) return;
     found = true;
     for (const ArrayUse& u : array_uses(p, i))
-      list.push_back(text_of(p, u) + (u.side == Side::home ? " home " : " own ") + std::string(intent_text(u.intent)) + (replaces(p, i, u) ? " all" : ""));
+      list.push_back(text_of(p, u) + (u.side == Side::home ? " home " : " own ") + std::string(intent_text(u.intent)) +
+                     (replaces(p, i, u) ? " all" : ""));
   };
   for_each_instr(p.main, look);
   REQUIRE(found);
@@ -38,7 +39,8 @@ TEST_CASE("block statements read their sources first, then touch the target by i
   CHECK(uses(loops("t[i,j] += u[j,i]"), Opcode::block_accumulate) == List{"u[j,i] own read", "t[i,j] own update"});
   CHECK(uses(loops("t[i,j] *= 2.0"), Opcode::block_scale) == List{"t[i,j] own update"});
   CHECK(uses(loops("d[i,j] = 2.0"), Opcode::block_fill) == List{"d[i,j] own write all"});
-  CHECK(uses(loops("do ii in i\nl[ii,j] = small[ii,j]\nenddo ii in i"), Opcode::block_insert) == List{"small[ii,j] own read", "l[ii,j] own update"});
+  CHECK(uses(loops("do ii in i\nl[ii,j] = small[ii,j]\nenddo ii in i"), Opcode::block_insert) ==
+        List{"small[ii,j] own read", "l[ii,j] own update"});
   CHECK(uses("c[1:2,1:n] = 1.0", Opcode::region_fill) == List{"c[%i3:%i4,%i5:n] own write"});
 }
 
@@ -58,7 +60,8 @@ TEST_CASE("gets and puts reach the array at its home") {
 TEST_CASE("execute by letters of the declaration; effects by the table") {
   CHECK(uses(loops("t[i,j] = 0.0\nu[j,i] = 0.0\nexecute f s t[i,j] u[j,i]"), Opcode::execute) ==
         List{"s own read", "t[i,j] own write all", "u[j,i] own update"});
-  const ir::Program p = test::lower(declarations, loops("execute fill_block_cyclic t[i,j] x\nexecute f s t[i,j] x\nexecute list_block_map"));
+  const ir::Program p = test::lower(
+      declarations, loops("execute fill_block_cyclic t[i,j] x\nexecute f s t[i,j] x\nexecute list_block_map"));
   std::vector<Effects> effects;
   for_each_instr(p.main, [&](const ir::Instr& i, const ir::Node&) {
     if (i.op == Opcode::execute) effects.push_back(effects_of(p, i));
@@ -66,7 +69,7 @@ TEST_CASE("execute by letters of the declaration; effects by the table") {
   REQUIRE(effects.size() == 3);
   CHECK_FALSE(effects[0].reads_by_name);
   CHECK_FALSE(effects[0].writes_by_name);
-  CHECK(effects[1].reads_by_name);   // not in the table: may be anything
+  CHECK(effects[1].reads_by_name);  // not in the table: may be anything
   CHECK(effects[1].writes_by_name);
   CHECK_FALSE(effects[0].lists_blocks);
   CHECK(effects[2].lists_blocks);
@@ -94,8 +97,10 @@ TEST_CASE("registers: variables read and written") {
 }
 
 TEST_CASE("a summary takes called procedures in, and tells sides apart") {
-  const ir::Program p = test::lower(declarations + "proc inner\nput d[i,j] += t[i,j]\nx = 1.0\nendproc inner\nproc outer\nrequest e[i,j]\ncall inner\nif n == 1\nreturn\nendif\nendproc outer\n",
-                                    loops("t[i,j] = 1.0\ncall outer\nif m == 2\nexit\nendif") + "\nsip_barrier");
+  const ir::Program p = test::lower(
+      declarations +
+          "proc inner\nput d[i,j] += t[i,j]\nx = 1.0\nendproc inner\nproc outer\nrequest e[i,j]\ncall inner\nif n == 1\nreturn\nendif\nendproc outer\n",
+      loops("t[i,j] = 1.0\ncall outer\nif m == 2\nexit\nendif") + "\nsip_barrier");
   Summaries summaries(p);
   const Summary& outer = summaries.of_proc(1);
   REQUIRE(outer.arrays.size() == 3);  // t, d, e
@@ -117,14 +122,16 @@ TEST_CASE("a summary takes called procedures in, and tells sides apart") {
   CHECK_FALSE(outer.barrier);
   const Summary& nest = summaries.of_node(p.main.front());
   CHECK(nest.find(row("t"))->own == Touch{true, true, false, false, false});
-  CHECK_FALSE(nest.leaves);   // the exit leaves a loop inside
+  CHECK_FALSE(nest.leaves);  // the exit leaves a loop inside
   CHECK(summaries.of_body(std::get<ir::Loop>(std::get<ir::Loop>(p.main.front().value).body.front().value).body).leaves);
   CHECK(summaries.of_body(p.main).barrier);
 }
 
 TEST_CASE("the call graph knows pardos and bound indices through callers") {
-  const ir::Program p = test::lower(declarations + "proc low\nx = 1.0\nendproc low\nproc mid\ndo k\ncall low\nenddo k\nendproc mid\nproc alone\nx = 2.0\nendproc alone\n",
-                                    "pardo i\ncall mid\nendpardo i\ndo i\ndo j\ncall mid\ncall alone\nenddo j\nenddo i");
+  const ir::Program p = test::lower(
+      declarations +
+          "proc low\nx = 1.0\nendproc low\nproc mid\ndo k\ncall low\nenddo k\nendproc mid\nproc alone\nx = 2.0\nendproc alone\n",
+      "pardo i\ncall mid\nendpardo i\ndo i\ndo j\ncall mid\ncall alone\nenddo j\nenddo i");
   const CallGraph graph(p);
   CHECK(graph.callers(0).size() == 1);
   CHECK(graph.callers(1).size() == 2);
@@ -132,18 +139,21 @@ TEST_CASE("the call graph knows pardos and bound indices through callers") {
   CHECK(graph.may_run_in_pardo(0));
   CHECK(graph.may_run_in_pardo(1));
   CHECK_FALSE(graph.may_run_in_pardo(2));
-  CHECK(graph.bound_at_entry(1) == std::vector<std::int32_t>{0});       // i at both calls
-  CHECK(graph.bound_at_entry(0) == std::vector<std::int32_t>{0, 2});    // i, and k around the call
+  CHECK(graph.bound_at_entry(1) == std::vector<std::int32_t>{0});     // i at both calls
+  CHECK(graph.bound_at_entry(0) == std::vector<std::int32_t>{0, 2});  // i, and k around the call
   CHECK(graph.bound_at_entry(2) == std::vector<std::int32_t>{0, 1});
 }
 
 TEST_CASE("nodes are visited in execution order with the loops around them") {
-  const ir::Program p = test::lower(declarations, "do i\nwhere i < 3\nif n == 1\nx = 1.0\nelse\npardo k\nx = 2.0\nendpardo k\nendif\nenddo i\nx = 3.0");
+  const ir::Program p =
+      test::lower(declarations,
+                  "do i\nwhere i < 3\nif n == 1\nx = 1.0\nelse\npardo k\nx = 2.0\nendpardo k\nendif\nenddo i\nx = 3.0");
   std::vector<std::string> seen;
   visit(p, [&](const ir::Node& n, const Path& path) {
     const auto* i = std::get_if<ir::Instr>(&n.value);
     if (i == nullptr || i->op != Opcode::real_const) return;
-    seen.push_back(std::to_string(path.enclosing.size()) + (path.innermost_loop() ? "loop" : "") + (path.pardo() ? "pardo" : ""));
+    seen.push_back(std::to_string(path.enclosing.size()) + (path.innermost_loop() ? "loop" : "") +
+                   (path.pardo() ? "pardo" : ""));
   });
   CHECK(seen == List{"2loop", "3looppardo", "0"});
   std::size_t in_where = 0;

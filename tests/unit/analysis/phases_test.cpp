@@ -1,6 +1,6 @@
 // Which statements share a phase, through branches, loops and calls, and what the phases' arrays see.
-#include "compile.h"
 #include "compiler/analysis/phases.h"
+#include "compile.h"
 
 using namespace sial;
 using namespace sial::analysis;
@@ -14,7 +14,8 @@ struct Facts {
   ir::Program p;
   Phases phases;
   std::vector<ir::NodeId> marks;  // print_string statements: main's, after those of procedures
-  explicit Facts(const std::string& procs, const std::string& statements) : p(test::lower(phases_declarations + procs, statements)), phases(p) {
+  explicit Facts(const std::string& procs, const std::string& statements)
+      : p(test::lower(phases_declarations + procs, statements)), phases(p) {
     visit(p, [&](const ir::Node& n, const Path&) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i != nullptr && i->op == Opcode::print_string) marks.push_back(n.id);
@@ -60,12 +61,14 @@ TEST_CASE("a branch may have a barrier") {
 }
 
 TEST_CASE("what exits jumps behind the loop, what stops goes nowhere") {
-  const Facts f("", "do k\n" + barrier + mark + "if n == 1\nexit\nendif\n" + barrier + "if n == 2\nstop\nendif\nenddo k\n" + mark);
+  const Facts f("", "do k\n" + barrier + mark + "if n == 1\nexit\nendif\n" + barrier +
+                        "if n == 2\nstop\nendif\nenddo k\n" + mark);
   CHECK(f.same(0, 1));
 }
 
 TEST_CASE("procedures without barriers do not tie their callers' phases together") {
-  const Facts f("proc q\n" + mark + "get d[k]\nendproc q\n", "do k\ncall q\nenddo k\n" + mark + barrier + mark + "do k\ncall q\nenddo k");
+  const Facts f("proc q\n" + mark + "get d[k]\nendproc q\n",
+                "do k\ncall q\nenddo k\n" + mark + barrier + mark + "do k\ncall q\nenddo k");
   CHECK_FALSE(f.same(1, 2));
   CHECK_FALSE(f.same(0, 1));  // phases of procedures are their own
 }
@@ -80,8 +83,10 @@ TEST_CASE("procedures with barriers end the caller's phase") {
 }
 
 TEST_CASE("touches of a phase, with what callees do at their ends and callers around the call") {
-  const Facts f("proc q\n" + mark + "pardo k\nrequest e[k]\nt[k] = e[k]\nput d[k] = t[k]\nendpardo k\n" + barrier + mark + "pardo k\nget d[k]\nendpardo k\nendproc q\n",
-                mark + "pardo m\nprepare e[m] += 1.0\nendpardo m\n" + barrier + mark + "call q\n" + mark + "pardo m\nput d[m] *= 2.0\nendpardo m\n");
+  const Facts f("proc q\n" + mark + "pardo k\nrequest e[k]\nt[k] = e[k]\nput d[k] = t[k]\nendpardo k\n" + barrier +
+                    mark + "pardo k\nget d[k]\nendpardo k\nendproc q\n",
+                mark + "pardo m\nprepare e[m] += 1.0\nendpardo m\n" + barrier + mark + "call q\n" + mark +
+                    "pardo m\nput d[m] *= 2.0\nendpardo m\n");
   const PhaseId first = f.phases.of(f.marks[2]), second = f.phases.of(f.marks[3]), third = f.phases.of(f.marks[4]);
   const auto home = [&](const std::vector<ArrayTouch>& list, const char* name) {
     for (const ArrayTouch& t : list)

@@ -48,7 +48,9 @@ struct Loaded {
   SourceManager sources;
   Emitter emitter;
   std::unique_ptr<ast::Compilation> compilation;
-  explicit Loaded(const std::string& path, const std::vector<std::string>& dirs = {}) { compilation = load_compilation(sources, path, dirs, emitter); }
+  explicit Loaded(const std::string& path, const std::vector<std::string>& dirs = {}) {
+    compilation = load_compilation(sources, path, dirs, emitter);
+  }
   std::string modules() const {
     std::string out;
     if (compilation)
@@ -69,7 +71,9 @@ TEST_CASE("imports come before importers, each file once") {
   f.program("base.sialx", {});
   f.program("left.sialx", {"base.sialx"});
   f.program("right.sialx", {"base.sialx", "left.sialx"});
-  const Loaded loaded(f.program("top.sialx", {"right.sialx", "left.sialx", "right.sialx", "../" + fs::path(f / "").parent_path().filename().string() + "/base.sialx"}));
+  const Loaded loaded(
+      f.program("top.sialx", {"right.sialx", "left.sialx", "right.sialx",
+                              "../" + fs::path(f / "").parent_path().filename().string() + "/base.sialx"}));
   CHECK(loaded.codes().empty());
   CHECK(loaded.modules() == "base left right top ");
   REQUIRE(loaded.compilation);
@@ -125,7 +129,8 @@ TEST_CASE("circles are refused with their chain") {
   f.program("self.sialx", {"self.sialx"});
   const Loaded circle(f / "a.sialx");
   REQUIRE(circle.codes() == "E-IMPORT-CYCLE ");
-  for (const char* part : {"a.sialx", "b.sialx", "c.sialx"}) CHECK(circle.emitter.all()[0].message.find(part) != std::string::npos);
+  for (const char* part : {"a.sialx", "b.sialx", "c.sialx"})
+    CHECK(circle.emitter.all()[0].message.find(part) != std::string::npos);
   CHECK(Loaded(f / "self.sialx").codes() == "E-IMPORT-CYCLE ");
 }
 
@@ -134,5 +139,6 @@ TEST_CASE("a broken import is one error in each importer, and its own errors com
   f.write("bad.sialx", "sial bad\nscalar x\nx = 1.0e5\nendsial bad\n");
   f.program("middle.sialx", {"bad.sialx"});
   CHECK(Loaded(f.program("top.sialx", {"bad.sialx"})).codes() == "E-EXPONENT E-IMPORT ");
-  CHECK(Loaded(f.program("top2.sialx", {"bad.sialx", "middle.sialx"})).codes() == "E-EXPONENT E-IMPORT E-IMPORT E-IMPORT ");
+  CHECK(Loaded(f.program("top2.sialx", {"bad.sialx", "middle.sialx"})).codes() ==
+        "E-EXPONENT E-IMPORT E-IMPORT E-IMPORT ");
 }

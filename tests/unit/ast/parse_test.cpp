@@ -70,23 +70,46 @@ TEST_CASE("nesting and length have limits that keep the stack safe") {
   CHECK(Parsed(ifs(max_nesting + 1)).errors() == Errors{{"E-NESTING", body_line + max_nesting}});
   CHECK(Parsed(ifs(20000)).errors() == Errors{{"E-NESTING", body_line + max_nesting}});
   CHECK(accepted(program("x = 1.0" + repeated(" + 1.0", max_operators_per_line) + "\n")));
-  CHECK(Parsed(program("x = 1.0" + repeated(" + 1.0", max_operators_per_line + 1) + "\n")).errors() == Errors{{"E-NESTING", body_line}});
-  CHECK(Parsed(program("n = " + repeated("(int)(scalar)", 20000) + "n\n")).errors() == Errors{{"E-NESTING", body_line}});
+  CHECK(Parsed(program("x = 1.0" + repeated(" + 1.0", max_operators_per_line + 1) + "\n")).errors() ==
+        Errors{{"E-NESTING", body_line}});
+  CHECK(Parsed(program("n = " + repeated("(int)(scalar)", 20000) + "n\n")).errors() ==
+        Errors{{"E-NESTING", body_line}});
 }
 
 TEST_CASE("statements that are refused get the error that fits") {
-  const std::pair<const char*, const char*> cases[] = {
-      {"allocate lo(*,*)", "E-OLD-DIALECT"}, {"! comment", "E-OPERATOR"},        {"allocate contiguous cl[*,*]", "E-SELECTOR"},
-      {"create g[*,*]", "E-SELECTOR"},       {"execute f1 x, y", "E-ARG"},       {"execute f1 -3.0", "E-ARG"},
-      {"execute f1 \"abc\"", "E-ARG"},       {"x = 1.0d0", "E-EXPONENT"},        {"x = 1.0e-5", "E-EXPONENT"},
-      {"x = --1.0", "E-UNARY"},              {"print \"abc", "E-STRING"},        {"print \"a\" x", "E-PRINT-OPERAND"},
-      {"print_scalar x", "E-RESERVED"},      {"println", "E-PRINT-OPERAND"},     {"request h[i,j] i", "E-OLD-DIALECT"},
-      {"x /= 2.0", "E-OPERATOR"},            {"x = 1.0; y = 2.0", "E-OPERATOR"}, {"x = 1.0 y = 2.0", "E-LINE"},
-      {"n = - (int) x", "E-UNARY"},          {"print norb println", "E-LINE"},   {"x = -sqrt x", "E-UNARY"},
-      {"x = sqrt -x", "E-UNARY"},            {"x = sqrt sqrt x", "E-UNARY"},     {"where i < 3", "E-WHERE-PLACE"},
-      {"import \"d.sialx\"", "E-IMPORT-ORDER"}, {"scalar z\nx = 1.0\nscalar u", "E-DECL-ORDER"}, {"x.y.z = 1.0", "E-NAME-DOTS"},
-      {"sip_barrier now", "E-OLD-DIALECT"},  {"a[i,1:2] = 1.0", "E-SELECTOR"},   {"a[i+1,j] = 1.0", "E-SELECTOR"},
-      {"whatever", "E-SYNTAX"},              {"enddo i", "E-UNMATCHED"},         {"stop = 1.0", "E-KEYWORD"}};
+  const std::pair<const char*, const char*> cases[] = {{"allocate lo(*,*)", "E-OLD-DIALECT"},
+                                                       {"! comment", "E-OPERATOR"},
+                                                       {"allocate contiguous cl[*,*]", "E-SELECTOR"},
+                                                       {"create g[*,*]", "E-SELECTOR"},
+                                                       {"execute f1 x, y", "E-ARG"},
+                                                       {"execute f1 -3.0", "E-ARG"},
+                                                       {"execute f1 \"abc\"", "E-ARG"},
+                                                       {"x = 1.0d0", "E-EXPONENT"},
+                                                       {"x = 1.0e-5", "E-EXPONENT"},
+                                                       {"x = --1.0", "E-UNARY"},
+                                                       {"print \"abc", "E-STRING"},
+                                                       {"print \"a\" x", "E-PRINT-OPERAND"},
+                                                       {"print_scalar x", "E-RESERVED"},
+                                                       {"println", "E-PRINT-OPERAND"},
+                                                       {"request h[i,j] i", "E-OLD-DIALECT"},
+                                                       {"x /= 2.0", "E-OPERATOR"},
+                                                       {"x = 1.0; y = 2.0", "E-OPERATOR"},
+                                                       {"x = 1.0 y = 2.0", "E-LINE"},
+                                                       {"n = - (int) x", "E-UNARY"},
+                                                       {"print norb println", "E-LINE"},
+                                                       {"x = -sqrt x", "E-UNARY"},
+                                                       {"x = sqrt -x", "E-UNARY"},
+                                                       {"x = sqrt sqrt x", "E-UNARY"},
+                                                       {"where i < 3", "E-WHERE-PLACE"},
+                                                       {"import \"d.sialx\"", "E-IMPORT-ORDER"},
+                                                       {"scalar z\nx = 1.0\nscalar u", "E-DECL-ORDER"},
+                                                       {"x.y.z = 1.0", "E-NAME-DOTS"},
+                                                       {"sip_barrier now", "E-OLD-DIALECT"},
+                                                       {"a[i,1:2] = 1.0", "E-SELECTOR"},
+                                                       {"a[i+1,j] = 1.0", "E-SELECTOR"},
+                                                       {"whatever", "E-SYNTAX"},
+                                                       {"enddo i", "E-UNMATCHED"},
+                                                       {"stop = 1.0", "E-KEYWORD"}};
   for (const auto& [statement, code] : cases) {
     const Parsed parsed(program(std::string(statement) + "\n"));
     INFO(statement << "\n" << parsed.text());
@@ -97,21 +120,32 @@ TEST_CASE("statements that are refused get the error that fits") {
 }
 
 TEST_CASE("declarations that are refused get the error that fits") {
-  const std::pair<const char*, const char*> cases[] = {
-      {"index k = 1,3", "E-OLD-DIALECT"}, {"index k = 1:n+1", "E-RANGE-FORM"}, {"temp a(k)", "E-OLD-DIALECT"},
-      {"temp a[1:3]", "E-DIMENSION"},     {"temp a", "E-DIMENSION"},           {"int a = -1", "E-INITIAL"},
-      {"scalar a = 1", "E-INITIAL"},      {"scalar a = -1.0", "E-INITIAL"},    {"scalar stop", "E-KEYWORD"},
-      {"scalar print_int", "E-KEYWORD"},  {"scalar cycle", "E-KEYWORD"},       {"scalar in", "E-KEYWORD"},
-      {"scalar a, b", "E-SYNTAX"},        {"subindex ii", "E-SYNTAX"},         {"proc r x\nendproc r", "E-PROC-FORM"},
-      {"proc r\nscalar x\nendproc r", "E-DECL-ORDER"}, {"proc r\nproc q\nendproc q\nendproc r", "E-PROC-FORM"}};
+  const std::pair<const char*, const char*> cases[] = {{"index k = 1,3", "E-OLD-DIALECT"},
+                                                       {"index k = 1:n+1", "E-RANGE-FORM"},
+                                                       {"temp a(k)", "E-OLD-DIALECT"},
+                                                       {"temp a[1:3]", "E-DIMENSION"},
+                                                       {"temp a", "E-DIMENSION"},
+                                                       {"int a = -1", "E-INITIAL"},
+                                                       {"scalar a = 1", "E-INITIAL"},
+                                                       {"scalar a = -1.0", "E-INITIAL"},
+                                                       {"scalar stop", "E-KEYWORD"},
+                                                       {"scalar print_int", "E-KEYWORD"},
+                                                       {"scalar cycle", "E-KEYWORD"},
+                                                       {"scalar in", "E-KEYWORD"},
+                                                       {"scalar a, b", "E-SYNTAX"},
+                                                       {"subindex ii", "E-SYNTAX"},
+                                                       {"proc r x\nendproc r", "E-PROC-FORM"},
+                                                       {"proc r\nscalar x\nendproc r", "E-DECL-ORDER"},
+                                                       {"proc r\nproc q\nendproc q\nendproc r", "E-PROC-FORM"}};
   for (const auto& [declaration, code] : cases) {
     const Parsed parsed("sial p\n" + std::string(declaration) + "\nendsial p\n");
     INFO(declaration << "\n" << parsed.text());
     REQUIRE(parsed.errors().size() == 1);
     CHECK(parsed.errors()[0].first == code);
   }
-  for (const char* good : {"scalar persistent", "scalar true", "index sum = -3:-1", "predefined sparse contiguous local q[q]", "special f", "special f rwU",
-                           "scalar a = .5", "scalar b = 5.", "index k = 0:3"})
+  for (const char* good :
+       {"scalar persistent", "scalar true", "index sum = -3:-1", "predefined sparse contiguous local q[q]", "special f",
+        "special f rwU", "scalar a = .5", "scalar b = 5.", "index k = 0:3"})
     CHECK(accepted("sial p\n" + std::string(good) + "\nendsial p\n"));
 }
 
@@ -133,10 +167,8 @@ TEST_CASE("damaged programs are refused with an error or accepted, and nothing e
         default: {  // a line goes, or comes twice
           const std::size_t begin = text.rfind('\n', at) + 1, end = std::min(text.find('\n', at), text.size() - 1) + 1;
           if (begin >= end) break;
-          if (random() % 2 == 0)
-            text.erase(begin, end - begin);
-          else
-            text.insert(begin, text.substr(begin, end - begin));
+          if (random() % 2 == 0) text.erase(begin, end - begin);
+          else text.insert(begin, text.substr(begin, end - begin));
         }
       }
     }

@@ -32,7 +32,8 @@ std::string without_places(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     const std::string line = text.substr(at, end - at);
-    if (line.rfind("module", 0) != 0) out += line.substr(std::min<std::size_t>(line.size(), line.find(' ') + 1)).substr(0) + "\n";
+    if (line.rfind("module", 0) != 0)
+      out += line.substr(std::min<std::size_t>(line.size(), line.find(' ') + 1)).substr(0) + "\n";
     at = end + 1;
   }
   return out;
@@ -46,13 +47,46 @@ TEST_CASE("the text form shows every statement") {
   REQUIRE(parsed.module);
   const ast::Compilation c = compilation_of(parsed);
   const std::string text = without_places(print_ast(c, parsed.sources));
-  for (const char* line : {"predefined int norb", "aoindex i = 1:norb", "subindex ii of i", "contiguous local cl[i,j]", "special f1 r", "proc q",
-                           "x = -(x + y) * sqrt x", "do i", "where i <= j", "do ii in i", "pardo i, j \"Frag{i}{a}\"", "request h[i,j]",
-                           "put g[i,j] += a[i,j] * lo[j,i]", "prepare h[i,j] = 2.0", "section", "gpu_on", "gpu_free a[i,j]", "if x != y", "else",
-                           "call q", "return", "allocate lo[i,*]", "deallocate lo", "allocate contiguous cl[1:2,i:i + 1]", "collective x += y",
-                           "broadcast_from (n + 1) s", "set_persistent x \"label\"", "execute f1 a[i,j] x 3.0 2 cl[1:2,i:i]", "create g",
-                           "destroy h", "sip_barrier", "assert_same x", "a[i,j] = a[(index)i,j]", "cl[1:2,1:2] = 42.0", "x = (scalar)n ** -2.0",
-                           "n -= 1", "println \"# text\"", "print x", "stop", "exit"})
+  for (const char* line : {"predefined int norb",
+                           "aoindex i = 1:norb",
+                           "subindex ii of i",
+                           "contiguous local cl[i,j]",
+                           "special f1 r",
+                           "proc q",
+                           "x = -(x + y) * sqrt x",
+                           "do i",
+                           "where i <= j",
+                           "do ii in i",
+                           "pardo i, j \"Frag{i}{a}\"",
+                           "request h[i,j]",
+                           "put g[i,j] += a[i,j] * lo[j,i]",
+                           "prepare h[i,j] = 2.0",
+                           "section",
+                           "gpu_on",
+                           "gpu_free a[i,j]",
+                           "if x != y",
+                           "else",
+                           "call q",
+                           "return",
+                           "allocate lo[i,*]",
+                           "deallocate lo",
+                           "allocate contiguous cl[1:2,i:i + 1]",
+                           "collective x += y",
+                           "broadcast_from (n + 1) s",
+                           "set_persistent x \"label\"",
+                           "execute f1 a[i,j] x 3.0 2 cl[1:2,i:i]",
+                           "create g",
+                           "destroy h",
+                           "sip_barrier",
+                           "assert_same x",
+                           "a[i,j] = a[(index)i,j]",
+                           "cl[1:2,1:2] = 42.0",
+                           "x = (scalar)n ** -2.0",
+                           "n -= 1",
+                           "println \"# text\"",
+                           "print x",
+                           "stop",
+                           "exit"})
     CHECK(text.find(std::string(" ") + line + "\n") != std::string::npos);
 }
 
@@ -91,7 +125,8 @@ TEST_CASE("the JSON form has the documented fields") {
   const auto& args = s[11]["args"];
   const char* kinds[] = {"Block", "Name", "RealLit", "IntLit", "Region"};
   for (std::size_t i = 0; i < 5; ++i) CHECK(args[i]["kind"] == kinds[i]);
-  for (const auto& statement : s) CHECK((statement.contains("kind") && statement.contains("line") && statement.contains("column")));
+  for (const auto& statement : s)
+    CHECK((statement.contains("kind") && statement.contains("line") && statement.contains("column")));
 }
 
 TEST_CASE("tokens are listed with their places") {

@@ -21,7 +21,8 @@ Errors errors_in(const std::string& body) {
 }  // namespace
 
 TEST_CASE("every line speaks for itself") {
-  CHECK(errors_in("x = \ny = 1.0\nx = 1.0 y\nx = 2.0\nput g[i,j\n") == Errors{{"E-SYNTAX", 1}, {"E-SYNTAX", 3}, {"E-SYNTAX", 5}});
+  CHECK(errors_in("x = \ny = 1.0\nx = 1.0 y\nx = 2.0\nput g[i,j\n") ==
+        Errors{{"E-SYNTAX", 1}, {"E-SYNTAX", 3}, {"E-SYNTAX", 5}});
 }
 
 TEST_CASE("an outer end closes the outer loop and blames the inner one") {
@@ -42,7 +43,9 @@ TEST_CASE("a misnamed end is not a missing one") {
   CHECK(errors_in("do i\nendpardo i\n") == Errors{{"E-LOOP-NAMES", 2}});
 }
 
-TEST_CASE("crossed loops are one mistake") { CHECK(errors_in("do i\n  do j\n  enddo i\nenddo j\nx = 1.0\n") == Errors{{"E-UNCLOSED", 3}}); }
+TEST_CASE("crossed loops are one mistake") {
+  CHECK(errors_in("do i\n  do j\n  enddo i\nenddo j\nx = 1.0\n") == Errors{{"E-UNCLOSED", 3}});
+}
 
 TEST_CASE("an end too many is found where it stands") {
   CHECK(errors_in("if x > y\n  do i\n    x = 1.0\n    endif\n  enddo i\nendif\n") == Errors{{"E-UNMATCHED", 4}});
@@ -67,7 +70,8 @@ TEST_CASE("a misspelt keyword does its work") {
 }
 
 TEST_CASE("else if is one mistake with either number of ends") {
-  CHECK(errors_in("if x > y\n  x = 1.0\nelse if x < y\n  x = 2.0\nendif\nendif\nx = 3.0\n") == Errors{{"E-ELSE-IF", 3}});
+  CHECK(errors_in("if x > y\n  x = 1.0\nelse if x < y\n  x = 2.0\nendif\nendif\nx = 3.0\n") ==
+        Errors{{"E-ELSE-IF", 3}});
   CHECK(errors_in("if x > y\n  x = 1.0\nelse if x < y\n  x = 2.0\nendif\nx = 3.0\n") == Errors{{"E-ELSE-IF", 3}});
   CHECK(errors_in("if x > y\n  x = 1.0\nelseif x < y\n  x = 2.0\nendif\n") == Errors{{"E-ELSE-IF", 3}});
 }

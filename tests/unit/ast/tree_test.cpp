@@ -24,7 +24,8 @@ std::string value_of(const std::string& expression) {
       const char* ops[] = {"+", "-", "*", "/", "^", "**"};
       return "{" + self(self, *b->left) + ops[static_cast<int>(b->op)] + self(self, *b->right) + "}";
     }
-    if (const auto* u = std::get_if<ast::Unary>(&e.node)) return (u->op == ast::UnaryOp::negate ? "neg{" : "sqrt{") + self(self, *u->operand) + "}";
+    if (const auto* u = std::get_if<ast::Unary>(&e.node))
+      return (u->op == ast::UnaryOp::negate ? "neg{" : "sqrt{") + self(self, *u->operand) + "}";
     if (const auto* c = std::get_if<ast::Cast>(&e.node)) {
       const char* types[] = {"int", "scalar", "index"};
       return std::string(types[static_cast<int>(c->type)]) + "{" + self(self, *c->operand) + "}";
@@ -53,7 +54,8 @@ TEST_CASE("precedence and associativity") {
 }
 
 TEST_CASE("literals, blocks and regions") {
-  const Parsed parsed(program("x = 12.5 + .5 + 5. + 99999999999999999999\na[(index)i,j] = cl[i:i+1,1:norb]\nx = p.y\nprint \"a\\n # \u00e9\"\n"));
+  const Parsed parsed(program(
+      "x = 12.5 + .5 + 5. + 99999999999999999999\na[(index)i,j] = cl[i:i+1,1:norb]\nx = p.y\nprint \"a\\n # \u00e9\"\n"));
   REQUIRE(parsed.module);
   const auto& block = std::get<ast::AssignBlock>(parsed.module->statements[1]->node);
   CHECK(block.target.indices[0].as_simple);
@@ -61,8 +63,10 @@ TEST_CASE("literals, blocks and regions") {
   const auto& region = std::get<ast::RegionExpr>(block.value->node).region;
   CHECK(region.array.name == "cl");
   CHECK(expression_text(*region.ranges[0].hi) == "i + 1");
-  CHECK(std::get<ast::NameExpr>(std::get<ast::AssignName>(parsed.module->statements[2]->node).value->node).name.name == "p.y");
-  CHECK(std::get<ast::StringLit>(std::get<ast::Print>(parsed.module->statements[3]->node).value->node).value == "a\\n # \u00e9");
+  CHECK(std::get<ast::NameExpr>(std::get<ast::AssignName>(parsed.module->statements[2]->node).value->node).name.name ==
+        "p.y");
+  CHECK(std::get<ast::StringLit>(std::get<ast::Print>(parsed.module->statements[3]->node).value->node).value ==
+        "a\\n # \u00e9");
   const Parsed real(program("x = 5.\nx = .5\n"));
   CHECK(std::get<ast::RealLit>(std::get<ast::AssignName>(real.module->statements[0]->node).value->node).value == 5.0);
   CHECK(std::get<ast::RealLit>(std::get<ast::AssignName>(real.module->statements[1]->node).value->node).value == 0.5);
@@ -137,7 +141,8 @@ TEST_CASE("statements and their places") {
 }
 
 TEST_CASE("node numbers are unique") {
-  const Parsed parsed(program("do i\n  do j\n    a[i,j] = 2.0*x\n    x += a[i,j]*a[j,i]\n  enddo j\nenddo i\nx = -(x + y)\n"));
+  const Parsed parsed(
+      program("do i\n  do j\n    a[i,j] = 2.0*x\n    x += a[i,j]*a[j,i]\n  enddo j\nenddo i\nx = -(x + y)\n"));
   REQUIRE(parsed.module);
   std::set<ast::NodeId> seen;
   const auto visit = [&](const auto& self, const ast::Body& body) -> void {

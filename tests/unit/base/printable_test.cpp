@@ -14,10 +14,11 @@ TEST_CASE("control characters and bytes that are no text are shown as numbers") 
   CHECK(printable_name("a\nb") == "a\\x0Ab");
   CHECK(printable("a\rb\x07") == "a\\x0Db\\x07");
   CHECK(printable("\x7f") == "\\x7F");
-  CHECK(printable("\xC2\x9B" "31m") == "\\xC2\\x9B31m");  // CSI of C1
+  CHECK(printable("\xC2\x9B"
+                  "31m") == "\\xC2\\x9B31m");  // CSI of C1
   CHECK(printable("\x9B") == "\\x9B");
   CHECK(printable("caf\xE9") == "caf\\xE9");
-  CHECK(printable("\xC0\x9B") == "\\xC0\\x9B");          // an overlong ESC
+  CHECK(printable("\xC0\x9B") == "\\xC0\\x9B");           // an overlong ESC
   CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");  // a surrogate
   CHECK(printable("\xE2\x82") == "\\xE2\\x82");           // cut
   CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");

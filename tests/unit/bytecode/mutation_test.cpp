@@ -1,6 +1,7 @@
-// Any byte string becomes a valid module or is refused with one SialError. Damages good modules in a few hundred thousand
-// seeded ways; under the address and undefined-behaviour sanitizers this also shows that reading never leaves the buffer.
-// SIALX_MUTATIONS and SIALX_SEED set the number of mutants and the first seed; the run stops after SIALX_SECONDS.
+// Any byte string becomes a valid module or is refused with one SialError. Damages good modules in a few hundred
+// thousand seeded ways; under the address and undefined-behaviour sanitizers this also shows that reading never leaves
+// the buffer. SIALX_MUTATIONS and SIALX_SEED set the number of mutants and the first seed; the run stops after
+// SIALX_SECONDS.
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -31,7 +32,17 @@ std::size_t below(Random& random, std::size_t n) { return n == 0 ? 0 : static_ca
 
 void overwrite_int(Bytes& b, Random& random) {
   if (b.size() < 4) return;
-  static constexpr std::int32_t values[] = {0, 1, 2, 3, 5, -1, -2, 100, 255, 65536, std::numeric_limits<std::int32_t>::max(),
+  static constexpr std::int32_t values[] = {0,
+                                            1,
+                                            2,
+                                            3,
+                                            5,
+                                            -1,
+                                            -2,
+                                            100,
+                                            255,
+                                            65536,
+                                            std::numeric_limits<std::int32_t>::max(),
                                             std::numeric_limits<std::int32_t>::min()};
   const std::size_t at = below(random, b.size() / 4) * 4;
   std::int32_t value = 0;
@@ -39,15 +50,22 @@ void overwrite_int(Bytes& b, Random& random) {
   switch (below(random, 3)) {
     case 0: value = values[below(random, std::size(values))]; break;
     case 1: value = static_cast<std::int32_t>(below(random, 128)); break;
-    default: value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(below(random, 9)) - 4); break;
+    default:
+      value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
+                                        static_cast<std::uint32_t>(below(random, 9)) - 4);
+      break;
   }
   std::memcpy(&b[at], &value, 4);
 }
 
 void mutate(Bytes& b, const Bytes& donor, Random& random) {
   switch (below(random, 8)) {
-    case 0: if (!b.empty()) b[below(random, b.size())] ^= static_cast<std::byte>(1u << below(random, 8)); break;
-    case 1: if (!b.empty()) b[below(random, b.size())] = static_cast<std::byte>(random()); break;
+    case 0:
+      if (!b.empty()) b[below(random, b.size())] ^= static_cast<std::byte>(1u << below(random, 8));
+      break;
+    case 1:
+      if (!b.empty()) b[below(random, b.size())] = static_cast<std::byte>(random());
+      break;
     case 2: b.resize(below(random, b.size() + 1)); break;
     case 3: {  // splice: a piece of the other module over a piece of this one
       const std::size_t n = std::min({below(random, 64) + 1, b.size(), donor.size()});
@@ -87,12 +105,10 @@ TEST_CASE("mutated modules") {
       // Compared as bytes: a mutated literal may be a NaN, which equals nothing.
       good = write_module(read_module(again, "mutant")) == again && !disassemble(m).empty();
       if (!good) problem = "an accepted module does not survive writing and reading";
-    } catch (const WorldError& e) {
+    } catch (const EnvironmentError& e) {
       good = false;
       problem = e.what();
-    } catch (const SialError& e) {
-      good = std::strlen(e.what()) > 0;
-    } catch (const std::exception& e) {
+    } catch (const SialError& e) { good = std::strlen(e.what()) > 0; } catch (const std::exception& e) {
       good = false;
       problem = e.what();
     }

@@ -26,9 +26,15 @@ class Assembler {
     m.refs.push_back(row);
     return static_cast<std::int32_t>(m.refs.size()) - 1;
   }
-  std::int32_t r(Array array, std::vector<std::int32_t> entries) { return ref(array, Intent::read, std::move(entries)); }
-  std::int32_t w(Array array, std::vector<std::int32_t> entries) { return ref(array, Intent::write, std::move(entries)); }
-  std::int32_t u(Array array, std::vector<std::int32_t> entries) { return ref(array, Intent::update, std::move(entries)); }
+  std::int32_t r(Array array, std::vector<std::int32_t> entries) {
+    return ref(array, Intent::read, std::move(entries));
+  }
+  std::int32_t w(Array array, std::vector<std::int32_t> entries) {
+    return ref(array, Intent::write, std::move(entries));
+  }
+  std::int32_t u(Array array, std::vector<std::int32_t> entries) {
+    return ref(array, Intent::update, std::move(entries));
+  }
 
   std::int32_t region(Intent intent) {
     m.regions.push_back({c, intent, {n, i2}, {n, i3}});
@@ -141,7 +147,8 @@ void slices(Module& m) {
   nest.steps.push_back({find(Opcode::get, m.loops[1].begin), SliceAction::fetch});
   nest.steps.push_back({find(Opcode::call, m.loops[1].begin), SliceAction::run});
   for (const std::int32_t l : {2, 1}) nest.steps.push_back({m.loops[l].next, SliceAction::run});
-  for (const Opcode op : {Opcode::jump_unless, Opcode::ret}) nest.steps.push_back({find(op, m.procs[0].entry), SliceAction::run});
+  for (const Opcode op : {Opcode::jump_unless, Opcode::ret})
+    nest.steps.push_back({find(op, m.procs[0].entry), SliceAction::run});
   m.slices.push_back(std::move(nest));
 }
 
@@ -195,11 +202,11 @@ Module sample_module() {
         a.add(Opcode::contract_add_scaled, a.u(t, {i, j}), a.r(st, {k, i}), a.r(st, {k, j}), x);
       });
       a.add(Opcode::block_alias, a.w(t, {i, j}), a.r(d, {i, j}));
-      a.add(Opcode::put_share, a.w(d, {i, j}), a.r(t, {i, j}));
+      a.add(Opcode::put_move, a.w(d, {i, j}), a.r(t, {i, j}));
       a.add(Opcode::keep_block, a.r(t, {i, j}), 1);
       a.add(Opcode::free_block, a.w(t, {i, j}));
       a.add(Opcode::put_combined, a.u(d, {i, j}), a.r(t, {i, j}));
-      a.add(Opcode::put_shared, a.w(d, {i, j}), a.r(d, {i, j}));
+      a.add(Opcode::put_alias, a.w(d, {i, j}), a.r(d, {i, j}));
       a.add(Opcode::fused, 3);
       a.add(Opcode::block_fill, a.w(t, {i, j}), x);
       a.add(Opcode::real_neg, x, x);
@@ -238,8 +245,16 @@ Module sample_module() {
   a.m.code[test].b = a.add(Opcode::ret);
   proc.end = static_cast<std::int32_t>(a.m.code.size());
   a.m.procs = {proc};
-  a.m.remarks.push_back({RemarkKind::missed, "some-pass", "some-reason", {0, 1, 1}, d, "what and why", "do this", Cost::constant(8) * Cost::extent(i),
-                         {}, Cost::count(i) * Cost::count(j) + Cost::constant(1)});
+  a.m.remarks.push_back({RemarkKind::missed,
+                         "some-pass",
+                         "some-reason",
+                         {0, 1, 1},
+                         d,
+                         "what and why",
+                         "do this",
+                         Cost::constant(8) * Cost::extent(i),
+                         {},
+                         Cost::count(i) * Cost::count(j) + Cost::constant(1)});
   slices(a.m);
   return a.m;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A hand-made module that uses every table and most groups of instructions, for the tests of reader, writer and verifier.
+// A hand-made module that uses every table and most groups of instructions, for the tests of reader, writer and
+// verifier.
 
 #include "runtime/bytecode/module.h"
 

@@ -1,4 +1,5 @@
-// The index of a checkpoint: written and read, damaged, compared with another job, and the files it does not name removed.
+// The index of a checkpoint: written and read, damaged, compared with another job, and the files it does not name
+// removed.
 
 #include <catch2/catch.hpp>
 
@@ -26,7 +27,8 @@ JobData sample_data() {
   return data;
 }
 
-std::vector<std::shared_ptr<const Module>> sample_programs(const std::string& file = "a/p.sialx", std::int32_t literal = 1) {
+std::vector<std::shared_ptr<const Module>> sample_programs(const std::string& file = "a/p.sialx",
+                                                           std::int32_t literal = 1) {
   Module m;
   m.program = "p";
   m.files = {file};
@@ -71,8 +73,8 @@ TEST_CASE("an index is read as it was written") {
   CHECK(back.program == 1);
   CHECK(difference(back.job, sample()).empty());
   CHECK(!std::filesystem::exists(folder.path("index.json.part")));
-  CHECK_THROWS_AS(read_checkpoint_index(folder.path("nowhere")), WorldError);
-  CHECK_THROWS_AS(write_checkpoint_index(sample_index(), folder.path("nowhere")), WorldError);
+  CHECK_THROWS_AS(read_checkpoint_index(folder.path("nowhere")), EnvironmentError);
+  CHECK_THROWS_AS(write_checkpoint_index(sample_index(), folder.path("nowhere")), EnvironmentError);
 }
 
 TEST_CASE("a damaged index is refused") {
@@ -95,7 +97,8 @@ TEST_CASE("a damaged index is refused") {
   }
   std::string other = text;
   other.replace(other.find("\"format\": 2"), 11, "\"format\": 9");
-  CHECK(error_of([&] { checkpoint_index_from(other, "f"); }).find("has format 9, and this sialrun reads format 2") != std::string::npos);
+  CHECK(error_of([&] { checkpoint_index_from(other, "f"); }).find("has format 9, and this sialrun reads format 2") !=
+        std::string::npos);
 }
 
 TEST_CASE("what differs between two jobs is named") {
@@ -127,7 +130,8 @@ TEST_CASE("what differs between two jobs is named") {
   CHECK(difference(job, sample(data)) == "the molecule's `basis set` is not the same");
 
   const std::vector<std::string> paths{"a/p.sialx"};
-  CHECK(difference(job, identity_of(sample_data(), paths, sample_programs("a/p.sialx", 2))) == "the program `p.sialx` has changed, or is compiled in another way");
+  CHECK(difference(job, identity_of(sample_data(), paths, sample_programs("a/p.sialx", 2))) ==
+        "the program `p.sialx` has changed, or is compiled in another way");
   CHECK(difference(job, identity_of(sample_data(), {}, {})) == "program 1 of the job, `p.sialx`, is missing");
   CHECK(difference(identity_of(sample_data(), {}, {}), job) == "program 1, `p.sialx`, was not part of the job");
   const std::vector<std::string> compiled{"p.siox"};
@@ -136,9 +140,11 @@ TEST_CASE("what differs between two jobs is named") {
 
 TEST_CASE("old files go, all others stay") {
   Folder folder;
-  for (const char* name : {"11.rank0", "11.rank1", "12.rank0", "12.rank1", "13.rank0"}) RecordWriter(folder.path(name)).finish();
+  for (const char* name : {"11.rank0", "11.rank1", "12.rank0", "12.rank1", "13.rank0"})
+    RecordWriter(folder.path(name)).finish();
   folder.write("13.rank1", "");  // its job was killed
-  const std::set<std::string> others{"notes.txt", "x.rank0", ".rank1", "2024.ranking.txt", "7.rank0.bak", "7.rank-1", "9.rank0"};
+  const std::set<std::string> others{"notes.txt",   "x.rank0",  ".rank1", "2024.ranking.txt",
+                                     "7.rank0.bak", "7.rank-1", "9.rank0"};
   for (const std::string& name : others) folder.write(name, "x");
   std::filesystem::create_symlink("12.rank0", folder.path("10.rank0"));
   CHECK(next_serial(folder.path(".")) == 14);
@@ -148,7 +154,8 @@ TEST_CASE("old files go, all others stay") {
   remove_old_files(folder.path("."), &index);
   const auto names = [&] {
     std::set<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path("."))) found.insert(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path(".")))
+      found.insert(entry.path().filename().string());
     return found;
   };
   std::set<std::string> expected = others;
@@ -168,7 +175,8 @@ TEST_CASE("an index whose hash is right is read with care") {
   };
   CHECK(problem([](CheckpointIndex&) {}).empty());
   for (const char* name : {"../12.rank0", "/etc/passwd", "12.rank1", "11.rank0", "", "12.rank0/"})
-    CHECK(problem([&](CheckpointIndex& index) { index.files[0].name = name; }).find("f/index.json") != std::string::npos);
+    CHECK(problem([&](CheckpointIndex& index) { index.files[0].name = name; }).find("f/index.json") !=
+          std::string::npos);
   CHECK(problem([](CheckpointIndex& index) { index.serial = -1; }).find("damaged") != std::string::npos);
   CHECK(problem([](CheckpointIndex& index) { index.program = -1; }).find("damaged") != std::string::npos);
 }

@@ -35,8 +35,7 @@ FileSeal write_sample(const std::string& path, double first = 0.5) {
 std::string problem(const std::string& path, const FileSeal& seal) {
   return error_of([&] {
     RecordReader reader(path, seal);
-    while (reader.next() != RecordReader::end) {
-    }
+    while (reader.next() != RecordReader::end) {}
   });
 }
 
@@ -79,7 +78,7 @@ TEST_CASE("a file that is not what was written is refused and named") {
 
   folder.write("1.rank0", whole.substr(0, whole.size() - 8));
   CHECK(problem(path, seal).find(path + "` has") != std::string::npos);
-  CHECK_THROWS_AS(RecordWriter(path), WorldError);  // what is there stays
+  CHECK_THROWS_AS(RecordWriter(path), EnvironmentError);  // what is there stays
   std::filesystem::remove(path);
   write_sample(path, 1.5);  // whole, but another one
   CHECK(problem(path, seal).find("of another checkpoint") != std::string::npos);
@@ -107,7 +106,7 @@ TEST_CASE("a writer that does not finish leaves nothing") {
   const std::string path = folder.path("1.rank0");
   { RecordWriter writer(path); }
   CHECK(!std::filesystem::exists(path));
-  CHECK_THROWS_AS(RecordWriter(folder.path("none/1.rank0")), WorldError);
+  CHECK_THROWS_AS(RecordWriter(folder.path("none/1.rank0")), EnvironmentError);
 }
 
 TEST_CASE("packed data that promise more than there is are refused") {

@@ -21,17 +21,21 @@ class AlteredDevice : public Device {
   void copy_in(double* device, const double* host, std::int64_t n) override { inner_->copy_in(device, host, n); }
   void copy_out(double* host, const double* device, std::int64_t n) override { inner_->copy_out(host, device, n); }
   void run(int stream, const BlockOp& op) override { inner_->run(stream, op); }
-  void run(int stream, const MutableView& target, std::span<const kernels::ChainStep> steps) override { inner_->run(stream, target, steps); }
-  void dot(int stream, const ConstView& a, const ConstView& b, double* result) override { inner_->dot(stream, a, b, result); }
+  void run(int stream, const MutableView& target, std::span<const kernels::FusedStep> steps) override {
+    inner_->run(stream, target, steps);
+  }
+  void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
+    inner_->dot(stream, a, b, result);
+  }
   Event record(int stream) override { return inner_->record(stream); }
   void wait(int stream, Event event) override { inner_->wait(stream, event); }
   bool done(Event event) override { return inner_->done(event); }
   void finish(Event event) override { inner_->finish(event); }
   void release(Event event) override { inner_->release(event); }
   std::int64_t starts() const override { return inner_->starts(); }
-  bool spoils() const override { return inner_->spoils(); }
-  void spoil(int stream, double* device, std::int64_t n) override { inner_->spoil(stream, device, n); }
-  void spoil_host(const MutableView& host) override { inner_->spoil_host(host); }
+  bool poisons() const override { return inner_->poisons(); }
+  void poison(int stream, double* device, std::int64_t n) override { inner_->poison(stream, device, n); }
+  void poison_host(const MutableView& host) override { inner_->poison_host(host); }
   TransferCount moved_in() const override { return inner_->moved_in(); }
   TransferCount moved_out() const override { return inner_->moved_out(); }
 
@@ -47,7 +51,7 @@ class Narrow final : public AlteredDevice {
     take_room();
     AlteredDevice::run(s, op);
   }
-  void run(int s, const MutableView& target, std::span<const kernels::ChainStep> steps) override {
+  void run(int s, const MutableView& target, std::span<const kernels::FusedStep> steps) override {
     take_room();
     AlteredDevice::run(s, target, steps);
   }

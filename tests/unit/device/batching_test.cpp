@@ -1,4 +1,5 @@
-// Small work that waits for its like: what is started together, what must not be, and that nobody sees a difference in the values.
+// Small work that waits for its like: what is started together, what must not be, and that nobody sees a difference in
+// the values.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 #include "tests/unit/device/copies_fixture.h"
 
 using namespace sial;
-using kernels::ChainOp;
-using kernels::ChainStep;
+using kernels::FusedOp;
+using kernels::FusedStep;
 
 namespace {
 
@@ -82,7 +83,8 @@ TEST_CASE("pieces of one shape that share no memory are one batch") {
   BatchQueue q;
   for (std::size_t i = 0; i < 10; ++i) q.add(scaled(m.at(16 * i), m.at(2000), 16, 2.0));  // one source for all
   CHECK(sizes(q) == Sizes{10});
-  for (std::size_t i = 0; i < 3; ++i) q.add(row(m.at(1000 + 16 * i), 16), std::vector<ChainStep>{{ChainOp::scale, 3.0, {}, {}, nullptr}});
+  for (std::size_t i = 0; i < 3; ++i)
+    q.add(row(m.at(1000 + 16 * i), 16), std::vector<FusedStep>{{FusedOp::scale, 3.0, {}, {}, nullptr}});
   CHECK(sizes(q) == Sizes{10, 3});
   CHECK(q.size() == 13);
 }
@@ -104,16 +106,18 @@ TEST_CASE("what differs in shape is no batch: extents, strides, labels, factors,
   q.add(op);
   CHECK(sizes(q) == Sizes(6, 1));
   BatchQueue chains;
-  const auto step = [&](ChainOp o, double factor, std::size_t a) { return ChainStep{o, factor, {a ? m.at(a) : nullptr, {1}}, {}, nullptr}; };
+  const auto step = [&](FusedOp o, double factor, std::size_t a) {
+    return FusedStep{o, factor, {a ? m.at(a) : nullptr, {1}}, {}, nullptr};
+  };
   std::size_t at = 0;
-  const auto add = [&](std::vector<ChainStep> steps) { chains.add(row(m.at(at++ * 16), 16), steps); };
-  add({step(ChainOp::scale, 2.0, 0)});
-  add({step(ChainOp::scale, 3.0, 0)});
-  add({step(ChainOp::add_scalar, 2.0, 0)});
-  add({step(ChainOp::copy, 0.0, 3000)});
-  add({step(ChainOp::accumulate, 1.0, 3000)});
-  add({{ChainOp::accumulate, 1.0, {m.at(at * 16), {1}}, {}, nullptr}});  // the target itself
-  add({step(ChainOp::accumulate, 1.0, 3000), step(ChainOp::scale, 2.0, 0)});
+  const auto add = [&](std::vector<FusedStep> steps) { chains.add(row(m.at(at++ * 16), 16), steps); };
+  add({step(FusedOp::scale, 2.0, 0)});
+  add({step(FusedOp::scale, 3.0, 0)});
+  add({step(FusedOp::add_scalar, 2.0, 0)});
+  add({step(FusedOp::copy, 0.0, 3000)});
+  add({step(FusedOp::accumulate, 1.0, 3000)});
+  add({{FusedOp::accumulate, 1.0, {m.at(at * 16), {1}}, {}, nullptr}});  // the target itself
+  add({step(FusedOp::accumulate, 1.0, 3000), step(FusedOp::scale, 2.0, 0)});
   EnergyDifferences e;
   e.rank = 2;
   for (std::size_t d = 0; d < 2; ++d) e.energy[d] = {1.0, 2.0, 3.0, 4.0};
@@ -121,7 +125,7 @@ TEST_CASE("what differs in shape is no batch: extents, strides, labels, factors,
     const ConstView v = as_const(square(m.at(at++ * 16), 4, 0, 1));
     MutableView d;
     d.data = const_cast<double*>(v.data), d.rank = 2, d.extent = v.extent, d.stride = v.stride;
-    chains.add(d, std::vector<ChainStep>{{ChainOp::multiply, 0.0, {}, {}, &e}});
+    chains.add(d, std::vector<FusedStep>{{FusedOp::multiply, 0.0, {}, {}, &e}});
   }
   CHECK(sizes(chains) == Sizes(9, 1));
 }
@@ -158,7 +162,7 @@ TEST_CASE("each kind of conflict keeps its order, by the memory between first an
   }
   {
     BatchQueue q;  // interleaved: they share no element, but who would know
-    const std::vector<ChainStep> fill{{ChainOp::fill, 1.0, {}, {}, nullptr}};
+    const std::vector<FusedStep> fill{{FusedOp::fill, 1.0, {}, {}, nullptr}};
     q.add(row(m.at(0), 8, 2), fill);
     q.add(row(m.at(1), 8, 2), fill);
     CHECK(sizes(q) == Sizes{1, 1});
@@ -166,8 +170,9 @@ TEST_CASE("each kind of conflict keeps its order, by the memory between first an
   {
     BatchQueue q;  // the second source of a step, and a source of a later step
     q.add(scaled(m.at(0), m.at(100), 16, 2.0));
-    q.add(row(m.at(200), 16), std::vector<ChainStep>{{ChainOp::sum, 1.0, {m.at(300), {1}}, {m.at(0), {1}}, nullptr}});
-    q.add(row(m.at(400), 16), std::vector<ChainStep>{{ChainOp::fill, 1.0, {}, {}, nullptr}, {ChainOp::accumulate, 1.0, {m.at(0), {1}}, {}, nullptr}});
+    q.add(row(m.at(200), 16), std::vector<FusedStep>{{FusedOp::sum, 1.0, {m.at(300), {1}}, {m.at(0), {1}}, nullptr}});
+    q.add(row(m.at(400), 16), std::vector<FusedStep>{{FusedOp::fill, 1.0, {}, {}, nullptr},
+                                                     {FusedOp::accumulate, 1.0, {m.at(0), {1}}, {}, nullptr}});
     BlockOp op = product(m.at(500), m.at(1000), m.at(0), 4);
     q.add(op);
     CHECK(sizes(q) == Sizes{1, 1, 1, 1});
@@ -191,8 +196,10 @@ TEST_CASE("what is small") {
   CHECK(is_small(product(m.at(0), m.at(100), m.at(200), 10), 300));
   CHECK_FALSE(is_small(product(m.at(0), m.at(100), m.at(200), 10), 299));
   CHECK(is_small(product(m.at(0), m.at(100), m.at(200), 768), 3 * 768 * 768));
-  CHECK_FALSE(is_small(product(m.at(0), m.at(100), m.at(200), 769), 3 * 769 * 769));  // more than 256 multiplications an element
-  const std::vector<ChainStep> steps{{ChainOp::sum, 1.0, {m.at(0), {1}}, {m.at(0), {1}}, nullptr}, {ChainOp::scale, 2.0, {}, {}, nullptr}};
+  CHECK_FALSE(is_small(product(m.at(0), m.at(100), m.at(200), 769),
+                       3 * 769 * 769));  // more than 256 multiplications an element
+  const std::vector<FusedStep> steps{{FusedOp::sum, 1.0, {m.at(0), {1}}, {m.at(0), {1}}, nullptr},
+                                     {FusedOp::scale, 2.0, {}, {}, nullptr}};
   CHECK(is_small(row(m.at(100), 10), steps, 30));
   CHECK_FALSE(is_small(row(m.at(100), 10), steps, 29));
   CHECK_FALSE(is_small(row(m.at(100), 1), {}, 0));
@@ -272,10 +279,12 @@ TEST_CASE("a batch is one start; an event, an inner product, large work and the 
   CHECK(b.device->batched().batches == 2);
 }
 
-TEST_CASE("streams wait by themselves; whoever waits for work has all of it go on; times are of all that was asked for") {
+TEST_CASE(
+    "streams wait by themselves; whoever waits for work has all of it go on; times are of all that was asked for") {
   Batching b(200);
   b.in(std::vector<double>(4096, 1.0));
-  for (int i = 0; i < 40; ++i) b.device->run(stream, scaled(b.p, b.p + 2000, 300, 2.0));  // large: a few are done by the way
+  for (int i = 0; i < 40; ++i)
+    b.device->run(stream, scaled(b.p, b.p + 2000, 300, 2.0));  // large: a few are done by the way
   for (std::size_t i = 0; i < 4; ++i) b.device->run(stream + 1, scaled(b.p + 1000 + 16 * i, b.p + 2500, 16, 2.0));
   const Device::Event e = b.device->record(stream);
   CHECK(b.device->starts() == 40);
@@ -326,8 +335,14 @@ TEST_CASE("random work gives the same bits, started at once or not") {
           case 0: b.device->run(s, product(d, x, y, 5, 0.25)); break;
           case 1: b.device->run(s, product(d, x, y, 5)); break;
           case 2: b.device->run(s, scaled(d, x, 25, 0.5)); break;
-          case 3: b.device->run(s, row(d, 25), std::vector<ChainStep>{{ChainOp::scale, 0.5, {}, {}, nullptr}, {ChainOp::accumulate, 0.25, {x, {1}}, {}, nullptr}}); break;
-          case 4: b.device->run(s, row(d, 25), std::vector<ChainStep>{{ChainOp::sum, -0.5, {d, {1}}, {x, {1}}, nullptr}}); break;
+          case 3:
+            b.device->run(s, row(d, 25),
+                          std::vector<FusedStep>{{FusedOp::scale, 0.5, {}, {}, nullptr},
+                                                 {FusedOp::accumulate, 0.25, {x, {1}}, {}, nullptr}});
+            break;
+          case 4:
+            b.device->run(s, row(d, 25), std::vector<FusedStep>{{FusedOp::sum, -0.5, {d, {1}}, {x, {1}}, nullptr}});
+            break;
           default:
             if (draw(10) == 0) b.finish(s);
             break;
@@ -358,7 +373,10 @@ TEST_CASE("what finds no room when it is started the host does, and nobody hears
     finish(copy_in_stream);
     for (std::int64_t i = 0; i < 5; ++i) device->run(stream, product(p + 20 * i, p + 500, p + 600, 4, 1.0));
     for (std::int64_t i = 0; i < 5; ++i)
-      device->run(stream, row(p + 20 * i, 16), std::vector<ChainStep>{{ChainOp::scale, 2.0, {}, {}, nullptr}, {ChainOp::accumulate, 3.0, {p + 700, {1}}, {}, nullptr}, {ChainOp::sum, 1.0, {p + 20 * i, {1}}, {p + 720, {1}}, nullptr}});
+      device->run(stream, row(p + 20 * i, 16),
+                  std::vector<FusedStep>{{FusedOp::scale, 2.0, {}, {}, nullptr},
+                                         {FusedOp::accumulate, 3.0, {p + 700, {1}}, {}, nullptr},
+                                         {FusedOp::sum, 1.0, {p + 20 * i, {1}}, {p + 720, {1}}, nullptr}});
     finish(stream);
     device->copy_out(values.data(), p, 1000);
     finish(copy_out_stream);

@@ -40,7 +40,8 @@ TEST_CASE("what is settled is forgotten, and adds up to the same") {
     double horizon = 0;
     for (int batch = 0; batch < 10; ++batch) {
       for (int i = 0; i < 8; ++i) {
-        const double begin = horizon + static_cast<double>(random() % 64), end = begin + static_cast<double>(random() % 32);
+        const double begin = horizon + static_cast<double>(random() % 64),
+                     end = begin + static_cast<double>(random() % 32);
         const auto kind = static_cast<DeviceWork>(random() % 3);
         all.add(kind, begin, end);
         settled.add(kind, begin, end);

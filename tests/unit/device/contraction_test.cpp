@@ -1,4 +1,5 @@
-// Plans of contractions on a GPU, carried out here by plain loops: what they compute, and which operands they leave where they are.
+// Plans of contractions on a GPU, carried out here by plain loops: what they compute, and which operands they leave
+// where they are.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ void multiply(const DeviceContraction& c, double alpha, const double* a, const d
         for (std::int64_t i = 0; i < c.m; ++i) {
           double sum = 0.0;
           for (std::int64_t k = 0; k < c.k; ++k)
-            sum += first[l * x.loop + q * x.batch + (x.transposed ? k + i * x.ld : i + k * x.ld)] * second[l * y.loop + q * y.batch + (y.transposed ? j + k * y.ld : k + j * y.ld)];
+            sum += first[l * x.loop + q * x.batch + (x.transposed ? k + i * x.ld : i + k * x.ld)] *
+                   second[l * y.loop + q * y.batch + (y.transposed ? j + k * y.ld : k + j * y.ld)];
           double& t = d[l * c.d.loop + q * c.d.batch + i + j * c.d.ld];
           t = beta == 0.0 ? alpha * sum : alpha * sum + beta * t;
         }
@@ -67,13 +69,19 @@ void carry_out(const DeviceContraction& c, const BlockOp& op) {
   const std::vector<double> a = brought(op.a.data, c.pack_a, c.size_a), b = brought(op.b.data, c.pack_b, c.size_b);
   std::vector<double> d(static_cast<std::size_t>(c.size_d));
   const bool apart = !c.unpack_d.empty();
-  multiply(c, op.alpha, c.pack_a.empty() ? op.a.data : a.data(), c.pack_b.empty() ? op.b.data : b.data(), apart ? 0.0 : op.beta, apart ? d.data() : op.d.data);
-  if (apart) each(c.unpack_d, [&](std::int64_t from, std::int64_t to) { op.d.data[to] = op.beta == 0.0 ? d[static_cast<std::size_t>(from)] : d[static_cast<std::size_t>(from)] + op.beta * op.d.data[to]; });
+  multiply(c, op.alpha, c.pack_a.empty() ? op.a.data : a.data(), c.pack_b.empty() ? op.b.data : b.data(),
+           apart ? 0.0 : op.beta, apart ? d.data() : op.d.data);
+  if (apart)
+    each(c.unpack_d, [&](std::int64_t from, std::int64_t to) {
+      op.d.data[to] = op.beta == 0.0 ? d[static_cast<std::size_t>(from)]
+                                     : d[static_cast<std::size_t>(from)] + op.beta * op.d.data[to];
+    });
 }
 
 /// A view with the labels in this order, of a block that is larger where `part` says so.
 template <class T>
-BlockView<T> view(T* data, const std::vector<int>& labels, const std::vector<std::int64_t>& extents, bool part = false) {
+BlockView<T> view(T* data, const std::vector<int>& labels, const std::vector<std::int64_t>& extents,
+                  bool part = false) {
   BlockView<T> v;
   v.data = data;
   v.rank = static_cast<std::int32_t>(labels.size());
@@ -87,7 +95,8 @@ BlockView<T> view(T* data, const std::vector<int>& labels, const std::vector<std
   return v;
 }
 
-DeviceContraction plan_of(const std::vector<int>& d, const std::vector<int>& a, const std::vector<int>& b, const std::vector<std::int64_t>& extents, double beta = 1.0) {
+DeviceContraction plan_of(const std::vector<int>& d, const std::vector<int>& a, const std::vector<int>& b,
+                          const std::vector<std::int64_t>& extents, double beta = 1.0) {
   static double any = 0.0;
   BlockOp op;
   op.has_b = true;
@@ -110,11 +119,13 @@ TEST_CASE("every plan computes what the reference does") {
   int packed = 0, batched = 0, swapped = 0, apart = 0;
   for (int round = 0; round < 3000; ++round) {
     CAPTURE(round);
-    const int rows = static_cast<int>(random() % 4), columns = static_cast<int>(random() % (rows > 2 ? 4 : 5 - rows)), summed = static_cast<int>(random() % (7 - std::max({rows, columns, 3})));
+    const int rows = static_cast<int>(random() % 4), columns = static_cast<int>(random() % (rows > 2 ? 4 : 5 - rows)),
+              summed = static_cast<int>(random() % (7 - std::max({rows, columns, 3})));
     std::vector<int> labels(static_cast<std::size_t>(rows + columns + summed));
     std::iota(labels.begin(), labels.end(), 0);
     std::vector<std::int64_t> extents;
-    for (std::size_t l = 0; l < labels.size(); ++l) extents.push_back(random() % 40 == 0 ? 0 : 1 + static_cast<std::int64_t>(random() % 4));
+    for (std::size_t l = 0; l < labels.size(); ++l)
+      extents.push_back(random() % 40 == 0 ? 0 : 1 + static_cast<std::int64_t>(random() % 4));
     std::vector<int> d, a, b;
     for (const int l : labels) {
       if (l < rows + columns) d.push_back(l);

@@ -1,4 +1,5 @@
-// Blocks brought to the device for uses that are foreseen: when they are, when they are not, and that what changes behind them counts.
+// Blocks brought to the device for uses that are foreseen: when they are, when they are not, and that what changes
+// behind them counts.
 #include "copies_fixture.h"
 
 using namespace sial;
@@ -6,14 +7,14 @@ using namespace sial::copies_fixture;
 
 namespace {
 
-using Ahead = DeviceCopies::Ahead;
+using Ahead = DeviceBlockCache::Ahead;
 
 struct Foreseen : Fixture {
   explicit Foreseen(DeviceOptions options = {}) : Fixture(options) {}
   /// As the store hands it out: held for the call only.
   Ahead bring(HostBlock b, double operations = 2.0) {
     b.fetched = true;
-    return copies->bring_ahead(b, operations, 7);
+    return copies->device_prefetch(b, operations, 7);
   }
   HostBlock fetched(std::int64_t n, double value) {
     HostBlock b = block(n, value);
@@ -31,7 +32,7 @@ TEST_CASE("a block brought ahead is there when an operation asks for it, and is 
   const HostBlock b = f.fetched(20, 2.0), t = f.block(20, 0.0);
   CHECK(f.bring(b) == Ahead::brought);
   CHECK(f.bring(b) == Ahead::settled);
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::both);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::both);
   CHECK(f.brought() == 1);
   CHECK(f.used() == 0);
   f.sum(t, b, b, 1.0);
@@ -99,7 +100,8 @@ TEST_CASE("nothing that may be wanted again leaves for what is foreseen; what en
   CHECK(f.brought() == 1);
 }
 
-TEST_CASE("what nothing is known of leaves for what is foreseen, unless the device alone has it or the present operation uses it") {
+TEST_CASE(
+    "what nothing is known of leaves for what is foreseen, unless the device alone has it or the present operation uses it") {
   Foreseen f(with_memory(32 * 256));
   std::vector<HostBlock> had;
   for (int i = 0; i < 32; ++i) {

@@ -15,15 +15,21 @@ inline constexpr std::size_t heap_bytes = std::size_t{4} << 20;
 
 /// Host memory as a rank has it.
 struct Host {
-  Host() : memory(std::calloc(NodeHeap::bytes_needed(1, heap_bytes) + 64, 1), std::free), heap(aligned(), 0, 1, heap_bytes, {[](std::size_t, std::size_t) {}, [] {}}) {}
-  std::byte* aligned() const { return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.get()) + 63) / 64 * 64); }
+  Host()
+      : memory(std::calloc(NodeHeap::bytes_needed(1, heap_bytes) + 64, 1), std::free),
+        heap(aligned(), 0, 1, heap_bytes, {[](std::size_t, std::size_t) {}, [] {}}) {}
+  std::byte* aligned() const {
+    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.get()) + 63) / 64 * 64);
+  }
   std::unique_ptr<void, void (*)(void*)> memory;
   NodeHeap heap;
   ArenaPool pool{heap, 0};
 };
 
 struct Fixture {
-  explicit Fixture(DeviceOptions options = {}) : device(make_device("simulated", *kernels, options)), copies(std::make_unique<DeviceCopies>(*device, host.pool, options.direct, place)) {}
+  explicit Fixture(DeviceOptions options = {})
+      : device(make_device("simulated", *kernels, options)),
+        copies(std::make_unique<DeviceBlockCache>(*device, host.pool, options.direct, place)) {}
 
   /// A block of `n` elements; `stride` 2: every other element of its buffer.
   HostBlock block(std::int64_t n, double value, std::int64_t stride = 1) {
@@ -72,15 +78,14 @@ struct Fixture {
   /// Transfers made, in and out; and the least.
   std::vector<std::int64_t> made() const {
     const TransferRow s = copies->stats().total();
-    return {s.in.transfers, s.out.transfers, s.in_least.transfers, s.out_least.transfers};
+    return {s.in.transfers, s.out.transfers, s.in_lower_bound.transfers, s.out_lower_bound.transfers};
   }
 
   std::int32_t place = 3;
   Host host;
   std::unique_ptr<Kernels> kernels = make_kernels("reference", host.pool);
   std::unique_ptr<Device> device;
-  std::unique_ptr<DeviceCopies> copies;
-
+  std::unique_ptr<DeviceBlockCache> copies;
 };
 
 inline DeviceOptions with_memory(std::int64_t bytes) {

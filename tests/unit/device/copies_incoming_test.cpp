@@ -1,4 +1,5 @@
-// Blocks of other nodes received in the device's memory: what the device and the host then have, and what becomes of places that nothing comes to.
+// Blocks of other nodes received in the device's memory: what the device and the host then have, and what becomes of
+// places that nothing comes to.
 #include "copies_fixture.h"
 
 using namespace sial;
@@ -22,7 +23,7 @@ struct Receiving : Fixture {
     return true;
   }
   std::int64_t in_use() const { return copies->device_memory().bytes_in_use; }
-  std::int64_t received() const { return copies->stats().received_straight.transfers; }
+  std::int64_t received() const { return copies->stats().received_direct.transfers; }
 };
 
 }  // namespace
@@ -31,13 +32,13 @@ TEST_CASE("a block that is received on the device is used there without a transf
   Receiving f;
   const HostBlock b = f.fetched(20, -1.0), t = f.block(20, 0.0);
   REQUIRE(f.receive(b, 2.0));
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::device);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::device);
   f.sum(t, b, b, 1.0);
   f.sum(t, t, b, 1.0, Intent::update);
   CHECK(f.value(t) == 6.0);
   CHECK(f.made() == Counts{0, 1, 0, 1});
   CHECK(f.received() == 1);
-  CHECK(f.copies->stats().received_straight.bytes == 160);
+  CHECK(f.copies->stats().received_direct.bytes == 160);
   CHECK(f.copies->stats().ahead.transfers == 0);
   CHECK(f.copies->stats().ahead_used.transfers == 0);
 }
@@ -51,7 +52,7 @@ TEST_CASE("the host has a block that was received on the device when it asks for
     REQUIRE(f.receive(b, 2.0));
     CHECK(f.value(b, 19) == 2.0);
     CHECK(f.value(b) == 2.0);
-    CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::both);
+    CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::both);
     CHECK(f.made() == Counts{0, 1, 0, 1});
     f.on_host(b, Intent::update);
     b.data[0] = 7.0;
@@ -93,7 +94,7 @@ TEST_CASE("a place that nothing comes to is given back") {
     incoming->place()[0] = -7.0;  // part of it had come
   }
   CHECK(f.in_use() == 0);
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::host);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::host);
   CHECK(f.value(b) == 5.0);
   CHECK(f.received() == 0);
 }
@@ -116,7 +117,8 @@ TEST_CASE("a value that the store drops leaves the device, too; the next one cou
   CHECK(f.in_use() == 0);
 }
 
-TEST_CASE("only a share of the device's memory is taken for what is received and not used, and less when the host uses it") {
+TEST_CASE(
+    "only a share of the device's memory is taken for what is received and not used, and less when the host uses it") {
   Receiving f(with_memory(64 * 256));  // four blocks
   std::vector<HostBlock> b;
   for (int i = 0; i < 8; ++i) b.push_back(f.fetched(32, -1.0));

@@ -1,4 +1,5 @@
-// Values that come to the host without anybody waiting for them: from when their work is started, and without work being started for them.
+// Values that come to the host without anybody waiting for them: from when their work is started, and without work
+// being started for them.
 #include "copies_fixture.h"
 
 using namespace sial;
@@ -6,7 +7,7 @@ using namespace sial::copies_fixture;
 
 namespace {
 
-using Coming = DeviceCopies::Coming;
+using Coming = DeviceBlockCache::Coming;
 
 DeviceOptions batching(std::uint64_t seed = 1) {
   DeviceOptions options;

@@ -1,4 +1,5 @@
-// Blocks that leave for other nodes from the device: whole in its memory, or in pieces, whatever happens to the block behind their back.
+// Blocks that leave for other nodes from the device: whole in its memory, or in pieces, whatever happens to the block
+// behind their back.
 #include "copies_fixture.h"
 
 using namespace sial;
@@ -32,9 +33,9 @@ TEST_CASE("a block that only the device has is sent in its place, and nothing cr
   CHECK(o->piece() == 160);
   CHECK(received(*o, there, 20) == Doubles(20, 3.0));
   CHECK(f.made() == Counts{0, 0, 0, 0});
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::device);
-  CHECK(f.copies->stats().sent_straight.transfers == 1);
-  CHECK(f.copies->stats().sent_straight.bytes == 160);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::device);
+  CHECK(f.copies->stats().sent_direct.transfers == 1);
+  CHECK(f.copies->stats().sent_direct.bytes == 160);
   CHECK(f.copies->send(b.buffer, b.data, true));  // as often as one likes
 }
 
@@ -56,13 +57,13 @@ TEST_CASE("a block is sent through the memory of its message in pieces, each whe
     }
     CHECK(!f.copies->sends());
     CHECK(f.made() == Counts{0, 1, 0, 1});  // one transfer, however many pieces
-    CHECK(f.copies->stats().sent_in_pieces.bytes == 184);
-    CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::device);
+    CHECK(f.copies->stats().sent_pipelined.bytes == 184);
+    CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::device);
     CHECK(!f.copies->send(b.buffer, b.data, false));  // the second time the host keeps it
     CHECK(f.value(b) == 3.0);
-    CHECK(f.made() == Counts{0, 2, 0, 1});            // had it been the first
+    CHECK(f.made() == Counts{0, 2, 0, 1});  // had it been the first
     f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
-    CHECK(f.copies->send(b.buffer, b.data, false));   // another value
+    CHECK(f.copies->send(b.buffer, b.data, false));  // another value
   }
 }
 

@@ -1,5 +1,5 @@
-// Blocks of other nodes that go on to the device while they come to the host: when pieces set off, when the device's copy counts, and what becomes of those
-// that end on their way.
+// Blocks of other nodes that go on to the device while they come to the host: when pieces set off, when the device's
+// copy counts, and what becomes of those that end on their way.
 #include <numeric>
 
 #include "altered_device.h"
@@ -40,14 +40,15 @@ struct Pieces : Fixture {
     const HostBlock t = block(b.size(), 0.0);
     sum(t, b, b, 1.0);
     bool same = true;
-    for (std::int64_t i = 0; i < b.size(); ++i) same = same && this->value(t, i) == 2.0 * (value + static_cast<double>(i));
+    for (std::int64_t i = 0; i < b.size(); ++i)
+      same = same && this->value(t, i) == 2.0 * (value + static_cast<double>(i));
     free(t);
     return same;
   }
   std::int64_t in_use() const { return copies->device_memory().bytes_in_use; }
   std::int64_t host_in_use() const { return host.heap.bytes_in_use(); }
-  std::int64_t received() const { return copies->stats().received_in_pieces.transfers; }
-  DeviceCopies::Where where(const HostBlock& b) { return copies->where(b.buffer, b.data); }
+  std::int64_t received() const { return copies->stats().received_pipelined.transfers; }
+  DeviceBlockCache::Where where(const HostBlock& b) { return copies->where(b.buffer, b.data); }
 };
 
 }  // namespace
@@ -71,20 +72,20 @@ TEST_CASE("what has come of a block goes on to the device while the rest comes, 
       CHECK(f.device->moved_in().transfers == 1);
       f.come(*incoming, b, 5 * one_piece, 3.0);
       CHECK(f.device->moved_in().bytes == 5 * one_piece * 8);
-      CHECK(f.where(b) == DeviceCopies::Where::host);
+      CHECK(f.where(b) == DeviceBlockCache::Where::host);
       f.arrive(*incoming, b, 3.0);
     }
-    CHECK(f.where(b) == DeviceCopies::Where::both);
+    CHECK(f.where(b) == DeviceBlockCache::Where::both);
     CHECK(f.copies->stats().pieces_early == 2);
     CHECK(f.device_has(b, 3.0));
     CHECK(f.value(b, 59) == 62.0);
     CHECK(f.device->moved_in().bytes == whole_block * 8);  // nothing goes twice
-    CHECK(f.made() == Counts{1, 1, 1, 1});              // in: this block; out: the result
+    CHECK(f.made() == Counts{1, 1, 1, 1});                 // in: this block; out: the result
     CHECK(f.received() == 1);
-    CHECK(f.copies->stats().received_in_pieces.bytes == whole_block * 8);
+    CHECK(f.copies->stats().received_pipelined.bytes == whole_block * 8);
     CHECK(f.copies->stats().ahead.transfers == 0);
     CHECK(f.copies->stats().ahead_used.transfers == 0);
-    CHECK(f.copies->stats().received_straight.transfers == 0);
+    CHECK(f.copies->stats().received_direct.transfers == 0);
   }
 }
 
@@ -96,7 +97,7 @@ TEST_CASE("a block all of whose pieces have come before it ends needs no further
   f.come(*incoming, b, whole_block, 1.0);
   CHECK(f.device->moved_in().bytes == whole_block * 8);
   CHECK(f.copies->stats().pieces_early == 1);
-  CHECK(f.where(b) == DeviceCopies::Where::host);
+  CHECK(f.where(b) == DeviceBlockCache::Where::host);
   f.arrive(*incoming, b, 1.0);
   CHECK(f.device->moved_in().transfers == 2);
   CHECK(f.device_has(b, 1.0));
@@ -113,7 +114,7 @@ TEST_CASE("a block that comes as a whole is left to its use") {
     }
     CHECK(f.device->moved_in().transfers == 0);
     CHECK(f.in_use() == 0);
-    CHECK(f.where(b) == DeviceCopies::Where::host);
+    CHECK(f.where(b) == DeviceBlockCache::Where::host);
     f.free(b);
   }
   CHECK(f.received() == 0);
@@ -140,7 +141,7 @@ TEST_CASE("a block that ends on its way leaves nothing, and its memory goes on w
       CHECK(f.in_use() == 512);
     }
     CHECK(f.in_use() == 0);
-    CHECK(f.where(b) == DeviceCopies::Where::host);
+    CHECK(f.where(b) == DeviceBlockCache::Where::host);
     f.host.pool.deallocate(b.data, whole_block);  // the copies hold it
     const HostBlock c = f.fetched();
     std::iota(c.data, c.data + whole_block, 100.0);
@@ -189,7 +190,7 @@ TEST_CASE("but for an operation that has no other; then the block is the host's"
     f.copies->end_operation();
     f.come(*incoming, b, 5 * one_piece, 7.0);
     f.arrive(*incoming, b, 7.0);
-    CHECK(f.where(b) == DeviceCopies::Where::host);
+    CHECK(f.where(b) == DeviceBlockCache::Where::host);
     CHECK(f.received() == 0);
     CHECK(f.device_has(b, 7.0));
     for (int i = 0; i < 16; ++i) CHECK(f.value(operands[static_cast<std::size_t>(i)], 59) == i + 1.0);
@@ -212,7 +213,7 @@ TEST_CASE("only a share of the device's memory is taken for blocks on their way;
   for (std::size_t i = 1; i < 6; ++i) f.arrive(*incoming[i], b[i], static_cast<double>(i));
   CHECK(f.received() == 3);
   for (std::size_t i = 1; i < 6; ++i) {
-    CHECK(f.where(b[i]) == (i < 4 ? DeviceCopies::Where::both : DeviceCopies::Where::host));
+    CHECK(f.where(b[i]) == (i < 4 ? DeviceBlockCache::Where::both : DeviceBlockCache::Where::host));
     CHECK(f.device_has(b[i], static_cast<double>(i)));
   }
 }
@@ -229,7 +230,7 @@ TEST_CASE("nothing that is wanted soon leaves for a block on its way") {
   f.come(*incoming, b, 3 * one_piece, 1.0);
   f.arrive(*incoming, b, 1.0);
   CHECK(f.copies->stats().evictions == evictions);
-  CHECK(f.where(b) == DeviceCopies::Where::host);
+  CHECK(f.where(b) == DeviceBlockCache::Where::host);
   CHECK(f.device_has(b, 1.0));
 }
 
@@ -240,11 +241,11 @@ TEST_CASE("the copy that came in pieces is given up like any other when the bloc
       const auto incoming = f.copies->receive_in_pieces(b, f.place);
       f.come(*incoming, b, 3 * one_piece, value);
       f.arrive(*incoming, b, value);
-      REQUIRE(f.where(b) == DeviceCopies::Where::both);
+      REQUIRE(f.where(b) == DeviceBlockCache::Where::both);
     };
     HostBlock b = f.fetched();
     receive(b, 1.0);
-    f.read(b);  // else fewer blocks would be received ahead
+    f.read(b);                     // else fewer blocks would be received ahead
     f.on_host(b, Intent::update);  // at once: copies may be under way
     std::iota(b.data, b.data + whole_block, 50.0);
     CHECK(f.device_has(b, 50.0));
@@ -258,7 +259,7 @@ TEST_CASE("the copy that came in pieces is given up like any other when the bloc
     receive(b, 9.0);
     CHECK(f.device_has(b, 9.0));
     f.host.heap.changed(Chunk::of(b.data));
-    CHECK(f.where(b) == DeviceCopies::Where::host);
+    CHECK(f.where(b) == DeviceBlockCache::Where::host);
     CHECK(f.in_use() == 0);
   }
 }
@@ -270,7 +271,7 @@ TEST_CASE("the number that counts is that of the buffer when all has come") {
   f.come(*incoming, b, 3 * one_piece, 2.0);
   f.host.heap.changed(Chunk::of(b.data));  // as the store says of what it has fetched
   f.arrive(*incoming, b, 2.0);
-  CHECK(f.where(b) == DeviceCopies::Where::both);
+  CHECK(f.where(b) == DeviceBlockCache::Where::both);
   CHECK(f.device_has(b, 2.0));
 }
 
@@ -279,7 +280,7 @@ TEST_CASE("a device that is lost while a block comes says so, and nothing of the
     explicit Lost(Kernels& kernels) : AlteredDevice(kernels) {}
     std::int64_t message_piece(std::int64_t) const override { return one_piece; }
     void copy_in(double* device, const double* host, std::int64_t n) override {
-      if (copies_left-- <= 0) throw WorldError("lost", "");
+      if (copies_left-- <= 0) throw EnvironmentError("lost", "");
       AlteredDevice::copy_in(device, host, n);
     }
     int copies_left = 0;
@@ -288,7 +289,7 @@ TEST_CASE("a device that is lost while a block comes says so, and nothing of the
     Pieces f;
     auto device = std::make_unique<Lost>(*f.kernels);
     device->copies_left = survives;
-    DeviceCopies copies(*device, f.host.pool, true, f.place);
+    DeviceBlockCache copies(*device, f.host.pool, true, f.place);
     const HostBlock b = f.fetched();
     {
       const auto incoming = copies.receive_in_pieces(b, f.place);
@@ -297,11 +298,11 @@ TEST_CASE("a device that is lost while a block comes says so, and nothing of the
         f.come(*incoming, b, 4 * one_piece, 1.0);
         f.arrive(*incoming, b, 1.0);
       };
-      CHECK_THROWS_AS(all(), WorldError);
-      CHECK(copies.where(b.buffer, b.data) == DeviceCopies::Where::host);
+      CHECK_THROWS_AS(all(), EnvironmentError);
+      CHECK(copies.where(b.buffer, b.data) == DeviceBlockCache::Where::host);
     }
     CHECK(copies.device_memory().bytes_in_use == 0);
-    CHECK(copies.stats().received_in_pieces.transfers == 0);
+    CHECK(copies.stats().received_pipelined.transfers == 0);
     copies.settle_all();
   }
 }

@@ -11,7 +11,7 @@ TEST_CASE("a block brought to the device is there when it is used, and is brough
   f.copies->bring(c);
   f.copies->bring(b);
   CHECK(f.made() == Counts{2, 0, 2, 0});
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::both);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::both);
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
   f.work(ElementOp::add_scalar, 1.0, c, Intent::update);
   f.copies->bring(b);  // the device alone has it
@@ -35,8 +35,8 @@ TEST_CASE("a block brought back is on its way before the host asks, and goes on 
   f.copies->bring_back(b.data);
   f.copies->bring_back(b.data);
   CHECK(f.made() == Counts{0, 1, 0, 0});
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::both);
-  CHECK(f.copies->where(other.buffer, other.data) == DeviceCopies::Where::device);
+  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::both);
+  CHECK(f.copies->where(other.buffer, other.data) == DeviceBlockCache::Where::device);
   CHECK(f.value(b, 3) == 2.0);
   CHECK(f.made() == Counts{0, 1, 0, 1});
   f.copies->bring_back(b.data);
@@ -60,7 +60,7 @@ TEST_CASE("a block given up leaves the device with nothing lost, whoever uses it
     f.copies->settle_all();
     CHECK(one > 0);
     CHECK(f.copies->device_memory().bytes_in_use == 0);
-    CHECK(f.copies->where(b.buffer, b.data) == DeviceCopies::Where::host);
+    CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::host);
     if (on_host) CHECK(f.value(b) == 2.0);
     f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
     CHECK(f.value(b, 3) == 3.0);
@@ -95,7 +95,7 @@ TEST_CASE("room made for a block is what it gets, and takes it from what is want
   CHECK(f.copies->stats().evictions == 0);
   f.copies->make_room(c);
   CHECK(f.copies->stats().evictions == 1);
-  CHECK(f.copies->where(c.buffer, c.data) == DeviceCopies::Where::host);  // memory, no values
+  CHECK(f.copies->where(c.buffer, c.data) == DeviceBlockCache::Where::host);  // memory, no values
   f.work(ElementOp::add_scalar, 1.0, c, Intent::update);
   CHECK(f.copies->stats().evictions == 1);
   CHECK(f.value(c, 99) == 4.0);
@@ -104,7 +104,8 @@ TEST_CASE("room made for a block is what it gets, and takes it from what is want
   const HostBlock d = f.block(100, 0.0);
   f.work(ElementOp::fill, 6.0, d, Intent::write);
   CHECK(f.copies->stats().evictions == 2);
-  for (const auto& [block, v] : {std::pair(a, 4.0), std::pair(b, 5.0), std::pair(c, 4.0), std::pair(d, 6.0)}) CHECK(f.value(block, 50) == v);
+  for (const auto& [block, v] : {std::pair(a, 4.0), std::pair(b, 5.0), std::pair(c, 4.0), std::pair(d, 6.0)})
+    CHECK(f.value(block, 50) == v);
 }
 
 TEST_CASE("wishes do not push each other out, nor what the last operation used") {
@@ -116,7 +117,7 @@ TEST_CASE("wishes do not push each other out, nor what the last operation used")
   f.copies->bring(b);
   f.copies->bring(c);
   CHECK(f.made() == Counts{2, 0, 2, 0});
-  CHECK(f.copies->where(c.buffer, c.data) == DeviceCopies::Where::host);
+  CHECK(f.copies->where(c.buffer, c.data) == DeviceBlockCache::Where::host);
   f.work(ElementOp::add_scalar, 1.0, c, Intent::update);
   CHECK(f.value(c) == 4.0);
 }

@@ -59,7 +59,8 @@ TEST_CASE("device memory is carved from few pieces, and what is free joins again
   pool.release(all, {});
 }
 
-TEST_CASE("a block of device memory that was given back is the next of its size, others join what is free when there is nothing else") {
+TEST_CASE(
+    "a block of device memory that was given back is the next of its size, others join what is free when there is nothing else") {
   const auto host = make_host_pool();
   const auto kernels = make_kernels("reference", *host);
   DeviceOptions options;

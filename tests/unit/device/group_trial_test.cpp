@@ -34,7 +34,8 @@ TEST_CASE("the first start of a composition is piece by piece; then graphs, wher
   CHECK(on.decided());
 }
 
-TEST_CASE("where they are compared both ways take turns, the first of each does not count, and the lower median stays") {
+TEST_CASE(
+    "where they are compared both ways take turns, the first of each does not count, and the lower median stays") {
   constexpr int trials = 2 + 2 * static_cast<int>(GroupTrial::rounds);
   for (const bool graphs_pay : {true, false}) {
     GroupTrial trial(DeviceGraphs::measured);
@@ -42,7 +43,8 @@ TEST_CASE("where they are compared both ways take turns, the first of each does 
     REQUIRE(trial.next() == Way::graph);
     trial.took(Way::graph, 1e9);
     // What the clock says once is of no weight.
-    CHECK(ways(trial, 2, graphs_pay ? 1e-9 : 1e9, graphs_pay ? 1e9 : 1e-9) == std::vector<Way>{Way::pieces, Way::graph});
+    CHECK(ways(trial, 2, graphs_pay ? 1e-9 : 1e9, graphs_pay ? 1e9 : 1e-9) ==
+          std::vector<Way>{Way::pieces, Way::graph});
     CHECK(!trial.decided());
     const std::vector<Way> rest = ways(trial, trials - 4, graphs_pay ? 2.0 : 1.0, graphs_pay ? 1.0 : 2.0);
     CHECK(std::count(rest.begin(), rest.end(), Way::graph) == static_cast<int>(GroupTrial::rounds) - 1);
@@ -58,7 +60,7 @@ TEST_CASE("graphs that fail again and again end, also those that were asked for"
   for (const DeviceGraphs when : {DeviceGraphs::on, DeviceGraphs::measured}) {
     GroupTrial trial(when);
     ways(trial, 1, 1.0, 1.0);
-    for (int i = 0; i < GroupTrial::most_failures; ++i) {
+    for (int i = 0; i < GroupTrial::max_failures; ++i) {
       CHECK(trial.next() == Way::graph);
       trial.failed();
     }

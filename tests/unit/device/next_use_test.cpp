@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "runtime/device/cache/offline_optimum.h"
 #include "runtime/device/cache/next_use.h"
+#include "runtime/device/cache/offline_optimum.h"
 
 using namespace sial;
 
 namespace {
 
 const double memory[8] = {};
-Hindsight::Key key(int block, std::uint64_t content = 1) { return {memory + block, content}; }
+OfflineOptimum::Key key(int block, std::uint64_t content = 1) { return {memory + block, content}; }
 
 }  // namespace
 
@@ -45,9 +45,9 @@ TEST_CASE("a block that was not seen is expected like others of its array at the
   CHECK(n.expect(1, 1, memory + 1) < 20.0);
 }
 
-TEST_CASE("hindsight counts what the use furthest from now leaving first would have moved") {
+TEST_CASE("offline_optimum counts what the use furthest from now leaving first would have moved") {
   // a b c a b c ... with room for two of three: one stays, the other two take turns.
-  Hindsight h;
+  OfflineOptimum h;
   std::uint64_t operation = 0;
   for (int round = 0; round < 3; ++round)
     for (int block = 0; block < 3; ++block) h.on_device(key(block), 10, ++operation, Intent::read);
@@ -58,8 +58,8 @@ TEST_CASE("hindsight counts what the use furthest from now leaving first would h
   CHECK(h.replay(256).out.transfers == 0);
 }
 
-TEST_CASE("hindsight knows what is written, what the host takes, what ends and what is shared") {
-  Hindsight h;
+TEST_CASE("offline_optimum knows what is written, what the host takes, what ends and what is shared") {
+  OfflineOptimum h;
   h.on_device(key(0), 10, 1, Intent::write);
   h.on_device(key(1), 10, 2, Intent::write);
   h.on_host(key(0), Intent::read);

@@ -40,7 +40,8 @@ void multiply_backwards(const BlockOp& op) {
   for (std::int64_t i = 0; i < op.d.extent[0]; ++i)
     for (std::int64_t j = 0; j < op.d.extent[1]; ++j) {
       double sum = 0.0;
-      for (std::int64_t k = op.a.extent[1]; k-- > 0;) sum += op.a.data[i + k * op.a.stride[1]] * op.b.data[k + j * op.b.stride[1]];
+      for (std::int64_t k = op.a.extent[1]; k-- > 0;)
+        sum += op.a.data[i + k * op.a.stride[1]] * op.b.data[k + j * op.b.stride[1]];
       double& d = op.d.data[i + j * op.d.stride[1]];
       d = op.alpha * sum + (op.beta == 0.0 ? 0.0 : op.beta * d);
     }
@@ -79,7 +80,8 @@ TEST_CASE("another order of summation is rounding, another element is not") {
     CHECK_NOTHROW(check.compare(op, [&] { multiply_backwards(op); }));
     CHECK(check.compared() == 1);
     const std::vector<double> before = d;
-    for (const double error : {1e-9, 1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    for (const double error :
+         {1e-9, 1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
       CAPTURE(error);
       std::copy(before.begin(), before.end(), d.begin());
       CHECK_THROWS_AS(check.compare(op, [&] { multiply_backwards(op), d[elements - 1] += error; }), WrongResult);
@@ -96,12 +98,13 @@ TEST_CASE("the element is named, and both values") {
     check.compare(op, [&] { multiply_backwards(op), d[3 + 5 * n] = 81.0; });
     FAIL("not noticed");
   } catch (const WrongResult& wrong) {
-    CHECK(wrong.text.find("contraction at element (3,5): the device computed 81, the reference kernels 80") != std::string::npos);
+    CHECK(wrong.text.find("contraction at element (3,5): the device computed 81, the reference kernels 80") !=
+          std::string::npos);
   }
 }
 
 TEST_CASE("element-wise steps: what cancels is judged by what it was made of") {
-  using kernels::ChainOp;
+  using kernels::FusedOp;
   SelfCheck check(1, fetch);
   EnergyDifferences energies;
   energies.rank = 2;
@@ -111,11 +114,11 @@ TEST_CASE("element-wise steps: what cancels is judged by what it was made of") {
   std::vector<double> d = before;
   const std::vector<double> a = random_values(7, 1.0);
   const MutableView target = matrix(d.data(), 3, 2, 0, 1);
-  const kernels::ChainSource source{a.data(), {1, 3}};
-  const std::vector<kernels::ChainStep> steps{{ChainOp::scale, 1e10, {}, {}, nullptr},
-                                              {ChainOp::accumulate, -0.5, source, {}, nullptr},
-                                              {ChainOp::divide, 0.0, {}, {}, &energies},
-                                              {ChainOp::sum, -1.0, {d.data(), {1, 3}}, source, nullptr}};
+  const kernels::FusedSource source{a.data(), {1, 3}};
+  const std::vector<kernels::FusedStep> steps{{FusedOp::scale, 1e10, {}, {}, nullptr},
+                                              {FusedOp::accumulate, -0.5, source, {}, nullptr},
+                                              {FusedOp::divide, 0.0, {}, {}, &energies},
+                                              {FusedOp::sum, -1.0, {d.data(), {1, 3}}, source, nullptr}};
   double error = 0.0;
   const auto compute = [&] {
     for (std::size_t j = 0; j < 2; ++j)
@@ -139,7 +142,8 @@ TEST_CASE("inner products") {
   ConstView x = matrix(a.data(), n, n, 0, 1), y = matrix(b.data(), n, n, 1, 0);
   double sum = 0.0;
   for (std::int64_t i = n; i-- > 0;)
-    for (std::int64_t j = n; j-- > 0;) sum += a[static_cast<std::size_t>(i + n * j)] * b[static_cast<std::size_t>(j + n * i)];
+    for (std::int64_t j = n; j-- > 0;)
+      sum += a[static_cast<std::size_t>(i + n * j)] * b[static_cast<std::size_t>(j + n * i)];
   CHECK_NOTHROW(check.compare(x, y, sum));
   CHECK_THROWS_AS(check.compare(x, y, sum + 1e-9), WrongResult);
 }

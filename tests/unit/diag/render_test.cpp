@@ -55,7 +55,8 @@ TEST_CASE("long lines are shown around the caret") {
 TEST_CASE("notes come with their own places, or without any") {
   SourceManager sources;
   const FileId f = sources.add("p.sialx", "/p.sialx", "int n\nint n\n");
-  const Diagnostic d{Code::E_DUP, Severity::error, {f, 10, 11}, "`n` twice", "", {{{f, 4, 5}, "first here"}, {{}, "no place"}}};
+  const Diagnostic d{
+      Code::E_DUP, Severity::error, {f, 10, 11}, "`n` twice", "", {{{f, 4, 5}, "first here"}, {{}, "no place"}}};
   CHECK(render_text(d, sources) ==
         "p.sialx:2:5: error: `n` twice [E-DUP]\n"
         "    int n\n"
@@ -68,13 +69,15 @@ TEST_CASE("notes come with their own places, or without any") {
 
 TEST_CASE("a diagnostic without a place names the program") {
   const SourceManager sources;
-  CHECK(render_text({Code::E_FILE, Severity::error, {}, "cannot read", "", {}}, sources) == "sialc: error: cannot read [E-FILE]\n");
+  CHECK(render_text({Code::E_FILE, Severity::error, {}, "cannot read", "", {}}, sources) ==
+        "sialc: error: cannot read [E-FILE]\n");
 }
 
 TEST_CASE("JSON has one object per line with ends exclusive") {
   SourceManager sources;
   const FileId f = sources.add("p.sialx", "/p.sialx", "x = \"\xff\"\ny = 1\n");
-  const std::string line = render_json({Code::W_UNUSED_SCALAR, Severity::warning, {f, 8, 9}, "say \"no\"", "h", {{{f, 0, 1}, "n"}}}, sources);
+  const std::string line = render_json(
+      {Code::W_UNUSED_SCALAR, Severity::warning, {f, 8, 9}, "say \"no\"", "h", {{{f, 0, 1}, "n"}}}, sources);
   CHECK(std::count(line.begin(), line.end(), '\n') == 1);
   const auto j = nlohmann::json::parse(line);
   CHECK(j["code"] == "W-UNUSED-SCALAR");
@@ -87,7 +90,8 @@ TEST_CASE("JSON has one object per line with ends exclusive") {
   CHECK(j["endLine"] == 2);
   CHECK(j["endColumn"] == 2);
   CHECK(j["notes"][0]["line"] == 1);
-  const auto nowhere = nlohmann::json::parse(render_json({Code::E_FILE, Severity::error, {}, "m\xff", "", {}}, sources));
+  const auto nowhere =
+      nlohmann::json::parse(render_json({Code::E_FILE, Severity::error, {}, "m\xff", "", {}}, sources));
   CHECK(!nowhere.contains("line"));
 }
 
@@ -114,7 +118,8 @@ TEST_CASE("of a warning that is repeated the first fifty are shown") {
   SourceManager sources;
   const FileId f = sources.add("p.sialx", "/p.sialx", std::string(200, 'x'));
   std::vector<Diagnostic> all;
-  for (std::uint32_t i = 0; i < 53; ++i) all.push_back({Code::W_ASSIGN_PREDEF, Severity::warning, {f, i, i + 1}, "again", {}, {}});
+  for (std::uint32_t i = 0; i < 53; ++i)
+    all.push_back({Code::W_ASSIGN_PREDEF, Severity::warning, {f, i, i + 1}, "again", {}, {}});
   for (std::uint32_t i = 0; i < 60; ++i) all.push_back({Code::E_TYPE, Severity::error, {f, i, i + 1}, "wrong", {}, {}});
   const std::string text = render_list(all, sources);
   const auto count = [&text](std::string_view part) {
@@ -124,7 +129,8 @@ TEST_CASE("of a warning that is repeated the first fifty are shown") {
   };
   CHECK(count("warning: again") == 50);
   CHECK(count("error: wrong") == 60);
-  CHECK(text.ends_with("sialc: note: and 3 more of [W-ASSIGN-PREDEF]\n    hint: `sialc -Wno-assign-predef` shows none of them, `sialc --error-format=json` all\n"));
+  CHECK(text.ends_with(
+      "sialc: note: and 3 more of [W-ASSIGN-PREDEF]\n    hint: `sialc -Wno-assign-predef` shows none of them, `sialc --error-format=json` all\n"));
   all.resize(50);
   CHECK(render_list(all, sources).find("more of") == std::string::npos);
 }

@@ -1,5 +1,5 @@
-// Modules written from IR: layout of loops and branches, pools, places; and every program under tests/lang/ir as a whole,
-// which together must contain every instruction there is.
+// Modules written from IR: layout of loops and branches, pools, places; and every program under tests/lang/ir as a
+// whole, which together must contain every instruction there is.
 #include <filesystem>
 #include <set>
 
@@ -34,9 +34,10 @@ std::vector<Opcode> opcodes(const Module& m) {
 
 TEST_CASE("layout of a loop with where clauses") {
   const Module m = module_of("index k = 1:3\nint n", "do k\nwhere k < 3\nwhere k != 1\nn = k\nenddo k");
-  CHECK(opcodes(m) == std::vector<Opcode>{Opcode::do_begin, Opcode::int_index, Opcode::int_const, Opcode::int_compare, Opcode::where,
-                                          Opcode::int_index, Opcode::int_const, Opcode::int_compare, Opcode::where, Opcode::body_begin,
-                                          Opcode::int_index, Opcode::do_next, Opcode::halt});
+  CHECK(opcodes(m) == std::vector<Opcode>{Opcode::do_begin, Opcode::int_index, Opcode::int_const, Opcode::int_compare,
+                                          Opcode::where, Opcode::int_index, Opcode::int_const, Opcode::int_compare,
+                                          Opcode::where, Opcode::body_begin, Opcode::int_index, Opcode::do_next,
+                                          Opcode::halt});
   REQUIRE(m.loops.size() == 1);
   const LoopRow& l = m.loops[0];
   CHECK(l.begin == 0);
@@ -48,8 +49,9 @@ TEST_CASE("layout of a loop with where clauses") {
 
 TEST_CASE("layout of branches") {
   const Module m = module_of("int n", "if n < 1\nn = 1\nelse\nn = 2\nendif\nif n > 1\nendif");
-  CHECK(opcodes(m) == std::vector<Opcode>{Opcode::int_const, Opcode::int_compare, Opcode::jump_unless, Opcode::int_const, Opcode::jump,
-                                          Opcode::int_const, Opcode::int_const, Opcode::int_compare, Opcode::jump_unless, Opcode::halt});
+  CHECK(opcodes(m) == std::vector<Opcode>{Opcode::int_const, Opcode::int_compare, Opcode::jump_unless,
+                                          Opcode::int_const, Opcode::jump, Opcode::int_const, Opcode::int_const,
+                                          Opcode::int_compare, Opcode::jump_unless, Opcode::halt});
   CHECK(m.code[2].b == 5);
   CHECK(m.code[4].a == 6);
   CHECK(m.code[8].b == 9);
@@ -63,18 +65,22 @@ TEST_CASE("a branch at the end of a loop jumps to the loop's last instruction") 
 }
 
 TEST_CASE("procedures follow the main body and end in ret; those never called have no code") {
-  const Module m = module_of("int n\nproc a\nn = 1\nendproc a\nproc unused\nn = 3\nendproc unused\nproc b\ncall a\nreturn\nendproc b", "call b");
+  const Module m = module_of(
+      "int n\nproc a\nn = 1\nendproc a\nproc unused\nn = 3\nendproc unused\nproc b\ncall a\nreturn\nendproc b",
+      "call b");
   REQUIRE(m.procs.size() == 2);
   CHECK(m.procs[0].name == "a");
   CHECK(m.procs[1].name == "b");
-  CHECK(opcodes(m) == std::vector<Opcode>{Opcode::call, Opcode::halt, Opcode::int_const, Opcode::ret, Opcode::call, Opcode::ret, Opcode::ret});
+  CHECK(opcodes(m) == std::vector<Opcode>{Opcode::call, Opcode::halt, Opcode::int_const, Opcode::ret, Opcode::call,
+                                          Opcode::ret, Opcode::ret});
   CHECK(m.code[0].a == 1);
   CHECK(m.code[4].a == 0);
 }
 
 TEST_CASE("literals, strings and references are pooled; zero and minus zero are not the same") {
-  const Module m = module_of("scalar x\naoindex i = 1:2\nlocal a[i]",
-                             "x = 1.0\nx = 1.0\nx = 0.0\nx = -0.0\nprint \"s\"\nprint \"s\"\nallocate a\ndo i\na[i] = x\na[i] = x\na[i] *= x\nenddo i");
+  const Module m = module_of(
+      "scalar x\naoindex i = 1:2\nlocal a[i]",
+      "x = 1.0\nx = 1.0\nx = 0.0\nx = -0.0\nprint \"s\"\nprint \"s\"\nallocate a\ndo i\na[i] = x\na[i] = x\na[i] *= x\nenddo i");
   CHECK(m.reals.size() == 3);
   CHECK(m.strings.size() == 1);
   CHECK(m.refs.size() == 3);  // a[*], a[i] written, a[i] updated
@@ -115,7 +121,8 @@ int compile_room(const std::string& room, int level, std::set<Opcode>& used) {
 
 }  // namespace
 
-TEST_CASE("the programs of tests/lang/ir as written, and those of plan as planned, compile, survive the file form, and use every instruction") {
+TEST_CASE(
+    "the programs of tests/lang/ir as written, and those of plan as planned, compile, survive the file form, and use every instruction") {
   std::set<Opcode> used;
   CHECK(compile_room("ir", 0, used) >= 6);
   CHECK(compile_room("plan", 2, used) >= 6);
@@ -128,11 +135,21 @@ TEST_CASE("the programs of tests/lang/ir as written, and those of plan as planne
 TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
   const ir::Program p = test::lower("index k = 1:3\ndistributed d[k]", "do k\nwhere k < 3\nget d[k]\nenddo k");
   plan::Plan plan;
-  plan.remarks.push_back({RemarkKind::missed, "test", "no-reason", {0, 2, 1}, 0, "it is `d`", "nothing", Cost::extent(0) * 8, {}, Cost::count(0)});
+  plan.remarks.push_back({RemarkKind::missed,
+                          "test",
+                          "no-reason",
+                          {0, 2, 1},
+                          0,
+                          "it is `d`",
+                          "nothing",
+                          Cost::extent(0) * 8,
+                          {},
+                          Cost::count(0)});
   const ir::Node& loop = p.main.at(0);
   const ir::Node& get = std::get<ir::Loop>(loop.value).body.at(0);
   plan.slices.push_back({loop.id, {{loop.id, SliceAction::run}, {get.id, SliceAction::fetch}}});
-  for (const ir::Node& n : std::get<ir::Loop>(loop.value).wheres.at(0).code) plan.slices[0].actions[n.id] = SliceAction::run;
+  for (const ir::Node& n : std::get<ir::Loop>(loop.value).wheres.at(0).code)
+    plan.slices[0].actions[n.id] = SliceAction::run;
   const Module m = emit(p, plan, {"test", hash, 2});
   verify_module(m, "test");
   CHECK(m.remarks == plan.remarks);
@@ -140,12 +157,16 @@ TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
   CHECK(m.slices[0].loop == 0);
   std::vector<std::pair<Opcode, SliceAction>> steps;
   for (const SliceStep& s : m.slices[0].steps) steps.emplace_back(m.code[s.pc].op, s.action);
-  CHECK(steps == std::vector<std::pair<Opcode, SliceAction>>{{Opcode::do_begin, SliceAction::run}, {Opcode::int_index, SliceAction::run},
-                                                             {Opcode::int_const, SliceAction::run}, {Opcode::int_compare, SliceAction::run},
+  CHECK(steps == std::vector<std::pair<Opcode, SliceAction>>{{Opcode::do_begin, SliceAction::run},
+                                                             {Opcode::int_index, SliceAction::run},
+                                                             {Opcode::int_const, SliceAction::run},
+                                                             {Opcode::int_compare, SliceAction::run},
                                                              {Opcode::where, SliceAction::run},
-                                                             {Opcode::body_begin, SliceAction::run}, {Opcode::get, SliceAction::fetch},
+                                                             {Opcode::body_begin, SliceAction::run},
+                                                             {Opcode::get, SliceAction::fetch},
                                                              {Opcode::do_next, SliceAction::run}});
-  CHECK_THAT(plan::print(p, plan), Contains("missed test/no-reason: it is `d` (array d); bytes 8·|k|; executions #k; advice: nothing"));
+  CHECK_THAT(plan::print(p, plan),
+             Contains("missed test/no-reason: it is `d` (array d); bytes 8·|k|; executions #k; advice: nothing"));
 }
 
 TEST_CASE("the pipeline stops, dumps and times as asked") {

@@ -16,7 +16,9 @@ Module sample() {
                {"k", IndexKind::simple, {false, -1}, {false, 2}, -1},
                {"ii", IndexKind::sub, {}, {}, 0},
                {"m", IndexKind::mob, {false, 1}, {false, 2}, -1}};
-  m.arrays = {{"a", ArrayKind::static_, false, false, {0, 1}}, {"s", ArrayKind::local, false, false, {2, 0}}, {"b", ArrayKind::local, false, false, {3}}};
+  m.arrays = {{"a", ArrayKind::static_, false, false, {0, 1}},
+              {"s", ArrayKind::local, false, false, {2, 0}},
+              {"b", ArrayKind::local, false, false, {3}}};
   return m;
 }
 
@@ -79,7 +81,8 @@ TEST_CASE("an index without segments is a problem only when it is used") {
   CHECK(!b.arrays[2].problem.empty());
   JobData small = job();
   small.segments[IndexKind::ao] = {4, 5};
-  CHECK(bind_program(m, small).indices[0].problem.find("not enough segments: index `i` runs over 1:3 (`norb` is 3), and the job has 2 segments of kind ao") !=
+  CHECK(bind_program(m, small).indices[0].problem.find(
+            "not enough segments: index `i` runs over 1:3 (`norb` is 3), and the job has 2 segments of kind ao") !=
         std::string::npos);
 }
 
@@ -97,7 +100,7 @@ TEST_CASE("a missing predefined value names itself and the remedy") {
 }
 
 TEST_CASE("copies correspond by name, by leading names or by position") {
-  RefPlan ij, ji, ijk, nn, mn;
+  ResolvedReference ij, ji, ijk, nn, mn;
   ij.rank = ji.rank = nn.rank = mn.rank = 2;
   ijk.rank = 3;
   ij.label = {0, 2};

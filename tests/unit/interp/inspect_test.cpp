@@ -39,7 +39,8 @@ TEST_CASE("the norm survives squares that overflow or vanish") {
 TEST_CASE("the largest element is the first of equals, and a NaN before all") {
   CHECK(largest_element(matrix({1, -5, 5, 2}, 2, 2)).at == std::array<std::int64_t, max_rank>{1, 0});
   CHECK(largest_element(matrix({1, -5, 5, 2}, 2, 2)).value == -5);
-  const Element e = largest_element(matrix({std::numeric_limits<double>::infinity(), 0, not_a_number, not_a_number}, 2, 2));
+  const Element e =
+      largest_element(matrix({std::numeric_limits<double>::infinity(), 0, not_a_number, not_a_number}, 2, 2));
   CHECK(std::isnan(e.value));
   CHECK(e.at == std::array<std::int64_t, max_rank>{0, 1});
   // A part of a larger array.

@@ -1,5 +1,5 @@
-// The interpreter on modules built by hand: control flow, the life of temps, and how pardos are divided. What can be said in
-// SIAL is tested in tests/lang/run.
+// The interpreter on modules built by hand: control flow, the life of temps, and how pardos are divided. What can be
+// said in SIAL is tested in tests/lang/run.
 
 #include <catch2/catch.hpp>
 
@@ -30,7 +30,8 @@ class Code {
     m.ints = {{"n", false, 0}};
     m.scalars = {{"x", false, 0.0}};
     m.reals = {1.0, 2.5};
-    m.indices = {{"i", IndexKind::simple, {false, 1}, {false, 3}, -1}, {"j", IndexKind::simple, {false, 1}, {false, 4}, -1}};
+    m.indices = {{"i", IndexKind::simple, {false, 1}, {false, 3}, -1},
+                 {"j", IndexKind::simple, {false, 1}, {false, 4}, -1}};
     m.arrays = {{"t", ArrayKind::temp, false, false, {0}}, {"v", ArrayKind::local, false, false, {1}}};
     m.refs = {{0, Intent::read, {{0, false}}}, {0, Intent::write, {{0, false}}}, {0, Intent::update, {{0, false}}}};
   }
@@ -39,8 +40,8 @@ class Code {
     m.places.push_back({0, static_cast<std::int32_t>(m.code.size()), 1});
     return static_cast<int>(m.code.size()) - 1;
   }
-  void loop(LoopKind kind, std::vector<std::int32_t> indices, const std::function<void()>& body, const std::function<int()>& where = {},
-            const std::string& pragma = {}) {
+  void loop(LoopKind kind, std::vector<std::int32_t> indices, const std::function<void()>& body,
+            const std::function<int()>& where = {}, const std::string& pragma = {}) {
     const auto id = static_cast<int>(m.loops.size());
     m.loops.push_back({});
     LoopRow row;
@@ -66,11 +67,16 @@ class Code {
   int current_loop = -1;
 };
 
-struct Outcome { std::string out, err; double x = 0; std::int32_t n = 0; };
+struct Outcome {
+  std::string out, err;
+  double x = 0;
+  std::int32_t n = 0;
+};
 
 using MakeDevice = std::function<std::unique_ptr<Device>(Kernels&)>;
 
-Outcome run_on(Transport& transport, const Module& module, const MachineOptions& options, const JobData& data = {}, const MakeDevice& make_device = {}) {
+Outcome run_on(Transport& transport, const Module& module, const MachineOptions& options, const JobData& data = {},
+               const MakeDevice& make_device = {}) {
   const auto queue = make_work_queue(transport);
   const auto store = make_block_store(transport, queue.get(), StoreOptions{});
   const auto kernels = make_kernels("reference", store->buffers());
@@ -104,7 +110,8 @@ std::map<int, Outcome> run_ranks(const Code& code, int ranks, Schedule schedule,
   simulation.ranks = ranks;
   simulation.seed = seed;
   run_simulated(simulation, [&](Transport& transport) {
-    Outcome mine = run_on(transport, code.m, {.print_format = PrintFormat::plain, .schedule = schedule, .look_ahead = {}, .outlook = {}});
+    Outcome mine = run_on(transport, code.m,
+                          {.print_format = PrintFormat::plain, .schedule = schedule, .look_ahead = {}, .outlook = {}});
     outcomes[transport.rank()] = std::move(mine);
   });
   return outcomes;
@@ -167,14 +174,15 @@ Code filtered_pardo(const std::string& pragma = {}) {
     return 3;
   };
   for (int pass = 0; pass < 2; ++pass) {
-    code.loop(LoopKind::pardo, {0, 1},
-              [&] {
-                code.add(Opcode::int_index, 1, 0);
-                code.add(Opcode::print_int, 1, 0, -1);
-                code.add(Opcode::int_index, 1, 1);
-                code.add(Opcode::print_int, 1, 1, -1);
-              },
-              where, pragma);
+    code.loop(
+        LoopKind::pardo, {0, 1},
+        [&] {
+          code.add(Opcode::int_index, 1, 0);
+          code.add(Opcode::print_int, 1, 0, -1);
+          code.add(Opcode::int_index, 1, 1);
+          code.add(Opcode::print_int, 1, 1, -1);
+        },
+        where, pragma);
     if (pass == 0) code.add(Opcode::int_const, 0, 7);
   }
   code.add(Opcode::barrier, 0);
@@ -266,7 +274,8 @@ TEST_CASE("predefined statics take the job's data, start as zeros with a warning
   code.add(Opcode::halt);
   JobData data;
   CHECK(run(code, data).out == "s:\n0 0 0\n");
-  CHECK(run(code, data).err.find("warning: program `p`: the job gives no data for the predefined static array `s`") == 0);
+  CHECK(run(code, data).err.find("warning: program `p`: the job gives no data for the predefined static array `s`") ==
+        0);
   data.arrays["s"] = {{0, 3}, {}};
   CHECK_THROWS_WITH(run(code, data), Catch::Contains("have extents (0,3), and the program declares (3)"));
   data.arrays["s"] = {{0}, {}};
@@ -288,7 +297,9 @@ TEST_CASE("small work that finds no room when it is started is told of once") {
   code.add(Opcode::halt);
   verify_module(code.m, "test");
   const auto warnings = [&](int room) {
-    const auto narrow = [&](Kernels& kernels) { return make_batching_device(std::make_unique<Narrow>(kernels, room), 1000); };
+    const auto narrow = [&](Kernels& kernels) {
+      return make_batching_device(std::make_unique<Narrow>(kernels, room), 1000);
+    };
     const std::string err = run_on(*make_loopback(), code.m, plain, {}, narrow).err;
     std::ptrdiff_t n = 0;
     for (std::size_t at = err.find("warning:"); at != std::string::npos; at = err.find("warning:", at + 1)) ++n;

@@ -1,5 +1,6 @@
-// The columns of opcodes.def against what the interpreter does: every instruction is run alone on known registers and blocks, and again with
-// one operand's initial value changed. What then changes tells what the instruction read, replaced or left alone.
+// The columns of opcodes.def against what the interpreter does: every instruction is run alone on known registers and
+// blocks, and again with one operand's initial value changed. What then changes tells what the instruction read,
+// replaced or left alone.
 #include <catch2/catch.hpp>
 
 #include <climits>
@@ -38,7 +39,9 @@ bool is_scalar(OperandKind k) { return k == OperandKind::sin || k == OperandKind
 bool is_value(OperandKind k) { return is_block(k) || is_int(k) || is_scalar(k); }
 
 /// Makes the block that it writes, and finds none before.
-bool makes(const OpcodeInfo& o) { return o.op_class == OpClass::memory && !o.has(op::no_data) && o.access[0] == OperandAccess::out; }
+bool makes(const OpcodeInfo& o) {
+  return o.op_class == OpClass::memory && !o.has(op::no_data) && o.access[0] == OperandAccess::out;
+}
 
 /// A module with one instruction of the opcode in loops over all indices that its operands have.
 class Trial {
@@ -53,14 +56,16 @@ class Trial {
       m_.ints.push_back({std::string("n") + digit(k), false, 0});
       m_.scalars.push_back({std::string("x") + digit(k), false, 0});
     }
-    for (std::int32_t k = 0; k < positions; ++k) m_.scalars.push_back({std::string("f") + digit(k), false, 0});  // what blocks are filled with
+    for (std::int32_t k = 0; k < positions; ++k)
+      m_.scalars.push_back({std::string("f") + digit(k), false, 0});  // what blocks are filled with
     m_.n_int_registers = one_ + 1;
     m_.n_scalar_registers = 2 * positions;
     for (const char* name : {"i", "j", "k"}) m_.indices.push_back({name, IndexKind::ao, {false, 1}, {false, 1}, -1});
     m_.indices.push_back({"p", IndexKind::simple, {false, 1}, {false, 1}, -1});
     m_.indices.push_back({"ii", IndexKind::sub, {}, {}, i});
     for (std::int32_t k = 0; k < positions; ++k) declare(k);
-    for (std::int32_t k = 0; k < positions; ++k) m_.arrays.push_back({std::string("c") + digit(k), ArrayKind::contiguous_local, false, false, {i, j}});
+    for (std::int32_t k = 0; k < positions; ++k)
+      m_.arrays.push_back({std::string("c") + digit(k), ArrayKind::contiguous_local, false, false, {i, j}});
     instruction_.op = opcode.op;
     std::int32_t* const values[] = {&instruction_.a, &instruction_.b, &instruction_.c, &instruction_.d};
     for (std::int32_t k = 0; k < positions; ++k) *values[k] = operand(k, setop);
@@ -72,9 +77,7 @@ class Trial {
     try {
       verify_module(program(Start{}, -1, true), "test");
       return {};
-    } catch (const SialError& error) {
-      return error.what();
-    }
+    } catch (const SialError& error) { return error.what(); }
   }
   bool valid() const { return problem().empty(); }
 
@@ -87,13 +90,15 @@ class Trial {
     return result;
   }
 
-  /// The instruction and a statement on a block, as a fused group: on the block that it writes, or on another one beside it.
+  /// The instruction and a statement on a block, as a fused group: on the block that it writes, or on another one
+  /// beside it.
   Module fused() const { return program(Start{}, -1, true, Group::fused); }
 
   std::array<std::string, positions> run_group(bool as_fused) const {
     std::array<std::string, positions> values{};
     for (std::int32_t k = 0; k < positions; ++k)
-      if (is_value(kind(k))) values[at(k)] = observed(program(Start{}, k, true, as_fused ? Group::fused : Group::plain), nullptr);
+      if (is_value(kind(k)))
+        values[at(k)] = observed(program(Start{}, k, true, as_fused ? Group::fused : Group::plain), nullptr);
     return values;
   }
 
@@ -108,10 +113,15 @@ class Trial {
   OperandKind kind(std::int32_t k) const { return o_.operands[at(k)]; }
 
   bool product() const { return o_.cost == OpCost::product; }
-  bool part(std::int32_t k) const { return (o_.op == Opcode::block_slice && k == 1) || (o_.op == Opcode::block_insert && k == 0); }
-  bool small(std::int32_t k) const { return (o_.op == Opcode::block_slice && k == 0) || (o_.op == Opcode::block_insert && k == 1); }
+  bool part(std::int32_t k) const {
+    return (o_.op == Opcode::block_slice && k == 1) || (o_.op == Opcode::block_insert && k == 0);
+  }
+  bool small(std::int32_t k) const {
+    return (o_.op == Opcode::block_slice && k == 0) || (o_.op == Opcode::block_insert && k == 1);
+  }
   bool remote(std::int32_t k) const {
-    return (k == 0 && (o_.op_class == OpClass::put || o_.op_class == OpClass::fetch)) || (k == 1 && o_.op == Opcode::put_shared);
+    return (k == 0 && (o_.op_class == OpClass::put || o_.op_class == OpClass::fetch)) ||
+           (k == 1 && o_.op == Opcode::put_alias);
   }
 
   void declare(std::int32_t k) {
@@ -127,17 +137,25 @@ class Trial {
     for (const bool whole : {false, true})
       for (const Intent intent : {Intent::read, Intent::write, Intent::update}) {
         RefRow row{k, intent, {}};
-        for (std::size_t d = 0; d < dims.size(); ++d) row.entries.push_back({d == 0 && !whole && part(k) ? ii : dims[d], false});
+        for (std::size_t d = 0; d < dims.size(); ++d)
+          row.entries.push_back({d == 0 && !whole && part(k) ? ii : dims[d], false});
         m_.refs.push_back(row);
       }
-    for (const Intent intent : {Intent::read, Intent::write, Intent::update}) m_.regions.push_back({positions + k, intent, {one_, one_}, {one_, one_}});
+    for (const Intent intent : {Intent::read, Intent::write, Intent::update})
+      m_.regions.push_back({positions + k, intent, {one_, one_}, {one_, one_}});
   }
-  static std::int32_t ref(std::int32_t k, bool whole, Intent intent) { return k * 6 + (whole ? 3 : 0) + static_cast<std::int32_t>(intent); }
+  static std::int32_t ref(std::int32_t k, bool whole, Intent intent) {
+    return k * 6 + (whole ? 3 : 0) + static_cast<std::int32_t>(intent);
+  }
   static std::int32_t region(std::int32_t k, Intent intent) { return k * 3 + static_cast<std::int32_t>(intent); }
 
   std::int32_t operand(std::int32_t k, SetOp setop) const {
     switch (kind(k)) {
-      case OperandKind::iin: case OperandKind::iout: case OperandKind::sin: case OperandKind::sout: case OperandKind::svar: return k;
+      case OperandKind::iin:
+      case OperandKind::iout:
+      case OperandKind::sin:
+      case OperandKind::sout:
+      case OperandKind::svar: return k;
       case OperandKind::setop: return static_cast<std::int32_t>(setop);
       case OperandKind::imm: return 9;
       case OperandKind::index: return p;
@@ -172,7 +190,8 @@ class Trial {
     };
     const auto add_instruction = [&](const Instruction& in) { add(in.op, in.a, in.b, in.c, in.d); };
     add(Opcode::int_const, one_, 1);
-    std::vector<std::pair<LoopKind, std::int32_t>> loops{{LoopKind::do_, i}, {LoopKind::do_, j}, {LoopKind::do_, k_}, {LoopKind::do_, p}};
+    std::vector<std::pair<LoopKind, std::int32_t>> loops{
+        {LoopKind::do_, i}, {LoopKind::do_, j}, {LoopKind::do_, k_}, {LoopKind::do_, p}};
     if (o_.op == Opcode::block_slice || o_.op == Opcode::block_insert) loops.push_back({LoopKind::sub, ii});
     for (std::size_t l = 0; l < loops.size(); ++l) {
       LoopRow row;
@@ -186,12 +205,14 @@ class Trial {
     }
     for (std::int32_t k = 0; k < positions; ++k) fill(k, add);
     add(Opcode::barrier);
-    if (o_.op == Opcode::put_shared) add(Opcode::get, ref(1, true, Intent::read));
+    if (o_.op == Opcode::put_alias) add(Opcode::get, ref(1, true, Intent::read));
     add(Opcode::print_string, 0, 1);
     if (group == Group::fused) add(Opcode::fused, 2);
     if (with_instruction) add_instruction(instruction_);
-    if (group != Group::none && o_.has(op::elementwise)) add(Opcode::block_scale, ref(0, false, Intent::update), positions + 3);
-    if (group != Group::none && !o_.has(op::elementwise)) add(Opcode::block_fill, ref(positions - 1, true, Intent::write), positions + 3);
+    if (group != Group::none && o_.has(op::elementwise))
+      add(Opcode::block_scale, ref(0, false, Intent::update), positions + 3);
+    if (group != Group::none && !o_.has(op::elementwise))
+      add(Opcode::block_fill, ref(positions - 1, true, Intent::write), positions + 3);
     add(Opcode::print_string, 0, 1);
     if (o_.op_class == OpClass::put) add(Opcode::barrier);
     if (observe >= 0) print(observe, add);
@@ -241,9 +262,7 @@ class Trial {
       Machine machine(m, 0, environment, {.print_format = PrintFormat::plain, .look_ahead = {}, .outlook = {}});
       try {
         machine.run();
-      } catch (const SialError& failure) {
-        error = failure.what();
-      }
+      } catch (const SialError& failure) { error = failure.what(); }
     }
     if (result) {
       result->error = error;
@@ -253,7 +272,8 @@ class Trial {
     const std::string text = out.str(), mark = "text\n";
     const std::size_t first = text.find(mark), last = text.rfind(mark);
     if (result) return first == last ? "" : text.substr(first + mark.size(), last - first - mark.size());
-    return first == last ? "error: " + error : text.substr(last + mark.size()) + (error.empty() ? "" : "error: " + error);
+    return first == last ? "error: " + error
+                         : text.substr(last + mark.size()) + (error.empty() ? "" : "error: " + error);
   }
 
   const OpcodeInfo& o_;
@@ -282,7 +302,12 @@ std::vector<Start> changed(const Start& start, const OpcodeInfo& o, std::int32_t
 /// Control has no operands of this kind, `execute` and devices have arguments, collectives and persistence need others.
 bool runs_alone(const OpcodeInfo& o) {
   switch (o.op_class) {
-    case OpClass::integer: case OpClass::scalar: case OpClass::block: case OpClass::fetch: case OpClass::put: case OpClass::output: return true;
+    case OpClass::integer:
+    case OpClass::scalar:
+    case OpClass::block:
+    case OpClass::fetch:
+    case OpClass::put:
+    case OpClass::output: return true;
     case OpClass::memory: return o.operands[0] == OperandKind::ref || o.operands[0] == OperandKind::region;
     case OpClass::sync: return o.op == Opcode::collective_sum;
     default: return false;
@@ -298,8 +323,10 @@ std::vector<SetOp> operators(const OpcodeInfo& o) {
 OperandAccess access_of(const OpcodeInfo& o, const Instruction& in, std::int32_t k) {
   const auto at = static_cast<std::size_t>(k);
   switch (o.operands[at]) {
-    case OperandKind::iin: case OperandKind::sin: return OperandAccess::in;
-    case OperandKind::iout: case OperandKind::sout: return OperandAccess::out;
+    case OperandKind::iin:
+    case OperandKind::sin: return OperandAccess::in;
+    case OperandKind::iout:
+    case OperandKind::sout: return OperandAccess::out;
     case OperandKind::svar: return OperandAccess::inout;
     default: break;
   }
@@ -328,8 +355,9 @@ void check_operand(const OpcodeInfo& o, const Trial& trial, std::int32_t k) {
   }
   CAPTURE(o.name, k, static_cast<int>(access), before.value[at], after.value[at]);
   CHECK(after.error.empty());
-  CHECK(writes == (access != OperandAccess::in));                    // a value that is only read stays
-  if (access != OperandAccess::in && !makes(o)) CHECK(keeps == (access == OperandAccess::inout));  // one that is replaced leaves nothing
+  CHECK(writes == (access != OperandAccess::in));  // a value that is only read stays
+  if (access != OperandAccess::in && !makes(o))
+    CHECK(keeps == (access == OperandAccess::inout));  // one that is replaced leaves nothing
   if (access == OperandAccess::in && o.op_class != OpClass::fetch) CHECK(seen == !o.has(op::no_data));
   if (k == 0 && is_block(o.operands[0])) CHECK((after.value[0].find("error") != std::string::npos) == o.has(op::frees));
 }
@@ -366,7 +394,8 @@ TEST_CASE("what never fails has no errors at the ends of its operands' ranges, o
     const Trial trial(o, SetOp::assign);
     if (!trial.valid()) continue;
     for (std::int32_t k = 0; k < positions; ++k) {
-      if (!is_int(o.operands[static_cast<std::size_t>(k)]) && !is_scalar(o.operands[static_cast<std::size_t>(k)])) continue;
+      if (!is_int(o.operands[static_cast<std::size_t>(k)]) && !is_scalar(o.operands[static_cast<std::size_t>(k)]))
+        continue;
       for (const Start& start : changed(Start{}, o, k))
         for (const Start& both : k == 1 ? changed(start, o, 2) : std::vector<Start>{start})
           if (const Result result = trial.run(both); !result.error.empty()) fails = true, error = result.error;
@@ -384,7 +413,8 @@ TEST_CASE("the cost column and the counters of the interpreter agree") {
       const Trial trial(o, setop);
       if (!trial.valid()) continue;
       const Result with = trial.run(Start{}), without = trial.run(Start{}, false);
-      const bool works = (o.op_class == OpClass::block && o.cost != OpCost::quick) || o.cost == OpCost::dot || puts_block(o.op);
+      const bool works =
+          (o.op_class == OpClass::block && o.cost != OpCost::quick) || o.cost == OpCost::dot || puts_block(o.op);
       CAPTURE(o.name);
       CHECK((with.block_operations > without.block_operations) == works);
       CHECK((with.flops > without.flops) == (o.cost == OpCost::product || o.cost == OpCost::dot));

@@ -67,7 +67,8 @@ TEST_CASE("blocks print a header and one row per first-dimension column") {
   const std::string rows =
       "9:  printing 6 of 6 elements of block a[1,2] in the order stored in memory \n"
       "1.00000000000000 2.00000000000000 \n3.00000000000000 4.00000000000000 \n5.00000000000000 6.00000000000000 \n";
-  const std::string region = "11:  printing 2 of 2 elements of block c[1:2,1] in the order stored in memory \n1.00000000000000 2.00000000000000 \n\n";
+  const std::string region =
+      "11:  printing 2 of 2 elements of block c[1:2,1] in the order stored in memory \n1.00000000000000 2.00000000000000 \n\n";
   CHECK(printed(PrintFormat::classic, items) == rows + "10:  v[3] = 1.00000000000000\n" + region);
   CHECK(printed(PrintFormat::classic_test, items) == rows + "10:  printing v[3] = 1.00000000000000\n" + region);
   CHECK(printed(PrintFormat::plain, items) == "a[1,2]:\n1 2\n3 4\n5 6\nv[3] = 1c[1:2,1]:\n1 2\n");
@@ -75,7 +76,8 @@ TEST_CASE("blocks print a header and one row per first-dimension column") {
 
 TEST_CASE("whole arrays print values at least 14 wide, one element as well") {
   const auto items = [](sial::Printer& p) {
-    const std::vector<double> data{1, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+    const std::vector<double> data{1, -std::numeric_limits<double>::infinity(),
+                                   std::numeric_limits<double>::quiet_NaN()};
     p.array("s", block(data, 3, 1), 9, false);
     p.array("one", block(data, 1, 1), 10, true);
   };

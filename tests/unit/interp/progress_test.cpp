@@ -64,18 +64,24 @@ TEST_CASE("an earlier run of the job tells how long it will take") {
   job.earlier_program = 60;
   job.earlier_rest = 30;
   CHECK(outlook_text(job, 120, 5) == "job: program 2 of 3, about 1 min 10 s left, as in its earlier run");
-  CHECK(outlook_text(job, 120, 50) == "job: program 2 of 3, about 1 min 20 s left, as in its earlier run");  // the pardo alone needs more
-  CHECK(outlook_text(job, 500, -1) == "job: program 2 of 3, about 30 s left, as in its earlier run");       // it takes longer than it did
+  CHECK(outlook_text(job, 120, 50) ==
+        "job: program 2 of 3, about 1 min 20 s left, as in its earlier run");  // the pardo alone needs more
+  CHECK(outlook_text(job, 500, -1) ==
+        "job: program 2 of 3, about 30 s left, as in its earlier run");  // it takes longer than it did
 }
 
 TEST_CASE("without one, a serial loop around the pardo says what it needs at most") {
   JobOutlook job;
   CHECK(outlook_text(job, 10, 3).empty());
-  job.loops = {{5, 0, 10, 0, 0}, {7, 2, 12, 4, 24}};  // the outer one is in its first iteration; the inner takes 10 s each
-  CHECK(outlook_text(job, 28, 3) == "job: iteration 3 of at most 12 of the loop in line 7, which takes at most about 1 min 36 s more");
-  CHECK(outlook_text(job, 40, 3) == "job: iteration 3 of at most 12 of the loop in line 7, which takes at most about 1 min 33 s more");
+  job.loops = {{5, 0, 10, 0, 0},
+               {7, 2, 12, 4, 24}};  // the outer one is in its first iteration; the inner takes 10 s each
+  CHECK(outlook_text(job, 28, 3) ==
+        "job: iteration 3 of at most 12 of the loop in line 7, which takes at most about 1 min 36 s more");
+  CHECK(outlook_text(job, 40, 3) ==
+        "job: iteration 3 of at most 12 of the loop in line 7, which takes at most about 1 min 33 s more");
   job.loops[0] = {5, 1, 10, 0, 100};
-  CHECK(outlook_text(job, 100, -1) == "job: iteration 2 of at most 10 of the loop in line 5, which takes at most about 15 min 0 s more");
+  CHECK(outlook_text(job, 100, -1) ==
+        "job: iteration 2 of at most 10 of the loop in line 5, which takes at most about 15 min 0 s more");
   job.programs = 2;
   job.loops.clear();
   CHECK(outlook_text(job, 40, 3) == "job: program 1 of 2");
@@ -88,7 +94,9 @@ TEST_CASE("the job's estimate stands behind the pardo's") {
   JobOutlook job;
   job.loops = {{3, 4, 10, 2, 10}};
   p.update(0.25, 12, job);
-  CHECK(out.str() == "\r\x1b[Ka.sialx:9 pardo i: 25 %, 2 s so far, about 6 s left; job: iteration 5 of at most 10 of the loop in line 3, which takes at most about 16 s more");
+  CHECK(
+      out.str() ==
+      "\r\x1b[Ka.sialx:9 pardo i: 25 %, 2 s so far, about 6 s left; job: iteration 5 of at most 10 of the loop in line 3, which takes at most about 16 s more");
 }
 
 TEST_CASE("durations") {

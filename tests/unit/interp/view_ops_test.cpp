@@ -38,7 +38,8 @@ TEST_CASE("copies and sums follow index order, not memory order") {
   sial::Shape shape{2, {2, 3, 1, 1, 1, 1}};
   sial::copy_view(sial::dense_view(dense.data(), shape, {}), sial::as_const(inner(data)));
   CHECK(dense == std::vector<double>{9, 10, 13, 14, 17, 18});
-  sial::sum_views(inner(data), sial::as_const(sial::dense_view(dense.data(), shape, {})), sial::as_const(inner(data)), -1.0);
+  sial::sum_views(inner(data), sial::as_const(sial::dense_view(dense.data(), shape, {})), sial::as_const(inner(data)),
+                  -1.0);
   CHECK(data[9] == 0.0);
   CHECK(data[18] == 0.0);
   CHECK(data[8] == 8.0);
@@ -65,7 +66,9 @@ TEST_CASE("views in any order of memory are copied, summed and scaled element by
     l.view.data = l.data.data();
     return l;
   };
-  const auto at = [&](const sial::MutableView& v, std::int64_t i, std::int64_t k, std::int64_t l) { return i * v.stride[0] + k * v.stride[2] + l * v.stride[3]; };
+  const auto at = [&](const sial::MutableView& v, std::int64_t i, std::int64_t k, std::int64_t l) {
+    return i * v.stride[0] + k * v.stride[2] + l * v.stride[3];
+  };
   for (const std::array<int, 4>& order : {std::array<int, 4>{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}})
     for (const std::int64_t gap : {1, 3}) {
       Layout to = lay_out(order, gap, -1e4), a = lay_out({0, 1, 2, 3}, 2, 0.0);
@@ -76,7 +79,8 @@ TEST_CASE("views in any order of memory are copied, summed and scaled element by
           for (std::int64_t k = 0; k < extent[2]; ++k)
             for (std::int64_t l = 0; l < extent[3]; ++l) {
               double& x = expected[static_cast<std::size_t>(at(to.view, i, k, l))];
-              x = value(x, a.data[static_cast<std::size_t>(at(a.view, i, k, l))], b.data[static_cast<std::size_t>(at(b.view, i, k, l))]);
+              x = value(x, a.data[static_cast<std::size_t>(at(a.view, i, k, l))],
+                        b.data[static_cast<std::size_t>(at(b.view, i, k, l))]);
             }
         CHECK(to.data == expected);
       };

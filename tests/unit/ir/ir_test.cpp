@@ -1,5 +1,5 @@
-// What the golden listings of tests/lang/ir cannot say: arithmetic of the lowered code against plain C++, register numbers,
-// node ids, intents of every operand, places in imported files.
+// What the golden listings of tests/lang/ir cannot say: arithmetic of the lowered code against plain C++, register
+// numbers, node ids, intents of every operand, places in imported files.
 #include <cmath>
 #include <functional>
 
@@ -13,7 +13,10 @@ namespace {
 
 // Runs straight-line int and scalar code; ifs included.
 struct Machine {
-  explicit Machine(const ir::Program& p) : program(p), ints(static_cast<std::size_t>(p.n_int_registers)), reals(static_cast<std::size_t>(p.n_scalar_registers)) {
+  explicit Machine(const ir::Program& p)
+      : program(p),
+        ints(static_cast<std::size_t>(p.n_int_registers)),
+        reals(static_cast<std::size_t>(p.n_scalar_registers)) {
     for (std::size_t i = 0; i < p.ints.size(); ++i) ints[i] = p.ints[i].initial;
     for (std::size_t i = 0; i < p.scalars.size(); ++i) reals[i] = p.scalars[i].initial;
     run(p.main);
@@ -130,8 +133,15 @@ TEST_CASE("scalar expressions compute what the language says") {
 }
 
 TEST_CASE("conditions") {
-  for (const auto& [relation, truth] : std::vector<std::pair<std::string, bool>>{{"m < 7", false}, {"m <= 7", true}, {"m > 6", true},
-        {"m >= 8", false}, {"m == 7", true}, {"m != 7", false}, {"x + 0.5 == 3.0", true}, {"x < y", false}, {"m - 1 < m", true}}) {
+  for (const auto& [relation, truth] : std::vector<std::pair<std::string, bool>>{{"m < 7", false},
+                                                                                 {"m <= 7", true},
+                                                                                 {"m > 6", true},
+                                                                                 {"m >= 8", false},
+                                                                                 {"m == 7", true},
+                                                                                 {"m != 7", false},
+                                                                                 {"x + 0.5 == 3.0", true},
+                                                                                 {"x < y", false},
+                                                                                 {"m - 1 < m", true}}) {
     CAPTURE(relation);
     CHECK(int_result("if " + relation + "\nn = 1\nelse\nn = 2\nendif") == (truth ? 1 : 2));
     CHECK(int_result("if " + relation + "\nn = 1\nendif") == (truth ? 1 : 0));
@@ -139,14 +149,16 @@ TEST_CASE("conditions") {
 }
 
 TEST_CASE("registers: variables first, temporaries shared between statements") {
-  const ir::Program p = test::lower("int n\nscalar x", "x = (x + 1.0) * (x + 2.0)\nx = (x + 1.0) * (x + 2.0)\nn = n + 1");
+  const ir::Program p =
+      test::lower("int n\nscalar x", "x = (x + 1.0) * (x + 2.0)\nx = (x + 1.0) * (x + 2.0)\nn = n + 1");
   CHECK(p.n_scalar_registers == 1 + 2);
   CHECK(p.n_int_registers == 1 + 1);
 }
 
 TEST_CASE("node ids are unique and below n_nodes") {
-  const ir::Program p = test::lower("index k = 1:3\nint n\nstatic v[k]\nproc q\nn = 1\nendproc q",
-                                    "do k\nwhere k < 3\nif n == k\nv[k] = 1.0\nelse\ncall q\nendif\nenddo k\npardo k\nn = 2\nendpardo k");
+  const ir::Program p =
+      test::lower("index k = 1:3\nint n\nstatic v[k]\nproc q\nn = 1\nendproc q",
+                  "do k\nwhere k < 3\nif n == k\nv[k] = 1.0\nelse\ncall q\nendif\nenddo k\npardo k\nn = 2\nendpardo k");
   std::vector<bool> seen(static_cast<std::size_t>(p.n_nodes));
   std::size_t n = 0;
   const auto visit = [&](const ir::Node& node, const ir::Instr&) {
@@ -162,7 +174,8 @@ TEST_CASE("node ids are unique and below n_nodes") {
 }
 
 TEST_CASE("arguments of execute carry the intents of the program's own declaration") {
-  const ir::Program p = test::lower("aoindex i = 1:2\ntemp a[i]\nscalar x\nspecial f rwu", "do i\na[i] = 0.0\nexecute f a[i] a[i] x\nenddo i");
+  const ir::Program p = test::lower("aoindex i = 1:2\ntemp a[i]\nscalar x\nspecial f rwu",
+                                    "do i\na[i] = 0.0\nexecute f a[i] a[i] x\nenddo i");
   bool found = false;
   all_instructions(p.main, [&](const ir::Node&, const ir::Instr& i) {
     if (i.op != Opcode::execute) return;

@@ -22,7 +22,8 @@ TEST_CASE("spans of time") {
   CHECK(parse_checkpoint_every("30") == 1800);
   CHECK(parse_checkpoint_every("0") == 0);
   CHECK(std::isinf(parse_checkpoint_every("programs")));
-  for (const char* bad : {"", "x", "-3", "-0", "1x", "1h30", "nan", "inf", "1e999", "1:2:3:4", "1:", ":", "1:x", "h", "1 h", "program"}) {
+  for (const char* bad :
+       {"", "x", "-3", "-0", "1x", "1h30", "nan", "inf", "1e999", "1:2:3:4", "1:", ":", "1:x", "h", "1 h", "program"}) {
     INFO(bad);
     CHECK(error_of([&] { parse_checkpoint_every(bad); }).find("is not a span of time") != std::string::npos);
   }

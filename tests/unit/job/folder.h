@@ -34,8 +34,6 @@ template <class Body>
 std::string error_of(Body body) {
   try {
     body();
-  } catch (const sial::SialError& e) {
-    return std::string(e.what()) + "\n" + e.hint() + "\n" + e.where();
-  }
+  } catch (const sial::SialError& e) { return std::string(e.what()) + "\n" + e.hint() + "\n" + e.where(); }
   return {};
 }

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/job/hdf5_file.h"
 #include "runtime/job/auto_segments.h"
+#include "runtime/job/hdf5_file.h"
 #include "runtime/job/job_file.h"
-#include "runtime/job/segments.h"
 #include "runtime/job/molecule.h"
+#include "runtime/job/segments.h"
 #include "tests/unit/job/folder.h"
 
 using namespace sial;
@@ -15,8 +15,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const char* water_xyz =
-    "3\nwater\nO 0 0 0\nH 0 0.756950327264 0.585882276618\nH 0 -0.756950327264 0.585882276618\n";
+const char* water_xyz = "3\nwater\nO 0 0 0\nH 0 0.756950327264 0.585882276618\nH 0 -0.756950327264 0.585882276618\n";
 
 struct JobFolder : Folder {
   JobFolder() {
@@ -27,7 +26,9 @@ struct JobFolder : Folder {
   std::string error(const std::string& text) const {
     return error_of([&] { read(text); });
   }
-  std::string molecule(const std::string& more) const { return "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"water.xyz\"\n" + more; }
+  std::string molecule(const std::string& more) const {
+    return "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"water.xyz\"\n" + more;
+  }
 };
 
 }  // namespace
@@ -116,7 +117,8 @@ TEST_CASE("which code computes integrals") {
   CHECK(f.read("programs = [\"p.sialx\"]\n").data.integrals == IntegralCode::automatic);
   CHECK(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"libint\"\n").data.integrals == IntegralCode::libint);
   CHECK(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"hermite\"\n").data.integrals == IntegralCode::hermite);
-  CHECK_THAT(f.error("programs = [\"p.sialx\"]\n[run]\nintegrals = \"slow\"\n"), Contains("`slow`") && Contains("auto, libint or hermite"));
+  CHECK_THAT(f.error("programs = [\"p.sialx\"]\n[run]\nintegrals = \"slow\"\n"),
+             Contains("`slow`") && Contains("auto, libint or hermite"));
 }
 
 TEST_CASE("integrals are kept where they take a quarter of the memory") {
@@ -146,8 +148,10 @@ TEST_CASE("several kinds in one --segments") {
   apply_segments(job, "occ_target=3,virt_target=7,ao=9,15");
   CHECK(job.data.segments == apart.data.segments);
   CHECK(job.data.segments.at(IndexKind::moa) == std::vector<std::int32_t>{3, 2, 7, 6, 6});
-  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,vrt_target=7"); }), Contains("unknown index kind `vrt_target`"));
-  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,x"); }), Contains("`x` in `--segments occ_target=3,x` is not a segment size"));
+  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,vrt_target=7"); }),
+             Contains("unknown index kind `vrt_target`"));
+  CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=3,x"); }),
+             Contains("`x` in `--segments occ_target=3,x` is not a segment size"));
   CHECK_THAT(error_of([&] { apply_segments(job, "occ_target=,virt=7"); }), Contains("`` in `--segments"));
 }
 
@@ -156,8 +160,10 @@ TEST_CASE("segments of orbitals as lists") {
   Job job = f.read(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [2, 3, 8]\n"));
   CHECK(job.data.ints.at("eaocc") == 2);
   CHECK(job.data.ints.at("eavirt") == 3);
-  CHECK_THAT(f.error(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [6, 7]\n")), Contains("mix occupied and virtual"));
-  CHECK_THAT(f.error(f.molecule("basis = \"6-31g\"\n[segments]\nocc = [2, 2]\n")), Contains("`occ` add up to 4") && Contains("job.toml"));
+  CHECK_THAT(f.error(f.molecule("basis = \"6-31g\"\n[segments]\nmoa = [6, 7]\n")),
+             Contains("mix occupied and virtual"));
+  CHECK_THAT(f.error(f.molecule("basis = \"6-31g\"\n[segments]\nocc = [2, 2]\n")),
+             Contains("`occ` add up to 4") && Contains("job.toml"));
 }
 
 TEST_CASE("an open shell has its own beta segments") {
@@ -168,12 +174,14 @@ TEST_CASE("an open shell has its own beta segments") {
   CHECK(job.data.ints.at("nalpha_occupied") == 5);
   CHECK(job.data.ints.at("nbeta_occupied") == 4);
   CHECK(job.data.ints.at("reference") == 1);
-  CHECK_THAT(f.error(f.molecule("charge = 1\nbasis = \"sto-3g\"\n")), Contains("multiplicity 1") && Contains("9 electrons"));
+  CHECK_THAT(f.error(f.molecule("charge = 1\nbasis = \"sto-3g\"\n")),
+             Contains("multiplicity 1") && Contains("9 electrons"));
 }
 
 TEST_CASE("ints that contradict the molecule are taken, and said") {
   JobFolder f;
-  Job job = f.read(f.molecule("basis = \"3-21g\"\n[segments]\nocc_target = 3\nvirt_target = 7\n[values]\neaocc = 1\nnorb = 1\ncc_iter = 7\n"));
+  Job job = f.read(f.molecule(
+      "basis = \"3-21g\"\n[segments]\nocc_target = 3\nvirt_target = 7\n[values]\neaocc = 1\nnorb = 1\ncc_iter = 7\n"));
   derive_job_data(job);
   CHECK(job.data.ints.at("eaocc") == 1);
   REQUIRE(job.warnings.size() == 1);
@@ -184,14 +192,18 @@ TEST_CASE("ints that contradict the molecule are taken, and said") {
 
 TEST_CASE("fragments of a molecule have segments and tables of their own") {
   JobFolder f;
-  f.write("water.xyz", "7\nwater, hydroxide and a water molecule's place\nO 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 0.59\nO 0 0 5\nH 0 0.76 5.59\nHe 0 0 9\nHe 0 2 9\n");
+  f.write(
+      "water.xyz",
+      "7\nwater, hydroxide and a water molecule's place\nO 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 0.59\nO 0 0 5\nH 0 0.76 5.59\nHe 0 0 9\nHe 0 2 9\n");
   using Sizes = std::vector<std::int32_t>;
-  const std::string three = "basis = \"sto-3g\"\nfragments = [[1, 2, 3], [6, 7], [4, 5]]\nfragment_charges = [0, 0, -1]\n";
+  const std::string three =
+      "basis = \"sto-3g\"\nfragments = [[1, 2, 3], [6, 7], [4, 5]]\nfragment_charges = [0, 0, -1]\n";
   const Job job = f.read(f.molecule(three + "[segments]\nao_target = 4\nocc_target = 3\nvirt_target = 3\n"));
   auto owners = [](const Job& j, const char* name) { return j.data.int_arrays.at(name).data; };
   CHECK(job.data.ints.at("nfrags") == 3);
   CHECK(job.data.molecule.charge == -1);
-  // Functions in the order of the atoms, 7 | 6 | 2; orbitals in the order of the fragments, occupied 5 | 2 | 5 and virtual 2 | 0 | 1.
+  // Functions in the order of the atoms, 7 | 6 | 2; orbitals in the order of the fragments, occupied 5 | 2 | 5 and
+  // virtual 2 | 0 | 1.
   CHECK(job.data.segments.at(IndexKind::ao) == Sizes{2, 5, 2, 4, 2});
   CHECK(job.data.segments.at(IndexKind::moa) == Sizes{3, 2, 2, 3, 2, 2, 1});
   CHECK(job.data.segments.at(IndexKind::mob) == job.data.segments.at(IndexKind::moa));
@@ -205,24 +217,33 @@ TEST_CASE("fragments of a molecule have segments and tables of their own") {
   CHECK(owners(listed, "w_frag_aocc") == Sizes{1, 2, 2, 3});
   apply_segments(listed, "ao=7,6,2");
   CHECK(owners(listed, "w_frag_ao") == Sizes{1, 3, 2});
-  CHECK_THAT(error_of([&] { apply_segments(listed, "ao=13,2"); }), Contains("`ao` segment 1 holds functions of more than one fragment"));
-  CHECK_THAT(f.error(f.molecule(three + "[segments]\nocc = [5, 7]\n")), Contains("`occ` segment 2 holds orbitals of more than one fragment"));
+  CHECK_THAT(error_of([&] { apply_segments(listed, "ao=13,2"); }),
+             Contains("`ao` segment 1 holds functions of more than one fragment"));
+  CHECK_THAT(f.error(f.molecule(three + "[segments]\nocc = [5, 7]\n")),
+             Contains("`occ` segment 2 holds orbitals of more than one fragment"));
   CHECK_THAT(f.error(f.molecule(three + "[segments]\nvirt = [3]\n")), Contains("`virt` segment 1"));
 
   auto wrong = [&](const std::string& lists) { return f.error(f.molecule("basis = \"sto-3g\"\n" + lists)); };
-  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3]]\n"), Contains("job.toml:6") && Contains("atom 4 is in no fragment"));
-  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [3, 4, 5], [6, 7]]\n"), Contains("atom 3 is in fragments 1 and 2"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3]]\n"),
+             Contains("job.toml:6") && Contains("atom 4 is in no fragment"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [3, 4, 5], [6, 7]]\n"),
+             Contains("atom 3 is in fragments 1 and 2"));
   CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 8]]\n"), Contains("fragment 3 names atom 8"));
-  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 4], [3, 5], [6, 7]]\n"), Contains("fragment 1 do not follow each other: 4 comes after 2"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 4], [3, 5], [6, 7]]\n"),
+             Contains("fragment 1 do not follow each other: 4 comes after 2"));
   CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 7], []]\n"), Contains("fragment 4 has no atoms"));
-  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 7]]\n"), Contains("add up to 0, and that of the molecule is -1"));
-  CHECK_THAT(wrong("fragments = [[1, 2, 3], [4, 5], [6, 7]]\nfragment_charges = [-1, 0, 0]\n"), Contains("fragment 1 has 11 electrons"));
-  CHECK_THAT(wrong("fragments = [[1, 2, 3], [4, 5], [6, 7]]\nfragment_charges = [0, -1]\n"), Contains("lists 2 charges, and there are 3 fragments"));
+  CHECK_THAT(wrong("charge = -1\nfragments = [[1, 2, 3], [4, 5], [6, 7]]\n"),
+             Contains("add up to 0, and that of the molecule is -1"));
+  CHECK_THAT(wrong("fragments = [[1, 2, 3], [4, 5], [6, 7]]\nfragment_charges = [-1, 0, 0]\n"),
+             Contains("fragment 1 has 11 electrons"));
+  CHECK_THAT(wrong("fragments = [[1, 2, 3], [4, 5], [6, 7]]\nfragment_charges = [0, -1]\n"),
+             Contains("lists 2 charges, and there are 3 fragments"));
   CHECK_THAT(wrong("charge = -1\nfragment_charges = [0, -1]\n"), Contains("goes with `fragments`"));
   CHECK_THAT(wrong("charge = -1\nfragments = [1, 2]\n"), Contains("must list the atoms of each fragment"));
   CHECK_THAT(wrong("charge = -1\nfragments = []\n"), Contains("must list the atoms of each fragment"));
   CHECK_THAT(f.error(f.molecule(three + "frozen_core = true\n")), Contains("`frozen_core` do not go together"));
-  CHECK_THAT(f.error(f.molecule(three + "[arrays]\nw_frag_ao = [1, 2]\n")), Contains("`w_frag_ao` follows from `fragments`"));
+  CHECK_THAT(f.error(f.molecule(three + "[arrays]\nw_frag_ao = [1, 2]\n")),
+             Contains("`w_frag_ao` follows from `fragments`"));
   CHECK_THAT(f.error(f.molecule(three + "[values]\nnfrags = 2\n")), Contains("`nfrags` is 2") && Contains("lists 3"));
 }
 
@@ -236,7 +257,8 @@ TEST_CASE("a frozen core has leading segments of its own") {
   for (const char* name : {"baocc", "bbocc", "baoccorb", "bboccorb"}) CHECK(value(name) == 2);
   for (const char* name : {"bocc", "boccorb"}) CHECK(value(name) == 1);
   for (const char* name : {"eaocc", "ebocc", "eocc", "nocc"}) CHECK(value(name) == 3);
-  for (const char* name : {"eaoccorb", "eoccorb", "naocc", "nalpha_occupied", "nbeta_occupied"}) CHECK(value(name) == 5);
+  for (const char* name : {"eaoccorb", "eoccorb", "naocc", "nalpha_occupied", "nbeta_occupied"})
+    CHECK(value(name) == 5);
   CHECK(value("bavirt") == 4);
   CHECK(value("bavirtorb") == 6);
 
@@ -258,11 +280,14 @@ TEST_CASE("a frozen core has leading segments of its own") {
   CHECK(value("bbocc") == 2);
   CHECK(job.data.segments.at(IndexKind::mob).at(0) == 1);
 
-  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 2\n[segments]\nmoa = [1, 4, 19]\n")), Contains("mix frozen and correlated") && Contains("orbital 2"));
-  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 2\n[segments]\nocc = [3, 2]\n")), Contains("`occ` mix frozen and correlated"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 2\n[segments]\nmoa = [1, 4, 19]\n")),
+             Contains("mix frozen and correlated") && Contains("orbital 2"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 2\n[segments]\nocc = [3, 2]\n")),
+             Contains("`occ` mix frozen and correlated"));
   CHECK_THAT(f.error(f.molecule(basis + "frozen_core = 6\n")), Contains("freezes 6 orbitals, and only 5 are occupied"));
   CHECK_THAT(f.error(f.molecule(basis + "frozen_core = -1\n")), Contains("job.toml:5") && Contains("negative"));
-  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = \"yes\"\n")), Contains("job.toml:5") && Contains("number of orbitals"));
+  CHECK_THAT(f.error(f.molecule(basis + "frozen_core = \"yes\"\n")),
+             Contains("job.toml:5") && Contains("number of orbitals"));
 }
 
 TEST_CASE("an effective core potential takes electrons and charge from its atoms") {
@@ -279,16 +304,20 @@ TEST_CASE("an effective core potential takes electrons and charge from its atoms
   CHECK(f.read(f.molecule(basis)).data.ints.at("iecp_on") == 0);
   CHECK(f.read(f.molecule(basis + "ecp = false\n")).data.ints.at("nalpha_occupied") == 5);
   f.write("cl.g94", "Cl 0\nCL-ECP 1 10\np\n0\ns-p\n0\n");
-  CHECK_THAT(f.error(f.molecule(basis + "ecp = \"cl.g94\"\n")), Contains("no effective core potential") && Contains("job.toml:5"));
+  CHECK_THAT(f.error(f.molecule(basis + "ecp = \"cl.g94\"\n")),
+             Contains("no effective core potential") && Contains("job.toml:5"));
   CHECK_THAT(f.error(f.molecule(basis + "ecp = true\n")), Contains("`ecp` must be"));
 }
 
 TEST_CASE("mistakes in a job file name the key and the line") {
   JobFolder f;
   const std::string head = "programs = [\"p.sialx\"]\n";
-  CHECK_THAT(f.error("program = [\"p.sialx\"]\n"), Contains("unknown key `program`") && Contains("did you mean `programs`") && Contains("job.toml:1:1"));
-  CHECK_THAT(f.error(head + "[molecule]\nxzy = \"a\"\n"), Contains("[molecule]") && Contains("did you mean `xyz`") && Contains("job.toml:3:1"));
-  CHECK_THAT(f.error(head + "[segments]\nao = [8, -1]\n"), Contains("-1") && Contains("`ao`") && Contains("job.toml:3"));
+  CHECK_THAT(f.error("program = [\"p.sialx\"]\n"),
+             Contains("unknown key `program`") && Contains("did you mean `programs`") && Contains("job.toml:1:1"));
+  CHECK_THAT(f.error(head + "[molecule]\nxzy = \"a\"\n"),
+             Contains("[molecule]") && Contains("did you mean `xyz`") && Contains("job.toml:3:1"));
+  CHECK_THAT(f.error(head + "[segments]\nao = [8, -1]\n"),
+             Contains("-1") && Contains("`ao`") && Contains("job.toml:3"));
   CHECK_THAT(f.error(head + "[segments]\na0 = [8]\n"), Contains("did you mean `ao`"));
   CHECK_THAT(f.error(head + "[segments]\nao = \"many\"\n"), Contains("`ao`") && Contains("\"auto\""));
   CHECK_THAT(f.error(head + "[values]\nn = \"4\"\n"), Contains("`n`") && Contains("job.toml:3"));
@@ -298,7 +327,8 @@ TEST_CASE("mistakes in a job file name the key and the line") {
   CHECK_THAT(f.error("programs = [\"q.sialx\"]\n"), Contains("q.sialx") && Contains("job.toml:1"));
   CHECK_THAT(f.error("programs = [\n"), Contains("job.toml:") && Contains("TOML"));
   CHECK_THAT(f.error(head + "[molecule]\nxyz = \"water.xyz\"\n"), Contains("[molecule] lacks `basis`"));
-  CHECK_THAT(f.error(head + "[molecule]\nxyz = \"air.xyz\"\nbasis = \"6-31g\"\n"), Contains("air.xyz") && Contains("job.toml:3"));
+  CHECK_THAT(f.error(head + "[molecule]\nxyz = \"air.xyz\"\nbasis = \"6-31g\"\n"),
+             Contains("air.xyz") && Contains("job.toml:3"));
   CHECK_THAT(f.error(head + "[output]\nprint_format = \"clasic\"\n"), Contains("did you mean `classic`"));
   CHECK_THAT(f.error(head + "values = 3\n"), Contains("`values` must be a table"));
   CHECK_THAT(error_of([&] { read_job_file(f.path("none.toml")); }), Contains("none.toml"));
@@ -306,12 +336,15 @@ TEST_CASE("mistakes in a job file name the key and the line") {
 
 TEST_CASE("command line values and segments that cannot be") {
   Job job;
-  for (const char* text : {"norb", "norb=", "norb=x", "=3", "norb=3x", "n=99999999999", "2n=3"}) CHECK_THAT(error_of([&] { apply_set(job, text); }), Contains(text));
-  for (const char* text : {"ao", "ao=", "ao=3,x", "ao=3,,4", "ao=0", "xx=3"}) CHECK_FALSE(error_of([&] { apply_segments(job, text); }).empty());
+  for (const char* text : {"norb", "norb=", "norb=x", "=3", "norb=3x", "n=99999999999", "2n=3"})
+    CHECK_THAT(error_of([&] { apply_set(job, text); }), Contains(text));
+  for (const char* text : {"ao", "ao=", "ao=3,x", "ao=3,,4", "ao=0", "xx=3"})
+    CHECK_FALSE(error_of([&] { apply_segments(job, text); }).empty());
   CHECK(job.data.ints.count("norb") == 0);
   CHECK(parse_memory("2GiB") == std::size_t{2} << 30);
   CHECK(parse_memory("1.5 kB") == 1500);
-  for (const char* text : {"", "lots", "GB", "-1", "3 parsecs", "0"}) CHECK_FALSE(error_of([&] { parse_memory(text); }).empty());
+  for (const char* text : {"", "lots", "GB", "-1", "3 parsecs", "0"})
+    CHECK_FALSE(error_of([&] { parse_memory(text); }).empty());
 }
 
 TEST_CASE("arrays from HDF5 keep their memory order") {
@@ -333,7 +366,8 @@ TEST_CASE("arrays from HDF5 keep their memory order") {
   CHECK(job.data.arrays.at("a").extents == std::vector<std::int64_t>{3, 0});
   CHECK(job.data.arrays.at("a").data.empty());
   CHECK_FALSE(job.data.empty_means_none);
-  CHECK_THAT(f.error(head + "a = {file = \"d.h5\", dataset = \"b\"}\n"), Contains("no dataset `b`") && Contains("the file holds: a") && Contains("job.toml:3"));
+  CHECK_THAT(f.error(head + "a = {file = \"d.h5\", dataset = \"b\"}\n"),
+             Contains("no dataset `b`") && Contains("the file holds: a") && Contains("job.toml:3"));
   CHECK_THAT(f.error(head + "a = {file = \"e.h5\"}\n"), Contains("e.h5"));
   CHECK_THAT(f.error(head + "a = {fil = \"e.h5\"}\n"), Contains("did you mean `file`"));
   f.write("d.h5", "not an HDF5 file at all");
@@ -342,14 +376,14 @@ TEST_CASE("arrays from HDF5 keep their memory order") {
 
 TEST_CASE("automatic segments follow the elements, the ranks and the memory") {
   constexpr std::size_t much = std::size_t{8} << 30;
-  CHECK(automatic_target(20, 1, much).size == 27);       // one segment
+  CHECK(automatic_target(20, 1, much).size == 27);  // one segment
   CHECK(automatic_target(500, 1, much).size == 27);
-  CHECK(automatic_target(1600, 1, much).size == 40);     // 40 pieces
-  CHECK(automatic_target(4000, 1, much).size == 50);     // 50 MB
+  CHECK(automatic_target(1600, 1, much).size == 40);  // 40 pieces
+  CHECK(automatic_target(4000, 1, much).size == 50);  // 50 MB
   const std::int32_t shared = automatic_target(100, 16, much).size;
-  CHECK(shared * 12 >= 100);                             // 12 pieces make 78 pairs: more than four for each rank
+  CHECK(shared * 12 >= 100);  // 12 pieces make 78 pairs: more than four for each rank
   CHECK(shared < 10);
-  CHECK(automatic_target(5, 64, much).size == 4);        // but no crumbs
+  CHECK(automatic_target(5, 64, much).size == 4);  // but no crumbs
   CHECK(automatic_target(21, 1, much, AutoRange::virtual_orbitals).size == 27);
   CHECK(automatic_target(21, 1, much, AutoRange::occupied_orbitals).size == 5);    // blocks with three of them
   CHECK(automatic_target(400, 1, much, AutoRange::occupied_orbitals).size == 10);  // 40 pieces
@@ -363,7 +397,8 @@ TEST_CASE("automatic segments: said once per range, overridden by kind, the same
   Job job = f.read(f.molecule("basis = \"cc-pvdz\"\n"));
   CHECK(job.data.segments[IndexKind::ao] == std::vector<std::int32_t>{24});
   REQUIRE(job.segment_choices.size() == 3);
-  CHECK(job.segment_choices[0].find("segments ao = auto: 24 basis functions in 1 of 24, for the size of blocks; ") == 0);
+  CHECK(job.segment_choices[0].find("segments ao = auto: 24 basis functions in 1 of 24, for the size of blocks; ") ==
+        0);
   CHECK(job.segment_choices[1].find("segments occ = auto: 5 occupied orbitals") == 0);
   job.ranks = 4;
   derive_job_data(job);
@@ -389,11 +424,15 @@ TEST_CASE("automatic segments: said once per range, overridden by kind, the same
 
 TEST_CASE("a stray character behind a bracket is a mistake of the file") {
   Folder f;
-  for (const char* text : {"[=]\n", "[[,\n", "[\n", "[\x01]\n"}) CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", text)); }), Contains("job.toml:"));
+  for (const char* text : {"[=]\n", "[[,\n", "[\n", "[\x01]\n"})
+    CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", text)); }), Contains("job.toml:"));
 }
 
 TEST_CASE("a file name with a NUL is refused") {
   Folder f;
   f.write("p.sialx", "");
-  CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", "programs = [\"p.sialx\"]\n[output]\nresults = \"r\\u0000x.h5\"\n")); }), Contains("NUL") && Contains("job.toml:3"));
+  CHECK_THAT(error_of([&] {
+               read_job_file(f.write("job.toml", "programs = [\"p.sialx\"]\n[output]\nresults = \"r\\u0000x.h5\"\n"));
+             }),
+             Contains("NUL") && Contains("job.toml:3"));
 }

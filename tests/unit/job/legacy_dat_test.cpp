@@ -1,6 +1,6 @@
-// The binary and JSON forms of initial-data files: what is read is written back byte for byte, either byte order, and every
-// damaged file is refused with one error that names the file, the byte and the field. Mutants are seeded; SIALX_MUTATIONS and
-// SIALX_SEED set their number and the first seed.
+// The binary and JSON forms of initial-data files: what is read is written back byte for byte, either byte order, and
+// every damaged file is refused with one error that names the file, the byte and the field. Mutants are seeded;
+// SIALX_MUTATIONS and SIALX_SEED set their number and the first seed.
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 
 #include "runtime/job/describe.h"
 #include "runtime/job/legacy_job.h"
-#include "runtime/job/recut.h"
+#include "runtime/job/resegment.h"
 #include "tests/unit/job/folder.h"
 #include "tests/unit/job/legacy_sample.h"
 #include "tests/unit/main/source_path.h"
@@ -55,7 +55,8 @@ void use(LegacyDat dat) {
 
 TEST_CASE("an initial-data file, byte by byte") {
   using namespace std::string_view_literals;
-  // One program, one int (-2), one scalar (1.0), AO segments 3 and 4, a 1 x 2 array (1.0, 2.0), an empty integer array, one setting.
+  // One program, one int (-2), one scalar (1.0), AO segments 3 and 4, a 1 x 2 array (1.0, 2.0), an empty integer array,
+  // one setting.
   const Bytes file = bytes_of(
       "\x47\xd0\x60\x01\x01\0\0\0"
       "\x01\0\0\0\x07\0\0\0a.siox\0"
@@ -159,7 +160,8 @@ TEST_CASE("what is wrong in a damaged file is named") {
   CHECK_THAT(with(4, 2), Contains("version 2") && Contains("byte 4"));
   CHECK_THAT(with(8, -1), Contains("program list") && Contains("negative") && Contains("byte 8"));
   CHECK_THAT(with(8, 1 << 30), Contains("more than the") && Contains("byte 8"));
-  CHECK_THAT(with(12, 1000), Contains("program list") && Contains("does not end in its only NUL") && Contains("byte 12"));
+  CHECK_THAT(with(12, 1000),
+             Contains("program list") && Contains("does not end in its only NUL") && Contains("byte 12"));
   CHECK_THAT(error({}), Contains("empty"));
   CHECK_THAT(error(bytes_of("\x89HDF\r\n\x1a\n")), Contains("HDF5"));
   CHECK_THAT(error(bytes_of("programs = [\"a\"]\n")), Contains("text file"));
@@ -171,7 +173,8 @@ TEST_CASE("what is wrong in a damaged file is named") {
 
   LegacyDat d = sample_dat();
   d.arrays[3].dims = {3, 3};
-  CHECK_THAT(error(format_legacy_dat(d)), Contains("arrays, elements of `coords`") && Contains("6 elements, and the extents ask for 9"));
+  CHECK_THAT(error(format_legacy_dat(d)),
+             Contains("arrays, elements of `coords`") && Contains("6 elements, and the extents ask for 9"));
   d = sample_dat();
   d.arrays[3].dims = {1, 1, 1, 1, 1, 1, 6};
   CHECK_THAT(error(format_legacy_dat(d)), Contains("rank of `coords`") && Contains("7 dimensions"));
@@ -198,8 +201,10 @@ TEST_CASE("mistakes in the JSON form are named") {
   CHECK_THAT(json_error(R"({"PredefinedScalars": {"x": "1"}})"), Contains("PredefinedScalars.x"));
   CHECK_THAT(json_error(R"({"SegmentSizeArrays": {"1009": [1]}})"), Contains("1009"));
   CHECK_THAT(json_error(R"({"SegmentSizeArrays": {"1001": [0]}})"), Contains("SegmentSizeArrays.1001"));
-  CHECK_THAT(json_error(R"({"PredefinedScalarArrays": {"v": {"Rank": 1, "Dims": [2], "Data": [1.0]}}})"), Contains("PredefinedScalarArrays.v.Data") && Contains("1 elements"));
-  CHECK_THAT(json_error(R"({"PredefinedScalarArrays": {"v": {"Rank": 2, "Dims": [2], "Data": [1.0, 2.0]}}})"), Contains("Rank"));
+  CHECK_THAT(json_error(R"({"PredefinedScalarArrays": {"v": {"Rank": 1, "Dims": [2], "Data": [1.0]}}})"),
+             Contains("PredefinedScalarArrays.v.Data") && Contains("1 elements"));
+  CHECK_THAT(json_error(R"({"PredefinedScalarArrays": {"v": {"Rank": 2, "Dims": [2], "Data": [1.0, 2.0]}}})"),
+             Contains("Rank"));
   CHECK_THAT(json_error(R"({"SialPrograms": [1]})"), Contains("SialPrograms"));
   CHECK_THAT(json_error(R"({"PredefinedScalars": {"x": 1e999}})"), Contains("x.json") && Contains("overflow"));
   LegacyDat d = sample_dat();
@@ -211,7 +216,8 @@ TEST_CASE("mistakes in the JSON form are named") {
       R"("nlp": {"Rank": 1, "Dims": [0], "Data": null}, "w_frag_avirt": {"Rank": 1, "Dims": [2], "Data": [1, 2]}}})",
       "x.json");
   CHECK(mixed.arrays == decltype(mixed.arrays){{"charge", {1}, {8.0}}});
-  CHECK(mixed.int_arrays == decltype(mixed.int_arrays){{"npfps", {2}, {3, 6}}, {"nlp", {0}, {}}, {"w_frag_avirt", {2}, {1, 2}}});
+  CHECK(mixed.int_arrays ==
+        decltype(mixed.int_arrays){{"npfps", {2}, {3, 6}}, {"nlp", {0}, {}}, {"w_frag_avirt", {2}, {1, 2}}});
 }
 
 TEST_CASE("any mutant is used or refused with one error") {
@@ -228,10 +234,22 @@ TEST_CASE("any mutant is used or refused with one error") {
       for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) {
         switch (below(6)) {
           case 0: b.resize(below(b.size() + 1)); break;
-          case 1: if (!b.empty()) b[below(b.size())] ^= static_cast<std::byte>(1u << below(8)); break;
-          case 2: if (!b.empty()) b[below(b.size())] = static_cast<std::byte>(random()); break;
+          case 1:
+            if (!b.empty()) b[below(b.size())] ^= static_cast<std::byte>(1u << below(8));
+            break;
+          case 2:
+            if (!b.empty()) b[below(b.size())] = static_cast<std::byte>(random());
+            break;
           case 3: {
-            static constexpr std::int32_t values[] = {0, 1, 2, -1, 7, 1005, 65536, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()};
+            static constexpr std::int32_t values[] = {0,
+                                                      1,
+                                                      2,
+                                                      -1,
+                                                      7,
+                                                      1005,
+                                                      65536,
+                                                      std::numeric_limits<std::int32_t>::max(),
+                                                      std::numeric_limits<std::int32_t>::min()};
             if (b.size() >= 4) std::memcpy(&b[below(b.size() - 3)], &values[below(std::size(values))], 4);
             break;
           }
@@ -241,7 +259,10 @@ TEST_CASE("any mutant is used or refused with one error") {
             b.erase(at, at + static_cast<std::ptrdiff_t>(n));
             break;
           }
-          default: b.insert(b.begin() + static_cast<std::ptrdiff_t>(below(b.size() + 1)), below(16), static_cast<std::byte>(random())); break;
+          default:
+            b.insert(b.begin() + static_cast<std::ptrdiff_t>(below(b.size() + 1)), below(16),
+                     static_cast<std::byte>(random()));
+            break;
         }
       }
       INFO("seed " << seed << (original == &json ? ", JSON" : original == &big ? ", big-endian" : ", little-endian"));
@@ -251,16 +272,17 @@ TEST_CASE("any mutant is used or refused with one error") {
         ++accepted;
       } catch (const SialError& e) {
         ++refused;
-        if (std::string(e.what()).empty() || e.where().find("x.dat") == std::string::npos) FAIL(e.what() << " at `" << e.where() << "`");
-      } catch (const std::exception& e) {
-        FAIL("not a SialError: " << e.what());
-      }
+        if (std::string(e.what()).empty() || e.where().find("x.dat") == std::string::npos)
+          FAIL(e.what() << " at `" << e.where() << "`");
+      } catch (const std::exception& e) { FAIL("not a SialError: " << e.what()); }
     }
   CHECK(accepted > 0);
   CHECK(refused > accepted);
 }
 
 TEST_CASE("texts that the binary form could not hold are refused in JSON") {
-  for (const char* text : {R"({"SialConfiguration": {"a\u0000b": {}}})", R"({"SialConfiguration": {"p": {"k\u0000": "v"}}})", R"({"SialConfiguration": {"p": {"k": "v\u0000"}}})"})
+  for (const char* text :
+       {R"({"SialConfiguration": {"a\u0000b": {}}})", R"({"SialConfiguration": {"p": {"k\u0000": "v"}}})",
+        R"({"SialConfiguration": {"p": {"k": "v\u0000"}}})"})
     CHECK_THAT(error_of([&] { parse_legacy_json(text, "x.json"); }), Contains("NUL") && Contains("x.json"));
 }

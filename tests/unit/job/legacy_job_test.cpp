@@ -1,4 +1,5 @@
-// Initial data as jobs: molecule and basis, values, segments cut anew, programs in folders, and the way back to a data file.
+// Initial data as jobs: molecule and basis, values, segments cut anew, programs in folders, and the way back to a data
+// file.
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -10,7 +11,7 @@
 #include "runtime/job/describe.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/molecule.h"
-#include "runtime/job/recut.h"
+#include "runtime/job/resegment.h"
 #include "tests/unit/job/folder.h"
 #include "tests/unit/job/legacy_sample.h"
 
@@ -46,7 +47,7 @@ TEST_CASE("initial data become a job") {
   CHECK(job.data.ints.at("lindep_tol") == 8);
   CHECK(job.data.ints.at("scf_iter") == 150);
   CHECK(job.data.ints.at("scf_hist") == 8);  // not in the file: the default of every job
-  CHECK(job.data.ints.at("iecp_on") == 0);  // nor that there are no core potentials
+  CHECK(job.data.ints.at("iecp_on") == 0);   // nor that there are no core potentials
   CHECK(job.data.scalars.at("cc_conv") == 1e-12);
   CHECK(job.data.segments.at(IndexKind::ao) == Sizes{5, 10});
   CHECK(job.data.arrays.at("coords").extents == std::vector<std::int64_t>{3, 2});
@@ -68,7 +69,8 @@ TEST_CASE("initial data become a job") {
   CHECK(m.shells[0].n_contractions == 2);
   CHECK(m.shells[0].coefficients == std::vector<double>{0.154, 0.535, 0.444, 0.0, 0.0, 1.0});
   CHECK(m.shells[0].exponents == std::vector<double>{71.616837, 13.045096, 3.5305122});
-  CHECK(m.shells[3].exponents == std::vector<double>{2.9412494, 0.6834831});  // shares the numbers of the carbon p shell
+  CHECK(m.shells[3].exponents ==
+        std::vector<double>{2.9412494, 0.6834831});  // shares the numbers of the carbon p shell
   CHECK(m.shells[3].atom == 1);
   CHECK(m.shells[4].pure);
   CHECK_FALSE(m.shells[3].pure);
@@ -85,7 +87,8 @@ TEST_CASE("initial data become a job") {
   // Without owners the shells' places decide.
   LegacyDat placed = sample_dat();
   std::erase_if(placed.int_arrays, [](const auto& a) { return a.name == "atom"; });
-  for (std::size_t k = 0; k < 5; ++k) CHECK(legacy_job(placed, "x.dat").data.molecule.shells[k].atom == m.shells[k].atom);
+  for (std::size_t k = 0; k < 5; ++k)
+    CHECK(legacy_job(placed, "x.dat").data.molecule.shells[k].atom == m.shells[k].atom);
   // What stands outside ccbeg to ccend does not count.
   LegacyDat outside = sample_dat();
   real_array(outside, "pcoeffs").data[3] = 7.0;
@@ -122,20 +125,31 @@ TEST_CASE("core potentials and ions in initial data") {
 }
 
 TEST_CASE("a basis that does not fit together names array and byte") {
-  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ivangmom").data[1] = -1; }), Contains("`ivangmom`: element 2 is -1") && Contains("x.dat: byte"));
-  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "npfps").data[0] = 9; }), Contains("`npfps`") && Contains("1 to 8"));
+  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ivangmom").data[1] = -1; }),
+             Contains("`ivangmom`: element 2 is -1") && Contains("x.dat: byte"));
+  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "npfps").data[0] = 9; }),
+             Contains("`npfps`") && Contains("1 to 8"));
   CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ixalphas").data[4] = 9; }), Contains("`ixalphas`"));
-  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ixpcoeffs").data[0] = 10; }), Contains("`pcoeffs`: shell 1 needs elements up to 15, it has 13"));
-  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "atom").data[0] = 3; }), Contains("`atom`: element 1 is 3; 1 to 2"));
-  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "atom").data[0] = 2; }), Contains("`tcoords`: shell 1 is not at its atom 2"));
-  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "end_nfps").data[1] = 6; }), Contains("`end_nfps`: shell 2 ends at function 6"));
+  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ixpcoeffs").data[0] = 10; }),
+             Contains("`pcoeffs`: shell 1 needs elements up to 15, it has 13"));
+  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "atom").data[0] = 3; }),
+             Contains("`atom`: element 1 is 3; 1 to 2"));
+  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "atom").data[0] = 2; }),
+             Contains("`tcoords`: shell 1 is not at its atom 2"));
+  CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "end_nfps").data[1] = 6; }),
+             Contains("`end_nfps`: shell 2 ends at function 6"));
   CHECK_THAT(error_with([](LegacyDat& d) { real_array(d, "charge").data[0] = 6.5; }), Contains("`charge`: 6.5"));
-  CHECK_THAT(error_with([](LegacyDat& d) { real_array(d, "charge").data[0] = std::numeric_limits<double>::quiet_NaN(); }), Contains("`charge`"));
+  CHECK_THAT(
+      error_with([](LegacyDat& d) { real_array(d, "charge").data[0] = std::numeric_limits<double>::quiet_NaN(); }),
+      Contains("`charge`"));
   CHECK_THAT(error_with([](LegacyDat& d) { real_array(d, "alphas").data[0] = -1; }), Contains("`alphas`: exponent 1"));
-  CHECK_THAT(error_with([](LegacyDat& d) { real_array(d, "coords").data.pop_back(), real_array(d, "coords").dims = {5}; }), Contains("5 coordinates for 2 atoms"));
+  CHECK_THAT(
+      error_with([](LegacyDat& d) { real_array(d, "coords").data.pop_back(), real_array(d, "coords").dims = {5}; }),
+      Contains("5 coordinates for 2 atoms"));
   CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ncfps").data[0] = 0; }), Contains("`ncfps`"));
   CHECK_THAT(error_with([](LegacyDat& d) { int_array(d, "ccbeg").data[0] = 4; }), Contains("`ccbeg`"));
-  CHECK_THAT(error_with([](LegacyDat& d) { d.segments[0].second = {6, 9}; }), Contains("inside a shell") && Contains("x.dat"));
+  CHECK_THAT(error_with([](LegacyDat& d) { d.segments[0].second = {6, 9}; }),
+             Contains("inside a shell") && Contains("x.dat"));
   CHECK_THAT(error_with([](LegacyDat& d) { d.segments[0].second = {5, 9}; }), Contains("add up to 14"));
 }
 
@@ -206,7 +220,8 @@ TEST_CASE("segments of initial data as lists") {
 
 TEST_CASE("cutting anew that cannot be") {
   Job job = legacy_job(sample_dat(), "x.dat");
-  for (const char* text : {"", "ao", "ao=", "ao=0", "ao=-3", "ao=x", "ao=3,,occ=2", "zz=3"}) CHECK_THAT(error_of([&] { apply_resegment(job, text); }), Contains("--resegment"));
+  for (const char* text : {"", "ao", "ao=", "ao=0", "ao=-3", "ao=x", "ao=3,,occ=2", "zz=3"})
+    CHECK_THAT(error_of([&] { apply_resegment(job, text); }), Contains("--resegment"));
   LegacyDat fragments = sample_dat();
   fragments.ints.emplace_back("nfrags", 2);
   Job two = legacy_job(fragments, "x.dat");
@@ -241,7 +256,9 @@ TEST_CASE("a job file's molecule as initial data and back") {
   Folder f;
   f.write("p.sialx", "sial p\nendsial p\n");
   f.write("lih.xyz", "2\n\nLi 0 0 0\nH 0 0 1.6\n");
-  const Job job = read_job_file(f.write("job.toml", "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"lih.xyz\"\nbasis = \"cc-pvdz\"\n[segments]\nao = \"auto\"\nao_target = 6\n[arrays]\nw = [1.5, 2.5]\n"));
+  const Job job = read_job_file(f.write(
+      "job.toml",
+      "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"lih.xyz\"\nbasis = \"cc-pvdz\"\n[segments]\nao = \"auto\"\nao_target = 6\n[arrays]\nw = [1.5, 2.5]\n"));
   const LegacyDat dat = to_legacy_dat(job);
   CHECK(dat.programs == std::vector<std::string>{"p.siox"});
   const Job back = legacy_job(parse_legacy_dat(format_legacy_dat(dat), "x.dat"), "x.dat");
@@ -269,7 +286,8 @@ TEST_CASE("a job file's molecule as initial data and back") {
   CHECK(back.data.arrays.at("w").data == std::vector<double>{1.5, 2.5});
   CHECK(back.data.arrays.at("coords").extents == std::vector<std::int64_t>{3, 2});
   // Norm of an s primitive: (2 a / pi)^(3/4).
-  CHECK(back.data.arrays.at("alpha_norms").data[0] == Approx(std::pow(2 * a.shells[0].exponents[0] / 3.14159265358979324, 0.75)));
+  CHECK(back.data.arrays.at("alpha_norms").data[0] ==
+        Approx(std::pow(2 * a.shells[0].exponents[0] / 3.14159265358979324, 0.75)));
   const Sizes& ao = job.data.segments.at(IndexKind::ao);
   CHECK(back.data.int_arrays.at("ao_seg_ranges").data.back() == std::accumulate(ao.begin(), ao.end(), 0));
   CHECK(back.data.int_arrays.at("moa_seg_ranges").data == job.data.segments.at(IndexKind::moa));
@@ -293,26 +311,31 @@ TEST_CASE("programs are found by base name, the newer of source and module") {
   const auto now = fs::last_write_time(f.path("one/b.siox"));
   fs::last_write_time(f.path("one/b.sialx"), now + std::chrono::seconds(5));
   const std::vector<std::string> folders{f.path("one"), f.path("two")};
-  CHECK(find_programs({"a.siox", "b.siox", "/some/where/c.siox"}, folders) == std::vector<std::string>{f.path("one/a.siox"), f.path("one/b.sialx"), f.path("two/c.sialx")});
+  CHECK(find_programs({"a.siox", "b.siox", "/some/where/c.siox"}, folders) ==
+        std::vector<std::string>{f.path("one/a.siox"), f.path("one/b.sialx"), f.path("two/c.sialx")});
   fs::last_write_time(f.path("one/b.sialx"), now - std::chrono::seconds(5));
   CHECK(find_program("b", folders) == std::vector<std::string>{f.path("one/b.siox")});
   fs::create_symlink("../two/c.sialx", f.path("one/e.sialx"));
   CHECK(find_program("e.siox", folders) == std::vector<std::string>{fs::canonical(f.path("two/c.sialx")).string()});
   // One old program in the place of several new ones.
   f.write("one/g.programs", "# first\n../two/c.sialx\n  b.siox  # then\n\n");
-  CHECK(find_programs({"g.siox", "a.siox"}, folders) == std::vector<std::string>{f.path("one/../two/c.sialx"), f.path("one/b.siox"), f.path("one/a.siox")});
+  CHECK(find_programs({"g.siox", "a.siox"}, folders) ==
+        std::vector<std::string>{f.path("one/../two/c.sialx"), f.path("one/b.siox"), f.path("one/a.siox")});
   f.write("one/g.programs", "x.sialx\n");
   CHECK_THAT(error_of([&] { find_program("g", folders); }), Contains("x.sialx") && Contains("g.programs:1"));
   f.write("one/g.programs", "#\n");
   CHECK_THAT(error_of([&] { find_program("g", folders); }), Contains("names no program"));
-  for (const std::string& odd : {std::string(".."), std::string("/"), std::string(), std::string("a\0.siox", 7), std::string("a\n.siox"), std::string(5000, 'x')})
+  for (const std::string& odd : {std::string(".."), std::string("/"), std::string(), std::string("a\0.siox", 7),
+                                 std::string("a\n.siox"), std::string(5000, 'x')})
     CHECK_THAT(error_of([&] { find_programs({odd}, folders); }), Contains("is no name of a program"));
-  CHECK_THAT(error_of([&] { find_programs({"a.siox", "d.siox"}, folders); }), Contains("no program d.siox") && Contains(f.path("two")) && Contains("--programs"));
+  CHECK_THAT(error_of([&] { find_programs({"a.siox", "d.siox"}, folders); }),
+             Contains("no program d.siox") && Contains(f.path("two")) && Contains("--programs"));
 }
 
 TEST_CASE("a job is described") {
   const Job job = legacy_job(sample_dat(), "x.dat");
   const std::string text = describe_job(job, {"nowhere"});
-  CHECK_THAT(text, Contains("2 atoms, charge 0, multiplicity 1") && Contains("5 shells, 15 functions, spherical") && Contains("ao     15 elements in 2: 5 10") &&
-                       Contains("scf_rhf_coreh.siox (not in nowhere)") && Contains("lindep_tol = 8") && Contains("coords(3,2)") && Contains("ignore_dropmo = t"));
+  CHECK_THAT(text, Contains("2 atoms, charge 0, multiplicity 1") && Contains("5 shells, 15 functions, spherical") &&
+                       Contains("ao     15 elements in 2: 5 10") && Contains("scf_rhf_coreh.siox (not in nowhere)") &&
+                       Contains("lindep_tol = 8") && Contains("coords(3,2)") && Contains("ignore_dropmo = t"));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Initial data of our own making: carbon monoxide in a small basis with general contractions and one d shell, the carbon and
-// oxygen cores frozen, two AO segments, settings, empty and integer arrays.
+// Initial data of our own making: carbon monoxide in a small basis with general contractions and one d shell, the
+// carbon and oxygen cores frozen, two AO segments, settings, empty and integer arrays.
 
 #include "runtime/job/legacy_dat.h"
 
@@ -8,12 +8,17 @@ inline sial::LegacyDat sample_dat() {
   using sial::IndexKind;
   sial::LegacyDat d;
   d.programs = {"scf_rhf_coreh.siox", "tran_rhf_no4v.siox"};
-  d.ints = {{"baocc", 2},       {"bavirt", 4},           {"bavirtorb", 8},       {"bbocc", 2},           {"bbvirt", 4},       {"bocc", 1},    {"cc_iter", 50},
-            {"eaocc", 3},       {"eavirt", 4},           {"eavirtorb", 15},      {"ebocc", 3},           {"ebvirt", 4},       {"eocc", 3},    {"intspherical", 1},
-            {"lindep_tol", 8},  {"nalpha_occupied", 7},  {"nalpha_virtual", 8},  {"nbeta_occupied", 7},  {"nbeta_virtual", 8}, {"norb", 2},   {"nshells", 5},
-            {"scf_iter", 150}};
+  d.ints = {{"baocc", 2},          {"bavirt", 4},         {"bavirtorb", 8},     {"bbocc", 2},
+            {"bbvirt", 4},         {"bocc", 1},           {"cc_iter", 50},      {"eaocc", 3},
+            {"eavirt", 4},         {"eavirtorb", 15},     {"ebocc", 3},         {"ebvirt", 4},
+            {"eocc", 3},           {"intspherical", 1},   {"lindep_tol", 8},    {"nalpha_occupied", 7},
+            {"nalpha_virtual", 8}, {"nbeta_occupied", 7}, {"nbeta_virtual", 8}, {"norb", 2},
+            {"nshells", 5},        {"scf_iter", 150}};
   d.scalars = {{"cc_conv", 1e-12}, {"damp", 0.19999998807907104}, {"scfeneg", -0.0}};
-  d.segments = {{IndexKind::ao, {5, 10}}, {IndexKind::mo, {2, 3, 2, 8}}, {IndexKind::moa, {2, 3, 2, 8}}, {IndexKind::mob, {2, 3, 2, 8}}};
+  d.segments = {{IndexKind::ao, {5, 10}},
+                {IndexKind::mo, {2, 3, 2, 8}},
+                {IndexKind::moa, {2, 3, 2, 8}},
+                {IndexKind::mob, {2, 3, 2, 8}}};
   d.arrays = {{"alphas", {8}, {71.616837, 13.045096, 3.5305122, 2.9412494, 0.6834831, 130.70932, 23.808861, 0.8}},
               {"charge", {2}, {6.0, 8.0}},
               {"clp", {0}, {}},

@@ -31,16 +31,21 @@ TEST_CASE("xyz files") {
 TEST_CASE("coordinates of xyz files are whole numbers") {
   Folder f;
   std::vector<std::string> warnings;
-  const auto error = [&](const std::string& text) { return error_of([&] { read_xyz(f.write("bad.xyz", text), warnings); }); };
-  CHECK(read_xyz(f.write("d.xyz", "2\n\nH 0 0 0\nH 0 0 7.4D-1\n"), warnings)[1].position[2] == Approx(0.74 / bohr_in_angstrom));
+  const auto error = [&](const std::string& text) {
+    return error_of([&] { read_xyz(f.write("bad.xyz", text), warnings); });
+  };
+  CHECK(read_xyz(f.write("d.xyz", "2\n\nH 0 0 0\nH 0 0 7.4D-1\n"), warnings)[1].position[2] ==
+        Approx(0.74 / bohr_in_angstrom));
   for (const char* number : {"1,74", "0.7.4", "0.74x", "nan", "inf", "0x1", "1e", "1e999"}) {
     INFO(number);
-    CHECK_THAT(error(std::string("2\n\nH 0 0 0\nH 0 0 ") + number + "\n"), Contains(std::string("`") + number + "` is not a number") && Contains("bad.xyz:4"));
+    CHECK_THAT(error(std::string("2\n\nH 0 0 0\nH 0 0 ") + number + "\n"),
+               Contains(std::string("`") + number + "` is not a number") && Contains("bad.xyz:4"));
   }
   CHECK_THAT(error("2x\n\nH 0 0 0\nH 0 0 1\n"), Contains("number of atoms") && Contains("bad.xyz:1"));
   CHECK_THAT(error("2.0\n\nH 0 0 0\nH 0 0 1\n"), Contains("number of atoms"));
   CHECK_THAT(error("1000000\n"), Contains("more than 20000"));
-  CHECK_THAT(error("2\n\nH 0 0 0\nH 0 0 1 0.5\n"), Contains("`0.5` follows the coordinates of `H`") && Contains("bad.xyz:4") && Contains("Properties="));
+  CHECK_THAT(error("2\n\nH 0 0 0\nH 0 0 1 0.5\n"),
+             Contains("`0.5` follows the coordinates of `H`") && Contains("bad.xyz:4") && Contains("Properties="));
   CHECK_THAT(error("1\n\n+1x 0 0 0\n"), Contains("unknown element `+1x`"));
   CHECK(warnings.empty());
 }
@@ -48,16 +53,23 @@ TEST_CASE("coordinates of xyz files are whole numbers") {
 TEST_CASE("extended xyz files say which columns they have") {
   Folder f;
   std::vector<std::string> warnings;
-  const auto read = [&](const std::string& comment, const std::string& rest) { return read_xyz(f.write("e.xyz", "1\n" + comment + "\nH 0 0 1" + rest + "\n"), warnings); };
+  const auto read = [&](const std::string& comment, const std::string& rest) {
+    return read_xyz(f.write("e.xyz", "1\n" + comment + "\nH 0 0 1" + rest + "\n"), warnings);
+  };
   CHECK(read("Properties=species:S:1:pos:R:3 pbc=\"F F F\"", "").size() == 1);
   CHECK(warnings.empty());
-  CHECK(read("Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:forces:R:3:charge:R:1", " 1 2 3 x")[0].position[2] == Approx(1 / bohr_in_angstrom));
+  CHECK(read("Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:forces:R:3:charge:R:1", " 1 2 3 x")[0]
+            .position[2] == Approx(1 / bohr_in_angstrom));
   REQUIRE(warnings.size() == 2);
   CHECK_THAT(warnings[0], Contains("e.xyz:2: the unit cell"));
   CHECK_THAT(warnings[1], Contains("e.xyz:2: ignored columns: forces, charge"));
-  const auto error = [&](const std::string& comment, const std::string& rest) { return error_of([&] { read(comment, rest); }); };
-  CHECK_THAT(error("Properties=species:S:1:pos:R:3:charge:R:1", ""), Contains("4 columns, and the second line names 5") && Contains("e.xyz:3"));
-  CHECK_THAT(error("Properties=id:I:1:species:S:1:pos:R:3", " 1"), Contains("columns are `id:I:1:species") && Contains("e.xyz:2"));
+  const auto error = [&](const std::string& comment, const std::string& rest) {
+    return error_of([&] { read(comment, rest); });
+  };
+  CHECK_THAT(error("Properties=species:S:1:pos:R:3:charge:R:1", ""),
+             Contains("4 columns, and the second line names 5") && Contains("e.xyz:3"));
+  CHECK_THAT(error("Properties=id:I:1:species:S:1:pos:R:3", " 1"),
+             Contains("columns are `id:I:1:species") && Contains("e.xyz:2"));
   CHECK_THAT(error("Properties=species:S:1:pos:R:3:charge:R", " 1"), Contains("no list of columns"));
   CHECK_THAT(error("no Properties here", " 1"), Contains("follows the coordinates"));
 }
@@ -66,7 +78,8 @@ TEST_CASE("atoms that are too near") {
   Folder f;
   std::vector<std::string> warnings;
   const auto read = [&](const std::string& text) { read_xyz(f.write("near.xyz", text), warnings); };
-  CHECK_THAT(error_of([&] { read("3\n\nO 0 0 0\nH 0 0 1\nH 0 0.09 0\n"); }), Contains("atoms 1 and 3 are 0.09 Angstrom apart") && Contains("near.xyz:5"));
+  CHECK_THAT(error_of([&] { read("3\n\nO 0 0 0\nH 0 0 1\nH 0 0.09 0\n"); }),
+             Contains("atoms 1 and 3 are 0.09 Angstrom apart") && Contains("near.xyz:5"));
   read("2\n\nH 0 0 0\nH 0 0 0.32\n");
   CHECK(warnings.empty());
   read("2\n\nO 0 0 0\nH 0 0 0.4\n");  // half a usual bond: 0.485
@@ -84,14 +97,26 @@ TEST_CASE("twenty thousand atoms are read at once") {
   Folder f;
   std::vector<std::string> warnings;
   std::string text = "20000\n\n";
-  for (int i = 0; i < 20000; ++i) text += "H " + std::to_string(i % 27) + " " + std::to_string(i / 27 % 27) + " " + std::to_string(i / 729) + "\n";
+  for (int i = 0; i < 20000; ++i)
+    text += "H " + std::to_string(i % 27) + " " + std::to_string(i / 27 % 27) + " " + std::to_string(i / 729) + "\n";
   CHECK(read_xyz(f.write("many.xyz", text), warnings).size() == 20000);
   CHECK(warnings.empty());
 }
 
 TEST_CASE("the chemical core is the noble gas before each atom") {
   Molecule m;
-  for (auto [number, orbitals] : {std::pair{1, 0}, {2, 0}, {3, 1}, {10, 1}, {11, 5}, {18, 5}, {19, 9}, {36, 9}, {37, 18}, {54, 18}, {55, 27}, {86, 27}}) {
+  for (auto [number, orbitals] : {std::pair{1, 0},
+                                  {2, 0},
+                                  {3, 1},
+                                  {10, 1},
+                                  {11, 5},
+                                  {18, 5},
+                                  {19, 9},
+                                  {36, 9},
+                                  {37, 18},
+                                  {54, 18},
+                                  {55, 27},
+                                  {86, 27}}) {
     m.atoms.assign(2, Atom{});
     m.atoms[0].charge = number, m.atoms[1].charge = 8;
     INFO(number);
@@ -117,11 +142,13 @@ TEST_CASE("basis files: shells, names, normalisation") {
     for (std::size_t p = 0; p < s.exponents.size(); ++p)
       for (std::size_t q = 0; q < s.exponents.size(); ++q) {
         double a = s.exponents[p], b = s.exponents[q];
-        norm += s.coefficients[p] * s.coefficients[q] * std::pow(4 * a * b, 0.5 * s.l + 0.75) / std::pow(a + b, s.l + 1.5);
+        norm +=
+            s.coefficients[p] * s.coefficients[q] * std::pow(4 * a * b, 0.5 * s.l + 0.75) / std::pow(a + b, s.l + 1.5);
       }
     CHECK(norm == Approx(1.0).epsilon(1e-13));
   }
-  CHECK_THAT(error_of([] { find_basis("6-31h", "."); }), Contains("unknown basis `6-31h`") && Contains("cc-pvdz") && Contains("SIAL_BASIS_PATH"));
+  CHECK_THAT(error_of([] { find_basis("6-31h", "."); }),
+             Contains("unknown basis `6-31h`") && Contains("cc-pvdz") && Contains("SIAL_BASIS_PATH"));
 
   f.write("mine.g94", "! comment\n****\nO 0\nS 2 1.0\n 1.0D+01 0.5\n 2.0 0.5\n****\n");
   setenv("SIAL_BASIS_PATH", ("/nonexistent:" + f.path("")).c_str(), 1);
@@ -132,17 +159,21 @@ TEST_CASE("basis files: shells, names, normalisation") {
   std::vector<Atom> with_h = atoms;
   with_h.emplace_back().charge = 1;
   CHECK_THAT(error_of([&] { read_basis(f.path("mine.g94"), with_h, true); }), Contains("no functions for H"));
-  auto error = [&](const std::string& text) { return error_of([&] { read_basis(f.write("bad.g94", text), atoms, true); }); };
+  auto error = [&](const std::string& text) {
+    return error_of([&] { read_basis(f.write("bad.g94", text), atoms, true); });
+  };
   CHECK_THAT(error(""), Contains("bad.g94") && Contains("no element"));
   CHECK_THAT(error("O 0\nS 3 1.0\n 1.0 0.5"), Contains("after 1 of 3") && Contains("bad.g94:3"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0\n****\n"), Contains("bad.g94:3"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 x\n****\n"), Contains("`x` is not a number") && Contains("bad.g94:3"));
   CHECK_THAT(error("O 0\nX 1 1.0\n 1.0 1.0\n****\n"), Contains("shell type") && Contains("bad.g94:2"));
   CHECK_THAT(error("O 0\nS 1x 1.0\n 1.0 1.0\n****\n"), Contains("expected a shell line") && Contains("bad.g94:2"));
-  CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0 2.0\n****\n"), Contains("`2.0` follows the numbers") && Contains("bad.g94:3"));
+  CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0 2.0\n****\n"),
+             Contains("`2.0` follows the numbers") && Contains("bad.g94:3"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1,0 1.0\n****\n"), Contains("`1,0` is not a number"));
   CHECK_THAT(error("O 0\nSP 1 1.0 1.2\n 1.0 1.0 1.0\n****\n"), Contains("several scale factors"));
-  CHECK(read_basis(f.write("printed.g94", "O 0\nSP 1 1.0 0.000\n 1.0d0 1.0 1.0 ! last\n****\n"), atoms, true).size() == 2);
+  CHECK(read_basis(f.write("printed.g94", "O 0\nSP 1 1.0 0.000\n 1.0d0 1.0 1.0 ! last\n****\n"), atoms, true).size() ==
+        2);
   CHECK_THAT(error_of([&] { read_basis("/dev/zero", atoms, true); }), Contains("it is a device"));
   CHECK_THAT(error("<html>\n"), Contains("element line") && Contains("bad.g94:1"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0\n"), Contains("ends inside element O"));
@@ -155,7 +186,8 @@ TEST_CASE("effective core potentials of basis files") {
   atoms[0].charge = 17, atoms[1].charge = 1, atoms[2].charge = 17;
   const std::string shells = "H 0\nS 1 1.0\n 1.0 1.0\n****\nCl 0\nS 1 1.0\n 2.0 1.0\n****\n\n";
   const std::string head = shells + "CL     0\nCL-ECP     1     10\n";
-  std::string path = f.write("e.g94", head + "p potential\n  2\n1 94.813 -10.0D+00\n2 165.0 66.0\ns-p potential\n  1\n0 128.0 3.0\n");
+  std::string path =
+      f.write("e.g94", head + "p potential\n  2\n1 94.813 -10.0D+00\n2 165.0 66.0\ns-p potential\n  1\n0 128.0 3.0\n");
   auto ecps = read_ecps(path, atoms);
   REQUIRE(ecps.size() == 2);
   CHECK(ecps[0].atom == 0);
@@ -171,19 +203,24 @@ TEST_CASE("effective core potentials of basis files") {
   CHECK(read_basis(path, atoms, true).size() == 3);
   CHECK(read_ecps(f.write("none.g94", shells), atoms).empty());
 
-  auto error = [&](const std::string& text) { return error_of([&] { read_ecps(f.write("bad.g94", head + text), atoms); }); };
+  auto error = [&](const std::string& text) {
+    return error_of([&] { read_ecps(f.write("bad.g94", head + text), atoms); });
+  };
   CHECK_THAT(error("p potential\n 2\n1 94.813 -10.0\n"), Contains("ends inside element Cl"));
   CHECK_THAT(error("p potential\nmany\n"), Contains("number of terms") && Contains("bad.g94:13"));
   CHECK_THAT(error("p potential\n 1\n1 -94.8 3.0\n"), Contains("positive"));
   CHECK_THAT(error("p potential\n 1\n1 94.8\n"), Contains("more numbers"));
-  CHECK_THAT(error_of([&] { read_ecps(f.write("bad.g94", "Cl 0\nCL-ECP 1\n"), atoms); }), Contains("`CL-ECP 2 10`") && Contains("bad.g94:2"));
-  CHECK_THAT(error_of([&] { read_ecps(f.write("bad.g94", "Cl 0\nCL-ECP 1 18\n"), atoms); }), Contains("electrons replaced"));
+  CHECK_THAT(error_of([&] { read_ecps(f.write("bad.g94", "Cl 0\nCL-ECP 1\n"), atoms); }),
+             Contains("`CL-ECP 2 10`") && Contains("bad.g94:2"));
+  CHECK_THAT(error_of([&] { read_ecps(f.write("bad.g94", "Cl 0\nCL-ECP 1 18\n"), atoms); }),
+             Contains("electrons replaced"));
 }
 
 TEST_CASE("every basis file that comes with the program can be read") {
   std::vector<Atom> atoms(3);
   atoms[0].charge = 1, atoms[1].charge = 6, atoms[2].charge = 8;
-  for (const char* name : {"sto-3g", "3-21g", "6-31g", "6-31g*", "6-31g**", "6-311g**", "cc-pvdz", "cc-pvtz", "aug-cc-pvdz", "def2-svp", "def2-tzvp"}) {
+  for (const char* name : {"sto-3g", "3-21g", "6-31g", "6-31g*", "6-31g**", "6-311g**", "cc-pvdz", "cc-pvtz",
+                           "aug-cc-pvdz", "def2-svp", "def2-tzvp"}) {
     INFO(name);
     CHECK(read_basis(find_basis(name, "."), atoms, true).size() >= 5);
   }

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <vector>
 
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 
 #include "runtime/base/output_file.h"
 #include "runtime/base/standard_output.h"
@@ -21,7 +21,9 @@ using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 /// HDF5 loses a buffer of its own when a flush fails.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libhdf5";
+}  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
 
 namespace {
 
@@ -108,7 +110,9 @@ TEST_CASE("what is open is written into where it stands") {
     const int file = open(log.c_str(), O_WRONLY | O_CLOEXEC | (append ? O_APPEND : 0));
     REQUIRE(file >= 0);
     CHECK(lseek(file, 0, SEEK_END) == 8);
-    for (const std::string& name : {fmt::format("/dev/fd/{}", file), fmt::format("/proc/self/fd/{}", file), fmt::format("/proc/{}/fd/{}", getpid(), file)}) write_file(name, "x\n");
+    for (const std::string& name : {fmt::format("/dev/fd/{}", file), fmt::format("/proc/self/fd/{}", file),
+                                    fmt::format("/proc/{}/fd/{}", getpid(), file)})
+      write_file(name, "x\n");
     fs::create_symlink(fmt::format("/dev/fd/{}", file), f.path("link"));
     write_file(f.path("link"), "y\n");
     CHECK(write(file, "later\n", 6) == 6);

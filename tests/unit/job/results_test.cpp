@@ -67,7 +67,8 @@ TEST_CASE("a results file says in what its molecule differs") {
   };
   CHECK(changed([](Molecule& m) { m.atoms.pop_back(); }) == "it had 2 atoms, not 1");
   CHECK(changed([](Molecule& m) { m.atoms[1].charge = 2; }) == "atom 2 had nuclear charge 1, not 2");
-  CHECK(changed([](Molecule& m) { m.atoms[1].position[2] = 2.1; }) == "atom 2 (He) lay 0.05292 Angstrom from where it is now");
+  CHECK(changed([](Molecule& m) { m.atoms[1].position[2] = 2.1; }) ==
+        "atom 2 (He) lay 0.05292 Angstrom from where it is now");
   CHECK(changed([](Molecule& m) { m.charge = 1; }) == "its charge was 0, not 1");
   CHECK(changed([](Molecule& m) { m.multiplicity = 1; }) == "its multiplicity was 3, not 1");
   CHECK(changed([](Molecule& m) { m.frozen_core = 1; }) == "its frozen_core was 0, not 1");
@@ -135,7 +136,8 @@ TEST_CASE("a file of format 1 is read") {
   Folder f;
   PartFile part(f.path("r.h5"), "");
   Hdf5File old = Hdf5File::create(part);
-  for (const char* group : {"saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"}) old.make_group(group);
+  for (const char* group : {"saved", "saved/scalars", "saved/statics", "saved/arrays", "saved/blocks"})
+    old.make_group(group);
   const double value = 2.5;
   old.write("saved/scalars/e", std::vector<std::int64_t>{}, std::span<const double>(&value, 1));
   old.close();
@@ -178,7 +180,8 @@ TEST_CASE("results that cannot be written or read") {
 
 TEST_CASE("labels with any bytes come back whole") {
   Folder f;
-  const std::vector<std::string> labels{std::string("a\0b", 3), std::string("a\0c", 3), "a/b", "..", "%00", "\x1b[m", ""};
+  const std::vector<std::string> labels{
+      std::string("a\0b", 3), std::string("a\0c", 3), "a/b", "..", "%00", "\x1b[m", ""};
   {
     ResultsWriter w(f.path("r.h5"));
     double value = 0;

@@ -24,6 +24,7 @@ inline JobData job_of(int segments, std::int32_t extent) {
   return job;
 }
 
-inline const char* const four_indices = "predefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\naoindex k = 1:norb\naoindex l = 1:norb\n";
+inline const char* const four_indices =
+    "predefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\naoindex k = 1:norb\naoindex l = 1:norb\n";
 
 }  // namespace sial::test

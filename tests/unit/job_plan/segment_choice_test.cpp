@@ -14,13 +14,15 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// Products over pairs of virtual and of occupied orbitals, as in coupled cluster: small occupied segments make them wait for memory.
+// Products over pairs of virtual and of occupied orbitals, as in coupled cluster: small occupied segments make them
+// wait for memory.
 const char* const declarations =
     "predefined int baocc\npredefined int eaocc\npredefined int bavirt\npredefined int eavirt\n"
     "moaindex i = baocc:eaocc\nmoaindex j = baocc:eaocc\nmoaindex a = bavirt:eavirt\nmoaindex b = bavirt:eavirt\nmoaindex c = bavirt:eavirt\nmoaindex d = bavirt:eavirt\n"
     "index n = 1:1000\ndistributed v[a,c,b,d]\ndistributed t[c,d,i,j]\ntemp r[a,b,i,j]\nscalar x\n";
 std::string statements(const std::string& times) {
-  return "do n\nwhere n <= " + times + "\npardo a, b\ndo i\ndo j\nr[a,b,i,j] = 0.0\ndo c\ndo d\nget v[a,c,b,d]\nget t[c,d,i,j]\nr[a,b,i,j] += v[a,c,b,d]*t[c,d,i,j]\nenddo d\nenddo c\n"
+  return "do n\nwhere n <= " + times +
+         "\npardo a, b\ndo i\ndo j\nr[a,b,i,j] = 0.0\ndo c\ndo d\nget v[a,c,b,d]\nget t[c,d,i,j]\nr[a,b,i,j] += v[a,c,b,d]*t[c,d,i,j]\nenddo d\nenddo c\n"
          "x += r[a,b,i,j]*r[a,b,i,j]\nenddo j\nenddo i\nendpardo a, b\nenddo n";
 }
 
@@ -28,19 +30,21 @@ struct Molecules : Folder {
   Molecules() {
     // Four water molecules: 20 occupied orbitals, 76 virtual ones in cc-pVDZ.
     std::string xyz = "12\nwater\n";
-    for (int m = 0; m < 4; ++m)
-      xyz += fmt::format("O 0 0 {0}\nH 0 0.757 {0}.586\nH 0 -0.757 {0}.586\n", 4 * m);
+    for (int m = 0; m < 4; ++m) xyz += fmt::format("O 0 0 {0}\nH 0 0.757 {0}.586\nH 0 -0.757 {0}.586\n", 4 * m);
     write("waters.xyz", xyz);
     write("p.sialx", "sial p\nendsial p\n");
   }
   Job job(const std::string& more = {}) const {
-    Job job = read_job_file(write("job.toml", "programs = [\"p.sialx\"]\nmemory = \"8GB\"\n[molecule]\nxyz = \"waters.xyz\"\nbasis = \"cc-pvdz\"\n" + more));
+    Job job = read_job_file(write(
+        "job.toml",
+        "programs = [\"p.sialx\"]\nmemory = \"8GB\"\n[molecule]\nxyz = \"waters.xyz\"\nbasis = \"cc-pvdz\"\n" + more));
     return job;
   }
 };
 
 SegmentChoice choice_of(const Job& job, const std::string& times, const TimeSetting& time = {}) {
-  const std::vector<std::shared_ptr<const Module>> programs{std::make_shared<const Module>(module_of(declarations, statements(times)))};
+  const std::vector<std::shared_ptr<const Module>> programs{
+      std::make_shared<const Module>(module_of(declarations, statements(times)))};
   PlanSetting memory;
   memory.memory_per_rank = job.memory_per_rank;
   memory.ranks = time.ranks;
@@ -69,7 +73,8 @@ TEST_CASE("a long job has the segments of least predicted time") {
   CHECK(cut.data.segments != job.data.segments);
   CHECK(cut.data.ints.at("eaocc") < job.data.ints.at("eaocc"));  // fewer and larger occupied segments
   // What is predicted is what the model says of the job as it is cut, and less than for the usual segments.
-  const SegmentChoice again = choice_of(f.job("[segments]\n" + [&] {
+  const SegmentChoice again = choice_of(f.job("[segments]\n" +
+                                              [&] {
                                                 std::string lines;
                                                 for (const std::string& option : choice.options) lines += option + "\n";
                                                 return lines;
@@ -102,10 +107,11 @@ TEST_CASE("segments are chosen among those that fit into memory") {
   derive_job_data(job);
   const SegmentChoice choice = choice_of(job, "1000");
   const Job cut = with(job, choice);
-  const std::vector<std::shared_ptr<const Module>> programs{std::make_shared<const Module>(module_of(declarations, statements("1000")))};
+  const std::vector<std::shared_ptr<const Module>> programs{
+      std::make_shared<const Module>(module_of(declarations, statements("1000")))};
   PlanSetting memory;
   memory.memory_per_rank = job.memory_per_rank;
-  CHECK(plan_memory(programs, cut.data, {}, memory).fits(job.memory_per_rank));
+  CHECK(model_memory(programs, cut.data, {}, memory).fits(job.memory_per_rank));
   CHECK(cut.data.segments != free.data.segments);
 }
 
@@ -125,7 +131,8 @@ TEST_CASE("a job that restores results has the segments of those") {
   CHECK_THAT(choice.lines[0], Contains("those of `") && Contains("results.h5"));
   // What the user states stays, and of another molecule nothing is taken.
   const Job stated = f.job("[segments]\nocc_target = 5\n[restore]\nfile = \"results.h5\"\n");
-  CHECK(with(stated, choice_of(stated, "1000")).data.segments.at(IndexKind::moa) == stated.data.segments.at(IndexKind::moa));
+  CHECK(with(stated, choice_of(stated, "1000")).data.segments.at(IndexKind::moa) ==
+        stated.data.segments.at(IndexKind::moa));
 }
 
 TEST_CASE("what a job leaves open follows an earlier run where the stated part is the same") {
@@ -157,7 +164,10 @@ TEST_CASE("what a job leaves open follows an earlier run where the stated part i
   CHECK(beta.segments.at(IndexKind::mob) != earlier.data.segments.at(IndexKind::mob));
   // Another basis has other functions.
   Job other = f.job();
-  other.data.molecule = read_job_file(f.write("small.toml", "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"waters.xyz\"\nbasis = \"sto-3g\"\n")).data.molecule;
+  other.data.molecule =
+      read_job_file(
+          f.write("small.toml", "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"waters.xyz\"\nbasis = \"sto-3g\"\n"))
+          .data.molecule;
   derive_job_data(other);
   CHECK(earlier_segments(other, segments).empty());
 }

@@ -14,7 +14,8 @@ using namespace sial::test;
 namespace {
 
 const std::string product = std::string(four_indices) + "distributed a[i,k]\ndistributed b[k,j]\ntemp c[i,j]\n";
-const char* const multiply = "pardo i, j\nc[i,j] = 0.0\ndo k\nget a[i,k]\nget b[k,j]\nc[i,j] += a[i,k]*b[k,j]\nenddo k\nendpardo i, j";
+const char* const multiply =
+    "pardo i, j\nc[i,j] = 0.0\ndo k\nget a[i,k]\nget b[k,j]\nc[i,j] += a[i,k]*b[k,j]\nenddo k\nendpardo i, j";
 
 double seconds(const TimeSetting& setting, const JobData& job, const char* statements = multiply) {
   return TimeModel(setting).time_of(module_of(product, statements), job).seconds;
@@ -31,7 +32,8 @@ TEST_CASE("an operand is met again behind what its loop touches") {
   const auto nest_of_product = static_cast<std::int32_t>(work.nests.size()) - 1;
   for (const Instruction& in : m.code) {
     if (in.op != Opcode::block_contract) continue;
-    const auto of_c = sources.distances(nest_of_product, in.a), of_a = sources.distances(nest_of_product, in.b), of_b = sources.distances(nest_of_product, in.c);
+    const auto of_c = sources.distances(nest_of_product, in.a), of_a = sources.distances(nest_of_product, in.b),
+               of_b = sources.distances(nest_of_product, in.c);
     // c[i,j] was made in this iteration, of three blocks.
     REQUIRE(of_c.size() == 1);
     CHECK(of_c[0].bytes == 3 * 800);
@@ -74,7 +76,9 @@ TEST_CASE("every collective that ranks wait in costs what a barrier costs") {
   TimeSetting setting;
   setting.ranks = 8;
   const auto of = [&](const char* statement) {
-    return TimeModel(setting).time_of(module_of(std::string(four_indices) + "static s[i,j]\nscalar x\nscalar y\n", statement), job_of(2, 4)).seconds;
+    return TimeModel(setting)
+        .time_of(module_of(std::string(four_indices) + "static s[i,j]\nscalar x\nscalar y\n", statement), job_of(2, 4))
+        .seconds;
   };
   const double barrier = of("sip_barrier");
   CHECK(barrier > 1e-5);
@@ -85,8 +89,13 @@ TEST_CASE("every collective that ranks wait in costs what a barrier costs") {
 
 TEST_CASE("a block copied to or from a region of a contiguous array is not for nothing") {
   const auto of = [](const char* statement) {
-    const std::string body = "do i\ndo j\nallocate contiguous c[1:norb,1:norb]\nt[i,j] = 1.0\n" + std::string(statement) + "\ndeallocate contiguous c[1:norb,1:norb]\nenddo j\nenddo i";
-    return TimeModel({}).time_of(module_of(std::string(four_indices) + "temp t[i,j]\ntemp u[i,j]\ncontiguous local c[i,j]\n", body.c_str()), job_of(2, 200)).seconds;
+    const std::string body = "do i\ndo j\nallocate contiguous c[1:norb,1:norb]\nt[i,j] = 1.0\n" +
+                             std::string(statement) + "\ndeallocate contiguous c[1:norb,1:norb]\nenddo j\nenddo i";
+    return TimeModel({})
+        .time_of(
+            module_of(std::string(four_indices) + "temp t[i,j]\ntemp u[i,j]\ncontiguous local c[i,j]\n", body.c_str()),
+            job_of(2, 200))
+        .seconds;
   };
   const double without = of(""), block = of("u[i,j] = t[i,j]") - without;
   CHECK(of("c[i:i,j:j] = t[i,j]") - without > 0.2 * block);
@@ -114,7 +123,12 @@ TEST_CASE("what was measured of a processor is kept for this one alone") {
   CHECK(saved->l2_bytes == usual_speed().l2_bytes);
   CHECK(speed_of_this_machine(f.path("cache")).cycles == 4.25e9);
   CHECK(speed_of_this_machine(f.path("none")).cycles == usual_speed().cycles);
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"processor\": \"", "processor\": \"another "}, {"4250000000.0", "-1"}, {"4250000000.0", "\"fast\""}, {"4250000000.0", "1e300"}, {"{", "{{"}, {"sialx speed", "x"}}) {
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"processor\": \"", "processor\": \"another "},
+                                 {"4250000000.0", "-1"},
+                                 {"4250000000.0", "\"fast\""},
+                                 {"4250000000.0", "1e300"},
+                                 {"{", "{{"},
+                                 {"sialx speed", "x"}}) {
     save_speed(f.path("cache"), speed);
     std::ifstream in(speed_file(f.path("cache")));
     std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -143,8 +157,16 @@ TEST_CASE("constants of contractions are kept with the speed, and a file with on
   REQUIRE(saved->costs);
   CHECK(*saved->costs == *speed.costs);  // to the last bit
   CHECK(costs_text(*saved) == "measured, scatter 2.12, pack_rows_along 0.3");
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"\"scatter\": 2.125", "\"scatter\": -2.125"}, {"\"scatter\": 2.125", "\"scatter\": 1e9"}, {"\"scatter\": 2.125", "\"scatter\": null"}, {"\"scatter\": 2.125", "\"scatter\": \"2\""},
-                                 {"\"scatter\": 2.125", "\"scatters\": 2.125"}, {"\"width\": 8", "\"width\": 0"}, {"\"width\": 8", "\"width\": 1000"}, {"\"width\": 8", "\"width\": 8.5"}, {"\"width\": 8", "\"breadth\": 8"}, {"\"version\": 2", "\"version\": 1"},
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"\"scatter\": 2.125", "\"scatter\": -2.125"},
+                                 {"\"scatter\": 2.125", "\"scatter\": 1e9"},
+                                 {"\"scatter\": 2.125", "\"scatter\": null"},
+                                 {"\"scatter\": 2.125", "\"scatter\": \"2\""},
+                                 {"\"scatter\": 2.125", "\"scatters\": 2.125"},
+                                 {"\"width\": 8", "\"width\": 0"},
+                                 {"\"width\": 8", "\"width\": 1000"},
+                                 {"\"width\": 8", "\"width\": 8.5"},
+                                 {"\"width\": 8", "\"breadth\": 8"},
+                                 {"\"version\": 2", "\"version\": 1"},
                                  {"\"contractions\": {", "\"contractions\": [], \"more\": {"}}) {
     save_speed(f.path("cache"), speed);
     std::ifstream in(speed_file(f.path("cache")));

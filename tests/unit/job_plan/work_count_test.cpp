@@ -13,11 +13,13 @@ namespace {
 double executions(const Module& m, const WorkCount& work, Opcode op) {
   double sum = 0;
   for (const LoopNest& nest : work.nests)
-    nest.executions.for_each([&](std::int32_t pc, double n) { sum += m.code[static_cast<std::size_t>(pc)].op == op ? n : 0.0; });
+    nest.executions.for_each(
+        [&](std::int32_t pc, double n) { sum += m.code[static_cast<std::size_t>(pc)].op == op ? n : 0.0; });
   return sum;
 }
 
-double fills(const std::string& declarations, const std::string& statements, const JobData& job, std::int64_t steps = 1'000'000) {
+double fills(const std::string& declarations, const std::string& statements, const JobData& job,
+             std::int64_t steps = 1'000'000) {
   const Module m = module_of(declarations, statements);
   return executions(m, count_work(m, bind_program(m, job), job, steps), Opcode::block_fill);
 }
@@ -41,8 +43,14 @@ TEST_CASE("procedures count where they are called") {
 
 TEST_CASE("where data decide both ways count half, and loops that data end a usual number of times") {
   const JobData job = job_of(2, 4);
-  CHECK(fills(temps, "do i\ndo j\nt[i,j] = 1.0\nx = t[i,j]*t[i,j]\nif x > 0.5\nt[i,j] = 2.0\nelse\nt[i,j] = 3.0\nendif\nenddo j\nenddo i", job) == 8);
-  CHECK(fills(temps, "do n\ndo i\ndo j\nt[i,j] = 1.0\nx = t[i,j]*t[i,j]\nenddo j\nenddo i\nif x < 0.5\nexit\nendif\nenddo n", job) == 12 * 4);
+  CHECK(
+      fills(
+          temps,
+          "do i\ndo j\nt[i,j] = 1.0\nx = t[i,j]*t[i,j]\nif x > 0.5\nt[i,j] = 2.0\nelse\nt[i,j] = 3.0\nendif\nenddo j\nenddo i",
+          job) == 8);
+  CHECK(fills(temps,
+              "do n\ndo i\ndo j\nt[i,j] = 1.0\nx = t[i,j]*t[i,j]\nenddo j\nenddo i\nif x < 0.5\nexit\nendif\nenddo n",
+              job) == 12 * 4);
 }
 
 TEST_CASE("of many iterations a sample stands for all") {
@@ -55,7 +63,8 @@ TEST_CASE("of many iterations a sample stands for all") {
 
 TEST_CASE("counting ends, whatever the program") {
   // Long loops inside of each other, all of whose values decide something; and ranges whose product is no number.
-  std::string body = "pardo i, j\nif i == count\nt[i,j] = 1.0\nendif\nendpardo i, j\n", statements = "do n\nif n == count\ncount = 2\nendif\n";
+  std::string body = "pardo i, j\nif i == count\nt[i,j] = 1.0\nendif\nendpardo i, j\n",
+              statements = "do n\nif n == count\ncount = 2\nendif\n";
   for (int k = 0; k < 500; ++k) statements += body;
   const Module outer = module_of(temps, statements + "enddo n");
   const JobData job = job_of(30, 4);

@@ -1,5 +1,5 @@
-// Files of the source tree that tests read. One translation unit knows where the tree lies, so that the compiler cache serves every
-// other file of the tests to another checkout.
+// Files of the source tree that tests read. One translation unit knows where the tree lies, so that the compiler cache
+// serves every other file of the tests to another checkout.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ struct Heap {
         base(static_cast<std::byte*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
         heap(base, 0, arenas, bytes,
              {[this, limit](std::size_t, std::size_t n) {
-                if (committed + n > limit) throw WorldError("shared memory is full", "enlarge it");
+                if (committed + n > limit) throw EnvironmentError("shared memory is full", "enlarge it");
                 committed += n;
                 ++commits;
               },
@@ -136,7 +136,7 @@ TEST_CASE("exhaustion names what was wanted, the budget and the remedy") {
   try {
     h.heap.allocate(0, 10 * mib / 8, [] { return std::string("block t2[1,2]"); });
     FAIL("no error");
-  } catch (const WorldError& e) {
+  } catch (const EnvironmentError& e) {
     CHECK_THAT(e.what(), Catch::Contains("block t2[1,2]") && Catch::Contains("10.5 MB") && Catch::Contains("2.10 MB"));
     CHECK_THAT(e.hint(), Catch::Contains("--memory"));
   }
@@ -147,7 +147,8 @@ TEST_CASE("a small shared memory is used up to its end, then the reason is given
   std::size_t got = 0;
   while (h.heap.try_allocate(0, 8192)) got += 65536;
   CHECK(got > 2 * mib);
-  CHECK_THROWS_WITH(h.heap.allocate(0, 8192, [] { return std::string("x"); }), Catch::Contains("shared memory is full"));
+  CHECK_THROWS_WITH(h.heap.allocate(0, 8192, [] { return std::string("x"); }),
+                    Catch::Contains("shared memory is full"));
 }
 
 TEST_CASE("references keep a chunk") {
@@ -191,7 +192,10 @@ TEST_CASE("random use never hands out overlapping memory") {
   CAPTURE(seed);
   std::mt19937 rng(seed);
   Heap h(2, 2 * mib);
-  struct Live { Chunk* c; double stamp; };
+  struct Live {
+    Chunk* c;
+    double stamp;
+  };
   std::vector<Live> live;
   for (int step = 0; step < 20000; ++step) {
     if (rng() % 2 == 0) {
@@ -222,7 +226,8 @@ TEST_CASE("several threads allocate and free each other's chunks") {
       std::mt19937 rng(static_cast<unsigned>(t));
       for (int i = 0; i < 5000; ++i) {
         const auto n = static_cast<std::int64_t>(rng() % 500);
-        Chunk* c = i % 2 == 0 ? h.heap.allocate(t, n, [] { return std::string("a block"); }) : h.heap.try_allocate(t, n, nullptr, i % 4 == 1);
+        Chunk* c = i % 2 == 0 ? h.heap.allocate(t, n, [] { return std::string("a block"); })
+                              : h.heap.try_allocate(t, n, nullptr, i % 4 == 1);
         if (!c) continue;
         for (std::int64_t k = 0; k < c->doubles; ++k) c->data()[k] = 1;
         if (Chunk* old = mailbox[rng() % 16].exchange(c)) h.heap.drop_reference(old, t);
@@ -254,11 +259,11 @@ TEST_CASE("a phase is charged with each rank's own memory and the node's shared 
   CHECK(second.shared == 0);
   h.heap.drop_reference(block, 0);
   first = h.heap.close_phase(0, true);
-  CHECK(first.own == bytes(1000));    // what lives on counts in each phase
+  CHECK(first.own == bytes(1000));  // what lives on counts in each phase
   CHECK(first.shared == bytes(3000));
   first = h.heap.close_phase(0, true);
   CHECK(first.shared == 0);
-  h.heap.drop_reference(own, 1);      // whoever drops it, it was rank 0's
+  h.heap.drop_reference(own, 1);  // whoever drops it, it was rank 0's
   h.heap.close_phase(0, true);
   CHECK(h.heap.close_phase(0, true).own == 0);
 }
@@ -268,7 +273,11 @@ TEST_CASE("what is in use is counted right, whoever takes it, makes it the node'
   CAPTURE(seed);
   std::mt19937 rng(seed);
   Heap h(2, 2 * mib);
-  struct Live { Chunk* c; int rank; bool own; };
+  struct Live {
+    Chunk* c;
+    int rank;
+    bool own;
+  };
   std::vector<Live> live;
   std::array<std::int64_t, 2> in_use{}, own{}, high{}, own_high{}, requests{};
   const auto what = [] { return std::string("a block"); };
@@ -279,7 +288,8 @@ TEST_CASE("what is in use is counted right, whoever takes it, makes it the node'
       case 0:
       case 1: {
         const bool shared = rng() % 4 == 0;
-        Chunk* c = rng() % 2 == 0 ? h.heap.try_allocate(rank, n, nullptr, shared) : h.heap.allocate(rank, n, what, shared);
+        Chunk* c =
+            rng() % 2 == 0 ? h.heap.try_allocate(rank, n, nullptr, shared) : h.heap.allocate(rank, n, what, shared);
         REQUIRE(c->arena == rank);
         ++requests[rank];
         const auto bytes = static_cast<std::int64_t>(c->bytes);

@@ -18,7 +18,8 @@ std::string text(const Module& m, SliceOutcome outcome, const FetchRequest& r) {
   switch (outcome) {
     case SliceOutcome::fetch: {
       std::string out = m.arrays[static_cast<std::size_t>(r.array)].name + "[";
-      for (int d = 0; d < r.block.rank; ++d) out += (d ? "," : "") + std::to_string(r.block.segment[static_cast<std::size_t>(d)]);
+      for (int d = 0; d < r.block.rank; ++d)
+        out += (d ? "," : "") + std::to_string(r.block.segment[static_cast<std::size_t>(d)]);
       return out + "]";
     }
     case SliceOutcome::done: return "|";
@@ -78,7 +79,9 @@ TEST_CASE("a serial nest is followed from beginning to end") {
 }
 
 TEST_CASE("a small budget pauses and changes nothing; a copy goes its own way") {
-  Run r(sliced(names, "do i\npp = 0\ndo j\npp += j\nenddo j\ndo k\nif pp > k\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\npp -= 2\nenddo k\nenddo i"));
+  Run r(sliced(
+      names,
+      "do i\npp = 0\ndo j\npp += j\nenddo j\ndo k\nif pp > k\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\npp -= 2\nenddo k\nenddo i"));
   const std::string all = r.serial();
   CHECK(all == "a[1,1] a[1,2] a[2,1] a[2,2] a[3,1] a[3,2] |");
   for (std::int64_t budget = 1; budget < 12; ++budget) CHECK(r.serial(budget) == all);
@@ -96,7 +99,8 @@ TEST_CASE("a small budget pauses and changes nothing; a copy goes its own way") 
 }
 
 TEST_CASE("a long loop without gets uses no more than its budget") {
-  Run r(sliced(names + "index w = 1:1000000\n", "do i\npp = 0\ndo w\nif pp < 1000000\npp += 1\nendif\nenddo w\nif pp > 5\nget a[i,i]\nendif\nenddo i"));
+  Run r(sliced(names + "index w = 1:1000000\n",
+               "do i\npp = 0\ndo w\nif pp < 1000000\npp += 1\nendif\nenddo w\nif pp > 5\nget a[i,i]\nendif\nenddo i"));
   r.load();
   r.cursor.begin();
   FetchRequest request;
@@ -106,7 +110,9 @@ TEST_CASE("a long loop without gets uses no more than its budget") {
 }
 
 TEST_CASE("iterations of a pardo") {
-  Run r(sliced(names, "pardo i, j\nwhere i < j\npp = i + j\nif pp < 5\nget a[j,i]\nx += a[j,i]*a[j,i]\nendif\nget b[i,j]\nx += b[i,j]*b[i,j]\nendpardo i, j"));
+  Run r(sliced(
+      names,
+      "pardo i, j\nwhere i < j\npp = i + j\nif pp < 5\nget a[j,i]\nx += a[j,i]*a[j,i]\nendif\nget b[i,j]\nx += b[i,j]*b[i,j]\nendpardo i, j"));
   CHECK(r.slice.parallel());
   CHECK_FALSE(r.slice.carries());
   r.load();
@@ -135,16 +141,20 @@ TEST_CASE("what iterations hand on is carried along") {
 }
 
 TEST_CASE("exits, returns, calls and subindex loops") {
-  Run r(sliced(names + "subindex ii of i\ndistributed s[ii,j]\nproc some\ndo k\nif k == 3\nreturn\nendif\nif k > pp\nexit\nendif\nget a[i,k]\nx += a[i,k]*a[i,k]\nenddo k\n"
-                       "get b[i,i]\nendproc some\n",
-               "do i\npp = i\ncall some\ndo j\nwhere j == 2\ndo ii in i\nif i == 2\nget s[ii,j]\nx += s[ii,j]*s[ii,j]\nendif\nenddo ii in i\nenddo j\nenddo i"));
+  Run r(sliced(
+      names +
+          "subindex ii of i\ndistributed s[ii,j]\nproc some\ndo k\nif k == 3\nreturn\nendif\nif k > pp\nexit\nendif\nget a[i,k]\nx += a[i,k]*a[i,k]\nenddo k\n"
+          "get b[i,i]\nendproc some\n",
+      "do i\npp = i\ncall some\ndo j\nwhere j == 2\ndo ii in i\nif i == 2\nget s[ii,j]\nx += s[ii,j]*s[ii,j]\nendif\nenddo ii in i\nenddo j\nenddo i"));
   CHECK(r.serial() == "a[1,1] b[1,1] a[2,1] a[2,2] s[8,2] s[9,2] s[10,2] s[11,2] a[3,1] a[3,2] |");
 }
 
 TEST_CASE("elements of statics come from where the binder says; without them the slice ends") {
   const Module m = sliced(names, "do i\nif tab[(index)i] > 1.0\nget a[i,i]\nendif\nenddo i");
   const std::vector<double> table{2.0, 0.0, 3.0};
-  Run r(m, 3, [&](std::int32_t array) { return m.arrays[static_cast<std::size_t>(array)].name == "tab" ? table.data() : nullptr; });
+  Run r(m, 3, [&](std::int32_t array) {
+    return m.arrays[static_cast<std::size_t>(array)].name == "tab" ? table.data() : nullptr;
+  });
   CHECK(r.serial() == "a[1,1] a[3,3] |");
   Run without(m);
   CHECK(without.serial() == ".");
@@ -190,7 +200,11 @@ TEST_CASE("index values of loops around the slice's own, and registers, are thos
 
 // Not run by default: `unit_plan "[steps]" -s` prints what a step costs.
 TEST_CASE("nanoseconds per step", "[.][steps]") {
-  Run r(sliced(names, "do i\ndo j\ndo k\nwhere k != j\npp = i + j * k\nif pp - pp / 3 * 3 == 0\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\nenddo k\nenddo j\nenddo i"), 60);
+  Run r(
+      sliced(
+          names,
+          "do i\ndo j\ndo k\nwhere k != j\npp = i + j * k\nif pp - pp / 3 * 3 == 0\nget a[i,k]\nx += a[i,k]*a[i,k]\nendif\nenddo k\nenddo j\nenddo i"),
+      60);
   std::int64_t steps = 0, gets = 0;
   const auto start = std::chrono::steady_clock::now();
   r.load();
@@ -204,5 +218,6 @@ TEST_CASE("nanoseconds per step", "[.][steps]") {
   }
   const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
   CHECK(gets > 0);
-  WARN(steps << " steps, " << gets << " gets, " << ns / static_cast<double>(steps) << " ns per step, " << ns / static_cast<double>(gets) << " ns per get");
+  WARN(steps << " steps, " << gets << " gets, " << ns / static_cast<double>(steps) << " ns per step, "
+             << ns / static_cast<double>(gets) << " ns per get");
 }

@@ -1,4 +1,4 @@
-// Slices that could misbehave are refused: each case takes what the compiler wrote and spoils one thing.
+// Slices that could misbehave are refused: each case takes what the compiler wrote and poisons one thing.
 #include "sliced.h"
 
 #include <algorithm>
@@ -21,9 +21,7 @@ Module sample() {
 std::string refusal(const Module& m) {
   try {
     verify_module(m, "test");
-  } catch (const SialError& e) {
-    return e.what();
-  }
+  } catch (const SialError& e) { return e.what(); }
   return "";
 }
 
@@ -31,7 +29,8 @@ std::vector<SliceStep>& steps(Module& m) { return m.slices.at(0).steps; }
 
 /// The k-th step at an instruction of this kind.
 std::vector<SliceStep>::iterator step(Module& m, Opcode op, int k = 0) {
-  return std::find_if(steps(m).begin(), steps(m).end(), [&](const SliceStep& s) { return m.code[static_cast<std::size_t>(s.pc)].op == op && k-- == 0; });
+  return std::find_if(steps(m).begin(), steps(m).end(),
+                      [&](const SliceStep& s) { return m.code[static_cast<std::size_t>(s.pc)].op == op && k-- == 0; });
 }
 
 std::string without(Opcode op, int k = 0) {
@@ -48,7 +47,10 @@ std::string with(Opcode op, SliceAction action) {
     if (m.code[pc].op != op) continue;
     const auto s = step(m, op);
     if (s != steps(m).end()) s->action = action;
-    else steps(m).insert(std::find_if(steps(m).begin(), steps(m).end(), [&](const SliceStep& x) { return x.pc > static_cast<std::int32_t>(pc); }), {static_cast<std::int32_t>(pc), action});
+    else
+      steps(m).insert(std::find_if(steps(m).begin(), steps(m).end(),
+                                   [&](const SliceStep& x) { return x.pc > static_cast<std::int32_t>(pc); }),
+                      {static_cast<std::int32_t>(pc), action});
     return refusal(m);
   }
   return "no such instruction";
@@ -56,11 +58,12 @@ std::string with(Opcode op, SliceAction action) {
 
 }  // namespace
 
-TEST_CASE("the compiler's slice passes, and covers what the cases spoil") {
+TEST_CASE("the compiler's slice passes, and covers what the cases poison") {
   Module m = sample();
   CHECK(refusal(m).empty());
   REQUIRE(m.slices.size() == 1);
-  for (const Opcode op : {Opcode::where, Opcode::do_next, Opcode::jump_unless, Opcode::jump, Opcode::exit_loop, Opcode::call, Opcode::ret, Opcode::get})
+  for (const Opcode op : {Opcode::where, Opcode::do_next, Opcode::jump_unless, Opcode::jump, Opcode::exit_loop,
+                          Opcode::call, Opcode::ret, Opcode::get})
     CHECK(step(m, op) != steps(m).end());
 }
 
@@ -80,9 +83,7 @@ TEST_CASE("parts of a slice that are missing") {
   CHECK_THAT(without(Opcode::int_index), Contains("which the program sets where the slice passes over"));
 }
 
-TEST_CASE("a get that is passed over is fine, it is only not asked for early") {
-  CHECK(without(Opcode::get).empty());
-}
+TEST_CASE("a get that is passed over is fine, it is only not asked for early") { CHECK(without(Opcode::get).empty()); }
 
 TEST_CASE("instructions that cannot be carried out ahead of the program") {
   CHECK_THAT(with(Opcode::block_copy, SliceAction::run), Contains("cannot be run ahead"));
@@ -117,16 +118,18 @@ TEST_CASE("elements of a static array that the loop writes") {
   CHECK(refusal(m).empty());
   CHECK(step(m, Opcode::real_element) != steps(m).end());
   // The same slice for a loop that fills the table.
-  Module other = sliced("predefined int n\naoindex i = 1:n\nindex u = 1:n\nscalar x\nstatic tab[u]\ndistributed a[i,i]\n",
-                        "do i\nx = tab[(index)i]\nif x > 1.0\nget a[i,i]\nendif\ntab[(index)i] = x\nenddo i");
+  Module other =
+      sliced("predefined int n\naoindex i = 1:n\nindex u = 1:n\nscalar x\nstatic tab[u]\ndistributed a[i,i]\n",
+             "do i\nx = tab[(index)i]\nif x > 1.0\nget a[i,i]\nendif\ntab[(index)i] = x\nenddo i");
   CHECK(other.slices.empty());
   other.slices = m.slices;
   CHECK_THAT(refusal(other), Contains("may change before the program reads it"));
 }
 
 TEST_CASE("loops where ranks meet, recursion and loops of pardos") {
-  Module m = sliced("predefined int n\naoindex i = 1:n\nscalar x\nint pp\ndistributed a[i,i]\nproc again\npp += 1\nif pp < 3\ncall again\nendif\nendproc again\n",
-                    "do i\nsip_barrier\nenddo i\ndo i\ncall again\nenddo i\npardo i\nget a[i,i]\nendpardo i");
+  Module m = sliced(
+      "predefined int n\naoindex i = 1:n\nscalar x\nint pp\ndistributed a[i,i]\nproc again\npp += 1\nif pp < 3\ncall again\nendif\nendproc again\n",
+      "do i\nsip_barrier\nenddo i\ndo i\ncall again\nenddo i\npardo i\nget a[i,i]\nendpardo i");
   REQUIRE(m.slices.size() == 1);
   const auto slice_of = [&](std::int32_t loop) {
     const LoopRow& row = m.loops[static_cast<std::size_t>(loop)];

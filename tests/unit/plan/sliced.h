@@ -29,7 +29,10 @@ inline std::vector<IndexRange> ranges_of(const Module& m, std::int32_t symbolic 
 }
 
 struct State {
-  explicit State(const Module& m) : ints(static_cast<std::size_t>(m.n_int_registers)), scalars(static_cast<std::size_t>(m.n_scalar_registers)), indices(m.indices.size()) {
+  explicit State(const Module& m)
+      : ints(static_cast<std::size_t>(m.n_int_registers)),
+        scalars(static_cast<std::size_t>(m.n_scalar_registers)),
+        indices(m.indices.size()) {
     for (std::size_t i = 0; i < m.ints.size(); ++i) ints[i] = m.ints[i].initial;
     for (std::size_t i = 0; i < m.scalars.size(); ++i) scalars[i] = m.scalars[i].initial;
   }

@@ -33,7 +33,8 @@ std::string refusal(const ir::Program& before, const ir::Program& after, const p
   close(pipe_ends[1]);
   std::string text;
   char buffer[512];
-  for (ssize_t got = 0; (got = read(pipe_ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = read(pipe_ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
   close(pipe_ends[0]);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
@@ -68,7 +69,8 @@ bool erase(ir::Body& body, ir::NodeId id) {
   if (std::erase_if(body, [&](const ir::Node& n) { return n.id == id; }) > 0) return true;
   for (ir::Node& n : body) {
     if (auto* l = std::get_if<ir::Loop>(&n.value); l != nullptr && erase(l->body, id)) return true;
-    if (auto* b = std::get_if<ir::If>(&n.value); b != nullptr && (erase(b->then_body, id) || erase(b->else_body, id))) return true;
+    if (auto* b = std::get_if<ir::If>(&n.value); b != nullptr && (erase(b->then_body, id) || erase(b->else_body, id)))
+      return true;
   }
   return false;
 }
@@ -90,7 +92,8 @@ struct Sliced {
   plan::Plan plan;
   explicit Sliced(const std::string& statements) : p(test::lower(declarations, statements)) {
     plan::Slice slice;
-    const auto loop = std::find_if(p.main.begin(), p.main.end(), [](const ir::Node& n) { return std::holds_alternative<ir::Loop>(n.value); });
+    const auto loop = std::find_if(p.main.begin(), p.main.end(),
+                                   [](const ir::Node& n) { return std::holds_alternative<ir::Loop>(n.value); });
     REQUIRE(loop != p.main.end());
     slice.loop = loop->id;
     analysis::Path path;
@@ -98,7 +101,9 @@ struct Sliced {
       if (n.id != slice.loop && (at.enclosing.empty() || at.enclosing.front()->id != slice.loop)) return;
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i != nullptr && i->op == Opcode::get) slice.actions[n.id] = SliceAction::fetch;
-      else if (i == nullptr || (i->op >= Opcode::int_const && i->op <= Opcode::real_element) || i->op == Opcode::exit_loop) slice.actions[n.id] = SliceAction::run;
+      else if (i == nullptr || (i->op >= Opcode::int_const && i->op <= Opcode::real_element) ||
+               i->op == Opcode::exit_loop)
+        slice.actions[n.id] = SliceAction::run;
     };
     analysis::visit(p.main, path, mark);
     plan.slices.push_back(std::move(slice));
@@ -124,19 +129,24 @@ TEST_CASE("effects that others see must stay") {
 }
 
 TEST_CASE("what gave a block its value must stay while the block is read") {
-  CHECK_THAT(without(nest("t[i,j] = 1.0\nput d[i,j] = t[i,j]"), Opcode::block_fill), Contains("`t[i,j]` is read, and what gave it its value is gone"));
+  CHECK_THAT(without(nest("t[i,j] = 1.0\nput d[i,j] = t[i,j]"), Opcode::block_fill),
+             Contains("`t[i,j]` is read, and what gave it its value is gone"));
   CHECK(without(nest("t[i,j] = 1.0\nt[i,j] = 2.0\nput d[i,j] = t[i,j]"), Opcode::block_fill).empty());  // a dead store
-  CHECK_THAT(without(nest("t[i,j] = 1.0\nt[i,j] *= 2.0\nput d[i,j] = t[i,j]"), Opcode::block_fill), Contains("`t[i,j]` is read"));
+  CHECK_THAT(without(nest("t[i,j] = 1.0\nt[i,j] *= 2.0\nput d[i,j] = t[i,j]"), Opcode::block_fill),
+             Contains("`t[i,j]` is read"));
 }
 
 TEST_CASE("barriers go only where nothing is at stake") {
-  const std::string put = "pardo i, j\nput d[i,j] = 1.0\nendpardo i, j\n", get = "pardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\nendpardo i, j\n";
-  CHECK_THAT(without(put + "sip_barrier\n" + get, Opcode::barrier), Contains("a barrier was dropped between uses of `d`"));
+  const std::string put = "pardo i, j\nput d[i,j] = 1.0\nendpardo i, j\n",
+                    get = "pardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\nendpardo i, j\n";
+  CHECK_THAT(without(put + "sip_barrier\n" + get, Opcode::barrier),
+             Contains("a barrier was dropped between uses of `d`"));
   CHECK_THAT(without(get + "sip_barrier\n" + put, Opcode::barrier), Contains("between uses of `d`"));
   CHECK(without(put + "sip_barrier\nserver_barrier\n" + get, Opcode::barrier, 0).empty());
   CHECK(without(put + "sip_barrier\nserver_barrier\n" + get, Opcode::barrier, 1).empty());
   CHECK(without(get + "sip_barrier\n" + get, Opcode::barrier).empty());
-  CHECK_THAT(without("do n\n" + put + "sip_barrier\n" + get + "sip_barrier\nenddo n", Opcode::barrier, 1), Contains("between uses of `d`"));
+  CHECK_THAT(without("do n\n" + put + "sip_barrier\n" + get + "sip_barrier\nenddo n", Opcode::barrier, 1),
+             Contains("between uses of `d`"));
   // Both of a pair: the first takes the second's excuse away.
   const ir::Program before = test::lower(declarations, put + "sip_barrier\nserver_barrier\n" + get);
   ir::Program after = before;
@@ -144,7 +154,8 @@ TEST_CASE("barriers go only where nothing is at stake") {
   REQUIRE(erase(after.main, nth(after, Opcode::barrier).id));
   CHECK_THAT(refusal(before, after, {}), Contains("between uses of `d`"));
   // A private change of a fetched block ends at the barrier.
-  CHECK_THAT(without("do i\ndo j\nget d[i,j]\nd[i,j] *= 2.0\nenddo j\nenddo i\nsip_barrier\n" + get, Opcode::barrier), Contains("between uses of `d`"));
+  CHECK_THAT(without("do i\ndo j\nget d[i,j]\nd[i,j] *= 2.0\nenddo j\nenddo i\nsip_barrier\n" + get, Opcode::barrier),
+             Contains("between uses of `d`"));
 }
 
 TEST_CASE("all copies of an array are kept only where nobody changes it") {
@@ -154,12 +165,15 @@ TEST_CASE("all copies of an array are kept only where nobody changes it") {
     const auto barrier = static_cast<std::ptrdiff_t>(&nth(after, Opcode::barrier) - after.main.data());
     const auto array = std::get<ir::Block>(std::get<ir::Instr>(nth(after, Opcode::get).value).operands[0]).array;
     after.main.insert(after.main.begin() + barrier,
-                      {after.n_nodes++, after.main[static_cast<std::size_t>(barrier)].place, ir::Instr{Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}}});
+                      {after.n_nodes++, after.main[static_cast<std::size_t>(barrier)].place,
+                       ir::Instr{Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}}});
     return refusal(before, after, {});
   };
-  const std::string get = "do i\ndo j\nget d[i,j]\nenddo j\nenddo i\n", put = "pardo i, j\nput d[i,j] = 1.0\nendpardo i, j\n";
+  const std::string get = "do i\ndo j\nget d[i,j]\nenddo j\nenddo i\n",
+                    put = "pardo i, j\nput d[i,j] = 1.0\nendpardo i, j\n";
   CHECK(kept(get + "sip_barrier\n" + get, KeepCopies::unchanged).empty());
-  CHECK_THAT(kept(get + put + "sip_barrier\n" + get, KeepCopies::unchanged), Contains("copies of `d` are kept over a phase that may change it"));
+  CHECK_THAT(kept(get + put + "sip_barrier\n" + get, KeepCopies::unchanged),
+             Contains("copies of `d` are kept over a phase that may change it"));
   CHECK(kept(get + put + "sip_barrier\n" + get, KeepCopies::used).empty());
   CHECK(kept(get + put + "sip_barrier\n" + get, KeepCopies::compared).empty());
 }
@@ -183,7 +197,8 @@ TEST_CASE("slices run pure control only") {
 TEST_CASE("slices read elements of statics that the loop leaves alone") {
   CHECK(Sliced("pardo i, n\nwhere (int)w[n] == i\nget d[i,i]\nendpardo i, n").refused().empty());
   CHECK(Sliced("do i\ndo n\nwhere (int)w[n] == i\nget d[i,i]\nv[n] = 1.0\nenddo n\nenddo i").refused().empty());
-  CHECK_THAT(Sliced("do i\ndo n\nwhere (int)w[n] == i\nget d[i,i]\nw[n] = 1.0\nenddo n\nenddo i").refused(), Contains("look-ahead reads `w`"));
+  CHECK_THAT(Sliced("do i\ndo n\nwhere (int)w[n] == i\nget d[i,i]\nw[n] = 1.0\nenddo n\nenddo i").refused(),
+             Contains("look-ahead reads `w`"));
 }
 
 TEST_CASE("slices know what they need") {
@@ -204,7 +219,9 @@ TEST_CASE("slices know what they need") {
 }
 
 TEST_CASE("slices span no meeting of ranks, and fetch nothing that was just put") {
-  CHECK_THAT(Sliced("do i\ndo j\nget d[i,j]\nenddo j\nsip_barrier\nenddo i").refused(), Contains("a slice spans a place where ranks meet"));
-  CHECK_THAT(Sliced("do i\ndo j\nput d[i,j] = 1.0\nget d[i,j]\nenddo j\nenddo i").refused(), Contains("a block that was put just before"));
+  CHECK_THAT(Sliced("do i\ndo j\nget d[i,j]\nenddo j\nsip_barrier\nenddo i").refused(),
+             Contains("a slice spans a place where ranks meet"));
+  CHECK_THAT(Sliced("do i\ndo j\nput d[i,j] = 1.0\nget d[i,j]\nenddo j\nenddo i").refused(),
+             Contains("a block that was put just before"));
   CHECK(Sliced("do i\ndo j\nput e[i,j] = 1.0\nget d[i,j]\nenddo j\nenddo i").refused().empty());
 }

@@ -65,7 +65,9 @@ Run stream_run(const Module& m) {
   run.ranks = 1;
   run.job = JobValues{{{"length", 2}, {"phases", 3}, {"workers", 4}}, {}, {{"ao", {10, 10}}, {"mo", {10}}}};
   run.options = {{"schedule", "dynamic"}};
-  const auto line = [&](int number, std::int64_t executions, double seconds) { run.lines.push_back({m.files[0], number, executions, seconds, seconds, seconds, 0}); };
+  const auto line = [&](int number, std::int64_t executions, double seconds) {
+    run.lines.push_back({m.files[0], number, executions, seconds, seconds, seconds, 0});
+  };
   for (std::size_t pc = 0; pc < m.code.size(); ++pc) {
     const int number = m.places[pc].line;
     if (m.code[pc].op == Opcode::get) line(number, 24, 0);
@@ -91,7 +93,8 @@ TEST_CASE("machines are read") {
   CHECK(read_target("ranks=5,ranks-per-node=2").nodes() == 3);
   CHECK(read_target("ranks=1").look_ahead == Target::automatic);
   CHECK(read_target("ranks=1,look-ahead=off").look_ahead == 0);
-  for (const char* wrong : {"", "ranks", "ranks=0", "ranks=1.5", "ranks=2,", "ranks=1,latency=3", "ranks=1,latency=1GB/s", "ranks=1,bandwidth=-1GB/s", "ranks=1,bandwidth=0B/s",
+  for (const char* wrong : {"", "ranks", "ranks=0", "ranks=1.5", "ranks=2,", "ranks=1,latency=3",
+                            "ranks=1,latency=1GB/s", "ranks=1,bandwidth=-1GB/s", "ranks=1,bandwidth=0B/s",
                             "ranks=1,wide=3", "ranks=1,ranks=2", "ranks=1,latency=nan s", "ranks=1,look-ahead=maybe"}) {
     INFO(wrong);
     if (std::string(wrong) == "ranks=2,") CHECK_NOTHROW(read_target(wrong));
@@ -116,7 +119,8 @@ TEST_CASE("iterations are divided, and the others are asked at the end") {
 TEST_CASE("ranks without work take what others have left") {
   const Target t = machine(2, 0);
   TimedLoop loop = loop_of(20, 0, false, t);
-  loop.iterations.erase(loop.iterations.begin(), loop.iterations.begin() + 10);  // where clauses leave nothing of the first node's
+  loop.iterations.erase(loop.iterations.begin(),
+                        loop.iterations.begin() + 10);  // where clauses leave nothing of the first node's
   RanksState state(t);
   const LoopTimes times = run_loop(loop, t, state);
   CHECK(times.work == Approx(loop.work / 2));
@@ -191,8 +195,12 @@ TEST_CASE("parts and meetings of a program") {
   for (const Parts::Event& e : parts.events())
     if (e.what != What::keep) found.emplace_back(e.what, e.turn);
   using Turn = Parts::Turn;
-  CHECK(found == std::vector<std::pair<What, Turn>>{{What::part, Turn::every}, {What::barrier, Turn::every}, {What::part, Turn::first}, {What::barrier, Turn::first},
-                                                    {What::part, Turn::other}, {What::barrier, Turn::other}});
+  CHECK(found == std::vector<std::pair<What, Turn>>{{What::part, Turn::every},
+                                                    {What::barrier, Turn::every},
+                                                    {What::part, Turn::first},
+                                                    {What::barrier, Turn::first},
+                                                    {What::part, Turn::other},
+                                                    {What::barrier, Turn::other}});
 }
 
 TEST_CASE("a program is predicted from its run") {
@@ -222,9 +230,11 @@ TEST_CASE("a program is predicted from its run") {
 
 TEST_CASE("gets on both sides of a product are waited for one by one, whatever the plan has made of the product") {
   const Folder folder;
-  const std::string path = folder.write("gets.sialx", "sial gets\nmoindex i = 1:4\nmoindex k = 1:4\nscalar x\nstatic w[k,k]\ndistributed a[i,k]\ndistributed b[i,k]\n"
-                                               "temp c[i,k]\nmoindex l = 1:4\npardo i, k\ndo l\nget a[i,l]\nc[i,k] = a[i,l] * w[l,k]\nget b[i,l]\n"
-                                               "c[i,k] = b[i,l] * w[l,k]\nenddo l\nendpardo i, k\nendsial gets\n");
+  const std::string path = folder.write(
+      "gets.sialx",
+      "sial gets\nmoindex i = 1:4\nmoindex k = 1:4\nscalar x\nstatic w[k,k]\ndistributed a[i,k]\ndistributed b[i,k]\n"
+      "temp c[i,k]\nmoindex l = 1:4\npardo i, k\ndo l\nget a[i,l]\nc[i,k] = a[i,l] * w[l,k]\nget b[i,l]\n"
+      "c[i,k] = b[i,l] * w[l,k]\nenddo l\nendpardo i, k\nendsial gets\n");
   Module m = compiled_at(path);
   Run run;
   run.path = "run.json";

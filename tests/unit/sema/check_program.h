@@ -1,11 +1,12 @@
 #pragma once
-// Compiles small programs for tests: files are written to a directory of their own, loaded with their imports and checked.
+// Compiles small programs for tests: files are written to a directory of their own, loaded with their imports and
+// checked.
 
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "compiler/ast/imports.h"

@@ -1,5 +1,5 @@
-// What the checked program decides: forms of block assignments and puts, types of expressions, where clauses of fragment
-// pragmas, reachable procedures, and which pardos may look different to different workers.
+// What the checked program decides: forms of block assignments and puts, types of expressions, where clauses of
+// fragment pragmas, reachable procedures, and which pardos may look different to different workers.
 
 #include <catch2/catch.hpp>
 
@@ -57,7 +57,8 @@ struct Program {
 };
 
 std::string all_loops(const std::string& statement) {
-  return "do i\ndo j\ndo l\ndo k\ndo k2\ndo ii in i\n" + statement + "\nenddo ii in i\nenddo k2\nenddo k\nenddo l\nenddo j\nenddo i";
+  return "do i\ndo j\ndo l\ndo k\ndo k2\ndo ii in i\n" + statement +
+         "\nenddo ii in i\nenddo k2\nenddo k\nenddo l\nenddo j\nenddo i";
 }
 
 }  // namespace
@@ -103,11 +104,13 @@ TEST_CASE("every block assignment has one form") {
   const AssignInfo& info = p.checked.program->assigns.begin()->second;
   CHECK(info.form == form);
   const bool scalar = form == AssignForm::fill || form == AssignForm::add_scalar || form == AssignForm::scale ||
-                      form == AssignForm::scaled_copy || form == AssignForm::scaled_accumulate || form == AssignForm::region_fill;
+                      form == AssignForm::scaled_copy || form == AssignForm::scaled_accumulate ||
+                      form == AssignForm::region_fill;
   CHECK((info.scalar != nullptr) == scalar);
   if (info.scalar) CHECK(p.checked.program->type_of(*info.scalar) == Type::scalar);
   CHECK((info.region != nullptr) == (form == AssignForm::region_get));
-  CHECK((info.right != nullptr) == (form == AssignForm::sum || form == AssignForm::difference || form == AssignForm::contract));
+  CHECK((info.right != nullptr) ==
+        (form == AssignForm::sum || form == AssignForm::difference || form == AssignForm::contract));
 }
 
 TEST_CASE("a put is a block, a scalar, or an expression through a temp of its own") {
@@ -140,12 +143,16 @@ TEST_CASE("a put is a block, a scalar, or an expression through a temp of its ow
 }
 
 TEST_CASE("elements and full contractions are scalars, bare indices stay indices") {
-  const Program p("do i\ndo j\ndo k\nx = v[k]\ny = a[i,j]*b[j,i]\nn = k*2\nprint k\nx = v[k] + y\nenddo k\nenddo j\nenddo i");
+  const Program p(
+      "do i\ndo j\ndo k\nx = v[k]\ny = a[i,j]*b[j,i]\nn = k*2\nprint k\nx = v[k] + y\nenddo k\nenddo j\nenddo i");
   const CheckedProgram& program = *p.checked.program;
   std::map<std::string, Type> types;
-  for (const auto& [expr, type] : program.types) types[p.text(expr->span) + "@" + std::to_string(p.checked.sources.position(0, expr->span.begin).line)] = type;
+  for (const auto& [expr, type] : program.types)
+    types[p.text(expr->span) + "@" + std::to_string(p.checked.sources.position(0, expr->span.begin).line)] = type;
   const int first = 1 + static_cast<int>(std::count(declarations.begin(), declarations.end(), '\n')) + 3;
-  const auto at = [&](const std::string& text, int line) { return types.at(text + "@" + std::to_string(first + line)); };
+  const auto at = [&](const std::string& text, int line) {
+    return types.at(text + "@" + std::to_string(first + line));
+  };
   CHECK(at("v[k]", 0) == Type::scalar);
   CHECK(at("a[i,j]*b[j,i]", 1) == Type::scalar);
   CHECK(at("a[i,j]", 1) == Type::block);
@@ -158,9 +165,10 @@ TEST_CASE("elements and full contractions are scalars, bare indices stay indices
 TEST_CASE("procedures that nothing calls are left out, bodies run imports first") {
   const test::TemporaryFolder folder;
   folder.write("one.sialx", "sial one\nscalar z\nproc setup\nz = 1.0\nendproc setup\ncall setup\nendsial one\n");
-  const test::Checked checked(folder.write("main.sialx",
-                                           "import \"one.sialx\"\nsial main\nproc inner\nz = 2.0\nendproc inner\nproc outer\ncall inner\n"
-                                           "endproc outer\nproc never\ncall inner\nendproc never\ncall outer\nendsial main\n"));
+  const test::Checked checked(
+      folder.write("main.sialx",
+                   "import \"one.sialx\"\nsial main\nproc inner\nz = 2.0\nendproc inner\nproc outer\ncall inner\n"
+                   "endproc outer\nproc never\ncall inner\nendproc never\ncall outer\nendsial main\n"));
   REQUIRE(checked.program != nullptr);
   std::vector<std::string> procs, bodies;
   for (const SymbolId id : checked.program->procs) procs.push_back(checked.program->symbol(id).name);
@@ -170,8 +178,9 @@ TEST_CASE("procedures that nothing calls are left out, bodies run imports first"
 }
 
 TEST_CASE("fragment pragmas become where clauses") {
-  const std::string head = "sial p\nindex f = 1:3\nindex g = 1:3\npredefined int norb\naoindex mu = 1:norb\nmoaindex o = 1:norb\n"
-                           "index n = 1:9\nstatic elst_dist[f,g]\nstatic rcut_dist[f,g]\nstatic SwAO_frag[n]\nstatic SwMOA_frag[n]\nscalar x\n";
+  const std::string head =
+      "sial p\nindex f = 1:3\nindex g = 1:3\npredefined int norb\naoindex mu = 1:norb\nmoaindex o = 1:norb\n"
+      "index n = 1:9\nstatic elst_dist[f,g]\nstatic rcut_dist[f,g]\nstatic SwAO_frag[n]\nstatic SwMOA_frag[n]\nscalar x\n";
   const auto [indices, pragma, own, expected] = GENERATE(table<std::string, std::string, std::string, std::size_t>({
       {"f, mu, o", "Frag{i}{ao}{}", "", 2},
       {"f, mu, o", "Frag{i}{ao}", "where mu < 3\n", 2},
@@ -182,8 +191,8 @@ TEST_CASE("fragment pragmas become where clauses") {
       {"f, mu", "default_loop_manager", "where mu < 3\n", 1},
   }));
   const test::TemporaryFolder folder;
-  const test::Checked checked(folder.write("p.sialx", head + "pardo " + indices + " \"" + pragma + "\"\n" + own + "x = 1.0\nendpardo " +
-                                                          indices + "\nendsial p\n"));
+  const test::Checked checked(folder.write("p.sialx", head + "pardo " + indices + " \"" + pragma + "\"\n" + own +
+                                                          "x = 1.0\nendpardo " + indices + "\nendsial p\n"));
   INFO(pragma);
   REQUIRE(checked.program != nullptr);
   const PardoInfo& info = checked.program->pardos.begin()->second;
@@ -226,8 +235,10 @@ TEST_CASE("a pardo is rank dependent where workers may see it differently") {
       {"execute set_ijk_aaa table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", false},
       {"execute eigen_calc s s\nx = y" + where_x, false},
       {"restore_persistent x \"x\"" + where_x, true},
-      {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", true},
-      {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\nbroadcast_from 0 table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", false},
+      {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k",
+       true},
+      {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\nbroadcast_from 0 table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k",
+       false},
       {"execute get_my_rank rank\ndo k\nif rank == (scalar)k\nexit\nendif" + pardo + "enddo k", true},
       {"x = 1.0\ndo k\nif x == (scalar)k\nexit\nendif" + pardo + "enddo k", false},
       {"execute get_my_rank rank\nif rank > 3.0\nstop\nendif" + pardo, false},
@@ -249,8 +260,10 @@ TEST_CASE("a procedure called under a rank dependent condition makes its pardos 
     const test::TemporaryFolder folder;
     const std::string condition = divided ? "if rank == 0.0\n" : "if x == 0.0\n";
     const test::Checked checked(folder.write(
-        "p.sialx", "sial p\nscalar x\nscalar rank\nindex k = 1:3\nspecial get_my_rank w\nproc work\npardo k\nx = 1.0\nendpardo k\nendproc work\n"
-                   "execute get_my_rank rank\n" + condition + "call work\nendif\nendsial p\n"));
+        "p.sialx",
+        "sial p\nscalar x\nscalar rank\nindex k = 1:3\nspecial get_my_rank w\nproc work\npardo k\nx = 1.0\nendpardo k\nendproc work\n"
+        "execute get_my_rank rank\n" +
+            condition + "call work\nendif\nendsial p\n"));
     REQUIRE(checked.program != nullptr);
     CHECK(checked.program->pardos.begin()->second.rank_dependent == divided);
   }
@@ -262,10 +275,14 @@ TEST_CASE("signatures are compared with the table that is passed in") {
     if (name == "get_my_rank") return "w u";
     return std::nullopt;
   };
-  const auto [signature, warned] = GENERATE(table<std::string, bool>({{"w", false}, {"U", false}, {"r", true}, {"ww", true}}));
+  const auto [signature, warned] =
+      GENERATE(table<std::string, bool>({{"w", false}, {"U", false}, {"r", true}, {"ww", true}}));
   const test::TemporaryFolder folder;
   const std::string arguments = signature == "ww" ? " x x" : " x";
-  const test::Checked checked(folder.write("p.sialx", "sial p\nscalar x\nspecial get_my_rank " + signature + "\nspecial own r\n" +
-                                                          "execute get_my_rank" + arguments + "\nexecute own x\nendsial p\n"), {}, options);
-  CHECK(checked.codes(Severity::warning) == (warned ? std::vector<std::string>{"W-SIGNATURE"} : std::vector<std::string>{}));
+  const test::Checked checked(
+      folder.write("p.sialx", "sial p\nscalar x\nspecial get_my_rank " + signature + "\nspecial own r\n" +
+                                  "execute get_my_rank" + arguments + "\nexecute own x\nendsial p\n"),
+      {}, options);
+  CHECK(checked.codes(Severity::warning) ==
+        (warned ? std::vector<std::string>{"W-SIGNATURE"} : std::vector<std::string>{}));
 }

@@ -1,5 +1,5 @@
-// The conformance probes of probes.txt: "== name: verdict" and a program, or a fragment that is the main body of the program
-// begun by the prologue. The verdict is `accept` or the error codes, then any warnings that must appear.
+// The conformance probes of probes.txt: "== name: verdict" and a program, or a fragment that is the main body of the
+// program begun by the prologue. The verdict is `accept` or the error codes, then any warnings that must appear.
 
 #include <catch2/catch.hpp>
 
@@ -43,7 +43,10 @@ special f1 r
 special f2 rw
 )";
 
-struct Probe { std::string name, text; std::vector<std::string> verdict; };
+struct Probe {
+  std::string name, text;
+  std::vector<std::string> verdict;
+};
 
 std::vector<Probe> read_probes() {
   std::ifstream file(source_path("tests/unit/sema/probes.txt"));
@@ -68,7 +71,8 @@ bool whole_file(const std::string& text) {
   std::istringstream words(text);
   std::string word;
   words >> word;
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
   return word == "sial" || word == "import" || word[0] == '#';
 }
 
@@ -84,9 +88,11 @@ TEST_CASE("the conformance probes get their verdicts") {
     std::vector<std::string> errors, warnings;
     for (const std::string& word : probe.verdict)
       if (word != "accept") (word[0] == 'E' ? errors : warnings).push_back(word);
-    const test::Checked checked(folder.write(probe.name + ".sialx", whole_file(probe.text) ? probe.text : prologue + probe.text + "endsial p\n"));
+    const test::Checked checked(folder.write(
+        probe.name + ".sialx", whole_file(probe.text) ? probe.text : prologue + probe.text + "endsial p\n"));
     std::string messages;
-    for (const Diagnostic& d : checked.emitter.all()) messages += std::string(row_of(d.code).name) + ": " + d.message + "\n";
+    for (const Diagnostic& d : checked.emitter.all())
+      messages += std::string(row_of(d.code).name) + ": " + d.message + "\n";
     INFO(probe.name << "\n" << probe.text << "\n" << messages);
     CHECK(checked.codes(Severity::error) == errors);
     const std::vector<std::string> found = checked.codes(Severity::warning);

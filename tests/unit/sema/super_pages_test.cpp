@@ -26,7 +26,9 @@ TEST_CASE("every super instruction explains itself") {
       CHECK(!argument.text.empty());
       CHECK((argument.scalar + argument.any_shape + !argument.same_as.empty() + !argument.shapes.empty()) == 1);
       if (!argument.same_as.empty())
-        CHECK(std::any_of(page.arguments.begin(), page.arguments.end(), [&](const ArgumentRule& other) { return other.name == argument.same_as && &other < &argument; }));
+        CHECK(std::any_of(page.arguments.begin(), page.arguments.end(), [&](const ArgumentRule& other) {
+          return other.name == argument.same_as && &other < &argument;
+        }));
     }
     const std::string text = explain_super(page);
     CHECK(text.find(std::string(page.name) + " (super instruction)") == 0);
@@ -39,13 +41,16 @@ TEST_CASE("the page of a denominator names what every dimension holds") {
   const SuperPage* page = find_super_page("Energy_Denominator_RHF");
   REQUIRE(page != nullptr);
   const std::string text = explain_super(*page);
-  for (const char* part : {"special energy_denominator_rhf ur", "1  t[virt!,occ!..]: read and written", "dimensions 1, 3, 5: virtual orbitals; anything else is an error",
-                           "dimensions 2, 4, 6: occupied orbitals", "2  fock[mo:p,mo:p|mo:p]: read", "e_i + e_j + .. - e_a - e_b", "Moller"})
+  for (const char* part :
+       {"special energy_denominator_rhf ur", "1  t[virt!,occ!..]: read and written",
+        "dimensions 1, 3, 5: virtual orbitals; anything else is an error", "dimensions 2, 4, 6: occupied orbitals",
+        "2  fock[mo:p,mo:p|mo:p]: read", "e_i + e_j + .. - e_a - e_b", "Moller"})
     CHECK(text.find(part) != std::string::npos);
 }
 
 TEST_CASE("shapes of the table") {
-  const std::vector<ArgumentRule> rules = argument_rules("t[virt!:a,occ!..]: amplitudes\nx[p,p|p]: energies\ny[*]: any\nz[=y]: such\nomega: a number");
+  const std::vector<ArgumentRule> rules =
+      argument_rules("t[virt!:a,occ!..]: amplitudes\nx[p,p|p]: energies\ny[*]: any\nz[=y]: such\nomega: a number");
   REQUIRE(rules.size() == 5);
   CHECK(rules[0].of_rank(2).size() == 2);
   CHECK(rules[0].of_rank(6)[4].range == OrbitalRange::virtual_);

@@ -1,9 +1,9 @@
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include "runtime/stats/earlier_run.h"
 
@@ -31,7 +31,8 @@ JobStats run() {
 }  // namespace
 
 TEST_CASE("an earlier run of the same job tells what each program took") {
-  const std::string path = (std::filesystem::temp_directory_path() / ("sialx_earlier_" + std::to_string(::getpid()) + ".json")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("sialx_earlier_" + std::to_string(::getpid()) + ".json")).string();
   const std::vector<std::pair<std::string, std::string>> programs{{"scf", "a1"}, {"cc", "b2"}};
   const JobStats was = run();
   CHECK(earlier_program_seconds(path, 2, programs, was.facts.job).empty());

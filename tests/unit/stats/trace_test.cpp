@@ -42,8 +42,10 @@ TEST_CASE("equally long spans do not fill the record for ever") {
 
 TEST_CASE("the file has a process per rank, a lane per kind, and nesting survives rounding") {
   const std::string path = std::tmpnam(nullptr);
-  TraceWriter writer(path, 2, [](const TraceSpan& s) { return TraceName{"a \"name\"", "p.sialx:" + std::to_string(s.place.pc)}; });
-  const TraceSpan outer{0.1234567894, 0.2000000006, {0, 3}, TraceKind::put}, inner{0.1234567894, 0.2000000006, {0, 3}, TraceKind::fetch_wait};
+  TraceWriter writer(
+      path, 2, [](const TraceSpan& s) { return TraceName{"a \"name\"", "p.sialx:" + std::to_string(s.place.pc)}; });
+  const TraceSpan outer{0.1234567894, 0.2000000006, {0, 3}, TraceKind::put},
+      inner{0.1234567894, 0.2000000006, {0, 3}, TraceKind::fetch_wait};
   writer.spans(1, std::vector<TraceSpan>{inner, outer});
   std::array<Trace::Dropped, trace_kinds> dropped{};
   dropped[static_cast<int>(TraceKind::barrier)] = {4, 0.5};
@@ -68,5 +70,5 @@ TEST_CASE("the file has a process per rank, a lane per kind, and nesting survive
   CHECK(spans[0]["pid"] == 1);
   CHECK(spans[0]["name"] == "a \"name\"");
   CHECK(spans[0]["args"]["at"] == "p.sialx:3");
-  CHECK_THROWS_AS([] { TraceWriter("/no/such/folder/t.json", 1, {}).finish(); }(), WorldError);
+  CHECK_THROWS_AS([] { TraceWriter("/no/such/folder/t.json", 1, {}).finish(); }(), EnvironmentError);
 }

@@ -1,6 +1,6 @@
 // The directory by itself: creation, shelves, removal, the list of entries with pending contributions, races.
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
 
@@ -13,7 +13,8 @@ namespace {
 
 struct Node {
   Node() : memory(make_private_memory(8 << 20, "test", nullptr)) {
-    const HeapHooks hooks{[this](std::size_t at, std::size_t n) { memory->commit(at, n); }, [] { std::this_thread::yield(); }};
+    const HeapHooks hooks{[this](std::size_t at, std::size_t n) { memory->commit(at, n); },
+                          [] { std::this_thread::yield(); }};
     const std::size_t chains = 16;  // long chains
     heap = std::make_unique<NodeHeap>(memory->base(), 4096, 1, 4 << 20, hooks);
     directory = std::make_unique<Directory>(memory->base(), 0, chains, *heap, 0, hooks);
@@ -56,7 +57,11 @@ TEST_CASE("where no room is left for a slab of entries, smaller ones go into the
   CHECK(count(d, 1, 0) == 100);
   CHECK(node.heap->bytes_not_counted() > 0);
   CHECK(node.heap->bytes_not_counted() < 64 * 1024);
-  CHECK_THROWS_WITH([&] { for (int i = 100;; ++i) d.find_or_create(key(1, 0, i, 0)); }(), Catch::Matchers::Contains("out of memory for the block directory"));
+  CHECK_THROWS_WITH(
+      [&] {
+        for (int i = 100;; ++i) d.find_or_create(key(1, 0, i, 0));
+      }(),
+      Catch::Matchers::Contains("out of memory for the block directory"));
   CHECK(count(d, 1, 0) > 1000);
 }
 

@@ -22,8 +22,7 @@ struct OneRank {
     begin(0);
   }
   void begin(int program) {
-    store->begin_program(program, {{0, "g"}, {1, "h"}},
-                         [](Place p) { return "prog.sialx:" + std::to_string(p.pc); });
+    store->begin_program(program, {{0, "g"}, {1, "h"}}, [](Place p) { return "prog.sialx:" + std::to_string(p.pc); });
   }
   Values read(int array, const BlockIndex& b, int pc = 99) {
     const double* p = store->read(array, b, 4, {0, pc});
@@ -58,7 +57,8 @@ TEST_CASE("absence is reported at the first use, with the place of the get") {
     r.read(0, b);
     FAIL("no error");
   } catch (const SialError& e) {
-    CHECK_THAT(e.what(), Catch::Contains("g[2,3]") && Catch::Contains("prog.sialx:12") && Catch::Contains("never written before the last barrier"));
+    CHECK_THAT(e.what(), Catch::Contains("g[2,3]") && Catch::Contains("prog.sialx:12") &&
+                             Catch::Contains("never written before the last barrier"));
     CHECK_THAT(e.hint(), Catch::Contains("put g[2,3]") && Catch::Contains("sip_barrier"));
   }
 }
@@ -87,11 +87,26 @@ TEST_CASE("a fetched value stays what it was through own puts of every kind, unt
   r.store->get(0, b, 4, {0, 2});
   Values expected;
   switch (kind) {
-    case 0: r.store->put(0, b, 4, w.data(), {0, 3}); expected = w; break;
-    case 1: r.store->accumulate(0, b, 4, w.data(), {0, 3}); expected = {11, 22, 33, 44}; break;
-    case 2: r.store->fill(0, b, 4, 7, {0, 3}); expected = {7, 7, 7, 7}; break;
-    case 3: r.store->increment(0, b, 4, 1, {0, 3}); expected = {2, 3, 4, 5}; break;
-    case 4: r.store->scale(0, b, 4, 2, {0, 3}); expected = {2, 4, 6, 8}; break;
+    case 0:
+      r.store->put(0, b, 4, w.data(), {0, 3});
+      expected = w;
+      break;
+    case 1:
+      r.store->accumulate(0, b, 4, w.data(), {0, 3});
+      expected = {11, 22, 33, 44};
+      break;
+    case 2:
+      r.store->fill(0, b, 4, 7, {0, 3});
+      expected = {7, 7, 7, 7};
+      break;
+    case 3:
+      r.store->increment(0, b, 4, 1, {0, 3});
+      expected = {2, 3, 4, 5};
+      break;
+    case 4:
+      r.store->scale(0, b, 4, 2, {0, 3});
+      expected = {2, 4, 6, 8};
+      break;
   }
   const double* p = r.store->read(0, b, 4, {0, 4});
   CHECK(Values(p, p + 4) == v);
@@ -156,7 +171,8 @@ TEST_CASE("what creates a block and what does not") {
   r.store->accumulate(0, {1, {1}}, 4, v.data(), {0, 1});
   r.store->fill(0, {1, {2}}, 4, 5, {0, 2});
   r.store->increment(0, {1, {3}}, 4, 6, {0, 3});
-  CHECK_THROWS_WITH(r.store->scale(0, {1, {4}}, 4, 2, {0, 4}), Catch::Contains("g[4]") && Catch::Contains("does not exist"));
+  CHECK_THROWS_WITH(r.store->scale(0, {1, {4}}, 4, 2, {0, 4}),
+                    Catch::Contains("g[4]") && Catch::Contains("does not exist"));
   r.store->barrier({});
   for (int i = 1; i <= 3; ++i) r.store->get(0, {1, {i}}, 4, {0, 5});
   CHECK(r.read(0, {1, {1}}) == v);
@@ -294,9 +310,11 @@ TEST_CASE("check mode reports what is not a number, with the line") {
   options.check = true;
   OneRank r(options);
   const Values bad{1, 2, std::numeric_limits<double>::quiet_NaN(), 4};
-  CHECK_THROWS_WITH(r.store->put(0, b, 4, bad.data(), {0, 17}), Catch::Contains("NaN") && Catch::Contains("g[2,3]") && Catch::Contains("prog.sialx:17"));
+  CHECK_THROWS_WITH(r.store->put(0, b, 4, bad.data(), {0, 17}),
+                    Catch::Contains("NaN") && Catch::Contains("g[2,3]") && Catch::Contains("prog.sialx:17"));
   CHECK_THROWS_WITH(r.store->accumulate(0, b, 4, bad.data(), {0, 18}), Catch::Contains("prog.sialx:18"));
-  CHECK_THROWS_WITH(r.store->fill(0, b, 4, std::numeric_limits<double>::infinity(), {0, 19}), Catch::Contains("infinity"));
+  CHECK_THROWS_WITH(r.store->fill(0, b, 4, std::numeric_limits<double>::infinity(), {0, 19}),
+                    Catch::Contains("infinity"));
   r.store->put(0, b, 4, v.data(), {0, 20});
 }
 
@@ -334,7 +352,7 @@ TEST_CASE("out of memory names the block and the remedy") {
   try {
     for (int i = 0; i < 100; ++i) r.store->fill(0, {1, {i}}, 100000, 1, {0, 1});
     FAIL("no error");
-  } catch (const WorldError& e) {
+  } catch (const EnvironmentError& e) {
     CHECK_THAT(e.what(), Catch::Contains("block g[") && Catch::Contains("8.39 MB"));
     CHECK_THAT(e.hint(), Catch::Contains("--memory"));
   }

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/store/check/access_log.h"
-#include "runtime/store/local/held_table.h"
 #include "runtime/store/labels.h"
+#include "runtime/store/local/held_table.h"
 
 using namespace sial;
 

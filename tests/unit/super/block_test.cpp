@@ -64,7 +64,8 @@ TEST_CASE("iteration tables") {
         "         1       -0.500000000000     -5.00e-01      6.25e-02\n"
         "        12     -123.456789012346      3.00e-11      1.50e-09\n");
   CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change}), Contains("takes 4 arguments, found 3"));
-  CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change, Array({2})}), Contains("argument 4 must be a scalar"));
+  CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change, Array({2})}),
+             Contains("argument 4 must be a scalar"));
 }
 
 TEST_CASE("prints and listings") {
@@ -281,7 +282,8 @@ TEST_CASE("energy denominators") {
   execute(c, "energy_denominator_rhf", {small, active});
   CHECK(small.data[0] == 1 / (-1.0 - 1.0));
   small.at(1, 1, 0);
-  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {small, active}), Contains("orbital 1") && Contains("2 to 5"));
+  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {small, active}),
+             Contains("orbital 1") && Contains("2 to 5"));
   Array odd({2, 2, 2});
   CHECK_THAT(execution_error(c, "energy_denominator_rhf", {odd, fock}), Contains("rank 2, 4 or 6"));
   Array zero_fock({5, 5}), ones({1, 1}, {1});
@@ -294,7 +296,8 @@ TEST_CASE("energy denominators") {
   line.at(0, 1, 0).at(1, 2, 2);
   execute(c, "energy_denominator_rhf", {line, levels});
   CHECK(line.data == Values{0, 3, 2, 2});
-  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {Array({2, 1}, {1, 1}).at(0, 1, 0).at(1, 2, 2), levels}), Contains("is zero"));
+  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {Array({2, 1}, {1, 1}).at(0, 1, 0).at(1, 2, 2), levels}),
+             Contains("is zero"));
 }
 
 TEST_CASE("energy denominators of two spins") {
@@ -306,9 +309,11 @@ TEST_CASE("energy denominators of two spins") {
   t.at(0, 2, 1).at(1, 1, 0).at(2, 2, 2).at(3, 1, 0);
   t.arg.kind = {IndexKind::moa, IndexKind::moa, IndexKind::mob, IndexKind::mob};
   execute(c, "energy_denominator_uhf", {t, alpha, beta});
-  CHECK(t.data == Values{1 / (-2.0 - 5.0 - 1.0 - 7.0), 1 / (-2.0 - 5.0 - 2.0 - 7.0), 1 / (-2.0 - 1.0 - 1.0 - 7.0), 1 / (-2.0 - 1.0 - 2.0 - 7.0)});
+  CHECK(t.data == Values{1 / (-2.0 - 5.0 - 1.0 - 7.0), 1 / (-2.0 - 5.0 - 2.0 - 7.0), 1 / (-2.0 - 1.0 - 1.0 - 7.0),
+                         1 / (-2.0 - 1.0 - 2.0 - 7.0)});
   Array outside({1, 1}, {1});
   outside.at(0, 4, 3).at(1, 1, 0);
   outside.arg.kind = {IndexKind::mob, IndexKind::mob};
-  CHECK_THAT(execution_error(c, "energy_denominator_uhf", {outside, alpha, beta}), Contains("orbital 4") && Contains("1 to 3"));
+  CHECK_THAT(execution_error(c, "energy_denominator_uhf", {outside, alpha, beta}),
+             Contains("orbital 4") && Contains("1 to 3"));
 }

@@ -33,7 +33,9 @@ class FakeContext : public sial::SuperContext {
     room.resize(static_cast<std::size_t>(size));
     return room.data();
   }
-  void keep_block(const sial::BlockIndex& block, double* data) override { kept[block].assign(data, data + room.size()); }
+  void keep_block(const sial::BlockIndex& block, double* data) override {
+    kept[block].assign(data, data + room.size());
+  }
   sial::SuperArg array_by_name(std::string_view name) override {
     auto it = program_arrays.find(std::string(name));
     return it == program_arrays.end() ? sial::SuperArg{} : it->second;
@@ -52,7 +54,8 @@ class FakeContext : public sial::SuperContext {
 
 /// A block (or whole array) and its elements.
 struct Array {
-  Array(std::vector<std::int64_t> extents, std::vector<double> values = {}, sial::IndexKind kind = sial::IndexKind::moa) : data(std::move(values)) {
+  Array(std::vector<std::int64_t> extents, std::vector<double> values = {}, sial::IndexKind kind = sial::IndexKind::moa)
+      : data(std::move(values)) {
     arg.name = "x";
     arg.shape.rank = static_cast<std::int32_t>(extents.size());
     for (std::size_t d = 0; d < extents.size(); ++d) {
@@ -108,9 +111,7 @@ inline void execute(FakeContext& context, const char* name, std::vector<sial::Su
 inline std::string execution_error(FakeContext& context, const char* name, std::vector<sial::SuperArg> args) {
   try {
     execute(context, name, std::move(args));
-  } catch (const sial::SialError& e) {
-    return e.what();
-  }
+  } catch (const sial::SialError& e) { return e.what(); }
   return {};
 }
 

@@ -48,13 +48,22 @@ TEST_CASE("work lists of the triples") {
   c.data.ints = {{"baocc", 1}, {"eaocc", 1}};
   c.data.segments[IndexKind::moa] = {5, 8};
   // Five orbitals in one segment: pieces of at most four, so 1-2 and 3-5, each with each.
-  CHECK(work_items(c, "set_ijk_aaa", 100) == Items{{1, 1, 2, 1, 1, 2, 1}, {1, 1, 2, 1, 3, 5, 1}, {1, 3, 5, 1, 1, 2, 1}, {1, 3, 5, 1, 3, 5, 1}});
+  CHECK(work_items(c, "set_ijk_aaa", 100) ==
+        Items{{1, 1, 2, 1, 1, 2, 1}, {1, 1, 2, 1, 3, 5, 1}, {1, 3, 5, 1, 1, 2, 1}, {1, 3, 5, 1, 3, 5, 1}});
   CHECK(work_items(c, "set_ijk_aab", 100) == work_items(c, "set_ijk_aaa", 100));
   // A frozen orbital counts in orbital numbers, not in segment numbers. Sizes 6 and 2: at most four again (2 <= 5).
   c.data.ints = {{"baocc", 2}, {"eaocc", 3}};
   c.data.segments[IndexKind::moa] = {1, 6, 2, 8};
-  CHECK(work_items(c, "set_ijk_aaa", 100) == Items{{1, 2, 4, 1, 2, 4, 1}, {1, 2, 4, 1, 2, 4, 2}, {1, 2, 4, 1, 5, 7, 1}, {1, 2, 4, 1, 5, 7, 2}, {1, 2, 4, 2, 8, 9, 2},
-                                                   {1, 5, 7, 1, 2, 4, 1}, {1, 5, 7, 1, 2, 4, 2}, {1, 5, 7, 1, 5, 7, 1}, {1, 5, 7, 1, 5, 7, 2}, {1, 5, 7, 2, 8, 9, 2},
+  CHECK(work_items(c, "set_ijk_aaa", 100) == Items{{1, 2, 4, 1, 2, 4, 1},
+                                                   {1, 2, 4, 1, 2, 4, 2},
+                                                   {1, 2, 4, 1, 5, 7, 1},
+                                                   {1, 2, 4, 1, 5, 7, 2},
+                                                   {1, 2, 4, 2, 8, 9, 2},
+                                                   {1, 5, 7, 1, 2, 4, 1},
+                                                   {1, 5, 7, 1, 2, 4, 2},
+                                                   {1, 5, 7, 1, 5, 7, 1},
+                                                   {1, 5, 7, 1, 5, 7, 2},
+                                                   {1, 5, 7, 2, 8, 9, 2},
                                                    {2, 8, 9, 2, 8, 9, 2}});
   const Items aab = work_items(c, "set_ijk_aab", 100);
   CHECK(aab.size() == 14);  // seven pairs i <= j, each with both k
@@ -65,7 +74,9 @@ TEST_CASE("work lists of the triples") {
   c.data.segments[IndexKind::moa] = std::vector<std::int32_t>(9, 1);
   const Items ones = work_items(c, "set_ijk_aaa", 1000);
   CHECK(ones.size() == 9 * 10 * 11 / 6);
-  for (const auto& item : ones) CHECK((item[1] == item[0] && item[2] == item[0] && item[4] == item[3] && item[5] == item[3] && item[0] <= item[3] && item[3] <= item[6]));
+  for (const auto& item : ones)
+    CHECK((item[1] == item[0] && item[2] == item[0] && item[4] == item[3] && item[5] == item[3] && item[0] <= item[3] &&
+           item[3] <= item[6]));
 
   Array few({10, 7}), narrow({100, 6});
   CHECK_THAT(execution_error(c, "set_ijk_aaa", {few}), Contains("10 rows") && Contains("needs 166"));
@@ -88,10 +99,12 @@ TEST_CASE("ladder over atomic orbitals") {
         for (std::int64_t bb = 0; bb < b; ++bb)
           for (std::int64_t gg = 0; gg < g; ++gg)
             for (std::int64_t aa = 0; aa < a; ++aa)
-              expected.data[bb + b * (ii + i * (dd + d * jj))] += element(v, aa, bb, gg, dd) * element(old, aa, ii, gg, jj);
+              expected.data[bb + b * (ii + i * (dd + d * jj))] +=
+                  element(v, aa, bb, gg, dd) * element(old, aa, ii, gg, jj);
   execute(c, "aoladder_contraction", {v, old, result});
   double worst = 0.0;
-  for (std::size_t k = 0; k < result.data.size(); ++k) worst = std::max(worst, std::abs(result.data[k] - expected.data[k]));
+  for (std::size_t k = 0; k < result.data.size(); ++k)
+    worst = std::max(worst, std::abs(result.data[k] - expected.data[k]));
   CHECK(worst < 1e-14);
   CHECK_THAT(execution_error(c, "aoladder_contraction", {v, result, old}), Contains("do not fit"));
 
@@ -101,8 +114,11 @@ TEST_CASE("ladder over atomic orbitals") {
   std::array<SuperArg, 3> args{v.arg, old.arg, result.arg};
   for (SuperArg& arg : args) arg.data = nullptr;
   const BlockForm form = find_block_form("aoladder_contraction")(args);
-  CHECK((form.a.argument == 0 && form.b.argument == 1 && form.d.argument == 2 && form.alpha == 1.0 && form.beta == 1.0));
-  const auto labels = [](const BlockForm::Operand& operand) { return std::string(operand.label.begin(), operand.label.begin() + 4); };
+  CHECK(
+      (form.a.argument == 0 && form.b.argument == 1 && form.d.argument == 2 && form.alpha == 1.0 && form.beta == 1.0));
+  const auto labels = [](const BlockForm::Operand& operand) {
+    return std::string(operand.label.begin(), operand.label.begin() + 4);
+  };
   CHECK(labels(form.a) == "abcd");
   CHECK(labels(form.b) == "aicj");
   CHECK(labels(form.d) == "bidj");
@@ -188,7 +204,8 @@ TEST_CASE("columns of core orbitals") {
   execute(c, "drop_core_in_sip", {later, fock});
   CHECK(later.data == Values{0, 0, 3, 4, 5, 6});
   // Charges at the ends of the rows: 0, 1, 1, 10, 10, 18, 18, 36, 36, 54.
-  const std::pair<const char*, int> core[] = {{"He", 0}, {"Li", 1}, {"Ne", 1}, {"Na", 10}, {"Ar", 10}, {"K", 18}, {"Kr", 18}, {"Rb", 36}, {"Xe", 36}, {"Cs", 54}};
+  const std::pair<const char*, int> core[] = {{"He", 0}, {"Li", 1},  {"Ne", 1},  {"Na", 10}, {"Ar", 10},
+                                              {"K", 18}, {"Kr", 18}, {"Rb", 36}, {"Xe", 36}, {"Cs", 54}};
   for (auto [symbol, n] : core) {
     c.data.molecule.atoms = {make_atom(symbol, 0, 0, 0)};
     Array row({1, 60}, Values(60, 1.0));

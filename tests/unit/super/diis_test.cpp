@@ -130,7 +130,8 @@ TEST_CASE("DIIS coefficients of singular equations") {
   const Values line = coefficients({{1, -0.5, 0.125}, {-0.5, 0.25, -0.0625}, {0.125, -0.0625, 0.015625}});
   CHECK(std::abs(total(line) - 1) < 1e-12);
   CHECK(std::abs(line[0] - 0.5 * line[1] + 0.125 * line[2]) < 1e-9);
-  // A vector without error is the solution, the newest such where there are several; also beside vectors whose products underflow.
+  // A vector without error is the solution, the newest such where there are several; also beside vectors whose products
+  // underflow.
   CHECK(coefficients({{1, 0, 0.5}, {0, 0, 0}, {0.5, 0, 2}}) == Values{0, 1, 0});
   CHECK(coefficients({{1, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 2}}) == Values{0, 0, 1, 0});
   CHECK(coefficients({{4, 1e-170}, {1e-170, 0}}) == Values{0, 1});
@@ -171,7 +172,9 @@ TEST_CASE("DIIS coefficients of random singular and noisy matrices") {
     // Products known to less than working precision: no longer positive definite.
     const double noise = std::array{1e-16, 1e-12, 1e-6}[random() % 3];
     for (int i = 0; i < n; ++i)
-      for (int j = 0; j < i; ++j) g.products[i + j * n] = g.products[j + i * n] = g.at(i, j) + noise * normal(random) * std::sqrt(g.at(i, i) * g.at(j, j));
+      for (int j = 0; j < i; ++j)
+        g.products[i + j * n] = g.products[j + i * n] =
+            g.at(i, j) + noise * normal(random) * std::sqrt(g.at(i, i) * g.at(j, j));
     check_properties(g, 10.0 * n * noise);
   }
 }
@@ -192,8 +195,9 @@ TEST_CASE("DIIS coefficients of matrices that are no products at all") {
 }
 
 TEST_CASE("rounding in singular DIIS equations stays rounding") {
-  // Error vectors that differ less and less, and more vectors than clearly different ones: coefficients are not unique, but what they combine
-  // to may not depend on the last bits of the products. A solver that decides at some rank between two solutions makes 4e-8 of them.
+  // Error vectors that differ less and less, and more vectors than clearly different ones: coefficients are not unique,
+  // but what they combine to may not depend on the last bits of the products. A solver that decides at some rank
+  // between two solutions makes 4e-8 of them.
   std::mt19937_64 random(17);
   std::normal_distribution<double> normal;
   double worst = 0.0;
@@ -210,7 +214,9 @@ TEST_CASE("rounding in singular DIIS equations stays rounding") {
     const Gram g = gram(errors);
     Gram rounded = g;
     for (int i = 0; i < n; ++i)
-      for (int j = 0; j <= i; ++j) rounded.products[i + j * n] = rounded.products[j + i * n] = g.at(i, j) + 1e-16 * normal(random) * std::sqrt(g.at(i, i) * g.at(j, j));
+      for (int j = 0; j <= i; ++j)
+        rounded.products[i + j * n] = rounded.products[j + i * n] =
+            g.at(i, j) + 1e-16 * normal(random) * std::sqrt(g.at(i, i) * g.at(j, j));
     const Values c = diis_coefficients(n, g.products.data()), d = diis_coefficients(n, rounded.products.data());
     double difference = 0.0, shortest = HUGE_VAL;
     for (int k = 0; k < dimension; ++k) {

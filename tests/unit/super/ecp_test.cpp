@@ -1,4 +1,5 @@
-// Effective core potentials against PySCF (data/ecp.json, made by data/make_ecp.py), and as the arrays of old data files.
+// Effective core potentials against PySCF (data/ecp.json, made by data/make_ecp.py), and as the arrays of old data
+// files.
 
 #include <catch2/catch.hpp>
 
@@ -26,7 +27,8 @@ std::vector<Ecp> potentials(const nlohmann::json& data) {
 /// The potentials as flat arrays, for centres 0 and 1 of 3; parts or centres fastest.
 void set_arrays(JobData& job, const std::vector<Ecp>& ecps, bool parts_fastest) {
   const std::size_t n_parts = 5, n_centres = 3;
-  std::vector<std::int32_t> first(n_parts * n_centres, 0), last = first, top(n_centres, 0), electrons(n_centres, 0), power;
+  std::vector<std::int32_t> first(n_parts * n_centres, 0), last = first, top(n_centres, 0), electrons(n_centres, 0),
+                                                           power;
   std::vector<double> clp, zlp;
   for (const Ecp& e : ecps) {
     electrons[e.atom] = e.electrons;
@@ -76,7 +78,8 @@ TEST_CASE("effective core potentials against PySCF, whole and in blocks") {
         execute(c, "return_1el_ecpints", {block});
         for (std::int64_t j = 0; j < b.second; ++j)
           for (std::int64_t i = 0; i < a.second; ++i)
-            worst = std::max(worst, std::abs(block.data[i + j * a.second] - whole.data[a.first + i + n * (b.first + j)]));
+            worst =
+                std::max(worst, std::abs(block.data[i + j * a.second] - whole.data[a.first + i + n * (b.first + j)]));
       }
     CHECK(worst < 1e-12);
   }
@@ -148,16 +151,16 @@ TEST_CASE("effective core potentials as the arrays of old data files") {
     change(job);
     try {
       ecps_of_arrays(job);
-    } catch (const SialError& e) {
-      return std::string(e.what());
-    }
+    } catch (const SialError& e) { return std::string(e.what()); }
     return std::string();
   };
   CHECK(error([](JobData&) {}).empty());
   CHECK_THAT(error([](JobData& j) { j.arrays.erase("zlp"); }), Contains("no array `zlp`"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["nlp"].data.pop_back(); }), Contains("clp, zlp and nlp"));
-  CHECK_THAT(error([](JobData& j) { j.int_arrays["klast"].data[1] = 10000; }), Contains("kfirst and klast give part 2 of centre 1 the terms") && Contains("to 10000, and clp has"));
-  CHECK_THAT(error([](JobData& j) { j.int_arrays["kfirst"].data[1] = 0; }), Contains("part 2 of centre 1 the terms 0 to"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["klast"].data[1] = 10000; }),
+             Contains("kfirst and klast give part 2 of centre 1 the terms") && Contains("to 10000, and clp has"));
+  CHECK_THAT(error([](JobData& j) { j.int_arrays["kfirst"].data[1] = 0; }),
+             Contains("part 2 of centre 1 the terms 0 to"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["llmax"].data = {1}; }), Contains("llmax"));
   CHECK_THAT(error([](JobData& j) { j.int_arrays["nelecp"].data = {28, 10, 0, 2}; }), Contains("llmax"));
 }
@@ -179,7 +182,8 @@ Molecule three_alike() {
       m.shells.push_back(shell);
     }
   for (int a = 0; a < 3; ++a)
-    m.ecps.push_back(Ecp{a, 10, {{-1, 1, 1.3, -10.0}, {0, 2, 2.1, 25.0}, {0, 0, 0.7, 3.0}, {1, 2, 1.1, 12.0}, {1, 1, 3.0, 5.0}}});
+    m.ecps.push_back(
+        Ecp{a, 10, {{-1, 1, 1.3, -10.0}, {0, 2, 2.1, 25.0}, {0, 0, 0.7, 3.0}, {1, 2, 1.1, 12.0}, {1, 1, 3.0, 5.0}}});
   return m;
 }
 
@@ -194,7 +198,8 @@ std::vector<double> potential_matrix(const JobData& data) {
 
 template <class T>
 LegacyArray<T>& named(std::vector<LegacyArray<T>>& arrays, const std::string& name) {
-  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const LegacyArray<T>& a) { return a.name == name; });
+  const auto found =
+      std::find_if(arrays.begin(), arrays.end(), [&](const LegacyArray<T>& a) { return a.name == name; });
   REQUIRE(found != arrays.end());
   return *found;
 }
@@ -208,7 +213,9 @@ TEST_CASE("atoms alike may share the terms of their potential in a data file") {
   job.data.segments[IndexKind::ao] = {12};
   job.data.ints = {{"intspherical", 1}, {"nalpha_occupied", 11}, {"nbeta_occupied", 10}};
   LegacyDat expanded = to_legacy_dat(job);
-  const auto through_file = [](const LegacyDat& dat) { return legacy_job(parse_legacy_dat(format_legacy_dat(dat), "x.dat"), "x.dat").data; };
+  const auto through_file = [](const LegacyDat& dat) {
+    return legacy_job(parse_legacy_dat(format_legacy_dat(dat), "x.dat"), "x.dat").data;
+  };
   const std::vector<double> want = potential_matrix(job.data);
   CHECK(*std::max_element(want.begin(), want.end()) > 0.1);
   const auto same = [&](const LegacyDat& dat) {
@@ -218,7 +225,8 @@ TEST_CASE("atoms alike may share the terms of their potential in a data file") {
     return worst < 1e-13;
   };
   CHECK(same(expanded));
-  // All terms are there three times, and every centre has those of the first; either index fastest, and with room for more parts.
+  // All terms are there three times, and every centre has those of the first; either index fastest, and with room for
+  // more parts.
   using Ints = std::vector<std::int32_t>;
   const auto shared = [&](Ints first, Ints last) {
     LegacyDat dat = expanded;
@@ -240,12 +248,11 @@ TEST_CASE("atoms alike may share the terms of their potential in a data file") {
   const auto error = [&](const LegacyDat& dat) {
     try {
       ecps_of_arrays(through_file(dat));
-    } catch (const SialError& e) {
-      return std::string(e.what());
-    }
+    } catch (const SialError& e) { return std::string(e.what()); }
     return std::string();
   };
-  CHECK_THAT(error(shared({1, 2, 4, 1, 2, 4, 1, 2, 4}, {1, 3, 5, 1, 3, 16, 1, 3, 5})), Contains("part 3 of centre 2 the terms 4 to 16, and clp has 15"));
+  CHECK_THAT(error(shared({1, 2, 4, 1, 2, 4, 1, 2, 4}, {1, 3, 5, 1, 3, 16, 1, 3, 5})),
+             Contains("part 3 of centre 2 the terms 4 to 16, and clp has 15"));
   LegacyDat high = expanded;
   named(high.int_arrays, "llmax").data[1] = 5;
   CHECK_THAT(error(high), Contains("llmax of centre 2 is 5, but kfirst and klast have 3 parts of each centre"));
@@ -293,7 +300,8 @@ TEST_CASE("potentials act in the SCF of an atom") {
   const std::int64_t first = n - atom.n_basis();
   double worst = 0.0;
   for (std::int64_t j = 0; j < scf.n; ++j)
-    for (std::int64_t i = 0; i < scf.n; ++i) worst = std::max(worst, std::abs(fa.data[first + i + n * (first + j)] - scf.density.alpha[i + scf.n * j]));
+    for (std::int64_t i = 0; i < scf.n; ++i)
+      worst = std::max(worst, std::abs(fa.data[first + i + n * (first + j)] - scf.density.alpha[i + scf.n * j]));
   CHECK(worst < 1e-9);
 
   const std::vector<double> with_molecule = fa.data;

@@ -23,7 +23,8 @@ std::vector<double> random_matrix(std::mt19937& random, bool symmetric) {
   for (double& x : m) x = value(random);
   if (symmetric)
     for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t i = 0; i < j; ++i) m[static_cast<std::size_t>(j + i * n)] = m[static_cast<std::size_t>(i + j * n)];
+      for (std::int64_t i = 0; i < j; ++i)
+        m[static_cast<std::size_t>(j + i * n)] = m[static_cast<std::size_t>(i + j * n)];
   return m;
 }
 
@@ -34,13 +35,23 @@ TEST_CASE("a quartet of segments adds its integrals to the Fock matrices in ever
   std::uniform_real_distribution<double> value(-1, 1);
   // (pq|rs) with all its symmetries.
   std::vector<double> v(n * n * n * n);
-  const auto at = [](std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t s) { return static_cast<std::size_t>(p + n * (q + n * (r + n * s))); };
+  const auto at = [](std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t s) {
+    return static_cast<std::size_t>(p + n * (q + n * (r + n * s)));
+  };
   for (std::int64_t p = 0; p < n; ++p)
     for (std::int64_t q = 0; q <= p; ++q)
       for (std::int64_t r = 0; r <= p; ++r)
         for (std::int64_t s = 0; s <= r; ++s) {
           const double x = value(random);
-          for (const auto& [a, b, c, d] : {std::array{p, q, r, s}, {q, p, r, s}, {p, q, s, r}, {q, p, s, r}, {r, s, p, q}, {s, r, p, q}, {r, s, q, p}, {s, r, q, p}}) v[at(a, b, c, d)] = x;
+          for (const auto& [a, b, c, d] : {std::array{p, q, r, s},
+                                           {q, p, r, s},
+                                           {p, q, s, r},
+                                           {q, p, s, r},
+                                           {r, s, p, q},
+                                           {s, r, p, q},
+                                           {r, s, q, p},
+                                           {s, r, q, p}})
+            v[at(a, b, c, d)] = x;
         }
   for (const bool symmetric : {true, false})
     for (const bool one_density : {true, false}) {
@@ -60,7 +71,9 @@ TEST_CASE("a quartet of segments adds its integrals to the Fock matrices in ever
               for (std::int64_t l = 0; l < ranges[3].count; ++l)
                 for (std::int64_t k = 0; k < ranges[2].count; ++k)
                   for (std::int64_t j = 0; j < ranges[1].count; ++j)
-                    for (std::int64_t i = 0; i < ranges[0].count; ++i) x.push_back(v[at(ranges[0].first + i, ranges[1].first + j, ranges[2].first + k, ranges[3].first + l)]);
+                    for (std::int64_t i = 0; i < ranges[0].count; ++i)
+                      x.push_back(
+                          v[at(ranges[0].first + i, ranges[1].first + j, ranges[2].first + k, ranges[3].first + l)]);
               add_to_fock(x.data(), ranges, matrix(da), matrix(db), matrix(fa), matrix(fb));
             }
       CHECK(quartets == 55);
@@ -69,7 +82,8 @@ TEST_CASE("a quartet of segments adds its integrals to the Fock matrices in ever
         for (std::int64_t q = 0; q < n; ++q)
           for (std::int64_t r = 0; r < n; ++r)
             for (std::int64_t s = 0; s < n; ++s) {
-              const auto pq = static_cast<std::size_t>(p + q * n), rs = static_cast<std::size_t>(r + s * n), pr = static_cast<std::size_t>(p + r * n), qs = static_cast<std::size_t>(q + s * n);
+              const auto pq = static_cast<std::size_t>(p + q * n), rs = static_cast<std::size_t>(r + s * n),
+                         pr = static_cast<std::size_t>(p + r * n), qs = static_cast<std::size_t>(q + s * n);
               const double x = v[at(p, q, r, s)];
               wanted_a[pq] += x * (da[rs] + db[rs]);
               wanted_b[pq] += x * (da[rs] + db[rs]);
@@ -77,7 +91,8 @@ TEST_CASE("a quartet of segments adds its integrals to the Fock matrices in ever
               wanted_b[pr] -= x * db[qs];
             }
       double largest = 0;
-      for (std::size_t i = 0; i < fa.size(); ++i) largest = std::max({largest, std::abs(fa[i] - wanted_a[i]), std::abs(fb[i] - wanted_b[i])});
+      for (std::size_t i = 0; i < fa.size(); ++i)
+        largest = std::max({largest, std::abs(fa[i] - wanted_a[i]), std::abs(fb[i] - wanted_b[i])});
       CAPTURE(symmetric, one_density);
       CHECK(largest < 1e-12);
     }
@@ -86,7 +101,11 @@ TEST_CASE("a quartet of segments adds its integrals to the Fock matrices in ever
 TEST_CASE("integrals that are kept are those computed, in every order of the indices and to the last bit") {
   FakeContext computed, keeping;
   const std::vector<Atom> atoms{{8, "O", {0, 0, 0.2}}, {1, "H", {0, 1.4, -0.9}}};
-  const std::vector<Shell> shells{{0, 0, false, {8.0, 1.5}, {0.6, 0.5}, 1}, {0, 1, false, {1.2}, {1.0}, 1}, {0, 2, true, {0.9}, {1.0}, 1}, {1, 0, false, {0.7}, {1.0}, 1}, {1, 1, false, {0.8}, {1.0}, 1}};
+  const std::vector<Shell> shells{{0, 0, false, {8.0, 1.5}, {0.6, 0.5}, 1},
+                                  {0, 1, false, {1.2}, {1.0}, 1},
+                                  {0, 2, true, {0.9}, {1.0}, 1},
+                                  {1, 0, false, {0.7}, {1.0}, 1},
+                                  {1, 1, false, {0.8}, {1.0}, 1}};
   for (FakeContext* c : {&computed, &keeping}) {
     c->data.has_molecule = true;
     c->data.molecule.atoms = atoms;
@@ -105,8 +124,10 @@ TEST_CASE("integrals that are kept are those computed, in every order of the ind
           for (const int w : which) extents.push_back(ao[static_cast<std::size_t>(w)].count);
           Array x(extents, {}, IndexKind::ao), y(extents, {}, IndexKind::ao);
           for (int d = 0; d < 4; ++d) {
-            x.at(d, which[static_cast<std::size_t>(d)] + 1, ao[static_cast<std::size_t>(which[static_cast<std::size_t>(d)])].first);
-            y.at(d, which[static_cast<std::size_t>(d)] + 1, ao[static_cast<std::size_t>(which[static_cast<std::size_t>(d)])].first);
+            x.at(d, which[static_cast<std::size_t>(d)] + 1,
+                 ao[static_cast<std::size_t>(which[static_cast<std::size_t>(d)])].first);
+            y.at(d, which[static_cast<std::size_t>(d)] + 1,
+                 ao[static_cast<std::size_t>(which[static_cast<std::size_t>(d)])].first);
           }
           execute(computed, "compute_integral_batch", {x});
           execute(keeping, "compute_integral_batch", {y});

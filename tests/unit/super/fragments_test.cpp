@@ -20,7 +20,8 @@ const nlohmann::json& reference() {
   return data;
 }
 
-/// Hydrogen fluoride, a water cation and helium in STO-3G. AO segments F | H | O | H H | He; occupied alpha HF 2 | HF 3 | H2O 5 | He 1.
+/// Hydrogen fluoride, a water cation and helium in STO-3G. AO segments F | H | O | H H | He; occupied alpha HF 2 | HF 3
+/// | H2O 5 | He 1.
 FakeContext context() {
   FakeContext c;
   std::vector<Atom> atoms;
@@ -32,8 +33,11 @@ FakeContext context() {
   c.data.segments[IndexKind::ao] = {5, 1, 5, 2, 1};
   c.data.segments[IndexKind::moa] = {2, 3, 5, 1, 1, 2};
   c.data.segments[IndexKind::mob] = {5, 4, 1, 1, 3};
-  c.data.ints = {{"nfrags", 3}, {"baocc", 1}, {"eaocc", 4}, {"bavirt", 5}, {"eavirt", 6}, {"bbocc", 1}, {"ebocc", 3}, {"bbvirt", 4}, {"ebvirt", 5}};
-  auto owners = [&](const char* name, std::vector<std::int32_t> list) { c.data.int_arrays[name] = {{std::ssize(list)}, list}; };
+  c.data.ints = {{"nfrags", 3}, {"baocc", 1}, {"eaocc", 4},  {"bavirt", 5}, {"eavirt", 6},
+                 {"bbocc", 1},  {"ebocc", 3}, {"bbvirt", 4}, {"ebvirt", 5}};
+  auto owners = [&](const char* name, std::vector<std::int32_t> list) {
+    c.data.int_arrays[name] = {{std::ssize(list)}, list};
+  };
   owners("w_frag_ao", {1, 1, 2, 2, 3});
   owners("w_frag_aocc", {1, 1, 2, 3});
   owners("w_frag_avirt", {1, 2});
@@ -46,7 +50,8 @@ FakeContext context() {
 Array ao_block(const FakeContext& c, int mu, int nu) {
   const auto& sizes = c.data.segments.at(IndexKind::ao);
   Array a({sizes[mu - 1], sizes[nu - 1]}, {}, IndexKind::ao);
-  for (auto [d, s] : {std::pair{0, mu}, {1, nu}}) a.at(d, s, std::accumulate(sizes.begin(), sizes.begin() + s - 1, std::int64_t{0}));
+  for (auto [d, s] : {std::pair{0, mu}, {1, nu}})
+    a.at(d, s, std::accumulate(sizes.begin(), sizes.begin() + s - 1, std::int64_t{0}));
   return a;
 }
 
@@ -56,7 +61,8 @@ double difference(const Array& a, const nlohmann::json& matrix) {
   const std::int64_t n = a.arg.shape.extent[0];
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < a.arg.shape.extent[1]; ++j)
-      worst = std::max(worst, std::abs(a.data[i + n * j] - matrix[a.arg.offset[0] + i][a.arg.offset[1] + j].get<double>()));
+      worst =
+          std::max(worst, std::abs(a.data[i + n * j] - matrix[a.arg.offset[0] + i][a.arg.offset[1] + j].get<double>()));
   return worst;
 }
 
@@ -99,12 +105,13 @@ TEST_CASE("fragments and their segments") {
   c.data.int_arrays["w_frag_aocc"] = {{4}, {1, 2, 3, 4}};
   CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("names fragment 4"));
   c.data.int_arrays["w_frag_aocc"] = {{4}, {1, 2, 1, 3}};
-  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("segments 1 to 3 are those of fragment 1, but segment 2 between them is of fragment 2"));
+  CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}),
+             Contains("segments 1 to 3 are those of fragment 1, but segment 2 between them is of fragment 2"));
   c.data.int_arrays.erase("w_frag_aocc");
   CHECK_THAT(execution_error(c, "frag_index_range", {one, kind}), Contains("no integer array `w_frag_aocc`"));
   c.data.int_arrays["w_frag_ao"] = {{5}, {1, 1, 2, 3, 3}};  // the water's hydrogens elsewhere: fine
   execute(c, "set_frag", {n});
-  c.data.segments[IndexKind::ao] = {5, 1, 1, 6, 1};         // oxygen's functions in two fragments: not fine
+  c.data.segments[IndexKind::ao] = {5, 1, 1, 6, 1};  // oxygen's functions in two fragments: not fine
   CHECK_THAT(execution_error(c, "set_frag", {n}), Contains("atom 3") && Contains("2 and 3"));
   c.data.int_arrays["w_frag_atom"] = {{6}, {1, 1, 2, 2, 2, 3}};
   execute(c, "set_frag", {n});
@@ -114,7 +121,9 @@ TEST_CASE("fragments and their segments") {
 
 TEST_CASE("names that early jobs give to owners of orbitals") {
   FakeContext c = context();
-  auto rename = [&](const char* now, const char* then) { c.data.int_arrays[then] = c.data.int_arrays[now], c.data.int_arrays.erase(now); };
+  auto rename = [&](const char* now, const char* then) {
+    c.data.int_arrays[then] = c.data.int_arrays[now], c.data.int_arrays.erase(now);
+  };
   rename("w_frag_aocc", "w_frag_occa");
   rename("w_frag_avirt", "w_frag_virta");
   rename("w_frag_bocc", "w_frag_occb");
@@ -128,7 +137,8 @@ TEST_CASE("names that early jobs give to owners of orbitals") {
   CHECK(range(c, 2, 7) == Range{2, 2});  // both, and the same
   c.data.int_arrays["w_frag_avirt"].data = {2, 1};
   Scalar two{2}, kind{7};
-  CHECK_THAT(execution_error(c, "frag_index_range", {two, kind}), Contains("`w_frag_avirt` and `w_frag_virta` name different fragments"));
+  CHECK_THAT(execution_error(c, "frag_index_range", {two, kind}),
+             Contains("`w_frag_avirt` and `w_frag_virta` name different fragments"));
   c.data.int_arrays.erase("w_frag_avirt");
   c.data.int_arrays["w_frag_virta"].data = {2, 4};
   CHECK_THAT(execution_error(c, "frag_index_range", {two, kind}), Contains("`w_frag_virta` names fragment 4"));
@@ -151,16 +161,18 @@ TEST_CASE("frozen orbitals of fragments") {
   c.data.int_arrays["w_frag_aocc"] = {{5}, {1, 2, 1, 2, 3}};  // from segment 1 on
   CHECK(range(c, 3, 6) == Range{5, 5});
   execute(c, "place_scratch", {block, scratch, mo_rows, water});
-  CHECK(block.data[0] == 8);  // behind the 1s orbital
-  c.data.int_arrays["w_frag_aocc"] = {{3}, {1, 2, 3}};        // from baocc on: whose the frozen ones are is unknown
+  CHECK(block.data[0] == 8);                            // behind the 1s orbital
+  c.data.int_arrays["w_frag_aocc"] = {{3}, {1, 2, 3}};  // from baocc on: whose the frozen ones are is unknown
   CHECK(range(c, 3, 6) == Range{3, 3});
-  CHECK_THAT(execution_error(c, "place_scratch", {block, scratch, mo_rows, water}), Contains("frozen orbitals in segments 1 to 2"));
-  CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, scratch, scratch, scratch, scratch}), Contains("frozen orbitals in segments 1 to 2"));
+  CHECK_THAT(execution_error(c, "place_scratch", {block, scratch, mo_rows, water}),
+             Contains("frozen orbitals in segments 1 to 2"));
+  CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, scratch, scratch, scratch, scratch}),
+             Contains("frozen orbitals in segments 1 to 2"));
 }
 
 TEST_CASE("unit vectors of excitations within fragments") {
-  // Virtual orbitals HF 1 | H2O 1-2 (here segments 5 and 6), occupied ones from segment 3 on: H2O 5 | He 1. Elements that are 0 between
-  // fragments are no excitations; a 0 within one and an excitation between two are.
+  // Virtual orbitals HF 1 | H2O 1-2 (here segments 5 and 6), occupied ones from segment 3 on: H2O 5 | He 1. Elements
+  // that are 0 between fragments are no excitations; a 0 within one and an excitation between two are.
   FakeContext c = context();
   Array h({3, 6}), x({3, 3, 6});
   h.at(0, 0, 11).at(1, 0, 5).whole();
@@ -175,8 +187,10 @@ TEST_CASE("unit vectors of excitations within fragments") {
     for (std::int64_t e = 0; e < 18; ++e) CHECK(x.data[k + 3 * e] == (e == expected[k] ? 1.0 : 0.0));
   Array many({12, 3, 6});
   many.whole().arg.letter = 'u';
-  CHECK_THAT(execution_error(c, "cis_unit_guess", {many, h}), Contains("12 starting vectors") && Contains("11 elements beside the zeros between fragments"));
-  const auto arrays = std::exchange(c.data.int_arrays, {});  // a job that says no more of its fragments than their number
+  CHECK_THAT(execution_error(c, "cis_unit_guess", {many, h}),
+             Contains("12 starting vectors") && Contains("11 elements beside the zeros between fragments"));
+  const auto arrays =
+      std::exchange(c.data.int_arrays, {});  // a job that says no more of its fragments than their number
   execute(c, "cis_unit_guess", {x, h});
   CHECK(x.data[0 + 3 * 17] == 1.0);
   c.data.int_arrays = arrays;
@@ -188,7 +202,8 @@ TEST_CASE("unit vectors of excitations within fragments") {
 TEST_CASE("a centre without charge where a nucleus is repels nothing") {
   FakeContext c;
   c.data.has_molecule = true;
-  c.data.molecule.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{2, "He", {0.0, 0.0, 4.0}}};
+  c.data.molecule.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}},
+                           Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{2, "He", {0.0, 0.0, 4.0}}};
   c.data.segments[IndexKind::ao] = {1, 1};
   c.data.ints["nfrags"] = 2;
   c.data.int_arrays["w_frag_ao"] = {{2}, {1, 2}};
@@ -231,7 +246,8 @@ TEST_CASE("integrals with the nuclei of some fragments") {
     nlohmann::json others = data["attraction"][f == 1 ? 1 : 0];  // of the other fragments together
     const auto& third = data["attraction"][f == 3 ? 1 : 2];
     for (std::size_t i = 0; i < others.size(); ++i)
-      for (std::size_t j = 0; j < others.size(); ++j) others[i][j] = others[i][j].get<double>() + third[i][j].get<double>();
+      for (std::size_t j = 0; j < others.size(); ++j)
+        others[i][j] = others[i][j].get<double>() + third[i][j].get<double>();
     for (int mu = 1; mu <= 5; ++mu)
       for (int nu = 1; nu <= 5; ++nu) {
         CAPTURE(f, mu, nu);
@@ -283,7 +299,8 @@ TEST_CASE("an SCF of one fragment, and its way into blocks") {
       double worst = 0.0, worst_density = 0.0;
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
-          worst = std::max(worst, std::abs(fock.data[i + 9 * j] - (i == j ? expected["energies"][spin][i].get<double>() : 0.0)));
+          worst = std::max(
+              worst, std::abs(fock.data[i + 9 * j] - (i == j ? expected["energies"][spin][i].get<double>() : 0.0)));
           double d = 0.0;
           for (int o = 0; o < electrons; ++o) d += orbitals.data[i + 9 * o] * orbitals.data[j + 9 * o];
           worst_density = std::max(worst_density, std::abs(d - expected["densities"][spin][i][j].get<double>()));
@@ -293,8 +310,8 @@ TEST_CASE("an SCF of one fragment, and its way into blocks") {
     }
   }
 
-  // A fragment's matrices are numbered by its own segments: AO segments 3 and 4 are rows 1-5 and 6-7 of the water's; its orbitals
-  // are alpha segments 3 (occupied, 1-5) and 6 (virtual, 6-7).
+  // A fragment's matrices are numbered by its own segments: AO segments 3 and 4 are rows 1-5 and 6-7 of the water's;
+  // its orbitals are alpha segments 3 (occupied, 1-5) and 6 (virtual, 6-7).
   Array scratch({8, 7});
   for (std::size_t k = 0; k < scratch.data.size(); ++k) scratch.data[k] = static_cast<double>(k % 8 + 100 * (k / 8));
   scratch.whole();
@@ -309,20 +326,28 @@ TEST_CASE("an SCF of one fragment, and its way into blocks") {
   CHECK(fock.data == Values{500, 501, 502, 503, 504, 600, 601, 602, 603, 604});
   // The kind comes before the fragment; fragment 1 has no block here.
   Scalar fluoride{1}, four{4}, half{1.5};
-  CHECK_THAT(execution_error(c, "place_scratch", {block, scratch, water, ao_rows}), Contains("is an aoindex, and the kind of rows, `s`, is 2"));
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, ao_rows, water}), Contains("is not an aoindex, and the kind of rows, `s`, is 1"));
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, fluoride}), Contains("does not belong to fragment 1"));
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, four}), Contains("`s` is 4, and the job's fragments are 1 to 3"));
+  CHECK_THAT(execution_error(c, "place_scratch", {block, scratch, water, ao_rows}),
+             Contains("is an aoindex, and the kind of rows, `s`, is 2"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, ao_rows, water}),
+             Contains("is not an aoindex, and the kind of rows, `s`, is 1"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, fluoride}),
+             Contains("does not belong to fragment 1"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, four}),
+             Contains("`s` is 4, and the job's fragments are 1 to 3"));
   CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, mo_rows, half}), Contains("fragments are 1 to 3"));
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, four, water}), Contains("`s` is 4, which is no kind of rows"));
-  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, half, water}), Contains("`s` is 1.5, which is no kind of rows"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, four, water}),
+             Contains("`s` is 4, which is no kind of rows"));
+  CHECK_THAT(execution_error(c, "place_scratch", {fock, scratch, half, water}),
+             Contains("`s` is 1.5, which is no kind of rows"));
   Array tiny({6, 7});
   CHECK_THAT(execution_error(c, "place_scratch", {block, tiny, ao_rows, water}), Contains("needs rows to 7"));
   // More orbitals than functions: the table of segments is not that of these fragments.
   c.data.segments[IndexKind::moa] = {2, 3, 6, 1, 1, 2};
   Array third({6, 2}), large({20, 20});
   third.at(0, 3, 5).at(1, 6, 13);
-  CHECK_THAT(execution_error(c, "place_scratch", {third, large, mo_rows, water}), Contains("columns to 8") && Contains("which has 7 functions"));
+  CHECK_THAT(execution_error(c, "place_scratch", {third, large, mo_rows, water}),
+             Contains("columns to 8") && Contains("which has 7 functions"));
   Array small({6, 6});
-  CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, small, small, small, small}), Contains("too small") && Contains("7 functions"));
+  CHECK_THAT(execution_error(c, "scf_atom_lowmem", {water, small, small, small, small}),
+             Contains("too small") && Contains("7 functions"));
 }

@@ -1,5 +1,5 @@
-// Integrals against libcint's (data/integrals.json, made by data/make_integrals.py): s to f functions, spherical and Cartesian, and
-// general contractions.
+// Integrals against libcint's (data/integrals.json, made by data/make_integrals.py): s to f functions, spherical and
+// Cartesian, and general contractions.
 
 #include <catch2/catch.hpp>
 
@@ -35,7 +35,10 @@ void check_case(const char* name) {
   Array whole = reference_block({{0, n}, {0, n}, {0, n}, {0, n}});
   execute(c, "compute_integral_batch", {whole});
   double worst = 0.0, worst_part = 0.0, largest = 0.0;
-  REQUIRE(data.at("repulsion").size() == [&] { std::size_t p = shells.size() * (shells.size() + 1) / 2; return p * (p + 1) / 2; }());
+  REQUIRE(data.at("repulsion").size() == [&] {
+    std::size_t p = shells.size() * (shells.size() + 1) / 2;
+    return p * (p + 1) / 2;
+  }());
   for (const auto& row : data.at("repulsion")) {
     auto range = [&](int d) { return shells.at(row.at(d).get<std::size_t>()); };
     Array block = reference_block({range(0), range(1), range(2), range(3)});
@@ -48,10 +51,12 @@ void check_case(const char* name) {
           for (std::int64_t i = 0; i < range(0).second; ++i, ++k) {
             squares += block.data[k] * block.data[k];
             weighted += block.data[k] * std::cos(static_cast<double>(k));
-            const std::int64_t at = range(0).first + i + n * (range(1).first + j + n * (range(2).first + q + n * (range(3).first + l)));
+            const std::int64_t at =
+                range(0).first + i + n * (range(1).first + j + n * (range(2).first + q + n * (range(3).first + l)));
             worst_part = std::max(worst_part, std::abs(block.data[k] - whole.data[at]));
           }
-    worst = std::max({worst, std::abs(squares - row.at(4).get<double>()), std::abs(weighted - row.at(5).get<double>())});
+    worst =
+        std::max({worst, std::abs(squares - row.at(4).get<double>()), std::abs(weighted - row.at(5).get<double>())});
     largest = std::max(largest, row.at(4).get<double>());
   }
   CHECK(largest > 1.0);

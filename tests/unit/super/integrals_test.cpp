@@ -19,11 +19,14 @@ const double pi = std::numbers::pi;
 
 Atom atom(std::int32_t charge, double x, double y, double z) { return {charge, element_symbol(charge), {x, y, z}}; }
 
-Shell gaussian(std::int32_t on, std::int32_t l, double exponent, bool pure = false) { return {on, l, pure, {exponent}, {1.0}, 1}; }
+Shell gaussian(std::int32_t on, std::int32_t l, double exponent, bool pure = false) {
+  return {on, l, pure, {exponent}, {1.0}, 1};
+}
 
 std::vector<Atom> water() {
   const double b = bohr_in_angstrom;
-  return {atom(8, 0, 0, 0), atom(1, 0, 0.756950327264 / b, 0.585882276618 / b), atom(1, 0, -0.756950327264 / b, 0.585882276618 / b)};
+  return {atom(8, 0, 0, 0), atom(1, 0, 0.756950327264 / b, 0.585882276618 / b),
+          atom(1, 0, -0.756950327264 / b, 0.585882276618 / b)};
 }
 
 void set_molecule(FakeContext& c, std::vector<Atom> atoms, std::vector<Shell> shells) {
@@ -37,7 +40,8 @@ Array ao_block(std::vector<std::pair<std::int64_t, std::int64_t>> ranges) {
   std::vector<std::int64_t> extents;
   for (auto& r : ranges) extents.push_back(r.second);
   Array a(extents, {}, IndexKind::ao);
-  for (std::size_t d = 0; d < ranges.size(); ++d) a.at(static_cast<int>(d), static_cast<int>(ranges[d].first) + 1, ranges[d].first);
+  for (std::size_t d = 0; d < ranges.size(); ++d)
+    a.at(static_cast<int>(d), static_cast<int>(ranges[d].first) + 1, ranges[d].first);
   return a;
 }
 
@@ -81,7 +85,8 @@ TEST_CASE("s functions against closed forms") {
   CHECK(nuclei.value == 0);
   CHECK(m.data[2] == 0);
   component.value = 4;
-  CHECK_THAT(execution_error(c, "compute_dipole_integrals", {m, nuclei, component}), Contains("not a dipole component"));
+  CHECK_THAT(execution_error(c, "compute_dipole_integrals", {m, nuclei, component}),
+             Contains("not a dipole component"));
 
   execute(c, "compute_nn_repulsion", {nuclei});
   CHECK(nuclei.value == Approx(2 / r));
@@ -90,7 +95,8 @@ TEST_CASE("s functions against closed forms") {
   Array v = ao_block({{0, 2}, {0, 2}, {0, 2}, {0, 2}});
   execute(c, "compute_integral_batch", {v});
   auto at = [&](int i, int j, int k2, int l) { return v.data[i + 2 * j + 4 * k2 + 8 * l]; };
-  CHECK(at(0, 1, 0, 1) == Approx(norm * norm * 2 * std::pow(pi, 2.5) / (p * p * std::sqrt(2 * p)) * k * k).epsilon(1e-12));
+  CHECK(at(0, 1, 0, 1) ==
+        Approx(norm * norm * 2 * std::pow(pi, 2.5) / (p * p * std::sqrt(2 * p)) * k * k).epsilon(1e-12));
   double na = std::pow(2 * a / pi, 1.5), nb = std::pow(2 * b / pi, 1.5);
   double coulomb = na * nb * 2 * std::pow(pi, 2.5) / (4 * a * b * std::sqrt(2 * p)) * f0(4 * a * b / (2 * p) * r * r);
   CHECK(at(0, 0, 1, 1) == Approx(coulomb).epsilon(1e-12));
@@ -102,7 +108,8 @@ TEST_CASE("charge clouds of distant functions are small, their integrals with ot
   // (ab|ab) is tiny, its square root is not: the bound must not be taken from a screened integral.
   for (double r : {5.0, 6.07, 6.6, 7.0, 7.3}) {
     FakeContext c;
-    set_molecule(c, {atom(1, 0, 0, 0), atom(1, 0, 0, r), atom(1, 0, 0, r / 2)}, {gaussian(0, 0, 1.0), gaussian(1, 0, 1.0), gaussian(2, 0, 1.0)});
+    set_molecule(c, {atom(1, 0, 0, 0), atom(1, 0, 0, r), atom(1, 0, 0, r / 2)},
+                 {gaussian(0, 0, 1.0), gaussian(1, 0, 1.0), gaussian(2, 0, 1.0)});
     Array v = ao_block({{0, 1}, {1, 1}, {2, 1}, {2, 1}});
     execute(c, "compute_integral_batch", {v});
     const double norm = std::pow(2 / pi, 3.0), want = norm * std::pow(pi, 2.5) / 4 * std::exp(-r * r / 2);
@@ -147,7 +154,8 @@ TEST_CASE("general contractions: contraction slow, component fast") {
   execute(c, "return_ovl", {s});
   double between = std::pow(2 * std::sqrt(2.0 * 0.5) / 2.5, 2.5);
   for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) CHECK(std::abs(s.data[i + 6 * j] - (i == j ? 1.0 : i % 3 == j % 3 ? between : 0.0)) < 1e-13);
+    for (int j = 0; j < 6; ++j)
+      CHECK(std::abs(s.data[i + 6 * j] - (i == j ? 1.0 : i % 3 == j % 3 ? between : 0.0)) < 1e-13);
 }
 
 TEST_CASE("blocks of repulsion integrals: symmetries and segments") {
@@ -157,13 +165,16 @@ TEST_CASE("blocks of repulsion integrals: symmetries and segments") {
   const std::int64_t n = 24;
   Array all = ao_block({{0, n}, {0, n}, {0, n}, {0, n}});
   execute(c, "compute_integral_batch", {all});
-  auto at = [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) { return all.data[i + n * (j + n * (k + n * l))]; };
+  auto at = [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) {
+    return all.data[i + n * (j + n * (k + n * l))];
+  };
   double worst = 0.0;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t k = 0; k < n; ++k)
         for (std::int64_t l = 0; l < n; ++l)
-          for (double other : {at(j, i, k, l), at(i, j, l, k), at(k, l, i, j)}) worst = std::max(worst, std::abs(at(i, j, k, l) - other));
+          for (double other : {at(j, i, k, l), at(i, j, l, k), at(k, l, i, j)})
+            worst = std::max(worst, std::abs(at(i, j, k, l) - other));
   CHECK(worst < 1e-13);  // inside a shell quartet only equal up to rounding
 
   // Every block of three segments, computed without in-block symmetry where the segments differ, is part of the whole.
@@ -181,7 +192,8 @@ TEST_CASE("blocks of repulsion integrals: symmetries and segments") {
             for (std::int64_t k = 0; k < d.second; ++k)
               for (std::int64_t j = 0; j < b.second; ++j)
                 for (std::int64_t i = 0; i < a.second; ++i)
-                  worst = std::max(worst, std::abs(block.data[x++] - at(a.first + i, b.first + j, d.first + k, e.first + l)));
+                  worst = std::max(worst,
+                                   std::abs(block.data[x++] - at(a.first + i, b.first + j, d.first + k, e.first + l)));
         }
   CHECK(worst < 1e-13);
 
@@ -199,7 +211,8 @@ TEST_CASE("blocks of repulsion integrals: symmetries and segments") {
 namespace {
 
 /// Fock matrices from densities, quartet by quartet of segments, each class by its own instruction.
-void build_fock(FakeContext& c, const std::vector<std::pair<std::int64_t, std::int64_t>>& segments, Array& da, Array& db, Array& fa, Array& fb) {
+void build_fock(FakeContext& c, const std::vector<std::pair<std::int64_t, std::int64_t>>& segments, Array& da,
+                Array& db, Array& fa, Array& fb) {
   const int n = static_cast<int>(segments.size());
   for (int m = 0; m < n; ++m)
     for (int v = m; v < n; ++v)

@@ -58,7 +58,8 @@ TEST_CASE("inverse square roots, dropping small ones") {
 
 TEST_CASE("general eigenproblems") {
   FakeContext c;
-  // Upper triangular: eigenvalues 3, 1, 0; right vector of 1 is (-1, 1, 0)/sqrt 2, left vector of 3 is along (2, 1, ..).
+  // Upper triangular: eigenvalues 3, 1, 0; right vector of 1 is (-1, 1, 0)/sqrt 2, left vector of 3 is along (2, 1,
+  // ..).
   Array a({3, 3}, {3, 0, 0, 2, 1, 0, 0, 0, 0}), l({3, 3}), r({3, 3}), e({3});
   execute(c, "gen_eigen_calc", {a, l, r, e});
   check_close(e.data, {1, 3, 0});

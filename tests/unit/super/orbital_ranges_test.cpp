@@ -10,10 +10,12 @@ using namespace sial;
 
 namespace {
 
-// Alpha: three occupied segments, the first of them frozen, two virtual ones; orbitals 1 to 5 and 6 to 10. Beta: two and three; 1 to 3 and 4 to 10.
+// Alpha: three occupied segments, the first of them frozen, two virtual ones; orbitals 1 to 5 and 6 to 10. Beta: two
+// and three; 1 to 3 and 4 to 10.
 JobData job() {
   JobData data;
-  data.ints = {{"baocc", 2}, {"eaocc", 3}, {"bavirt", 4}, {"eavirt", 5}, {"bbocc", 1}, {"ebocc", 2}, {"bbvirt", 3}, {"ebvirt", 5}};
+  data.ints = {{"baocc", 2}, {"eaocc", 3}, {"bavirt", 4}, {"eavirt", 5},
+               {"bbocc", 1}, {"ebocc", 2}, {"bbvirt", 3}, {"ebvirt", 5}};
   data.segments[IndexKind::moa] = {1, 2, 2, 2, 3};
   data.segments[IndexKind::mob] = {1, 2, 2, 2, 3};
   return data;
@@ -23,9 +25,7 @@ std::string refusal(const JobData& data, const Array& t, std::string_view name =
   const std::array<SuperArg, 2> args{t.arg, Array({10, 10}).whole().arg};
   try {
     OrbitalRanges(data).check(name, args, orbital_rules(name));
-  } catch (const SialError& error) {
-    return error.what();
-  }
+  } catch (const SialError& error) { return error.what(); }
   return "";
 }
 
@@ -43,9 +43,12 @@ TEST_CASE("a block over virtual, occupied orbitals is taken, frozen ones include
 }
 
 TEST_CASE("a block over the other sort is refused") {
-  CHECK(refusal(job(), block(2, 4)) == "dimension 1 of `x[2,4]` holds occupied orbitals, and `energy_denominator_rhf` needs virtual orbitals there");
-  CHECK(refusal(job(), block(4, 5)) == "dimension 2 of `x[4,5]` holds virtual orbitals, and `energy_denominator_rhf` needs occupied orbitals there");
-  CHECK(refusal(job(), block(2, 4), "energy_numerator_rhf").find("`energy_numerator_rhf` needs virtual") != std::string::npos);
+  CHECK(refusal(job(), block(2, 4)) ==
+        "dimension 1 of `x[2,4]` holds occupied orbitals, and `energy_denominator_rhf` needs virtual orbitals there");
+  CHECK(refusal(job(), block(4, 5)) ==
+        "dimension 2 of `x[4,5]` holds virtual orbitals, and `energy_denominator_rhf` needs occupied orbitals there");
+  CHECK(refusal(job(), block(2, 4), "energy_numerator_rhf").find("`energy_numerator_rhf` needs virtual") !=
+        std::string::npos);
 }
 
 TEST_CASE("beta orbitals have ranges of their own") {

@@ -18,7 +18,8 @@ inline nlohmann::json reference_data(const std::string& file) {
 
 inline sial::Molecule reference_molecule(const nlohmann::json& data) {
   sial::Molecule m;
-  for (const auto& a : data.at("atoms")) m.atoms.push_back({a.at("charge"), sial::element_symbol(a.at("charge")), a.at("position")});
+  for (const auto& a : data.at("atoms"))
+    m.atoms.push_back({a.at("charge"), sial::element_symbol(a.at("charge")), a.at("position")});
   for (const auto& s : data.at("shells")) {
     sial::Shell& shell = m.shells.emplace_back();
     shell.atom = s.at("atom");
@@ -39,7 +40,8 @@ inline Array reference_block(const std::vector<std::pair<std::int64_t, std::int6
   std::vector<std::int64_t> extents;
   for (auto& r : first_and_count) extents.push_back(r.second);
   Array a(extents, {}, sial::IndexKind::ao);
-  for (std::size_t d = 0; d < extents.size(); ++d) a.at(static_cast<int>(d), static_cast<int>(first_and_count[d].first) + 1, first_and_count[d].first);
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    a.at(static_cast<int>(d), static_cast<int>(first_and_count[d].first) + 1, first_and_count[d].first);
   return a;
 }
 

@@ -43,9 +43,7 @@ std::vector<Atom> waters(int n) {
   return atoms;
 }
 
-std::int64_t size(const std::array<FunctionRange, 4>& r) {
-  return r[0].count * r[1].count * r[2].count * r[3].count;
-}
+std::int64_t size(const std::array<FunctionRange, 4>& r) { return r[0].count * r[1].count * r[2].count * r[3].count; }
 
 double largest_difference(const Values& a, const Values& b) {
   double largest = 0.0;
@@ -65,9 +63,7 @@ Values density(std::int64_t n, double scale) {
   return d;
 }
 
-FockMatrix whole(Values& m, std::int64_t n) {
-  return {m.data(), {0, n}, {0, n}};
-}
+FockMatrix whole(Values& m, std::int64_t n) { return {m.data(), {0, n}, {0, n}}; }
 
 }  // namespace
 
@@ -232,7 +228,8 @@ TEST_CASE("both methods give the same two-electron integrals") {
   }
 }
 
-// Behind the end of its table the Boys function is taken without exp(-T), which high orders multiply by powers of the distance.
+// Behind the end of its table the Boys function is taken without exp(-T), which high orders multiply by powers of the
+// distance.
 TEST_CASE("high angular momenta agree where the table of the Boys function ends") {
   for (const int l : {1, 2, 3, 4})
     for (const double t : {35.9, 36.05, 38.0, 42.0, 52.1, 63.9, 64.1, 70.0}) {
@@ -243,7 +240,8 @@ TEST_CASE("high angular momenta agree where the table of the Boys function ends"
       m.atoms = {make_atom("H", 0, 0, 0), make_atom("H", far, far, far)};
       m.shells = {{0, l, true, {1.0}, {1.0}, 1}, {1, l, true, {1.0}, {1.0}, 1}};
       const std::int64_t n = 2 * l + 1;
-      const auto hermite = make_ao_integrals(m, IntegralCode::hermite), libint = make_ao_integrals(m, IntegralCode::libint);
+      const auto hermite = make_ao_integrals(m, IntegralCode::hermite),
+                 libint = make_ao_integrals(m, IntegralCode::libint);
       const std::array<FunctionRange, 4> ranges{FunctionRange{0, n}, {0, n}, {n, n}, {n, n}};
       Values x(static_cast<std::size_t>(size(ranges))), y = x;
       hermite->repulsion(ranges, x.data());

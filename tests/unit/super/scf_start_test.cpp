@@ -46,7 +46,8 @@ TEST_CASE("densities of the atoms of a molecule") {
   const std::int64_t n = c.data.molecule.n_basis();
   Array s = ao_matrix(n), fa = ao_matrix(n), fb = ao_matrix(n), h = ao_matrix(n), nai = ao_matrix(n);
   execute(c, "return_ovl", {s});
-  for (auto [atom, alpha, beta, first, count] : {std::tuple{1, 1, 0, 0, 2}, {2, 4, 4, 2, static_cast<int>(n) - 4}, {3, 1, 0, static_cast<int>(n) - 2, 2}}) {
+  for (auto [atom, alpha, beta, first, count] :
+       {std::tuple{1, 1, 0, 0, 2}, {2, 4, 4, 2, static_cast<int>(n) - 4}, {3, 1, 0, static_cast<int>(n) - 2, 2}}) {
     Scalar k{static_cast<double>(atom)};
     fa.data.assign(n * n, 7.0);
     execute(c, "a4_scf_atom", {fa, fb, h, nai, s, k});
@@ -103,7 +104,8 @@ TEST_CASE("densities of free atoms, averaged over spins and directions") {
     CHECK(std::abs(trace_product(d.data, s.data) - (atom == 2.0 ? 4.0 : 0.5)) < 1e-9);
     densities.push_back(d.data);
   }
-  // Both hydrogens have the same, oxygen's p and d functions are equivalent, and those of different components do not mix.
+  // Both hydrogens have the same, oxygen's p and d functions are equivalent, and those of different components do not
+  // mix.
   for (std::int64_t j = 0; j < 2; ++j)
     for (std::int64_t i = 0; i < 2; ++i) CHECK(densities[0][i + n * j] == densities[2][n - 2 + i + n * (n - 2 + j)]);
   std::int64_t at = 0;
@@ -144,7 +146,8 @@ TEST_CASE("first occupations") {
   execute(c, "a4_get_init_occupation", {occupation, beta});
   CHECK(occupation.data == Values{1, 0, 1, 0});
   std::ofstream("OCCNUMS") << "1 1 1";
-  CHECK_THAT(execution_error(c, "a4_get_init_occupation", {occupation, alpha}), Contains("holds 3 numbers") && Contains("4 orbitals"));
+  CHECK_THAT(execution_error(c, "a4_get_init_occupation", {occupation, alpha}),
+             Contains("holds 3 numbers") && Contains("4 orbitals"));
   std::ofstream("OCCNUMS") << "1 1 x 0";
   CHECK_THAT(execution_error(c, "a4_get_init_occupation", {occupation, alpha}), Contains("`x`"));
   std::ofstream("OCCNUMS") << "1 1 2 0";
@@ -169,21 +172,21 @@ TEST_CASE("damping factors") {
   FakeContext c;
   // Change, previous change, average, factor before and after, worked out by hand from the table of cases.
   const double cases[][5] = {
-      {-2.0, -1.0, 0.5, 1.0, 16.0},       // falling faster, far above the average: 16 max(1, 0.5)
-      {-2.0, -1.0, 8.0, 3.0, 3.0 / 16},   // falling faster, below half the average
-      {-2.0, -1.0, 1.5, 3.0, 3.0},        // between: unchanged
-      {-0.25, -1.0, 0.5, 32.0, 2.0},      // falling slower than a quarter
-      {-0.5, -1.0, 0.5, 8.0, 2.0},        // falling slower, not by a quarter: (1/2)^2 8
-      {-1.0, 1.0, 0.5, 1.0, 64.0},        // turned down by more than the average: 4 1 16
-      {-0.125, 0.25, 0.5, 1.0, 0.25},     // turned down, the step below the average: 4 1 / 16
-      {-0.5, 0.5, 0.75, 1.0, 4.0},        // turned down otherwise
-      {1.0, -1.0, 1.0, 0.5, 64.0},        // turned up by more than half the average: 4 1 16
-      {0.25, -1.0, 1.0, 2.0, 8.0},        // turned up otherwise
-      {0.0625, -0.0625, 1.0, 2.0, 0.5},   // turned up, the step below a fifth of the average: 4 2 / 16
-      {4.0, 1.0, 1.0, 2.0, 32.0},         // rising four times as fast
-      {0.25, 1.0, 1.0, 2.0, 0.5},         // rising, a quarter: 4 2 / 16
-      {2.0, 1.0, 1.0, 2.0, 8.0},          // rising: (2)^2 2
-      {-3.0, 1.0, 1.0, 100.0, 256.0},     // never above 256
+      {-2.0, -1.0, 0.5, 1.0, 16.0},      // falling faster, far above the average: 16 max(1, 0.5)
+      {-2.0, -1.0, 8.0, 3.0, 3.0 / 16},  // falling faster, below half the average
+      {-2.0, -1.0, 1.5, 3.0, 3.0},       // between: unchanged
+      {-0.25, -1.0, 0.5, 32.0, 2.0},     // falling slower than a quarter
+      {-0.5, -1.0, 0.5, 8.0, 2.0},       // falling slower, not by a quarter: (1/2)^2 8
+      {-1.0, 1.0, 0.5, 1.0, 64.0},       // turned down by more than the average: 4 1 16
+      {-0.125, 0.25, 0.5, 1.0, 0.25},    // turned down, the step below the average: 4 1 / 16
+      {-0.5, 0.5, 0.75, 1.0, 4.0},       // turned down otherwise
+      {1.0, -1.0, 1.0, 0.5, 64.0},       // turned up by more than half the average: 4 1 16
+      {0.25, -1.0, 1.0, 2.0, 8.0},       // turned up otherwise
+      {0.0625, -0.0625, 1.0, 2.0, 0.5},  // turned up, the step below a fifth of the average: 4 2 / 16
+      {4.0, 1.0, 1.0, 2.0, 32.0},        // rising four times as fast
+      {0.25, 1.0, 1.0, 2.0, 0.5},        // rising, a quarter: 4 2 / 16
+      {2.0, 1.0, 1.0, 2.0, 8.0},         // rising: (2)^2 2
+      {-3.0, 1.0, 1.0, 100.0, 256.0},    // never above 256
   };
   for (const auto& x : cases) {
     CAPTURE(x[0], x[1], x[2], x[3]);

@@ -19,7 +19,7 @@ void named(Transport& t) {
 
 using Main = std::function<void(Transport&)>;
 
-/// The message with which the job ends, in the laboratory (several seeds must agree) and on threads.
+/// The message with which the job ends, in the simulator (several seeds must agree) and on threads.
 std::string message_of(int ranks, int per_node, const Main& main, bool also_threads = true) {
   std::string text;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -30,17 +30,13 @@ std::string message_of(int ranks, int per_node, const Main& main, bool also_thre
     try {
       run_simulated(o, main);
       FAIL("seed " << seed << ": no error");
-    } catch (const std::exception& e) {
-      text = e.what();
-    }
+    } catch (const std::exception& e) { text = e.what(); }
   }
   if (also_threads) {
     try {
       run_threads({ranks, per_node, 0}, main);
       FAIL("threads: no error");
-    } catch (const std::exception& e) {
-      text += std::string("\nthreads: ") + e.what();
-    }
+    } catch (const std::exception& e) { text += std::string("\nthreads: ") + e.what(); }
   }
   return text;
 }
@@ -77,15 +73,18 @@ TEST_CASE("mismatched collectives name both places") {
 TEST_CASE("same kind at another place, root or size is a mismatch too") {
   CHECK_THAT(message_of(2, 0, [](Transport& t) { named(t), t.barrier(tag(CollectiveKind::barrier, t.rank())); }),
              Contains("rank 0 is at a barrier (p.sialx:0), rank 1 is at a barrier (p.sialx:1)"));
-  CHECK_THAT(message_of(2, 0, [](Transport& t) {
-               std::byte data[2] = {};
-               t.broadcast(data, t.rank(), tag(CollectiveKind::broadcast, 3));
-             }),
+  CHECK_THAT(message_of(2, 0,
+                        [](Transport& t) {
+                          std::byte data[2] = {};
+                          t.broadcast(data, t.rank(), tag(CollectiveKind::broadcast, 3));
+                        }),
              Contains("2 bytes from rank 0 against 2 bytes from rank 1"));
-  CHECK_THAT(message_of(2, 0, [](Transport& t) {
-               std::byte data[2] = {};
-               t.broadcast(std::span(data, static_cast<std::size_t>(1 + t.rank())), 0, tag(CollectiveKind::broadcast, 3));
-             }),
+  CHECK_THAT(message_of(2, 0,
+                        [](Transport& t) {
+                          std::byte data[2] = {};
+                          t.broadcast(std::span(data, static_cast<std::size_t>(1 + t.rank())), 0,
+                                      tag(CollectiveKind::broadcast, 3));
+                        }),
              Contains("1 bytes from rank 0 against 2 bytes from rank 0"));
 }
 
@@ -115,17 +114,16 @@ TEST_CASE("an abort or exception of one rank unwinds the others") {
     CHECK(text == "gives up\nthreads: gives up");
     CHECK(unwound >= 21);
   }
-  CHECK_THROWS_AS(run_threads({2, 0, 0}, [](Transport& t) {
-                    if (t.rank() == 0) throw WorldError("disk");
-                    t.barrier(tag(CollectiveKind::barrier, 1));
-                  }),
-                  WorldError);
+  CHECK_THROWS_AS(run_threads({2, 0, 0},
+                              [](Transport& t) {
+                                if (t.rank() == 0) throw EnvironmentError("disk");
+                                t.barrier(tag(CollectiveKind::barrier, 1));
+                              }),
+                  EnvironmentError);
   try {
     run_simulated({}, [](Transport& t) { t.abort_job("gives up", 7); });
     FAIL("no error");
-  } catch (const JobAborted& e) {
-    CHECK(e.exit_code() == 7);
-  }
+  } catch (const JobAborted& e) { CHECK(e.exit_code() == 7); }
 }
 
 TEST_CASE("an exception in a service ends the job") {
@@ -138,24 +136,30 @@ TEST_CASE("an exception in a service ends the job") {
   CHECK(text == "refused\nthreads: refused");
 }
 
-TEST_CASE("the laboratory finds deadlocks and says who waits for what") {
+TEST_CASE("the simulator finds deadlocks and says who waits for what") {
   // A rank polls for something that never comes.
-  auto text = message_of(2, 0, [](Transport& t) {
-    named(t);
-    t.barrier(tag(CollectiveKind::barrier, 4));
-    if (t.rank() == 1)
-      while (true) t.pause();
-    t.barrier(tag(CollectiveKind::barrier, 10));
-  }, false);
+  auto text = message_of(
+      2, 0,
+      [](Transport& t) {
+        named(t);
+        t.barrier(tag(CollectiveKind::barrier, 4));
+        if (t.rank() == 1)
+          while (true) t.pause();
+        t.barrier(tag(CollectiveKind::barrier, 10));
+      },
+      false);
   CHECK_THAT(text, Contains("deadlock"));
   CHECK_THAT(text, Contains("rank 0 waits for other ranks at a barrier (p.sialx:10)"));
   CHECK_THAT(text, Contains("rank 1 polls, last collective: a barrier (p.sialx:4)"));
   // A request that nobody serves.
-  text = message_of(2, 1, [](Transport& t) {
-    named(t);
-    if (t.rank() == 0) t.request(1, {}, {}, {}, Priority::demand)->wait();
-    t.barrier(tag(CollectiveKind::barrier, 10));
-  }, false);
+  text = message_of(
+      2, 1,
+      [](Transport& t) {
+        named(t);
+        if (t.rank() == 0) t.request(1, {}, {}, {}, Priority::demand)->wait();
+        t.barrier(tag(CollectiveKind::barrier, 10));
+      },
+      false);
   CHECK_THAT(text, Contains("rank 0 waits for a reply from rank 1"));
   CHECK_THAT(text, Contains("rank 1 waits for other ranks at a barrier (p.sialx:10)"));
 }

@@ -12,7 +12,7 @@ TEST_CASE("shared memory is one memory at two addresses, without a name once map
   const std::size_t size = std::size_t{1} << 30;  // an address range: pages come with commit
   const auto a = SharedMemory::create(size, "test");
   const std::string path = "/dev/shm" + a->name();
-  struct stat s {};
+  struct stat s{};
   REQUIRE(stat(path.c_str(), &s) == 0);
   CHECK(s.st_blocks * 512 < (1 << 20));
   const auto b = SharedMemory::open(a->name(), size, "test");
@@ -31,7 +31,7 @@ TEST_CASE("shared memory is one memory at two addresses, without a name once map
 
 TEST_CASE("two memories never share a name, and names go with the creator") {
   std::string path;
-  struct stat s {};
+  struct stat s{};
   {
     const auto a = SharedMemory::create(100, "test"), b = SharedMemory::create(100, "test");
     CHECK(a->name() != b->name());
@@ -39,20 +39,21 @@ TEST_CASE("two memories never share a name, and names go with the creator") {
     CHECK(stat(path.c_str(), &s) == 0);
   }
   CHECK(stat(path.c_str(), &s) != 0);
-  CHECK_THROWS_AS(SharedMemory::open("/sialx-none", 100, "test"), WorldError);
+  CHECK_THROWS_AS(SharedMemory::open("/sialx-none", 100, "test"), EnvironmentError);
 }
 
 TEST_CASE("more than /dev/shm has is an error with the remedy, never a signal") {
-  struct statvfs fs {};
+  struct statvfs fs{};
   REQUIRE(statvfs("/dev/shm", &fs) == 0);
   const std::size_t more = (std::size_t{1} << 30) + fs.f_blocks * fs.f_frsize;
   const auto a = SharedMemory::create(more, "block data");
   try {
     a->commit(0, more);
     FAIL("more than there is was committed");
-  } catch (const WorldError& e) {
+  } catch (const EnvironmentError& e) {
     CHECK_THAT(e.what(), Catch::Contains("/dev/shm is too small") && Catch::Contains("block data"));
-    CHECK_THAT(e.hint(), Catch::Contains("--memory") && Catch::Contains("remount,size=") && Catch::Contains("--shm-size="));
+    CHECK_THAT(e.hint(),
+               Catch::Contains("--memory") && Catch::Contains("remount,size=") && Catch::Contains("--shm-size="));
   }
   a->commit(0, 4096);  // usable still
   a->base()[0] = std::byte{1};

@@ -1,4 +1,4 @@
-// The laboratory's own promises: one at a time, a seed is a schedule, and the virtual clock.
+// The simulator's own promises: one at a time, a seed is a schedule, and the virtual clock.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -154,7 +154,8 @@ TEST_CASE("owners serve demand before prefetch") {
       std::vector<std::unique_ptr<PendingRequest>> pending;
       for (int i = 0; i < 6; ++i) {
         const std::byte header{static_cast<unsigned char>(i < 3 ? 'p' : 'd')};
-        pending.push_back(t.request(1, std::span(&header, 1), {}, replies[static_cast<std::size_t>(i)], i < 3 ? Priority::prefetch : Priority::demand));
+        pending.push_back(t.request(1, std::span(&header, 1), {}, replies[static_cast<std::size_t>(i)],
+                                    i < 3 ? Priority::prefetch : Priority::demand));
       }
     }
     t.barrier(tag(CollectiveKind::barrier, 2));
@@ -176,5 +177,6 @@ TEST_CASE("node memory can be as small as a container's") {
                                     t.barrier(tag(CollectiveKind::barrier, 2));
                                   }),
                     Catch::Contains("block data") && Catch::Contains("1048576"));
-  CHECK_NOTHROW(run_simulated(o, [](Transport& t) { t.map_node_memory(std::size_t{1} << 30, "block data")->commit(0, 1 << 20); }));
+  CHECK_NOTHROW(run_simulated(
+      o, [](Transport& t) { t.map_node_memory(std::size_t{1} << 30, "block data")->commit(0, 1 << 20); }));
 }

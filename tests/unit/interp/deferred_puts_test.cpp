@@ -9,8 +9,9 @@ using namespace sial;
 
 namespace {
 
-LatePut put(std::int32_t pc, std::int32_t array, std::int32_t segment, std::int64_t elements, const double* buffer = nullptr) {
-  LatePut p;
+DeferredPut put(std::int32_t pc, std::int32_t array, std::int32_t segment, std::int64_t elements,
+                const double* buffer = nullptr) {
+  DeferredPut p;
   p.pc = pc;
   p.array = array;
   p.block.rank = 1;
@@ -24,7 +25,7 @@ BlockIndex block(std::int32_t segment) { return put(0, 0, segment, 0).block; }
 }  // namespace
 
 TEST_CASE("puts leave in the order in which they came, and all before the last one of a block or a source") {
-  LatePuts late(1 << 20);
+  DeferredPuts late(1 << 20);
   const double x = 0, y = 0, z = 0;
   CHECK(late.empty());
   CHECK(late.up_to(7, block(1)) == 0);
@@ -49,7 +50,7 @@ TEST_CASE("puts leave in the order in which they came, and all before the last o
 }
 
 TEST_CASE("sources of puts take an eighth of the device's memory, or 64 MiB, and puts are 256") {
-  LatePuts small(8 * 800);
+  DeferredPuts small(8 * 800);
   CHECK(small.fits(800));
   CHECK(!small.fits(801));
   small.add(put(0, 0, 0, 60));
@@ -59,10 +60,10 @@ TEST_CASE("sources of puts take an eighth of the device's memory, or 64 MiB, and
   small.take();
   CHECK(!small.full());
 
-  LatePuts large(INT64_MAX);
+  DeferredPuts large(INT64_MAX);
   CHECK(large.fits(std::int64_t{64} << 20));
   CHECK(!large.fits((std::int64_t{64} << 20) + 1));
-  for (std::size_t i = 0; i < LatePuts::most_puts; ++i) large.add(put(0, 0, 0, 0));
+  for (std::size_t i = 0; i < DeferredPuts::max_puts; ++i) large.add(put(0, 0, 0, 0));
   CHECK(!large.full());
   large.add(put(0, 0, 0, 0));
   CHECK(large.full());

@@ -1,4 +1,4 @@
-#include "runtime/job/recut.h"
+#include "runtime/job/resegment.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,27 +18,33 @@ namespace {
 
 using Sizes = std::vector<std::int32_t>;
 
-constexpr std::int32_t most_segments = 1'000'000;
+constexpr std::int32_t max_segments = 1'000'000;
 
-/// Orbital spaces of one kind: positions where segments must end, and the active occupied and virtual orbitals between them.
+/// Orbital spaces of one kind: positions where segments must end, and the active occupied and virtual orbitals between
+/// them.
 struct Spaces {
   std::set<std::int32_t> cuts;
   std::int32_t occ_begin = 0, occ_end = 0, virt_begin = 0, virt_end = 0;
 };
 
 /// The ints that name segments of a kind: `b`/`e` + letter + `occ`/`virt`.
-std::string range_name(bool begin, const std::string& letter, const char* space) { return (begin ? "b" : "e") + letter + space; }
+std::string range_name(bool begin, const std::string& letter, const char* space) {
+  return (begin ? "b" : "e") + letter + space;
+}
 
-class Recutter {
+class Resegmenter {
  public:
-  Recutter(JobData& data, const std::map<std::string, SegmentRequest>& requests) : data_(data), requests_(requests) {}
+  Resegmenter(JobData& data, const std::map<std::string, SegmentRequest>& requests)
+      : data_(data), requests_(requests) {}
 
   void run() {
     if (const auto fragments = data_.ints.find("nfrags"); fragments != data_.ints.end() && fragments->second > 1)
-      throw SialError(fmt::format("the segments of a job of {} fragments cannot be cut anew", fragments->second), "its tables name the fragment of every segment: run it with the segments it has");
+      throw SialError(fmt::format("the segments of a job of {} fragments cannot be cut anew", fragments->second),
+                      "its tables name the fragment of every segment: run it with the segments it has");
     if (const SegmentRequest* r = request("ao")) basis_functions(*r);
     if (const SegmentRequest* r = request("la"); r && !r->sizes.empty()) data_.segments[IndexKind::la] = r->sizes;
-    const std::optional<Sizes> alpha_before = sizes_of(IndexKind::moa), mo_before = sizes_of(IndexKind::mo), beta_before = sizes_of(IndexKind::mob);
+    const std::optional<Sizes> alpha_before = sizes_of(IndexKind::moa), mo_before = sizes_of(IndexKind::mo),
+                               beta_before = sizes_of(IndexKind::mob);
     const bool closed = alpha_before && beta_before && *alpha_before == *beta_before;
     orbitals(IndexKind::moa, "moa", "a", request("occ"), request("virt"));
     const auto for_beta = [&](const char* own, const char* common) {
@@ -46,7 +52,9 @@ class Recutter {
       // A list for the alpha orbitals says nothing about beta orbitals of another number.
       return r && !request(own) && !r->sizes.empty() && !closed ? nullptr : r;
     };
-    if (closed && request("moa") && !request("mob")) data_.segments[IndexKind::mob] = *sizes_of(IndexKind::moa), rename(IndexKind::mob, "b", *beta_before, *sizes_of(IndexKind::mob));
+    if (closed && request("moa") && !request("mob"))
+      data_.segments[IndexKind::mob] = *sizes_of(IndexKind::moa),
+      rename(IndexKind::mob, "b", *beta_before, *sizes_of(IndexKind::mob));
     else orbitals(IndexKind::mob, "mob", "b", for_beta("beta_occ", "occ"), for_beta("beta_virt", "virt"));
     // Orbitals without spin are cut as the alpha ones when they were.
     if (mo_before && alpha_before && *mo_before == *alpha_before && !request("mo")) {
@@ -55,7 +63,9 @@ class Recutter {
     } else {
       orbitals(IndexKind::mo, "mo", "", request("occ"), request("virt"));
     }
-    for (auto [kind, name] : {std::pair{IndexKind::mo, "mo_seg_ranges"}, {IndexKind::moa, "moa_seg_ranges"}, {IndexKind::mob, "mob_seg_ranges"}})
+    for (auto [kind, name] : {std::pair{IndexKind::mo, "mo_seg_ranges"},
+                              {IndexKind::moa, "moa_seg_ranges"},
+                              {IndexKind::mob, "mob_seg_ranges"}})
       if (const auto sizes = sizes_of(kind)) set_array(name, *sizes);
   }
 
@@ -71,7 +81,9 @@ class Recutter {
   }
 
   static Sizes pieces(std::int32_t n, std::int32_t target) {
-    if (n / target > most_segments) throw SialError(fmt::format("segments of {} cut {} elements into more than {} pieces", target, n, most_segments), "take larger segments");
+    if (n / target > max_segments)
+      throw SialError(fmt::format("segments of {} cut {} elements into more than {} pieces", target, n, max_segments),
+                      "take larger segments");
     return equal_segments(n, target);
   }
 
@@ -86,9 +98,12 @@ class Recutter {
     const std::optional<Sizes> before = sizes_of(IndexKind::ao);
     if (!before) throw SialError("the data file has no AO segments to cut", "leave `ao` out");
     Sizes sizes = r.sizes;
-    if (sizes.empty()) sizes = data_.has_molecule ? ao_segments(data_.molecule, r.target) : pieces(all_elements(*before), r.target);
+    if (sizes.empty())
+      sizes = data_.has_molecule ? ao_segments(data_.molecule, r.target) : pieces(all_elements(*before), r.target);
     if (all_elements(sizes) != all_elements(*before))
-      throw SialError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions", all_elements(sizes), all_elements(*before)), "make them add up, or give a target with --resegment ao=N");
+      throw SialError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions",
+                                  all_elements(sizes), all_elements(*before)),
+                      "make them add up, or give a target with --resegment ao=N");
     if (data_.has_molecule) check_ao_segments(sizes, data_.molecule);
     data_.segments[IndexKind::ao] = sizes;
     data_.ints["norb"] = static_cast<std::int32_t>(sizes.size());
@@ -103,7 +118,9 @@ class Recutter {
     if (found == data_.ints.end()) return std::nullopt;
     const std::int32_t before = begin ? found->second - 1 : found->second;
     if (before < 0 || before > std::ssize(sizes))
-      throw SialError(fmt::format("predefined int `{}` is {}, and there are {} segments", name, found->second, sizes.size()), "the segment ranges of the data file are wrong");
+      throw SialError(
+          fmt::format("predefined int `{}` is {}, and there are {} segments", name, found->second, sizes.size()),
+          "the segment ranges of the data file are wrong");
     return std::accumulate(sizes.begin(), sizes.begin() + before, 0);
   }
 
@@ -129,16 +146,20 @@ class Recutter {
     return part;
   }
 
-  Sizes cut(const Sizes& before, std::int32_t from, std::int32_t to, const SegmentRequest* r, const std::string& what) const {
+  Sizes cut(const Sizes& before, std::int32_t from, std::int32_t to, const SegmentRequest* r,
+            const std::string& what) const {
     if (to <= from) return {};
     if (!r) return between(before, from, to);
     if (r->sizes.empty()) return pieces(to - from, r->target);
     if (all_elements(r->sizes) != to - from)
-      throw SialError(fmt::format("segments of the {} add up to {}, but there are {}", what, all_elements(r->sizes), to - from), "frozen orbitals keep their own segments and are not counted");
+      throw SialError(
+          fmt::format("segments of the {} add up to {}, but there are {}", what, all_elements(r->sizes), to - from),
+          "frozen orbitals keep their own segments and are not counted");
     return r->sizes;
   }
 
-  void orbitals(IndexKind kind, const std::string& key, const std::string& letter, const SegmentRequest* occ, const SegmentRequest* virt) {
+  void orbitals(IndexKind kind, const std::string& key, const std::string& letter, const SegmentRequest* occ,
+                const SegmentRequest* virt) {
     const std::optional<Sizes> before = sizes_of(kind);
     if (!before) return;
     const Spaces s = spaces(letter, *before);
@@ -150,8 +171,9 @@ class Recutter {
       for (const std::int32_t size : after) ends.insert(end += size);
       for (const std::int32_t position : s.cuts)
         if (end != all_elements(*before) || !ends.count(position))
-          throw SialError(fmt::format("segments `{}` ({}) do not end at orbital {}", key, fmt::join(after, ", "), position),
-                          "frozen, occupied and virtual orbitals have segments of their own, together all orbitals");
+          throw SialError(
+              fmt::format("segments `{}` ({}) do not end at orbital {}", key, fmt::join(after, ", "), position),
+              "frozen, occupied and virtual orbitals have segments of their own, together all orbitals");
     } else if (occ || virt) {
       const auto add = [&](const Sizes& part) { after.insert(after.end(), part.begin(), part.end()); };
       add(between(*before, 0, s.occ_begin));
@@ -185,8 +207,8 @@ class Recutter {
 
 }  // namespace
 
-void recut_segments(JobData& data, const std::map<std::string, SegmentRequest>& requests) {
-  if (!requests.empty()) Recutter(data, requests).run();
+void resegment(JobData& data, const std::map<std::string, SegmentRequest>& requests) {
+  if (!requests.empty()) Resegmenter(data, requests).run();
 }
 
 void apply_resegment(Job& job, std::string_view text) {
@@ -199,10 +221,10 @@ void apply_resegment(Job& job, std::string_view text) {
     const std::string key(item.substr(0, equals));
     const std::string_view number = equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
     const std::optional<std::int64_t> target = read_integer(number, 1, std::numeric_limits<std::int32_t>::max());
-    if (!target)
-      throw SialError(fmt::format("`{}` in `--resegment {}` is not kind=size", item, text), example);
+    if (!target) throw SialError(fmt::format("`{}` in `--resegment {}` is not kind=size", item, text), example);
     if (key != "ao" && key != "occ" && key != "virt" && key != "beta_occ" && key != "beta_virt")
-      throw SialError(fmt::format("unknown kind `{}` in `--resegment {}`", key, text), "known: ao, occ, virt, beta_occ, beta_virt; --segments gives the sizes of a kind one by one");
+      throw SialError(fmt::format("unknown kind `{}` in `--resegment {}`", key, text),
+                      "known: ao, occ, virt, beta_occ, beta_virt; --segments gives the sizes of a kind one by one");
     SegmentRequest r;
     r.target = static_cast<std::int32_t>(*target);
     job.segment_requests[key] = r;
@@ -214,7 +236,7 @@ void apply_resegment(Job& job, std::string_view text) {
   }
   if (job.legacy) {
     try {
-      recut_segments(job.data, job.segment_requests);
+      resegment(job.data, job.segment_requests);
     } catch (SialError& e) {
       if (e.where().empty()) e.set_where(job.file);
       throw;

@@ -13,7 +13,7 @@
 #include "runtime/base/error.h"
 #include "runtime/device/device.h"
 
-namespace stand_in {
+namespace fake_driver {
 
 using namespace sial;
 
@@ -49,15 +49,14 @@ inline MutableView vector_view(double* p, std::int64_t n) { return dense_view(p,
 inline std::string message_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const WorldError& error) {
-    return std::string(error.what()) + " / " + error.hint();
-  }
+  } catch (const EnvironmentError& error) { return std::string(error.what()) + " / " + error.hint(); }
   return "nothing was thrown";
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-inline BlockOp matrix_product(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta, bool turned) {
+inline BlockOp matrix_product(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta,
+                              bool turned) {
   BlockOp op;
   op.has_b = true;
   op.alpha = alpha;
@@ -89,4 +88,4 @@ inline std::vector<double> contents(Device& d, const double* p, std::int64_t n) 
   return values;
 }
 
-}  // namespace stand_in
+}  // namespace fake_driver
