@@ -106,7 +106,7 @@ using Body = std::vector<StmtPtr>;
 struct WildcardIndex {
   std::optional<Name> index;
   Span span;
-};            // nullopt: *
+};  // nullopt: *
 struct Arg {  // argument of execute / gpu_*
   Span span;
   std::variant<Block, Region, Name, IntLit, RealLit> node;

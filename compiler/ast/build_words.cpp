@@ -2,7 +2,9 @@
 
 #include <SialLexer.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "compiler/ast/build_explain.h"
@@ -85,6 +87,27 @@ std::optional<Correction> meant_keyword(const LineView& line) {
   }
   if (type == 0) return std::nullopt;
   return Correction{type, 1};
+}
+
+std::string without_exponent(std::string mantissa, int exponent) {
+  if (exponent > 15 || exponent < -20) return {};
+  std::size_t point = mantissa.find('.');
+  if (point == std::string::npos) point = mantissa.size();
+  std::string digits = mantissa;
+  digits.erase(std::remove(digits.begin(), digits.end(), '.'), digits.end());
+  int position = static_cast<int>(point) + exponent;
+  if (position <= 0) {
+    digits.insert(0, static_cast<std::size_t>(1 - position), '0');
+    position = 1;
+  }
+  if (position > static_cast<int>(digits.size()))
+    digits.append(static_cast<std::size_t>(position) - digits.size(), '0');
+  std::string out =
+      digits.substr(0, static_cast<std::size_t>(position)) + "." + digits.substr(static_cast<std::size_t>(position));
+  while (out.size() > 3 && out.back() == '0' && out[out.size() - 2] != '.') out.pop_back();
+  if (out.back() == '.') out += '0';
+  const std::size_t first = out.find_first_not_of('0');
+  return out.substr(out[first] == '.' ? first - 1 : first);
 }
 
 }  // namespace sial::parsing

@@ -1,6 +1,7 @@
 #pragma once
-// Words people bring from other languages, and near misses of keywords. Private to the parser.
+// Words and numbers that people bring from other languages, and near misses of keywords. Private to the parser.
 
+#include <string>
 #include <string_view>
 
 #include "compiler/diag/diagnostic.h"
@@ -19,5 +20,8 @@ const ForeignWord* foreign_word(std::string_view lower_case_word);
 
 /// What to write for a Fortran operator such as `.lt.` (given without its first dot); nullptr for all others.
 const char* dotted_operator(std::string_view word);
+
+/// 1.25 and -3 make 0.00125; empty for exponents that would make a long number.
+std::string without_exponent(std::string mantissa, int exponent);
 
 }  // namespace sial::parsing

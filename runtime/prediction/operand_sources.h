@@ -30,7 +30,7 @@ class OperandSources {
   struct Touched {
     double bytes = 0, whole = 0;
     std::set<std::int32_t> indices;
-  };                                                               // whole: of the array
+  };  // whole: of the array
   using Footprint = std::map<std::vector<std::int32_t>, Touched>;  // by array and entries
 
   double trips(const LoopNest& nest) const { return nest.opened > 0 ? nest.iterations / nest.opened : 0.0; }

@@ -15,11 +15,11 @@ foreign() {  # foreign NAME HEADER-REGEX ALLOWED-PATH-REGEX
 foreign ANTLR 'antlr4-runtime|SialLexer|SialParser' '^compiler/ast/build'
 foreign MPI 'mpi\.h|mpi-ext' '^(runtime/transport/mpi|tests/)'
 foreign CUDA 'cuda|cublas' '_cuda\.cpp$'
-foreign LLVM 'llvm/' 'jit_[a-z]*\.cpp$'
+foreign LLVM 'llvm/' 'jit_[a-z_]*\.(cpp|h)$'
 foreign LIBXSMM 'libxsmm' '_libxsmm\.cpp$'
 foreign HDF5 'hdf5|H5' '^(runtime/job/[a-z0-9_]*\.cpp|tests/)'
 foreign libint2 'libint2' '^(runtime/super/integrals_libint\.cpp|tests/)'
-foreign dynamic-loading 'dlfcn' '^runtime/(super/plugins|kernels/[a-z_]*|transport/mpi_support|device/cuda/libraries_cuda)\.cpp$'
+foreign dynamic-loading 'dlfcn' '^runtime/(super/plugins|kernels/[a-z_/]*|transport/mpi_support|device/cuda/libraries_cuda)\.cpp$'
 foreign FlatBuffers 'flatbuffers|module_generated' '^(runtime/bytecode/(read|write)\.cpp|tests/)'
 foreign toml++ 'toml\+\+|toml\.hpp' '^runtime/job/'
 foreign CLI11 'CLI/' '^(runtime/manual/manual\.(h|cpp)|(compiler/sialc|compiler/sialreport|runtime/sialrun)[a-z_]*\.cpp)$'
@@ -29,13 +29,16 @@ report() {  # report MESSAGE: each line on stdin is a finding
   while read -r l; do finding "$1: $l"; done
 }
 
-# --- the two halves share only the module
-report 'the compiler includes the runtime' < <(files 'compiler/*.cpp' 'compiler/*.h' | grep -v '^compiler/sialreport' | xargs -r grep -nHE '#include "runtime/' |
-  grep -vE '"runtime/(base|bytecode|manual|super/(super_instructions|super_arguments|element_forms)\.def)')
-report 'the runtime includes the compiler' < <(files 'runtime/*.cpp' 'runtime/*.h' | grep -v '^runtime/sialrun' |
-  xargs -r grep -nHE '#include "compiler/')
-report 'super instruction bodies see block views only' < <(files 'runtime/super/*.cpp' 'runtime/super/*.h' |
-  xargs -r grep -nHE '#include "runtime/(store|transport|interp)/')
+# --- components in their order, the halves apart
+report 'layering' < <(python3 tests/lint/layers.py)
+
+# --- one format for all C++: other versions of clang-format break other lines
+if command -v clang-format-19 >/dev/null; then
+  report 'not formatted (clang-format-19 -i FILE)' < <(files '*.cpp' '*.h' | xargs -r clang-format-19 --dry-run 2>&1 |
+    sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: warning: .*/\1/p' | sort -u)
+else
+  echo "lint: skipped the format: there is no clang-format-19"
+fi
 
 # --- no conditional compilation, no long files, nothing unfinished
 report 'conditional compilation' < <(files 'compiler/*.cpp' 'compiler/*.h' 'runtime/*.cpp' 'runtime/*.h' |

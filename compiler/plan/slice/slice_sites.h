@@ -18,7 +18,7 @@ struct Site {
   struct Around {
     const ir::Loop* loop = nullptr;
     std::int32_t instance = 0;
-  };                          // a procedure's loop has one instance per call
+  };  // a procedure's loop has one instance per call
   std::vector<Around> loops;  // the slice's own first
   bool behind_end = false;    // comes behind an end when all loops around that have iterations
 };

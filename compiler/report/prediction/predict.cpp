@@ -1,18 +1,15 @@
 // The model. A run is cut into parts: each outermost pardo, each outermost serial loop that gets, with the procedures
-// they call, and the rest. The program is gone through in its order, phase by phase (from one meeting of the ranks to
-// the next), each loop around parts once, then once more for all later times, with what ranks hold by then.
-//   work      of a part: what all ranks measured on its lines, less their waiting for blocks and, between nodes, their
-//   draws;
-//             spread evenly over its groups of gets (gets with no block operation between them), or its iterations
-//             where it gets nothing. Of the rest: what a rank measured, since every rank executes it.
-//   fetches   of a part: those that its access slice foresees, block by block; gets that it cannot foresee, as often as
-//   the run made
-//             them, each of another block. Where the run was on several nodes and fetched less than the same model
-//             makes of that run, the same part of the fetches falls away. Of the rest: what the run made of them,
-//             fetched once by every rank.
-//   wait      and idling of a phase: timeline.cpp plays its parts through on the target.
-//   meetings  ceil(log2 R) latencies each; where blocks were put to other nodes, the last of them has to be
-//   acknowledged before.
+// they call, and the rest. The program is interpreted in its order, phase by phase (from one synchronization to the
+// next), each loop around parts once, then once more for all later times, with what ranks hold by then.
+//
+// work: of a part, what all ranks measured on its lines, less their waiting for blocks and, between nodes, their draws;
+// spread evenly over its groups of gets (gets with no block operation between them), or its iterations where it gets
+// nothing. Of the rest: what a rank measured, since every rank executes it.
+// fetches: of a part, those that its access slice foresees, block by block; gets that it cannot foresee, as often as
+// the run made them, each of another block. Where the run was on several nodes and fetched less than the same model
+// makes of that run, the same part of the fetches falls away. Of the rest: what the run made of them, once per rank.
+// wait and idling of a phase: timeline.cpp plays its parts through on the target.
+// synchronizations: ceil(log2 R) latencies each; blocks that were put to other nodes have to be acknowledged before.
 
 #include "compiler/report/prediction/predict.h"
 
@@ -25,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "compiler/report/parts.h"
+#include "compiler/report/prediction/measured_part.h"
 #include "compiler/report/prediction/timeline.h"
 #include "runtime/base/error.h"
 #include "runtime/base/placement.h"
@@ -35,13 +33,6 @@ namespace {
 /// Larger pardos are played with every n-th iteration.
 constexpr double max_tuples = 200'000, max_gets = 2'000'000;
 constexpr std::int64_t most_steps = 100'000'000;  // of all slices
-
-/// Computation between gets and puts; nothing else takes time there.
-bool is_heavy(Opcode op) {
-  if (has(op, op::light)) return false;
-  const OpClass c = op_class(op);
-  return c == OpClass::scalar || c == OpClass::block || c == OpClass::memory || c == OpClass::execute;
-}
 
 /// Spreads over 0..1, the same for the same number.
 double fraction_of(std::uint64_t number) { return static_cast<double>(mix_hash(0x51a1, number) >> 11) * 0x1p-53; }
@@ -105,19 +96,6 @@ class Model {
   }
 
  private:
-  struct Get {
-    std::int32_t pc = 0, array = 0;
-    double count = 0, moved = 0;
-  };  // of the run, all ranks
-  struct Measured {
-    std::int32_t loop = -1;
-    double runs = 0;  // executions of its lines
-    double seconds = 0, waited = 0, draws = 0, instances = 1, accepted = 1, put_bytes = 0, puts = 0;
-    bool sums = false;  // some contributions are held back until ranks meet
-    double keep = 1;    // part of the fetches that the run made
-    std::vector<Get> gets;
-  };
-
   std::string name_of(std::int32_t loop) const {
     if (loop < 0) return {};
     const LineKey line = parts_.line_of(m_.loops[static_cast<std::size_t>(loop)].begin);

@@ -1,9 +1,9 @@
 #pragma once
 // Generated kernels of GPUs, without CUDA and without LLVM in sight: which kernels to start for a chain of element-wise
 // steps or for a sum of products, and the PTX of those kernels. Plans are pure: they look at extents, strides and
-// addresses, never at memory, so they can be made, and are tested, on a machine without a GPU. Every kernel has a twin,
-// the same code made for the host's processor, that carries out a whole launch and leaves the bits that the GPU leaves.
-// Chains leave the bits of FusedRunner.
+// addresses, never at memory, so they can be made, and are tested, on a machine without a GPU. Every kernel has a host
+// fallback, the same code made for the host's processor, that carries out a whole launch and leaves the bits that the
+// GPU leaves. Chains leave the bits of FusedRunner.
 
 #include <cstddef>
 #include <cstdint>
@@ -70,8 +70,8 @@ std::unique_ptr<DeviceCodeSource> make_device_code_source(int major, int minor, 
 /// Empty when PTX can be made in this build, else why not, in a few words. Opens the code generator.
 std::string why_no_device_code();
 
-/// What a twin calls at every access to memory that threads share, for tests of how accesses fall together; whoever
-/// makes one extends it. `site` numbers the places in the code. Threads of a warp are 32 consecutive ones.
+/// What a host fallback calls at every access to memory that threads share, for tests of how accesses fall together;
+/// whoever makes one extends it. `site` numbers the places in the code. Threads of a warp are 32 consecutive ones.
 struct DeviceTrace {
   enum : std::uint32_t { stores = 1, in_shared = 2 };  // bits of `what`
   void (*access)(DeviceTrace* self, std::uint32_t block, std::uint32_t thread, std::uint32_t site, const void* address,

@@ -40,9 +40,9 @@ llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* con
 /// n vectors of n elements, turned: rounds exchange ever larger parts between vectors that far apart.
 std::vector<llvm::Value*> build_transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> rows);
 
-/// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for `twin`s, which go through a whole
-/// launch on the host.
-bool build_device(llvm::Module& module, const CodeKey& key, bool twin);
+/// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for host fallbacks, which go through a
+/// whole launch on the host.
+bool build_device(llvm::Module& module, const CodeKey& key, bool host_fallback);
 
 /// Once per process, whoever needs LLVM first.
 void initialise_targets();

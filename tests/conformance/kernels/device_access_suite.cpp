@@ -41,9 +41,9 @@ struct Cost {
   double banks = 0;     // rounds of shared memory, over the fewest; 0: there was none
 };
 
-Cost cost_of(Twins& twins, const std::vector<DeviceLaunch>& launches) {
+Cost cost_of(HostFallbacks& fallbacks, const std::vector<DeviceLaunch>& launches) {
   Recorder recorder(launches.front().blocks > 32 ? 17 : 1);
-  twins.run(launches, &recorder);
+  fallbacks.run(launches, &recorder);
   std::int64_t segments = 0, fewest = 0, rounds = 0, halves = 0;
   for (const auto& [key, a] : recorder.accesses) {
     if ((key[2] & DeviceTrace::in_shared) == 0) {
@@ -74,7 +74,7 @@ struct Planned {
   bool turned = false, pairs = false;
 };
 
-Planned permuted(Twins& twins, const Permutation& p, FusedOp op, std::int64_t first = 32) {
+Planned permuted(HostFallbacks& fallbacks, const Permutation& p, FusedOp op, std::int64_t first = 32) {
   Numbers numbers(1);
   Extents6 extent{1, 1, 1, 1, 1, 1};
   std::copy(p.extent.begin(), p.extent.end(), extent.begin());
@@ -86,7 +86,7 @@ Planned permuted(Twins& twins, const Permutation& p, FusedOp op, std::int64_t fi
   REQUIRE(fused_source(target.view, source.read(), step[0].a));
   Planned result;
   result.launches = plan_device_fused(target.view, step);
-  result.cost = cost_of(twins, result.launches);
+  result.cost = cost_of(fallbacks, result.launches);
   for (const DeviceLaunch& l : result.launches) {
     DeviceFusedCode code;
     REQUIRE(read_device_fused_key(l.key, code));
@@ -99,8 +99,8 @@ Planned permuted(Twins& twins, const Permutation& p, FusedOp op, std::int64_t fi
 }  // namespace
 
 TEST_CASE("permuted sources and targets are met in full segments, shared memory in different banks") {
-  Twins twins;
-  if (!twins.available()) {
+  HostFallbacks fallbacks;
+  if (!fallbacks.available()) {
     WARN("no code generator in this build: skipped");
     return;
   }
@@ -115,7 +115,7 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
   for (const Permutation& p : turned)
     for (const FusedOp op : {FusedOp::copy, FusedOp::accumulate}) {
       CAPTURE(p.extent, p.order);
-      const Planned found = permuted(twins, p, op);
+      const Planned found = permuted(fallbacks, p, op);
       CHECK(found.turned);
       CHECK(found.cost.segments <= 2.0);
       CHECK(found.cost.banks <= 2.5);
@@ -125,27 +125,27 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
 
 TEST_CASE(
     "sources that go along with the target are read where they lie, two elements at a time where all is aligned") {
-  Twins twins;
-  if (!twins.available()) return;
+  HostFallbacks fallbacks;
+  if (!fallbacks.available()) return;
   const Permutation dense{{30, 30, 30, 30}, as_is}, rows{{30, 20, 20, 30}, {0, 2, 1, 3, 4, 5}},
       odd{{31, 20, 21, 9}, {0, 2, 1, 3, 4, 5}};
   for (const Permutation& p : {dense, rows, odd}) {
     CAPTURE(p.extent);
-    const Planned found = permuted(twins, p, FusedOp::accumulate, 32);
+    const Planned found = permuted(fallbacks, p, FusedOp::accumulate, 32);
     CHECK_FALSE(found.turned);
     CHECK(found.launches.at(0).shared_bytes == 0);
     CHECK(found.cost.segments <= 2.0);
-    const Planned elsewhere = permuted(twins, p, FusedOp::accumulate, 33);
+    const Planned elsewhere = permuted(fallbacks, p, FusedOp::accumulate, 33);
     CHECK_FALSE(elsewhere.pairs);  // refused: one operand or the other is not 16-byte aligned
   }
   // Memory of vectors begins at 16 bytes or at 8: one of the two is aligned, an odd extent never is.
-  CHECK_FALSE(permuted(twins, odd, FusedOp::copy, 32).pairs);
+  CHECK_FALSE(permuted(fallbacks, odd, FusedOp::copy, 32).pairs);
 }
 
 TEST_CASE("small blocks are not turned, and a source without contiguous elements is read where it lies") {
-  Twins twins;
-  if (!twins.available()) return;
-  CHECK_FALSE(permuted(twins, {{7, 7, 7}, {2, 1, 0, 3, 4, 5}}, FusedOp::copy).turned);
+  HostFallbacks fallbacks;
+  if (!fallbacks.available()) return;
+  CHECK_FALSE(permuted(fallbacks, {{7, 7, 7}, {2, 1, 0, 3, 4, 5}}, FusedOp::copy).turned);
   Numbers numbers(1);
   DeviceOperand target(numbers, 2, {60, 60, 1, 1, 1, 1}, as_is, {});
   std::vector<double> memory(60 * 60 * 2);
@@ -183,11 +183,11 @@ TEST_CASE("steps go together as far as boxes, arguments and keys reach") {
 }
 
 TEST_CASE("launches of large blocks fill a large GPU, of small ones are spread") {
-  Twins twins;
-  if (!twins.available()) return;
+  HostFallbacks fallbacks;
+  if (!fallbacks.available()) return;
   const Permutation large{{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5}}, small{{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5}};
-  CHECK(permuted(twins, large, FusedOp::copy).launches.at(0).blocks >= 264);
-  CHECK(permuted(twins, small, FusedOp::copy).launches.at(0).blocks >= 20);
+  CHECK(permuted(fallbacks, large, FusedOp::copy).launches.at(0).blocks >= 264);
+  CHECK(permuted(fallbacks, small, FusedOp::copy).launches.at(0).blocks >= 20);
   Numbers numbers(1);
   DeviceOperand t(numbers, 1, {2000000, 1, 1, 1, 1, 1}, as_is, {});
   const FusedStep scale{FusedOp::scale, 2.0, {}, {}, nullptr};

@@ -49,10 +49,10 @@ inline bool same_bits(double x, double y) {
   return std::memcmp(&x, &y, sizeof(double)) == 0 || (std::isnan(x) && std::isnan(y));
 }
 
-/// Twins of one engine.
-class Twins {
+/// HostFallbacks of one engine.
+class HostFallbacks {
  public:
-  Twins() : engine_(make_code_engine({true, true, "", ""})) {}
+  HostFallbacks() : engine_(make_code_engine({true, true, "", ""})) {}
   bool available() const { return engine_->wait({CodeKind::device_sum, {}}) != nullptr; }
   void run(std::vector<DeviceLaunch> launches, DeviceTrace* trace = nullptr) {
     for (DeviceLaunch& l : launches) {

@@ -68,7 +68,7 @@ const std::vector<Form>& forms() {
   return all;
 }
 
-void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunner& runner, Twins& twins,
+void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunner& runner, HostFallbacks& twins,
               const Setting* given = nullptr) {
   CAPTURE(seed);
   Numbers choose(seed);
@@ -156,7 +156,7 @@ double plain_dot(const ConstView& a, const ConstView& b) {
 }  // namespace
 
 TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random blocks") {
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   FusedRunner runner;
   for (std::uint32_t seed = 0; seed < 12000; ++seed)
@@ -165,14 +165,14 @@ TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random 
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   FusedRunner runner;
   for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU") {
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   FusedRunner runner;
   const Setting large[] = {{4, {30, 30, 30, 30, 1, 1}, 810000},
@@ -195,7 +195,7 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
 }
 
 TEST_CASE("chains of one shape in one launch leave the bits of each by itself") {
-  Twins twins;
+  HostFallbacks twins;
   if (!twins.available()) return;
   FusedRunner runner;
   int boxes = 0, pairs = 0, several = 0;
@@ -265,7 +265,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
 }
 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
@@ -295,7 +295,7 @@ TEST_CASE("sums of products are right, and the same bits wherever the operands l
 }
 
 TEST_CASE("large energies lie in a table, and large arguments make several launches") {
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   Numbers numbers(5);
   FusedRunner runner;
@@ -338,7 +338,7 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
   double partial = 7.0;
   const auto launches = plan_device_dot(c, c, &partial);
   REQUIRE(launches.size() == 1);
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   twins.run(launches);
   CHECK(partial == 0.0);
@@ -382,7 +382,7 @@ TEST_CASE(
 }
 
 TEST_CASE("operands further away than 32 bits reach are met") {
-  Twins twins;
+  HostFallbacks twins;
   NEEDS_TWINS(twins);
   // A matrix whose columns lie 2^31 elements apart, in memory of which only what is touched exists.
   const std::int64_t apart = (std::int64_t{1} << 31) + 7, rows = 40, columns = 20;

@@ -1,0 +1,125 @@
+// What a session goes on from: a checkpoint of the same job, and results of earlier jobs.
+
+#include <filesystem>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "runtime/base/printable.h"
+#include "runtime/job/names.h"
+#include "runtime/job/results.h"
+#include "runtime/job/segments.h"
+#include "runtime/session.h"
+
+namespace sial {
+
+/// On rank 0: the text of the index to go on from. Without `--restart` none is read, and what lies in the folder is
+/// said or refused.
+int Session::read_checkpoint(const std::string& folder, std::string& text) {
+  const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
+  try {
+    if (options_.restart) {
+      text = read_checkpoint_index(folder);
+      checkpoint_index_from(text, path);
+    } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
+      const std::string found = read_checkpoint_index(folder);
+      if (!is_checkpoint_index(found)) {
+        err_
+            << printable(fmt::format(
+                   "error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`",
+                   path))
+            << std::endl;
+        return exit_usage_or_io;
+      }
+      const CheckpointIndex index = checkpoint_index_from(found, path);
+      err_
+          << printable(fmt::format(
+                 "note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+                 "  hint: `--restart` continues that job",
+                 folder, index.written, index.place))
+          << std::endl;
+    }
+  } catch (const SialError& error) {
+    if (!options_.restart) return exit_ok;  // a damaged checkpoint is replaced
+    err_ << error_text(error, 0, 1) << std::endl;
+    return exit_usage_or_io;
+  }
+  return exit_ok;
+}
+
+int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder) {
+  int code = exit_ok;
+  if (transport_.rank() == 0) {
+    try {
+      check_restart(index, identity, (std::filesystem::path(folder) / checkpoint_index_name).string());
+      err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) +
+                  "\n"
+           << std::flush;
+    } catch (const SialError& error) {
+      err_ << error_text(error, 0, 1) << std::endl;
+      code = exit_usage_or_io;
+    }
+  }
+  std::string nothing;
+  return share(code, nothing);
+}
+
+void Session::check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const {
+  const char* hint = "restart with what the checkpoint was made with, or start the job again without `--restart`";
+  const std::string what = fmt::format("the checkpoint `{}` of {}", path, index.written);
+  if (!options_.restart_id.empty() && options_.restart_id != index.job_id)
+    throw SialError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id),
+                    "name the folder of the other job's checkpoint with `--restart`");
+  if (index.version != options_.version)
+    throw SialError(
+        fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version),
+        hint);
+  if (const std::string differs = difference(index.job, identity); !differs.empty()) {
+    const std::string options = differs.starts_with("the segments")
+                                    ? segment_options(segments_of(index.job), segments_of(identity))
+                                    : std::string();
+    throw SialError(
+        fmt::format("{} does not belong to this job: {}", what, differs),
+        options.empty()
+            ? hint
+            : fmt::format(
+                  "add the segments of the checkpoint to the command line (those that are left automatic follow it): `{}`",
+                  options));
+  }
+  if (index.inside && std::ssize(index.files) != transport_.size())
+    throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what,
+                                index.place, index.files.size(), index.files.size() == 1 ? "" : "s", transport_.size()),
+                    fmt::format("start {} rank{}; only checkpoints between programs continue on another number",
+                                index.files.size(), index.files.size() == 1 ? "" : "s"));
+  if (index.files.empty() || index.program < 0 || static_cast<std::size_t>(index.program) >= identity.programs.size())
+    throw SialError(what + " names no program to go on with", hint);
+}
+
+void Session::restore_earlier(const Job& job) {
+  for (const std::string& path : job.restore_files) {
+    ResultsReader reader(path);
+    if (job.data.has_molecule && transport_.rank() == 0)
+      if (const std::string difference = reader.difference_of(job.data.molecule); !difference.empty())
+        err_
+            << printable(fmt::format(
+                   "warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result",
+                   difference, path))
+            << std::endl;
+    if (const std::string options = segment_options(reader.segments(), named_segments(job.data)); !options.empty())
+      state_->restored_segments = options;
+    for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
+    for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
+    for (const std::string& label : reader.saved_arrays()) {
+      state_->saved_remote[label] = reader.layout(label);
+      store_->load_label(label);  // which may have no block
+      // Every rank reads its share of the blocks.
+      const std::vector<BlockIndex> blocks = reader.blocks(label);
+      for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size();
+           i += static_cast<std::size_t>(transport_.size()))
+        store_->load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
+    }
+  }
+  if (!job.restore_files.empty()) store_->barrier({sequence_, -1});
+}
+
+}  // namespace sial

@@ -1,0 +1,183 @@
+#include "runtime/sialrun_arguments.h"
+
+#include <sstream>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "runtime/base/input_file.h"
+#include "runtime/job/legacy_job.h"
+#include "runtime/job/resegment.h"
+#include "runtime/job/segments.h"
+#include "runtime/sialrun_network.h"
+#include "runtime/transport/mpi.h"
+
+namespace sial {
+namespace {
+
+/// Adds an option of the table to the command line; the variable outlives the parsing.
+template <class T>
+void add(CLI::App& app, const Option& option, T& variable) {
+  const bool without_value = std::is_same_v<T, bool> || option.type.kind == OptionType::Kind::joined;
+  CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option))
+                                           : app.add_option(option.flags, variable, option_help(option));
+  added->group(heading(option.group));
+  if (*option.type.shown) added->type_name(option.type.shown);
+  if (option.type.kind == OptionType::Kind::repeated && option.id != OptionId::input)
+    added->take_all()->expected(1)->allow_extra_args(false);
+  if (option.type.kind == OptionType::Kind::optional)
+    added->expected(0, 1)->type_name(fmt::format("[{}]", option.type.shown));
+  if (option.type.kind == OptionType::Kind::listed) added->delimiter(',');
+  added->check([&option](const std::string& text) { return option_problem(option.type, text); });
+}
+
+bool in_batch_lines(OptionGroup group) { return group == OptionGroup::job || group == OptionGroup::legacy; }
+
+}  // namespace
+
+void add_options(CLI::App& app, Arguments& arguments) {
+#define SETTING(name, ...) add(app, option(OptionId::name), arguments.job.settings[OptionId::name]);
+#define JOB_OPTION(name, group, flags, type, preset, record, target, help) \
+  add(app, option(OptionId::name), arguments.job.target);
+#define OPTION(name, group, flags, type, preset, record, target, help) \
+  add(app, option(OptionId::name), arguments.target);
+#include "runtime/job/options.def"
+#undef SETTING
+#undef JOB_OPTION
+#undef OPTION
+  app.get_option("--json")->excludes(app.get_option("--dat"));
+}
+
+namespace {
+
+/// Those of a line of a batch, which states one job.
+void add_batch_options(CLI::App& app, JobArguments& job) {
+#define SETTING(name, in, ...) \
+  if (in_batch_lines(OptionGroup::in)) add(app, option(OptionId::name), job.settings[OptionId::name]);
+#define JOB_OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), job.target);
+#define OPTION(...)
+#include "runtime/job/options.def"
+#undef SETTING
+#undef JOB_OPTION
+#undef OPTION
+  app.get_option("--json")->excludes(app.get_option("--dat"));
+}
+
+}  // namespace
+
+bool is_given(const JobArguments& arguments, OptionId id) {
+  const auto found = arguments.settings.find(id);
+  return found != arguments.settings.end() && !found->second.empty();
+}
+
+SimulationOptions simulation_options(const Arguments& arguments) {
+  return sial::simulation_options(arguments.simulate, arguments.network, arguments.ranks_per_node, arguments.servers);
+}
+
+int workers_of(const Arguments& arguments) {
+  if (arguments.dry_run && arguments.planned_ranks > 0) return arguments.planned_ranks;
+  if (arguments.simulated) return simulation_options(arguments).ranks;
+  return arguments.transport == "loopback" ? 1 : std::max(1, launched_ranks() - arguments.servers);
+}
+
+namespace {
+
+/// The initial-data file of the job, empty when it has none. As with ACES4 a folder of programs alone means data.dat.
+std::string data_file(const JobArguments& arguments) {
+  if (!arguments.dat.empty()) return arguments.dat;
+  if (!arguments.json.empty()) return arguments.json;
+  return !arguments.program_dir.empty() && arguments.inputs.empty() ? "data.dat" : "";
+}
+
+/// Where the programs of an initial-data file are looked for.
+std::vector<std::string> program_folders(const JobArguments& arguments) {
+  std::vector<std::string> folders{arguments.program_dir.empty() ? "." : arguments.program_dir};
+  folders.insert(folders.end(), arguments.include_dirs.begin(), arguments.include_dirs.end());
+  return folders;
+}
+
+}  // namespace
+
+Job state_job(const JobArguments& arguments) {
+  Job job;
+  const bool is_file = arguments.inputs.size() == 1 && arguments.inputs.front().ends_with(".toml");
+  if (const std::string file = data_file(arguments); !file.empty()) {
+    if (is_file)
+      throw SialError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()),
+                      "give one of them; programs given beside a data file replace its list");
+    job = legacy_job(read_legacy_file(file), file);
+    job.programs = arguments.inputs;
+  } else if (is_file) {
+    job = read_job_file(arguments.inputs.front());
+  } else {
+    job.programs = arguments.inputs;
+  }
+  for (const std::string& dir : arguments.include_dirs) job.include_dirs.push_back(dir);
+  for (const std::string& text : arguments.segments) apply_segments(job, text);
+  if (!arguments.resegment.empty()) apply_resegment(job, arguments.resegment);
+  for (const std::string& text : arguments.sets) apply_set(job, text);
+  return job;
+}
+
+Job make_job(const JobArguments& arguments, int ranks) {
+  Job job = state_job(arguments);
+  if (job.programs.empty() && job.legacy)
+    job.programs = find_programs(job.legacy->programs, program_folders(arguments));
+  if (job.programs.empty())
+    throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+  if (arguments.gib > 0 || arguments.worker_gib > 0 || arguments.server_gib > 0) {
+    const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
+    job.memory_per_rank =
+        parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
+  }
+  for (const auto& [id, text] : arguments.settings)
+    if (!text.empty()) set_option(job, id, text);
+  // Without a results file a program run from the command line leaves no files at all.
+  if (is_given(arguments, OptionId::results) && job.results_path == "none" && !is_given(arguments, OptionId::run_json))
+    job.run_json_path = "none";
+  job.batch_file = arguments.batch_file;
+  job.ranks = ranks;
+  if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
+  return job;
+}
+
+Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) {
+  Job job = make_job(arguments, ranks);
+  try {
+    plugins.load_for_job(job.plugins);
+  } catch (const SialError& error) { throw EnvironmentError(error.what(), error.hint(), job.file); }
+  return job;
+}
+
+std::vector<BatchEntry> read_batch(const std::string& path) {
+  std::string problem;
+  std::istringstream in(read_file(path, input_limit::batch, problem));
+  if (!problem.empty())
+    throw EnvironmentError(fmt::format("cannot read the batch file `{}`: {}", path, problem),
+                           "`--batch` names a file with one command line per line");
+  std::vector<BatchEntry> entries;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos || line.front() == '#') continue;
+    BatchEntry entry;
+    CLI::App app;
+    add_batch_options(app, entry.arguments);
+    entry.arguments.settings[OptionId::results] = "none";
+    entry.arguments.batch_file = path;
+    try {
+      app.parse(line, false);
+    } catch (const CLI::ParseError& error) {
+      throw SialError(fmt::format("{}:{}: {}", path, number, error.what()),
+                      "a line holds a program or job file and its options");
+    }
+    entry.name = !entry.arguments.name.empty()     ? entry.arguments.name
+                 : !entry.arguments.inputs.empty() ? entry.arguments.inputs.front()
+                                                   : std::to_string(number);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace sial

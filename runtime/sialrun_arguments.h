@@ -1,0 +1,68 @@
+#pragma once
+// The command line of sialrun as values, and the job that it states. Owns nothing beyond its strings.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/job/options.h"
+#include "runtime/session.h"
+#include "runtime/sialrun_devices.h"
+#include "runtime/transport/simulated.h"
+
+namespace CLI {
+class App;
+}
+
+namespace sial {
+
+inline constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
+
+/// What states one job: the part of the command line that a line of a batch file has too.
+struct JobArguments {
+  std::vector<std::string> inputs, sets, segments, include_dirs;
+  std::map<OptionId, std::string> settings;  // those that job files have too; empty where not given
+  std::string name, dat, json, program_dir, resegment;
+  std::string batch_file;                          // that the line stands in
+  double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
+};
+
+struct Arguments {
+  JobArguments job;
+  SessionOptions session;
+  DeviceArguments device;
+  int optimisation = default_optimisation;
+  std::string jit = "on", store = "share", schedule = "dynamic", transport, simulate, network, batch, progress, manual;
+  std::string restart_folder, restart_id;
+  std::optional<std::string> restart;  // `restart_folder` where the run is a restart
+  bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,
+       calibrate = false;
+  int ranks_per_node = 0, servers = 0, planned_ranks = 0;
+  std::vector<std::string> plugins;
+  int aces_workers = -1, aces_servers = -1;
+  bool describe = false;
+  std::string write_dat;
+};
+
+struct BatchEntry {
+  std::string name;
+  JobArguments arguments;
+};
+
+/// Adds the options of the table to the command line; `arguments` outlives the parsing.
+void add_options(CLI::App& app, Arguments& arguments);
+bool is_given(const JobArguments& arguments, OptionId id);
+SimulationOptions simulation_options(const Arguments& arguments);
+/// How many workers the job will have, known before MPI starts.
+int workers_of(const Arguments& arguments);
+/// The job as stated, its programs not yet looked for. SialError: what is stated is wrong.
+Job state_job(const JobArguments& arguments);
+/// The same with its programs found and its automatic segments chosen. SialError, or EnvironmentError for files.
+Job make_job(const JobArguments& arguments, int ranks);
+/// A job that is going to run, its plugins loaded.
+Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins);
+/// The jobs of a batch file, one per line. EnvironmentError: it cannot be read; SialError: a line is wrong.
+std::vector<BatchEntry> read_batch(const std::string& path);
+
+}  // namespace sial

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The order of components: a file may include headers of its own component and of those before it. Prints one line per include that may not be."""
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Each component may include those above it in its half.
+RUNTIME = ["base", "manual", "bytecode", "stats", "memory", "kernels", "device", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", "."]
+COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "."]
+
+# What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
+SHARED = re.compile(r"runtime/(base|bytecode|manual)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")
+# The module format refers to the table of super instructions by number; the table itself uses no component.
+TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
+# Command lines put both halves together.
+BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport)[a-z_]*\.(cpp|h)$")
+# A report reads modules and run.json, never programs: it uses no other component of the compiler.
+REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|sema|ir|analysis|plan|emit)/")
+# Bodies of super instructions see block views only.
+BODIES_NEVER = re.compile(r"runtime/(store|transport|interp)/")
+
+
+def component(path):
+    parts = path.split("/")
+    return parts[0], parts[1] if len(parts) > 2 else "."
+
+
+def problem(path, included):
+    half, own = component(path)
+    other_half, other = component(included)
+    if half != other_half:
+        if BOTH_HALVES.search(path) or (half == "compiler" and SHARED.match(included)):
+            return None
+        return f"the {half} includes the {other_half}"
+    if path.startswith("runtime/super/") and BODIES_NEVER.match(included):
+        return "super instruction bodies see block views only"
+    if path.startswith("compiler/report/") and REPORT_ALONE.match(included):
+        return "reports use modules, not the compiler's parts"
+    if own == other or (half == "runtime" and TABLES.match(included)):
+        return None
+    order = RUNTIME if half == "runtime" else COMPILER
+    for name in (own, other):
+        if name not in order:
+            return f"component {name} has no place in the order of tests/lint/layers.py"
+    if order.index(other) > order.index(own):
+        return f"{other} comes after {own} in the order of components"
+    return None
+
+
+def main():
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "--", "runtime/*.h", "runtime/*.cpp", "compiler/*.h", "compiler/*.cpp"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    include = re.compile(r'^\s*#\s*include "((?:runtime|compiler)/[^"]+)"')
+    for path in listed.stdout.splitlines():
+        if not (ROOT / path).exists():
+            continue
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+            match = include.match(line)
+            why = problem(path, match[1]) if match else None
+            if why:
+                print(f"{path}:{number}: includes {match[1]}: {why}")
+
+
+if __name__ == "__main__":
+    main()
