@@ -389,7 +389,8 @@ class Text : Writer {
            plural(run.counter("device_pins_refused"), "time"));
     if (const double ahead = run.counter("device_prefetches"); ahead > 0)
       line("  brought before their use: {} ({}), {} of them for nothing", plural(ahead, "block"),
-           bytes_number(run.counter("device_bytes_prefetched")), count_number(ahead - run.counter("device_prefetches_used")));
+           bytes_number(run.counter("device_bytes_prefetched")),
+           count_number(ahead - run.counter("device_prefetches_used")));
     if (const double late = run.counter("device_deferred_puts"); late > 0)
       line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"),
            count_number(run.counter("device_deferred_puts_awaited")));
