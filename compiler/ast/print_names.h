@@ -1,5 +1,5 @@
 #pragma once
-// Spellings of the AST's enumerations, shared by both printers. Private to the room.
+// Spellings of the AST's enumerations, shared by both printers. Private to this component.
 
 #include "compiler/ast/ast.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Vocabulary shared by every room: ranks, index kinds, array kinds, block identities and extents. Plain values.
+// Vocabulary shared by every component: ranks, index kinds, array kinds, block identities and extents. Plain values.
 
 #include <array>
 #include <compare>

@@ -42,7 +42,7 @@ class Loopback final : public ExchangeTransport {
     std::fflush(stdout);
     fmt::print(stderr, "{}\n", message);
     std::fflush(stderr);
-    std::_Exit(exit_code);  // no destructors: helper threads of other rooms may still run
+    std::_Exit(exit_code);  // no destructors: helper threads of other components may still run
   }
 
  protected:
