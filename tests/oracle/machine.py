@@ -3,7 +3,7 @@ import numpy as np
 
 import model
 import supers
-from expressions import (block_value, number, readable, reference, region_view, relation, stored, super_shape)
+from expressions import block_value, number, readable, reference, region_view, relation, stored, super_shape
 from model import LanguageError
 from pragmas import fragment_filter
 
