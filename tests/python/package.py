@@ -239,6 +239,19 @@ endsial names
             self.assertEqual(str(caught.exception), text)
         self.assertIsNone(results.scalars.get("enrgy"))
 
+    def test_one_folder_of_imports(self):
+        (self.dir / "common").mkdir()
+        (self.dir / "common" / "shared.sialx").write_text("sial shared\nscalar x = 2.0\nendsial shared\n")
+        program = self.program("import \"shared.sialx\"\nsial main\nscalar y\ny = x + 1.0\nendsial main\n")
+        for include in (self.dir / "common", str(self.dir / "common"), [self.dir / "common"]):
+            self.assertEqual(sialx.Job(program, include=include).run(self.dir / "job").scalars["y"], 3.0)
+
+    def test_basis_sets_by_name(self):
+        named = sialx.Molecule(["H"], np.zeros((1, 3)), "sto-3g")
+        self.assertEqual(named.write(self.dir)["basis"], "sto-3g")
+        with self.assertRaisesRegex(ValueError, "given by name .`sto-3g`.: its shells are not known"):
+            named.gaussian94()
+
     def test_general_contractions_and_flags(self):
         general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]
         molecule = sialx.from_pyscf(StandIn(basis={"H": general}, charge=1, spin=1, cart=True))
