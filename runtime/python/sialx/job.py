@@ -33,6 +33,9 @@ class JobError(RuntimeError):
         super().__init__(text.strip() or f"sialrun ended with exit code {code}")
         self.code = code
 
+    def __reduce__(self) -> tuple[type[JobError], tuple[int, str]]:
+        return JobError, (self.code, str(self))
+
 
 class JobWarning(UserWarning):
     """A warning of sialrun or of the compiler in it, for example about an array of the job that no program has."""

@@ -28,7 +28,8 @@ ANGULAR_LETTERS = "SPDFGHI"
 
 @dataclass
 class Molecule:
-    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, a file, or shells per element.
+    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, a file (its path as seen
+    from here), or shells per element.
 
     charge: in units of the proton's. multiplicity: 2S + 1. frozen_core: True for the noble-gas cores of all atoms, or a number of orbitals.
     """
@@ -84,12 +85,19 @@ class Molecule:
             (folder / "basis.g94").write_text(self.gaussian94())
             basis = "basis.g94"
         else:
-            basis = os.fspath(self.basis)
+            basis = _basis(self.basis)
         table: dict[str, str | int | bool] = {"xyz": "molecule.xyz", "basis": basis, "charge": int(self.charge),
                                               "multiplicity": int(self.multiplicity), "spherical": bool(self.spherical)}
         if self.frozen_core is not False:
             table["frozen_core"] = self.frozen_core
         return table
+
+
+def _basis(given: str | os.PathLike[str]) -> str:
+    """A basis set as the job names it: a file, as seen from here, by its whole path; anything else as it is given."""
+    text = os.fspath(given)
+    is_path = isinstance(given, os.PathLike) or "/" in text or text.lower().endswith((".g94", ".gbs"))  # sialx tells a file so
+    return str(Path(text).resolve()) if is_path and Path(text).is_file() else text
 
 
 def from_pyscf(mol: Any, frozen_core: bool | int = False) -> Molecule:

@@ -37,6 +37,10 @@ class UnknownName(KeyError):
         listed = ", ".join(sorted(names)[:40]) + (", ..." if len(names) > 40 else "")
         hint = f" (did you mean {' or '.join(f'`{c}`' for c in close)}?)" if close else ""
         super().__init__(f"{kind} `{name}` is not there{hint}; there are: {listed or 'none'}")
+        self._made_of = (name, list(names), kind)
+
+    def __reduce__(self) -> tuple[type[UnknownName], tuple[str, list[str], str]]:
+        return UnknownName, self._made_of
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError shows it as a quoted literal
