@@ -28,4 +28,5 @@ fi
 failed=0
 ruff check --quiet --output-format concise . || failed=1
 mypy --no-error-summary --cache-dir build/lint-cache/mypy --config-file runtime/python/pyproject.toml runtime/python/sialx || failed=1
+mypy --no-error-summary || failed=1  # .mypy.ini
 exit $failed
