@@ -68,6 +68,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
     service_ = std::make_unique<StoreService>(transport, queue, heap_, *directory_, config_, names_);
     transport.set_service(service_.get());
   }
+  set_parts({this, this, this, this, this, this, this, buffers_.get()});
 }
 
 StoreImpl::~StoreImpl() {

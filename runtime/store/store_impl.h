@@ -25,7 +25,14 @@
 
 namespace sial {
 
-class StoreImpl final : public BlockStore {
+class StoreImpl final : public BlockStore,
+                        public BlockFetch,
+                        public BlockLookAhead,
+                        public BlockUpdate,
+                        public StoreSynchronization,
+                        public StoreSnapshots,
+                        public KeptBlocks,
+                        public StoreMonitor {
  public:
   StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options);
   ~StoreImpl() override;
@@ -86,7 +93,6 @@ class StoreImpl final : public BlockStore {
   void release_kept(const double* data) override { heap_->drop_reference(Chunk::of(data), config_.arena); }
   double* allocate_kept(std::int64_t size) override;
   void keep_block(const BlockIndex& block, double* data) override;
-  BufferResource& buffers() override { return *buffers_; }
   StoreStats stats() const override;
   const std::vector<PhasePeak>& phase_peaks() const override { return phase_peaks_; }
   std::int64_t server_peak() override;

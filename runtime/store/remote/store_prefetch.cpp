@@ -70,7 +70,8 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   return Prefetch::started;
 }
 
-BlockStore::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size, bool briefly) {
+BlockLookAhead::Foreseen StoreImpl::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size,
+                                             bool briefly) {
   // Who holds it might hold it from others, who then write to a copy.
   const std::uint64_t room = heap_->budget() / (briefly ? 16 : 2);
   if (heap_->wanted() ||
