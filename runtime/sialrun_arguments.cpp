@@ -90,14 +90,13 @@ std::string data_file(const JobArguments& arguments) {
   return !arguments.program_dir.empty() && arguments.inputs.empty() ? "data.dat" : "";
 }
 
-/// Where the programs of an initial-data file are looked for.
+}  // namespace
+
 std::vector<std::string> program_folders(const JobArguments& arguments) {
   std::vector<std::string> folders{arguments.program_dir.empty() ? "." : arguments.program_dir};
   folders.insert(folders.end(), arguments.include_dirs.begin(), arguments.include_dirs.end());
   return folders;
 }
-
-}  // namespace
 
 Job state_job(const JobArguments& arguments) {
   Job job;

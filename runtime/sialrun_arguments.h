@@ -56,6 +56,8 @@ bool is_given(const JobArguments& arguments, OptionId id);
 SimulationOptions simulation_options(const Arguments& arguments);
 /// How many workers the job will have, known before MPI starts.
 int workers_of(const Arguments& arguments);
+/// Where the programs of an initial-data file are looked for.
+std::vector<std::string> program_folders(const JobArguments& arguments);
 /// The job as stated, its programs not yet looked for. SialError: what is stated is wrong.
 Job state_job(const JobArguments& arguments);
 /// The same with its programs found and its automatic segments chosen. SialError, or EnvironmentError for files.

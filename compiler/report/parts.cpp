@@ -43,16 +43,16 @@ bool Parts::has_synchronization(const LoopRow& loop) const {
 /// The events from `first` on are those of a loop in which ranks meet.
 void Parts::repeat(std::size_t first, std::int32_t loop) {
   const auto begin = events_.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto meeting = std::find_if(begin, events_.end(),
-                                    [](const Event& e) { return e.what == What::meeting || e.what == What::barrier; });
-  if (meeting == events_.end() || meeting->turn != Turn::every) return;  // an inner loop's
-  const std::int32_t pc = meeting->row;
+  const auto synchronization = std::find_if(
+      begin, events_.end(), [](const Event& e) { return e.what == What::synchronization || e.what == What::barrier; });
+  if (synchronization == events_.end() || synchronization->turn != Turn::every) return;  // an inner loop's
+  const std::int32_t pc = synchronization->row;
   std::vector<Event> again;
-  for (auto e = begin; e <= meeting; ++e) {
+  for (auto e = begin; e <= synchronization; ++e) {
     if (e->turn != Turn::every) continue;
     e->turn = Turn::first;
     e->loop = loop;
-    e->meeting = pc;
+    e->synchronization = pc;
     again.push_back(*e);
     again.back().turn = Turn::other;
   }
@@ -77,7 +77,7 @@ void Parts::follow(std::int32_t begin, std::int32_t end, std::set<std::int32_t>&
       follow(m_.procs[static_cast<std::size_t>(in.a)].entry, m_.procs[static_cast<std::size_t>(in.a)].end, callers);
       callers.erase(in.a);
     } else if (has(in.op, op::collective)) {
-      events_.push_back({has(in.op, op::ends_phase) ? What::barrier : What::meeting, pc});
+      events_.push_back({has(in.op, op::ends_phase) ? What::barrier : What::synchronization, pc});
     } else if (in.op == Opcode::keep_copies) {
       events_.push_back({What::keep, in.a});
     } else if (op_class(in.op) == OpClass::put) {
@@ -113,7 +113,7 @@ Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
     const LineKey line = line_of(static_cast<std::int32_t>(pc));
     const auto [it, fresh] = part_of_.try_emplace(line, part_[pc]);
     if (!fresh && it->second < 0) it->second = part_[pc];
-    if (has(m.code[pc].op, op::collective)) meetings_.insert(line);
+    if (has(m.code[pc].op, op::collective)) synchronizations_.insert(line);
     (draws(m.code[pc].op) ? draws_ : others).insert(line);
   }
   for (const LineKey& line : others) draws_.erase(line);
@@ -122,7 +122,7 @@ Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
     if (p.entry > m.main_entry) end = std::min(end, p.entry);
   std::set<std::int32_t> callers;
   follow(m.main_entry, end, callers);
-  std::erase_if(meetings_, [&](const LineKey& line) { return part_of_.at(line) >= 0; });
+  std::erase_if(synchronizations_, [&](const LineKey& line) { return part_of_.at(line) >= 0; });
 }
 
 std::int32_t Parts::part_of(const LineKey& line) const {

@@ -30,20 +30,20 @@ class Parts {
   /// -2: no line of the program.
   std::int32_t part_of(const LineKey& line) const;
   /// Outside of parts, and where ranks meet: barriers and other collectives.
-  bool is_synchronization(const LineKey& line) const { return meetings_.contains(line); }
+  bool is_synchronization(const LineKey& line) const { return synchronizations_.contains(line); }
   /// Nothing stands there but a pardo's begin or end, where iterations are drawn.
   bool is_draw(const LineKey& line) const { return draws_.contains(line); }
 
   /// What a program does, in its order, each loop and branch once, procedures in the place of their calls. Where ranks
-  /// meet in a loop, what it does up to its first meeting follows once more at its end: that is where its next
+  /// meet in a loop, what it does up to its first synchronization follows once more at its end: that is where its next
   /// iteration meets. The first time belongs to the first iteration, the second to all others.
-  enum class What { part, meeting, barrier, keep, put };
+  enum class What { part, synchronization, barrier, keep, put };
   enum class Turn { every, first, other };
   struct Event {
     What what = What::part;
     std::int32_t row = 0;  // loop row, pc, pc, array row, pc
     Turn turn = Turn::every;
-    std::int32_t loop = -1, meeting = -1;  // whose turn: loop row, pc of its first meeting
+    std::int32_t loop = -1, synchronization = -1;  // whose turn: loop row, pc of its first synchronization
   };
   const std::vector<Event>& events() const { return events_; }
 
@@ -56,7 +56,7 @@ class Parts {
   std::vector<Event> events_;
   std::vector<std::int32_t> part_;
   std::map<LineKey, std::int32_t> part_of_;
-  std::set<LineKey> meetings_, draws_;
+  std::set<LineKey> synchronizations_, draws_;
 };
 
 /// The sizes of a job, for one module. Throws SialError when the run does not say them.

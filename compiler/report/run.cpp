@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "compiler/report/old_formats.h"
 #include "compiler/report/prediction/model.h"
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
@@ -83,7 +84,7 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
     for (const Json& k : j.at("kernels").at("choices"))
       if (wanted(k))
         run.kernels.push_back({k.at("file"),
-                               k.at("way"),
+                               k.at("strategy"),
                                k.at("why"),
                                k.at("line"),
                                k.at("calls"),
@@ -107,13 +108,16 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
 Run read(const std::string& path, const std::string* program) {
   const std::string text = read_text(path);
   try {
-    const Json j = Json::parse(text);
+    Json j = Json::parse(text);
     if (j.is_object() && j.contains("ranks") && j.contains("per_rank") && !j.contains("format"))
       throw SialError(fmt::format("`{}` was written by an earlier sialrun and lacks what the report needs", path),
                       "run the program again with this version");
-    if (const int format = j.at("format").get<int>(); format != 2 && format != 3)
-      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads formats 2 and 3", path, format),
+    const int format = j.at("format").get<int>();
+    if (format < oldest_format || format > present_format)
+      throw SialError(fmt::format("`{}` has format {}, and this sialreport reads formats {} to {}", path, format,
+                                  oldest_format, present_format),
                       "use the sialreport that came with the sialrun which wrote it");
+    use_present_names(j, format);
     Run run;
     run.path = path;
     run.version = j.at("sialrun");

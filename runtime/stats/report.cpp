@@ -86,7 +86,7 @@ void print_kernels(const JobStats& stats, std::ostream& out) {
 
 void write_stats_json(const JobStats& stats, const std::string& path) {
   nlohmann::ordered_json j;
-  j["format"] = 3;
+  j["format"] = 4;
   facts_json(stats.facts, j);
   j["ranks"] = stats.per_rank.size();
   j["hit_ratio"] = stats.hit_ratio();
@@ -134,7 +134,7 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   j["kernels"]["choices"] = nlohmann::ordered_json::array();
   for (const KernelCost& k : stats.total.kernels) {
     nlohmann::ordered_json row = place_json(k);
-    row["way"] = k.way;
+    row["strategy"] = k.way;
     row["why"] = k.why;
 #define KERNEL_COST(type, field, combine, key) put(row, key, k.field);
 #include "runtime/stats/costs.def"
@@ -164,9 +164,9 @@ void print_stats(const JobStats& stats, std::ostream& out) {
     out << fmt::format("  look-ahead: {} prefetches, {} useful, {} late, {} useless\n", count(Counter::prefetches),
                        count(Counter::prefetches_useful), count(Counter::prefetches_late),
                        count(Counter::prefetches_useless));
-  if (count(Counter::cache_prefetch) > 0)
+  if (count(Counter::cache_prefetches) > 0)
     out << fmt::format("  look-ahead: {} blocks brought into a cache before their use\n",
-                       count(Counter::cache_prefetch));
+                       count(Counter::cache_prefetches));
   if (const Stats& t = stats.total; t.has(Counter::device_kernel_time))
     out << fmt::format(
         "  device: {:.3f} s at kernels, {:.3f} s at copies to it, {:.3f} s at copies from it; of {:.3f} s of copies {:.3f} s beside kernels; ranks waited {:.3f} s for it\n",

@@ -8,8 +8,8 @@ import random
 from body import BodyWriter, Env
 from control import Control
 from program import Node, Program
-from situations import Situations
-from traffic import Traffic
+from phases import Phases
+from remote_access import RemoteAccess
 from wishes import strew
 
 AO, MO, SIMPLE, TABLE = "ao", "moa", "simple", "table"
@@ -22,7 +22,7 @@ class Generator:
         self.random = random.Random(f"{seed} after {before.name}" if before else seed)
         self.seed, self.name, self.reals, self.before = seed, name, reals, before
         r = self.random
-        self.lean = self.chance(65)  # nothing but situations, on few blocks
+        self.lean = self.chance(65)  # nothing but phases, on few blocks
         long = self.lean and self.chance(12)
         sizes = [1] if long else [1, 1, 2, 3] if self.lean else [1, 1, 2, 3, 4, 5]
         self.segments = before.segments if before else {AO: [r.choice(sizes) for _ in range(6 if long else r.choice([1, 2, 2, 3, 3]))],
@@ -37,7 +37,7 @@ class Generator:
         self.phases = []        # procedures that consist of phases
         self.saved = []         # (array kind, kinds of dimensions, name), left under the label "name"
         self.writer = BodyWriter(self)
-        self.situations = Situations(self)
+        self.phase_generator = Phases(self)
 
     def chance(self, percent):
         return self.random.randrange(100) < percent
@@ -110,11 +110,11 @@ class Generator:
             body += self.restored(array) or self.fill_remote(array)
         body += self.fill_triangle()
         for _ in range(r.randint(1, 4)):
-            body += self.phase() if not self.lean and self.chance(60) else self.situations.any()
+            body += self.phase() if not self.lean and self.chance(60) else self.phase_generator.any()
         if self.seed % 3 != 1:
             body += Control(self).stretch()
         if self.seed % 4 != 2:
-            body += Traffic(self).stretch()
+            body += RemoteAccess(self).stretch()
         if not self.before and self.chance(15):
             body += self.save()
         body += self.checksums()

@@ -122,7 +122,7 @@ def check_json(tools, run):
     rows = json.loads(tools.report(tools.module, run, "--format=json"))["run"]
     kernels = json.loads(run.read_text())["kernels"]
     expect(rows["generated_code"] == kernels["code"] and kernels["choices"], f"json: generated code: {rows['generated_code']}")
-    key = lambda k: (k["line"], k["way"], k["calls"], k["flops"], k["why"])
+    key = lambda k: (k["line"], k["strategy"], k["calls"], k["flops"], k["why"])
     expect(sorted(map(key, rows["kernels"])) == sorted(map(key, kernels["choices"])), f"json: kernels: {rows['kernels']}")
     expect([k["seconds"] for k in rows["kernels"]] == sorted((k["seconds"] for k in kernels["choices"]), reverse=True), "json: order of kernels")
     expect(all(k["advice"] for k in rows["kernels"] if k["slow"]), f"json: slow kernels without advice: {rows['kernels']}")
@@ -219,7 +219,7 @@ def check_refusals(tools, run):
     tools.refused(1, "is not a statistics file", tools.module, w / "text.json")
     tools.refused(1, "is not a statistics file", tools.module, w / "list.json")
     tools.refused(1, "written by an earlier sialrun", tools.module, edited(run, w / "old.json", lambda j: j.pop("format")))
-    tools.refused(1, "has format 7, and this sialreport reads formats 2 and 3", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
+    tools.refused(1, "has format 7, and this sialreport reads formats 2 to 4", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
     tools.refused(1, "is not a statistics file", tools.module, edited(run, w / "short.json", lambda j: j.pop("per_rank")))
     tools.refused(1, "-5 is not a size of a segment", tools.module, edited(run, w / "sizes.json", lambda j: j["job"]["segments"].__setitem__("ao", [-5])))
     tools.refused(1, "is no run of program `remarked`", tools.module, edited(run, w / "else.json", lambda j: j["programs"][0].update(program="other")))

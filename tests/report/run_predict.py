@@ -76,7 +76,7 @@ def compare(lab, name, start, ranks, network, **more):
     real = lab.run(name, f"ranks={ranks},ranks-per-node=1,{network}" + "".join(f",{k}={v}" for k, v in more.items()), *flags)
     j = lab.predicted(name, start, machine, real)
     errors, measured = j["against"]["errors"], j["against"]["times"]
-    parts = {p: (j["times"][p] - measured[p]) / measured["total"] for p in ("work", "fetch_wait", "meeting")}
+    parts = {p: (j["times"][p] - measured[p]) / measured["total"] for p in ("work", "fetch_wait", "synchronization")}
     print(f"{name:7} from {j['from']['ranks']} for {machine:66} total {100 * errors['total']:+6.1f} %  (" +
           ", ".join(f"{p} {100 * e:+5.1f} %" for p, e in parts.items()) + f")  bytes {100 * (errors['bytes_fetched'] or 0):+6.1f} %  memory {100 * errors['memory']:+5.1f} %")
     _, _, of_total, of_part, of_bytes = PROGRAMS[name]

@@ -241,8 +241,8 @@ def check_ahead(binary):
     plain, _ = run(binary, **ahead)
     first = 8 * EXTENTS[0] ** 2
     made = {"device_in": 2 * BLOCKS, "device_bytes_in": 2 * BYTES, "device_out": 2 * BLOCKS}  # a; s, which is summed up by the host
-    none = {"device_ahead": 0, "device_bytes_ahead": 0, "device_ahead_used": 0, "device_bytes_ahead_used": 0}
-    fires = {"device_ahead": 2 * (BLOCKS - 1), "device_bytes_ahead": 2 * (BYTES - first), "device_ahead_used": 2 * (BLOCKS - 1), "device_bytes_ahead_used": 2 * (BYTES - first)}
+    none = {"device_prefetches": 0, "device_bytes_prefetched": 0, "device_prefetches_used": 0, "device_bytes_prefetched_used": 0}
+    fires = {"device_prefetches": 2 * (BLOCKS - 1), "device_bytes_prefetched": 2 * (BYTES - first), "device_prefetches_used": 2 * (BLOCKS - 1), "device_bytes_prefetched_used": 2 * (BYTES - first)}
     for flags, expected in (([], fires), (["--look-ahead", "3"], fires), (["--device-memory", str(16 * GRAIN)], fires), (["--device-copies", "staged"], fires), (["--check"], fires),
                             (["--look-ahead", "off"], none), (["--store", "copy"], none), (["--device-memory", str(2 * GRAIN)], none)):
         output, total = run(binary, "--device", "simulated", *flags, **ahead)
@@ -258,7 +258,7 @@ def check_ahead(binary):
         off, without = run(binary, *network, "--look-ahead", "off", **many)
         output, total = run(binary, *network, "--look-ahead", "6", **many)
         expect(output == off == plain, f"ahead on nodes of {nodes}: {output}, {off}\non the host: {plain}")
-        expect(total["device_ahead"] == total["device_ahead_used"] > 0, f"ahead on nodes of {nodes}: {total['device_ahead']} blocks, {total['device_ahead_used']} of them used")
+        expect(total["device_prefetches"] == total["device_prefetches_used"] > 0, f"ahead on nodes of {nodes}: {total['device_prefetches']} blocks, {total['device_prefetches_used']} of them used")
         check(total, f"ahead on nodes of {nodes}", {way: without[way] for way in ("device_in", "device_bytes_in", "device_out", "device_bytes_out")})
 
 
@@ -280,7 +280,7 @@ def check_receives(binary):
         expect(0 < pieces["device_received_pipelined"] <= pieces["device_pieces_early"] and pieces["device_bytes_received_pipelined"] > 6 * 8 * pieces["device_received_pipelined"],
                f"look-ahead {depth}: {pieces['device_received_pipelined']} blocks in pieces, {pieces['device_pieces_early']} of those early")
         check(pieces, f"in pieces, look-ahead {depth}", {key: staged[key] for key in ("device_out", "device_in", "device_bytes_in", "device_in_lower_bound")})
-        expect(pieces["device_ahead"] == pieces["device_ahead_used"], f"look-ahead {depth}: {pieces['device_ahead']} blocks ahead, {pieces['device_ahead_used']} used")
+        expect(pieces["device_prefetches"] == pieces["device_prefetches_used"], f"look-ahead {depth}: {pieces['device_prefetches']} blocks ahead, {pieces['device_prefetches_used']} used")
         expect(not any(array == "b" for _, array in pieces["lines"]), f"in pieces, `b` is the host's: {pieces['lines']}")
         for more in (["--device-messages", "direct"], ["--device-messages", "staged", "--device-copies", "staged"]):
             output, total = run(binary, *slow, *more, **receives)
@@ -343,13 +343,13 @@ def check_deleted(binary):
 
 
 def check_quarter(binary):
-    """With a quarter of what it would use, the four-index transformation moves at most 1.3 times what offline_optimum would."""
+    """With a quarter of what it would use, the four-index transformation moves at most 1.3 times the offline optimum."""
     with tempfile.TemporaryDirectory() as out:
         subprocess.run([sys.executable, HERE.parent / "bench" / "gpu" / "transfers.py", "--bin", binary.parent, "--out", out, "--only", "transformation"],
                        check=True, capture_output=True, text=True, timeout=300)
         rows = json.loads((pathlib.Path(out) / "transfers.json").read_text())["results"]
     ratio = {row["part"]: row["to_offline_optimum"] for row in rows}
-    expect(ratio[None] <= 1.05 and ratio[0.25] <= 1.3, f"the transformation moves {ratio} of what offline_optimum would")
+    expect(ratio[None] <= 1.05 and ratio[0.25] <= 1.3, f"the transformation moves {ratio} of the offline optimum")
 
 
 def check_self_check(binary, plain):
@@ -393,7 +393,7 @@ def main():
     again, total = run(binary, "--device", "simulated", "--device-memory", str(4 * GRAIN))
     expect(again == plain, f"with room for four blocks: {again}")
     offline_optimum = total["device_bytes_in_offline_optimum"] + total["device_bytes_out_offline_optimum"]
-    expect(2 * BYTES <= offline_optimum <= total["device_bytes_in"] + total["device_bytes_out"], f"offline_optimum says {offline_optimum} bytes")
+    expect(2 * BYTES <= offline_optimum <= total["device_bytes_in"] + total["device_bytes_out"], f"the offline optimum is {offline_optimum} bytes")
     expect(total["device_evictions"] > 0 and total["device_on_host_instead"] == 0 and total["device_memory_high_water"] == 4 * GRAIN, "room for four blocks is not what was used")
     again, total = run(binary, "--device", "simulated", "--device-memory", str(GRAIN))
     expect(again == plain, f"with room for one block: {again}")

@@ -104,7 +104,7 @@ def check_near(binary):
         with tempfile.TemporaryDirectory() as out:
             done = subprocess.run([binary, level, HERE / "near.sialx", "--set", "norb=2", "--segments", segments, "--results", "none", "--run-json", "run.json", "--output-dir", out,
                                    *flags], check=True, timeout=60, capture_output=True, text=True)
-            return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]["cache_prefetch"]
+            return done.stdout, json.loads((pathlib.Path(out) / "run.json").read_text())["total"]["cache_prefetches"]
 
     gets = 2 * len(EXTENTS) ** 3
     plain, none = near("--look-ahead", "off")
@@ -140,7 +140,7 @@ def check_kernel_rows(kernels, name):
     found = {}
     for row in kernels["choices"]:
         text = source[row["line"] - 1].strip()
-        expect(any(text.startswith(begin) and row["way"] in ways for begin, ways in WAYS.items()), f"{name}: `{text}` went by {row['way']}")
+        expect(any(text.startswith(begin) and row["strategy"] in ways for begin, ways in WAYS.items()), f"{name}: `{text}` went by {row['way']}")
         expect(row["program"] == "kernels" and row["file"].endswith("kernels.sialx") and row["why"] and row["seconds"] > 0, f"{name}: {row}")
         calls, flops, moved = found.get(text, (0, 0, 0))
         found[text] = (calls + row["calls"], flops + row["flops"], moved + row["bytes"])
@@ -163,9 +163,9 @@ def check_kernels(binary):
     alone, shared = (run(binary, *flags, program="kernels", level="-O2")["kernels"]["code"]["asked"] for flags in ((), ("--simulate", "ranks=3,seed=2")))
     expect(alone == shared, f"{alone} pieces of code asked for by one rank, {shared} by three in a process")
     for kernels in ("blas", "reference"):
-        ways = {row["way"] for row in run(binary, "--kernels", kernels, program="kernels")["kernels"]["choices"]}
+        ways = {row["strategy"] for row in run(binary, "--kernels", kernels, program="kernels")["kernels"]["choices"]}
         expect(ways == {"copy", "inner product", kernels}, f"--kernels {kernels}: {ways}")
-    chains = [row for row in run(binary, program="kernels", level="-O2")["kernels"]["choices"] if row["way"] == "chain"]
+    chains = [row for row in run(binary, program="kernels", level="-O2")["kernels"]["choices"] if row["strategy"] == "chain"]
     expect(len(chains) == 1 and chains[0]["calls"] == PAIRS**2 and "in one pass" in chains[0]["why"], f"-O2: chains {chains}")
 
     example = [HERE.parents[1] / "examples" / "02_matrix_product" / "job.toml", "--results", "none", "--run-json", "run.json"]
@@ -205,8 +205,8 @@ def check_kernels(binary):
 
         subprocess.run([binary, *example, "--output-dir", out], check=True, timeout=120, stdout=subprocess.DEVNULL)
         found = statistics()
-        products = [row for row in found["kernels"]["choices"] if row["flops"] > 0 and row["way"] != "inner product"]
-        inner = sum(row["flops"] for row in found["kernels"]["choices"] if row["way"] == "inner product")
+        products = [row for row in found["kernels"]["choices"] if row["flops"] > 0 and row["strategy"] != "inner product"]
+        inner = sum(row["flops"] for row in found["kernels"]["choices"] if row["strategy"] == "inner product")
         expect(products and sum(row["flops"] for row in products) + inner == found["total"]["flops"] > 0, f"02_matrix_product: {found['kernels']['choices']}")
 
 

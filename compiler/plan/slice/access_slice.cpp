@@ -2,7 +2,7 @@
 // nothing that a program can see, as long as
 //   - the block is one that this rank will get in the same phase: slice_flow.h leaves out what it cannot know, and no
 //   loop that
-//     has a slice contains a barrier or another meeting of ranks;
+//     has a slice contains a barrier or another synchronization of ranks;
 //   - its value is the one that the get would find: the phase rule (runtime/store/README.md) keeps other ranks from
 //   writing what this rank
 //     gets, and gets that this rank's own puts of the loop may come before are left to the program (slice_sites.h);
@@ -45,7 +45,7 @@ class AccessSlices {
  private:
   struct Outside {
     std::vector<const ir::Loop*> loops;
-    const ir::Node* meeting = nullptr;
+    const ir::Node* synchronization = nullptr;
   };  // around; where ranks meet in the innermost
 
   // --- which loops
@@ -62,7 +62,7 @@ class AccessSlices {
         if (l->kind != LoopKind::pardo && meets) {
           Outside inside = outside;
           inside.loops.push_back(l);
-          inside.meeting = meeting(l->body);
+          inside.synchronization = synchronization(l->body);
           body(l->body, inside);
         } else if (std::any_of(summary.arrays.begin(), summary.arrays.end(),
                                [](const analysis::ArrayTouch& t) { return t.own.fetched; })) {
@@ -80,19 +80,20 @@ class AccessSlices {
       const std::int32_t proc = std::get<ir::ProcId>(i.operands[0]).row;
       if (opened_.insert(proc).second) open_.push_back(proc);
     }
-    if (op_class(i.op) != OpClass::fetch || outside.meeting == nullptr) return;
+    if (op_class(i.op) != OpClass::fetch || outside.synchronization == nullptr) return;
     const ir::Block& block = std::get<ir::Block>(i.operands[0]);
     Cost runs = Cost::constant(1.0);
     for (const ir::Loop* l : outside.loops)
       for (const std::int32_t index : l->indices) runs = runs * Cost::count(index);
-    remark(RemarkKind::missed, "ends-at-synchronization", n, block.array,
-           fmt::format("`{}` is not fetched ahead of its loop over {}: look-ahead ends at {} at line {}", text(n),
-                       names(*outside.loops.back()), what(*outside.meeting), outside.meeting->place.line),
-           "put the gets between two such statements into a loop of their own", block_bytes(p_, block), runs);
+    remark(
+        RemarkKind::missed, "ends-at-synchronization", n, block.array,
+        fmt::format("`{}` is not fetched ahead of its loop over {}: look-ahead ends at {} at line {}", text(n),
+                    names(*outside.loops.back()), what(*outside.synchronization), outside.synchronization->place.line),
+        "put the gets between two such statements into a loop of their own", block_bytes(p_, block), runs);
   }
 
   /// The first statement of a loop at which ranks meet.
-  const ir::Node* meeting(const ir::Body& nodes) {
+  const ir::Node* synchronization(const ir::Body& nodes) {
     for (const ir::Node& n : nodes) {
       const auto* l = std::get_if<ir::Loop>(&n.value);
       if (l != nullptr && l->kind == LoopKind::pardo) return &n;
@@ -102,10 +103,10 @@ class AccessSlices {
       } else if (std::holds_alternative<ir::Section>(n.value)) {
         return &n;
       } else if (l != nullptr) {
-        if (const ir::Node* inner = meeting(l->body)) return inner;
+        if (const ir::Node* inner = synchronization(l->body)) return inner;
       } else if (const auto* b = std::get_if<ir::If>(&n.value)) {
-        if (const ir::Node* inner = meeting(b->then_body)) return inner;
-        if (const ir::Node* inner = meeting(b->else_body)) return inner;
+        if (const ir::Node* inner = synchronization(b->then_body)) return inner;
+        if (const ir::Node* inner = synchronization(b->else_body)) return inner;
       }
     }
     return nullptr;

@@ -134,7 +134,7 @@ Json run_json(const Run& run) {
                   return Json{
                       {"file", k.file},
                       {"line", k.line},
-                      {"way", k.way},
+                      {"strategy", k.way},
                       {"calls", k.calls},
                       {"seconds", k.seconds},
                       {"flops", k.flops},
@@ -158,7 +158,7 @@ Json run_json(const Run& run) {
 
 std::string to_json(const Report& r) {
   const auto file = [&](int f) { return r.files[static_cast<std::size_t>(f)]; };
-  Json j{{"format", 2},
+  Json j{{"format", 3},
          {"program", r.program},
          {"producer", r.producer},
          {"source_hash", r.source_hash},

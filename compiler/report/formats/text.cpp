@@ -387,9 +387,10 @@ class Text : Writer {
     if (const double pinned = run.counter("device_pinned_bytes"); pinned > 0 || run.counter("device_pins_refused") > 0)
       line("  host memory registered with it: {}, refused {}", bytes_number(pinned),
            plural(run.counter("device_pins_refused"), "time"));
-    if (const double ahead = run.counter("device_ahead"); ahead > 0)
+    if (const double ahead = run.counter("device_prefetches"); ahead > 0)
       line("  brought before their use: {} ({}), {} of them for nothing", plural(ahead, "block"),
-           bytes_number(run.counter("device_bytes_ahead")), count_number(ahead - run.counter("device_ahead_used")));
+           bytes_number(run.counter("device_bytes_prefetched")),
+           count_number(ahead - run.counter("device_prefetches_used")));
     if (const double late = run.counter("device_deferred_puts"); late > 0)
       line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"),
            count_number(run.counter("device_deferred_puts_awaited")));

@@ -57,7 +57,7 @@ class Model {
     for (const PredictedPart& part : p.parts) {
       p.times.work += part.work;
       p.times.wait += part.wait;
-      p.times.meeting += part.meeting;
+      p.times.synchronization += part.synchronization;
     }
     std::stable_sort(p.parts.begin(), p.parts.end(),
                      [](const PredictedPart& a, const PredictedPart& b) { return a.total() > b.total(); });
@@ -68,7 +68,7 @@ class Model {
     const double ranks = std::max(1, run.ranks);
     for (const CostLine& l : run.lines)
       if (parts_.part_of({l.file, l.line}) != -2)
-        (parts_.is_synchronization({l.file, l.line}) ? t.meeting : t.work) += l.seconds / ranks;
+        (parts_.is_synchronization({l.file, l.line}) ? t.synchronization : t.work) += l.seconds / ranks;
     for (const AccessLine& a : run.accesses) {
       t.wait += a.wait_seconds / ranks;
       t.work -= a.wait_seconds / ranks;
@@ -118,7 +118,7 @@ class Model {
       Measured& part = measured_[loop];
       part.loop = loop;
       part.runs += static_cast<double>(l.executions);
-      if (parts_.is_synchronization(line)) meetings_ += static_cast<double>(l.executions) / run_.ranks;
+      if (parts_.is_synchronization(line)) synchronizations_ += static_cast<double>(l.executions) / run_.ranks;
       else if (parts_.is_draw(line) && run_.nodes > 1) part.draws += l.seconds;
       else part.seconds += l.seconds;
     }
@@ -380,7 +380,7 @@ class Model {
   /// Of what happens once in each iteration of a loop: the part of its first iterations, or of all others.
   double share_of(const Parts::Event& e, const std::map<std::int32_t, double>& appearances) const {
     if (e.turn == Parts::Turn::every) return 1;
-    const double met = meetings_at(e.meeting) / appearances.at(-1 - e.meeting);
+    const double met = synchronizations_at(e.synchronization) / appearances.at(-1 - e.synchronization);
     const double first =
         met > 0 ? std::min(
                       1.0,
@@ -392,7 +392,7 @@ class Model {
   }
 
   /// How often a rank was there.
-  double meetings_at(std::int32_t pc) const {
+  double synchronizations_at(std::int32_t pc) const {
     const auto executed = executions_.find(parts_.line_of(pc));
     return executed == executions_.end() ? 0 : executed->second / run_.ranks;
   }
@@ -415,8 +415,8 @@ class Model {
       }
       if (e.what == Parts::What::put && executions_.contains(parts_.line_of(e.row)))
         now.put_last = std::max(now.put_last.value_or(0), put_bytes(e.row));
-      if (e.what != Parts::What::barrier && e.what != Parts::What::meeting) continue;
-      const double times = share * meetings_at(e.row) / appearances[-1 - e.row];
+      if (e.what != Parts::What::barrier && e.what != Parts::What::synchronization) continue;
+      const double times = share * synchronizations_at(e.row) / appearances[-1 - e.row];
       if (times <= 0) continue;  // nobody meets here
       now.times = times;
       now.barrier = e.what == Parts::What::barrier;
@@ -502,7 +502,7 @@ class Model {
       if (key.first == part.loop) out.iterations = static_cast<double>(e.loop.iterations.size()) * e.stride;
     out.work = played.work;
     out.wait = played.wait;
-    out.meeting = played.idle;
+    out.synchronization = played.idle;
     return out;
   }
 
@@ -522,9 +522,9 @@ class Model {
       p.fetches += count * t.ranks;
       p.bytes += count * bytes * t.ranks;
     }
-    out.meeting = meetings_ * std::ceil(std::log2(t.ranks)) * t.latency;
+    out.synchronization = synchronizations_ * std::ceil(std::log2(t.ranks)) * t.latency;
     if (remote > 0) {
-      for (const Phase& phase : phases()) out.meeting += phase.times * acknowledged(phase, t);
+      for (const Phase& phase : phases()) out.synchronization += phase.times * acknowledged(phase, t);
     }
     return out;
   }
@@ -553,7 +553,7 @@ class Model {
   std::map<LineKey, double> executions_;
   std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, Enumerated> enumerated_;  // on one target
   std::vector<std::int32_t> heavy_before_;
-  double meetings_ = 0;  // of a rank
+  double synchronizations_ = 0;  // of a rank
   std::int64_t steps_left_ = most_steps;
   SliceOutcome last_ = SliceOutcome::done;  // of a slice, behind its gets
   std::int32_t unknown_ = 0;                // blocks that no slice names

@@ -36,8 +36,8 @@ struct PredictedPart {
   double instances = 0, iterations = 0;  // iterations: of one instance, over all ranks
   double work = 0;                       // computing and bookkeeping, drawing iterations included
   double wait = 0;                       // for fetched blocks
-  double meeting = 0;                    // idle at the end because others have more to do; outside: in collectives
-  double total() const { return work + wait + meeting; }
+  double synchronization = 0;            // idle at the end because others have more to do; outside: in collectives
+  double total() const { return work + wait + synchronization; }
   std::optional<double> measured;  // of a real run: the same without idling
 };
 
@@ -49,8 +49,8 @@ struct PredictedMemory {
 
 /// Seconds of a mean rank in this program.
 struct Times {
-  double work = 0, wait = 0, meeting = 0;
-  double total() const { return work + wait + meeting; }
+  double work = 0, wait = 0, synchronization = 0;
+  double total() const { return work + wait + synchronization; }
 };
 
 struct Prediction {

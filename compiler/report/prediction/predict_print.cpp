@@ -25,7 +25,8 @@ struct Row {
   const char* name;
   double Times::* part;
 };
-constexpr Row rows[] = {{"work", &Times::work}, {"fetch wait", &Times::wait}, {"meeting", &Times::meeting}};
+constexpr Row rows[] = {
+    {"work", &Times::work}, {"fetch wait", &Times::wait}, {"synchronization", &Times::synchronization}};
 
 class PredictionText : Writer {
  public:
@@ -54,23 +55,23 @@ class PredictionText : Writer {
 
  private:
   void times(const Prediction& p) {
-    line("\ntime of a mean rank\n  {:<14}{:>12}{:>12}{:>12}{:>10}{:>14}", "", "from", "predicted",
+    line("\ntime of a mean rank\n  {:<17}{:>12}{:>12}{:>12}{:>10}{:>14}", "", "from", "predicted",
          p.measured ? "measured" : "", p.measured ? "error" : "", p.measured ? "of the total" : "");
     const double all = p.measured ? p.measured->times.total() : 0;
     for (const Row& row : rows) {
       const double predicted = p.times.*row.part;
       if (!p.measured)
-        line("  {:<14}{:>12}{:>12}", row.name, seconds_number(p.from.*row.part), seconds_number(predicted));
+        line("  {:<17}{:>12}{:>12}", row.name, seconds_number(p.from.*row.part), seconds_number(predicted));
       else
-        line("  {:<14}{:>12}{:>12}{:>12}{:>10}{:>14}", row.name, seconds_number(p.from.*row.part),
+        line("  {:<17}{:>12}{:>12}{:>12}{:>10}{:>14}", row.name, seconds_number(p.from.*row.part),
              seconds_number(predicted), seconds_number(p.measured->times.*row.part),
              percent(error_of(predicted, p.measured->times.*row.part)),
              all > 0 ? fmt::format("{:+.1f} %", 100 * (predicted - p.measured->times.*row.part) / all) : "-");
     }
     if (!p.measured)
-      line("  {:<14}{:>12}{:>12}", "total", seconds_number(p.from.total()), seconds_number(p.times.total()));
+      line("  {:<17}{:>12}{:>12}", "total", seconds_number(p.from.total()), seconds_number(p.times.total()));
     else
-      line("  {:<14}{:>12}{:>12}{:>12}{:>10}", "total", seconds_number(p.from.total()), seconds_number(p.times.total()),
+      line("  {:<17}{:>12}{:>12}{:>12}{:>10}", "total", seconds_number(p.from.total()), seconds_number(p.times.total()),
            seconds_number(all), percent(error_of(p.times.total(), all)));
   }
 
@@ -102,7 +103,7 @@ class PredictionText : Writer {
       const bool outside = part.place.empty();
       line("  {:<34}{:>10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>9}", name, outside ? "" : count_number(part.instances),
            outside ? "" : count_number(part.iterations), seconds_number(part.work), seconds_number(part.wait),
-           seconds_number(part.meeting), part.measured ? seconds_number(*part.measured) : "",
+           seconds_number(part.synchronization), part.measured ? seconds_number(*part.measured) : "",
            part.measured ? percent(error_of(part.work + part.wait, *part.measured)) : "");
     }
     if (p.parts.size() > parts_listed) line("  ... and {} more", p.parts.size() - parts_listed);
@@ -115,7 +116,7 @@ using Json = nlohmann::ordered_json;
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
 Json times_json(const Times& t) {
-  return {{"work", t.work}, {"fetch_wait", t.wait}, {"meeting", t.meeting}, {"total", t.total()}};
+  return {{"work", t.work}, {"fetch_wait", t.wait}, {"synchronization", t.synchronization}, {"total", t.total()}};
 }
 
 }  // namespace
@@ -151,7 +152,7 @@ std::string predict_json(const Prediction& p, const Run& run, const std::optiona
          {"iterations", part.iterations},
          {"work", part.work},
          {"fetch_wait", part.wait},
-         {"meeting", part.meeting},
+         {"synchronization", part.synchronization},
          {"total", part.total()},
          {"measured", number(part.measured)},
          {"error", number(part.measured ? error_of(part.work + part.wait, *part.measured) : std::nullopt)}});

@@ -267,7 +267,7 @@ void Machine::add_stats(Stats& stats) const {
 #include "runtime/stats/counters.def"
 #undef ADD
   stats[Counter::flops] += flops_;
-  if (cache_prefetch_) stats[Counter::cache_prefetch] += static_cast<double>(cache_prefetch_->blocks());
+  if (cache_prefetch_) stats[Counter::cache_prefetches] += static_cast<double>(cache_prefetch_->blocks());
   for (CopyCost& c : copy_costs()) {
     stats[Counter::block_copies] += static_cast<double>(c.copied);
     stats[Counter::block_bytes_copied] += static_cast<double>(c.bytes_copied);

@@ -32,7 +32,7 @@ def run(binary, job, ranks, memory=None):
     moved = lambda which: {way: {"transfers": int(total[f"device_{way}{which}"]), "bytes": int(total[f"device_bytes_{way}{which}"])} for way in ("in", "out")}
     return {"as_written": moved("_unoptimized"), "made": moved(""), "least": moved("_lower_bound"), "high_water": int(total["device_memory_high_water"]),
             "offline_optimum": int(total["device_bytes_in_offline_optimum"] + total["device_bytes_out_offline_optimum"]), "evictions": int(total["device_evictions"]), "on_host_instead": int(total["device_on_host_instead"]),
-            "ahead": int(total["device_ahead"]), "ahead_used": int(total["device_ahead_used"]),
+            "ahead": int(total["device_prefetches"]), "ahead_used": int(total["device_prefetches_used"]),
             "allocations": int(total["device_allocations"]), "allocation_hits": int(total["device_allocation_hits"])}
 
 

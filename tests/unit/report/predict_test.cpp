@@ -187,7 +187,7 @@ TEST_CASE("an owner answers one after the other") {
   CHECK(times.wait > trip_seconds(t, 1e6) + 3 * 1e6 / t.bandwidth);
 }
 
-TEST_CASE("parts and meetings of a program") {
+TEST_CASE("parts and synchronizations of a program") {
   const Module m = compiled_at(source_path("tests/bench/prefetch/stream.sialx"));
   const Parts parts(m);
   using What = Parts::What;
@@ -225,7 +225,7 @@ TEST_CASE("a program is predicted from its run") {
   // The same machine, no slower network, more ranks than iterations.
   const Prediction many = predict(m, run, machine(16, 1), std::nullopt);
   CHECK(many.times.total() == Approx(6).epsilon(0.01));
-  CHECK(many.times.meeting > 4);
+  CHECK(many.times.synchronization > 4);
 }
 
 TEST_CASE("gets on both sides of a product are waited for one by one, whatever the plan has made of the product") {

@@ -380,6 +380,26 @@ TEST_CASE("numbers are written with their units") {
   CHECK(report::count_number(1e6) == "1000000");
 }
 
+TEST_CASE("statistics of earlier formats are read in the present words") {
+  const std::string old_names =
+      R"("total": {"device_late_puts": 3, "device_bytes_in_hindsight": 40, "near_ahead": 5, )";
+  const std::string names =
+      R"("total": {"device_deferred_puts": 3, "device_bytes_in_offline_optimum": 40, "cache_prefetches": 5, )";
+  for (const char* format : {"2", "3", "4"}) {
+    const bool present = *format == '4';
+    std::string text = statistics("\"total\": {", present ? names : old_names);
+    text.replace(text.find("\"format\": 2"), 11, std::string("\"format\": ") + format);
+    const File file(text);
+    const report::Run run = report::read_run(file.path, "data");
+    CHECK(run.counter("device_deferred_puts") == 3);
+    CHECK(run.counter("device_bytes_in_offline_optimum") == 40);
+    CHECK(run.counter("cache_prefetches") == 5);
+    CHECK(run.counter("gets") == 8);
+  }
+  const File later(statistics("\"format\": 2", "\"format\": 5"));
+  CHECK_THROWS_WITH(report::read_run(later.path, "data"), Contains("has format 5") && Contains("reads formats 2 to 4"));
+}
+
 TEST_CASE("files that are no statistics") {
   CHECK_THROWS_AS(report::read_run("/nonexistent/run.json", "p"), EnvironmentError);
   CHECK_THROWS_AS(report::read_run("/", "p"), EnvironmentError);

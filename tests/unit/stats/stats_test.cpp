@@ -178,7 +178,7 @@ TEST_CASE("run.json and the summary show the same numbers") {
   sial::write_stats_json(job, path);
   const auto j = nlohmann::json::parse(std::ifstream(path));
   std::remove(path.c_str());
-  CHECK(j["format"] == 3);
+  CHECK(j["format"] == 4);
   CHECK(j["sialrun"] == "1.2.3");
   CHECK(j["options"]["store"] == "share");
   CHECK(std::stoi(j["machine"]["processors"].get<std::string>()) > 0);
@@ -197,7 +197,8 @@ TEST_CASE("run.json and the summary show the same numbers") {
             R"({"state": "on", "asked": 10, "compiled": 4, "from_disk": 6, "failed": 2, "compile_seconds": 0.5})"));
   REQUIRE(j["kernels"]["choices"].size() == 2);
   CHECK(j["kernels"]["choices"][0] ==
-        nlohmann::json::parse(R"({"program": "p", "file": "p.sialx", "line": 7, "way": "tiles", "why": "because of 1",
+        nlohmann::json::parse(
+            R"({"program": "p", "file": "p.sialx", "line": 7, "strategy": "tiles", "why": "because of 1",
                                                                 "calls": 6, "flops": 8e9, "bytes": 1600.0, "seconds": 2.0})"));
   CHECK(j["remote_accesses"][0]["bytes_moved"] == 128);
   CHECK(j["remote_accesses"][0]["first_wait_seconds"] == 0.0625);  // the mean of 0.09375 and 0.03125

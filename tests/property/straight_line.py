@@ -18,7 +18,7 @@ class State:
                      self.others + ((index,) if simple else ()))
 
 
-class Mill:
+class StraightLine:
     """`reads`: remote arrays nobody writes in this phase. `owned`: None, or (array, rows of it that are this iteration's: a tuple of
     leading labels). `shared`: a remote array that everybody adds to, or None. `everywhere`: all ranks do the same."""
 

@@ -2,11 +2,11 @@
 begins and ends at a barrier, finds every block of the remote arrays present and leaves it so (but for the half array, whose blocks
 exist for first index <= second only), and adds what it computed to `sum` or `x2`.
 """
-from mill import Mill
+from straight_line import StraightLine
 from program import Node
 
 
-class Situations:
+class Phases:
     def __init__(self, generator):
         self.g = generator
 
@@ -28,9 +28,9 @@ class Situations:
         """Two different square remote arrays."""
         return self.r.sample(self.g.squares, 2)
 
-    def pardo_of(self, mill, labels, inner, count, wheres=()):
+    def pardo_of(self, straight_line, labels, inner, count, wheres=()):
         """A pardo over labels, inside it perhaps a serial loop over `inner`."""
-        body = [*mill.body(labels + ([inner] if inner else []), count), "acc += w1"]
+        body = [*straight_line.body(labels + ([inner] if inner else []), count), "acc += w1"]
         if self.g.chance(25):
             body = self.called(body)
         if inner:
@@ -60,22 +60,22 @@ class Situations:
         read, own = self.two()
         labels, inner = self.division()
         owned = (own, tuple(labels) if not inner else (labels[0],)) if self.g.chance(70) else None
-        mill = Mill(self.g, [read] if owned else [read, own], owned)
-        return [*self.pardo_of(mill, labels, inner, self.r.randint(2, 6), self.where(labels)), self.g.barrier()]
+        straight_line = StraightLine(self.g, [read] if owned else [read, own], owned)
+        return [*self.pardo_of(straight_line, labels, inner, self.r.randint(2, 6), self.where(labels)), self.g.barrier()]
 
     def shared(self):
         """Everybody adds to the same blocks, time and again."""
         read, target = self.two()
         labels, inner = self.division()
-        mill = Mill(self.g, [read], None, target)
-        result = self.pardo_of(mill, labels, inner, self.r.randint(2, 5), self.where(labels))
+        straight_line = StraightLine(self.g, [read], None, target)
+        result = self.pardo_of(straight_line, labels, inner, self.r.randint(2, 5), self.where(labels))
         if self.g.chance(30):
-            result += self.pardo_of(Mill(self.g, [read], None, target), ["j"], "i", 3)
+            result += self.pardo_of(StraightLine(self.g, [read], None, target), ["j"], "i", 3)
         return [*result, self.g.barrier()]
 
     def serial(self):
-        mill = Mill(self.g, self.g.squares, everywhere=True)
-        body = mill.body(["i", "j"], self.r.randint(2, 6))
+        straight_line = StraightLine(self.g, self.g.squares, everywhere=True)
+        body = straight_line.body(["i", "j"], self.r.randint(2, 6))
         body.append(self.r.choice(["x2 += w1", "x2 += w1", "x2 = w1"]))
         return [Node("do i", [Node("do j", body, "enddo j", wheres=self.where(["i", "j"]))], "enddo i"), self.g.barrier()]
 
@@ -83,7 +83,7 @@ class Situations:
         """Gets and nothing that changes them."""
         if self.g.chance(60):
             labels, inner = self.division()
-            return self.pardo_of(Mill(self.g, arrays), labels, inner, self.r.randint(1, 3))
+            return self.pardo_of(StraightLine(self.g, arrays), labels, inner, self.r.randint(1, 3))
         core = ["w1 = 0.0"]
         for array in arrays:
             block = f"{array}[{self.r.choice(['i,j', 'j,i'])}]"

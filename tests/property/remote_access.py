@@ -12,7 +12,7 @@ from program import Node
 SIZES = ("ao", "ao")
 
 
-class Traffic:
+class RemoteAccess:
     def __init__(self, generator):
         self.g = generator
         self.r = random.Random(generator.seed * 7927 + 2)

@@ -1,0 +1,13 @@
+#pragma once
+// run.json of earlier versions, in the words of the present format (4). Formats 2 and 3 differ from it in names alone.
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace sial::report {
+
+inline constexpr int oldest_format = 2, present_format = 4;
+
+/// Renames what formats 2 and 3 called otherwise; does nothing to the present format.
+void use_present_names(nlohmann::ordered_json& run, int format);
+
+}  // namespace sial::report
