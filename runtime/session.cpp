@@ -307,7 +307,7 @@ int Session::run_programs(const Job& stated) {
     trace_.emplace(options_.trace_spans, transport_.now());
   }
   Trace* const timeline = trace_ ? &*trace_ : nullptr;
-  store_->set_trace(timeline);
+  store_->monitor().set_trace(timeline);
   const Environment environment{job.data,
                                 transport_,
                                 *store_,
@@ -329,7 +329,7 @@ int Session::run_programs(const Job& stated) {
     if (from) runner_->restore(*from, checkpoints_->folder());
     runner_->run(programs);
   } catch (const JobStopped& stopped) {
-    store_->set_trace(nullptr);
+    store_->monitor().set_trace(nullptr);
     if (trace_) runner_->write_trace(options_.trace);
     return stopped.saved ? exit_stopped : exit_world;
   }
@@ -337,10 +337,10 @@ int Session::run_programs(const Job& stated) {
   phase_ = state_->phase;
   if (results) write_results(job);
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
-  store_->set_trace(nullptr);
+  store_->monitor().set_trace(nullptr);
   if (trace_) runner_->write_trace(options_.trace);
   note_replaced();
-  store_->drop_labels_except({});
+  store_->snapshots().drop_labels_except({});
   if (checkpoints_) checkpoints_->job_done();
   return exit_ok;
 }

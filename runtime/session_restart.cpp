@@ -111,15 +111,15 @@ void Session::restore_earlier(const Job& job) {
     for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {
       state_->saved_remote[label] = reader.layout(label);
-      store_->load_label(label);  // which may have no block
+      store_->snapshots().load_label(label);  // which may have no block
       // Every rank reads its share of the blocks.
       const std::vector<BlockIndex> blocks = reader.blocks(label);
       for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size();
            i += static_cast<std::size_t>(transport_.size()))
-        store_->load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
+        store_->snapshots().load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
     }
   }
-  if (!job.restore_files.empty()) store_->barrier({sequence_, -1});
+  if (!job.restore_files.empty()) store_->synchronization().barrier({sequence_, -1});
 }
 
 }  // namespace sial

@@ -98,13 +98,14 @@ void Machine::write_state(RecordWriter& writer) const {
     if (!is_remote(m_->arrays[a].kind)) continue;
     Packer head;
     head.value(id);
-    head.text(env_.store.restored_from(id));
+    head.text(env_.store.snapshots().restored_from(id));
     writer.record(record_array, head);
-    for (const BlockIndex& block : env_.store.array_blocks(id)) {
-      if (env_.store.is_as_restored(id, block)) continue;  // shares its memory with the label's: so it will again
+    for (const BlockIndex& block : env_.store.snapshots().array_blocks(id)) {
+      if (env_.store.snapshots().is_as_restored(id, block))
+        continue;  // shares its memory with the label's: so it will again
       Packer index;
       index.value(block);
-      writer.record(record_block, index, env_.store.array_block(id, block));
+      writer.record(record_block, index, env_.store.snapshots().array_block(id, block));
     }
   }
 }
@@ -227,7 +228,7 @@ void Machine::read_state(RecordReader& reader) {
   unpack_marks(u, marked_statics_);
   unpack_marks(u, marked_remote_);
   if (!frames_fit() || !marks_fit()) reader.fail_damaged("does not fit the program");
-  for (const Mark& m : marked_remote_) env_.store.save_at_end(m.id, m.label, place());
+  for (const Mark& m : marked_remote_) env_.store.snapshots().save_at_end(m.id, m.label, place());
   std::int32_t array = -1;
   for (std::uint32_t type = reader.next(); type != RecordReader::end; type = reader.next()) {
     Unpacker head(reader.head());
@@ -235,17 +236,17 @@ void Machine::read_state(RecordReader& reader) {
       array = head.value<std::int32_t>();
       if (array < 0 || static_cast<std::size_t>(array) >= m_->arrays.size() || !is_remote(m_->arrays[array].kind))
         reader.fail_damaged("does not fit the program");
-      if (const std::string label = head.text(); !label.empty()) env_.store.restore(array, label, place());
+      if (const std::string label = head.text(); !label.empty()) env_.store.snapshots().restore(array, label, place());
     } else if (type == record_block && array >= 0) {
       const auto block = head.value<BlockIndex>();
       if (size_of_block(array, block) != std::ssize(reader.data())) reader.fail_damaged("does not fit the program");
-      env_.store.load_array_block(array, block, reader.data());
+      env_.store.snapshots().load_array_block(array, block, reader.data());
     } else {
       read_own_record(type, reader);
     }
   }
   if (!temps_fit()) reader.fail_damaged("does not fit the program");
-  env_.store.barrier(place());
+  env_.store.synchronization().barrier(place());
   env_.queue.new_phase(++env_.state.phase);
 }
 

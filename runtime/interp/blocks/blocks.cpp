@@ -254,9 +254,10 @@ void Machine::read_view(std::int32_t ref_id, ConstView& view) {
     case ArrayKind::distributed:
     case ArrayKind::served:
       // What the device can do while this rank waits for another one.
-      if (copies_ && copies_->work_waits() && !env_.store.at_hand(ref.array, at.block, at.size)) copies_->start_work();
+      if (copies_ && copies_->work_waits() && !env_.store.fetch().at_hand(ref.array, at.block, at.size))
+        copies_->start_work();
       // The view is read through ConstView only.
-      view_of(ref, at, const_cast<double*>(env_.store.read(ref.array, at.block, at.size, place())), v);
+      view_of(ref, at, const_cast<double*>(env_.store.fetch().read(ref.array, at.block, at.size, place())), v);
       break;
   }
   if (copies_) place_view(ref, at, Intent::read, v);
@@ -292,10 +293,11 @@ void Machine::host_view_to_write(const ResolvedReference& ref, const Located& at
     case ArrayKind::distributed:
     case ArrayKind::served: {
       before_use(ref.array, at.block);
-      const bool held = env_.store.held(ref.array, at.block);
-      if (const double* own = copies_ ? env_.store.own_copy(ref.array, at.block) : nullptr) copies_->settle(own);
+      const bool held = env_.store.fetch().held(ref.array, at.block);
+      if (const double* own = copies_ ? env_.store.fetch().own_copy(ref.array, at.block) : nullptr)
+        copies_->settle(own);
       const bool keep = access == Access::existing || (ref.has_box && held);
-      double* data = env_.store.private_copy(ref.array, at.block, at.size, keep, place());
+      double* data = env_.store.fetch().private_copy(ref.array, at.block, at.size, keep, place());
       if (ref.has_box && !keep) std::fill_n(data, at.size, 0.0);
       view_of(ref, at, data, view);
       return;

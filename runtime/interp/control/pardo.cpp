@@ -170,7 +170,8 @@ bool Machine::near_pays() const {
 /// Statics that a slice reads are not written in its loop, and stay where they are.
 void Machine::make_look_ahead() {
   if (m_->slices.empty() || options_.look_ahead.blocks == 0) return;
-  if (!copies_ && near_pays()) cache_prefetch_ = std::make_unique<CachePrefetcher>(env_.store, env_.kernels);
+  if (!copies_ && near_pays())
+    cache_prefetch_ = std::make_unique<CachePrefetcher>(env_.store.look_ahead(), env_.store.buffers(), env_.kernels);
   if (env_.transport.node_count() == 1 && !copies_ && !cache_prefetch_) return;
   std::vector<IndexRange> ranges;
   for (const BoundIndex& i : bound_.indices) ranges.push_back({i.lo, i.hi, i.problem.empty()});
@@ -185,7 +186,7 @@ void Machine::make_look_ahead() {
                          [this] { return pardo_position(); },
                          [this] { return env_.queue.reserve(pardo_.key, pardo_.total); }, [this] { return now(); },
                          sequence_, env_.transport.node_count() > 1, device_prefetch_.get(), cache_prefetch_.get()},
-      env_.store, options_.look_ahead);
+      env_.store.look_ahead(), env_.store.monitor(), options_.look_ahead);
 }
 
 void Machine::op_section_begin(const Instruction&) {}

@@ -30,11 +30,11 @@ constexpr std::size_t gather_round_bytes = std::size_t{8} << 20;
 
 JobRunner::JobRunner(const Environment& environment, const JobRunOptions& options, std::int32_t first_sequence)
     : env_(environment), options_(options), sequence_(first_sequence), first_sequence_(first_sequence) {
-  store_begin_ = env_.store.stats();
+  store_begin_ = env_.store.monitor().stats();
   code_begin_ = env_.kernels.code_stats();
   begin_ = env_.transport.now();
   if (env_.checkpoints) env_.checkpoints->set_job_part([this](RecordWriter& writer) { return write_state(writer); });
-  first_phase_ = env_.store.phase_peaks().size();
+  first_phase_ = env_.store.monitor().phase_peaks().size();
 }
 
 JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const {
@@ -60,7 +60,7 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     run_modules_.push_back(programs[i]);
     const std::int32_t sequence = sequence_++;
     Start& start = starts_.emplace_back();
-    start.phase = env_.store.phase_peaks().size() - first_phase_;
+    start.phase = env_.store.monitor().phase_peaks().size() - first_phase_;
     if (i < first_program_) continue;
     start.ran = inside_ == nullptr;
     for (const auto& [label, layout] : env_.state.saved_remote)
@@ -79,7 +79,7 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     machine_.reset();
     if (!options_.keep_saved) {
       const std::vector<std::string> needed = restored_labels(programs.subspan(i + 1));
-      env_.store.drop_labels_except(needed);
+      env_.store.snapshots().drop_labels_except(needed);
       std::erase_if(env_.state.saved_remote, [&](const auto& entry) {
         const bool drop = std::find(needed.begin(), needed.end(), entry.first) == needed.end();
         if (drop) env_.state.dropped_remote.insert(entry.first);
@@ -111,12 +111,12 @@ ProgramOutcome JobRunner::outcome_of(const Machine& machine) const {
 
 void JobRunner::gather_saved(const std::string& label,
                              const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0) {
-  const std::vector<BlockIndex> mine = env_.store.saved_blocks(label);
+  const std::vector<BlockIndex> mine = env_.store.snapshots().saved_blocks(label);
   std::size_t next = 0;
   for (bool more = true; more;) {
     std::vector<std::byte> message(1);  // first byte: whether this rank has more after this round
     while (next < mine.size() && message.size() < gather_round_bytes) {
-      const std::vector<double> data = env_.store.saved_block(label, mine[next]);
+      const std::vector<double> data = env_.store.snapshots().saved_block(label, mine[next]);
       const std::uint64_t n = data.size();
       const std::size_t at = message.size();
       message.resize(at + sizeof(BlockIndex) + sizeof n + n * sizeof(double));
@@ -179,8 +179,8 @@ std::vector<ProgramDescription> JobRunner::descriptions() const {
 
 // Nothing keeps the ranks of a phase in step: each may be at its fullest while the node's blocks are all there.
 std::vector<std::int64_t> JobRunner::phase_high_water() {
-  std::vector<PhasePeak> mine(env_.store.phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_),
-                              env_.store.phase_peaks().end());
+  std::vector<PhasePeak> mine(env_.store.monitor().phase_peaks().begin() + static_cast<std::ptrdiff_t>(first_phase_),
+                              env_.store.monitor().phase_peaks().end());
   for (PhasePeak& p : mine) p.shared /= env_.transport.node_size();
   std::vector<PhasePeak> all(mine.size());
   for (const auto& bytes :
@@ -207,7 +207,7 @@ JobFacts JobRunner::job_facts() const {
 JobStats JobRunner::collect_stats() {
   Stats stats = own_stats();
   const std::vector<std::int64_t> phases = phase_high_water();
-  std::int64_t most = env_.transport.rank() == 0 ? env_.store.server_peak() : 0;
+  std::int64_t most = env_.transport.rank() == 0 ? env_.store.monitor().server_peak() : 0;
   for (const std::int64_t bytes : phases) most = std::max(most, bytes);
   stats[Counter::memory_high_water] = std::max(stats[Counter::memory_high_water], static_cast<double>(most));
   std::vector<Stats> ranks;

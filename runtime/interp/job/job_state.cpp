@@ -115,14 +115,14 @@ std::uint64_t JobRunner::write_state(RecordWriter& writer) const {
       }
     }
   }
-  for (const std::string& label : env_.store.labels()) {
+  for (const std::string& label : env_.store.snapshots().labels()) {
     Packer head;
     head.text(label);
     writer.record(record_label, head);
-    for (const BlockIndex& block : env_.store.saved_blocks(label)) {
+    for (const BlockIndex& block : env_.store.snapshots().saved_blocks(label)) {
       Packer index;
       index.value(block);
-      writer.record(record_block, index, env_.store.saved_block(label, block));
+      writer.record(record_block, index, env_.store.snapshots().saved_block(label, block));
     }
   }
   return common;
@@ -162,7 +162,7 @@ void JobRunner::restore(const CheckpointIndex& index, const std::string& folder)
     earlier_[Counter::checkpoint_time] += index.seconds;
     earlier_[Counter::checkpoint_bytes] += static_cast<double>(index.files[static_cast<std::size_t>(rank)].seal.bytes);
   }
-  env_.store.barrier({sequence_, -1});
+  env_.store.synchronization().barrier({sequence_, -1});
 }
 
 void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
@@ -207,14 +207,14 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
         break;
       case record_label:
         label = u.text();
-        if (shared) env_.store.load_label(label);
+        if (shared) env_.store.snapshots().load_label(label);
         break;
       case record_block: {
         const auto block = u.value<BlockIndex>();
         const auto layout = layouts.find(label);
         if (layout == layouts.end() || block_size(layout->second, block) != std::ssize(reader.data()))
           reader.fail_damaged("has a block of no saved array");
-        if (shared) env_.store.load_saved_block(label, block, reader.data());
+        if (shared) env_.store.snapshots().load_saved_block(label, block, reader.data());
         break;
       }
       default: reader.fail_damaged(fmt::format("has a record of unknown kind {}", type));
@@ -225,7 +225,7 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
 Stats JobRunner::own_stats() const {
   Stats stats = env_.state.stats;
   if (machine_) machine_->add_stats(stats);
-  const StoreStats s = env_.store.stats();
+  const StoreStats s = env_.store.monitor().stats();
   const StoreStats& z = store_begin_;
   const ResourceStats buffers = env_.store.buffers().stats();
   stats[Counter::wall_time] = env_.transport.now() - begin_;
@@ -246,7 +246,7 @@ Stats JobRunner::own_stats() const {
   for (const Counter part : wall_time_parts)
     if (part != Counter::overhead_time) overhead -= stats[part];
   stats[Counter::overhead_time] = overhead > -1e-6 ? std::max(0.0, overhead) : overhead;
-  for (const AccessStats& a : env_.store.access_stats()) {
+  for (const AccessStats& a : env_.store.monitor().access_stats()) {
     const std::int32_t program = a.place.program - first_sequence_;
     if (program < 0 || static_cast<std::size_t>(program) >= run_modules_.size()) continue;
     const Module& m = *run_modules_[program];

@@ -68,9 +68,10 @@ Machine::~Machine() {
     release(source.data, source.buffer_size);
   }
   if (copies_ && copies_->sends())
-    env_.store.drop_outgoing();                   // only when an error unwinds: the program's end waits for its puts
-  if (copies_) env_.store.set_incoming(nullptr);  // waits for what is on its way to the device, if an error unwinds
-  copies_.reset();                                // waits for copies from and to what is released
+    env_.store.update().drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
+  if (copies_)
+    env_.store.look_ahead().set_incoming(nullptr);  // waits for what is on its way to the device, if an error unwinds
+  copies_.reset();                                  // waits for copies from and to what is released
   for (std::size_t a = 0; a < blocks_.size(); ++a) {
     blocks_[a].for_each([&](const BlockMap::Entry& e) { release(e.data, e.size); });
     for (const Region& r : regions_[a]) release(r.data, r.shape.size());
@@ -111,13 +112,13 @@ void Machine::run(RecordReader* from) {
       const SourcePlace& at = places[static_cast<std::size_t>(p.pc)];
       return fmt::format("{}:{}:{}", files.at(static_cast<std::size_t>(at.file)), at.line, at.column);
     };
-    env_.store.begin_program(sequence_, std::move(remote), names);
+    env_.store.synchronization().begin_program(sequence_, std::move(remote), names);
     load();
     if (copies_) {
       device_prefetch_ = std::make_unique<DevicePrefetch>(
           env_.store, *copies_, env_.device_messages_direct, m_->code.size(),
           [this](std::int32_t array, const BlockIndex& block) { return shape_of(array, block); });
-      env_.store.set_incoming(device_prefetch_.get());
+      env_.store.look_ahead().set_incoming(device_prefetch_.get());
     }
     make_look_ahead();
     if (from) read_state(*from);
@@ -140,7 +141,7 @@ void Machine::run(RecordReader* from) {
 
 /// Names the array and what holds the memory now.
 void Machine::fail_memory(const OutOfMemory& error) const {
-  std::vector<std::pair<std::string, std::int64_t>> held = env_.store.memory_held();
+  std::vector<std::pair<std::string, std::int64_t>> held = env_.store.monitor().memory_held();
   for (std::size_t a = 0; a < bound_.arrays.size(); ++a) {
     std::int64_t doubles = statics_[a] ? bound_.arrays[a].whole.size() : 0;
     blocks_[a].for_each([&](const BlockMap::Entry& e) { doubles += e.size; });
@@ -253,7 +254,7 @@ void Machine::finish_program() {
   tell_of_full_device();
   save_marked();
   free_temps(0);
-  env_.store.end_program(place());
+  env_.store.synchronization().end_program(place());
   env_.queue.new_phase(++env_.state.phase);
   add_stats(env_.state.stats);
 }

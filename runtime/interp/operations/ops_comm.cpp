@@ -21,7 +21,7 @@ void Machine::op_erase_array(const Instruction& in) {
   if (pardo_.active)
     fail("delete and destroy are collective and cannot run inside a pardo", "move the statement out of the pardo");
   carry_out_deferred_puts();
-  env_.store.erase(in.a, place());
+  env_.store.synchronization().erase(in.a, place());
   if (copies_) copies_->sweep();
 }
 
@@ -31,7 +31,7 @@ void Machine::op_get(const Instruction& in) {
   locate(ref, at);
   if (slice_check_ && slice_check_->active()) check_get(ref.array, at.block);
   before_use(ref.array, at.block);
-  env_.store.get(ref.array, at.block, at.size, place());
+  env_.store.fetch().get(ref.array, at.block, at.size, place());
   if (look_ahead_) look_ahead_->get(at_, ref.array, at.block);
 }
 
@@ -69,23 +69,23 @@ void Machine::locate_put(const Instruction& in, Located& at, ConstView& source) 
 void Machine::store_block(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size,
                           const double* data) {
   switch (how) {
-    case PutAs::added: env_.store.accumulate(array, block, size, data, place()); break;
-    case PutAs::combined: env_.store.accumulate_later(array, block, size, data, place()); break;
+    case PutAs::added: env_.store.update().accumulate(array, block, size, data, place()); break;
+    case PutAs::combined: env_.store.update().accumulate_later(array, block, size, data, place()); break;
     case PutAs::given:
       count(elided_, array, size);
-      env_.store.put_alias(array, block, size, data, place());
+      env_.store.update().put_alias(array, block, size, data, place());
       if (copies_) copies_->put_away(data, data);
       break;
     case PutAs::stored:
     case PutAs::shared:
-      env_.store.put(array, block, size, data, place());
+      env_.store.update().put(array, block, size, data, place());
       count(copied_, array, size);
       break;
   }
 }
 
 void Machine::note_stored(const double* block) {
-  if (const BlockStore::Stored stored = env_.store.stored(); stored.data)
+  if (const BlockUpdate::Stored stored = env_.store.update().stored(); stored.data)
     copies_->same_values(block, block, stored.data, stored.content);
 }
 
@@ -100,7 +100,7 @@ void Machine::put_block_as(const Instruction& in, PutAs how) {
     const ResolvedReference& from = bound_.refs[in.b];
     Located source_at;
     locate(from, source_at);
-    if (env_.store.put_held(ref.array, at.block, at.size, from.array, source_at.block, place())) return;
+    if (env_.store.update().put_held(ref.array, at.block, at.size, from.array, source_at.block, place())) return;
   }
   double* scratch = nullptr;
   std::int64_t scratch_size = 0;
@@ -119,8 +119,10 @@ void Machine::op_put_combined(const Instruction& in) {
   if (!put_later(in, PutAs::combined)) put_block_as(in, PutAs::combined);
 }
 void Machine::op_put_alias(const Instruction& in) { put_block_as(in, PutAs::shared); }
-void Machine::op_relieve_sums(const Instruction&) { env_.store.relieve_sums(); }
-void Machine::op_keep_copies(const Instruction& in) { env_.store.keep_copies(in.a, static_cast<KeepCopies>(in.b)); }
+void Machine::op_relieve_sums(const Instruction&) { env_.store.update().relieve_sums(); }
+void Machine::op_keep_copies(const Instruction& in) {
+  env_.store.synchronization().keep_copies(in.a, static_cast<KeepCopies>(in.b));
+}
 
 void Machine::op_put_scalar(const Instruction& in) {
   const ResolvedReference& ref = bound_.refs[in.a];
@@ -130,10 +132,10 @@ void Machine::op_put_scalar(const Instruction& in) {
   before_use(ref.array, at.block);
   const double value = scalars_[in.b];
   switch (static_cast<SetOp>(in.c)) {
-    case SetOp::assign: env_.store.fill(ref.array, at.block, at.size, value, place()); break;
-    case SetOp::add: env_.store.increment(ref.array, at.block, at.size, value, place()); break;
-    case SetOp::subtract: env_.store.increment(ref.array, at.block, at.size, -value, place()); break;
-    case SetOp::scale: env_.store.scale(ref.array, at.block, at.size, value, place()); break;
+    case SetOp::assign: env_.store.update().fill(ref.array, at.block, at.size, value, place()); break;
+    case SetOp::add: env_.store.update().increment(ref.array, at.block, at.size, value, place()); break;
+    case SetOp::subtract: env_.store.update().increment(ref.array, at.block, at.size, -value, place()); break;
+    case SetOp::scale: env_.store.update().scale(ref.array, at.block, at.size, value, place()); break;
   }
 }
 
@@ -145,7 +147,7 @@ void Machine::barrier_here() {
   if (copies_) copies_->settle_all();
   tell_of_full_device();
   if (look_ahead_) look_ahead_->barrier();
-  const bool attention = env_.store.barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
+  const bool attention = env_.store.synchronization().barrier(place(), env_.checkpoints && env_.checkpoints->wanted());
   env_.queue.new_phase(++env_.state.phase);
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
   cyclic_counter_ = 0;
@@ -228,7 +230,7 @@ void Machine::op_set_persistent(const Instruction& in) {
            "one label per array and program");
   }
   marks.push_back({in.b, label});
-  if (remote) env_.store.save_at_end(in.b, label, place());
+  if (remote) env_.store.snapshots().save_at_end(in.b, label, place());
 }
 
 template <class T>
@@ -297,7 +299,7 @@ void Machine::op_restore_persistent(const Instruction& in) {
     warn_label(label, array.name, state.saved_remote, m_->arrays);
     check_values(CollectiveKind::persist);
     carry_out_deferred_puts();
-    env_.store.restore(in.b, label, place());
+    env_.store.snapshots().restore(in.b, label, place());
     return;
   }
   const auto found = state.saved_statics.find(label);

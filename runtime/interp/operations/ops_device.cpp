@@ -29,7 +29,7 @@ const double* Machine::block_if_any(const ResolvedReference& ref, const Located&
       return view.data;
     case ArrayKind::contiguous_local: return region_block_view(ref, at, view) ? view.data : nullptr;
     case ArrayKind::distributed:
-    case ArrayKind::served: data = env_.store.at_hand(ref.array, at.block, at.size); break;
+    case ArrayKind::served: data = env_.store.fetch().at_hand(ref.array, at.block, at.size); break;
   }
   if (data) view_of(ref, at, const_cast<double*>(data), view);  // looked at only
   return data;
@@ -102,7 +102,7 @@ bool Machine::put_from_device(const Instruction& in, bool add) {
   const std::int32_t array = bound_.refs[in.a].array;
   Located at;
   HostBlock source;
-  if (!own_source(in, at, source) || !env_.store.leaves_node(array, at.block)) return false;
+  if (!own_source(in, at, source) || !env_.store.update().leaves_node(array, at.block)) return false;
   before_use(array, at.block);
   if (!send_from_device(source, add, array, at.block)) return false;
   if (slice_check_) slice_check_->put(array, at.block);
@@ -114,7 +114,7 @@ bool Machine::send_from_device(const HostBlock& source, bool add, std::int32_t a
   std::unique_ptr<OutgoingBlock> values = copies_->send(source.buffer, source.data, env_.device_messages_direct);
   if (!values) return false;
   count(elided_, array, source.size());
-  env_.store.put_from(std::move(values), add, array, block, source.size(), place());
+  env_.store.update().put_from(std::move(values), add, array, block, source.size(), place());
   return true;
 }
 

@@ -14,7 +14,7 @@ void Machine::op_block_alias(const Instruction& in) {
   const ResolvedReference& source = bound_.refs[in.b];
   Located from, to;
   locate(source, from);
-  const double* data = is_remote(source.kind) ? env_.store.read(source.array, from.block, from.size, place())
+  const double* data = is_remote(source.kind) ? env_.store.fetch().read(source.array, from.block, from.size, place())
                                               : own_block(source, from, Access::existing, Use::read);
   locate(target, to);
   if (copies_) copies_->on_host(data, data, Intent::read);  // what is shared is valid there
@@ -65,7 +65,7 @@ void Machine::op_expect(const Instruction& in) {
     case ArrayKind::distributed:
     case ArrayKind::served:
       // Only whether it was asked for: what the answer is shows at the use, and names the get.
-      if (!env_.store.held(ref.array, at.block)) env_.store.read(ref.array, at.block, at.size, place());
+      if (!env_.store.fetch().held(ref.array, at.block)) env_.store.fetch().read(ref.array, at.block, at.size, place());
       break;
     case ArrayKind::static_: static_data(ref.array); break;
     case ArrayKind::contiguous_local: break;  // the verifier knows better

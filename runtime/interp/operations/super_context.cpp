@@ -66,13 +66,15 @@ std::shared_ptr<void>& MachineContext::slot(std::string_view family) {
 }
 
 const double* MachineContext::find_kept(const BlockIndex& block, std::int64_t size) {
-  return machine_.env_.store.find_kept(block, size);
+  return machine_.env_.store.kept().find_kept(block, size);
 }
-void MachineContext::release_kept(const double* data) { machine_.env_.store.release_kept(data); }
+void MachineContext::release_kept(const double* data) { machine_.env_.store.kept().release_kept(data); }
 double* MachineContext::allocate_kept(std::int64_t size) {
-  return machine_.options_.keep_integrals ? machine_.env_.store.allocate_kept(size) : nullptr;
+  return machine_.options_.keep_integrals ? machine_.env_.store.kept().allocate_kept(size) : nullptr;
 }
-void MachineContext::keep_block(const BlockIndex& block, double* data) { machine_.env_.store.keep_block(block, data); }
+void MachineContext::keep_block(const BlockIndex& block, double* data) {
+  machine_.env_.store.kept().keep_block(block, data);
+}
 
 SuperArg MachineContext::array_by_name(std::string_view name) {
   SuperArg arg;

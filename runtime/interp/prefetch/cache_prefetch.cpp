@@ -4,10 +4,10 @@ namespace sial {
 
 bool CachePrefetcher::offer(const FetchRequest& get, std::int64_t elements) {
   if (elements * 8 < min_block_bytes) return true;
-  const BlockStore::Foreseen found = store_.foreseen(get.array, get.block, elements, true);
+  const BlockLookAhead::Foreseen found = store_.foreseen(get.array, get.block, elements, true);
   if (!found.data) return !found.coming;
   kernels_.expect(found.data, elements);
-  store_.buffers().deallocate(const_cast<double*>(found.data), elements);
+  buffers_.deallocate(const_cast<double*>(found.data), elements);
   ++blocks_;
   return true;
 }

@@ -8,7 +8,8 @@
 
 #include "runtime/bytecode/slice.h"
 #include "runtime/kernels/block_op.h"
-#include "runtime/store/store.h"
+#include "runtime/memory/resource.h"
+#include "runtime/store/look_ahead.h"
 
 namespace sial {
 
@@ -18,14 +19,17 @@ class CachePrefetcher {
   static constexpr std::int64_t max_bytes = 256 << 10, min_block_bytes = 4 << 10;
   static constexpr std::size_t max_blocks = 8;
 
-  CachePrefetcher(BlockStore& store, Kernels& kernels) : store_(store), kernels_(kernels) {}
+  /// `buffers`: the store's.
+  CachePrefetcher(BlockLookAhead& store, BufferResource& buffers, Kernels& kernels)
+      : store_(store), buffers_(buffers), kernels_(kernels) {}
 
   /// The block that a get will fetch. False: it is not here yet.
   bool offer(const FetchRequest& get, std::int64_t elements);
   std::int64_t blocks() const { return blocks_; }
 
  private:
-  BlockStore& store_;
+  BlockLookAhead& store_;
+  BufferResource& buffers_;
   Kernels& kernels_;
   std::int64_t blocks_ = 0;
 };

@@ -68,13 +68,13 @@ bool Machine::put_later(const Instruction& in, PutAs how) {
   put.block = at.block;
   if (copies_->where(put.source.buffer, put.source.data) != DeviceBlockCache::Where::device) return false;
   if (!deferred_puts_->fits(put.bytes()) ||
-      env_.store.memory_is_short(room_beside * static_cast<std::uint64_t>(put.bytes())) ||
+      env_.store.update().memory_is_short(room_beside * static_cast<std::uint64_t>(put.bytes())) ||
       !env_.store.buffers().share(put.source.buffer))
     return false;
   put.pc = at_;
   put.how = how;
-  put.leaves_node =
-      how != PutAs::combined && env_.transport.node_count() > 1 && env_.store.leaves_node(put.array, put.block);
+  put.leaves_node = how != PutAs::combined && env_.transport.node_count() > 1 &&
+                    env_.store.update().leaves_node(put.array, put.block);
   if (slice_check_) slice_check_->put(put.array, put.block);
   ++block_operations_;
   deferred_puts_->add(std::move(put));
@@ -84,7 +84,7 @@ bool Machine::put_later(const Instruction& in, PutAs how) {
 
 /// As far as it can be without a wait. Called between statements.
 void Machine::go_on_with_deferred_puts() {
-  if (env_.store.memory_is_short(0)) return carry_out_deferred_puts();
+  if (env_.store.update().memory_is_short(0)) return carry_out_deferred_puts();
   const std::int32_t here = at_;  // what goes wrong with a put has happened at its statement
   DeferredPuts& late = *deferred_puts_;
   const auto has_come = [&](const DeferredPut& put, DeviceBlockCache::Coming far_enough) {

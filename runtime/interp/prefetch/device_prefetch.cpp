@@ -15,7 +15,7 @@ void DevicePrefetch::get() {
 }
 
 void DevicePrefetch::used(std::int32_t array, const BlockIndex& block, bool on_device) {
-  const std::int32_t get = store_.got_at(array, block).pc;
+  const std::int32_t get = store_.fetch().got_at(array, block).pc;
   if (get >= 0) used_where_[static_cast<std::size_t>(get)] = on_device ? Where::device : Where::host;
 }
 
@@ -33,7 +33,7 @@ DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int6
   HostBlock host = shape_(get.array, get.block);
   const std::int64_t size = host.size();
   if (size == 0) return Outcome::settled;
-  const BlockStore::Foreseen found = store_.foreseen(get.array, get.block, size, false);
+  const BlockLookAhead::Foreseen found = store_.look_ahead().foreseen(get.array, get.block, size, false);
   if (!found.data) return found.coming ? Outcome::coming : Outcome::settled;
   // Read only: the device's copy of it is.
   host.data = const_cast<double*>(found.data);

@@ -15,9 +15,10 @@ constexpr std::int64_t gets_between_looks = 16;  // at how it goes
 
 }  // namespace
 
-LookAhead::LookAhead(Program program, BlockStore& store, LookAheadDepth depth)
+LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor& monitor, LookAheadDepth depth)
     : p_(std::move(program)),
       store_(store),
+      monitor_(monitor),
       automatic_(depth.blocks == LookAheadDepth::automatic),
       max_coming_(max_coming),
       depth_(automatic_ ? first_depth : depth.blocks),
@@ -250,7 +251,7 @@ void LookAhead::bring() {
 /// As many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the owner has
 /// others to serve. Fewer when blocks have to be given up unused.
 void LookAhead::adapt() {
-  const StoreStats now = store_.stats();
+  const StoreStats now = monitor_.stats();
   const double time = p_.now();
   const std::int64_t late = now.prefetches_late - late_, useless = now.prefetches_useless - useless_;
   const double busy = (time - since_) - (now.fetch_wait_seconds - waited_);

@@ -23,7 +23,8 @@
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
 #include "runtime/interp/prefetch/device_prefetch.h"
-#include "runtime/store/store.h"
+#include "runtime/store/look_ahead.h"
+#include "runtime/store/monitor.h"
 #include "runtime/transport/work_queue.h"
 
 namespace sial {
@@ -65,7 +66,7 @@ class LookAhead {
     DevicePrefetch* to_device = nullptr;  // where blocks go to a device; null: they do not
     CachePrefetcher* to_cache = nullptr;  // where they go near; null: they do not
   };
-  LookAhead(Program program, BlockStore& store, LookAheadDepth depth);
+  LookAhead(Program program, BlockLookAhead& store, const StoreMonitor& monitor, LookAheadDepth depth);
 
   bool has_slice(std::int32_t loop) const { return slice_of_loop_[static_cast<std::size_t>(loop)] >= 0; }
   // For loops that have one:
@@ -106,7 +107,8 @@ class LookAhead {
   std::int64_t present_tuple() const;
 
   Program p_;
-  BlockStore& store_;
+  BlockLookAhead& store_;
+  const StoreMonitor& monitor_;
   bool automatic_;
   std::size_t max_coming_;
   int depth_;

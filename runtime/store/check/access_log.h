@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/store/store.h"
+#include "runtime/store/monitor.h"
 
 namespace sial {
 

@@ -1,6 +1,6 @@
 #include "runtime/store/local/kept_blocks.h"
 
-#include "runtime/store/store_impl.h"
+#include <utility>
 
 namespace sial {
 
@@ -26,34 +26,34 @@ bool drop_kept(Directory& directory, NodeHeap& heap, int arena) {
   return any;
 }
 
-const double* StoreImpl::find_kept(const BlockIndex& block, std::int64_t size) {
-  Entry* e = directory_->find(kept_key(block));
+const double* NodeKeptBlocks::find_kept(const BlockIndex& block, std::int64_t size) {
+  Entry* e = directory_.find(kept_key(block));
   if (!e) return nullptr;
   const SpinGuard guard(e->lock, [this] { transport_.pause(); });
-  Chunk* c = e->value == 0 ? nullptr : heap_->chunk(e->value);
+  Chunk* c = e->value == 0 ? nullptr : heap_.chunk(e->value);
   if (!c || c->doubles != size) return nullptr;
-  heap_->add_reference(c);
+  heap_.add_reference(c);
   return c->data();
 }
 
 /// Half of the node's memory at most, and only while a quarter stays free: what is not kept costs time, what others
 /// lack ends the job.
-double* StoreImpl::allocate_kept(std::int64_t size) {
-  const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_->budget(),
-                      kept = static_cast<std::uint64_t>(heap_->bytes_kept()) + bytes;
-  if (kept > budget / 2 || kept + static_cast<std::uint64_t>(heap_->bytes_in_use()) > budget - budget / 4)
+double* NodeKeptBlocks::allocate_kept(std::int64_t size) {
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_.budget(),
+                      kept = static_cast<std::uint64_t>(heap_.bytes_kept()) + bytes;
+  if (kept > budget / 2 || kept + static_cast<std::uint64_t>(heap_.bytes_in_use()) > budget - budget / 4)
     return nullptr;
-  Chunk* c = heap_->try_allocate_kept(config_.arena, size);
+  Chunk* c = heap_.try_allocate_kept(arena_, size);
   return c ? c->data() : nullptr;
 }
 
-void StoreImpl::keep_block(const BlockIndex& block, double* data) {
+void NodeKeptBlocks::keep_block(const BlockIndex& block, double* data) {
   Chunk* c = Chunk::of(data);
-  Entry& e = *directory_->find_or_create(kept_key(block));
+  Entry& e = *directory_.find_or_create(kept_key(block));
   const SpinGuard guard(e.lock, [this] { transport_.pause(); });
   if (e.value != 0) return;  // another rank was faster
-  heap_->add_reference(c);
-  e.value = heap_->offset(c);
+  heap_.add_reference(c);
+  e.value = heap_.offset(c);
   ++e.version;
 }
 

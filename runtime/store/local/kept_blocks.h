@@ -3,7 +3,9 @@
 // array number of their own in its directory. Any rank of the node may drop them all at any time; who reads one has a
 // reference.
 
+#include "runtime/store/kept.h"
 #include "runtime/store/local/directory.h"
+#include "runtime/transport/transport.h"
 
 namespace sial {
 
@@ -13,5 +15,22 @@ inline constexpr std::uint64_t kept_array = ~std::uint64_t{0};
 /// Drops them all; their directory entries stay. `arena`: of the calling rank, -1 on a helper thread. True when
 /// anything was dropped.
 bool drop_kept(Directory& directory, NodeHeap& heap, int arena);
+
+class NodeKeptBlocks final : public KeptBlocks {
+ public:
+  NodeKeptBlocks(Transport& transport, Directory& directory, NodeHeap& heap, int arena)
+      : transport_(transport), directory_(directory), heap_(heap), arena_(arena) {}
+
+  const double* find_kept(const BlockIndex& block, std::int64_t size) override;
+  void release_kept(const double* data) override { heap_.drop_reference(Chunk::of(data), arena_); }
+  double* allocate_kept(std::int64_t size) override;
+  void keep_block(const BlockIndex& block, double* data) override;
+
+ private:
+  Transport& transport_;
+  Directory& directory_;
+  NodeHeap& heap_;
+  const int arena_;
+};
 
 }  // namespace sial

@@ -32,7 +32,7 @@ class Rounds {
     StoreOptions options;
     options.memory_per_rank = static_cast<std::size_t>(8 * n * (3 * blocks + 4)) + (std::size_t{64} << 20);
     store_ = make_block_store(transport, nullptr, options);
-    store_->begin_program(0, {{array, "a"}}, [](Place) { return std::string("bench"); });
+    store_->synchronization().begin_program(0, {{array, "a"}}, [](Place) { return std::string("bench"); });
   }
   Spent run(Side side) {
     const bool active = transport_.rank() == 0;
@@ -46,21 +46,21 @@ class Rounds {
     }
     if (active && side == Side::device) block = std::make_unique<OnDevice>(*bench_.device, n_);
     for (int round = 0; round < rounds_; ++round) {
-      store_->barrier({0, 1});
+      store_->synchronization().barrier({0, 1});
       if (active) {
         for (std::int64_t i = 0; i < n_; ++i) buffer[i] = static_cast<double>(i + round);
         if (block) bench_.upload(block->get(), buffer, n_);
         const double begin = now();
         for (int i = 0; i < blocks_; ++i) {
           if (block) bench_.download(buffer, block->get(), n_);
-          store_->put(array, {1, {i}}, n_, buffer, {0, 2});
+          store_->update().put(array, {1, {i}}, n_, buffer, {0, 2});
         }
-        store_->barrier({0, 3});
+        store_->synchronization().barrier({0, 3});
         const double middle = now();
-        for (int i = 0; i < blocks_; ++i) store_->get(array, {1, {i}}, n_, {0, 4});
+        for (int i = 0; i < blocks_; ++i) store_->fetch().get(array, {1, {i}}, n_, {0, 4});
         const double* last = nullptr;
         for (int i = 0; i < blocks_; ++i) {
-          last = store_->read(array, {1, {i}}, n_, {0, 5});
+          last = store_->fetch().read(array, {1, {i}}, n_, {0, 5});
           if (block) bench_.device->copy_in(block->get(), last, n_);
         }
         if (block) bench_.finish(copy_in_stream);
@@ -72,15 +72,15 @@ class Rounds {
         for (std::int64_t i = 0; i < n_; ++i)
           best.right = best.right && got[static_cast<std::size_t>(i)] == static_cast<double>(i + round);
       } else {
-        store_->barrier({0, 3});
+        store_->synchronization().barrier({0, 3});
       }
     }
-    store_->barrier({0, 6});
+    store_->synchronization().barrier({0, 6});
     if (active && !slab.empty()) bench_.device->unpin(slab.data());
     store_->buffers().deallocate(buffer, n_);
     return best;
   }
-  void end() { store_->end_program({0, 9}); }
+  void end() { store_->synchronization().end_program({0, 9}); }
 
  private:
   static double now() { return Clock{true}.now(); }

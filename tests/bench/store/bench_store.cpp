@@ -47,7 +47,7 @@ void figure(const std::string& name, double value, const char* unit, const std::
 }
 
 void begin(BlockStore& store) {
-  store.begin_program(0, {{0, "a"}, {1, "b"}}, [](Place) { return std::string("bench"); });
+  store.synchronization().begin_program(0, {{0, "a"}, {1, "b"}}, [](Place) { return std::string("bench"); });
 }
 
 void small_calls(double budget) {
@@ -60,19 +60,19 @@ void small_calls(double budget) {
   std::vector<double> data(16, 1.0);
   std::vector<BlockIndex> blocks;
   for (int i = 0; i < n; ++i) blocks.push_back({4, {1 + i % 10, 1 + i / 10 % 10, 1 + i / 100, 3}});
-  for (const BlockIndex& b : blocks) store->put(0, b, 16, data.data(), {0, 1});
+  for (const BlockIndex& b : blocks) store->update().put(0, b, 16, data.data(), {0, 1});
 
-  const double barrier = cost(budget, [&] { store->barrier({0, 2}); });
+  const double barrier = cost(budget, [&] { store->synchronization().barrier({0, 2}); });
   const double get = cost(budget, [&] {
-    for (const BlockIndex& b : blocks) store->get(0, b, 16, {0, 3});
-    store->barrier({0, 2});
+    for (const BlockIndex& b : blocks) store->fetch().get(0, b, 16, {0, 3});
+    store->synchronization().barrier({0, 2});
   });
   figure("get, first of the phase, with its release", (get - barrier) / n * 1e9, "ns");
-  for (const BlockIndex& b : blocks) store->get(0, b, 16, {0, 3});
+  for (const BlockIndex& b : blocks) store->fetch().get(0, b, 16, {0, 3});
   figure("get of a block that is held",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) store->get(0, b, 16, {0, 3});
+                for (const BlockIndex& b : blocks) store->fetch().get(0, b, 16, {0, 3});
               }) /
              n * 1e9,
          "ns");
@@ -80,22 +80,22 @@ void small_calls(double budget) {
   figure("read",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) sum += store->read(0, b, 16, {0, 4})[0];
+                for (const BlockIndex& b : blocks) sum += store->fetch().read(0, b, 16, {0, 4})[0];
               }) /
              n * 1e9,
          "ns");
-  store->barrier({0, 2});
+  store->synchronization().barrier({0, 2});
   figure("put of 16 elements",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) store->put(0, b, 16, data.data(), {0, 5});
+                for (const BlockIndex& b : blocks) store->update().put(0, b, 16, data.data(), {0, 5});
               }) /
              n * 1e9,
          "ns");
   figure("put += of 16 elements",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) store->accumulate(0, b, 16, data.data(), {0, 6});
+                for (const BlockIndex& b : blocks) store->update().accumulate(0, b, 16, data.data(), {0, 6});
               }) /
              n * 1e9,
          "ns");
@@ -109,7 +109,7 @@ void small_calls(double budget) {
              1e9,
          "ns");
   figure("barrier, one rank", barrier * 1e9, "ns", sum == 0.5 ? "!" : "");
-  store->end_program({0, 9});
+  store->synchronization().end_program({0, 9});
 }
 
 /// Blocks go round so that they do not stay in the cache; memcpy and the plain loop do the same.
@@ -124,7 +124,7 @@ void large_blocks(double budget) {
     begin(*store);
     std::vector<double> from(static_cast<std::size_t>(n), 1.0),
         plain(static_cast<std::size_t>(n) * static_cast<std::size_t>(count), 0.0);
-    for (int i = 0; i < count; ++i) store->put(0, {1, {i}}, n, from.data(), {0, 1});
+    for (int i = 0; i < count; ++i) store->update().put(0, {1, {i}}, n, from.data(), {0, 1});
     int i = 0;
     const auto next = [&] { return i = (i + 1) % count; };
     const double copy =
@@ -133,11 +133,12 @@ void large_blocks(double budget) {
       double* to = plain.data() + next() * n;
       for (std::int64_t k = 0; k < n; ++k) to[k] += from[k];
     });
-    const double put = cost(budget, [&] { store->put(0, {1, {next()}}, n, from.data(), {0, 2}); });
-    const double accumulate = cost(budget, [&] { store->accumulate(0, {1, {next()}}, n, from.data(), {0, 3}); });
+    const double put = cost(budget, [&] { store->update().put(0, {1, {next()}}, n, from.data(), {0, 2}); });
+    const double accumulate =
+        cost(budget, [&] { store->update().accumulate(0, {1, {next()}}, n, from.data(), {0, 3}); });
     const double lease = cost(budget, [&] {
-      store->get(0, {1, {next()}}, n, {0, 4});
-      store->read(0, {1, {i}}, n, {0, 5});
+      store->fetch().get(0, {1, {next()}}, n, {0, 4});
+      store->fetch().read(0, {1, {i}}, n, {0, 5});
     });
     figure(fmt::format("memcpy {} kB", kb), copy * 1e6, "us");
     figure(fmt::format("put {} kB", kb), put * 1e6, "us", fmt::format("{:.2f} x memcpy", put / copy));
@@ -145,7 +146,7 @@ void large_blocks(double budget) {
     figure(fmt::format("put += {} kB", kb), accumulate * 1e6, "us",
            fmt::format("{:.2f} x plain addition", accumulate / add));
     figure(fmt::format("get and read {} kB", kb), lease * 1e6, "us", fmt::format("{:.4f} x memcpy", lease / copy));
-    store->end_program({0, 9});
+    store->synchronization().end_program({0, 9});
   }
 }
 
@@ -157,27 +158,27 @@ void two_threads(double budget) {
     begin(*store);
     constexpr int n = 1000;
     std::vector<double> data(8192, 1.0);
-    for (int i = 0; i < n; ++i) store->put(0, {2, {i, t.rank()}}, 16, data.data(), {0, 1});
-    store->barrier({0, 2});
+    for (int i = 0; i < n; ++i) store->update().put(0, {2, {i, t.rank()}}, 16, data.data(), {0, 1});
+    store->synchronization().barrier({0, 2});
     double spent = 0;
     long gets = 0;
     while (gets < 100000) {
       const double start = clock_seconds();
-      for (int i = 0; i < n; ++i) store->get(0, {2, {i, 1 - t.rank()}}, 16, {0, 3});
+      for (int i = 0; i < n; ++i) store->fetch().get(0, {2, {i, 1 - t.rank()}}, 16, {0, 3});
       spent += clock_seconds() - start;
       gets += n;
-      store->barrier({0, 2});
+      store->synchronization().barrier({0, 2});
     }
     const double start = clock_seconds();
     const int additions = static_cast<int>(budget * 10000);
-    for (int i = 0; i < additions; ++i) store->accumulate(1, {1, {7}}, 8192, data.data(), {0, 4});
-    store->barrier({0, 2});
+    for (int i = 0; i < additions; ++i) store->update().accumulate(1, {1, {7}}, 8192, data.data(), {0, 4});
+    store->synchronization().barrier({0, 2});
     const double added = clock_seconds() - start;
     if (t.rank() == 0) {
       figure("two ranks: get of the other's block", spent / static_cast<double>(gets) * 1e9, "ns");
       figure("two ranks: put += 64 kB to one and the same block", added / additions / 2 * 1e6, "us");
     }
-    store->end_program({0, 9});
+    store->synchronization().end_program({0, 9});
   });
 }
 

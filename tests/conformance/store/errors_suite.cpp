@@ -22,14 +22,14 @@ void use(Job& j, Use u, int pc) {
   const Place place{0, pc};
   switch (u) {
     case Use::get:
-      j.store->get(0, b, 10, place);
-      j.store->read(0, b, 10, place);
+      j.store->fetch().get(0, b, 10, place);
+      j.store->fetch().read(0, b, 10, place);
       break;
-    case Use::put: j.store->put(0, b, 10, v.data(), place); break;
-    case Use::accumulate: j.store->accumulate(0, b, 10, v.data(), place); break;
-    case Use::fill: j.store->fill(0, b, 10, 2, place); break;
-    case Use::increment: j.store->increment(0, b, 10, 2, place); break;
-    case Use::scale: j.store->scale(0, b, 10, 2, place); break;
+    case Use::put: j.store->update().put(0, b, 10, v.data(), place); break;
+    case Use::accumulate: j.store->update().accumulate(0, b, 10, v.data(), place); break;
+    case Use::fill: j.store->update().fill(0, b, 10, 2, place); break;
+    case Use::increment: j.store->update().increment(0, b, 10, 2, place); break;
+    case Use::scale: j.store->update().scale(0, b, 10, 2, place); break;
   }
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("check mode: two ranks use a block in one phase") {
             if (j.rank == 1) use(j, second, 22);
             j.barrier();
             if (j.rank == 1) use(j, first, 33);  // a new phase
-            j.store->end_program({0, 40});
+            j.store->synchronization().end_program({0, 40});
           });
         });
         const bool allowed = kind(first) == kind(second) && kind(first) != 'w';
@@ -103,7 +103,7 @@ TEST_CASE("check mode: what one rank does alone is allowed") {
             if (j.rank == 1) j.put(0, b, v);
             j.barrier();
             if (j.rank == 0) use(j, first, 11), use(j, second, 12), use(j, third, 13);
-            j.store->end_program({0, 40});
+            j.store->synchronization().end_program({0, 40});
           }));
         }
 }
@@ -118,9 +118,9 @@ TEST_CASE("check mode: a deleted array begins anew within the phase") {
     j.barrier();
     j.get(0, b, 10);
     j.read(0, b, 10);
-    j.store->erase(0, {0, 5});
+    j.store->synchronization().erase(0, {0, 5});
     j.accumulate(0, b, v);
-    j.store->end_program({0, 40});
+    j.store->synchronization().end_program({0, 40});
   }));
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("ranks that have not deleted the same arrays are told at the barrier")
     const std::string error = error_of([&] {
       run_simulated(o, [&](Transport& t) {
         Job j(t, checked());
-        if (j.rank != 1) j.store->erase(0, {0, 5});
+        if (j.rank != 1) j.store->synchronization().erase(0, {0, 5});
         j.barrier();
       });
     });
@@ -149,7 +149,7 @@ TEST_CASE("a full node names the block; a small shared memory its reason") {
     const auto fill = [](Transport& t) {
       if (t.is_server()) return suite::serve(t, checked());
       Job j(t, checked());
-      for (int i = 0; i < 1000; ++i) j.store->fill(0, {2, {i, j.rank}}, 5000, 1, j.next());
+      for (int i = 0; i < 1000; ++i) j.store->update().fill(0, {2, {i, j.rank}}, 5000, 1, j.next());
       j.barrier();
     };
     std::string error = error_of([&] { run_simulated(o, fill); });

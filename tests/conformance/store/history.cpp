@@ -52,8 +52,8 @@ struct View {
 
 class History {
  public:
-  History(Transport& transport, std::uint64_t seed)
-      : job_(transport, options(seed)),
+  History(Transport& transport, std::uint64_t seed, const StoreMaker& make)
+      : job_(transport, options(seed), make),
         shared_(seed),
         mine_(seed * 1000 + static_cast<std::uint64_t>(transport.rank())) {}
 
@@ -65,7 +65,7 @@ class History {
       for (int phase = 0; phase < phases; ++phase) run_phase();
       end_program();
     }
-    job_.store->drop_labels_except({});
+    job_.store->snapshots().drop_labels_except({});
     job_.meet();
     EXPECT(job_.everything_freed());
   }
@@ -89,7 +89,7 @@ class History {
   void restore_some() {
     for (int a = 0; a < n_arrays; ++a) {
       if (labels_.count(a) == 0 || draw(2) == 0) continue;
-      job_.store->restore(a, label(a), {job_.program, 5});
+      job_.store->snapshots().restore(a, label(a), {job_.program, 5});
       for (const auto& [name, x] : labels_[a]) model_[name] = x;
     }
   }
@@ -100,34 +100,34 @@ class History {
     std::map<int, Model> saved;
     for (int a = 0; a < n_arrays; ++a) {
       if (draw(3) == 0) continue;
-      job_.store->save_at_end(a, label(a), {job_.program, 5});
+      job_.store->snapshots().save_at_end(a, label(a), {job_.program, 5});
       Model& m = saved[a];
       for (const auto& [name, x] : model_)
         if (name.array == a) m[name] = x;
     }
-    job_.store->end_program({job_.program, 2});
+    job_.store->synchronization().end_program({job_.program, 2});
     for (auto& [a, m] : saved) labels_[a] = std::move(m);
     std::vector<std::string> keep;
     for (int a = 0; a < n_arrays; ++a) {
       if (labels_.count(a) == 0) continue;
-      EXPECT(job_.store->has_label(label(a)));
+      EXPECT(job_.store->snapshots().has_label(label(a)));
       check_saved(a);
       if (draw(4) > 0) keep.push_back(label(a));
       else labels_.erase(a);
     }
-    job_.store->drop_labels_except(keep);
-    for (int a = 0; a < n_arrays; ++a) EXPECT(job_.store->has_label(label(a)) == (labels_.count(a) == 1));
+    job_.store->snapshots().drop_labels_except(keep);
+    for (int a = 0; a < n_arrays; ++a) EXPECT(job_.store->snapshots().has_label(label(a)) == (labels_.count(a) == 1));
   }
 
   // Every block of a label is listed by exactly one rank, with its value.
   void check_saved(int a) {
     double listed = 0;
-    for (const BlockIndex& index : job_.store->saved_blocks(label(a))) {
+    for (const BlockIndex& index : job_.store->snapshots().saved_blocks(label(a))) {
       int b = 0;
       while (b < n_blocks && index_of(a, b) != index) ++b;
       const auto found = labels_[a].find({a, b});
       EXPECT(found != labels_[a].end());
-      const Values v = job_.store->saved_block(label(a), index);
+      const Values v = job_.store->snapshots().saved_block(label(a), index);
       EXPECT(static_cast<std::int64_t>(v.size()) == block_sizes[a]);
       expect_all("saved", {a, b}, v, found->second);
       ++listed;
@@ -144,7 +144,7 @@ class History {
       // The old generation may be read until one's own delete, whatever the others have deleted already.
       for (int b = 0; b < n_blocks; ++b)
         if (mine_() % 2 == 0) do_step({erased, b}, {Act::get}), do_step({erased, b}, {Act::read});
-      job_.store->erase(erased, {job_.program, 4});
+      job_.store->synchronization().erase(erased, {job_.program, 4});
       for (int b = 0; b < n_blocks; ++b) {
         model_.erase({erased, b});
         views_.erase({erased, b});
@@ -163,14 +163,15 @@ class History {
       steps.erase(steps.begin());
       if (steps.empty()) todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (mine_() % 8 == 0) job_.store->relieve_sums();
+    if (mine_() % 8 == 0) job_.store->update().relieve_sums();
     for (int a = 0; a < n_arrays; ++a)
-      if (quiet_[a] && mine_() % 4 > 0) job_.store->keep_copies(a, KeepCopies::unchanged);
-      else if (mine_() % 3 > 0) job_.store->keep_copies(a, mine_() % 3 > 0 ? KeepCopies::compared : KeepCopies::used);
+      if (quiet_[a] && mine_() % 4 > 0) job_.store->synchronization().keep_copies(a, KeepCopies::unchanged);
+      else if (mine_() % 3 > 0)
+        job_.store->synchronization().keep_copies(a, mine_() % 3 > 0 ? KeepCopies::compared : KeepCopies::used);
     job_.barrier();
     model_ = std::move(after);
     for (int a = 0; a < n_arrays; ++a)
-      for (int b = 0; b < n_blocks; ++b) EXPECT(!job_.store->held(a, index_of(a, b)));
+      for (int b = 0; b < n_blocks; ++b) EXPECT(!job_.store->fetch().held(a, index_of(a, b)));
   }
 
   void plan_block(const BlockName& name, Model& after, std::vector<std::pair<BlockName, std::vector<Step>>>& todo) {
@@ -224,8 +225,8 @@ class History {
     const std::int64_t n = size(name);
     if (mine_() % 2 == 0) {  // what a rank looks ahead for is never seen
       const int a = static_cast<int>(mine_() % n_arrays), b = static_cast<int>(mine_() % n_blocks);
-      job_.store->prefetch(a, index_of(a, b), block_sizes[a], {0, 30});
-      if (mine_() % 8 == 0) job_.store->set_live_set_known(true);
+      job_.store->look_ahead().prefetch(a, index_of(a, b), block_sizes[a], {0, 30});
+      if (mine_() % 8 == 0) job_.store->look_ahead().set_live_set_known(true);
     }
     View& view = views_[name];
     // This rank's own changes of the phase; others' show only in blocks that are not read in it.
@@ -242,17 +243,17 @@ class History {
         view = {true, false, now(), std::nullopt};
         return;
       case Act::read: {
-        EXPECT(job_.store->held(name.array, index) == (view.fetched || view.own));
+        EXPECT(job_.store->fetch().held(name.array, index) == (view.fetched || view.own));
         const std::optional<double> expected = view.own ? view.own : view.value;
         if (expected) expect_all(view.own ? "own copy" : "read", name, job_.read(name.array, index, n), *expected);
         if (expected && !view.own)
-          expect_numbered(name, job_.store->read(name.array, index, n, job_.next()), *expected);
+          expect_numbered(name, job_.store->fetch().read(name.array, index, n, job_.next()), *expected);
         else if (!expected) expect_error(name, index, n);
         return;
       }
       case Act::own_copy: {
         const bool keep = (view.own || view.value) && static_cast<int>(step.value) % 2 == 0;
-        double* p = job_.store->private_copy(name.array, index, n, keep, job_.next());
+        double* p = job_.store->fetch().private_copy(name.array, index, n, keep, job_.next());
         const double before = keep ? (view.own ? *view.own : *view.value) : 0.0;
         if (keep) expect_all("kept", name, Values(p, p + n), before);
         for (std::int64_t i = 0; i < n; ++i) p[i] = step.value + before;
@@ -268,9 +269,9 @@ class History {
         if (mine_() % 3 > 0) job_.accumulate_later(name.array, index, v);
         else job_.accumulate(name.array, index, v);
         break;
-      case Act::fill: job_.store->fill(name.array, index, n, step.value, job_.next()); break;
-      case Act::increment: job_.store->increment(name.array, index, n, step.value, job_.next()); break;
-      default: job_.store->scale(name.array, index, n, step.value, job_.next()); break;
+      case Act::fill: job_.store->update().fill(name.array, index, n, step.value, job_.next()); break;
+      case Act::increment: job_.store->update().increment(name.array, index, n, step.value, job_.next()); break;
+      default: job_.store->update().scale(name.array, index, n, step.value, job_.next()); break;
     }
     if (view.fetched || view.own) view.stale = true;
     Model one;
@@ -302,8 +303,8 @@ class History {
 
 }  // namespace
 
-void history(Transport& transport, std::uint64_t seed, int programs, int phases) {
-  History(transport, seed).run(programs, phases);
+void history(Transport& transport, std::uint64_t seed, int programs, int phases, const StoreMaker& make) {
+  History(transport, seed, make).run(programs, phases);
 }
 
 void serve_history(Transport& transport, std::uint64_t seed) { serve(transport, options(seed)); }

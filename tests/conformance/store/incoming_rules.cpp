@@ -103,8 +103,8 @@ class GoesOn final : public IncomingPlaces {
 /// Makes the rank's store ask for places; ends before they do.
 template <class Places>
 struct ReceivesAt {
-  explicit ReceivesAt(Job& j) : job(j), places(j.store->buffers()) { j.store->set_incoming(&places); }
-  ~ReceivesAt() { job.store->set_incoming(nullptr); }
+  explicit ReceivesAt(Job& j) : job(j), places(j.store->buffers()) { j.store->look_ahead().set_incoming(&places); }
+  ~ReceivesAt() { job.store->look_ahead().set_incoming(nullptr); }
   Job& job;
   Places places;
 };
@@ -116,10 +116,10 @@ void put_incoming(Job& j, double plus) {
 }
 
 /// Whether the block's home is another node.
-bool remote(Job& j, int i) { return j.store->prefetch(0, incoming_at(i), 40, {0, 30}) != Prefetch::here; }
+bool remote(Job& j, int i) { return j.store->look_ahead().prefetch(0, incoming_at(i), 40, {0, 30}) != Prefetch::here; }
 
 Values read(Job& j, const OffHost& places, int i) {
-  return places.values(j.store->read(0, incoming_at(i), 40, j.next()));
+  return places.values(j.store->fetch().read(0, incoming_at(i), 40, j.next()));
 }
 
 void blocks_come_where_they_are_told_to(Job& j) {
@@ -128,7 +128,7 @@ void blocks_come_where_they_are_told_to(Job& j) {
   int straight = 0;
   for (int i = 0; i < n_incoming; ++i) {
     if (i % 2 == 0) straight += remote(j, i) && i % 3 != 0 ? 1 : 0;  // asks ahead
-    j.store->get(0, incoming_at(i), 40, {0, 31});
+    j.store->fetch().get(0, incoming_at(i), 40, {0, 31});
     if (i % 2 != 0) straight += remote(j, i) && i % 3 != 0 ? 1 : 0;  // held by now
   }
   for (int i = 0; i < n_incoming; ++i) EXPECT(read(j, with.places, i) == forty(i + 0.5));
@@ -137,7 +137,7 @@ void blocks_come_where_they_are_told_to(Job& j) {
   for (const std::int32_t pc : with.places.asked) EXPECT(pc == 30 || pc == 31);
   // The store itself wants them on the host where it copies them.
   for (int i = 0; i < n_incoming; ++i) {
-    const double* own = j.store->private_copy(0, incoming_at(i), 40, true, j.next());
+    const double* own = j.store->fetch().private_copy(0, incoming_at(i), 40, true, j.next());
     EXPECT(Values(own, own + 40) == forty(i + 0.5));
   }
   EXPECT(with.places.brought == straight);
@@ -177,7 +177,7 @@ void places_may_end_with_blocks_under_way(Job& j) {
     const Receives with(j);
     for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
     for (int i = 1; i < n_incoming; i += 2) remote(j, i);
-    j.store->set_incoming(nullptr);
+    j.store->look_ahead().set_incoming(nullptr);
     EXPECT(with.places.open == 0 && with.places.arrived == 0);
   }
   for (int i = 0; i < n_incoming; ++i) {
@@ -195,12 +195,12 @@ void kept_copies_stay_where_they_are(Job& j) {
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);
     for (int i = 0; i < n_incoming; ++i) EXPECT(read(j, with.places, i) == forty(i));
-    j.store->keep_copies(0, KeepCopies::unchanged);
+    j.store->synchronization().keep_copies(0, KeepCopies::unchanged);
     j.barrier();
   }
   const int first = with.places.arrived;
   for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
-  j.store->keep_copies(0, KeepCopies::compared);
+  j.store->synchronization().keep_copies(0, KeepCopies::compared);
   j.barrier();  // half of them were passed by
   for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + 100));
   j.barrier();
@@ -209,10 +209,10 @@ void kept_copies_stay_where_they_are(Job& j) {
       j.get(0, incoming_at(i), 40);
       EXPECT(read(j, with.places, i) == forty(i + 100 * round));
     }
-    j.store->keep_copies(0, KeepCopies::compared);
+    j.store->synchronization().keep_copies(0, KeepCopies::compared);
     j.barrier();
     for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + 100 * (round + 1)));
-    j.store->keep_copies(0, KeepCopies::compared);
+    j.store->synchronization().keep_copies(0, KeepCopies::compared);
     j.barrier();
   }
   EXPECT(with.places.open == 0);
@@ -236,10 +236,10 @@ int blocks_go_on_as_they_come(Job& j) {
   int going_on = 0;
   for (int i = 0; i < n_incoming; ++i) {
     if (i % 2 == 0) remote(j, i);
-    j.store->get(0, incoming_at(i), 40, {0, 31});
+    j.store->fetch().get(0, incoming_at(i), 40, {0, 31});
     if (i % 5 == 0) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(100 * i));
     for (int k = 0; k < 6 && i % 5 == 1; ++k) {
-      j.store->at_hand(0, incoming_at(i), 40);
+      j.store->fetch().at_hand(0, incoming_at(i), 40);
       j.transport.pause();
     }
     going_on += remote(j, i) && i % 3 != 0 ? 1 : 0;
@@ -248,13 +248,13 @@ int blocks_go_on_as_they_come(Job& j) {
   EXPECT(with.places.arrived == going_on);
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) {  // they are on the host, too
-    const double* own = j.store->private_copy(0, incoming_at(i), 40, true, j.next());
+    const double* own = j.store->fetch().private_copy(0, incoming_at(i), 40, true, j.next());
     EXPECT(Values(own, own + 40) == counted_up(100 * i));
   }
   j.barrier();
   for (int i = 0; i < n_incoming; ++i) {
     remote(j, i);
-    if (const auto there = j.store->foreseen(0, incoming_at(i), 40, false); there.data)
+    if (const auto there = j.store->look_ahead().foreseen(0, incoming_at(i), 40, false); there.data)
       j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
   }
   for (int i = 501; i < 504; ++i) {
@@ -266,7 +266,7 @@ int blocks_go_on_as_they_come(Job& j) {
   j.barrier();
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);
-  j.store->set_incoming(nullptr);  // with blocks under way
+  j.store->look_ahead().set_incoming(nullptr);  // with blocks under way
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(-i));
   j.barrier();

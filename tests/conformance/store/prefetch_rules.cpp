@@ -15,11 +15,11 @@ void put_all(Job& j, double plus) {
   j.barrier();
 }
 
-Prefetch ahead(Job& j, int i) { return j.store->prefetch(0, ahead_at(i), 50, {0, 30}); }
+Prefetch ahead(Job& j, int i) { return j.store->look_ahead().prefetch(0, ahead_at(i), 50, {0, 30}); }
 
 /// Every prefetch since `before` is accounted for.
 void expect_balance(Job& j, const StoreStats& before) {
-  const StoreStats now = j.store->stats();
+  const StoreStats now = j.store->monitor().stats();
   const auto useful = now.prefetches_useful - before.prefetches_useful,
              late = now.prefetches_late - before.prefetches_late,
              useless = now.prefetches_useless - before.prefetches_useless;
@@ -29,23 +29,23 @@ void expect_balance(Job& j, const StoreStats& before) {
 
 void prefetched_blocks_are_those_of_the_gets(Job& j) {
   put_all(j, 0.5);
-  const StoreStats before = j.store->stats();
+  const StoreStats before = j.store->monitor().stats();
   std::int64_t remote = 0;
   for (int i = 0; i < n_ahead; ++i) {
     const Prefetch p = ahead(j, i);
     EXPECT(p == Prefetch::started || p == Prefetch::here);
     EXPECT(ahead(j, i) == (p == Prefetch::here ? p : Prefetch::held));
-    EXPECT(!j.store->held(0, ahead_at(i)));  // nothing has happened, as far as the program can tell
+    EXPECT(!j.store->fetch().held(0, ahead_at(i)));  // nothing has happened, as far as the program can tell
     remote += p == Prefetch::started ? 1 : 0;
   }
   EXPECT(remote == 0 || j.transport.node_count() > 1);
-  EXPECT(j.store->stats().prefetches - before.prefetches == remote);
+  EXPECT(j.store->monitor().stats().prefetches - before.prefetches == remote);
   for (int i = 0; i < n_ahead; ++i) {
     j.get(0, ahead_at(i), 50);
     EXPECT(ahead(j, i) != Prefetch::started);
     EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 0.5));
   }
-  const StoreStats after = j.store->stats();
+  const StoreStats after = j.store->monitor().stats();
   EXPECT(after.prefetches_useful + after.prefetches_late - before.prefetches_useful - before.prefetches_late == remote);
   EXPECT(after.accesses - before.accesses == n_ahead);
   expect_balance(j, before);
@@ -53,11 +53,11 @@ void prefetched_blocks_are_those_of_the_gets(Job& j) {
 
 void unused_prefetches_go_at_the_barrier(Job& j) {
   put_all(j, 0);
-  const StoreStats before = j.store->stats();
+  const StoreStats before = j.store->monitor().stats();
   std::int64_t started = 0;
   for (int i = 0; i < n_ahead; ++i) started += ahead(j, i) == Prefetch::started ? 1 : 0;
   j.barrier();
-  EXPECT(j.store->stats().prefetches_useless - before.prefetches_useless == started);
+  EXPECT(j.store->monitor().stats().prefetches_useless - before.prefetches_useless == started);
   expect_balance(j, before);
   put_all(j, 100);
   for (int i = 0; i < n_ahead; ++i) {
@@ -68,12 +68,12 @@ void unused_prefetches_go_at_the_barrier(Job& j) {
 
 void own_puts_make_prefetches_stale(Job& j) {
   put_all(j, 0);
-  const StoreStats before = j.store->stats();
+  const StoreStats before = j.store->monitor().stats();
   for (int i = 0; i < n_ahead; ++i) ahead(j, i);
   for (int i = j.rank; i < n_ahead; i += j.ranks) {
     if (i % 3 == 0) j.put(0, ahead_at(i), fifty(-i));
     else if (i % 3 == 1) j.accumulate(0, ahead_at(i), fifty(1));
-    else j.store->scale(0, ahead_at(i), 50, 2, j.next());
+    else j.store->update().scale(0, ahead_at(i), 50, 2, j.next());
     EXPECT(ahead(j, i) != Prefetch::started);
     j.get(0, ahead_at(i), 50);
     EXPECT(j.read(0, ahead_at(i), 50) == fifty(i % 3 == 0 ? -i : i % 3 == 1 ? i + 1 : 2 * i));
@@ -85,7 +85,7 @@ void own_puts_make_prefetches_stale(Job& j) {
 // A prefetch may find nothing because it came too early; what the get finds counts.
 void absent_answers_are_forgotten(Job& j) {
   put_all(j, 0);
-  const StoreStats before = j.store->stats();
+  const StoreStats before = j.store->monitor().stats();
   const int mine = 1000 + j.rank;
   ahead(j, mine);
   ahead(j, 2000);
@@ -109,7 +109,7 @@ void private_copies_come_before_prefetches(Job& j) {
   put_all(j, 0);
   for (int i = 0; i < n_ahead; ++i) {
     ahead(j, i);
-    double* p = j.store->private_copy(0, ahead_at(i), 50, false, j.next());
+    double* p = j.store->fetch().private_copy(0, ahead_at(i), 50, false, j.next());
     std::fill_n(p, 50, 9.0);
     EXPECT(ahead(j, i) != Prefetch::started);
     EXPECT(j.read(0, ahead_at(i), 50) == fifty(9));
@@ -119,7 +119,7 @@ void private_copies_come_before_prefetches(Job& j) {
 void deleted_arrays_take_their_prefetches_along(Job& j) {
   put_all(j, 0);
   for (int i = 0; i < n_ahead; ++i) ahead(j, i);
-  j.store->erase(0, j.next());
+  j.store->synchronization().erase(0, j.next());
   for (int i = 0; i < n_ahead; ++i) EXPECT(ahead(j, i) != Prefetch::held);
   j.barrier();
   EXPECT(j.everything_freed());
@@ -145,7 +145,7 @@ void prefetches_break_no_rule(Job& j) {
 /// Waits for what is on its way.
 const double* foreseen(Job& j, int i, std::int64_t size = 50) {
   for (;; j.transport.pause()) {
-    const BlockStore::Foreseen f = j.store->foreseen(0, ahead_at(i), size, false);
+    const BlockLookAhead::Foreseen f = j.store->look_ahead().foreseen(0, ahead_at(i), size, false);
     EXPECT(!f.data || !f.coming);
     if (!f.coming) return f.data;
   }
@@ -155,12 +155,12 @@ void give_back(Job& j, const double* p) { j.store->buffers().deallocate(const_ca
 // Where the get has no copy to make it gives the very memory that was foreseen.
 void foreseen_values_are_those_of_the_gets(Job& j) {
   put_all(j, 0.5);
-  const StoreStats before = j.store->stats();
+  const StoreStats before = j.store->monitor().stats();
   std::int64_t remote = 0;
   for (int i = 0; i < n_ahead; ++i) {
     const bool here = ahead(j, i) == Prefetch::here;
     remote += here ? 0 : 1;
-    const BlockStore::Foreseen at_once = j.store->foreseen(0, ahead_at(i), 50, true);
+    const BlockLookAhead::Foreseen at_once = j.store->look_ahead().foreseen(0, ahead_at(i), 50, true);
     EXPECT(here || (!at_once.data && at_once.coming));  // nobody looks whether it has come
     if (at_once.data) {
       EXPECT(Values(at_once.data, at_once.data + 50) == fifty(i + 0.5));
@@ -169,27 +169,27 @@ void foreseen_values_are_those_of_the_gets(Job& j) {
     EXPECT(!foreseen(j, i, 49));
     const double* p = foreseen(j, i);
     EXPECT(p || here);
-    EXPECT(!j.store->held(0, ahead_at(i)));
+    EXPECT(!j.store->fetch().held(0, ahead_at(i)));
     if (p) EXPECT(Values(p, p + 50) == fifty(i + 0.5));
     const Place place = j.next();
-    j.store->get(0, ahead_at(i), 50, place);
+    j.store->fetch().get(0, ahead_at(i), 50, place);
     EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 0.5));
-    EXPECT(j.store->got_at(0, ahead_at(i)) == place);
+    EXPECT(j.store->fetch().got_at(0, ahead_at(i)) == place);
     if (!p) continue;
-    EXPECT(j.store->read(0, ahead_at(i), 50, j.next()) == p);
+    EXPECT(j.store->fetch().read(0, ahead_at(i), 50, j.next()) == p);
     give_back(j, p);
     const double* again = foreseen(j, i);
     EXPECT(again == p);
     give_back(j, again);
   }
-  EXPECT(j.store->stats().gets - before.gets == n_ahead);
-  EXPECT(j.store->stats().prefetches_useful - before.prefetches_useful == remote);
+  EXPECT(j.store->monitor().stats().gets - before.gets == n_ahead);
+  EXPECT(j.store->monitor().stats().prefetches_useful - before.prefetches_useful == remote);
   expect_balance(j, before);
-  j.store->private_copy(0, ahead_at(0), 50, true, j.next());
+  j.store->fetch().private_copy(0, ahead_at(0), 50, true, j.next());
   EXPECT(!foreseen(j, 0));
-  EXPECT(j.store->got_at(0, ahead_at(0)).pc < 0);
+  EXPECT(j.store->fetch().got_at(0, ahead_at(0)).pc < 0);
   EXPECT(!foreseen(j, 3000));
-  EXPECT(j.store->got_at(0, ahead_at(3000)).pc < 0);
+  EXPECT(j.store->fetch().got_at(0, ahead_at(3000)).pc < 0);
 }
 
 // What a rank holds as foreseen is not changed under it; what it will get is another value then.

@@ -34,20 +34,20 @@ void on_remote_blocks(SimulationOptions options, StoreOptions store, int n,
     if (j.rank == 0) {
       std::vector<int> remote;
       for (int i = 0; i < n; ++i) {  // a block of this node is not asked for
-        const auto received = j.store->stats().bytes_received;
+        const auto received = j.store->monitor().stats().bytes_received;
         j.get(0, at(i), elements);
         j.read(0, at(i), elements);
-        if (j.store->stats().bytes_received > received) remote.push_back(i);
+        if (j.store->monitor().stats().bytes_received > received) remote.push_back(i);
       }
       EXPECT(remote.size() > 8);
-      j.store->barrier({0, 1});
+      j.store->synchronization().barrier({0, 1});
       body(j, remote);
       j.barrier();
     } else {
       j.barrier();
       j.barrier();
     }
-    j.store->end_program({0, 10});
+    j.store->synchronization().end_program({0, 10});
   });
 }
 
@@ -58,9 +58,9 @@ StoreOptions roomy() {
 }
 
 double wait_for(suite::Job& j, int i) {
-  const double before = j.store->stats().fetch_wait_seconds;
+  const double before = j.store->monitor().stats().fetch_wait_seconds;
   EXPECT(j.read(0, at(i), elements) == suite::Values(elements, i));
-  return j.store->stats().fetch_wait_seconds - before;
+  return j.store->monitor().stats().fetch_wait_seconds - before;
 }
 
 }  // namespace
@@ -68,15 +68,15 @@ double wait_for(suite::Job& j, int i) {
 TEST_CASE("simulator: a prefetched block is there when its time has come") {
   on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>& remote) {
     for (std::size_t k = 0; k < 4; ++k)
-      EXPECT(j.store->prefetch(0, at(remote[k]), elements, {0, 30}) == Prefetch::started);
+      EXPECT(j.store->look_ahead().prefetch(0, at(remote[k]), elements, {0, 30}) == Prefetch::started);
     j.transport.charge_compute(1e-2);
     for (std::size_t k = 0; k < 4; ++k) {
       j.get(0, at(remote[k]), elements);
       EXPECT(wait_for(j, remote[k]) == 0);
     }
-    EXPECT(j.store->stats().prefetches_useful == 4);
+    EXPECT(j.store->monitor().stats().prefetches_useful == 4);
     std::int64_t prefetched = 0, late = 0;
-    for (const AccessStats& row : j.store->access_stats()) prefetched += row.prefetched, late += row.late;
+    for (const AccessStats& row : j.store->monitor().access_stats()) prefetched += row.prefetched, late += row.late;
     EXPECT(prefetched == 4 && late == 0);
   });
 }
@@ -84,14 +84,14 @@ TEST_CASE("simulator: a prefetched block is there when its time has come") {
 TEST_CASE("simulator: a demand goes before prefetches, and a prefetch that becomes one does too") {
   on_remote_blocks(two_nodes(), roomy(), 60, [](suite::Job& j, const std::vector<int>& remote) {
     const auto last = remote.size() - 1;
-    for (std::size_t k = 0; k < last; ++k) j.store->prefetch(0, at(remote[k]), elements, {0, 30});
+    for (std::size_t k = 0; k < last; ++k) j.store->look_ahead().prefetch(0, at(remote[k]), elements, {0, 30});
     j.get(0, at(remote[last]), elements);
     const double demand = wait_for(j, remote[last]);
     EXPECT(demand < 3 * 1e-4);  // at most what was being sent already, and its own time: not ten times that
     const int late = remote[last - 1];
     j.get(0, at(late), elements);
     EXPECT(wait_for(j, late) < 3 * 1e-4);
-    EXPECT(j.store->stats().prefetches_late == 1);
+    EXPECT(j.store->monitor().stats().prefetches_late == 1);
   });
 }
 
@@ -99,9 +99,10 @@ TEST_CASE("simulator: prefetches take memory that nobody needs, and give it back
   StoreOptions scarce;
   scarce.memory_per_rank = 40 * elements * 8;
   on_remote_blocks(two_nodes(), scarce, 24, [](suite::Job& j, const std::vector<int>& remote) {
-    j.store->set_live_set_known(true);
+    j.store->look_ahead().set_live_set_known(true);
     std::int64_t started = 0;
-    for (const int i : remote) started += j.store->prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
+    for (const int i : remote)
+      started += j.store->look_ahead().prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
     EXPECT(started > 0);
     j.transport.charge_compute(1e-2);
     // All memory there is, asked for by the rank itself: the prefetches must go.
@@ -109,8 +110,8 @@ TEST_CASE("simulator: prefetches take memory that nobody needs, and give it back
     try {
       while (true) own.push_back(j.store->buffers().allocate(elements));
     } catch (const EnvironmentError&) {}
-    EXPECT(j.store->stats().prefetches_useless == started);
-    EXPECT(j.store->prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::full);
+    EXPECT(j.store->monitor().stats().prefetches_useless == started);
+    EXPECT(j.store->look_ahead().prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::full);
     for (double* p : own) j.store->buffers().deallocate(p, elements);
     j.get(0, at(remote[0]), elements);
     EXPECT(wait_for(j, remote[0]) > 0);
@@ -133,10 +134,10 @@ TEST_CASE("simulator: prefetches give way to the other ranks of the node") {
         for (int i = j.rank; i < 40; i += j.ranks) j.put(0, at(i), suite::Values(elements, i));
         j.barrier();
         std::int64_t started = 0;
-        j.store->set_live_set_known(true);
+        j.store->look_ahead().set_live_set_known(true);
         if (j.rank == 0 && prefetching)
           for (int i = 0; i < 40; ++i)
-            started += j.store->prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
+            started += j.store->look_ahead().prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
         if (prefetching && j.rank == 0) EXPECT(started > 0);
         j.meet();
         if (j.rank == 0)
@@ -156,7 +157,7 @@ TEST_CASE("simulator: prefetches give way to the other ranks of the node") {
         }
         for (double* p : own) j.store->buffers().deallocate(p, elements);
         j.barrier();
-        j.store->end_program({0, 10});
+        j.store->synchronization().end_program({0, 10});
       });
     }
     EXPECT(most > 20);
@@ -168,10 +169,10 @@ TEST_CASE("simulator: a block that cannot have room ahead is not asked for") {
   small.memory_per_rank = 40 * elements * 8;
   small.copy_budget = 3 * elements * 8;
   on_remote_blocks(two_nodes(), small, 24, [](suite::Job& j, const std::vector<int>& remote) {
-    EXPECT(j.store->prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::too_big);
-    EXPECT(j.store->stats().prefetches == 0);
+    EXPECT(j.store->look_ahead().prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::too_big);
+    EXPECT(j.store->monitor().stats().prefetches == 0);
     std::int64_t noted = 0;
-    for (const AccessStats& row : j.store->access_stats()) {
+    for (const AccessStats& row : j.store->monitor().access_stats()) {
       if (row.too_large == 0) continue;
       noted += row.too_large;
       EXPECT(row.place.pc == 30);
@@ -184,6 +185,6 @@ TEST_CASE("simulator: a block that cannot have room ahead is not asked for") {
 
 TEST_CASE("simulator: what a fetch takes is known from the network's settings") {
   on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>&) {
-    EXPECT(j.store->fetch_seconds(80000) == Approx(1e-4));
+    EXPECT(j.store->look_ahead().fetch_seconds(80000) == Approx(1e-4));
   });
 }

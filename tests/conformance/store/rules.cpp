@@ -9,8 +9,12 @@
 
 namespace sial::suite {
 
-Job::Job(Transport& t, const StoreOptions& options) : transport(t), rank(t.rank()), ranks(t.size()) {
-  store = make_block_store(transport, nullptr, options);
+std::unique_ptr<BlockStore> real_store(Transport& transport, const StoreOptions& options) {
+  return make_block_store(transport, nullptr, options);
+}
+
+Job::Job(Transport& t, const StoreOptions& options, const StoreMaker& make)
+    : transport(t), rank(t.rank()), ranks(t.size()), store(make(t, options)) {
   begin(0);
 }
 
@@ -18,7 +22,7 @@ void Job::begin(std::int32_t p) {
   program = p;
   std::vector<RemoteArrayInfo> arrays;
   for (int a = 0; a < n_arrays; ++a) arrays.push_back({a, std::string(1, static_cast<char>('a' + a))});
-  store->begin_program(program, arrays, [](Place place) {
+  store->synchronization().begin_program(program, arrays, [](Place place) {
     return "prog" + std::to_string(place.program) + ".sialx:" + std::to_string(place.pc);
   });
 }
@@ -26,7 +30,7 @@ void Job::begin(std::int32_t p) {
 void Job::meet() { transport.barrier({CollectiveKind::other, {program, 0}}); }
 
 Values Job::read(std::int32_t array, const BlockIndex& block, std::int64_t size) {
-  const double* p = store->read(array, block, size, next());
+  const double* p = store->fetch().read(array, block, size, next());
   return {p, p + size};
 }
 
@@ -84,20 +88,20 @@ void kept_blocks_give_way(Job& j) {
   };
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < blocks; ++i) {
-      const double* x = j.store->find_kept(at(i, 7), size);
+      const double* x = j.store->kept().find_kept(at(i, 7), size);
       if (!x) {
-        double* room = j.store->allocate_kept(size);
+        double* room = j.store->kept().allocate_kept(size);
         EXPECT(room != nullptr);
         std::fill_n(room, size, i);
-        j.store->keep_block(at(i, 7), room);
+        j.store->kept().keep_block(at(i, 7), room);
         x = room;
       }
       EXPECT(is(x, i));
-      j.store->release_kept(x);
+      j.store->kept().release_kept(x);
     }
-  EXPECT(j.store->find_kept(at(0, 7), size - 1) == nullptr);
-  EXPECT(j.store->find_kept(at(0, 8), size) == nullptr);
-  const double* held = j.store->find_kept(at(3, 7), size);
+  EXPECT(j.store->kept().find_kept(at(0, 7), size - 1) == nullptr);
+  EXPECT(j.store->kept().find_kept(at(0, 8), size) == nullptr);
+  const double* held = j.store->kept().find_kept(at(3, 7), size);
   EXPECT(held != nullptr);
   j.meet();
   std::vector<double*> taken;
@@ -110,10 +114,10 @@ void kept_blocks_give_way(Job& j) {
   EXPECT(full);
   for (std::size_t i = 0; i < taken.size(); ++i) std::fill_n(taken[i], size, -1.0 - static_cast<double>(i));
   EXPECT(is(held, 3));
-  j.store->release_kept(held);
+  j.store->kept().release_kept(held);
   j.meet();
-  for (int i = 0; i < blocks; ++i) EXPECT(j.store->find_kept(at(i, 7), size) == nullptr);
-  EXPECT(j.store->allocate_kept(size) == nullptr);
+  for (int i = 0; i < blocks; ++i) EXPECT(j.store->kept().find_kept(at(i, 7), size) == nullptr);
+  EXPECT(j.store->kept().allocate_kept(size) == nullptr);
   for (std::size_t i = 0; i < taken.size(); ++i)
     EXPECT(taken[i][0] == -1.0 - static_cast<double>(i) && taken[i][size - 1] == taken[i][0]);
   j.meet();
@@ -124,7 +128,7 @@ void kept_blocks_give_way(Job& j) {
 void first_additions_race(Job& j) {
   for (int round = 0; round < 10; ++round) {
     j.accumulate(0, at(round), of(j.rank + 1));
-    j.store->increment(0, at(round), 20, 0.5, j.next());
+    j.store->update().increment(0, at(round), 20, 0.5, j.next());
   }
   j.barrier();
   const double sum = j.ranks * (j.ranks + 1) / 2.0 + 0.5 * j.ranks;
@@ -154,9 +158,9 @@ void values_stay_until_the_barrier(Job& j) {
   if (j.rank == j.ranks - 1) {
     j.put(0, at(0), of(100));
     j.accumulate(0, at(1), of(100));
-    j.store->fill(0, at(2), 20, 100, j.next());
-    j.store->increment(0, at(3), 20, 100, j.next());
-    j.store->scale(0, at(4), 20, 100, j.next());
+    j.store->update().fill(0, at(2), 20, 100, j.next());
+    j.store->update().increment(0, at(3), 20, 100, j.next());
+    j.store->update().scale(0, at(4), 20, 100, j.next());
   }
   j.meet();
   for (int i = 0; i < 5; ++i) EXPECT(j.read(0, at(i), 20) == of(i + 1));
@@ -174,10 +178,10 @@ void one_rank_sees_its_own_puts_in_order(Job& j) {
   j.put(0, b, of(2));
   j.accumulate(0, b, of(3));
   j.accumulate(0, b, of(4));
-  j.store->scale(0, b, 20, 2, j.next());
+  j.store->update().scale(0, b, 20, 2, j.next());
   j.get(0, b, 20);
   EXPECT(j.read(0, b, 20) == of(18));
-  j.store->fill(0, b, 20, 5, j.next());
+  j.store->update().fill(0, b, 20, 5, j.next());
   EXPECT(j.read(0, b, 20) == of(18));
   j.get(0, b, 20);
   j.put(0, b, of(6));  // a fetch under way is of the time before
@@ -190,7 +194,7 @@ void private_copies_stay_private(Job& j) {
   if (j.rank == 0) j.put(0, at(1), of(1));
   j.barrier();
   j.get(0, at(1), 20);
-  double* mine = j.store->private_copy(0, at(1), 20, true, j.next());
+  double* mine = j.store->fetch().private_copy(0, at(1), 20, true, j.next());
   for (int i = 0; i < 20; ++i) mine[i] += j.rank;
   EXPECT(j.read(0, at(1), 20) == of(1 + j.rank));
   j.barrier();
@@ -201,34 +205,34 @@ void private_copies_stay_private(Job& j) {
 void what_is_here_is_at_hand(Job& j) {
   for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i));
   j.barrier();
-  EXPECT(!j.store->at_hand(0, at(0), 20));  // not asked for
+  EXPECT(!j.store->fetch().at_hand(0, at(0), 20));  // not asked for
   for (int i = 0; i < 12; ++i) j.get(0, at(i), 20);
   j.get(0, at(50), 20);
-  const std::int64_t accesses = j.store->stats().accesses;
+  const std::int64_t accesses = j.store->monitor().stats().accesses;
   for (int i = 0; i < 12; ++i) {
     const double* here = nullptr;
-    while (!(here = j.store->at_hand(0, at(i), 20))) j.transport.pause();
+    while (!(here = j.store->fetch().at_hand(0, at(i), 20))) j.transport.pause();
     EXPECT(Values(here, here + 20) == of(i));
-    EXPECT(!j.store->at_hand(0, at(i), 19));
+    EXPECT(!j.store->fetch().at_hand(0, at(i), 19));
   }
   for (int n = 0; n < 20; ++n) {  // absent: no error before it is used
-    EXPECT(!j.store->at_hand(0, at(50), 20));
+    EXPECT(!j.store->fetch().at_hand(0, at(50), 20));
     j.transport.pause();
   }
-  EXPECT(j.store->stats().accesses == accesses);
+  EXPECT(j.store->monitor().stats().accesses == accesses);
   EXPECT(refused([&] { j.read(0, at(50), 20); }));
-  double* mine = j.store->private_copy(0, at(1), 20, true, j.next());
+  double* mine = j.store->fetch().private_copy(0, at(1), 20, true, j.next());
   mine[0] = -3.0;
-  EXPECT(j.store->at_hand(0, at(1), 20) == mine);
+  EXPECT(j.store->fetch().at_hand(0, at(1), 20) == mine);
   j.barrier();
-  EXPECT(!j.store->at_hand(0, at(1), 20));
+  EXPECT(!j.store->fetch().at_hand(0, at(1), 20));
 }
 
 void absent_blocks(Job& j) {
   j.get(0, at(1), 20);
   EXPECT(refused([&] { j.read(0, at(1), 20); }));
   EXPECT(refused([&] { j.read(0, at(2), 20); }));
-  EXPECT(refused([&] { j.store->private_copy(0, at(2), 20, true, j.next()); }));
+  EXPECT(refused([&] { j.store->fetch().private_copy(0, at(2), 20, true, j.next()); }));
   j.barrier();
 }
 
@@ -245,8 +249,8 @@ void generations(Job& j) {
       }
     j.meet();
     if (turn == j.rank) {
-      j.store->erase(0, j.next());
-      EXPECT(!j.store->held(0, at(0)));
+      j.store->synchronization().erase(0, j.next());
+      EXPECT(!j.store->fetch().held(0, at(0)));
       j.get(0, at(0), 5000);
       EXPECT(refused([&] { j.read(0, at(0), 5000); }));
       j.put(0, at(100 + j.rank), of(1000 + j.rank, 5000));
@@ -260,7 +264,7 @@ void generations(Job& j) {
   }
   j.get(0, at(3), 5000);
   EXPECT(refused([&] { j.read(0, at(3), 5000); }));
-  j.store->erase(0, j.next());
+  j.store->synchronization().erase(0, j.next());
   j.barrier();
   EXPECT(j.everything_freed());
 }
@@ -268,7 +272,7 @@ void generations(Job& j) {
 void deletes_do_not_leak(Job& j) {
   for (int round = 0; round < 30; ++round) {
     for (int i = 0; i < 4; ++i) j.accumulate(0, at(i), of(1, 20000));
-    j.store->erase(0, j.next());
+    j.store->synchronization().erase(0, j.next());
     if (round % 5 == 4) j.meet();  // a rank far ahead needs memory for all generations that the others still have
   }
   j.barrier();
@@ -282,14 +286,14 @@ void shares_are_lent(Job& j) {
     return;
   const int n = static_cast<int>((std::size_t{6} << 20) / 80000);
   if (j.rank == 0)
-    for (int i = 0; i < n; ++i) j.store->fill(0, at(i), 10000, i, j.next());
+    for (int i = 0; i < n; ++i) j.store->update().fill(0, at(i), 10000, i, j.next());
   j.barrier();
   for (int i = j.rank; i < n; i += j.ranks) {
     j.get(0, at(i), 10000);
     EXPECT(j.read(0, at(i), 10000) == of(i, 10000));
   }
   j.barrier();
-  j.store->erase(0, j.next());
+  j.store->synchronization().erase(0, j.next());
   j.barrier();
   EXPECT(j.everything_freed());
 }
@@ -297,12 +301,12 @@ void shares_are_lent(Job& j) {
 void labels_outlive_programs(Job& j) {
   for (int i = j.rank; i < 20; i += j.ranks) j.put(0, at(i), of(i));
   j.barrier();
-  j.store->save_at_end(0, "kept", {j.program, 10});
-  j.store->end_program({j.program, 11});
+  j.store->snapshots().save_at_end(0, "kept", {j.program, 10});
+  j.store->synchronization().end_program({j.program, 11});
   for (int p = 1; p <= 2; ++p) {
     j.begin(j.program + 1);
-    EXPECT(j.store->has_label("kept"));
-    j.store->restore(1, "kept", {j.program, 12});
+    EXPECT(j.store->snapshots().has_label("kept"));
+    j.store->snapshots().restore(1, "kept", {j.program, 12});
     j.barrier();
     for (int i = 0; i < 20; ++i) {
       j.get(1, at(i), 20);
@@ -315,40 +319,40 @@ void labels_outlive_programs(Job& j) {
       j.get(1, at(i), 20);
       EXPECT(j.read(1, at(i), 20) == of(i + j.ranks));
     }
-    j.store->end_program({j.program, 13});
+    j.store->synchronization().end_program({j.program, 13});
   }
   j.begin(j.program + 1);
-  j.store->drop_labels_except({});
+  j.store->snapshots().drop_labels_except({});
   j.meet();
   EXPECT(j.everything_freed());
 }
 
 void labels_loaded_by_one_are_known_to_all(Job& j) {
   if (j.rank == j.ranks - 1)
-    for (int i = 0; i < 15; ++i) j.store->load_saved_block("file", at(i), of(i));
+    for (int i = 0; i < 15; ++i) j.store->snapshots().load_saved_block("file", at(i), of(i));
   j.barrier();
-  EXPECT(j.store->has_label("file"));
-  const double listed = j.transport.sum(static_cast<double>(j.store->saved_blocks("file").size()),
+  EXPECT(j.store->snapshots().has_label("file"));
+  const double listed = j.transport.sum(static_cast<double>(j.store->snapshots().saved_blocks("file").size()),
                                         {CollectiveKind::sum, {j.program, 20}});
   EXPECT(listed == 15);
-  EXPECT(j.store->saved_block("file", at(3)) == of(3));
-  j.store->restore(2, "file", {j.program, 21});
+  EXPECT(j.store->snapshots().saved_block("file", at(3)) == of(3));
+  j.store->snapshots().restore(2, "file", {j.program, 21});
   j.barrier();
   for (int i = 0; i < 15; ++i) {
     j.get(2, at(i), 20);
     EXPECT(j.read(2, at(i), 20) == of(i));
   }
   j.barrier();
-  j.store->drop_labels_except({});
+  j.store->snapshots().drop_labels_except({});
 }
 
 void restore_replaces_and_moves(Job& j) {
-  if (j.rank == 0) j.store->load_saved_block("one", at(1), of(1));
+  if (j.rank == 0) j.store->snapshots().load_saved_block("one", at(1), of(1));
   j.barrier();
   if (j.rank == j.ranks - 1) j.put(0, at(2), of(2));
   j.barrier();
-  j.store->restore(0, "one", {j.program, 30});
-  j.store->restore(1, "one", {j.program, 31});
+  j.store->snapshots().restore(0, "one", {j.program, 30});
+  j.store->snapshots().restore(1, "one", {j.program, 31});
   j.barrier();
   j.get(0, at(2), 20);
   EXPECT(refused([&] { j.read(0, at(2), 20); }));
@@ -357,57 +361,58 @@ void restore_replaces_and_moves(Job& j) {
     EXPECT(j.read(a, at(1), 20) == of(1));
   }
   j.barrier();
-  if (j.rank == 0) j.store->scale(0, at(1), 20, 9, j.next());
+  if (j.rank == 0) j.store->update().scale(0, at(1), 20, 9, j.next());
   j.barrier();
   for (int a = 0; a < 2; ++a) {
     j.get(a, at(1), 20);
     EXPECT(j.read(a, at(1), 20) == of(a == 0 ? 9 : 1));
   }
-  j.store->drop_labels_except({});
+  j.store->snapshots().drop_labels_except({});
 }
 
 void attention_of_one_reaches_all(Job& j) {
-  const auto barrier = [&](bool wanted) { return j.store->barrier({j.program, 1}, wanted); };
+  const auto barrier = [&](bool wanted) { return j.store->synchronization().barrier({j.program, 1}, wanted); };
   EXPECT(!barrier(false));
   EXPECT(barrier(j.rank == 0));
   EXPECT(barrier(j.rank == j.ranks - 1));
   EXPECT(barrier(true));
   // Beside what else the number of the barrier says.
-  j.store->erase(0, j.next());
-  if (j.rank == 0) j.store->load_saved_block("attention", at(1), of(1));
+  j.store->synchronization().erase(0, j.next());
+  if (j.rank == 0) j.store->snapshots().load_saved_block("attention", at(1), of(1));
   EXPECT(barrier(j.rank == j.ranks - 1));
-  EXPECT(j.store->has_label("attention"));
+  EXPECT(j.store->snapshots().has_label("attention"));
   EXPECT(!barrier(false));
-  j.store->drop_labels_except({});
+  j.store->snapshots().drop_labels_except({});
 }
 
 void arrays_are_copied_out_and_in(Job& j) {
   for (int i = j.rank; i < 15; i += j.ranks) j.put(0, at(i), of(i));
   j.barrier();
   // Each block is listed by one rank, which passes it to the next array.
-  const std::vector<BlockIndex> mine = j.store->array_blocks(0);
+  const std::vector<BlockIndex> mine = j.store->snapshots().array_blocks(0);
   EXPECT(j.transport.sum(static_cast<double>(mine.size()), {CollectiveKind::sum, {j.program, 20}}) == 15);
-  for (const BlockIndex& block : mine) j.store->load_array_block(1, block, j.store->array_block(0, block));
-  EXPECT(j.store->restored_from(1).empty());
-  EXPECT(!j.store->is_as_restored(1, at(3)));
+  for (const BlockIndex& block : mine)
+    j.store->snapshots().load_array_block(1, block, j.store->snapshots().array_block(0, block));
+  EXPECT(j.store->snapshots().restored_from(1).empty());
+  EXPECT(!j.store->snapshots().is_as_restored(1, at(3)));
   j.barrier();
   for (int i = 0; i < 15; ++i) {
     j.get(1, at(i), 20);
     EXPECT(j.read(1, at(i), 20) == of(i));
   }
   j.barrier();
-  j.store->erase(0, j.next());
+  j.store->synchronization().erase(0, j.next());
   j.barrier();
-  EXPECT(j.store->array_blocks(0).empty());
-  EXPECT(j.transport.sum(static_cast<double>(j.store->array_blocks(1).size()),
+  EXPECT(j.store->snapshots().array_blocks(0).empty());
+  EXPECT(j.transport.sum(static_cast<double>(j.store->snapshots().array_blocks(1).size()),
                          {CollectiveKind::sum, {j.program, 21}}) == 15);
 }
 
 void restored_blocks_are_known(Job& j) {
   if (j.rank == 0)
-    for (int i = 0; i < 10; ++i) j.store->load_saved_block("label", at(i), of(i));
+    for (int i = 0; i < 10; ++i) j.store->snapshots().load_saved_block("label", at(i), of(i));
   j.barrier();
-  j.store->restore(0, "label", {j.program, 30});
+  j.store->snapshots().restore(0, "label", {j.program, 30});
   j.barrier();
   if (j.rank == j.ranks - 1) {
     j.put(0, at(3), of(-3));
@@ -415,26 +420,26 @@ void restored_blocks_are_known(Job& j) {
     j.put(0, at(12), of(12));
   }
   j.barrier();
-  EXPECT(j.store->restored_from(0) == "label");
-  for (const BlockIndex& block : j.store->array_blocks(0))
-    EXPECT(j.store->is_as_restored(0, block) == (block != at(3) && block != at(4) && block != at(12)));
+  EXPECT(j.store->snapshots().restored_from(0) == "label");
+  for (const BlockIndex& block : j.store->snapshots().array_blocks(0))
+    EXPECT(j.store->snapshots().is_as_restored(0, block) == (block != at(3) && block != at(4) && block != at(12)));
   j.barrier();
-  j.store->erase(0, j.next());
+  j.store->synchronization().erase(0, j.next());
   j.barrier();
-  EXPECT(j.store->restored_from(0).empty());
-  j.store->drop_labels_except({});
+  EXPECT(j.store->snapshots().restored_from(0).empty());
+  j.store->snapshots().drop_labels_except({});
 }
 
 void a_label_may_be_empty(Job& j) {
-  if (j.rank == j.ranks - 1) j.store->load_label("empty");
+  if (j.rank == j.ranks - 1) j.store->snapshots().load_label("empty");
   j.barrier();
-  EXPECT(j.store->has_label("empty"));
-  EXPECT(j.store->labels() == std::vector<std::string>{"empty"});
-  EXPECT(j.store->saved_blocks("empty").empty());
-  j.store->restore(0, "empty", {j.program, 30});
+  EXPECT(j.store->snapshots().has_label("empty"));
+  EXPECT(j.store->snapshots().labels() == std::vector<std::string>{"empty"});
+  EXPECT(j.store->snapshots().saved_blocks("empty").empty());
+  j.store->snapshots().restore(0, "empty", {j.program, 30});
   j.barrier();
-  EXPECT(j.store->array_blocks(0).empty());
-  j.store->drop_labels_except({});
+  EXPECT(j.store->snapshots().array_blocks(0).empty());
+  j.store->snapshots().drop_labels_except({});
 }
 
 void a_second_get_sends_nothing(Job& j) {
@@ -442,13 +447,13 @@ void a_second_get_sends_nothing(Job& j) {
     for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
   j.barrier();
   for (int i = 0; i < 10; ++i) j.get(0, at(i), 20);
-  const auto sent = j.store->stats().messages_sent;
+  const auto sent = j.store->monitor().stats().messages_sent;
   for (int i = 0; i < 10; ++i) {
     j.get(0, at(i), 20);
     EXPECT(j.read(0, at(i), 20) == of(i));
     j.get(0, at(i), 20);
   }
-  EXPECT(j.store->stats().messages_sent == sent);
+  EXPECT(j.store->monitor().stats().messages_sent == sent);
 }
 
 // Leases cost no copy; fetched blocks arrive where they are read from.
@@ -456,12 +461,12 @@ void gets_do_not_copy(Job& j) {
   if (j.rank == 0)
     for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
   j.barrier();
-  const auto before = j.store->stats();
+  const auto before = j.store->monitor().stats();
   for (int i = 0; i < 10; ++i) {
     j.get(0, at(i), 20);
     j.read(0, at(i), 20);
   }
-  const auto after = j.store->stats();
+  const auto after = j.store->monitor().stats();
   EXPECT(after.bytes_copied == before.bytes_copied);
   EXPECT(after.bytes_leased - before.bytes_leased + after.bytes_received - before.bytes_received == 10 * 20 * 8);
   if (j.transport.node_count() == 1) EXPECT(after.messages_sent == 0);
@@ -474,7 +479,7 @@ void fetches_not_used_are_completed(Job& j) {
   for (int i = 0; i < 20; ++i) j.get(0, at(i), 20);  // half of them absent
   j.barrier();
   for (int i = 0; i < 10; ++i) j.get(0, at(i), 20);
-  j.store->erase(0, j.next());
+  j.store->synchronization().erase(0, j.next());
   j.barrier();
   EXPECT(j.everything_freed());
 }
@@ -510,10 +515,10 @@ const std::vector<Rule>& rules() {
   return all;
 }
 
-void run_rules(Transport& transport, StoreOptions options) {
+void run_rules(Transport& transport, StoreOptions options, const StoreMaker& make) {
   options.memory_per_rank = 4 << 20;
   if (transport.is_server()) return serve(transport, options);
-  Job job(transport, options);
+  Job job(transport, options, make);
   std::vector<Rule> all = rules();
   all.insert(all.end(), rules_of_elision().begin(), rules_of_elision().end());
   all.insert(all.end(), prefetch_rules().begin(), prefetch_rules().end());
@@ -522,12 +527,12 @@ void run_rules(Transport& transport, StoreOptions options) {
     try {
       rule.run(job);
     } catch (const SialError& e) { throw std::runtime_error(std::string(rule.name) + ": " + e.what()); }
-    job.store->end_program({job.program, 90});
+    job.store->synchronization().end_program({job.program, 90});
     EXPECT(job.everything_freed());
     job.meet();
     job.begin(job.program + 1);
   }
-  job.store->end_program({job.program, 91});
+  job.store->synchronization().end_program({job.program, 91});
 }
 
 void deterministic_sum(Transport& transport, std::uint64_t seed) {
@@ -546,7 +551,7 @@ void deterministic_sum(Transport& transport, std::uint64_t seed) {
   for (int k = 0; k < per_rank; ++k) {
     for (std::uint64_t i = pause() % 4; i > 0; --i) transport.pause();
     job.accumulate(0, at(1), of(number(job.rank, k)));
-    if (k % 2) job.store->increment(0, at(2), 20, number(job.rank, k), job.next());
+    if (k % 2) job.store->update().increment(0, at(2), 20, number(job.rank, k), job.next());
   }
   job.barrier();
   double sum = 0, sum2 = 0;
@@ -559,7 +564,7 @@ void deterministic_sum(Transport& transport, std::uint64_t seed) {
   job.get(0, at(2), 20);
   EXPECT(job.read(0, at(1), 20) == of(sum));
   EXPECT(job.read(0, at(2), 20) == of(sum2));
-  job.store->end_program({0, 92});
+  job.store->synchronization().end_program({0, 92});
 }
 
 }  // namespace sial::suite

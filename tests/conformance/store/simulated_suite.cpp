@@ -80,7 +80,7 @@ TEST_CASE("simulator: over a slow line parts of blocks go on before the rest has
         if (t.is_server()) return suite::serve(t);
         suite::Job j(t);
         early += suite::blocks_go_on_as_they_come(j);
-        j.store->end_program({0, 9999});
+        j.store->synchronization().end_program({0, 9999});
       }));
       CHECK(early > 0);
     }
@@ -109,26 +109,27 @@ TEST_CASE("simulator: a use right after the get waits, a later one does not") {
     j.barrier();
     std::int64_t remote = 0;
     for (int i = 0; i < 8; ++i) {
-      const auto received = j.store->stats().bytes_received;
+      const auto received = j.store->monitor().stats().bytes_received;
       j.get(0, {1, {i}}, 10);
-      j.store->read(0, {1, {i}}, 10, {0, 500});
-      remote += j.store->stats().bytes_received > received ? 1 : 0;
+      j.store->fetch().read(0, {1, {i}}, 10, {0, 500});
+      remote += j.store->monitor().stats().bytes_received > received ? 1 : 0;
     }
-    const auto s = j.store->stats();
+    const auto s = j.store->monitor().stats();
     EXPECT(s.accesses == 8);
     EXPECT(s.blocked_accesses == remote);
     EXPECT(s.fetch_wait_seconds >= 2e-3 * static_cast<double>(remote));
     for (int i = 8; i < 16; ++i) j.get(0, {1, {i}}, 10);
     t.charge_compute(1.0);
-    for (int i = 8; i < 16; ++i) j.store->read(0, {1, {i}}, 10, {0, 501});
-    EXPECT(j.store->stats().blocked_accesses == remote);
-    for (const AccessStats& row : j.store->access_stats()) {  // those of gets and puts know what was moved only
+    for (int i = 8; i < 16; ++i) j.store->fetch().read(0, {1, {i}}, 10, {0, 501});
+    EXPECT(j.store->monitor().stats().blocked_accesses == remote);
+    for (const AccessStats& row :
+         j.store->monitor().access_stats()) {  // those of gets and puts know what was moved only
       if (row.place == Place{0, 500}) EXPECT(row.accesses == 8 && row.blocked == remote);
       else if (row.place == Place{0, 501}) EXPECT(row.accesses == 8 && row.blocked == 0 && row.wait_seconds == 0);
       else EXPECT(row.accesses == 0);
     }
     const double both = t.sum(static_cast<double>(remote), {CollectiveKind::sum, {0, 9}});
     EXPECT(both == 8);  // each block is remote to one of two nodes
-    j.store->end_program({0, 10});
+    j.store->synchronization().end_program({0, 10});
   });
 }

@@ -21,25 +21,31 @@ namespace sial::suite {
 
 using Values = std::vector<double>;
 
+/// Which implementation of the store a body works with.
+using StoreMaker = std::function<std::unique_ptr<BlockStore>(Transport&, const StoreOptions&)>;
+std::unique_ptr<BlockStore> real_store(Transport& transport, const StoreOptions& options);
+
 /// A job's store with a few arrays, begun as program 0; steps that need the ranks in line use `meet`, which is a
 /// barrier of the transport and not of the store.
 class Job {
  public:
-  Job(Transport& transport, const StoreOptions& options = {});
+  Job(Transport& transport, const StoreOptions& options = {}, const StoreMaker& make = real_store);
   void begin(std::int32_t program);
   void meet();
   Values read(std::int32_t array, const BlockIndex& block, std::int64_t size);
-  void get(std::int32_t array, const BlockIndex& block, std::int64_t size) { store->get(array, block, size, next()); }
+  void get(std::int32_t array, const BlockIndex& block, std::int64_t size) {
+    store->fetch().get(array, block, size, next());
+  }
   void put(std::int32_t array, const BlockIndex& block, const Values& v) {
-    store->put(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
+    store->update().put(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
   void accumulate(std::int32_t array, const BlockIndex& block, const Values& v) {
-    store->accumulate(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
+    store->update().accumulate(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
   void accumulate_later(std::int32_t array, const BlockIndex& block, const Values& v) {
-    store->accumulate_later(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
+    store->update().accumulate_later(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
-  void barrier() { store->barrier({program, 1}); }
+  void barrier() { store->synchronization().barrier({program, 1}); }
   /// Memory in use by blocks of this rank's share; what others still hand back is waited for.
   bool everything_freed();
   Place next() { return {program, 100 + rank * 1000 + ++statement}; }
@@ -61,7 +67,7 @@ bool refused(const std::function<void()>& f);
 
 /// Random programs that keep the phase rule, compared with a model after every step. The seed decides the store's mode
 /// as well.
-void history(Transport& transport, std::uint64_t seed, int programs, int phases);
+void history(Transport& transport, std::uint64_t seed, int programs, int phases, const StoreMaker& make = real_store);
 void serve_history(Transport& transport, std::uint64_t seed);
 
 struct Rule {
@@ -75,7 +81,7 @@ const std::vector<Rule>& incoming_rules();
 /// One of them; the number of blocks of this rank's that went on before all of them had come.
 int blocks_go_on_as_they_come(Job& j);
 /// All rules on one job; for servers too.
-void run_rules(Transport& transport, StoreOptions options = {});
+void run_rules(Transport& transport, StoreOptions options = {}, const StoreMaker& make = real_store);
 /// A server's part in any job of this suite.
 void serve(Transport& transport, StoreOptions options = {});
 /// Accumulates numbers whose sum depends on the order, with `deterministic`; the result must have the bits of the

@@ -1,0 +1,70 @@
+#include "runtime/store/context.h"
+
+#include <fmt/format.h>
+
+#include "runtime/base/check.h"
+
+namespace sial {
+
+void ArrayTable::begin(std::int32_t program, std::vector<RemoteArrayInfo> infos, PlaceNamer namer) {
+  program_ = program;
+  namer_ = std::move(namer);
+  names_.set_places(namer_);
+  arrays_.clear();
+  for (RemoteArrayInfo& info : infos) {
+    if (static_cast<std::size_t>(info.id) >= arrays_.size()) arrays_.resize(static_cast<std::size_t>(info.id) + 1);
+    RemoteArray& a = at(info.id);
+    a.placement = number(info.id);
+    names_.set(number(info.id), info.name);
+    a.info = std::move(info);
+  }
+}
+
+void ArrayTable::end() {
+  arrays_.clear();
+  namer_ = nullptr;  // its program ends here
+  names_.set_places(nullptr);
+}
+
+RemoteArray& ArrayTable::at(std::int32_t id) {
+  SIAL_CHECK(id >= 0 && static_cast<std::size_t>(id) < arrays_.size(), "remote array {} of {}", id, arrays_.size());
+  return arrays_[static_cast<std::size_t>(id)];
+}
+
+std::string ArrayTable::deletion(std::int32_t id) {
+  const std::optional<Place>& deleted = at(id).deleted;
+  return deleted ? fmt::format("array {} was deleted at {}", name(id), place(*deleted)) : std::string();
+}
+
+int HomeMap::home(std::uint64_t placement, const BlockIndex& block) const {
+  const auto& homes = transport_.home_nodes();
+  return homes[home_of_block(placement, block, homes.size())];
+}
+
+int HomeMap::server_of(int node, const BlockIndex& block) const {
+  const auto& ranks = transport_.ranks_of_node(node);
+  return ranks[(block_hash(block) >> 8) % ranks.size()];
+}
+
+std::vector<int> HomeMap::in_charge() const {
+  std::vector<int> nodes;
+  const auto& homes = transport_.home_nodes();
+  for (std::size_t i = 0; i < homes.size(); ++i) {
+    const int first = transport_.ranks_of_node(homes[i]).front();
+    const int worker = first < transport_.size() ? first : static_cast<int>(i) % transport_.size();
+    if (worker == transport_.rank()) nodes.push_back(homes[i]);
+  }
+  return nodes;
+}
+
+Access StoreContext::unchecked() const {
+  Access nobody;
+  nobody.rank = transport.rank();
+  return nobody;
+}
+
+Chunk* StoreContext::new_chunk(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+  return heap.allocate(arena, size, [&] { return "block " + block_name(arrays.name(id), block); });
+}
+
+}  // namespace sial

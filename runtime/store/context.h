@@ -1,0 +1,107 @@
+#pragma once
+// What all parts of one rank's store work with: where it runs, the arrays of the running program, where blocks have
+// their home, and the counters. Owned by the store; its parts refer to it. Used by the rank's thread only.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/store/check/access_log.h"
+#include "runtime/store/local/node_blocks.h"
+#include "runtime/store/options.h"
+#include "runtime/store/remote/service.h"
+#include "runtime/store/synchronization.h"
+
+namespace sial {
+
+struct RemoteArray {
+  RemoteArrayInfo info;
+  std::uint32_t generation = 0;
+  std::uint64_t placement = 0;
+  std::string restored_from;       // label
+  std::optional<Place> deleted;    // where, last
+  std::optional<KeepCopies> keep;  // over the next barrier
+  bool on_host_only = false;       // its copies are compared with the owner's
+  bool retain_puts = false;        // what this rank puts may outlive the barrier: decided once for the program
+};
+
+/// The remote arrays of the running program, by id.
+class ArrayTable {
+ public:
+  explicit ArrayTable(ArrayNames& names) : names_(names) {}
+
+  void begin(std::int32_t program, std::vector<RemoteArrayInfo> infos, PlaceNamer namer);
+  void end();
+  RemoteArray& at(std::int32_t id);
+  std::vector<RemoteArray>& all() { return arrays_; }
+  const std::vector<RemoteArray>& all() const { return arrays_; }
+
+  const std::string& name(std::int32_t id) { return at(id).info.name; }
+  std::uint64_t number(std::int32_t id) const { return placement_number(program_, id); }
+  BlockKey key(std::int32_t id, const BlockIndex& block) { return {number(id), at(id).generation, block}; }
+  std::int32_t program() const { return program_; }
+  std::string place(Place place) const { return namer_ ? namer_(place) : std::string("an earlier statement"); }
+  /// What a message says of a block that is not there, where the array was deleted; empty: it was not.
+  std::string deletion(std::int32_t id);
+  /// For messages of both threads of the rank: what an array number is called.
+  void set_name(std::uint64_t number, const std::string& name) { names_.set(number, name); }
+
+ private:
+  ArrayNames& names_;
+  std::int32_t program_ = -1;
+  std::vector<RemoteArray> arrays_;
+  PlaceNamer namer_;
+};
+
+/// Which ranks are asked for what.
+class HomeMap {
+ public:
+  explicit HomeMap(const Transport& transport) : transport_(transport) {}
+
+  int home(std::uint64_t placement, const BlockIndex& block) const;
+  bool is_here(int node) const { return node == transport_.node(); }
+  int server_of(int node, const BlockIndex& block) const;
+  /// For requests about whole arrays.
+  int first_of(int node) const { return transport_.ranks_of_node(node).front(); }
+  /// Home nodes for whose whole arrays this rank acts: its own when it is the node's first worker, some of the
+  /// servers'.
+  std::vector<int> in_charge() const;
+
+ private:
+  const Transport& transport_;
+};
+
+struct StoreContext {
+  StoreContext(Transport& transport, const StoreOptions& options, NodeHeap& heap, NodeBlocks& node, ArrayNames& names,
+               int arena)
+      : transport(transport), options(options), heap(heap), node(node), arena(arena), arrays(names), homes(transport) {}
+  StoreContext(const StoreContext&) = delete;
+  StoreContext& operator=(const StoreContext&) = delete;
+
+  int home(std::int32_t id, const BlockIndex& block) { return homes.home(arrays.at(id).placement, block); }
+  /// Who does it: each access of the rank has a number.
+  Access access(Place place) { return {transport.rank(), place, phase, ++sequence, options.check}; }
+  Access unchecked() const;
+  Chunk* new_chunk(std::int32_t id, const BlockIndex& block, std::int64_t size);
+  void drop(Chunk* chunk) { heap.drop_reference(chunk, arena); }
+  /// Whether so many bytes more would leave less than a quarter of the node's memory.
+  bool memory_is_short(std::uint64_t more) const {
+    return static_cast<std::uint64_t>(heap.bytes_in_use()) + more > heap.budget() - heap.budget() / 4;
+  }
+  bool more_than_half_in_use() const { return 2 * static_cast<std::uint64_t>(heap.bytes_in_use()) > heap.budget(); }
+
+  Transport& transport;
+  const StoreOptions& options;
+  NodeHeap& heap;
+  NodeBlocks& node;
+  const int arena;
+  ArrayTable arrays;
+  const HomeMap homes;
+  std::int64_t phase = 0;      // advanced at barriers
+  std::uint64_t sequence = 0;  // of this rank's accesses in the program
+  StoreStats stats;            // every part counts what it does
+  AccessLog log;
+  Trace* trace = nullptr;
+};
+
+}  // namespace sial

@@ -1,0 +1,47 @@
+#pragma once
+// Gets and reads: leases of blocks of this node, copies of other nodes' blocks, private copies. A get takes over what
+// was prefetched, and waits for this rank's own changes of the block first. Used by the rank's thread.
+
+#include "runtime/store/fetch.h"
+#include "runtime/store/remote/held_sums.h"
+#include "runtime/store/remote/prefetch_pool.h"
+
+namespace sial {
+
+class FetchedBlocks final : public BlockFetch {
+ public:
+  FetchedBlocks(StoreContext& context, HeldCopies& copies, BlockRequests& requests, PrefetchPool& prefetches,
+                OutgoingPuts& puts, HeldSums& sums)
+      : context_(context), copies_(copies), requests_(requests), prefetches_(prefetches), puts_(puts), sums_(sums) {}
+
+  void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
+  const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
+  bool held(std::int32_t array, const BlockIndex& block) const override;
+  const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
+  Place got_at(std::int32_t array, const BlockIndex& block) const override;
+  const double* own_copy(std::int32_t array, const BlockIndex& block) const override;
+  double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
+
+  /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
+  void finish(HeldBlock& h);
+  /// Waits for the answer whether a kept copy is the block's value still, where no get has joined that question.
+  void end_comparison(HeldBlock& h);
+  /// For a block whose copy was evicted.
+  void fetch_again(HeldBlock& h, std::int64_t size);
+  /// The rank holds nothing of it any more.
+  void let_go(HeldBlock& h);
+
+ private:
+  void start(HeldBlock& h, std::int64_t size, Place place);
+  void wait_for(HeldBlock& h);
+  void take_copy(HeldBlock& h, std::int64_t size);
+
+  StoreContext& context_;
+  HeldCopies& copies_;
+  BlockRequests& requests_;
+  PrefetchPool& prefetches_;
+  OutgoingPuts& puts_;
+  HeldSums& sums_;
+};
+
+}  // namespace sial

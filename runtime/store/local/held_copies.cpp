@@ -1,0 +1,78 @@
+#include "runtime/store/local/held_copies.h"
+
+namespace sial {
+
+void HeldCopies::add_copy(HeldBlock& h) {
+  h.copied = true;
+  copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  if (!h.listed) copies_.push_back(&h);
+  h.listed = true;
+}
+
+void HeldCopies::count_unused(HeldBlock& h) {
+  ++context_.stats.prefetches_useless;
+  context_.stats.prefetch_bytes_useless += h.value->doubles * 8;
+  h.prefetched = false;
+}
+
+void HeldCopies::drop_value(HeldBlock& h) {
+  if (!h.value) return;
+  h.elsewhere = false;
+  if (h.prefetched) count_unused(h);
+  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  context_.drop(h.value);
+  h.value = nullptr;
+  h.copied = h.unsure = h.own_put = false;
+  h.home_version = 0;
+}
+
+void HeldCopies::drop_own(HeldBlock& h) {
+  if (h.own) context_.drop(h.own);
+  h.own = nullptr;
+}
+
+void HeldCopies::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
+  for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
+    HeldBlock& h = *copies_.front();
+    copies_.pop_front();
+    if (!h.value || !h.copied) {
+      h.listed = false;
+      continue;
+    }
+    // A stale one shows the value from before this rank's put, which cannot be fetched any more.
+    const bool wanted_soon = keep > operands_in_use && h.wanted > clock_;
+    if (h.fetch || (h.stale && !h.own_put) || h.touched + keep > clock_ || wanted_soon) {
+      copies_.push_back(&h);
+      continue;
+    }
+    h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
+    drop_value(h);
+    h.listed = false;
+    h.kept = false;
+  }
+}
+
+void HeldCopies::give_up_kept() {
+  for (HeldBlock* h : copies_) {
+    if (!(h->kept || h->own_put) || h->fetch) continue;
+    drop_value(*h);
+    h->kept = false;
+  }
+  holds_kept_ = false;
+}
+
+void HeldCopies::clear() {
+  held_.clear();
+  copies_.clear();
+}
+
+void HeldCopies::leave_kept() {
+  copies_.clear();
+  held_.keep_only([](HeldBlock& h) { return h.kept; });
+  for (HeldBlock& h : held_.all()) copies_.push_back(&h);
+  holds_kept_ = !copies_.empty();
+  std::sort(copies_.begin(), copies_.end(),
+            [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
+}
+
+}  // namespace sial

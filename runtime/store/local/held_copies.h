@@ -1,0 +1,82 @@
+#pragma once
+// What this rank holds of blocks in the present phase, and which of its fetched copies go when memory is short.
+// Every held block has at most one value (a lease, or a copy that counts for the rank's budget) and one private copy;
+// both are references that this table owns. Fetched copies stand in a list, roughly by age; a clock of gets and reads
+// says which were used last. Used by the rank's thread.
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "runtime/store/context.h"
+#include "runtime/store/local/held_table.h"
+
+namespace sial {
+
+class HeldCopies {
+ public:
+  /// Blocks touched so recently that a statement may hold a pointer to them: the operands of one, with room to spare.
+  static constexpr std::uint64_t operands_in_use = 16;
+
+  explicit HeldCopies(StoreContext& context) : context_(context) {}
+
+  HeldBlock* find(std::int32_t id, const BlockIndex& block) const { return held_.find(id, block); }
+  HeldBlock& find_or_create(std::int32_t id, const BlockIndex& block) { return held_.find_or_create(id, block); }
+  std::deque<HeldBlock>& all() { return held_.all(); }
+  /// Fetched copies, roughly by age; some may have gone.
+  const std::deque<HeldBlock*>& listed() const { return copies_; }
+
+  // --- when
+  std::uint64_t clock() const { return clock_; }
+  void note_use(HeldBlock& h) { h.touched = ++clock_; }
+  void note_get(HeldBlock& h) { h.touched = h.got = ++clock_; }
+  void note_read(const HeldBlock& h) {
+    if (h.got > 0) live_span_ = std::max(live_span_, clock_ - h.got);
+  }
+  /// The longest time in this phase from a get to the last read: so many copies are in use at once.
+  std::uint64_t live_span() const { return live_span_; }
+
+  // --- how much
+  std::uint64_t bytes() const { return copied_bytes_; }
+  std::uint64_t largest() const { return largest_; }
+  void note_size(std::int64_t doubles) { largest_ = std::max(largest_, NodeHeap::chunk_bytes(doubles)); }
+  /// Bytes of the rank's own blocks.
+  std::int64_t own_blocks() const {
+    return context_.heap.own_in_use(context_.arena) - static_cast<std::int64_t>(copied_bytes_);
+  }
+
+  // --- values
+  /// `value` is a copy from now on, counted and listed.
+  void add_copy(HeldBlock& h);
+  void drop_value(HeldBlock& h);
+  void drop_own(HeldBlock& h);
+  /// A block that was fetched ahead, or is still to be used for the first time: its prefetch has been of no use.
+  void count_unused(HeldBlock& h);
+  /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be
+  /// working on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most.
+  void evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
+
+  // --- kept copies
+  void note_kept() { holds_kept_ = true; }
+  /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
+  void give_up_kept_if_short() {
+    if (holds_kept_ && context_.more_than_half_in_use()) give_up_kept();
+  }
+
+  // --- end of a phase
+  void clear();
+  /// Only kept blocks stay, at new places; those touched last go last.
+  void leave_kept();
+  void begin_spans() { live_span_ = 0; }
+
+ private:
+  void give_up_kept();
+
+  StoreContext& context_;
+  HeldTable held_;
+  std::deque<HeldBlock*> copies_;
+  std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
+  bool holds_kept_ = false;  // perhaps
+};
+
+}  // namespace sial

@@ -1,0 +1,28 @@
+#pragma once
+// The memory that the ranks of a node share: the directory and the heap of blocks, mapped by all of them. Made
+// collectively; the heap lives on while replies on their way hold it.
+
+#include <functional>
+#include <memory>
+
+#include "runtime/store/local/directory.h"
+#include "runtime/transport/transport.h"
+
+namespace sial {
+
+class NodeStorage {
+ public:
+  /// `reclaim`: asked, on whatever thread needs it, for memory that this rank can do without.
+  NodeStorage(Transport& transport, std::size_t memory_per_rank, std::function<bool(std::uint64_t)> reclaim);
+
+  NodeHeap& heap() { return *heap_; }
+  const std::shared_ptr<NodeHeap>& shared_heap() { return heap_; }
+  Directory& directory() { return *directory_; }
+
+ private:
+  std::shared_ptr<NodeMemory> memory_;
+  std::shared_ptr<NodeHeap> heap_;  // replies on their way keep it
+  std::unique_ptr<Directory> directory_;
+};
+
+}  // namespace sial

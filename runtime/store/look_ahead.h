@@ -1,0 +1,48 @@
+#pragma once
+// Blocks asked for before their get. All of it is a hint: it never waits, changes no result, does not count for the
+// phase rule, and an answer that says there is no such block is forgotten. A get that comes while the block is under
+// way or waiting takes it over.
+// Ownership: prefetched blocks live in memory that nobody else needs: they are dropped when somebody does, when the
+// rank puts to the block, and at the barrier. What foreseen() gives the caller holds until it gives it back to the
+// store's buffers. Threads: the rank's interpreter thread only. Errors: none.
+
+#include "runtime/base/shape.h"
+#include "runtime/memory/incoming.h"
+
+namespace sial {
+
+/// What became of the request for a block ahead of its get.
+enum class Prefetch {
+  started,  // asked for
+  held,     // this rank has it, or has asked for it already, or a put of its own makes it no use
+  here,     // lies on this node: nothing to gain
+  full,     // no memory to spare, or enough under way: try again later
+  too_big,  // there will never be room for it
+};
+
+class BlockLookAhead {
+ public:
+  virtual ~BlockLookAhead() = default;
+
+  virtual Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) = 0;
+  /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has
+  /// come. The caller holds it in BlockStore::buffers() from then on and gives it back: at once (`briefly`; then
+  /// nothing is done to learn whether it has come), or later, and then it gets it only where memory is enough for all
+  /// who might have to make a copy for that. `coming`: it is not here yet. Counts nothing.
+  struct Foreseen {
+    const double* data = nullptr;
+    bool coming = false;
+  };
+  virtual Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
+  /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
+  virtual void set_live_set_known(bool known) = 0;
+  /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:
+  /// unknown.
+  virtual double fetch_seconds(std::int64_t bytes) const = 0;
+  /// Where blocks that are fetched from other nodes may come to instead of the host's memory, or go on to from there as
+  /// they come; null: nowhere, and what is under way there is waited for. What read(), at_hand() and foreseen() give of
+  /// such a block is its name: its values are there after IncomingPlaces::to_host().
+  virtual void set_incoming(IncomingPlaces* places) noexcept = 0;
+};
+
+}  // namespace sial

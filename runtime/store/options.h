@@ -1,0 +1,18 @@
+#pragma once
+// How a rank's store works, as the job's options say. A value; read once, when the store is made.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sial {
+
+struct StoreOptions {
+  std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
+  std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
+  std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
+  bool copy = false;               // --store=copy: gets and puts always copy (the oracle)
+  bool check = false;              // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
+  bool deterministic = false;      // accumulates applied in (rank, sequence) order at the barrier
+};
+
+}  // namespace sial

@@ -1,0 +1,24 @@
+#include "runtime/store/phases/memory_relief.h"
+
+namespace sial {
+
+bool MemoryRelief::reclaim(std::uint64_t bytes) {
+  const auto held = [&] { return copies_.bytes() + prefetches_.bytes(); };
+  const std::uint64_t before = held();
+  const auto enough = [&] { return before - held() >= bytes; };
+  prefetches_.drop(enough);
+  if (!enough()) copies_.evict(HeldCopies::operands_in_use, copies_.listed().size(), enough);
+  if (before > held()) return true;
+  if (sums_.reclaim(bytes)) return true;
+  // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
+  for (HeldBlock* h : copies_.listed()) {
+    if (!h->kept || !h->fetch) continue;
+    fetched_.end_comparison(*h);
+    copies_.drop_value(*h);
+    h->kept = false;
+    return true;
+  }
+  return prefetches_.wait_and_drop();
+}
+
+}  // namespace sial

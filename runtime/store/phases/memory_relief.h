@@ -1,0 +1,24 @@
+#pragma once
+// Memory for a rank that finds none: what it holds for its own convenience goes, cheapest first. Called by the heap on
+// the rank's thread, in the middle of whatever asked for memory.
+
+#include "runtime/store/local/fetched_blocks.h"
+
+namespace sial {
+
+class MemoryRelief {
+ public:
+  MemoryRelief(HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches, HeldSums& sums)
+      : copies_(copies), fetched_(fetched), prefetches_(prefetches), sums_(sums) {}
+
+  /// False: there is nothing left to give.
+  bool reclaim(std::uint64_t bytes);
+
+ private:
+  HeldCopies& copies_;
+  FetchedBlocks& fetched_;
+  PrefetchPool& prefetches_;
+  HeldSums& sums_;
+};
+
+}  // namespace sial

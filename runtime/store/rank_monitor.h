@@ -1,0 +1,31 @@
+#pragma once
+// What this rank's store has counted, put together from its parts. Keeps nothing. Used by the rank's thread.
+
+#include "runtime/store/monitor.h"
+#include "runtime/store/phases/rank_phases.h"
+
+namespace sial {
+
+class RankMonitor final : public StoreMonitor {
+ public:
+  /// `service` may be null: there are no other nodes.
+  RankMonitor(StoreContext& context, const HeldCopies& copies, const RankSnapshots& snapshots, const RankPhases& phases,
+              const StoreService* service)
+      : context_(context), copies_(copies), snapshots_(snapshots), phases_(phases), service_(service) {}
+
+  StoreStats stats() const override;
+  std::vector<AccessStats> access_stats() const override { return context_.log.all(); }
+  const std::vector<PhasePeak>& phase_peaks() const override { return phases_.peaks(); }
+  std::int64_t server_peak() override;
+  std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
+  void set_trace(Trace* trace) override { context_.trace = trace; }
+
+ private:
+  StoreContext& context_;
+  const HeldCopies& copies_;
+  const RankSnapshots& snapshots_;
+  const RankPhases& phases_;
+  const StoreService* service_;
+};
+
+}  // namespace sial
