@@ -422,7 +422,7 @@ double* StoreImpl::private_copy(std::int32_t id, const BlockIndex& block, std::i
   if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
   h.own = new_chunk(id, block, size);
   if (keep) {
-    if (h.elsewhere && from == h.value->data()) incoming_->to_host(from);
+    if (h.elsewhere && from == h.value->data()) incoming_->to_host(from, place.pc);
     std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
     stats_.bytes_copied += size * 8;
     access_log_.at(place, id).moved += size * 8;
