@@ -1,4 +1,6 @@
 """What the tests of files and streams share: each has a folder of its own, two small programs in it, and runs the tools there."""
+from __future__ import annotations
+
 import os
 import pathlib
 import shutil
@@ -6,10 +8,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterable
+from typing import Any
 
 from faults import ENV
 
-BIN = None  # set by main()
+BIN: Any = None  # set by main()
 
 SAVE = """sial save
 index i = 1:40
@@ -27,33 +31,33 @@ TINY = 'sial tiny\nprintln "hello"\nendsial tiny\n'
 
 
 class InFolder(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-outputs-"))
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.write("save.sialx", SAVE)
         self.write("tiny.sialx", TINY)
 
-    def write(self, name, text):
+    def write(self, name: str, text: str) -> str:
         (self.dir / name).write_text(text)
         return name
 
-    def read(self, name):
+    def read(self, name: str) -> bytes:
         return (self.dir / name).read_bytes()
 
-    def command(self, tool, *args):
+    def command(self, tool: str, *args: object) -> list[str]:
         return [str(BIN / tool), *map(str, args)]
 
-    def run_tool(self, tool, *args, launcher=(), **how):
+    def run_tool(self, tool: str, *args: object, launcher: Iterable[str] = (), **how: Any) -> tuple[int, str, str]:
         how = {"stdout": subprocess.PIPE, "env": ENV, **how}
         p = subprocess.run([*launcher, *self.command(tool, *args)], cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100, **how)
         return p.returncode, p.stdout, p.stderr
 
-    def must(self, tool, *args, **how):
+    def must(self, tool: str, *args: object, **how: Any) -> str:
         code, out, err = self.run_tool(tool, *args, **how)
         self.assertEqual(code, 0, f"{out}{err}")
         return out
 
-    def refused(self, tool, *args, code, says, **how):
+    def refused(self, tool: str, *args: object, code: int, says: Iterable[str], **how: Any) -> str:
         """One error that says all of `says`."""
         got, _, err = self.run_tool(tool, *args, **how)
         self.assertEqual(got, code, err)
@@ -62,14 +66,14 @@ class InFolder(unittest.TestCase):
             self.assertIn(text, err)
         return err
 
-    def names(self, folder="."):
+    def names(self, folder: str = ".") -> list[str]:
         return sorted(p.name for p in (self.dir / folder).iterdir())
 
-    def somebody_else(self):
+    def somebody_else(self) -> dict[str, Any]:
         """How to run as a user whom permissions bind, and who owns the test's folder."""
         if os.geteuid() != 0:
             return {}
-        how = {"user": 65534, "group": 65534, "extra_groups": [], "env": {**ENV, "HOME": str(self.dir)}}
+        how: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": [], "env": {**ENV, "HOME": str(self.dir)}}
         os.chown(self.dir, 65534, 65534)
         try:
             code = self.run_tool("sialrun", "--version", **how)[0]
@@ -80,7 +84,7 @@ class InFolder(unittest.TestCase):
         return how
 
 
-def main(description):
+def main(description: str | None) -> None:
     global BIN
     if len(sys.argv) < 3 or sys.argv[1] != "--bin":
         sys.exit(description)

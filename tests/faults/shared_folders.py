@@ -8,7 +8,6 @@ Tests that need another user or a C compiler are skipped where they cannot be ha
 import contextlib
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess

@@ -1,5 +1,4 @@
 """What is fuzzed: for each kind of input its seeds, how it is mutated, and the commands that read it."""
-import json
 import pathlib
 import subprocess
 

@@ -49,5 +49,8 @@ for f in $(files '*.cpp' '*.h' '*.py'); do
 done
 report 'dead link' < <(python3 tests/lint/links.py)
 report 'unfinished business' < <(git grep -nIE '\b(TODO|FIXME|XXX)\b' -- '*.cpp' '*.h' '*.py' '*.sh' '*.g4' '*.md' ':!tests/lint')
+
+# --- Python: errors, likely bugs, types
+bash tests/lint/python.sh || failed=1
 [ $failed -eq 1 ] || echo "lint: clean"
 exit $failed

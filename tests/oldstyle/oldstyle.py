@@ -75,7 +75,7 @@ class Program:
                 return f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout[-1000:]}\n{done.stderr[-2000:]}"
             with h5py.File(pathlib.Path(folder) / "results.h5", "r") as f:
                 values = {name: float(f["scalars"][name][()]) for name in f["scalars"]}
-        for name, width in self.spreads:
+        for name, _ in self.spreads:
             self.seen[name].append(values.get(name, math.nan))
         wrong = [f"{name} is {values.get(name, math.nan):.15g}, not {value:.15g} to {tolerance:g}" for name, value, tolerance in self.checks
                  if not abs(values.get(name, math.nan) - value) <= tolerance]  # a comparison that a NaN fails

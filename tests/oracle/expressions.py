@@ -1,36 +1,45 @@
 """Values of expressions and the block algebra: references, contraction by names, the right sides of block assignments."""
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model import LanguageError, check_int
+from model import Array, Block, Index, Json, Key, LanguageError, Module, Ranges, Subindex, check_int
 
-COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+if TYPE_CHECKING:
+    from machine import Machine
+
+Label = tuple[Index | Subindex, bool]  # an index, and whether its segments have one element
+
+COMPARE: dict[str, Callable[[float, float], bool]] = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
            "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
 
 
 class Reference:
     """A block reference evaluated: array, key, labels, shape, and the box of a subindex reference within the super block."""
 
-    def __init__(self, array, key, labels, shape, box):
+    def __init__(self, array: Array, key: Key, labels: list[Label], shape: tuple[int, ...], box: tuple[slice, ...] | None) -> None:
         self.array, self.key, self.labels, self.shape, self.box = array, key, labels, shape, box
 
     @property
-    def all_simple(self):
+    def all_simple(self) -> bool:
         return all(simple for _, simple in self.labels)
 
-    def text(self):
+    def text(self) -> str:
         numbers = ",".join(f"{k[0]}.{k[1]}" if isinstance(k, tuple) else str(k) for k in self.key)
         return f"{self.array.name}[{numbers}]"
 
 
-def strip(expr):
+def strip(expr: Json) -> Json:
     while expr["kind"] == "Paren":
         expr = expr["inner"]
     return expr
 
 
-def resolved(module, block):
+def resolved(module: Module, block: Json) -> tuple[Array, list[Label], list[tuple[Any, Any]]]:
     """(array, labels, (dimension, index) pairs) of a block as written: names mean the same each time, so they are looked up once."""
     known = module.resolved.get(id(block))
     if known is None:
@@ -41,7 +50,7 @@ def resolved(module, block):
     return known
 
 
-def reference(module, block):
+def reference(module: Module, block: Json) -> Reference:
     array, labels, pairs = resolved(module, block)
     key, shape, box = [], [], []
     partial = False
@@ -68,16 +77,16 @@ def reference(module, block):
     return Reference(array, tuple(key), labels, tuple(shape), tuple(box) if partial else None)
 
 
-def super_shape(ref):
+def super_shape(ref: Reference) -> tuple[int, ...]:
     """Shape of the whole block that the reference is (a part of)."""
     return tuple(extent if isinstance(n, tuple) else dim.extent(n) for dim, n, extent in zip(ref.array.dims, ref.key, ref.shape))
 
 
-def static_view(array, key):
+def static_view(array: Array, key: Sequence[Any]) -> Block:
     return array.dense[tuple(slice(d.offset(n), d.offset(n) + d.extent(n)) for d, n in zip(array.dims, key))]
 
 
-def stored(ref):
+def stored(ref: Reference) -> Block | None:
     """The whole stored block, or None."""
     if ref.array.array_kind == "static":
         return static_view(ref.array, ref.key)
@@ -86,14 +95,14 @@ def stored(ref):
     return ref.array.private.get(ref.key, ref.array.blocks.get(ref.key))
 
 
-def readable(ref):
+def readable(ref: Reference) -> Block:
     block = stored(ref)
     if block is None:
         raise LanguageError("absent", f"block {ref.text()} does not exist here")
     return block if ref.box is None else block[ref.box]
 
 
-def region_view(machine, module, region, line=None):
+def region_view(machine: Machine, module: Module, region: Json, line: int | None = None) -> tuple[Array, Ranges, Block]:
     array = module.find(region["array"])
     ranges = [(number(machine, module, r["lo"]), number(machine, module, r["hi"])) for r in region["ranges"]]
     for (lo, hi), dim in zip(ranges, array.dims):
@@ -107,11 +116,11 @@ def region_view(machine, module, region, line=None):
     raise LanguageError("region", f"no allocated region of `{array.name}` contains {ranges}", line)
 
 
-def contract(machine, left, a, right, b):
+def contract(machine: Machine, left: list[Label], a: Block, right: list[Label], b: Block) -> tuple[list[Label], Block]:
     """Free labels and values of the contraction of two blocks."""
     if machine.exact_limit and a.size and b.size:
         machine.check_exact(np.abs(a).max() * np.abs(b).max() * max(a.size, b.size))
-    letters = {}
+    letters: dict[Label, str] = {}
     for label in left + right:
         letters.setdefault(label, chr(ord("a") + len(letters)))
     free = [x for x in left if x not in right] + [x for x in right if x not in left]
@@ -119,11 +128,11 @@ def contract(machine, left, a, right, b):
     return free, np.einsum(f"{spell(left)},{spell(right)}->{spell(free)}", a, b)
 
 
-def permuted(labels, values, order):
+def permuted(labels: list[Label], values: Block, order: list[Label]) -> Block:
     return np.transpose(values, [labels.index(x) for x in order])
 
 
-def is_block_product(machine, module, expr):
+def is_block_product(machine: Machine, module: Module, expr: Json) -> tuple[Json, Json] | None:
     """A product of two block references: (left, right), or None."""
     if expr["kind"] == "Binary" and expr["op"] in ("*", "^"):
         left, right = strip(expr["left"]), strip(expr["right"])
@@ -132,7 +141,7 @@ def is_block_product(machine, module, expr):
     return None
 
 
-def number(machine, module, expr):
+def number(machine: Machine, module: Module, expr: Json) -> Any:
     """Value of an int (Python int) or scalar (Python float) expression."""
     kind = expr["kind"]
     if kind == "IntLit":
@@ -175,7 +184,7 @@ def number(machine, module, expr):
     return arithmetic(expr["op"], number(machine, module, expr["left"]), number(machine, module, expr["right"]))
 
 
-def arithmetic(op, a, b):
+def arithmetic(op: str, a: Any, b: Any) -> Any:
     integers = isinstance(a, int)
     if op == "+":
         result = a + b
@@ -199,17 +208,17 @@ def arithmetic(op, a, b):
     return check_int(result) if integers else result
 
 
-def relation(machine, module, rel):
+def relation(machine: Machine, module: Module, rel: Json) -> bool:
     return COMPARE[rel["op"]](number(machine, module, rel["left"]), number(machine, module, rel["right"]))
 
 
-def trailing_simple(left, right):
+def trailing_simple(left: list[Label], right: list[Label]) -> bool:
     """The lists agree but for simple indices at the end of one of them."""
     n = min(len(left), len(right))
     return left[:n] == right[:n] and all(simple for _, simple in left[n:] + right[n:])
 
 
-def block_value(machine, module, expr, lhs):
+def block_value(machine: Machine, module: Module, expr: Json, lhs: Reference) -> Block | float:
     """The right side of an assignment to block `lhs`: an array of its shape, or a float to be used for every element."""
     kind = expr["kind"]
     labels = lhs.labels
@@ -234,7 +243,7 @@ def block_value(machine, module, expr, lhs):
         return values.copy()
     if kind == "Binary" and expr["op"] in ("+", "-", "*", "^"):
         left, right = strip(expr["left"]), strip(expr["right"])
-        refs = [reference(module, x) if x["kind"] == "Block" else None for x in (left, right)]
+        refs: list[Any] = [reference(module, x) if x["kind"] == "Block" else None for x in (left, right)]
         if expr["op"] in ("+", "-") and all(refs) and all(set(r.labels) == set(labels) for r in refs):
             a, b = (permuted(r.labels, readable(r), labels) for r in refs)
             return a + b if expr["op"] == "+" else a - b

@@ -1,10 +1,15 @@
 """Runs statements as one worker, rank 0 of 1, in program order."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
 import model
 import supers
-from expressions import (block_value, number, readable, reference, region_view, relation, stored, super_shape)
-from model import LanguageError
+from expressions import Reference, block_value, number, readable, reference, region_view, relation, stored, super_shape
+from model import Array, Block, Index, JobData, Json, Key, LanguageError, Module, Ranges, Segment, Subindex
 from pragmas import fragment_filter
 
 
@@ -19,26 +24,31 @@ class LeaveProcedure(Exception):
 class Persistence:
     """What set_persistent keeps for the later programs of a job, one label space per sort of item."""
 
-    def __init__(self):
+    scalars: dict[str, float]
+    statics: dict[str, Block]
+    remotes: dict[str, tuple[list[list[int]], dict[Key, Block]]]
+
+    def __init__(self) -> None:
         self.scalars, self.statics, self.remotes = {}, {}, {}
 
 
 class Machine:
-    def __init__(self, json, data, persistence, write, exact_limit=None):
+    def __init__(self, json: Json, data: JobData, persistence: Persistence, write: Callable[[str], object], exact_limit: float | None = None) -> None:
         """Above `exact_limit` a number is an error of kind `magnitude`: below, sums of integers are exact in any order. With a limit,
         `largest` is the largest number seen."""
         self.modules = model.load(json, data)
         self.persistence, self.write = persistence, write
-        self.scopes = [[]]   # per loop iteration in progress: (array, key) created in it
-        self.busy = set()
-        self.marked = []
-        self.line, self.exact_limit, self.largest = None, exact_limit, 0.0
+        self.scopes: list[list[tuple[Array, Key]]] = [[]]  # per loop iteration in progress: (array, key) created in it
+        self.busy: set[Index | Subindex] = set()
+        self.marked: list[tuple[Any, str]] = []
+        self.line: int | None = None
+        self.exact_limit, self.largest = exact_limit, 0.0
         for module in self.modules:
             for entity in module.own.values():
                 if entity.kind == "array" and entity.array_kind == "static":
                     entity.dense = np.zeros(tuple(d.total() for d in entity.dims), order="F")
 
-    def run(self):
+    def run(self) -> None:
         try:
             for module in self.modules:
                 self.body(module, module.statements)
@@ -53,16 +63,17 @@ class Machine:
             else:
                 self.persistence.remotes[label] = layout(entity), {k: v.copy() for k, v in entity.remote.items()}
 
-    def entities(self, kind):
+    def entities(self, kind: str) -> list[Any]:
         return [e for module in self.modules for e in module.own.values() if e.kind == kind]
 
     # ---- statements
-    def body(self, module, statements):
+    def body(self, module: Module, statements: Iterable[Json]) -> None:
         for statement in statements:
             self.line = statement["line"]
             getattr(self, "do_" + statement["kind"])(module, statement)
 
-    def iterate(self, module, loop, index_values, keep=lambda: True):
+    def iterate(self, module: Module, loop: Iterable[Json], index_values: Iterable[tuple[Index | Subindex, int]],
+                keep: Callable[[], bool] = lambda: True) -> Iterator[None]:
         """One iteration with the indices bound: temps and fetched blocks made in it end with it."""
         for index, value in index_values:
             index.value = value
@@ -75,7 +86,8 @@ class Machine:
             for array, key in self.scopes.pop():
                 array.blocks.pop(key, None)
 
-    def loop(self, module, statement, indices, tuples, wheres, keep=lambda: True):
+    def loop(self, module: Module, statement: Json, indices: Sequence[Any], tuples: Iterable[tuple[int, ...]], wheres: Iterable[Json],
+             keep: Callable[[], bool] = lambda: True) -> None:
         for index in indices:
             if index in self.busy:
                 raise LanguageError("busy", f"index `{index.name}` is bound already")
@@ -93,21 +105,21 @@ class Machine:
             for index in indices:
                 index.value = None
 
-    def do_DoLoop(self, module, s):
+    def do_DoLoop(self, module: Module, s: Json) -> None:
         index = module.find(s["index"])
         self.loop(module, s, [index], ((v,) for v in range(index.lo, index.hi + 1)), s["wheres"])
 
-    def do_SubLoop(self, module, s):
+    def do_SubLoop(self, module: Module, s: Json) -> None:
         index = module.find(s["index"])
         self.loop(module, s, [index], ((v,) for v in range(1, model.SUBSEGMENTS + 1)), s["wheres"])
 
-    def do_PardoLoop(self, module, s):
+    def do_PardoLoop(self, module: Module, s: Json) -> None:
         indices = [module.find(n) for n in s["indices"]]
         for index in indices:
             if index.lo > index.hi:
                 raise LanguageError("range", f"pardo over the empty range of `{index.name}`")
 
-        def tuples(n):
+        def tuples(n: int) -> Iterator[tuple[int, ...]]:
             if n == 0:
                 yield ()
                 return
@@ -117,56 +129,56 @@ class Machine:
         keep, replaces = fragment_filter(module, indices, s["pragma"])
         self.loop(module, s, indices, tuples(len(indices)), [] if replaces else s["wheres"], keep)
 
-    def do_Section(self, module, s):
+    def do_Section(self, module: Module, s: Json) -> None:
         self.body(module, s["body"])
         self.barrier()
 
-    def do_GpuSection(self, module, s):
+    def do_GpuSection(self, module: Module, s: Json) -> None:
         self.body(module, s["body"])
 
-    def do_If(self, module, s):
+    def do_If(self, module: Module, s: Json) -> None:
         self.body(module, s["then"] if relation(self, module, s["condition"]) else s["else"] or [])
 
-    def do_Call(self, module, s):
+    def do_Call(self, module: Module, s: Json) -> None:
         proc = module.find(s["proc"])
         try:
             self.body(proc.module, proc.body)
         except LeaveProcedure:
             pass
 
-    def do_Return(self, module, s):
+    def do_Return(self, module: Module, s: Json) -> None:
         raise LeaveProcedure
 
-    def do_Exit(self, module, s):
+    def do_Exit(self, module: Module, s: Json) -> None:
         raise LeaveLoop
 
-    def do_Stop(self, module, s):
+    def do_Stop(self, module: Module, s: Json) -> None:
         raise LanguageError("stop", "stop")
 
-    def do_GpuOp(self, module, s):
+    def do_GpuOp(self, module: Module, s: Json) -> None:
         pass
 
-    def do_Barrier(self, module, s):
+    def do_Barrier(self, module: Module, s: Json) -> None:
         self.barrier()
 
-    def barrier(self):
+    def barrier(self) -> None:
         for array in self.entities("array"):
             if array.is_remote:
                 array.drop_copies()
 
-    def do_Create(self, module, s):
+    def do_Create(self, module: Module, s: Json) -> None:
         pass
 
-    def do_Delete(self, module, s):
+    def do_Delete(self, module: Module, s: Json) -> None:
         array = module.find(s["array"])
         array.drop_copies()
         array.remote.clear()
 
-    def do_AssertSame(self, module, s):
+    def do_AssertSame(self, module: Module, s: Json) -> None:
         pass
 
     # ---- blocks
-    def create(self, ref, zero=False):
+    def create(self, ref: Reference, zero: bool = False) -> Block:
         """A new whole block. A temp belongs to the iteration in progress, a copy of a remote block lives until the barrier."""
         data = np.zeros(super_shape(ref), order="F")
         if not zero:
@@ -176,7 +188,7 @@ class Machine:
             self.scopes[-1].append((ref.array, ref.key))
         return data
 
-    def target(self, ref, op):
+    def target(self, ref: Reference, op: str) -> Block:
         """The elements to be changed."""
         fetched = ref.array.blocks.get(ref.key)
         if ref.array.is_remote and fetched is not None:
@@ -188,14 +200,14 @@ class Machine:
             block = self.create(ref, zero=ref.box is not None)
         return block if ref.box is None else block[ref.box]
 
-    def check_exact(self, value):
+    def check_exact(self, value: float) -> None:
         if not self.exact_limit:
             return
         if not abs(value) <= self.exact_limit:
             raise LanguageError("magnitude", f"{value} is beyond {self.exact_limit}")
         self.largest = max(self.largest, abs(value))
 
-    def update(self, target, op, value):
+    def update(self, target: Block, op: str, value: Block | float) -> None:
         if op == "=":
             target[...] = value
         elif op == "+=":
@@ -207,7 +219,7 @@ class Machine:
         if self.exact_limit and target.size:
             self.check_exact(np.abs(target).max())
 
-    def do_AssignName(self, module, s):
+    def do_AssignName(self, module: Module, s: Json) -> None:
         entity = module.find(s["target"])
         value = number(self, module, s["value"])
         if s["op"] != "=":
@@ -216,12 +228,12 @@ class Machine:
         self.check_exact(value)
         entity.value = model.check_int(value) if entity.kind == "int" else float(value)
 
-    def do_AssignBlock(self, module, s):
+    def do_AssignBlock(self, module: Module, s: Json) -> None:
         ref = reference(module, s["target"])
         value = block_value(self, module, s["value"], ref)
         self.update(self.target(ref, s["op"]), s["op"], value)
 
-    def do_AssignRegion(self, module, s):
+    def do_AssignRegion(self, module: Module, s: Json) -> None:
         _, _, view = region_view(self, module, s["target"])
         source = s["value"]
         if source["kind"] == "Block":
@@ -235,10 +247,11 @@ class Machine:
             value = number(self, module, source)
         view[...] = value
 
-    def do_Allocate(self, module, s):
+    def do_Allocate(self, module: Module, s: Json) -> None:
         array = module.find(s["array"])
         selector = s["selector"] or ["*"] * len(array.dims)
-        keys = [()]
+        keys: list[Key] = [()]
+        numbers: Iterable[Segment]
         for dim, entry in zip(array.dims, selector):
             if entry != "*":
                 numbers = [module.find(entry).value]
@@ -261,7 +274,7 @@ class Machine:
                           for d, n in zip(array.dims, key))
             array.blocks[key] = np.zeros(shape, order="F")
 
-    def do_AllocateRegion(self, module, s):
+    def do_AllocateRegion(self, module: Module, s: Json) -> None:
         array = module.find(s["region"]["array"])
         ranges = tuple((number(self, module, r["lo"]), number(self, module, r["hi"])) for r in s["region"]["ranges"])
         if s["deallocate"]:
@@ -279,7 +292,7 @@ class Machine:
         array.regions[ranges] = np.zeros(shape, order="F")
 
     # ---- remote data
-    def do_Get(self, module, s):
+    def do_Get(self, module: Module, s: Json) -> None:
         ref = reference(module, s["block"])
         fetched = ref.key in ref.array.blocks
         if (fetched or ref.key in ref.array.private) and ref.key not in ref.array.stale:
@@ -292,7 +305,7 @@ class Machine:
         if not fetched:
             self.scopes[-1].append((ref.array, ref.key))
 
-    def do_Put(self, module, s):
+    def do_Put(self, module: Module, s: Json) -> None:
         ref = reference(module, s["block"])
         value = block_value(self, module, s["value"], ref)
         if ref.key in ref.array.blocks or ref.key in ref.array.private:
@@ -304,15 +317,15 @@ class Machine:
             held = ref.array.remote[ref.key] = np.zeros(ref.shape, order="F")
         self.update(held, s["op"], value)
 
-    def do_Collective(self, module, s):
+    def do_Collective(self, module: Module, s: Json) -> None:
         module.find(s["target"]).value += number(self, module, s["value"])
 
-    def do_Broadcast(self, module, s):
+    def do_Broadcast(self, module: Module, s: Json) -> None:
         source = number(self, module, s["source"])
         if source != 0:
             raise LanguageError("rank", f"broadcast_from {source} with one worker")
 
-    def do_Persistent(self, module, s):
+    def do_Persistent(self, module: Module, s: Json) -> None:
         entity, label = module.find(s["item"]), s["label"]
         if not s["restore"]:
             if entity.kind == "array" and entity.is_remote and any(e is entity and l != label for e, l in self.marked):
@@ -336,11 +349,11 @@ class Machine:
             entity.remote = {k: v.copy() for k, v in blocks.items()}
 
     # ---- output and super instructions
-    def do_Print(self, module, s):
+    def do_Print(self, module: Module, s: Json) -> None:
         for text in self.printed(module, s["value"]):  # rows of elements end their own lines
             self.write(text + "\n" if s["newline"] and not text.endswith("\n") else text)
 
-    def printed(self, module, expr):
+    def printed(self, module: Module, expr: Json) -> list[str]:
         """The texts of one print statement."""
         if expr["kind"] == "StringLit":
             return [expr["value"]]
@@ -357,16 +370,16 @@ class Machine:
             return [elements(region_name(array, ranges), view)]
         return [digits(number(self, module, expr))]
 
-    def do_Inspect(self, module, s):
+    def do_Inspect(self, module: Module, s: Json) -> None:
         """Norms, largest elements and labelled elements."""
-        def show(text, rows=False):
+        def show(text: str, rows: bool = False) -> None:
             self.write(text + "\n" if s["newline"] or rows else text)
 
         options = [number(self, module, e) for e in s["options"]]
         for name, array, indices, first, values in self.inspected(module, s["operand"]):
             flat = values.reshape(-1, order="F")
 
-            def place(k):
+            def place(k: int) -> str:
                 at = np.unravel_index(k, values.shape, order="F")
                 return f"{array}[{','.join(f'{i}={f + int(a)}' for i, f, a in zip(indices, first, at))}]"
 
@@ -386,7 +399,7 @@ class Machine:
                 for k in chosen:
                     show(f"{place(k)} = {digits(float(flat[k]))}", rows=True)
 
-    def inspected(self, module, operand):
+    def inspected(self, module: Module, operand: Json) -> list[tuple[str, str, list[str], list[int], Block]]:
         """(text, array, index names, global numbers of the first elements, values) of the operand or its regions."""
         if operand["kind"] == "Block":
             ref = reference(module, operand)
@@ -405,19 +418,19 @@ class Machine:
         return [(name, array.name, [d.name for d in array.dims], [first_element(d, lo) for d, (lo, _) in zip(array.dims, ranges)], values)
                 for name, ranges, values in parts]
 
-    def do_Execute(self, module, s):
+    def do_Execute(self, module: Module, s: Json) -> None:
         special = module.find(s["special"])
         if special.name not in supers.TABLE:
             raise LanguageError("special", f"`{special.name}` has no body")
         arguments = [self.argument(module, a, letter) for a, letter in zip(s["args"], special.signature.lower())]
         supers.TABLE[special.name](*arguments)
 
-    def argument(self, module, arg, letter):
+    def argument(self, module: Module, arg: Json, letter: str) -> supers.Cell | supers.View | supers.Literal:
         if arg["kind"] in ("RealLit", "IntLit"):
             return supers.Literal(float(arg["value"]))
         if arg["kind"] == "Block":
             ref = reference(module, arg)
-            result = supers.View(readable(ref) if letter == "r" else self.target(ref, "=" if letter == "w" else "+="))
+            result: supers.Cell | supers.View = supers.View(readable(ref) if letter == "r" else self.target(ref, "=" if letter == "w" else "+="))
         elif arg["kind"] == "Region":
             result = supers.View(region_view(self, module, arg)[2])
         else:
@@ -428,11 +441,11 @@ class Machine:
         return result
 
 
-def layout(array):
+def layout(array: Array) -> list[list[int]]:
     return [d.layout() if d.kind == "index" else d.parent.layout() for d in array.dims]
 
 
-def digits(value):
+def digits(value: float) -> str:
     """Shortest digits that read back exactly; whole numbers without a point."""
     if isinstance(value, int):
         return str(value)
@@ -440,7 +453,7 @@ def digits(value):
     return text[:-2] if text.endswith(".0") else text
 
 
-def first_element(dim, segment):
+def first_element(dim: Any, segment: Any) -> int:
     """The number of a segment's first element among all of its kind, from 1."""
     if dim.kind == "subindex":
         parent, sub = segment
@@ -448,11 +461,11 @@ def first_element(dim, segment):
     return segment if dim.simple else sum(dim.extents[:segment - 1]) + 1
 
 
-def region_name(array, ranges):
+def region_name(array: Array, ranges: Ranges) -> str:
     return f"{array.name}[{','.join(str(a) if a == b else f'{a}:{b}' for a, b in ranges)}]"
 
 
-def whole(array):
+def whole(array: Array) -> list[tuple[str, Block]]:
     """(name, elements) of a static array, or of every region of a contiguous local one."""
     if array.dense is not None:
         return [(array.name, array.dense)]
@@ -461,8 +474,8 @@ def whole(array):
     return [(array.name if len(array.regions) == 1 else region_name(array, ranges), values) for ranges, values in array.regions.items()]
 
 
-def elements(name, values):
+def elements(name: str, values: Block) -> str:
     if values.size == 1:
         return f"{name} = {digits(float(values.reshape(-1)[0]))}"
-    rows = values.reshape((values.shape[0], -1), order="F").T if values.size else []
+    rows: Any = values.reshape((values.shape[0], -1), order="F").T if values.size else []
     return "".join([f"{name}:\n", *(" ".join(digits(float(v)) for v in row) + "\n" for row in rows)])

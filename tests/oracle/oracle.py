@@ -6,31 +6,35 @@
 Several programs are one job: persistent items pass between them. An error the language defines ends the job: one line on
 stderr, exit code 1.
 """
+from __future__ import annotations
+
 import argparse
 import json
 import sys
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from machine import Machine, Persistence, digits
-from model import JobData, LanguageError
+from model import JobData, Json, LanguageError
 
 
-def run_job(programs, data, write=None, exact_limit=None):
+def run_job(programs: Iterable[Json], data: JobData, write: Callable[[str], object] | None = None, exact_limit: float | None = None) -> Machine:
     """Runs parsed programs in order; returns the machine of the last one."""
     persistence = Persistence()
-    machine = None
+    machine: Any = None
     for program in programs:
         machine = Machine(program, data, persistence, write or sys.stdout.write, exact_limit)
         machine.run()
     return machine
 
 
-def job_data(sets, segments):
+def job_data(sets: Iterable[str], segments: Iterable[str]) -> JobData:
     values = dict(item.split("=", 1) for item in sets)
     tables = {k: [int(n) for n in v.split(",")] for k, v in (item.split("=", 1) for item in segments)}
     return JobData(values, tables)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")

@@ -7,6 +7,8 @@ Without programs: all of tests/oracle/programs and tests/lang/run. A program sta
 lines; further .sialx words there are the job's later programs). A run that one side ends with an error must end so on the
 other, after the same output. Programs that need super instructions or options the oracle does not know are counted and left out.
 """
+from __future__ import annotations
+
 import argparse
 import difflib
 import io
@@ -16,8 +18,9 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 
-from model import LanguageError
+from model import Json, LanguageError
 from oracle import job_data, run_job
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,18 +31,18 @@ class OutsideOracle(Exception):
     """A test about something that the oracle does not model."""
 
 
-def normalised(text):
+def normalised(text: str) -> str:
     """The sign of a zero depends on the order of operations, which is the kernels' business."""
     return re.sub(r"(?<![\w.])-0(?![\w.])", "0", text)
 
 
-def arguments(path):
+def arguments(path: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
     """(programs, options of the job)"""
     words = " ".join(re.findall(r"^#\s*args:\s*(.*)$", path.read_text(), re.M)).split()
     return [path] + [path.parent / w for w in words if w.endswith(".sialx")], [w for w in words if not w.endswith(".sialx")]
 
 
-def compiled(bin_dir, programs):
+def compiled(bin_dir: pathlib.Path, programs: Iterable[pathlib.Path]) -> list[Json]:
     parsed = []
     for program in programs:
         p = subprocess.run([str(bin_dir / "sialc"), "--emit=ast-json", program.name], cwd=program.parent, capture_output=True, text=True)
@@ -49,7 +52,7 @@ def compiled(bin_dir, programs):
     return parsed
 
 
-def split_options(options):
+def split_options(options: Sequence[str]) -> tuple[list[str], list[str]]:
     pairs = list(zip(options[::2], options[1::2]))
     known = ("--set", "--segments")
     if any(flag not in known for flag, _ in pairs):
@@ -57,7 +60,7 @@ def split_options(options):
     return [v for f, v in pairs if f == "--set"], [v for f, v in pairs if f == "--segments"]
 
 
-def evaluate(bin_dir, path):
+def evaluate(bin_dir: pathlib.Path, path: pathlib.Path) -> tuple[str, LanguageError | None]:
     """(output, error or None) of the oracle."""
     programs, options = arguments(path)
     out = io.StringIO()
@@ -68,7 +71,7 @@ def evaluate(bin_dir, path):
     return out.getvalue(), None
 
 
-def compare(bin_dir, path):
+def compare(bin_dir: pathlib.Path, path: pathlib.Path) -> list[str] | None:
     """A list of complaints; None where the oracle cannot say."""
     want, error = evaluate(bin_dir, path)
     programs, options = arguments(path)
@@ -87,7 +90,7 @@ def compare(bin_dir, path):
     return complaints
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--filter", default="")

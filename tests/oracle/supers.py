@@ -1,42 +1,49 @@
 """The few super instructions that tests of the language need. Arguments are flat views in memory order, or scalar cells."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+
+from model import Block, Scalar
 
 
 class Cell:
     """A scalar argument."""
 
-    def __init__(self, entity):
+    def __init__(self, entity: Scalar) -> None:
         self.entity = entity
 
-    def get(self):
+    def get(self) -> float:
         return self.entity.value
 
-    def set(self, value):
+    def set(self, value: float) -> None:
         self.entity.value = float(value)
 
 
 class View:
     """A block, region or static argument."""
 
-    def __init__(self, values):
+    def __init__(self, values: Block) -> None:
         self.values = values
 
-    def get(self):
+    def get(self) -> float:
         return float(self.values.flatten(order="F")[-1])
 
-    def set(self, value):
+    def set(self, value: float) -> None:
         self.values[...] = value
 
 
 class Literal:
-    def __init__(self, value):
+    def __init__(self, value: float) -> None:
         self.value = value
 
-    def get(self):
+    def get(self) -> float:
         return self.value
 
 
-def fill(argument, values):
+def fill(argument: Cell | View, values: Callable[[int], list[float]]) -> None:
     if isinstance(argument, Cell):
         argument.set(values(1)[0])
     else:
@@ -44,7 +51,7 @@ def fill(argument, values):
         argument.values[...] = np.array(values(argument.values.size), dtype=float).reshape(shape, order="F")
 
 
-def sequential(start, n):
+def sequential(start: float, n: int) -> list[float]:
     counter, out = np.float32(start), []
     for _ in range(n):
         out.append(float(counter))
@@ -52,7 +59,7 @@ def sequential(start, n):
     return out
 
 
-def cyclic(start, n):
+def cyclic(start: float, n: int) -> list[float]:
     counter, out = np.float32(start), []
     for _ in range(n):
         out.append(float(counter))
@@ -60,17 +67,17 @@ def cyclic(start, n):
     return out
 
 
-def check_dconf(block, result):
+def check_dconf(block: View, result: Cell) -> None:
     result.set(float(np.max(np.abs(block.values))) if block.values.size else 0.0)
 
 
-def swap(a, b):
+def swap(a: View, b: View) -> None:
     kept = a.values.copy()
     a.values[...] = b.values
     b.values[...] = kept
 
 
-TABLE = {
+TABLE: dict[str, Callable[..., Any]] = {
     "fill_block_sequential": lambda block, start: fill(block, lambda n: sequential(start.get(), n)),
     "fill_block_cyclic": lambda block, start: fill(block, lambda n: cyclic(start.get(), n)),
     "get_my_rank": lambda rank: rank.set(0.0),

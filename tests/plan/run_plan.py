@@ -179,7 +179,7 @@ def compare(binary, job, more, layout, drawn=False, lab=False):
         command, processes = arguments, int(ranks) + int(servers)
     what = f"{job} {' '.join(more)[:40]} on {layout}{' of the simulator' if lab else ''}"
     # On a machine with fewer cores than ranks a rank may lag so far behind that the others do not wait for it to delete.
-    for attempt in range(3):
+    for _ in range(3):
         code, measured, errors = run(binary, command, processes)
         if code != 0:
             raise Failure(f"{what}: exit code {code}\n{errors}")

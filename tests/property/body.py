@@ -335,7 +335,7 @@ class BodyWriter:
     def int_statement(self, body, env):
         operands = ["n0", "n1", "n2", "2", "norb", *env.bound]
         a, b = self.r.choice(operands), self.r.choice(operands)
-        forms = [f"{a} + {b}", f"{a} - {b}", f"({a} + 1) / 2", f"(int)(x0 * 0.5)", f"-{self.r.choice(['n0', 'n1'])}"]
+        forms = [f"{a} + {b}", f"{a} - {b}", f"({a} + 1) / 2", "(int)(x0 * 0.5)", f"-{self.r.choice(['n0', 'n1'])}"]
         body.append(f"{self.r.choice(['n0', 'n1', 'n2'])} = {self.r.choice(forms)}")
 
     def relation(self, env):

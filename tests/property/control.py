@@ -82,7 +82,7 @@ class Control:
                     leaves = self.known([*labels, "k"]) if self.chance(60) else f"{value} > 20.0"
                     inside.insert(self.r.randint(0, len(inside)), Node(f"if {leaves}", ["exit"], "endif"))
                     out.append(get)
-                out.append(Node("do k", inside, "enddo k", wheres=self.r.choice([[], ["where k != i"], [f"where k <= c1"]])))
+                out.append(Node("do k", inside, "enddo k", wheres=self.r.choice([[], ["where k != i"], ["where k <= c1"]])))
             else:
                 out.append(self.called(labels, depth))
         return out

@@ -7,8 +7,8 @@ import random
 
 from body import BodyWriter, Env
 from control import Control
-from program import Node, Program
 from phases import Phases
+from program import Node, Program
 from remote_access import RemoteAccess
 from wishes import strew
 

@@ -1,6 +1,8 @@
 """What the random tests share: jobs (a program and those that follow it) written, evaluated by the oracle, run in batches by sialrun,
 and made smaller. A failing job stays valid while it shrinks: what `-O0 --store=copy --check` agrees on with the oracle must still do so.
 """
+from __future__ import annotations
+
 import copy
 import difflib
 import io
@@ -11,14 +13,15 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Sequence
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "oracle"))
 
 from generate import generate  # noqa: E402
-from model import LanguageError  # noqa: E402
+from model import Json, LanguageError  # noqa: E402
 from oracle import job_data, run_job  # noqa: E402
-from program import Reducer  # noqa: E402
+from program import Program, Reducer  # noqa: E402
 from run_compare import normalised, split_options  # noqa: E402
 
 EXACT = 2.0**48
@@ -27,7 +30,7 @@ MPIRUN = "mpirun -n {n} --bind-to none --mca mpi_yield_when_idle 1"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def without_warnings(err):
+def without_warnings(err: str) -> str:
     """What remains of an error stream when the compiler's warnings, with the lines they quote, are left out."""
     kept, inside = [], False
     for line in err.splitlines():
@@ -38,12 +41,13 @@ def without_warnings(err):
 
 
 class Configuration:
-    def __init__(self, name, flags, ranks=0, optimisation="", reals=True, stride=1, env=None):
+    def __init__(self, name: str, flags: Sequence[str], ranks: int = 0, optimisation: str = "", reals: bool = True, stride: int = 1,
+                 env: dict[str, str] | None = None) -> None:
         """`stride`: only every so many jobs are run, for slow ones. `env`: more of the environment."""
         self.env = env or {}
         self.name, self.flags, self.ranks, self.optimisation, self.reals, self.stride = name, flags, ranks, optimisation, reals, stride
 
-    def command(self, bin_dir, launcher):
+    def command(self, bin_dir: pathlib.Path, launcher: str) -> list[str]:
         prefix = launcher.format(n=self.ranks).split() if self.ranks else []
         return [*prefix, str(bin_dir / "sialrun"), *([self.optimisation] if self.optimisation else []), *self.flags]
 
@@ -54,15 +58,16 @@ BASELINE = ["--store=copy", "--kernels=reference"]
 class Job:
     """Programs with one set of arguments, and what they must print."""
 
-    def __init__(self, program, reals=False):
+    def __init__(self, program: Program, reals: bool = False) -> None:
         self.programs, self.reals = [program, *program.followers], reals
         self.name, self.seed, self.arguments = program.name, program.seed, program.arguments
-        self.want, self.scale = None, 0.0
+        self.want: str | None = None
+        self.scale = 0.0
 
-    def text(self):
+    def text(self) -> str:
         return "\n".join(p.text() for p in self.programs)
 
-    def agrees(self, output):
+    def agrees(self, output: str | None) -> bool:
         if output is None or self.want is None:
             return False
         if output == self.want or not self.reals:
@@ -74,7 +79,7 @@ class Job:
 
 
 class Runner:
-    def __init__(self, bin_dir, work, launcher=MPIRUN, fault=""):
+    def __init__(self, bin_dir: pathlib.Path, work: pathlib.Path, launcher: str = MPIRUN, fault: str = "") -> None:
         self.bin, self.work, self.launcher = bin_dir, work, launcher
         self.env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
@@ -82,10 +87,10 @@ class Runner:
         if fault:
             self.env["SIALX_FAULT"] = fault
 
-    def sialc(self, *flags):
+    def sialc(self, *flags: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([str(self.bin / "sialc"), "-w", *flags], cwd=self.work, env=self.env, capture_output=True, text=True)
 
-    def parse(self, jobs):
+    def parse(self, jobs: Sequence[Job]) -> tuple[list[Json] | None, str]:
         """The syntax trees of all programs; a refusal is the generator's or the compiler's mistake."""
         names = []
         for job in jobs:
@@ -103,7 +108,7 @@ class Runner:
                 at += 1
         return trees, ""
 
-    def false_warnings(self, jobs):
+    def false_warnings(self, jobs: Sequence[Job]) -> str:
         """Warnings that a program with one result on any number of ranks must not get. Others are true of what is made at random: unused
         names, barriers twice, values that the next iteration replaces."""
         names = [f"{p.name}.sialx" for j in jobs for p in j.programs]
@@ -114,12 +119,12 @@ class Runner:
             lines += [line for line in done.stderr.splitlines() if any(f'"{code}' in line for code in ("W-PHASE-", "W-PARTIAL-", "W-TEMP-UNSET", "W-LOCAL-UNSET", "W-RESTORE-GET"))]
         return "\n".join(lines)
 
-    def compile(self, jobs):
+    def compile(self, jobs: Sequence[Job]) -> str:
         """Modules of the default optimisation; messages where the compiler refuses."""
         done = self.sialc(*(f"{p.name}.sialx" for j in jobs for p in j.programs))
         return done.stderr if done.returncode else ""
 
-    def expect(self, job, trees):
+    def expect(self, job: Job, trees: Iterable[Json]) -> str:
         """What the oracle prints; the reason where it cannot say."""
         out = io.StringIO()
         try:
@@ -129,7 +134,7 @@ class Runner:
         job.want, job.scale = normalised(out.getvalue()), machine.largest
         return ""
 
-    def batch(self, configuration, jobs, timeout):
+    def batch(self, configuration: Configuration, jobs: Sequence[Job], timeout: float) -> tuple[dict[str, str], str]:
         """Outputs by name, and what went to the error stream. Modules are those of compile(), but for another optimisation."""
         suffix = ".sialx" if configuration.optimisation else ".siox"
         listing = self.work / "jobs.txt"
@@ -150,7 +155,7 @@ class Runner:
                 outputs[name] += line
         return {n: normalised(text) for n, text in outputs.items()}, err
 
-    def disagrees(self, configuration, job, valid=()):
+    def disagrees(self, configuration: Configuration, job: Job, valid: Iterable[Configuration] = ()) -> str | None:
         """The difference of one job's output, or None: no difference, or not a valid job, or one that `valid` configurations refuse."""
         trees, _ = self.parse([job])
         if trees is None or self.expect(job, trees) or self.compile([job]):
@@ -159,13 +164,13 @@ class Runner:
         found = outputs.get(job.name)
         if job.agrees(found):
             return None
-        difference = difflib.unified_diff(job.want.splitlines(), (found or "").splitlines(), "oracle", configuration.name, lineterm="", n=1)
+        difference = difflib.unified_diff((job.want or "").splitlines(), (found or "").splitlines(), "oracle", configuration.name, lineterm="", n=1)
         for other in valid:
             if not job.agrees(self.batch(other, [job], 30)[0].get(job.name)):
                 return None
         return "\n".join([*difference, without_warnings(err)])
 
-    def shrink(self, configuration, job, seconds=120):
+    def shrink(self, configuration: Configuration, job: Job, seconds: float = 120) -> Job:
         """A smaller job that disagrees in the same configuration."""
         start = time.monotonic()
         job = copy.deepcopy(job)
@@ -177,15 +182,16 @@ class Runner:
         return job
 
 
-def make_jobs(runner, seeds, reals=False):
+def make_jobs(runner: Runner, seeds: Sequence[int], reals: bool = False) -> tuple[list[Job], int]:
     """(jobs with what they must print, how many seeds were passed over because their numbers grow too large)"""
     jobs = [Job(generate(seed, f"{'r' if reals else 'p'}{seed}", reals), reals) for seed in seeds]
     trees, messages = runner.parse(jobs)
     if trees is None:
         for job in jobs:
-            trees, messages = runner.parse([job])
-            if trees is None:
-                sys.exit(f"{job.text()}\nseed {job.seed}: sialc refuses a valid program: {messages}")
+            alone, reason = runner.parse([job])
+            if alone is None:
+                sys.exit(f"{job.text()}\nseed {job.seed}: sialc refuses a valid program: {reason}")
+        sys.exit(f"seeds {seeds[0]} to {seeds[-1]}: sialc refuses together what it takes one by one: {messages}")
     if messages := runner.compile(jobs):
         sys.exit(f"seeds {seeds[0]} to {seeds[-1]}: sialc refuses what it could parse:\n{messages}")
     if messages := runner.false_warnings(jobs):

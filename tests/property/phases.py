@@ -2,8 +2,8 @@
 begins and ends at a barrier, finds every block of the remote arrays present and leaves it so (but for the half array, whose blocks
 exist for first index <= second only), and adds what it computed to `sum` or `x2`.
 """
-from straight_line import StraightLine
 from program import Node
+from straight_line import StraightLine
 
 
 class Phases:

@@ -2,13 +2,19 @@
 
 A statement is a line of text or a Node: a header line, a body, perhaps an else body, and a closing line.
 """
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+Body = list[Any]  # of texts and Nodes
 
 
 class Node:
-    def __init__(self, header, body, footer, orelse=None, wheres=()):
+    def __init__(self, header: str, body: Body, footer: str, orelse: Body | None = None, wheres: Iterable[str] = ()) -> None:
         self.header, self.body, self.footer, self.orelse, self.wheres = header, body, footer, orelse, list(wheres)
 
-    def lines(self, indent=0):
+    def lines(self, indent: int = 0) -> Iterator[str]:
         pad = "  " * indent
         yield pad + self.header
         for where in self.wheres:
@@ -20,7 +26,7 @@ class Node:
         yield pad + self.footer
 
 
-def body_lines(body, indent):
+def body_lines(body: Body, indent: int) -> Iterator[str]:
     for statement in body:
         if isinstance(statement, Node):
             yield from statement.lines(indent)
@@ -29,12 +35,12 @@ def body_lines(body, indent):
 
 
 class Program:
-    def __init__(self, name, seed, declarations, procedures, body, arguments):
+    def __init__(self, name: str, seed: int, declarations: list[str], procedures: Body, body: Body, arguments: list[str]) -> None:
         self.name, self.seed, self.declarations = name, seed, declarations
         self.procedures, self.body, self.arguments = procedures, body, arguments
-        self.followers = []  # the job's later programs
+        self.followers: list[Program] = []  # the job's later programs
 
-    def text(self):
+    def text(self) -> str:
         lines = [f"# seed {self.seed}", f"# args: {' '.join(self.arguments)}", f"sial {self.name}", *self.declarations]
         lines += body_lines(self.procedures, 0)
         lines += body_lines(self.body, 0)
@@ -45,10 +51,10 @@ class Reducer:
     """Makes a job smaller, in place, as long as `fails()` stays true: programs, runs of statements, branches, where clauses, the shells
     of loops and branches, declarations. `fails` is asked after each change; a change it does not like is taken back."""
 
-    def __init__(self, programs, fails):
+    def __init__(self, programs: list[Program], fails: Callable[[], bool]) -> None:
         self.programs, self.fails = programs, fails
 
-    def run(self):
+    def run(self) -> None:
         changed = self.thin(self.programs, keep=1)
         while changed:
             changed = False
@@ -62,14 +68,14 @@ class Reducer:
             self.body(program.procedures, procedures=True)
             self.thin(program.declarations)
 
-    def attempt(self, change, back):
+    def attempt(self, change: Callable[[], object], back: Callable[[], object]) -> bool:
         change()
         if self.fails():
             return True
         back()
         return False
 
-    def thin(self, items, keep=0):
+    def thin(self, items: list[Any], keep: int = 0) -> bool:
         """Leaves out runs of the list, long ones first."""
         changed, size = False, max(1, len(items) // 2)
         while True:
@@ -83,7 +89,7 @@ class Reducer:
                 return changed
             size //= 2
 
-    def body(self, body, procedures=False):
+    def body(self, body: Body, procedures: bool = False) -> bool:
         changed = self.thin(body)
         for node in [s for s in body if isinstance(s, Node)]:
             changed |= self.body(node.body)

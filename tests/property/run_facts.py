@@ -73,7 +73,7 @@ class Facts:
         return outputs, p.stderr
 
 
-def poisoned(program, uses):
+def poison_last_uses(program, uses):
     """The program with an assignment behind every last use of a whole block, and how many."""
     lines = program.text().splitlines()
     behind = {}
@@ -113,7 +113,7 @@ def main():
             listing = [facts.uses(p) for p in programs]
             names = []
             for p, uses in zip(programs, listing):
-                text, n = poisoned(p, uses)
+                text, n = poison_last_uses(p, uses)
                 poisoned += n
                 names.append(f"{p.name}_s")
                 (work / f"{p.name}_s.sialx").write_text(text)

@@ -7,6 +7,7 @@ PySCF is not needed: a stand-in has the attributes that from_pyscf reads. Where 
 """
 import os
 import pathlib
+import pickle
 import sys
 import tempfile
 import unittest
@@ -238,6 +239,38 @@ endsial names
             self.assertIsInstance(caught.exception, sialx.UnknownName)
             self.assertEqual(str(caught.exception), text)
         self.assertIsNone(results.scalars.get("enrgy"))
+
+    def test_errors_pass_between_processes(self):
+        # As multiprocessing hands them from a worker to the program that waits for it.
+        wrong = sialx.JobError(3, "error: no\n")
+        again = pickle.loads(pickle.dumps(wrong))
+        self.assertEqual((type(again), again.code, str(again)), (sialx.JobError, 3, "error: no"))
+        missing = sialx.UnknownName("enrgy", ["energy"], "the scalar")
+        again = pickle.loads(pickle.dumps(missing))
+        self.assertEqual((type(again), str(again)), (sialx.UnknownName, str(missing)))
+
+    def test_one_folder_of_imports(self):
+        (self.dir / "common").mkdir()
+        (self.dir / "common" / "shared.sialx").write_text("sial shared\nscalar x = 2.0\nendsial shared\n")
+        program = self.program("import \"shared.sialx\"\nsial main\nscalar y\ny = x + 1.0\nendsial main\n")
+        for include in (self.dir / "common", str(self.dir / "common"), [self.dir / "common"]):
+            self.assertEqual(sialx.Job(program, include=include).run(self.dir / "job").scalars["y"], 3.0)
+
+    def test_basis_sets_by_name_and_file(self):
+        own = sialx.Molecule(["H", "H"], np.array([[0, 0, 0], [0, 0, 1.4]]), {"H": [(0, [1.0], [1.0])]})
+        (self.dir / "own.g94").write_text(own.gaussian94())
+        at = os.getcwd()
+        self.addCleanup(os.chdir, at)
+        os.chdir(self.dir)
+        energies = []
+        for basis in (own.basis, "own.g94", "./own.g94", pathlib.Path("own.g94"), self.dir / "own.g94"):
+            molecule = sialx.Molecule(own.symbols, own.coordinates, basis)
+            energies.append(sialx.Job(RHF, molecule=molecule).run("job").saved_scalars["scf_energy"])
+        np.testing.assert_allclose(energies, energies[0], rtol=1e-12)
+        named = sialx.Molecule(own.symbols, own.coordinates, "sto-3g")
+        self.assertEqual(named.write(self.dir)["basis"], "sto-3g")
+        with self.assertRaisesRegex(ValueError, "given by name .`sto-3g`.: its shells are not known"):
+            named.gaussian94()
 
     def test_general_contractions_and_flags(self):
         general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]

@@ -6,7 +6,6 @@ remark there that says why, with its cost and what to change, and one remark onl
 """
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import tempfile

@@ -66,8 +66,8 @@ class Restart(unittest.TestCase):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-restart-"))
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
-    def run_job(self, *args, ranks=0, timeout=120, prefix=(), env={}):
-        p = subprocess.run([*prefix, *command(ranks, *args)], cwd=self.dir, env={**ENV, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+    def run_job(self, *args, ranks=0, timeout=120, prefix=(), env=None):
+        p = subprocess.run([*prefix, *command(ranks, *args)], cwd=self.dir, env={**ENV, **(env or {})}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
         return p.returncode, p.stdout, p.stderr
 
     def whole(self, *args, ranks=0):
@@ -509,7 +509,7 @@ class Restart(unittest.TestCase):
         rng = random.Random() if long else random.Random(7)
         for ranks, more, kills in ((1, (), 5 if long else 2), (2, ("--ranks-per-node", "1"), 3 if long else 2), (3, ("--servers", "1"), 2 if long else 1)):
             with self.subTest(ranks=ranks, more=more):
-                for n in range(kills):
+                for _ in range(kills):
                     for number in (signal.SIGKILL, signal.SIGTERM):
                         self.killed(args, ranks, more, number, rng.uniform(0.1, 2.5), wanted)
 

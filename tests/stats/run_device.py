@@ -166,7 +166,7 @@ def check_puts(binary):
                       *(["--schedule", "static", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", nodes, "--device-messages", way]
                         for seed, nodes, way in ((1, "3", "auto"), (2, "1", "direct"), (3, "1", "staged"), (4, "2", "staged")))):
             results = {way: run(binary, "--device", "simulated", "--device-puts", way, *flags, level=level, **puts) for way in ("wait", "defer")}
-            for way, (output, total) in results.items():
+            for way, (output, _) in results.items():
                 expect(output == plain, f"{level} {flags} --device-puts {way}: {output}\non the host: {plain}")
             expect(results["defer"][1]["device_deferred_puts"] > 0, f"{level} {flags}: no put was deferred")
     # Sources may take an eighth of the device's memory: 64 bytes hold all blocks but those of 9 elements.

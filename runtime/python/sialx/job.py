@@ -1,17 +1,27 @@
 """A job: programs, values, segments, molecule and arrays, written as a folder with job.toml, and run from there."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import shutil
 import subprocess
 import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
 
 import h5py
 import numpy as np
 
+from .molecule import Molecule
 from .results import Results
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    StrPath = Union[str, os.PathLike[str]]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]*\Z")
 
@@ -19,9 +29,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]*\Z")
 class JobError(RuntimeError):
     """A run that did not end well; its text is what sialrun wrote to the error stream. `code` is the exit code."""
 
-    def __init__(self, code, text):
+    def __init__(self, code: int, text: str) -> None:
         super().__init__(text.strip() or f"sialrun ended with exit code {code}")
         self.code = code
+
+    def __reduce__(self) -> tuple[type[JobError], tuple[int, str]]:
+        return JobError, (self.code, str(self))
 
 
 class JobWarning(UserWarning):
@@ -32,12 +45,35 @@ class Job:
     """Programs in the order they run (paths as seen from here), and their data.
 
     values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of extents, "auto", or targets, as in job.toml.
-    arrays: predefined statics, NumPy arrays with indices in the order of the SIAL program. restore: results of earlier jobs.
-    memory: per rank, "2GB" or a number of bytes. include: folders of imported programs.
+    arrays: predefined statics, NumPy arrays with indices in the order of the SIAL program: x[i,j] there has the shape
+    (extent of i, extent of j), each the sum over the index's segments; kept as float64, in the units that the program expects
+    (atomic units throughout sialx). restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
+    include: folders of imported programs. output: the table of job.toml, for example {"dir": "out"}.
     """
 
-    def __init__(self, programs, molecule=None, values=None, segments=None, arrays=None, memory=None, include=(), restore=(), output=None):
-        self.programs = [programs] if isinstance(programs, (str, os.PathLike)) else list(programs)
+    programs: list[StrPath]
+    molecule: Molecule | None
+    values: dict[str, int | float]
+    segments: dict[str, Sequence[int] | int | str]
+    arrays: dict[str, NDArray[np.float64]]
+    memory: str | int | None
+    include: list[StrPath]
+    restore: list[StrPath]
+    output: dict[str, str]
+
+    def __init__(
+        self,
+        programs: StrPath | Iterable[StrPath],
+        molecule: Molecule | None = None,
+        values: Mapping[str, int | float] | None = None,
+        segments: Mapping[str, Sequence[int] | int | str] | None = None,
+        arrays: Mapping[str, ArrayLike] | None = None,
+        memory: str | int | None = None,
+        include: StrPath | Iterable[StrPath] = (),
+        restore: StrPath | Iterable[StrPath] = (),
+        output: Mapping[str, str] | None = None,
+    ) -> None:
+        self.programs = _paths(programs)
         if not self.programs:
             raise ValueError("a job needs at least one program")
         self.molecule = molecule
@@ -45,23 +81,23 @@ class Job:
         self.segments = dict(segments or {})
         self.arrays = {name: np.asarray(a, dtype=float) for name, a in (arrays or {}).items()}
         self.memory = memory
-        self.include = list(include)
-        self.restore = [restore] if isinstance(restore, (str, os.PathLike)) else list(restore)
+        self.include = _paths(include)
+        self.restore = _paths(restore)
         self.output = dict(output or {})
         for name in [*self.values, *self.arrays]:
             if not _NAME.match(name):
                 raise ValueError(f"`{name}` is not a name of a SIAL program")
 
-    def write(self, folder):
+    def write(self, folder: StrPath) -> Path:
         """Writes job.toml and the files it names into `folder` (made when missing) and returns the path of job.toml."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        top = {"programs": [self._path(p) for p in self.programs]}
+        top: dict[str, Any] = {"programs": [self._path(p) for p in self.programs]}
         if self.include:
             top["include"] = [self._path(p) for p in self.include]
         if self.memory is not None:
             top["memory"] = self.memory
-        tables = {"values": self.values, "segments": self.segments, "output": self.output}
+        tables: dict[str, Mapping[str, Any]] = {"values": self.values, "segments": self.segments, "output": self.output}
         if self.molecule is not None:
             tables["molecule"] = self.molecule.write(folder)
         if self.arrays:
@@ -79,9 +115,19 @@ class Job:
         path.write_text("\n".join(lines) + "\n")
         return path
 
-    def run(self, folder, ranks=1, flags=(), sialrun=None, mpirun=("mpirun", "--bind-to", "none"), echo=False):
+    def run(
+        self,
+        folder: StrPath,
+        ranks: int = 1,
+        flags: Iterable[object] = (),
+        sialrun: StrPath | None = None,
+        mpirun: Iterable[str] = ("mpirun", "--bind-to", "none"),
+        echo: bool = False,
+    ) -> Results:
         """Writes the job into `folder`, runs it there and returns its Results. Raises JobError when the run fails.
 
+        flags: more of sialrun's command line. sialrun: the program; without it $SIALRUN, then the PATH. mpirun: what starts more than one
+        rank, before `-n`.
         What the programs print is in the results' `text`; `echo` shows it while it comes. What sialrun writes to the error stream is in the
         folder's messages.txt; its warnings are also given as `JobWarning`s, through Python's `warnings`."""
         path = self.write(folder)
@@ -94,6 +140,7 @@ class Job:
         text = []
         with open(Path(folder) / "messages.txt", "w+") as messages:
             with subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages, text=True) as p:
+                assert p.stdout is not None  # a pipe
                 for line in p.stdout:
                     text.append(line)
                     if echo:
@@ -108,15 +155,21 @@ class Job:
         return Results(where, text="".join(text), results=self.output.get("results", "results.h5"), run_json=self.output.get("run_json", "run.json"))
 
     @staticmethod
-    def _path(p):
+    def _path(p: StrPath) -> str:
         return str(Path(p).resolve())
 
 
-def _warnings(text):
+def _paths(given: StrPath | Iterable[StrPath]) -> list[StrPath]:
+    """One path, or any number of them."""
+    return [given] if isinstance(given, (str, os.PathLike)) else list(given)
+
+
+def _warnings(text: str) -> list[str]:
     """Each warning with what belongs to it: the indented lines below (its place in the program, its hint), and its notes."""
-    found, inside = [], False
+    found: list[str] = []
+    inside = False
     for line in text.splitlines():
-        more = line.startswith(" ") or re.match(r"\S+:\d+:\d+: note: ", line)
+        more = line.startswith(" ") or re.match(r"\S+:\d+:\d+: note: ", line) is not None
         inside = re.search(r"(^|: )warning: ", line) is not None or (inside and more)
         if inside and more:
             found[-1] += "\n" + line
@@ -125,11 +178,12 @@ def _warnings(text):
     return found
 
 
-def _key(key):
+def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
 
 
-def _toml(value):
+def _toml(value: object) -> str:
+    """A value in TOML's words: numbers, texts and paths, tables, lists and arrays of them."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):

@@ -4,10 +4,22 @@ Coordinates are held in bohr. Basis sets are per element: {"O": [(l, exponents, 
 shell, coefficients for normalised primitives.
 """
 
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    # (angular momentum, exponents in bohr^-2, coefficients of normalised primitives), the last two of one length
+    Shell = tuple[int, Sequence[float], Sequence[float]]
+    Basis = Union[str, os.PathLike[str], dict[str, list[Shell]]]
 
 # CODATA 2010, which sialx uses to read xyz files; PySCF has the same.
 BOHR_IN_ANGSTROM = 0.52917721092
@@ -16,18 +28,22 @@ ANGULAR_LETTERS = "SPDFGHI"
 
 @dataclass
 class Molecule:
-    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, a file, or shells per element."""
+    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, a file (its path as seen
+    from here), or shells per element.
 
-    symbols: list
-    coordinates: np.ndarray
-    basis: object
+    charge: in units of the proton's. multiplicity: 2S + 1. frozen_core: True for the noble-gas cores of all atoms, or a number of orbitals.
+    """
+
+    symbols: list[str]
+    coordinates: NDArray[np.float64]
+    basis: Basis
     charge: int = 0
     multiplicity: int = 1
     spherical: bool = True
-    frozen_core: object = False
+    frozen_core: bool | int = False
     comment: str = field(default="written by the sialx Python package")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.symbols = list(self.symbols)
         self.coordinates = np.asarray(self.coordinates, dtype=float)
         if self.coordinates.shape != (len(self.symbols), 3):
@@ -39,15 +55,17 @@ class Molecule:
             if missing:
                 raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
 
-    def xyz(self):
+    def xyz(self) -> str:
         """The text of an xyz file (Angstrom) that reads back to the same coordinates to 1e-15 or so."""
         lines = [str(len(self.symbols)), self.comment.replace("\n", " ")]
         for symbol, position in zip(self.symbols, self.coordinates * BOHR_IN_ANGSTROM):
             lines.append(f"{symbol:<3s}" + "".join(f" {x:24.17g}" for x in position))
         return "\n".join(lines) + "\n"
 
-    def gaussian94(self):
-        """The text of a basis set file in the format of Gaussian 94."""
+    def gaussian94(self) -> str:
+        """The text of a basis set file in the format of Gaussian 94. Raises ValueError where `basis` is a name or a file."""
+        if not isinstance(self.basis, dict):
+            raise ValueError(f"the basis set is given by name (`{self.basis}`): its shells are not known here")
         lines = ["****"]
         for symbol in sorted(set(self.symbols)):
             lines.append(f"{symbol}     0")
@@ -59,22 +77,30 @@ class Molecule:
             lines.append("****")
         return "\n".join(lines) + "\n"
 
-    def write(self, folder):
+    def write(self, folder: str | os.PathLike[str]) -> dict[str, str | int | bool]:
         """Writes the files into `folder` and returns the [molecule] table of job.toml."""
         folder = Path(folder)
         (folder / "molecule.xyz").write_text(self.xyz())
-        basis = self.basis
-        if isinstance(basis, dict):
+        if isinstance(self.basis, dict):
             (folder / "basis.g94").write_text(self.gaussian94())
             basis = "basis.g94"
-        table = {"xyz": "molecule.xyz", "basis": str(basis), "charge": int(self.charge), "multiplicity": int(self.multiplicity),
-                 "spherical": bool(self.spherical)}
+        else:
+            basis = _basis(self.basis)
+        table: dict[str, str | int | bool] = {"xyz": "molecule.xyz", "basis": basis, "charge": int(self.charge),
+                                              "multiplicity": int(self.multiplicity), "spherical": bool(self.spherical)}
         if self.frozen_core is not False:
             table["frozen_core"] = self.frozen_core
         return table
 
 
-def from_pyscf(mol, frozen_core=False):
+def _basis(given: str | os.PathLike[str]) -> str:
+    """A basis set as the job names it: a file, as seen from here, by its whole path; anything else as it is given."""
+    text = os.fspath(given)
+    is_path = isinstance(given, os.PathLike) or "/" in text or text.lower().endswith((".g94", ".gbs"))  # sialx tells a file so
+    return str(Path(text).resolve()) if is_path and Path(text).is_file() else text
+
+
+def from_pyscf(mol: Any, frozen_core: bool | int = False) -> Molecule:
     """The molecule of a built `pyscf.gto.Mole`: geometry, basis set, charge, spin, and whether functions are Cartesian.
 
     Raises ValueError for what sialx has no place for: effective core potentials, ghost atoms, and different basis sets on
@@ -86,7 +112,7 @@ def from_pyscf(mol, frozen_core=False):
     for a, symbol in enumerate(symbols):
         if symbol.upper().startswith(("X", "GHOST")) and symbol.upper() != "XE":
             raise ValueError(f"atom {a} (`{mol.atom_symbol(a)}`) is a ghost")
-    basis = {}
+    basis: dict[str, list[Shell]] = {}
     for a, symbol in enumerate(symbols):
         label = mol.atom_symbol(a)
         if label not in mol._basis and symbol not in mol._basis:
@@ -97,9 +123,9 @@ def from_pyscf(mol, frozen_core=False):
     return Molecule(symbols, mol.atom_coords(), basis, int(mol.charge), int(mol.spin) + 1, not mol.cart, frozen_core)
 
 
-def _shells(entries):
+def _shells(entries: Iterable[Sequence[Any]]) -> list[Shell]:
     """PySCF's [l, (kappa,) [exponent, c1, c2, ...], ...] as one shell per contraction, without primitives of coefficient 0."""
-    shells = []
+    shells: list[Shell] = []
     for entry in entries:
         l, rows = entry[0], entry[1:]
         if rows and isinstance(rows[0], (int, np.integer)):

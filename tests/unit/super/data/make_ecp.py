@@ -12,6 +12,7 @@ import json
 
 import numpy as np
 from pyscf import gto, mp, scf
+
 from make_integrals import HERE, matrices, pyscf_molecule, shell
 
 
