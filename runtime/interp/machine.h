@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/device/cache/statement.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/interp/blocks/block_map.h"
 #include "runtime/interp/job/progress.h"
@@ -181,6 +182,7 @@ class Machine {
   void finish_program();
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;
   Place place() const { return {sequence_, at_}; }
+  Statement statement() const { return {at_}; }
   double now() const { return env_.transport.now(); }
   int workers() const { return env_.transport.size(); }
   int worker() const { return env_.transport.rank(); }
@@ -265,9 +267,9 @@ class Machine {
   void add_device_stats(Stats& stats) const;
 
   // --- ops_device.cpp
-  enum class ResidencyHint { room, bring, bring_back, give_up };
-  void wish(const Instruction& in, ResidencyHint what);
-  void wish_for(const ResolvedReference& ref, const Located& at, ResidencyHint what);
+  enum class ResidencyHint { reserve, prefetch, write_back, evict };
+  void hint_residency(const Instruction& in, ResidencyHint what);
+  void hint_residency(const ResolvedReference& ref, const Located& at, ResidencyHint what);
   /// A put of a block that only the device has, to another node. False: nothing is done, the host has to do it.
   bool put_from_device(const Instruction& in, bool add);
   bool send_from_device(const HostBlock& source, bool add, std::int32_t array, const BlockIndex& block);

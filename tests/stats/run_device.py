@@ -100,22 +100,22 @@ def check_times(binary):
         expect(max(to, back) <= copies <= (to + back) * (1 + 1e-9) and 0 <= beside <= min(copies, kernels), f"{flags}: copies {copies} s, beside kernels {beside} s")
 
 
-def check_wishes(binary):
+def check_hints(binary):
     """Where gpu_* statements move blocks, and that they move no others. Fetched blocks are what was put, which the device has, but for a
     store that copies all it gets."""
-    wishes = {"program": "residency_hintes.sialx"}
-    plain, _ = run(binary, **wishes)
+    hints = {"program": "device_hints.sialx"}
+    plain, _ = run(binary, **hints)
     for store, fetched in (("share", 0), ("copy", BLOCKS)):
-        output, total = run(binary, "--device", "simulated", "--store", store, **wishes)
+        output, total = run(binary, "--device", "simulated", "--store", store, **hints)
         expect(output == plain, f"with statements about the device: {output}\non the host: {plain}")
         lines = total["lines"]
         for line, array, moved in ((15, "t", (0, BLOCKS)), (19, "s", (BLOCKS, 0)), (24, "a", (fetched, 0)), (28, "s", (0, BLOCKS)), (29, "s", (BLOCKS, 0))):
             expect(lines.get((line, array), (0, 0)) == moved, f"--store {store}: line {line} moved {lines.get((line, array))} of {array}, by hand {moved}")
-        check(total, f"wishes, --store {store}", {"device_in": 2 * BLOCKS + fetched, "device_out": 3 * BLOCKS, "device_evictions": 0})  # s is printed
+        check(total, f"hints, --store {store}", {"device_in": 2 * BLOCKS + fetched, "device_out": 3 * BLOCKS, "device_evictions": 0})  # s is printed
     for memory in (GRAIN, 3 * GRAIN):
-        again, _ = run(binary, "--device", "simulated", "--device-memory", str(memory), **wishes)
-        expect(again == plain, f"wishes with {memory} bytes: {again}")
-    wrong, _ = run(binary, "--device", "simulated", fault="device_given_up", **wishes)
+        again, _ = run(binary, "--device", "simulated", "--device-memory", str(memory), **hints)
+        expect(again == plain, f"hints with {memory} bytes: {again}")
+    wrong, _ = run(binary, "--device", "simulated", fault="device_given_up", **hints)
     expect("nan" in wrong.lower(), f"given up without a copy: {wrong}")
 
 
@@ -406,7 +406,7 @@ def main():
     check_chains(binary)
     check_super(binary)
     check_times(binary)
-    check_wishes(binary)
+    check_hints(binary)
     check_messages(binary)
     check_ahead(binary)
     check_receives(binary)

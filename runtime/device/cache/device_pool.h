@@ -26,7 +26,7 @@ class DevicePool {
 
   /// What a block of `n` doubles takes.
   static std::int64_t rounded(std::int64_t n);
-  /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is no room.
+  /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is none.
   double* allocate(std::int64_t n, Frontier& free_after);
   void release(double* p, const Frontier& used_until);
   ResourceStats stats() const { return stats_; }

@@ -1,6 +1,6 @@
 #pragma once
 // When a block will be used on a device again, as far as the past tells: what is used furthest from now leaves first
-// when room is wanted (L. A. Belady, IBM Syst. J. 5 (1966) 78, whose rule needs the future). SIAL programs repeat
+// when memory is wanted (L. A. Belady, IBM Syst. J. 5 (1966) 78, whose rule needs the future). SIAL programs repeat
 // themselves: the same block comes back at the same statement about as many operations later as it did the last time,
 // and blocks of one array at one statement behave alike. Time is counted in operations. Memory is bounded. Owned and
 // used by one thread.

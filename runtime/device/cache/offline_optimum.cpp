@@ -15,21 +15,21 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 class Replay {
  public:
-  explicit Replay(std::int64_t elements) : room_(elements) {}
+  explicit Replay(std::int64_t elements) : free_(elements) {}
 
   void on_device(const OfflineOptimum::Key& key, std::int64_t elements, std::uint64_t operation, Intent intent,
                  std::int64_t next) {
-    Unit& u = units_[key];
+    Cached& u = blocks_[key];
     const bool has_values = u.block != nullptr;
-    if (u.block && intent != Intent::read && u.block->units.size() > 1) leave(u);  // others keep what they share
+    if (u.block && intent != Intent::read && u.block->sharers.size() > 1) leave(u);  // others keep what they share
     if (!u.block) {
-      const std::int64_t room = DevicePool::rounded(elements);
-      make_room(room, operation);
+      const std::int64_t size = DevicePool::rounded(elements);
+      evict_for(size, operation);
       u.block = std::make_shared<Block>();
       u.block->elements = elements;
-      u.block->room = room;
-      u.block->units.insert(&u);
-      room_ -= room;
+      u.block->size = size;
+      u.block->sharers.insert(&u);
+      free_ -= size;
       if (!has_values && intent != Intent::write) moved_.in.add(elements);
     }
     by_next_.erase({u.block->next, u.block.get()});
@@ -40,27 +40,27 @@ class Replay {
   }
 
   void on_host(const OfflineOptimum::Key& key, Intent intent) {
-    const auto found = units_.find(key);
-    if (found == units_.end()) return;
+    const auto found = blocks_.find(key);
+    if (found == blocks_.end()) return;
     if (intent != Intent::write) copy_out(found->second);
     found->second.host_valid = true;
     if (intent != Intent::read) leave(found->second);
   }
 
   void ended(const OfflineOptimum::Key& key) {
-    const auto found = units_.find(key);
-    if (found == units_.end()) return;
+    const auto found = blocks_.find(key);
+    if (found == blocks_.end()) return;
     leave(found->second);
-    units_.erase(found);
+    blocks_.erase(found);
   }
 
   void shared(const OfflineOptimum::Key& key, const OfflineOptimum::Key& twin_key, std::int64_t next) {
-    const auto found = units_.find(key);
-    if (found == units_.end() || !found->second.block) return;
+    const auto found = blocks_.find(key);
+    if (found == blocks_.end() || !found->second.block) return;
     ended(twin_key);
-    Unit& twin = units_[twin_key];
+    Cached& twin = blocks_[twin_key];
     twin.block = found->second.block;
-    twin.block->units.insert(&twin);
+    twin.block->sharers.insert(&twin);
     by_next_.erase({twin.block->next, twin.block.get()});
     twin.block->next = std::min(twin.block->next, next);
     by_next_.insert({twin.block->next, twin.block.get()});
@@ -69,45 +69,45 @@ class Replay {
   const OfflineOptimum::Moved& moved() const { return moved_; }
 
  private:
-  struct Unit;
+  struct Cached;
   struct Block {
-    std::int64_t elements = 0, room = 0, next = never;
+    std::int64_t elements = 0, size = 0, next = never;
     std::uint64_t operation = 0;
-    std::set<Unit*> units;
+    std::set<Cached*> sharers;
   };
-  struct Unit {
+  struct Cached {
     std::shared_ptr<Block> block;
     bool host_valid = true;
   };
 
-  void copy_out(Unit& u) {
+  void copy_out(Cached& u) {
     if (!u.host_valid && u.block) moved_.out.add(u.block->elements);
     u.host_valid = true;
   }
-  void leave(Unit& u) {
+  void leave(Cached& u) {
     if (!u.block) return;
-    u.block->units.erase(&u);
-    if (u.block->units.empty()) {
-      room_ += u.block->room;
+    u.block->sharers.erase(&u);
+    if (u.block->sharers.empty()) {
+      free_ += u.block->size;
       by_next_.erase({u.block->next, u.block.get()});
     }
     u.block.reset();
   }
-  void make_room(std::int64_t room, std::uint64_t operation) {
-    while (room_ < room) {
+  void evict_for(std::int64_t size, std::uint64_t operation) {
+    while (free_ < size) {
       const auto last = std::find_if(by_next_.rbegin(), by_next_.rend(),
                                      [&](const auto& entry) { return entry.second->operation != operation; });
       if (last == by_next_.rend()) return;
-      const std::set<Unit*> units = last->second->units;
-      for (Unit* u : units) {
+      const std::set<Cached*> sharers = last->second->sharers;
+      for (Cached* u : sharers) {
         copy_out(*u);
         leave(*u);
       }
     }
   }
 
-  std::int64_t room_;
-  std::map<OfflineOptimum::Key, Unit> units_;
+  std::int64_t free_;
+  std::map<OfflineOptimum::Key, Cached> blocks_;
   std::set<std::pair<std::int64_t, Block*>> by_next_;
   OfflineOptimum::Moved moved_;
 };
@@ -128,25 +128,25 @@ void OfflineOptimum::shared(const Key& block, const Key& twin) {
 /// Per event: the number of the next one that wants what the block holds on the device.
 std::vector<std::int64_t> OfflineOptimum::next_uses() const {
   std::vector<std::int64_t> result(events_.size(), never);
-  std::map<Key, std::int64_t> coming;
+  std::map<Key, std::int64_t> upcoming;
   const auto next = [&](const Key& key) {
-    const auto found = coming.find(key);
-    return found == coming.end() ? never : found->second;
+    const auto found = upcoming.find(key);
+    return found == upcoming.end() ? never : found->second;
   };
   for (std::size_t i = events_.size(); i-- > 0;) {
     const Event& e = events_[i];
     switch (e.what) {
       case What::on_device:
         result[i] = next(e.block);
-        coming[e.block] = e.intent == Intent::write ? never : static_cast<std::int64_t>(i);
+        upcoming[e.block] = e.intent == Intent::write ? never : static_cast<std::int64_t>(i);
         break;
       case What::shared:
-        coming[e.block] = result[i] = std::min(next(e.block), next(e.twin));
-        coming.erase(e.twin);
+        upcoming[e.block] = result[i] = std::min(next(e.block), next(e.twin));
+        upcoming.erase(e.twin);
         break;
-      case What::ended: coming.erase(e.block); break;
+      case What::ended: upcoming.erase(e.block); break;
       case What::on_host:
-        if (e.intent != Intent::read) coming.erase(e.block);
+        if (e.intent != Intent::read) upcoming.erase(e.block);
         break;
     }
   }

@@ -1,86 +1,83 @@
-// Blocks that only the device has, on their way to other nodes. Straight: the message is sent from the device's memory,
-// which is held as that of a block with the same values, so that whoever changes the block on the device leaves this
-// memory alone. Through the host: copied to memory of the message, piece by piece, each sent while the next ones come;
-// the block's own memory on the host takes no part.
+#include "runtime/device/cache/outgoing.h"
 
 #include <algorithm>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
-#include "runtime/device/cache/block_cache.h"
 
 namespace sial {
 
-class DeviceBlockCache::Outgoing final : public OutgoingBlock {
+class OutgoingBlocks::Message final : public OutgoingBlock {
  public:
-  Outgoing(DeviceBlockCache& copies, const Unit& u, bool straight)
-      : copies_(&copies),
+  Message(CacheLayers& layers, Messages& messages, const CachedBlock& u, bool may_be_direct, Statement statement)
+      : layers_(&layers),
+        messages_(messages),
         block_(u.block),
         size_(u.size),
         buffer_(u.host.buffer),
         first_(u.host.data),
         array_(u.host.array),
-        place_(copies.place_),
-        may_be_straight_(straight),
-        piece_(copies.device_.message_piece(u.size)) {
-    ++block_->units;
+        statement_(statement),
+        may_be_direct_(may_be_direct),
+        piece_(layers.device.message_piece(u.size)) {
+    ++block_->sharers;
     pieces_.push_back(block_->written);  // of the one piece that it is in place
-    copies.outgoing_.insert(this);
+    messages_.all.insert(this);
   }
-  ~Outgoing() override {
-    if (!copies_) return;
-    copies_->outgoing_.erase(this);
-    if (straight_) copies_->straight_bytes_ -= size_ * 8;
+  ~Message() override {
+    if (!layers_) return;
+    messages_.all.erase(this);
+    if (direct_) messages_.direct_bytes -= size_ * 8;
     try {
-      if (!straight_) copies_->order_.finish(pieces_.back());
+      if (!direct_) layers_->order.finish(pieces_.back());
     } catch (const EnvironmentError&) {
       // The device is lost, which whoever uses it next says.
     }
-    let_go();
+    release_block();
   }
 
   const double* in_place() override {
-    if (!may_be_straight_) return nullptr;
-    straight_ = true;
-    copies_->straight_bytes_ += size_ * 8;
-    copies_->stats_.sent_direct.add(size_);
+    if (!may_be_direct_) return nullptr;
+    direct_ = true;
+    messages_.direct_bytes += size_ * 8;
+    layers_->statistics.counts().sent_direct.add(size_);
     const double* data = block_->data;
-    if (fault_enabled(Fault::device_send_hold)) let_go();
+    if (fault_enabled(Fault::device_send_hold)) release_block();
     return data;
   }
 
   void copy_to(double* to) override {
     to_ = to;
-    copies_->stats_.sent_pipelined.add(size_);
+    layers_->statistics.counts().sent_pipelined.add(size_);
     row().out.add(size_);
-    if (Unit* u = copies_->find(buffer_, first_)) {
+    if (CachedBlock* u = layers_->table.find(buffer_, first_)) {
       u->out_counted = true;
-      if (copies_->offline_optimum_) copies_->offline_optimum_->on_host({first_, u->content}, Intent::read);
+      layers_->statistics.used_on_host(*u, Intent::read);
     }
-    if (copies_->direct_) copies_->pin_around(to);
-    copies_->order_.before(copy_out_stream, block_->written);
+    if (layers_->transfers.direct()) layers_->held.pin_around(to);
+    layers_->order.before(copy_out_stream, block_->written);
     pieces_.clear();
     for (std::int64_t at = 0; at < size_; at += piece_) {
-      copies_->device_.copy_out(to + at, block_->data + at, std::min(piece_, size_ - at));
-      pieces_.push_back(copies_->order_.behind_submitted(copy_out_stream));
-      copies_->order_.done(pieces_.back());  // remembers this moment of the stream
+      layers_->device.copy_out(to + at, block_->data + at, std::min(piece_, size_ - at));
+      pieces_.push_back(layers_->order.behind_submitted(copy_out_stream));
+      layers_->order.done(pieces_.back());  // remembers this moment of the stream
     }
     block_->used.include(pieces_.back());
-    let_go();
+    release_block();
   }
 
   std::size_t ready() override {
-    while (copies_ && done_ < pieces_.size() && copies_->order_.done(pieces_[done_])) ++done_;
-    return come();
+    while (layers_ && done_ < pieces_.size() && layers_->order.done(pieces_[done_])) ++done_;
+    return bytes_ready();
   }
   void complete() override {
-    if (copies_) copies_->order_.finish(pieces_.back());
+    if (layers_) layers_->order.finish(pieces_.back());
     done_ = pieces_.size();
-    come();
+    bytes_ready();
   }
-  std::size_t piece() const override { return static_cast<std::size_t>(straight_ ? size_ : piece_) * 8; }
+  std::size_t piece() const override { return static_cast<std::size_t>(direct_ ? size_ : piece_) * 8; }
 
   /// The device's memory is about to go.
   void leave() {
@@ -90,61 +87,59 @@ class DeviceBlockCache::Outgoing final : public OutgoingBlock {
       // The device is lost: the job ends, and with it the message.
     }
     block_.reset();
-    copies_ = nullptr;
+    layers_ = nullptr;
   }
 
  private:
-  TransferRow& row() { return copies_->stats_.rows[{place_, array_}]; }
-  void let_go() {
+  TransferRow& row() { return layers_->statistics.row(statement_, array_); }
+  void release_block() {
     if (!block_) return;
-    --block_->units;
-    copies_->give_back(std::move(block_));
+    --block_->sharers;
+    layers_->table.give_back(std::move(block_));
   }
-  /// How much has. The other nodes see what the device wrote: whoever fetches it from there brings nothing new.
-  std::size_t come() {
+  /// The other nodes see what the device wrote: whoever fetches it from there brings nothing new.
+  std::size_t bytes_ready() {
     const bool all = done_ == pieces_.size();
-    if (all && copies_ && copies_->device_.poisons() && !noted_) {
+    if (all && layers_ && layers_->device.poisons() && !noted_) {
       noted_ = true;
-      HostBlock values;
-      values.data = straight_ ? (block_ ? block_->data : nullptr) : to_;
-      values.rank = 1;
-      values.extent[0] = size_;
-      values.stride[0] = 1;
-      if (values.data) copies_->seen_by_device_.insert(copies_->hash(values));
-      if (!straight_) row().out_lower_bound.add(size_);
+      double* values = direct_ ? (block_ ? block_->data : nullptr) : to_;
+      if (values) layers_->statistics.seen_by_device(dense_block(values, size_));
+      if (!direct_) row().out_lower_bound.add(size_);
     }
-    return static_cast<std::size_t>(straight_ ? (all ? size_ : 0)
-                                              : std::min(static_cast<std::int64_t>(done_) * piece_, size_)) *
-           8;
+    if (direct_) return static_cast<std::size_t>(all ? size_ : 0) * 8;
+    return static_cast<std::size_t>(std::min(static_cast<std::int64_t>(done_) * piece_, size_)) * 8;
   }
 
-  DeviceBlockCache* copies_;  // null: all has come, and the device's memory is gone
+  CacheLayers* layers_;  // null: all has come, and the device's memory is gone
+  Messages& messages_;   // gone then, too
   std::shared_ptr<DeviceBlock> block_;
   const std::int64_t size_;
   const double *const buffer_, *const first_;  // the block's, on the host
-  const std::int32_t array_, place_;
-  const bool may_be_straight_;
+  const std::int32_t array_;
+  const Statement statement_;
+  const bool may_be_direct_;
   const std::int64_t piece_;
   double* to_ = nullptr;
-  bool straight_ = false, noted_ = false;
+  bool direct_ = false, noted_ = false;
   std::vector<Frontier> pieces_;
   std::size_t done_ = 0;  // of the pieces
 };
 
 // One that is sent again goes by the host, who then has it for all messages to come. Memory of the device that messages
-// hold in place is kept small, because nothing can make room there but their end.
-std::unique_ptr<OutgoingBlock> DeviceBlockCache::send(const double* buffer, const double* first, bool straight) {
-  Unit* u = find(buffer, first);
+// hold in place is kept small, because nothing but their end frees it.
+std::unique_ptr<OutgoingBlock> OutgoingBlocks::send(const double* buffer, const double* first, bool direct,
+                                                    Statement statement) {
+  CachedBlock* u = layers_.table.find(buffer, first);
   if (!u || u->host_valid || !u->device_valid || u->size == 0) return nullptr;
-  const bool room = straight_bytes_ + u->size * 8 <= device_.memory() / 4;
-  if (u->sent && !(straight && room)) return nullptr;
+  const bool may_be_direct = direct && messages_.direct_bytes + u->size * 8 <= layers_.device.memory() / 4;
+  if (u->sent && !may_be_direct) return nullptr;
   u->sent = true;
-  return std::make_unique<Outgoing>(*this, *u, straight && room);
+  return std::make_unique<Message>(layers_, messages_, *u, may_be_direct, statement);
 }
 
-void DeviceBlockCache::leave_outgoing() {
-  for (Outgoing* o : outgoing_) o->leave();
-  outgoing_.clear();
+void OutgoingBlocks::finish() {
+  for (Message* m : messages_.all) m->leave();
+  messages_.all.clear();
 }
 
 }  // namespace sial

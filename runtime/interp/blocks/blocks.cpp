@@ -254,8 +254,8 @@ void Machine::read_view(std::int32_t ref_id, ConstView& view) {
     case ArrayKind::distributed:
     case ArrayKind::served:
       // What the device can do while this rank waits for another one.
-      if (copies_ && copies_->work_waits() && !env_.store.fetch().at_hand(ref.array, at.block, at.size))
-        copies_->start_work();
+      if (copies_ && copies_->operations().work_waits() && !env_.store.fetch().at_hand(ref.array, at.block, at.size))
+        copies_->operations().start_work();
       // The view is read through ConstView only.
       view_of(ref, at, const_cast<double*>(env_.store.fetch().read(ref.array, at.block, at.size, place())), v);
       break;
@@ -394,12 +394,12 @@ void Machine::region_view(const RegionRow& row, MutableView& view) {
              : "allocated: " + allocated);
   }
   fill_region_view(row.array, *region, lo, hi, view);
-  if (copies_) copies_->buffer_on_host(region->data, region->shape.size(), Intent::update);
+  if (copies_) copies_->buffer_on_host(region->data, region->shape.size(), Intent::update, statement());
 }
 
 void Machine::free_region(std::int32_t array, std::size_t i) {
   Region& r = regions_[array][i];
-  if (copies_) copies_->forget(r.data, r.shape.size());
+  if (copies_) copies_->invalidate(r.data, r.shape.size());
   release(r.data, r.shape.size());
   regions_[array].erase(regions_[array].begin() + static_cast<std::ptrdiff_t>(i));
 }

@@ -57,10 +57,10 @@ void Machine::place_view(const ResolvedReference& ref, const Located& at, Intent
   const HostBlock host = host_block(ref, at, view);
   if (device_prefetch_ && is_remote(ref.kind)) device_prefetch_->used(ref.array, at.block, on_device_);
   if (!on_device_) {
-    copies_->on_host(host.buffer, host.data, intent);
+    copies_->on_host(host.buffer, host.data, intent, statement());
     return;
   }
-  view.data = copies_->on_device(host, intent);
+  view.data = copies_->operations().operand(host, intent, statement());
   std::int64_t stride = 1;
   for (int d = 0; d < ref.rank; ++d) {
     view.stride[d] = stride;
@@ -71,7 +71,7 @@ void Machine::place_view(const ResolvedReference& ref, const Located& at, Intent
 
 /// What a device has of a block goes with it, unless the memory goes on as another one.
 void Machine::release_block(const BlockMap::Entry& e) noexcept {
-  if (copies_ && env_.store.buffers().sole(e.data)) copies_->forget(e.data, e.size);
+  if (copies_ && env_.store.buffers().sole(e.data)) copies_->invalidate(e.data, e.size);
   release(e.data, e.size);
 }
 
@@ -81,23 +81,23 @@ bool Machine::on_device_only(std::int32_t ref_id) {
   Located at;
   locate(ref, at);
   const BlockMap::Entry* found = blocks_[ref.array].find(at.key);
-  return found && copies_->where(found->data, found->data) == DeviceBlockCache::Where::device;
+  return found && copies_->residency(found->data, found->data) == Residency::device;
 }
 
 void Machine::enter_device() {
   if (!copies_) return;
-  copies_->begin_operation();
+  copies_->operations().begin();
   on_device_ = true;
 }
 
 void Machine::leave_device() noexcept {
   if (!on_device_) return;
   on_device_ = false;
-  copies_->end_operation();
+  copies_->operations().end();
 }
 
 void Machine::too_large_for_device(std::int64_t bytes) {
-  copies_->note_on_host_instead();
+  copies_->operations().note_on_host_instead();
   if (told_of_full_device_) return;
   told_of_full_device_ = true;
   warn(fmt::format(
@@ -107,7 +107,7 @@ void Machine::too_large_for_device(std::int64_t bytes) {
 
 /// Small work finds out when it is started, behind its statement.
 void Machine::tell_of_full_device() {
-  const std::int64_t on_host = copies_ ? copies_->batched().on_host : 0;
+  const std::int64_t on_host = copies_ ? copies_->statistics().batched().on_host : 0;
   if (on_host == 0 || told_of_full_device_) return;
   told_of_full_device_ = true;
   warn(fmt::format(
@@ -118,7 +118,8 @@ void Machine::tell_of_full_device() {
 void Machine::element_work(ElementOp op, double factor, const MutableView& d, const ConstView& a, const ConstView& b) {
   const Computing computing(*this);
   if (on_device_) {
-    compute_on_device(written_, [&](DeviceBlockCache& copies) { copies.run(ElementWork{op, factor, d, a, b}); });
+    compute_on_device(written_,
+                      [&](DeviceOperations& operations) { operations.run(ElementWork{op, factor, d, a, b}); });
   } else {
     switch (op) {
       case ElementOp::fill: fill_view(d, factor); break;
@@ -133,31 +134,33 @@ void Machine::element_work(ElementOp op, double factor, const MutableView& d, co
 
 double* Machine::whole_static(std::int32_t array, Intent intent) {
   double* data = static_data(array);
-  if (copies_) copies_->buffer_on_host(data, bound_.arrays[array].whole.size(), intent);
+  if (copies_) copies_->buffer_on_host(data, bound_.arrays[array].whole.size(), intent, statement());
   return data;
 }
 
 const double* Machine::table(std::int32_t array) {
   if (copies_ && statics_[array])
-    copies_->buffer_on_host(statics_[array], bound_.arrays[array].whole.size(), Intent::read);
+    copies_->buffer_on_host(statics_[array], bound_.arrays[array].whole.size(), Intent::read, statement());
   return statics_[array];
 }
 
-double* Machine::scratch(std::int64_t n) { return on_device_ ? copies_->scratch(n) : buffer(n); }
+double* Machine::scratch(std::int64_t n) {
+  return on_device_ ? copies_->operations().scratch(n, statement()) : buffer(n);
+}
 
 void Machine::release_scratch(double* p, std::int64_t n) noexcept {
-  if (on_device_) copies_->release_scratch(p);
+  if (on_device_) copies_->operations().release_scratch(p);
   else release(p, n);
 }
 
 void Machine::add_device_stats(Stats& stats) const {
   const DeviceStats& s = copies_->stats();
-  const BatchCount small = copies_->batched();
+  const BatchCount small = copies_->statistics().batched();
   const ResourceStats memory = copies_->device_memory();
   const PinnedCount pinned = env_.device->pinned();
   const TransferRow total = s.total();
-  const OfflineOptimum::Moved offline_optimum = copies_->offline_optimum();
-  const std::optional<DeviceTimes> times = copies_->times();
+  const OfflineOptimum::Moved offline_optimum = copies_->statistics().offline_optimum();
+  const std::optional<DeviceTimes> times = copies_->statistics().times();
   const DeviceTimes timed = times.value_or(DeviceTimes{});
   const auto take = [&](Counter counter, Combine how, double value) {
     stats[counter] = how == Combine::sum ? stats[counter] + value : std::max(stats[counter], value);
@@ -179,9 +182,9 @@ void Machine::add_device_stats(Stats& stats) const {
 #define COUNTER(number, name, unit, combine, by, meaning) TAKE(name, max, COUNTED_##by)
 #include "runtime/stats/counters.def"
 #undef TAKE
-  stats[Counter::device_self_checks] += static_cast<double>(copies_->self_checks());
+  stats[Counter::device_self_checks] += static_cast<double>(copies_->operations().self_checks());
   stats[Counter::device_on_host_instead] += static_cast<double>(s.on_host_instead + small.on_host);
-  stats[Counter::device_starts] += static_cast<double>(copies_->starts());
+  stats[Counter::device_starts] += static_cast<double>(copies_->statistics().starts());
   if (deferred_puts_) {
     stats[Counter::device_deferred_puts] += static_cast<double>(deferred_puts_->added());
     stats[Counter::device_deferred_puts_awaited] += static_cast<double>(deferred_puts_->awaited());

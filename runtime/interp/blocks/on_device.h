@@ -21,7 +21,7 @@ struct Machine::DeviceScope {
 template <class F>
 void Machine::compute_on_device(const Written& target, F&& work) {
   try {
-    work(*copies_);
+    work(copies_->operations());
   } catch (const WrongResult& wrong) {
     const std::string block =
         target.array < 0 ? "" : fmt::format("block {}, ", block_name(bound_.arrays[target.array], target.block));

@@ -54,8 +54,8 @@ Machine::Machine(const Module& module, std::int32_t sequence, const Environment&
         module, ints_, scalars_, index_value_, index_ranges(bound_), [this](std::int32_t a) { return table(a); }});
   if (options_.check_ranks) make_rank_check();
   if (env_.device && largest_block(bound_) >= static_cast<double>(env_.device_from))
-    copies_ = std::make_unique<DeviceBlockCache>(*env_.device, env_.store.buffers(), env_.device_direct, at_,
-                                                 options_.self_check);
+    copies_ =
+        std::make_unique<DeviceBlockCache>(*env_.device, env_.store.buffers(), env_.device_direct, options_.self_check);
   if (copies_ && env_.device_deferred_puts) deferred_puts_ = std::make_unique<DeferredPuts>(env_.device->memory());
   loops_.reserve(64);
   temps_.reserve(256);
@@ -67,7 +67,7 @@ Machine::~Machine() {
     const HostBlock source = deferred_puts_->take().source;
     release(source.data, source.buffer_size);
   }
-  if (copies_ && copies_->sends())
+  if (copies_ && copies_->outgoing().sends())
     env_.store.update().drop_outgoing();  // only when an error unwinds: the program's end waits for its puts
   if (copies_)
     env_.store.look_ahead().set_incoming(nullptr);  // waits for what is on its way to the device, if an error unwinds
@@ -250,7 +250,8 @@ void Machine::finish_program() {
   if (copies_)
     for (std::size_t a = 0; a < statics_.size(); ++a)
       if (statics_[a])
-        copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read);  // the job's results
+        copies_->buffer_on_host(statics_[a], bound_.arrays[a].whole.size(), Intent::read,
+                                statement());  // the job's results
   tell_of_full_device();
   save_marked();
   free_temps(0);

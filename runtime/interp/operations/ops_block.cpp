@@ -35,8 +35,9 @@ void Machine::pack_if_touching(ConstView& operand, double*& scratch, std::int64_
   scratch = this->scratch(size);
   const MutableView copy = dense_like(scratch, operand);
   if (on_device_)
-    compute_on_device(
-        {}, [&](DeviceBlockCache& copies) { copies.run(ElementWork{ElementOp::copy, 0.0, copy, operand, {}}); });
+    compute_on_device({}, [&](DeviceOperations& operations) {
+      operations.run(ElementWork{ElementOp::copy, 0.0, copy, operand, {}});
+    });
   else copy_view(copy, operand);
   operand = as_const(copy);
 }
@@ -53,7 +54,7 @@ void Machine::run_kernel(double alpha, double beta) {
     std::int64_t size_a = 0, size_b = 0;
     pack_if_touching(op_.a, scratch_a, size_a);
     if (op_.has_b) pack_if_touching(op_.b, scratch_b, size_b);
-    if (on_device_) compute_on_device(written_, [&](DeviceBlockCache& copies) { copies.run(op_); });
+    if (on_device_) compute_on_device(written_, [&](DeviceOperations& operations) { operations.run(op_); });
     else env_.kernels.run(op_);
     if (scratch_a) release_scratch(scratch_a, size_a);
     if (scratch_b) release_scratch(scratch_b, size_b);
@@ -121,7 +122,8 @@ void Machine::op_real_contract(const Instruction& in) {
     read_view(in.c, op_.b);
     const Computing computing(*this);
     begin = computing.begin();
-    if (on_device_) compute_on_device({}, [&](DeviceBlockCache& copies) { scalars_[in.a] = copies.dot(op_.a, op_.b); });
+    if (on_device_)
+      compute_on_device({}, [&](DeviceOperations& operations) { scalars_[in.a] = operations.dot(op_.a, op_.b); });
     else scalars_[in.a] = env_.kernels.dot(op_.a, op_.b);
     const auto elements = static_cast<double>(view_size(op_.a));
     flops_ += 2.0 * elements;

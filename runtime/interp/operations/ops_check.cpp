@@ -91,7 +91,7 @@ void Machine::make_rank_check() {
       return;
     }
     blocks_[id].for_each([&](const BlockMap::Entry& e) {
-      if (copies_) copies_->buffer_on_host(e.data, e.size, Intent::read);
+      if (copies_) copies_->buffer_on_host(e.data, e.size, Intent::read, statement());
       ConstView view;
       view.rank = 1;
       view.data = e.data;

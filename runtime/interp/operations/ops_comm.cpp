@@ -74,7 +74,7 @@ void Machine::store_block(PutAs how, std::int32_t array, const BlockIndex& block
     case PutAs::given:
       count(elided_, array, size);
       env_.store.update().put_alias(array, block, size, data, place());
-      if (copies_) copies_->put_away(data, data);
+      if (copies_) copies_->transfer_ownership(data, data, statement());
       break;
     case PutAs::stored:
     case PutAs::shared:
@@ -152,7 +152,7 @@ void Machine::barrier_here() {
   std::fill(pardo_instances_.begin(), pardo_instances_.end(), 0);
   cyclic_counter_ = 0;
   if (copies_) copies_->sweep();
-  if (copies_ && attention && env_.checkpoints) copies_->all_on_host();
+  if (copies_ && attention && env_.checkpoints) copies_->all_on_host(statement());
   if (attention && env_.checkpoints)
     env_.checkpoints->at_barrier(sequence_, "at " + place_name(at_),
                                  [this](RecordWriter& writer) { write_state(writer); });

@@ -35,23 +35,23 @@ const double* Machine::block_if_any(const ResolvedReference& ref, const Located&
   return data;
 }
 
-void Machine::wish_for(const ResolvedReference& ref, const Located& at, ResidencyHint what) {
+void Machine::hint_residency(const ResolvedReference& ref, const Located& at, ResidencyHint what) {
   if (at.size == 0) return;
   MutableView view;
   if (!block_if_any(ref, at, view)) {
-    if (what == ResidencyHint::room && !is_remote(ref.kind)) copies_->make_room(at.size);
+    if (what == ResidencyHint::reserve && !is_remote(ref.kind)) copies_->hints().reserve(at.size, statement());
     return;
   }
   const HostBlock host = host_block(ref, at, view);
   switch (what) {
-    case ResidencyHint::room: copies_->make_room(host); break;
-    case ResidencyHint::bring: copies_->bring(host); break;
-    case ResidencyHint::bring_back: copies_->bring_back(host.data); break;
-    case ResidencyHint::give_up: copies_->give_up(host.data); break;
+    case ResidencyHint::reserve: copies_->hints().reserve(host, statement()); break;
+    case ResidencyHint::prefetch: copies_->hints().prefetch(host, statement()); break;
+    case ResidencyHint::write_back: copies_->hints().write_back(host.data, statement()); break;
+    case ResidencyHint::evict: copies_->hints().evict(host.data, statement()); break;
   }
 }
 
-void Machine::wish(const Instruction& in, ResidencyHint what) {
+void Machine::hint_residency(const Instruction& in, ResidencyHint what) {
   if (!copies_) return;
   const ArgRow& arg = m_->args[in.a];
   Located at;
@@ -62,7 +62,7 @@ void Machine::wish(const Instruction& in, ResidencyHint what) {
     } catch (const SialError&) {
       return;  // no such block
     }
-    wish_for(ref, at, what);
+    hint_residency(ref, at, what);
     return;
   }
   if (arg.kind != ArgKind::array) return;  // scalars stay with the host
@@ -77,7 +77,7 @@ void Machine::wish(const Instruction& in, ResidencyHint what) {
     lo[d] = array.dim[d].lo;
     hi[d] = array.dim[d].hi;
   }
-  walk_blocks(array, lo, hi, at, [&](const Located& block) { wish_for(each, block, what); });
+  walk_blocks(array, lo, hi, at, [&](const Located& block) { hint_residency(each, block, what); });
 }
 
 /// The rank's own block that is put as a whole; false where it has none, or the statement has a mistake.
@@ -111,7 +111,8 @@ bool Machine::put_from_device(const Instruction& in, bool add) {
 }
 
 bool Machine::send_from_device(const HostBlock& source, bool add, std::int32_t array, const BlockIndex& block) {
-  std::unique_ptr<OutgoingBlock> values = copies_->send(source.buffer, source.data, env_.device_messages_direct);
+  std::unique_ptr<OutgoingBlock> values =
+      copies_->outgoing().send(source.buffer, source.data, env_.device_messages_direct, statement());
   if (!values) return false;
   count(elided_, array, source.size());
   env_.store.update().put_from(std::move(values), add, array, block, source.size(), place());
@@ -120,9 +121,9 @@ bool Machine::send_from_device(const HostBlock& source, bool add, std::int32_t a
 
 void Machine::op_gpu_on(const Instruction&) {}
 void Machine::op_gpu_off(const Instruction&) {}
-void Machine::op_gpu_allocate(const Instruction& in) { wish(in, ResidencyHint::room); }
-void Machine::op_gpu_free(const Instruction& in) { wish(in, ResidencyHint::give_up); }
-void Machine::op_gpu_put(const Instruction& in) { wish(in, ResidencyHint::bring); }
-void Machine::op_gpu_get(const Instruction& in) { wish(in, ResidencyHint::bring_back); }
+void Machine::op_gpu_allocate(const Instruction& in) { hint_residency(in, ResidencyHint::reserve); }
+void Machine::op_gpu_free(const Instruction& in) { hint_residency(in, ResidencyHint::evict); }
+void Machine::op_gpu_put(const Instruction& in) { hint_residency(in, ResidencyHint::prefetch); }
+void Machine::op_gpu_get(const Instruction& in) { hint_residency(in, ResidencyHint::write_back); }
 
 }  // namespace sial

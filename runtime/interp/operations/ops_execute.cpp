@@ -79,7 +79,8 @@ void Machine::prepare_arg(const ArgRow& row, char letter, SuperArg& arg, ArgCopy
                "name the region: `array[lo:hi, ...]`");
         const Region& region = regions_[row.id].front();
         if (copies_)
-          copies_->buffer_on_host(region.data, region.shape.size(), letter == 'r' ? Intent::read : Intent::update);
+          copies_->buffer_on_host(region.data, region.shape.size(), letter == 'r' ? Intent::read : Intent::update,
+                                  statement());
         arg.data = region.data;
         arg.shape = region.shape;
         for (int d = 0; d < array.rank; ++d)

@@ -296,7 +296,8 @@ void Machine::carry_out(Chain& chain) {
     begin = computing.begin();
     std::ptrdiff_t failed = kernels::FusedRunner::none;
     if (on_device_)
-      compute_on_device(chain.written, [&](DeviceBlockCache& copies) { copies.run(chain.target, chain.steps); });
+      compute_on_device(chain.written,
+                        [&](DeviceOperations& operations) { operations.run(chain.target, chain.steps); });
     else failed = chain.runner.run(chain.target, chain.steps);
     if (failed != kernels::FusedRunner::none) {
       const auto number = std::count_if(chain.steps.begin(), chain.steps.begin() + failed,

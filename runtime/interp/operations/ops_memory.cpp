@@ -40,7 +40,7 @@ void Machine::op_allocate(const Instruction& in) {
   const ResolvedReference& ref = bound_.refs[in.a];
   for_each_selected(ref, [&](const Located& at) {
     double* data = own_block(ref, at, Access::create, Use::overwrite);
-    if (copies_) copies_->on_host(data, data, Intent::write);
+    if (copies_) copies_->on_host(data, data, Intent::write, statement());
     std::fill_n(data, at.size, 0.0);
   });
 }

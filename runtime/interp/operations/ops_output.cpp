@@ -53,7 +53,8 @@ void Machine::require_regions(std::int32_t id) {
     fail(fmt::format("contiguous local array `{}` has no allocated region to print", bound_.arrays[id].name),
          "allocate one with `allocate contiguous`");
   if (copies_)
-    for (const Region& region : regions_[id]) copies_->buffer_on_host(region.data, region.shape.size(), Intent::read);
+    for (const Region& region : regions_[id])
+      copies_->buffer_on_host(region.data, region.shape.size(), Intent::read, statement());
 }
 
 std::string Machine::whole_name(std::int32_t id, const Region& region) const {

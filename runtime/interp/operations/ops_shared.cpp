@@ -17,7 +17,7 @@ void Machine::op_block_alias(const Instruction& in) {
   const double* data = is_remote(source.kind) ? env_.store.fetch().read(source.array, from.block, from.size, place())
                                               : own_block(source, from, Access::existing, Use::read);
   locate(target, to);
-  if (copies_) copies_->on_host(data, data, Intent::read);  // what is shared is valid there
+  if (copies_) copies_->on_host(data, data, Intent::read, statement());  // what is shared is valid there
   if (to.size != from.size || !env_.store.buffers().share(data)) {
     op_block_copy(in);  // or its error
     return;

@@ -88,7 +88,8 @@ SuperArg MachineContext::array_by_name(std::string_view name) {
     } else if (array.kind == ArrayKind::contiguous_local && machine_.regions_[a].size() == 1) {
       arg.data = machine_.regions_[a].front().data;
       arg.shape = machine_.regions_[a].front().shape;
-      if (machine_.copies_) machine_.copies_->buffer_on_host(arg.data, arg.shape.size(), Intent::update);
+      if (machine_.copies_)
+        machine_.copies_->buffer_on_host(arg.data, arg.shape.size(), Intent::update, machine_.statement());
     }
     arg.whole_array = true;
     for (int d = 0; d < array.rank; ++d) {

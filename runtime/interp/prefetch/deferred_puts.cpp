@@ -22,7 +22,7 @@ constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t device_share = 8;
 /// Blocks of the host's memory that are free beside the source, with a quarter of it: what it is written to next, what
 /// the put makes, and one more. Between statements puts are carried out when less than the quarter is left.
-constexpr std::uint64_t room_beside = 3;
+constexpr std::uint64_t headroom = 3;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ DeferredPut DeferredPuts::take() {
   DeferredPut put = std::move(puts_.front());
   puts_.pop_front();
   bytes_ -= put.bytes();
-  if (coming_ > 0) --coming_;
+  if (under_way_ > 0) --under_way_;
   return put;
 }
 
@@ -66,9 +66,9 @@ bool Machine::put_later(const Instruction& in, PutAs how) {
   if (!own_source(in, at, put.source)) return false;
   put.array = bound_.refs[in.a].array;
   put.block = at.block;
-  if (copies_->where(put.source.buffer, put.source.data) != DeviceBlockCache::Where::device) return false;
+  if (copies_->residency(put.source.buffer, put.source.data) != Residency::device) return false;
   if (!deferred_puts_->fits(put.bytes()) ||
-      env_.store.update().memory_is_short(room_beside * static_cast<std::uint64_t>(put.bytes())) ||
+      env_.store.update().memory_is_short(headroom * static_cast<std::uint64_t>(put.bytes())) ||
       !env_.store.buffers().share(put.source.buffer))
     return false;
   put.pc = at_;
@@ -87,14 +87,14 @@ void Machine::go_on_with_deferred_puts() {
   if (env_.store.update().memory_is_short(0)) return carry_out_deferred_puts();
   const std::int32_t here = at_;  // what goes wrong with a put has happened at its statement
   DeferredPuts& late = *deferred_puts_;
-  const auto has_come = [&](const DeferredPut& put, DeviceBlockCache::Coming far_enough) {
+  const auto has_reached = [&](const DeferredPut& put, TransferState far_enough) {
     at_ = put.pc;
-    if (put.leaves_node) return copies_->started(put.source.buffer, put.source.data);
-    return copies_->come(put.source.buffer, put.source.data) >= far_enough;
+    if (put.leaves_node) return copies_->work_started(put.source.buffer, put.source.data);
+    return copies_->poll_transfer(put.source.buffer, put.source.data, Statement{put.pc}) >= far_enough;
   };
-  while (late.coming() < late.size() && has_come(late[late.coming()], DeviceBlockCache::Coming::under_way))
-    late.next_comes();
-  while (!late.empty() && has_come(late[0], DeviceBlockCache::Coming::here)) carry_out_deferred_put();
+  while (late.under_way() < late.size() && has_reached(late[late.under_way()], TransferState::under_way))
+    late.note_under_way();
+  while (!late.empty() && has_reached(late[0], TransferState::complete)) carry_out_deferred_put();
   at_ = here;
 }
 
@@ -107,11 +107,12 @@ void Machine::carry_out_deferred_puts(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {  // all on their way before one is waited for
     const DeferredPut& put = late[i];
     at_ = put.pc;
-    if (put.leaves_node ? copies_->started(put.source.buffer, put.source.data)
-                        : copies_->come(put.source.buffer, put.source.data) == DeviceBlockCache::Coming::here)
+    if (put.leaves_node
+            ? copies_->work_started(put.source.buffer, put.source.data)
+            : copies_->poll_transfer(put.source.buffer, put.source.data, Statement{put.pc}) == TransferState::complete)
       continue;
     late.note_awaited();
-    if (!put.leaves_node) copies_->bring_back(put.source.data);
+    if (!put.leaves_node) copies_->hints().write_back(put.source.data, Statement{put.pc});
   }
   for (; n > 0; --n) carry_out_deferred_put();
   at_ = here;
@@ -123,7 +124,7 @@ void Machine::carry_out_deferred_put() {
   at_ = put.pc;
   const HostBlock source = put.source;
   if (!put.leaves_node || !send_from_device(source, put.how == PutAs::added, put.array, put.block)) {
-    copies_->on_host(source.buffer, source.data, Intent::read);
+    copies_->on_host(source.buffer, source.data, Intent::read, Statement{put.pc});
     store_block(put.how, put.array, put.block, source.buffer_size, source.data);
     if (put.how != PutAs::given) note_stored(source.data);
   }

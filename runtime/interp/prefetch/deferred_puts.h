@@ -19,7 +19,7 @@ enum class PutAs { stored, added, combined, shared, given };
 struct DeferredPut {
   std::int32_t pc = 0;  // the statement
   PutAs how = PutAs::stored;
-  bool leaves_node = false;  // as a message, perhaps straight from the device
+  bool leaves_node = false;  // as a message, perhaps directly from the device
   std::int32_t array = 0;    // to where
   BlockIndex block;
   HostBlock source;  // all of its buffer
@@ -41,8 +41,8 @@ class DeferredPuts {
   DeferredPut take();
 
   /// Of those at the front, whose values are known to be on their way or there.
-  std::size_t coming() const { return coming_; }
-  void next_comes() { ++coming_; }
+  std::size_t under_way() const { return under_way_; }
+  void note_under_way() { ++under_way_; }
 
   /// How many, from the front on, there are up to the last one to the block, or from the buffer; 0: none is.
   std::size_t up_to(std::int32_t array, const BlockIndex& block) const;
@@ -58,7 +58,7 @@ class DeferredPuts {
   const std::int64_t max_bytes_;
   std::deque<DeferredPut> puts_;
   std::int64_t bytes_ = 0, added_ = 0, awaited_ = 0;
-  std::size_t coming_ = 0;
+  std::size_t under_way_ = 0;
 };
 
 }  // namespace sial

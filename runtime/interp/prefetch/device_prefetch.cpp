@@ -9,7 +9,7 @@ constexpr double weight_of_last = 0.1;
 }  // namespace
 
 void DevicePrefetch::get() {
-  const std::int64_t now = copies_.stats().operations;
+  const std::int64_t now = cache_.stats().operations;
   operations_per_get_ += weight_of_last * (static_cast<double>(now - operations_) - operations_per_get_);
   operations_ = now;
 }
@@ -25,7 +25,7 @@ std::unique_ptr<IncomingBlock> DevicePrefetch::place_for(std::int32_t pc, std::i
   HostBlock host = shape_(array, block);
   host.data = buffer;
   host.buffer = buffer;
-  return straight_ ? copies_.receive(host) : copies_.receive_in_pieces(host, pc);
+  return direct_ ? cache_.incoming().receive_direct(host) : cache_.incoming().receive_pipelined(host, Statement{pc});
 }
 
 DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int64_t ahead) {
@@ -38,14 +38,14 @@ DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int6
   // Read only: the device's copy of it is.
   host.data = const_cast<double*>(found.data);
   host.buffer = found.data;
-  const DeviceBlockCache::Ahead outcome =
-      copies_.device_prefetch(host, static_cast<double>(ahead) * operations_per_get_, get.pc);
+  const SpeculativePrefetch::Outcome outcome =
+      cache_.prefetcher().prefetch(host, static_cast<double>(ahead) * operations_per_get_, Statement{get.pc});
   store_.buffers().deallocate(host.data, size);
   switch (outcome) {
-    case DeviceBlockCache::Ahead::settled:
-    case DeviceBlockCache::Ahead::brought: return Outcome::settled;
-    case DeviceBlockCache::Ahead::later: return Outcome::coming;
-    case DeviceBlockCache::Ahead::no_room: break;
+    case SpeculativePrefetch::Outcome::settled:
+    case SpeculativePrefetch::Outcome::started: return Outcome::settled;
+    case SpeculativePrefetch::Outcome::later: return Outcome::coming;
+    case SpeculativePrefetch::Outcome::no_memory: break;
   }
   return Outcome::full;
 }

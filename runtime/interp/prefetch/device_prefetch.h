@@ -1,6 +1,6 @@
 #pragma once
 // Blocks that are fetched go to the device before their use, if those that the same get statement fetched before were
-// last used there: those that the look-ahead foresees once their values are here, and those of other nodes straight
+// last used there: those that the look-ahead foresees once their values are here, and those of other nodes directly
 // from the network, where the transport can, or else as they come. Learns which gets these are, and how many operations
 // lie between gets. A hint: nothing is waited for, no result depends on it. Owned by a machine with a device.
 
@@ -18,11 +18,11 @@ class DevicePrefetch final : public IncomingPlaces {
  public:
   /// The block in the host's memory, all but where it lies.
   using Shape = std::function<HostBlock(std::int32_t array, const BlockIndex& block)>;
-  /// `straight`: the transport receives in the device's memory.
-  DevicePrefetch(BlockStore& store, DeviceBlockCache& copies, bool straight, std::size_t instructions, Shape shape)
+  /// `direct`: the transport receives in the device's memory.
+  DevicePrefetch(BlockStore& store, DeviceBlockCache& cache, bool direct, std::size_t instructions, Shape shape)
       : store_(store),
-        copies_(copies),
-        straight_(straight),
+        cache_(cache),
+        direct_(direct),
         shape_(std::move(shape)),
         used_where_(instructions, Where::unknown) {}
 
@@ -42,13 +42,15 @@ class DevicePrefetch final : public IncomingPlaces {
 
   std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
                                            double* buffer) override;
-  void to_host(const double* buffer) override { copies_.on_host(buffer, buffer, Intent::read); }
+  void to_host(const double* buffer, std::int32_t pc) override {
+    cache_.on_host(buffer, buffer, Intent::read, Statement{pc});
+  }
 
  private:
   enum class Where : std::uint8_t { unknown, host, device };
   BlockStore& store_;
-  DeviceBlockCache& copies_;
-  const bool straight_;
+  DeviceBlockCache& cache_;
+  const bool direct_;
   Shape shape_;
   std::vector<Where> used_where_;  // by get
   double operations_per_get_ = 1.0;

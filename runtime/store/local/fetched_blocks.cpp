@@ -247,7 +247,7 @@ double* FetchedBlocks::private_copy(std::int32_t id, const BlockIndex& block, st
   if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
   h.own = context_.new_chunk(id, block, size);
   if (keep) {
-    if (h.elsewhere && from == h.value->data()) requests_.to_host(from);
+    if (h.elsewhere && from == h.value->data()) requests_.to_host(from, place.pc);
     std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
     context_.stats.bytes_copied += size * 8;
     context_.log.at(place, id).moved += size * 8;

@@ -31,7 +31,7 @@ class BlockRequests {
   double seconds(std::int64_t bytes) const;
 
   void set_places(IncomingPlaces* places) noexcept { places_ = places; }
-  void to_host(const double* buffer) { places_->to_host(buffer); }
+  void to_host(const double* buffer, std::int32_t pc) { places_->to_host(buffer, pc); }
 
  private:
   StoreContext& context_;

@@ -25,7 +25,7 @@ class OffHost final : public IncomingPlaces {
     if (block.segment[0] % 3 == 0) return nullptr;
     return std::make_unique<Place>(*this, buffer);
   }
-  void to_host(const double* buffer) override {
+  void to_host(const double* buffer, std::int32_t /*pc*/) override {
     const Values v = values(buffer);
     std::copy(v.begin(), v.end(), const_cast<double*>(buffer));
     ++brought;
@@ -74,7 +74,9 @@ class GoesOn final : public IncomingPlaces {
     if (block.segment[0] % 3 == 0) return nullptr;
     return std::make_unique<Block>(*this, buffer);
   }
-  void to_host(const double*) override { throw std::runtime_error("a block that is on the host is asked for there"); }
+  void to_host(const double*, std::int32_t) override {
+    throw std::runtime_error("a block that is on the host is asked for there");
+  }
 
   int open = 0, arrived = 0, early = 0;  // early: blocks of which part came first
 

@@ -14,7 +14,7 @@
 #include "runtime/device/cache/device_pool.h"
 #include "runtime/memory/host_pool.h"
 #include "tests/unit/device/altered_device.h"
-#include "tests/unit/device/copies_fixture.h"
+#include "tests/unit/device/cache_fixture.h"
 
 using namespace sial;
 using kernels::FusedOp;

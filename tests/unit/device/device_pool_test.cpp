@@ -6,10 +6,10 @@
 
 #include "runtime/base/flat_table.h"
 #include "runtime/memory/host_pool.h"
-#include "tests/unit/device/copies_fixture.h"
+#include "tests/unit/device/cache_fixture.h"
 
 using namespace sial;
-using namespace sial::copies_fixture;
+using namespace sial::cache_fixture;
 
 TEST_CASE("a flat table agrees with a map") {
   std::mt19937_64 rng(3);

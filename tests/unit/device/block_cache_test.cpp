@@ -6,14 +6,14 @@
 
 #include "runtime/base/error.h"
 #include "tests/unit/device/altered_device.h"
-#include "tests/unit/device/copies_fixture.h"
+#include "tests/unit/device/cache_fixture.h"
 
 using namespace sial;
-using namespace sial::copies_fixture;
+using namespace sial::cache_fixture;
 
 namespace {
 
-/// A device that has no room for what element-wise work needs beside its operands.
+/// A device that has no memory for what element-wise work needs beside its operands.
 class Crowded final : public AlteredDevice {
  public:
   using AlteredDevice::AlteredDevice;
@@ -32,9 +32,9 @@ TEST_CASE("a block that is read is copied in once") {
   f.read(b);
   CHECK(f.value(b) == 1.0);
   CHECK(f.made() == Counts{1, 0, 1, 0});
-  CHECK(f.copies->stats().total().in_unoptimized.transfers == 2);
-  CHECK(f.copies->stats().total().out_unoptimized.transfers == 2);
-  CHECK(f.copies->stats().total().in_unoptimized.bytes == 64);
+  CHECK(f.cache->stats().total().in_unoptimized.transfers == 2);
+  CHECK(f.cache->stats().total().out_unoptimized.transfers == 2);
+  CHECK(f.cache->stats().total().in_unoptimized.bytes == 64);
 }
 
 TEST_CASE("a block that is replaced is not copied in, and copied out only when the host wants it") {
@@ -43,20 +43,38 @@ TEST_CASE("a block that is replaced is not copied in, and copied out only when t
   f.work(ElementOp::fill, 2.0, b, Intent::write);
   f.work(ElementOp::scale, 3.0, b, Intent::update);
   CHECK(f.made() == Counts{0, 0, 0, 0});
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::device);
+  CHECK(f.cache->residency(b.buffer, b.data) == Residency::device);
   CHECK(f.value(b) == 6.0);
   CHECK(f.value(b, 3) == 6.0);
   CHECK(f.made() == Counts{0, 1, 0, 1});
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::both);
+  CHECK(f.cache->residency(b.buffer, b.data) == Residency::both);
   f.read(b);  // still valid there
   CHECK(f.made() == Counts{0, 1, 0, 1});
+}
+
+TEST_CASE("a transfer is counted at the statement that it is for") {
+  Fixture f(with_memory(256));  // one block
+  const HostBlock b = f.block(4, 1.0), c = f.block(4, 1.0);
+  const auto at = [&](std::int32_t pc) -> const TransferRow& { return f.cache->stats().rows.at({pc, 0}); };
+  f.statement = {5};
+  f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
+  f.statement = {6};
+  f.read(c);  // evicts b, which is written back
+  CHECK(at(5).in.transfers == 1);
+  CHECK(at(5).out.transfers == 0);
+  CHECK(at(6).in.transfers == 1);
+  CHECK(at(6).out.transfers == 1);
+  f.statement = {7};
+  CHECK(f.value(b) == 2.0);
+  CHECK(at(7).out.transfers == 0);
+  CHECK(at(7).out_lower_bound.transfers == 1);
 }
 
 TEST_CASE("what is stale, and what was never given a value, is NaN") {
   Fixture f;
   const HostBlock b = f.block(4, 1.0), c = f.block(4, 1.0);
   f.work(ElementOp::fill, 2.0, b, Intent::write);
-  f.copies->settle_all();
+  f.cache->settle_all();
   CHECK(std::isnan(b.data[0]));                     // the host's copy is stale
   f.work(ElementOp::scale, 1.0, c, Intent::write);  // claims to replace, and reads
   CHECK(std::isnan(f.value(c)));
@@ -68,7 +86,7 @@ TEST_CASE("a block that is updated is copied in, and either side's write makes t
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
   f.on_host(b, Intent::update);
   CHECK(b.data[0] == 2.0);
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::host);
+  CHECK(f.cache->residency(b.buffer, b.data) == Residency::host);
   b.data[0] = 9.0;
   f.work(ElementOp::scale, 2.0, b, Intent::update);
   CHECK(f.value(b) == 18.0);
@@ -86,19 +104,19 @@ TEST_CASE("a block in a larger array travels without its surroundings") {
   const HostBlock b = f.block(3, 1.0, 2);
   b.data[1] = b.data[3] = -2.0;
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
-  f.copies->buffer_on_host(b.buffer, b.buffer_size, Intent::read);
+  f.cache->buffer_on_host(b.buffer, b.buffer_size, Intent::read, f.statement);
   CHECK(b.data[0] == 2.0);
   CHECK(b.data[4] == 2.0);
   CHECK(b.data[1] == -2.0);
   CHECK(b.data[3] == -2.0);
-  CHECK(f.copies->stats().total().out.bytes == 24);
+  CHECK(f.cache->stats().total().out.bytes == 24);
 }
 
 TEST_CASE("memory that holds something else by now is another block, even at the same address") {
   Fixture f;
   const HostBlock b = f.block(2, 1.0);
   f.work(ElementOp::fill, 5.0, b, Intent::write);
-  f.copies->settle_all();
+  f.cache->settle_all();
   f.host.pool.deallocate(b.data, 2);  // ends without a word
   const HostBlock again = f.block(2, 8.0);
   REQUIRE(again.data == b.data);
@@ -116,27 +134,27 @@ TEST_CASE("device memory of blocks that ended without a word is swept up, that o
   const HostBlock b = f.block(2, 1.0), c = f.block(2, 2.0);
   f.read(b);
   f.read(c);
-  f.copies->settle_all();
-  const std::int64_t two = f.copies->device_memory().bytes_in_use;
+  f.cache->settle_all();
+  const std::int64_t two = f.cache->device_memory().bytes_in_use;
   f.host.pool.deallocate(b.data, 2);
   const HostBlock again = f.block(2, 3.0);
   REQUIRE(again.data == b.data);
-  f.copies->sweep();
-  CHECK(f.copies->device_memory().bytes_in_use == two / 2);
+  f.cache->sweep();
+  CHECK(f.cache->device_memory().bytes_in_use == two / 2);
   f.read(c);
   CHECK(f.made() == Counts{2, 0, 2, 0});
 }
 
-TEST_CASE("what the device wrote of a block that ended without a word is not written back when room is made") {
+TEST_CASE("what the device wrote of a block that ended without a word is not written back when it is evicted") {
   DeviceOptions options;
   options.memory = 1024;
   Fixture f(options);
   const HostBlock b = f.block(100, 1.0), c = f.block(100, 3.0);
   f.work(ElementOp::fill, 5.0, b, Intent::write);
-  f.copies->settle_all();
+  f.cache->settle_all();
   f.host.pool.deallocate(b.data, 100);
   f.read(c);
-  CHECK(f.copies->stats().total().out.transfers == 0);
+  CHECK(f.cache->stats().total().out.transfers == 0);
 }
 
 TEST_CASE("blocks that share memory share the device's copy") {
@@ -158,7 +176,7 @@ TEST_CASE("a copy that the host made of a block has the device's values, until e
     f.work(ElementOp::fill, 3.0, b, Intent::write);
     CHECK(f.value(b) == 3.0);
     std::copy_n(b.data, 8, c.data);  // a put
-    f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
+    f.cache->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
     f.sum(d, c, c, 1.0);
     CHECK(f.made() == Counts{0, 1, 0, 1});
     double of_b = 3.0, of_c = 3.0;
@@ -183,7 +201,7 @@ TEST_CASE("a block that ends is not copied out") {
   const HostBlock b = f.block(2, 1.0);
   f.work(ElementOp::fill, 5.0, b, Intent::write);
   f.free(b);
-  f.copies->all_on_host();
+  f.cache->all_on_host(f.statement);
   CHECK(f.made() == Counts{0, 0, 0, 0});
 }
 
@@ -202,7 +220,7 @@ TEST_CASE("the least counts what the host made once, and nothing that only went 
   CHECK(f.made() == Counts{3, 1, 2, 1});
 }
 
-TEST_CASE("blocks that come back in turns stay as far as there is room: what is due last leaves") {
+TEST_CASE("blocks that come back in turns stay as far as there is memory: what is due last is evicted") {
   DeviceOptions options;
   options.memory = 4 * 1024;
   Fixture f(options);
@@ -212,13 +230,15 @@ TEST_CASE("blocks that come back in turns stay as far as there is room: what is 
   for (int round = 0; round < rounds; ++round)
     for (const HostBlock& b : blocks) f.read(b);
   // The least recently used one leaving would move six in each round. Furthest first: five operations, two of them.
-  const std::int64_t made = f.copies->stats().total().in.transfers, least = f.copies->offline_optimum().in.transfers;
+  const std::int64_t made = f.cache->stats().total().in.transfers,
+                     least = f.cache->statistics().offline_optimum().in.transfers;
   CHECK(least <= 6 + 3 * (rounds - 1));
   CHECK(made <= least + 6);
   CHECK(made >= least);
 }
 
-TEST_CASE("a temp that was put is wanted when the array's blocks are, not when the temp was") {
+TEST_CASE(
+    "a temp whose memory was transferred to an array is wanted when the array's blocks are, not when the temp was") {
   const auto transfers = [](bool told) {
     DeviceOptions options;
     options.memory = 6 * 1024;
@@ -227,25 +247,25 @@ TEST_CASE("a temp that was put is wanted when the array's blocks are, not when t
     for (int i = 0; i < 8; ++i) blocks.push_back(f.block(100, i));
     for (int phase = 0; phase < 6; ++phase) {
       for (const HostBlock& b : blocks) {
-        f.place = 1;
+        f.statement = {1};
         f.work(ElementOp::fill, 1.0, b, Intent::write);
         for (int k = 0; k < 4; ++k) f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
         f.on_host(b, Intent::read);
-        f.place = 2;
-        if (told) f.copies->put_away(b.buffer, b.data);
+        f.statement = {2};
+        if (told) f.cache->transfer_ownership(b.buffer, b.data, f.statement);
       }
-      f.place = 3;
+      f.statement = {3};
       for (const HostBlock& b : blocks) f.read(b);
     }
     for (const HostBlock& b : blocks) CHECK(f.value(b) == 5.0);
-    return f.copies->stats().total().in.transfers;
+    return f.cache->stats().total().in.transfers;
   };
   const std::int64_t told = transfers(true), untold = transfers(false);
   CHECK(told < untold);
-  CHECK(told <= 6 * 4);  // two or three of eight blocks have no room
+  CHECK(told <= 6 * 4);  // two or three of eight blocks have no memory
 }
 
-TEST_CASE("a device without room writes back what it has to give up, and takes no operand of the operation") {
+TEST_CASE("a full device writes back what it evicts, and evicts no operand of the operation") {
   DeviceOptions options;
   options.memory = 3 * 1024;
   for (const bool direct : {true, false}) {
@@ -255,17 +275,17 @@ TEST_CASE("a device without room writes back what it has to give up, and takes n
     std::vector<HostBlock> blocks;
     for (int i = 0; i < 6; ++i) blocks.push_back(f.block(100, i));
     for (const HostBlock& b : blocks) f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
-    CHECK(f.copies->stats().evictions == 3);
-    CHECK(f.copies->stats().total().out.transfers == 3);
+    CHECK(f.cache->stats().evictions == 3);
+    CHECK(f.cache->stats().total().out.transfers == 3);
     for (int i = 0; i < 6; ++i) CHECK(f.value(blocks[i], 99) == i + 1);
-    CHECK(f.copies->stats().total().out.transfers == 6);
+    CHECK(f.cache->stats().total().out.transfers == 6);
     f.sum(blocks[0], blocks[1], blocks[2], 10.0);
     CHECK(f.value(blocks[0]) == 2.0 + 10.0 * 3.0);
     const HostBlock large = f.block(300, 1.0);
-    f.copies->begin_operation();
-    f.copies->on_device(blocks[0], Intent::read);
-    CHECK_THROWS_AS(f.copies->on_device(large, Intent::read), DeviceFull);
-    f.copies->end_operation();
+    f.cache->operations().begin();
+    f.cache->operations().operand(blocks[0], Intent::read, f.statement);
+    CHECK_THROWS_AS(f.cache->operations().operand(large, Intent::read, f.statement), DeviceFull);
+    f.cache->operations().end();
     f.work(ElementOp::add_scalar, 2.0, large, Intent::update);  // alone it fits
     CHECK(f.value(large, 299) == 3.0);
     CHECK(f.value(blocks[0]) == 32.0);
@@ -289,7 +309,7 @@ TEST_CASE("host memory is not used again before the copies from and to it are do
 }
 
 TEST_CASE(
-    "random work on a device gives what the host gives, whatever the order of streams and however little room there is") {
+    "random work on a device gives what the host gives, whatever the order of streams and however little memory there is") {
   std::mt19937 random(7);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (const std::int64_t memory : {0, 16 * 256, 5 * 256}) {
@@ -342,11 +362,10 @@ TEST_CASE(
             if (a == d || blocks[d].stride[0] != 1) break;
             const double x = f.value(blocks[a], 3);
             f.on_host(blocks[d], Intent::write);
-            f.copies->forget(blocks[d].buffer, blocks[d].buffer_size);
+            f.cache->invalidate(blocks[d].buffer, blocks[d].buffer_size);
             std::fill_n(blocks[d].data, 20, x);
             f.host.heap.changed(Chunk::of(blocks[d].data));
-            f.copies->same_values(blocks[a].buffer, blocks[a].data, blocks[d].data,
-                                  f.host.pool.content(blocks[d].data));
+            f.cache->same_values(blocks[a].buffer, blocks[a].data, blocks[d].data, f.host.pool.content(blocks[d].data));
             expected[d] = x;
             break;
           }
@@ -358,19 +377,19 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("values that are shared are given back when the last one lets go of them, also to make room for a copy") {
+TEST_CASE("values that are shared are given back when the last one lets go of them, also when evicted for a copy") {
   DeviceOptions options;
   options.memory = 2 * 256;
   Fixture f(options);
   const HostBlock b = f.block(8, 1.0), c = f.block(8, 1.0), d = f.block(8, 4.0);
   f.read(b);
-  f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
+  f.cache->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
   f.read(d);
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);  // needs memory of its own: d or c leaves
   CHECK(f.value(b, 7) == 2.0);
   CHECK(f.value(c, 7) == 1.0);
   for (const HostBlock& x : {b, c, d}) f.free(x);
-  CHECK(f.copies->device_memory().bytes_in_use == 0);
+  CHECK(f.cache->device_memory().bytes_in_use == 0);
 }
 
 TEST_CASE("shared values that an operation reads, and leaves, are not written before it has read them") {
@@ -381,7 +400,7 @@ TEST_CASE("shared values that an operation reads, and leaves, are not written be
     Fixture f(options);
     const HostBlock b = f.block(8, 1.0), c = f.block(8, 1.0), d = f.block(8, 4.0);
     f.read(b);
-    f.copies->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
+    f.cache->same_values(b.buffer, b.data, c.data, f.host.pool.content(c.data));
     f.sum(b, b, d, 2.0);
     f.work(ElementOp::fill, 100.0, c, Intent::write);
     CHECK(f.value(b, 3) == 9.0);
@@ -389,48 +408,48 @@ TEST_CASE("shared values that an operation reads, and leaves, are not written be
     // The other one has ended: the memory may be handed out again.
     const HostBlock e = f.block(8, 1.0), g = f.block(8, 1.0);
     f.read(e);
-    f.copies->same_values(e.buffer, e.data, g.data, f.host.pool.content(g.data));
-    f.copies->begin_operation();
-    double* source = f.copies->on_device(e, Intent::read);
-    double* target = f.copies->on_device(e, Intent::write);
+    f.cache->same_values(e.buffer, e.data, g.data, f.host.pool.content(g.data));
+    f.cache->operations().begin();
+    double* source = f.cache->operations().operand(e, Intent::read, f.statement);
+    double* target = f.cache->operations().operand(e, Intent::write, f.statement);
     f.free(g);
-    double* scratch = f.copies->scratch(8);
-    f.copies->run(ElementWork{ElementOp::fill, 50.0, Fixture::view(scratch, 8), {}, {}});
-    f.copies->run(ElementWork{ElementOp::sum, 1.0, Fixture::view(target, 8), Fixture::constant(source, 8),
-                              Fixture::constant(source, 8)});
-    f.copies->release_scratch(scratch);
-    f.copies->end_operation();
+    double* scratch = f.cache->operations().scratch(8, f.statement);
+    f.cache->operations().run(ElementWork{ElementOp::fill, 50.0, Fixture::view(scratch, 8), {}, {}});
+    f.cache->operations().run(ElementWork{ElementOp::sum, 1.0, Fixture::view(target, 8), Fixture::constant(source, 8),
+                                          Fixture::constant(source, 8)});
+    f.cache->operations().release_scratch(scratch);
+    f.cache->operations().end();
     CHECK(f.value(e, 5) == 2.0);
   }
 }
 
-TEST_CASE("element-wise work that a device has no room for is done by the host on the device's values") {
+TEST_CASE("element-wise work that a device has no memory for is done by the host on the device's values") {
   Fixture f;
-  f.copies.reset();
+  f.cache.reset();
   f.device = std::make_unique<Crowded>(*f.kernels);
-  f.copies = std::make_unique<DeviceBlockCache>(*f.device, f.host.pool, true, f.place);
+  f.cache = std::make_unique<DeviceBlockCache>(*f.device, f.host.pool, true);
   const HostBlock b = f.block(8, 1.0), c = f.block(8, 3.0), d = f.block(8, 0.0);
   f.work(ElementOp::add_scalar, 2.0, b, Intent::update);
   f.sum(d, b, c, 10.0);
   f.sum(d, d, b, 1.0, Intent::update);
-  CHECK(f.copies->stats().on_host_instead == 3);
+  CHECK(f.cache->stats().on_host_instead == 3);
   CHECK(f.made() == Counts{2, 0, 2, 0});
   CHECK(f.value(b, 7) == 3.0);
   CHECK(f.value(d, 7) == 36.0);
 }
 
-TEST_CASE("scratch of an operation that is given up is not lost") {
+TEST_CASE("scratch of an operation that is abandoned is not lost") {
   DeviceOptions options;
   options.memory = 4 * 1024;
   Fixture f(options);
   const HostBlock b = f.block(100, 1.0);
   for (int i = 0; i < 20; ++i) {
-    f.copies->begin_operation();
-    f.copies->on_device(b, Intent::read);
-    f.copies->scratch(200);
-    f.copies->end_operation();
+    f.cache->operations().begin();
+    f.cache->operations().operand(b, Intent::read, f.statement);
+    f.cache->operations().scratch(200, f.statement);
+    f.cache->operations().end();
   }
-  CHECK(f.copies->device_memory().bytes_in_use == 1024);
+  CHECK(f.cache->device_memory().bytes_in_use == 1024);
 }
 
 TEST_CASE("events are given back, whoever asks") {

@@ -1,9 +1,9 @@
 // Blocks of other nodes received in the device's memory: what the device and the host then have, and what becomes of
 // places that nothing comes to.
-#include "copies_fixture.h"
+#include "cache_fixture.h"
 
 using namespace sial;
-using namespace sial::copies_fixture;
+using namespace sial::cache_fixture;
 
 namespace {
 
@@ -16,14 +16,14 @@ struct Receiving : Fixture {
   }
   /// As a transport and a store do. False: it has to go by the host.
   bool receive(const HostBlock& b, double value) {
-    const auto incoming = copies->receive(b);
+    const auto incoming = cache->incoming().receive_direct(b);
     if (!incoming) return false;
     std::fill_n(incoming->place(), b.size(), value);
     incoming->arrived();
     return true;
   }
-  std::int64_t in_use() const { return copies->device_memory().bytes_in_use; }
-  std::int64_t received() const { return copies->stats().received_direct.transfers; }
+  std::int64_t in_use() const { return cache->device_memory().bytes_in_use; }
+  std::int64_t received() const { return cache->stats().received_direct.transfers; }
 };
 
 }  // namespace
@@ -32,15 +32,15 @@ TEST_CASE("a block that is received on the device is used there without a transf
   Receiving f;
   const HostBlock b = f.fetched(20, -1.0), t = f.block(20, 0.0);
   REQUIRE(f.receive(b, 2.0));
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::device);
+  CHECK(f.cache->residency(b.buffer, b.data) == Residency::device);
   f.sum(t, b, b, 1.0);
   f.sum(t, t, b, 1.0, Intent::update);
   CHECK(f.value(t) == 6.0);
   CHECK(f.made() == Counts{0, 1, 0, 1});
   CHECK(f.received() == 1);
-  CHECK(f.copies->stats().received_direct.bytes == 160);
-  CHECK(f.copies->stats().ahead.transfers == 0);
-  CHECK(f.copies->stats().ahead_used.transfers == 0);
+  CHECK(f.cache->stats().received_direct.bytes == 160);
+  CHECK(f.cache->stats().ahead.transfers == 0);
+  CHECK(f.cache->stats().ahead_used.transfers == 0);
 }
 
 TEST_CASE("the host has a block that was received on the device when it asks for it, once") {
@@ -52,7 +52,7 @@ TEST_CASE("the host has a block that was received on the device when it asks for
     REQUIRE(f.receive(b, 2.0));
     CHECK(f.value(b, 19) == 2.0);
     CHECK(f.value(b) == 2.0);
-    CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::both);
+    CHECK(f.cache->residency(b.buffer, b.data) == Residency::both);
     CHECK(f.made() == Counts{0, 1, 0, 1});
     f.on_host(b, Intent::update);
     b.data[0] = 7.0;
@@ -62,7 +62,7 @@ TEST_CASE("the host has a block that was received on the device when it asks for
   }
 }
 
-TEST_CASE("what was received goes to the host when the device has no room for it, and when it is given up") {
+TEST_CASE("what was received goes to the host when the device evicts it, for lack of memory or on a hint") {
   Receiving f(with_memory(16 * 256));
   const HostBlock b = f.fetched(20, -1.0);
   REQUIRE(f.receive(b, 2.0));
@@ -72,13 +72,13 @@ TEST_CASE("what was received goes to the host when the device has no room for it
       if (round == 0) more.push_back(f.block(20, i));
       f.work(ElementOp::add_scalar, 1.0, more[static_cast<std::size_t>(i)], Intent::update);
     }
-  CHECK(f.copies->stats().evictions > 0);
+  CHECK(f.cache->stats().evictions > 0);
   CHECK(f.value(b) == 2.0);
   const HostBlock c = f.fetched(20, -1.0);
   Receiving g;
   const HostBlock d = g.fetched(20, -1.0);
   REQUIRE(g.receive(d, 3.0));
-  g.copies->give_up(d.data);
+  g.cache->hints().evict(d.data, g.statement);
   CHECK(g.in_use() == 0);
   CHECK(g.value(d) == 3.0);
   f.free(c);
@@ -88,13 +88,13 @@ TEST_CASE("a place that nothing comes to is given back") {
   Receiving f;
   const HostBlock b = f.fetched(20, 5.0);
   {
-    const auto incoming = f.copies->receive(b);
+    const auto incoming = f.cache->incoming().receive_direct(b);
     REQUIRE(incoming);
     CHECK(f.in_use() == 256);
     incoming->place()[0] = -7.0;  // part of it had come
   }
   CHECK(f.in_use() == 0);
-  CHECK(f.copies->where(b.buffer, b.data) == DeviceBlockCache::Where::host);
+  CHECK(f.cache->residency(b.buffer, b.data) == Residency::host);
   CHECK(f.value(b) == 5.0);
   CHECK(f.received() == 0);
 }
@@ -104,7 +104,7 @@ TEST_CASE("a value that the store drops leaves the device, too; the next one cou
   HostBlock b = f.fetched(20, -1.0);
   REQUIRE(f.receive(b, 2.0));
   f.read(b);
-  f.copies->settle_all();
+  f.cache->settle_all();
   f.host.pool.deallocate(b.data, 20);  // the device is not told
   const double* before = b.data;
   b = f.fetched(20, 4.0);
@@ -113,7 +113,7 @@ TEST_CASE("a value that the store drops leaves the device, too; the next one cou
   REQUIRE(f.receive(b, 6.0));
   CHECK(f.value(b) == 6.0);
   f.host.heap.changed(Chunk::of(b.data));
-  f.copies->sweep();
+  f.cache->sweep();
   CHECK(f.in_use() == 0);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("nothing is received in memory that the device still works on, nor wai
     const HostBlock t = f.block(20, 1.0), b = f.fetched(20, -1.0);
     f.work(ElementOp::add_scalar, 1.0, t, Intent::update);
     f.work(ElementOp::add_scalar, 1.0, t, Intent::update);
-    f.copies->forget(t.buffer, 20);  // the only memory that is free, and work on it may be under way
+    f.cache->invalidate(t.buffer, 20);  // the only memory that is free, and work on it may be under way
     if (f.receive(b, i)) {
       f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
       CHECK(f.value(b, 19) == i + 1.0);
@@ -151,7 +151,7 @@ TEST_CASE("nothing is received in memory that the device still works on, nor wai
       ++refused;
     }
     f.free(b);
-    f.copies->settle(t.data);
+    f.cache->settle(t.data);
     f.free(t);
   }
   CHECK(refused > 0);

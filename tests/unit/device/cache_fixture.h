@@ -9,7 +9,7 @@
 #include "runtime/device/cache/block_cache.h"
 #include "runtime/memory/arena_pool.h"
 
-namespace sial::copies_fixture {
+namespace sial::cache_fixture {
 
 inline constexpr std::size_t heap_bytes = std::size_t{4} << 20;
 
@@ -29,7 +29,7 @@ struct Host {
 struct Fixture {
   explicit Fixture(DeviceOptions options = {})
       : device(make_device("simulated", *kernels, options)),
-        copies(std::make_unique<DeviceBlockCache>(*device, host.pool, options.direct, place)) {}
+        cache(std::make_unique<DeviceBlockCache>(*device, host.pool, options.direct)) {}
 
   /// A block of `n` elements; `stride` 2: every other element of its buffer.
   HostBlock block(std::int64_t n, double value, std::int64_t stride = 1) {
@@ -44,48 +44,48 @@ struct Fixture {
     return b;
   }
   void free(const HostBlock& b) {
-    copies->forget(b.buffer, b.buffer_size);
+    cache->invalidate(b.buffer, b.buffer_size);
     host.pool.deallocate(b.data, b.buffer_size);
   }
   static MutableView view(double* data, std::int64_t n) { return dense_view(data, {1, {n}}, {}); }
   static ConstView constant(double* data, std::int64_t n) { return as_const(view(data, n)); }
   void work(ElementOp op, double factor, const HostBlock& b, Intent intent) {
-    copies->begin_operation();
-    double* d = copies->on_device(b, intent);
-    copies->run(ElementWork{op, factor, view(d, b.size()), {}, {}});
-    copies->end_operation();
+    cache->operations().begin();
+    double* d = cache->operations().operand(b, intent, statement);
+    cache->operations().run(ElementWork{op, factor, view(d, b.size()), {}, {}});
+    cache->operations().end();
   }
   /// to = a + factor * b, all on the device.
   void sum(const HostBlock& to, const HostBlock& a, const HostBlock& b, double factor, Intent intent = Intent::write) {
-    copies->begin_operation();
-    double* pa = copies->on_device(a, Intent::read);
-    double* pb = copies->on_device(b, Intent::read);
-    double* pd = copies->on_device(to, intent);
+    cache->operations().begin();
+    double* pa = cache->operations().operand(a, Intent::read, statement);
+    double* pb = cache->operations().operand(b, Intent::read, statement);
+    double* pd = cache->operations().operand(to, intent, statement);
     const std::int64_t n = a.size();
-    copies->run(ElementWork{ElementOp::sum, factor, view(pd, n), constant(pa, n), constant(pb, n)});
-    copies->end_operation();
+    cache->operations().run(ElementWork{ElementOp::sum, factor, view(pd, n), constant(pa, n), constant(pb, n)});
+    cache->operations().end();
   }
   void read(const HostBlock& b) {
-    copies->begin_operation();
-    copies->on_device(b, Intent::read);
-    copies->end_operation();
+    cache->operations().begin();
+    cache->operations().operand(b, Intent::read, statement);
+    cache->operations().end();
   }
-  void on_host(const HostBlock& b, Intent intent) { copies->on_host(b.buffer, b.data, intent); }
+  void on_host(const HostBlock& b, Intent intent) { cache->on_host(b.buffer, b.data, intent, statement); }
   double value(const HostBlock& b, std::int64_t i = 0) {
     on_host(b, Intent::read);
     return b.data[i * b.stride[0]];
   }
   /// Transfers made, in and out; and the least.
   std::vector<std::int64_t> made() const {
-    const TransferRow s = copies->stats().total();
+    const TransferRow s = cache->stats().total();
     return {s.in.transfers, s.out.transfers, s.in_lower_bound.transfers, s.out_lower_bound.transfers};
   }
 
-  std::int32_t place = 3;
+  Statement statement{3};
   Host host;
   std::unique_ptr<Kernels> kernels = make_kernels("reference", host.pool);
   std::unique_ptr<Device> device;
-  std::unique_ptr<DeviceBlockCache> copies;
+  std::unique_ptr<DeviceBlockCache> cache;
 };
 
 inline DeviceOptions with_memory(std::int64_t bytes) {
@@ -96,4 +96,4 @@ inline DeviceOptions with_memory(std::int64_t bytes) {
 
 using Counts = std::vector<std::int64_t>;
 
-}  // namespace sial::copies_fixture
+}  // namespace sial::cache_fixture
