@@ -13,26 +13,10 @@
 #include "runtime/base/check.h"
 #include "runtime/transport/collective.h"
 #include "runtime/transport/simulated_message.h"
+#include "runtime/transport/simulated_random.h"
 
 namespace sial {
-
 namespace {
-
-/// SplitMix64: small, and the same on every platform.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
- private:
-  std::uint64_t state_;
-};
 
 /// Consecutive fruitless pauses per waiting rank after which everybody is taken to wait for ever.
 constexpr std::int64_t pauses_until_deadlock = 5000;
@@ -93,7 +77,7 @@ class Simulation {
   const SimulationOptions options_;
   const std::function<void(Transport&)>& rank_main_;
   NodeLayout layout_;
-  Random random_;
+  SimulatedRandom random_;
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<NodeMemories>> memories_;
   std::vector<std::unique_ptr<Actor>> actors_;
