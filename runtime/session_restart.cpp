@@ -9,6 +9,7 @@
 #include "runtime/job/names.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
+#include "runtime/prediction/earlier_results.h"
 #include "runtime/session.h"
 
 namespace sial {

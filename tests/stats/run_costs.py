@@ -15,7 +15,7 @@ import tempfile
 import h5py
 
 HERE = pathlib.Path(__file__).resolve().parent
-TABLE = HERE.parents[1] / "runtime" / "kernels" / "contraction_costs.def"
+TABLE = HERE.parents[1] / "runtime" / "kernels" / "contraction" / "contraction_costs.def"
 
 
 def expect(condition, text):

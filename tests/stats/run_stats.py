@@ -140,7 +140,7 @@ def check_kernel_rows(kernels, name):
     found = {}
     for row in kernels["choices"]:
         text = source[row["line"] - 1].strip()
-        expect(any(text.startswith(begin) and row["strategy"] in ways for begin, ways in WAYS.items()), f"{name}: `{text}` went by {row['way']}")
+        expect(any(text.startswith(begin) and row["strategy"] in ways for begin, ways in WAYS.items()), f"{name}: `{text}` went by {row['strategy']}")
         expect(row["program"] == "kernels" and row["file"].endswith("kernels.sialx") and row["why"] and row["seconds"] > 0, f"{name}: {row}")
         calls, flops, moved = found.get(text, (0, 0, 0))
         found[text] = (calls + row["calls"], flops + row["flops"], moved + row["bytes"])

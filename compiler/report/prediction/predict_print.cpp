@@ -127,7 +127,7 @@ std::string predict_text(const Prediction& prediction, const Run& run, const std
 
 std::string predict_json(const Prediction& p, const Run& run, const std::optional<Run>& real) {
   const Target& t = p.target;
-  Json j{{"format", 1}};
+  Json j{{"format", 2}};
   j["target"] = {{"ranks", t.ranks},
                  {"ranks_per_node", t.on_a_node()},
                  {"nodes", t.nodes()},
