@@ -19,7 +19,7 @@ using namespace sial::analysis;
 
 std::string_view name_of(Opcode op) { return opcode_info(op)->name; }
 
-const ir::Instr* instr_of(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
+const ir::Instr* instruction_of(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
 
 std::string place(const ir::Program& p, const ir::Node& n) {
   return fmt::format("node {} at {}:{}:{}", n.id, p.files.at(static_cast<std::size_t>(n.place.file)), n.place.line,
@@ -45,12 +45,12 @@ class Verifier {
   /// What the world sees, and what ranks do together, is all there, under the same numbers and with the same operation.
   void effects() const {
     visit(before_, [&](const ir::Node& n, const Path&) {
-      const ir::Instr* i = instr_of(n);
+      const ir::Instr* i = instruction_of(n);
       if (i == nullptr || i->op == Opcode::barrier) return;
       const Effects e = effects_of(before_, *i);
       if (!e.collective && !e.output && !e.persistent && !e.ends_job && op_class(i->op) != OpClass::execute) return;
       const auto kept = after_nodes_.find(n.id);
-      const ir::Instr* now = kept == after_nodes_.end() ? nullptr : instr_of(*kept->second);
+      const ir::Instr* now = kept == after_nodes_.end() ? nullptr : instruction_of(*kept->second);
       SIAL_CHECK(now != nullptr && now->op == i->op,
                  "plan: {}: `{}` was dropped or changed, and it has effects that others see", place(before_, n),
                  name_of(i->op));
@@ -62,7 +62,7 @@ class Verifier {
   void barriers() const {
     std::vector<const ir::Node*> gone;
     visit(before_, [&](const ir::Node& n, const Path&) {
-      const ir::Instr* i = instr_of(n);
+      const ir::Instr* i = instruction_of(n);
       if (i != nullptr && i->op == Opcode::barrier && !after_nodes_.contains(n.id)) gone.push_back(&n);
     });
     if (gone.empty()) return;
@@ -119,7 +119,7 @@ class Verifier {
     std::vector<std::pair<const ir::Node*, std::size_t>> freed;
     std::vector<const ir::Node*> kept;
     for (const auto& [id, n] : after_nodes_) {
-      const ir::Instr* i = instr_of(*n);
+      const ir::Instr* i = instruction_of(*n);
       if (i == nullptr) continue;
       if (name_of(i->op) == "free_block") freed.emplace_back(n, 0);
       if (name_of(i->op) == "keep_copies") kept.push_back(n);
@@ -131,8 +131,8 @@ class Verifier {
     if (kept.empty()) return;
     const Phases phases(p_);
     for (const ir::Node* n : kept) {
-      const std::int32_t array = std::get<ir::ArrayId>(instr_of(*n)->operands[0]).row;
-      const auto how = static_cast<KeepCopies>(std::get<ir::Imm>(instr_of(*n)->operands[1]).value);
+      const std::int32_t array = std::get<ir::ArrayId>(instruction_of(*n)->operands[0]).row;
+      const auto how = static_cast<KeepCopies>(std::get<ir::Imm>(instruction_of(*n)->operands[1]).value);
       SIAL_CHECK(is_remote_array(p_, array), "plan: {}: copies of `{}`, which is not remote, are kept", place(p_, *n),
                  array_name(p_, array));
       SIAL_CHECK(how != KeepCopies::unchanged || !phases.may_put(phases.of(n->id), array),
@@ -147,13 +147,13 @@ class Verifier {
   void initialised() {
     std::set<std::int32_t> theirs;  // arrays that inserted instructions touch
     for (const auto& [id, n] : after_nodes_) {
-      const ir::Instr* i = instr_of(*n);
+      const ir::Instr* i = instruction_of(*n);
       if (i == nullptr || (id < before_.n_nodes && !has(i->op, op::planned))) continue;
       for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
     }
     // What runs only once, in an if that a pass put around it, says nothing any more about what exists behind it.
     visit(p_, [&](const ir::Node& n, const Path& path) {
-      const ir::Instr* i = instr_of(n);
+      const ir::Instr* i = instruction_of(n);
       if (i == nullptr || std::none_of(path.enclosing.begin(), path.enclosing.end(),
                                        [&](const ir::Node* e) { return e->id >= before_.n_nodes; }))
         return;
@@ -162,7 +162,7 @@ class Verifier {
     const Lifetimes was(before_);
     if (!lifetimes_) lifetimes_.emplace(p_);
     visit(before_, [&](const ir::Node& n, const Path&) {
-      const ir::Instr* i = instr_of(n);
+      const ir::Instr* i = instruction_of(n);
       if (i == nullptr) return;
       for (const ArrayUse& u : array_uses(before_, *i)) {
         if (u.side != Side::own || u.block == nullptr || !u.reads() || theirs.contains(u.array) ||
@@ -170,7 +170,7 @@ class Verifier {
           continue;
         if (!was.initialised(n.id, u.operand)) continue;
         const auto now = after_nodes_.find(n.id);
-        const ir::Instr* j = now == after_nodes_.end() ? nullptr : instr_of(*now->second);
+        const ir::Instr* j = now == after_nodes_.end() ? nullptr : instruction_of(*now->second);
         if (j == nullptr || j->op != i->op || u.operand >= j->operands.size()) continue;
         const auto* same = std::get_if<ir::Block>(&j->operands[u.operand]);
         if (same == nullptr || same->array != u.array || same->entries != u.block->entries) continue;
