@@ -16,7 +16,7 @@ struct Renamed {
 };
 
 /// Counters, keys of `total` and of each rank.
-constexpr std::array<Renamed, 25> counters{{
+constexpr std::array<Renamed, 25> counter_names{{
     {"device_in_as_written", "device_in_unoptimized"},
     {"device_bytes_in_as_written", "device_bytes_in_unoptimized"},
     {"device_out_as_written", "device_out_unoptimized"},
@@ -45,7 +45,7 @@ constexpr std::array<Renamed, 25> counters{{
 }};
 
 /// Of a row of `device_transfers`.
-constexpr std::array<Renamed, 8> transfers{{
+constexpr std::array<Renamed, 8> transfer_names{{
     {"in_as_written", "in_unoptimized"},
     {"bytes_in_as_written", "bytes_in_unoptimized"},
     {"out_as_written", "out_unoptimized"},
@@ -56,7 +56,7 @@ constexpr std::array<Renamed, 8> transfers{{
     {"bytes_out_least", "bytes_out_lower_bound"},
 }};
 
-constexpr std::array<Renamed, 1> kernels{{{"way", "strategy"}}};
+constexpr std::array<Renamed, 1> kernel_names{{{"way", "strategy"}}};
 
 template <std::size_t n>
 void rename(Json& object, const std::array<Renamed, n>& names) {
@@ -73,13 +73,13 @@ void rename(Json& object, const std::array<Renamed, n>& names) {
 
 void use_present_names(Json& run, int format) {
   if (format >= present_format || !run.is_object()) return;
-  if (run.contains("total")) rename(run["total"], counters);
+  if (run.contains("total")) rename(run["total"], counter_names);
   if (run.contains("per_rank"))
-    for (Json& rank : run["per_rank"]) rename(rank, counters);
+    for (Json& rank : run["per_rank"]) rename(rank, counter_names);
   if (run.contains("device_transfers"))
-    for (Json& row : run["device_transfers"]) rename(row, transfers);
+    for (Json& row : run["device_transfers"]) rename(row, transfer_names);
   if (run.contains("kernels") && run["kernels"].contains("choices"))
-    for (Json& row : run["kernels"]["choices"]) rename(row, kernels);
+    for (Json& row : run["kernels"]["choices"]) rename(row, kernel_names);
 }
 
 }  // namespace sial::report
