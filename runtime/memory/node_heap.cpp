@@ -310,22 +310,26 @@ void NodeHeap::keep(Chunk* c) {
   count(c, bytes);
 }
 
-// The ranks that hold spare chunks look at `waiting` whenever they use the store. They may be in a long computation; who holds
-// none any more has nothing to give, and that is the end of waiting.
-Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
-  Arena& node = arena(0);
-  const auto none = [&] { return node.spare_in_use.load(relaxed) == 0; };
-  if (none()) return nullptr;
-  struct Waiting {
-    explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, relaxed); }
-    ~Waiting() { number.fetch_sub(1, relaxed); }
-    std::atomic<std::int32_t>& number;
-  };
-  const Waiting waiting(node.waiting);
+NodeHeap::Want::Want(NodeHeap& heap) : heap_(heap) {
+  heap_.arena(0).waiting.fetch_add(1, relaxed);
+  for (int a = 0; a < heap_.arenas_; ++a) answers_.push_back(heap_.arena(a).answers.load(relaxed));
+  if (heap_.hooks_.wake) heap_.hooks_.wake();
+}
+
+bool NodeHeap::Want::answered() const {
+  for (int a = 0; a < heap_.arenas_; ++a)
+    if (heap_.arena(a).holds.load(relaxed) != 0 && heap_.arena(a).answers.load(std::memory_order_acquire) == answers_[static_cast<std::size_t>(a)]) return false;
+  return true;
+}
+
+// Ranks look at `waiting` whenever they use the store or wait. They may be in a long computation; but who waits here may have a block under lock
+// that others need to go on, so not for ever.
+Chunk* NodeHeap::wait_for_others(int own, std::int64_t doubles, bool shared) {
+  const Want want(*this);
   const auto start = std::chrono::steady_clock::now();
   constexpr int least_looks = 20000;
   for (int look = 0; look < least_looks || std::chrono::steady_clock::now() - start < std::chrono::seconds(20); ++look) {
-    const bool last = none();
+    const bool last = want.answered();
     if (Chunk* c = try_allocate(own, doubles, nullptr, shared)) return c;
     if (last) break;
     hooks_.pause();
@@ -333,12 +337,17 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   return nullptr;
 }
 
+Chunk* NodeHeap::reclaim_and_allocate(int own, std::int64_t doubles, std::string* reason, bool shared) {
+  Chunk* c = nullptr;
+  do c = try_allocate(own, doubles, reason, shared);
+  while (!c && hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
+  return c;
+}
+
 Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::function<std::string()>& what, bool shared) {
   std::string reason;
-  do {
-    if (Chunk* c = try_allocate(own, doubles, &reason, shared)) return c;
-  } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
-  if (Chunk* c = wait_for_spare(own, doubles, shared)) return c;
+  if (Chunk* c = reclaim_and_allocate(own, doubles, &reason, shared)) return c;
+  if (Chunk* c = wait_for_others(own, doubles, shared)) return c;
   const std::int64_t used = bytes_in_use() + bytes_not_counted();
   const bool gaps = used + static_cast<std::int64_t>(chunk_bytes(doubles)) <= static_cast<std::int64_t>(budget());
   throw OutOfMemory(what(), used, fmt::format("{} more are needed; the {} rank{} of this node may use {} ({} each) and use {}{}{}",

@@ -13,6 +13,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/base/plants.h"
 #include "runtime/memory/resource.h"
@@ -49,6 +50,8 @@ struct HeapHooks {
   std::function<void()> pause;                                         // waiting for another rank
   /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
+  /// Somebody begins to wait for what others can do without: ranks of the node that wait look whether it is theirs. May be empty.
+  std::function<void()> wake = {};
 };
 
 class NodeHeap {
@@ -67,6 +70,8 @@ class NodeHeap {
   /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null when no
   /// arena has room; `reason` is then set if the system refused to commit memory.
   Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false);
+  /// The same, after what the caller can give back itself.
+  Chunk* reclaim_and_allocate(int arena, std::int64_t doubles, std::string* reason, bool shared);
   /// The same, after reclaiming if need be; throws WorldError naming `what()`, the bytes and the budget instead of returning null.
   template <class What>
   Chunk* allocate(int arena, std::int64_t doubles, What&& what, bool shared = false) {
@@ -83,8 +88,28 @@ class NodeHeap {
   /// need the memory (HeapHooks::reclaim). Null when no arena has room.
   Chunk* try_allocate_kept(int arena, std::int64_t doubles);
   std::int64_t bytes_kept() const;  // all arenas
-  /// Somebody on the node waits for memory that spare chunks hold.
+  /// Somebody on the node waits for memory that others hold and can do without: spare chunks, fetched copies.
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
+  /// A rank says that it holds some of it; and that it has none (left), which is its answer to who waits.
+  void hold(int a) { arena(a).holds.store(1, std::memory_order_relaxed); }
+  void give_back(int a) {
+    arena(a).holds.store(0, std::memory_order_relaxed);
+    arena(a).answers.fetch_add(1, std::memory_order_release);
+  }
+  /// Waits for it while this lives. Whoever takes what is given back looks again after everybody has answered, and knows then.
+  class Want {
+   public:
+    explicit Want(NodeHeap& heap);
+    ~Want() { heap_.arena(0).waiting.fetch_sub(1, std::memory_order_relaxed); }
+    Want(const Want&) = delete;
+    Want& operator=(const Want&) = delete;
+    /// All ranks have, since it began, or hold none.
+    bool answered() const;
+
+   private:
+    NodeHeap& heap_;
+    std::vector<std::uint32_t> answers_;  // of before
+  };
   /// Bytes of a rank's own chunks.
   std::int64_t own_in_use(int a) const { return arena(a).own_in_use(); }
   /// Bytes used in one arena, by whomever.
@@ -145,11 +170,12 @@ class NodeHeap {
     std::int64_t in_use() const { return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed); }
     std::int64_t own_in_use() const { return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed); }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
+    std::atomic<std::uint32_t> holds, answers;               // of its rank: see hold()
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
     // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
     alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
-    std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
+    std::atomic<std::int32_t> waiting;  // for what others can do without
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
   };
   Arena& arena(int a) const { return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a)); }
@@ -174,7 +200,7 @@ class NodeHeap {
   static void set_content(Chunk* c, std::uint64_t n, std::uint64_t changed) {
     c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, std::memory_order_relaxed);
   }
-  Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
+  Chunk* wait_for_others(int own, std::int64_t doubles, bool shared);
   void pop(Arena& a, int k) {
     a.first[k] = chunk(a.first[k])->next;
     if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));

@@ -36,7 +36,8 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
                           // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
                           const bool helper = std::this_thread::get_id() != rank_thread_;
                           return (!helper && reclaim(bytes)) || drop_kept(*directory_, *heap_, helper ? -1 : config_.arena);
-                        }};
+                        },
+                        [&transport] { transport.wake_node(); }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), layout_.heap, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), layout_.directory, chains, *heap_, transport.node_rank(), hooks);
   buffers_ = std::make_unique<ArenaPool>(*heap_, transport.node_rank());
@@ -49,13 +50,16 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
   config_.is_home = std::binary_search(homes.begin(), homes.end(), transport.node());
   config_.deterministic = options.deterministic;
   node_ = std::make_unique<NodeBlocks>(transport, *heap_, *directory_, config_, [this](const BlockKey& k) { return names_.block(k); });
-  outbox_ = std::make_unique<Outbox>(*heap_, config_.arena, [this](const Outbox::Item& item, const Outcome& outcome) {
+  outbox_ = std::make_unique<Outbox>(*heap_, config_.arena, bytes_under_way(options.memory_per_rank), [this](const Outbox::Item& item, const Outcome& outcome) {
     const RequestHeader& h = item.header;
     if (HeldBlock* held = h.kind == RequestKind::node_advanced ? nullptr : held_.find(item.array, h.key.block)) {
       --held->puts_under_way;
       if (item.payload && held->value == item.payload) held->home_version = outcome.version;  // retained
     }
     report(outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
+  });
+  transport.set_meanwhile([this] {
+    if (heap_->wanted() && std::this_thread::get_id() == rank_thread_) give_way();
   });
   if (transport.node_count() > 1) {
     service_ = std::make_unique<StoreService>(transport, queue, heap_, *directory_, config_, names_);
@@ -64,7 +68,9 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
 }
 
 StoreImpl::~StoreImpl() {
+  heap_->give_back(config_.arena);  // nobody waits for what an error leaves here
   if (service_) transport_.set_service(nullptr);
+  transport_.set_meanwhile(nullptr);
 }
 
 StoreImpl::Array& StoreImpl::array(std::int32_t id) {
@@ -123,6 +129,7 @@ void StoreImpl::release_everything() {
   outbox_->complete_all();
   held_.clear();
   copies_.clear();
+  heap_->give_back(config_.arena);
 }
 
 bool StoreImpl::meet(CollectiveKind kind, Place place, bool wants_attention) {

@@ -126,6 +126,10 @@ class StoreImpl final : public BlockStore {
   void end_fetch(HeldBlock& h, bool has_come);
   void finish_fetch(HeldBlock& h);
   void wait_for(HeldBlock& h);
+  /// Until its fetch is over, which stays where it is though the rank gives way meanwhile.
+  void await(HeldBlock& h);
+  /// A copy of this rank's that it may do without.
+  void list_copy(HeldBlock& h);
   /// What has come of a block by now goes on to where it is wanted.
   void pass_on(HeldBlock& h);
   void fetch_again(HeldBlock& h, std::int64_t size);
@@ -185,10 +189,12 @@ class StoreImpl final : public BlockStore {
   void drop_unused(HeldBlock& h);
   /// Drops prefetched blocks that nobody asked for, the one to be used last first, until `enough`.
   void drop_ahead(const std::function<bool()>& enough);
+  /// For whoever on the node waits for memory: what this rank can do without. Also in the middle of its waits.
   void give_way();
   void complete_abandoned();
   void end_look_ahead();
   void time_fetch(const HeldBlock& h);
+  std::uint64_t node_in_use() const { return static_cast<std::uint64_t>(heap_->bytes_in_use() + heap_->bytes_not_counted()); }
   void note_own_blocks() {
     own_blocks_high_ = std::max(own_blocks_high_, own_blocks());
     if (heap_->wanted()) give_way();
@@ -248,6 +254,7 @@ class StoreImpl final : public BlockStore {
   bool reclaiming_sums_ = false;
   bool holds_kept_ = false;                // perhaps
   std::deque<Ahead> ahead_;                // prefetches, in the order of the gets to come; some no longer
+  const HeldBlock* awaited_ = nullptr;     // by await()
   std::vector<Abandoned> abandoned_;       // no longer wanted, and still under way
   std::uint64_t ahead_number_ = 0, ahead_bytes_ = 0, in_flight_bytes_ = 0, largest_copy_ = 0, live_span_ = 0;
   std::int64_t own_blocks_high_ = 0;       // of this phase, without copies of fetched blocks

@@ -70,7 +70,11 @@ class MpiTransport final : public ExchangeTransport {
   void leave(int exit_code) override { world_.leave(exit_code); }
 
   void pause() override;
-  void progress() override { client_.progress(); }
+  void progress() override {
+    client_.progress();
+    world_.meanwhile();
+  }
+  void set_meanwhile(std::function<void()> f) override { world_.meanwhile = f ? std::move(f) : [] {}; }
   double now() const override { return MPI_Wtime() - start_; }
   std::optional<LinkSpeed> link_speed() const override {
     const auto& network = world_.options.network;
@@ -103,6 +107,7 @@ void MpiTransport::pause() {
     return;
   }
   world_.look_for_end();
+  world_.meanwhile();
   // Pauses in quick succession are one wait: after a millisecond of it, sleep instead of taking a core from those who compute.
   const auto now = std::chrono::steady_clock::now();
   if (now - last_pause_ > std::chrono::microseconds(200)) wait_began_ = now;

@@ -216,23 +216,28 @@ bool RequestServer::start_deferred() {
   return true;
 }
 
-/// Gets the payload on its way, or serves at once; the job is gone when all is done.
+/// Serves at once where there is no payload to come; the job is gone when all is done.
 void RequestServer::begin(std::list<Job>::iterator at) {
-  Job& job = *at;
-  if (job.envelope.payload_bytes > 0) {
-    const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
-    {
-      const std::lock_guard lock(service_mutex_);
-      job.payload = service_->payload_buffer(job.from, job.header, size);
-    }
-    SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
-    job.payload = job.payload.first(size);
-    receive(world_, job.payload, static_cast<std::size_t>(job.envelope.payload_piece), job.from, payload_tag(job.envelope.slot), job.requests);
+  if (advance(*at)) jobs_.erase(at);
+}
+
+/// Gets the payload on its way. False: there is no room for it yet.
+bool RequestServer::receive_payload(Job& job) {
+  const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
+  {
+    const std::lock_guard lock(service_mutex_);
+    if (!service_) return false;
+    job.payload = service_->payload_buffer(job.from, job.header, size);
   }
-  if (advance(job)) jobs_.erase(at);
+  if (job.payload.empty()) return false;
+  SIAL_CHECK(job.payload.size() >= size, "payload buffer of {} bytes for {}", job.payload.size(), size);
+  job.payload = job.payload.first(size);
+  receive(world_, job.payload, static_cast<std::size_t>(job.envelope.payload_piece), job.from, payload_tag(job.envelope.slot), job.requests);
+  return true;
 }
 
 bool RequestServer::advance(Job& job) {
+  if (job.envelope.payload_bytes > 0 && job.payload.empty() && !receive_payload(job)) return false;
   if (!all_done(job.requests)) return false;
   if (!job.served) {
     start_serving(job);
@@ -314,7 +319,10 @@ class MpiPendingRequest final : public PendingRequest {
   bool test() override;
   void wait() override {
     Backoff backoff;
-    while (!test()) backoff.idle();
+    while (!test()) {
+      client_.world_.meanwhile();
+      backoff.idle();
+    }
   }
   std::span<const std::byte> reply_header() const override { return flight_->reply_header; }
   std::size_t reply_bytes() const override { return static_cast<std::size_t>(flight_->reply_envelope.payload_bytes); }

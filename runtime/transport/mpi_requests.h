@@ -32,6 +32,7 @@ class RequestServer {
   void raise(int from, int slot);
   bool start_deferred();
   void begin(std::list<Job>::iterator at);
+  bool receive_payload(Job& job);
   bool advance(Job& job);  // true: finished
   void start_serving(Job& job);
 

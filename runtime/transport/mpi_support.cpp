@@ -165,6 +165,7 @@ void MpiWorld::wait(MPI_Request& request, const char* doing) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), doing);
     if (done) return;
     look_for_end();
+    meanwhile();
     backoff.idle();
   }
 }

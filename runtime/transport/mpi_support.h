@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -79,6 +80,7 @@ class MpiWorld {
   int host_of_rank_0 = 0, my_host = 0;
   MPI_Comm workers = MPI_COMM_NULL, node = MPI_COMM_NULL, requests = MPI_COMM_NULL, host = MPI_COMM_NULL;
   std::atomic<bool> finished{false};
+  std::function<void()> meanwhile = [] {};  // what the rank does while it waits
 
   static constexpr int tag_demand = 1, tag_prefetch = 2, tag_abort = 3, tag_end = 4, first_data_tag = 16;
 

@@ -74,6 +74,8 @@ class Simulation {
   void post(const MessagePtr& message);
   void raise(Message& message);
   void set_service(int rank, Service* service);
+  void do_meanwhile();
+  void wake_node(int node);
 
   void switch_away();
   void hand_over(int next);
@@ -101,6 +103,7 @@ class Simulation {
   std::vector<std::deque<std::function<void()>>> releases_;  // replies delivered, to be released by the helper
   std::vector<MessagePtr> replies_;                         // on their way back
   std::vector<Service*> services_;
+  std::vector<std::function<void()>> meanwhile_;  // per rank, perhaps empty
   std::vector<char> in_service_;  // the rank's helper is inside a call of its service
   std::mutex mutex_;  // the baton: held by whoever runs
   int current_ = 0;
@@ -194,7 +197,12 @@ class SimulatedTransport final : public ExchangeTransport {
   }
 
   std::optional<LinkSpeed> link_speed() const override { return LinkSpeed{sim_.options_.latency, sim_.options_.bandwidth}; }
-  void pause() override { sim_.pause(); }
+  void pause() override {
+    sim_.do_meanwhile();
+    sim_.pause();
+  }
+  void set_meanwhile(std::function<void()> f) override { sim_.meanwhile_[static_cast<std::size_t>(rank_)] = std::move(f); }
+  void wake_node() override { sim_.wake_node(node()); }
   void linger(double seconds) override { sim_.linger(seconds); }
   void yield_point() override { sim_.spend(0); }
   double now() const override { return sim_.me().clock; }
@@ -236,6 +244,7 @@ Simulation::Simulation(const SimulationOptions& options, const std::function<voi
       random_(options.seed),
       rendezvous_(options.ranks),
       services_(static_cast<std::size_t>(layout_.total()), nullptr),
+      meanwhile_(static_cast<std::size_t>(layout_.total())),
       in_service_(static_cast<std::size_t>(layout_.total()), 0),
       unfinished_workers_(options.ranks) {
   const auto total = static_cast<std::size_t>(layout_.total());
@@ -302,9 +311,25 @@ void Simulation::block(const std::function<bool()>& ready_now, const std::string
   while (true) {
     if (ending_) throw JobEnding{};
     if (ready_now()) return;
+    do_meanwhile();
+    if (ready_now()) return;
     me().state = Actor::State::blocked;
     me().waiting_for = waiting_for;
     switch_away();
+  }
+}
+
+void Simulation::do_meanwhile() {
+  if (is_helper(current_)) return;
+  if (const auto& f = meanwhile_[static_cast<std::size_t>(current_)]) f();
+}
+
+void Simulation::wake_node(int node) {
+  for (const int r : layout_.ranks[static_cast<std::size_t>(node)]) {
+    Actor& rank = *actors_[static_cast<std::size_t>(r)];
+    if (rank.state != Actor::State::blocked) continue;
+    rank.state = Actor::State::ready;
+    rank.clock = std::max(rank.clock, me().clock);
   }
 }
 
@@ -509,6 +534,14 @@ void Simulation::helper_body(int rank) {
     std::span<std::byte> buffer;
     if (!m->payload.empty()) {
       buffer = service.payload_buffer(m->from, m->header, m->payload.size());
+      if (buffer.empty()) {  // to be asked again, behind what has come by now
+        inside.reset();
+        m->arrival = me().clock;
+        m->number = message_number_++;
+        inbox_[static_cast<std::size_t>(rank)].push_back(m);
+        pause();
+        continue;
+      }
       SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(), m->payload.size());
       buffer = buffer.first(m->payload.size());
       std::memcpy(buffer.data(), m->payload.data(), m->payload.size());

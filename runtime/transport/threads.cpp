@@ -96,14 +96,22 @@ void ThreadsJob::serve(int rank) {
       }
       Mailbox& box;
       ThreadMessage& message;
-      bool started;
+      bool started;  // and not put back
     };
     auto expected = ThreadMessage::State::waiting;
-    const Serving serving{box, *m, m->state.compare_exchange_strong(expected, ThreadMessage::State::serving)};
+    Serving serving{box, *m, m->state.compare_exchange_strong(expected, ThreadMessage::State::serving)};
     if (!serving.started) continue;
     std::span<std::byte> buffer;
     if (!m->payload.empty()) {
       buffer = service->payload_buffer(m->from, m->header, m->payload.size());
+      if (buffer.empty()) {
+        serving.started = false;
+        m->state.store(ThreadMessage::State::waiting, std::memory_order_release);
+        std::this_thread::yield();
+        const std::lock_guard lock(box.mutex);
+        box.demand.push_back(m);
+        continue;
+      }
       SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(), m->payload.size());
       buffer = buffer.first(m->payload.size());
       std::memcpy(buffer.data(), m->payload.data(), m->payload.size());
@@ -120,7 +128,8 @@ void ThreadsJob::serve(int rank) {
 
 class ThreadRequest final : public PendingRequest {
  public:
-  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message) : job_(job), box_(box), message_(std::move(message)) {}
+  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message, const std::function<void()>& meanwhile)
+      : job_(job), box_(box), message_(std::move(message)), meanwhile_(meanwhile) {}
   ~ThreadRequest() override {
     while (!arrived()) {
       auto expected = ThreadMessage::State::waiting;  // while the job ends, a message that nobody serves yet stays unserved
@@ -133,7 +142,10 @@ class ThreadRequest final : public PendingRequest {
     return arrived();
   }
   void wait() override {
-    while (!test()) std::this_thread::yield();
+    while (!test()) {
+      meanwhile_();
+      std::this_thread::yield();
+    }
   }
   std::span<const std::byte> reply_header() const override { return message_->reply_header; }
   std::size_t reply_bytes() const override { return message_->reply_bytes; }
@@ -150,6 +162,7 @@ class ThreadRequest final : public PendingRequest {
   ThreadsJob& job_;
   Mailbox& box_;
   ThreadMessagePtr message_;
+  const std::function<void()>& meanwhile_;
 };
 
 class ThreadTransport final : public ExchangeTransport {
@@ -195,7 +208,7 @@ class ThreadTransport final : public ExchangeTransport {
       (priority == Priority::demand ? box.demand : box.prefetch).push_back(m);
     }
     box.changed.notify_one();
-    return std::make_unique<ThreadRequest>(job_, box, std::move(m));
+    return std::make_unique<ThreadRequest>(job_, box, std::move(m), meanwhile_);
   }
 
   void serve_forever() override {
@@ -214,8 +227,10 @@ class ThreadTransport final : public ExchangeTransport {
     job_.changed.notify_all();
   }
 
+  void set_meanwhile(std::function<void()> f) override { meanwhile_ = f ? std::move(f) : [] {}; }
   void pause() override {
     job_.leave_if_ending();
+    meanwhile_();
     std::this_thread::yield();
   }
   double now() const override { return std::chrono::duration<double>(std::chrono::steady_clock::now() - job_.start).count(); }
@@ -227,7 +242,11 @@ class ThreadTransport final : public ExchangeTransport {
     job_.leave_if_ending();
     std::unique_lock lock(job_.mutex);
     if (job_.rendezvous.arrive(rank_, record, mine, namer())) job_.changed.notify_all();
-    job_.changed.wait(lock, [&] { return job_.rendezvous.complete(record.sequence) || job_.ending; });
+    while (!job_.changed.wait_for(lock, std::chrono::milliseconds(1), [&] { return job_.rendezvous.complete(record.sequence) || job_.ending; })) {
+      lock.unlock();
+      meanwhile_();
+      lock.lock();
+    }
     job_.leave_if_ending();
     return job_.rendezvous.parts(record.sequence);
   }
@@ -236,6 +255,7 @@ class ThreadTransport final : public ExchangeTransport {
   ThreadsJob& job_;
   int rank_;
   bool finished_ = false;
+  std::function<void()> meanwhile_ = [] {};
 };
 
 }  // namespace

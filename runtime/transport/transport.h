@@ -62,6 +62,7 @@ struct Reply {
 class Service {
  public:
   virtual ~Service() = default;
+  /// Empty: there is no room yet. The request waits, others are served meanwhile, and the service is asked again.
   virtual std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) = 0;
   virtual Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) = 0;
 };
@@ -155,6 +156,12 @@ class Transport {
 
   /// Between computations: lets what is under way move on where messages only do when the rank looks. Cheap when there is nothing.
   virtual void progress() {}
+
+  /// Has `f` called now and then on the rank's own thread while it waits for others in calls of this transport or of a request, and in progress();
+  /// not in test(). It may test() other requests, and must not wait. Null: nothing is called.
+  virtual void set_meanwhile(std::function<void()> /*f*/) {}
+  /// Has the ranks of this node that sleep, waiting, do that now. Any thread of the rank.
+  virtual void wake_node() {}
 
   virtual std::optional<LinkSpeed> link_speed() const { return {}; }
 

@@ -107,7 +107,7 @@ void StoreImpl::take_copy(HeldBlock& h, std::int64_t size) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
   const auto fits = [&] {
     return copied_bytes_ + ahead_bytes_ + bytes <= options_.copy_budget &&
-           static_cast<std::uint64_t>(heap_->bytes_in_use()) + bytes <= heap_->budget() - heap_->budget() / 4;
+           node_in_use() + bytes <= heap_->budget() - heap_->budget() / 4;
   };
   if (!fits()) evict_copies(std::max(options_.copies_kept, live_span_), 256, fits);
   if (!fits()) drop_ahead(fits);
@@ -116,8 +116,13 @@ void StoreImpl::take_copy(HeldBlock& h, std::int64_t size) {
   h.value = new_chunk(h.array, h.block, size);
   h.copied = true;
   copied_bytes_ += bytes;
+  list_copy(h);
+}
+
+void StoreImpl::list_copy(HeldBlock& h) {
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
+  heap_->hold(config_.arena);
 }
 
 bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
@@ -146,13 +151,13 @@ bool StoreImpl::evict_copies(std::uint64_t keep, std::size_t look_at, const std:
 
 void StoreImpl::let_go(HeldBlock& h) {
   if (h.ahead) {
-    if (h.fetch) h.fetch->wait();
+    if (h.fetch) await(h);
     leave_ahead(h);
     end_fetch(h, false);
     h.prefetched = true;
   }
   if (h.fetch) {
-    h.fetch->wait();
+    await(h);
     end_fetch(h, false);
   }
   drop_value(h);

@@ -36,6 +36,9 @@ struct ReplyHeader {
   std::int64_t rows = 0;  // list: rows in all; memory_peak: bytes
 };
 
+/// Of payloads that one rank sends to others, and of those that one receives, of that much memory per rank; in either case one payload may be larger.
+constexpr std::uint64_t bytes_under_way(std::uint64_t memory) { return memory / 32; }
+
 /// Rows of a list request that fit one reply.
 inline constexpr std::int64_t rows_per_reply = 4096;
 

@@ -2,6 +2,7 @@
 // A rank's puts to other nodes that are not yet acknowledged. Each owns its payload until then. Bounded: post() waits for the
 // oldest when too much is under way. What the owner answered goes to `settle`, in whatever call finds the answer.
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -23,7 +24,9 @@ class Outbox {
   };
   using Settle = std::function<void(const Item&, const Outcome&)>;
 
-  Outbox(NodeHeap& heap, int arena, Settle settle) : heap_(heap), arena_(arena), settle_(std::move(settle)) {}
+  /// `most_bytes`: of payloads that are under way, as --dry-run counts them; one may be larger.
+  Outbox(NodeHeap& heap, int arena, std::uint64_t most_bytes, Settle settle)
+      : heap_(heap), arena_(arena), most_bytes_(std::min(most_bytes, std::uint64_t{64} << 20)), settle_(std::move(settle)) {}
 
   void post(Item item);
   /// Waits for those of a block, of an array, of all.
@@ -39,9 +42,9 @@ class Outbox {
   void complete_if(Which which);
 
   static constexpr std::size_t most_items = 64;
-  static constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
   NodeHeap& heap_;
   int arena_;
+  const std::uint64_t most_bytes_;
   Settle settle_;
   std::deque<Item> items_;
   std::uint64_t bytes_ = 0;

@@ -58,18 +58,26 @@ OutOfMemory StoreService::of_sender(const OutOfMemory& error, const RequestHeade
   return {error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank), names_.place(request.access.place)};
 }
 
-Chunk* StoreService::allocate(const RequestHeader& request) {
-  return heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
-}
-
+// What the ranks of the node can do without may take them a while to give back, and others may wait for blocks of this node to do so: those are sent
+// meanwhile. Payloads on their way are what --dry-run counts, an owner's part of what is under way.
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {
   const RequestHeader request = read_request(header);
   SIAL_CHECK(bytes == static_cast<std::size_t>(request.size) * sizeof(double), "{} bytes for a block of {} elements", bytes, request.size);
+  if (receiving_ > 0 && receiving_ + NodeHeap::chunk_bytes(request.size) > bytes_under_way(heap_->arena_budget())) return {};
+  Chunk* c = heap_->reclaim_and_allocate(arena_, request.size, nullptr, true);
+  if (!c && !want_) {
+    want_.emplace(*heap_);
+    return {};
+  }
+  if (!c && (receiving_ > 0 || !want_->answered())) return {};
   try {
-    return {reinterpret_cast<std::byte*>(allocate(request)->data()), bytes};
+    if (!c) c = heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
   } catch (const OutOfMemory& error) {
     throw of_sender(error, request);
   }
+  want_.reset();
+  receiving_ += c->bytes;
+  return {reinterpret_cast<std::byte*>(c->data()), bytes};
 }
 
 Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payload) {
@@ -79,7 +87,8 @@ Outcome StoreService::modify(const RequestHeader& r, std::span<std::byte> payloa
     case RequestKind::scale: return blocks_.scale(r.key, r.size, r.value, r.access);
     default: break;
   }
-  Chunk* arrived = r.size == 0 ? allocate(r) : Chunk::of(payload.data());
+  Chunk* arrived = r.size == 0 ? heap_->allocate(arena_, 0, [&] { return "block " + names_.block(r.key); }, true) : Chunk::of(payload.data());
+  if (r.size > 0) receiving_ -= arrived->bytes;
   if (r.kind == RequestKind::put) return blocks_.put_chunk(r.key, arrived, r.access);
   return blocks_.accumulate(r.key, r.size, arrived->data(), arrived, r.access);
 }

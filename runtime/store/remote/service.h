@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "runtime/memory/out_of_memory.h"
@@ -44,7 +45,6 @@ class StoreService final : public Service {
 
  private:
   Reply answer(std::span<const std::byte> header, std::span<std::byte> payload);
-  Chunk* allocate(const RequestHeader& request);
   OutOfMemory of_sender(const OutOfMemory& error, const RequestHeader& request);
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
   Reply list(const RequestHeader& request);
@@ -54,6 +54,8 @@ class StoreService final : public Service {
   ArrayNames& names_;
   WorkQueue* queue_;
   NodeBlocks blocks_;
+  std::optional<NodeHeap::Want> want_;  // while payloads wait for room
+  std::uint64_t receiving_ = 0;         // bytes of payloads that are on their way into memory and not carried out yet
   std::atomic<std::int64_t> served_{0}, busy_ns_{0};
 };
 

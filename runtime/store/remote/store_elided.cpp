@@ -10,7 +10,7 @@
 namespace sial {
 
 bool StoreImpl::memory_is_short(std::uint64_t more) const {
-  return static_cast<std::uint64_t>(heap_->bytes_in_use()) + more > heap_->budget() - heap_->budget() / 4;
+  return node_in_use() + more > heap_->budget() - heap_->budget() / 4;
 }
 
 // --- sums
@@ -34,7 +34,7 @@ void StoreImpl::accumulate_later(std::int32_t id, const BlockIndex& block, std::
     if (elsewhere) stats_.bytes_elided += size * 8;
     return;
   }
-  const auto bytes = static_cast<std::uint64_t>(size) * 8;
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
   const bool room = bytes <= sum_budget_ && !memory_is_short(bytes);
   if (!elsewhere) {
     Outcome outcome;
@@ -74,7 +74,7 @@ void StoreImpl::send_sum(HeldBlock& h) {
   SIAL_CHECK(sum, "no sum for block {}", block_name(name(h.array), h.block));
   h.sum = nullptr;
   std::erase(sums_, &h);
-  sum_bytes_ -= static_cast<std::uint64_t>(sum->doubles) * 8;
+  sum_bytes_ -= NodeHeap::chunk_bytes(sum->doubles);
   RequestHeader request;
   request.kind = RequestKind::accumulate;
   request.key = key(h.array, h.block);
@@ -184,8 +184,7 @@ bool StoreImpl::retain_put(HeldBlock& h, Chunk* payload) {
   h.copied = h.own_put = holds_kept_ = true;
   h.touched = ++clock_;
   copied_bytes_ += bytes;
-  if (!h.listed) copies_.push_back(&h);
-  h.listed = true;
+  list_copy(h);
   return true;
 }
 
@@ -218,6 +217,7 @@ void StoreImpl::keep_or_let_go() {
   copies_.clear();
   held_.keep_only([](HeldBlock& h) { return h.kept; });
   for (HeldBlock& h : held_.all()) copies_.push_back(&h);
+  if (copies_.empty()) heap_->give_back(config_.arena);
   holds_kept_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(), [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
   evict_copies(0, copies_.size(), [this] {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/store/store_impl.h"
 
@@ -55,6 +56,7 @@ Prefetch StoreImpl::prefetch(std::int32_t id, const BlockIndex& block, std::int6
   h->value = chunk;
   h->ahead = ++ahead_number_;
   ahead_.push_back({h, h->ahead});
+  heap_->hold(config_.arena);
   ahead_bytes_ += bytes;
   in_flight_bytes_ += bytes;
   ++stats_.prefetches;
@@ -143,8 +145,7 @@ void StoreImpl::adopt(HeldBlock& h, std::int64_t size) {
   h.outcome = {};
   copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   largest_copy_ = std::max(largest_copy_, NodeHeap::chunk_bytes(h.value->doubles));
-  if (!h.listed) copies_.push_back(&h);
-  h.listed = true;
+  list_copy(h);
   if (h.fetch) h.fetch->raise();
   else access_log_.at(h.get_place, h.array).moved += h.value->doubles * 8;
   if (options_.check) note_get(h, size);
@@ -198,7 +199,7 @@ void StoreImpl::land_some() {
     return true;
   });
   for (const Ahead& a : ahead_) {
-    if (!is_ahead(a) || !a.block->fetch) continue;
+    if (!is_ahead(a) || !a.block->fetch || a.block == awaited_) continue;
     if (!a.block->fetch->test()) return pass_on(*a.block);
     land(*a.block);
   }
@@ -210,11 +211,27 @@ void StoreImpl::drop_ahead(const std::function<bool()>& enough) {
   while (!ahead_.empty() && !is_ahead(ahead_.back())) ahead_.pop_back();
 }
 
+// Answers to gets need no memory at their owners, who send them even while puts wait there for room: what is on its way comes, whatever others wait for.
 void StoreImpl::give_way() {
   no_prefetch_ = true;
-  if (ahead_bytes_ + in_flight_bytes_ == 0) return;
-  land_some();
-  drop_ahead([] { return false; });
+  if (ahead_bytes_ + in_flight_bytes_ > 0) {
+    land_some();
+    drop_ahead([] { return false; });
+  }
+  bool under_way = ahead_bytes_ + in_flight_bytes_ > 0;
+  for (HeldBlock* h : copies_) {
+    if (!h->fetch || h == awaited_ || h->touched + operands_in_use > clock_) continue;
+    if (!h->fetch->test()) {
+      under_way = true;
+      continue;
+    }
+    end_fetch(*h, false);
+    drop_value(*h);
+    h->evicted = h->fetched;  // asked for again where it is still wanted
+    h->kept = false;
+  }
+  evict_copies(operands_in_use, copies_.size(), [] { return false; });
+  if (!under_way) heap_->give_back(config_.arena);
 }
 
 /// For the heap, which has no memory left for this rank.
@@ -240,11 +257,12 @@ bool StoreImpl::reclaim(std::uint64_t bytes) {
   }
   for (const Ahead& a : ahead_) {
     if (!is_ahead(a)) continue;
-    a.block->fetch->wait();
+    await(*a.block);
     land(*a.block);
     if (a.block->ahead) drop_unused(*a.block);
     return true;
   }
+  if (std::none_of(copies_.begin(), copies_.end(), [](const HeldBlock* h) { return h->fetch != nullptr; })) heap_->give_back(config_.arena);
   return false;
 }
 
@@ -260,26 +278,32 @@ void StoreImpl::end_look_ahead() {
 }
 
 void StoreImpl::complete_abandoned() {
-  for (Abandoned& a : abandoned_) {
+  while (!abandoned_.empty()) {
+    const Abandoned a = std::move(abandoned_.back());
+    abandoned_.pop_back();
     a.request->wait();
     in_flight_bytes_ -= NodeHeap::chunk_bytes(a.buffer->doubles);
     heap_->drop_reference(a.buffer, config_.arena);
   }
-  abandoned_.clear();
 }
 
-/// Who waits for a block may hold memory that its owner waits for.
-void StoreImpl::wait_for(HeldBlock& h) {
-  if (h.fetch->test()) return;
-  while (ahead_bytes_ > 0 && 2 * static_cast<std::uint64_t>(heap_->bytes_in_use()) > heap_->budget() && !h.fetch->test()) {
-    if (heap_->wanted()) give_way();
-    transport_.pause();
-  }
+void StoreImpl::await(HeldBlock& h) {
+  struct Awaiting {
+    ~Awaiting() { awaited = before; }
+    const HeldBlock*& awaited;
+    const HeldBlock* before;
+  };
+  const Awaiting awaiting{awaited_, std::exchange(awaited_, &h)};
   while (h.incoming && h.incoming->piece() > 0 && !h.fetch->test()) {
     pass_on(h);
     transport_.pause();
   }
   h.fetch->wait();
+}
+
+void StoreImpl::wait_for(HeldBlock& h) {
+  if (h.fetch->test()) return;
+  await(h);
   time_fetch(h);
 }
 
