@@ -97,24 +97,33 @@ void Ledger::fetch(std::int64_t bytes) {
   note_chunk(bytes);
   note();
   MemoryItem& item = rows_[fetched_].item;
-  item.bytes = std::max(item.bytes, kept_copies(firm_));
+  item.bytes = std::max(item.bytes, stale_ + kept_copies(firm_ + stale_));
+}
+
+void Ledger::hold_stale(std::int64_t bytes) {
+  stale_ += bytes;
+  cache_ -= bytes;
+  note();
 }
 
 // Half of what copies may take stays, up to a quarter of the memory with all else.
 void Ledger::drop_fetched(std::int64_t kept) {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
   const std::int64_t room = memory / 4 - firm_ - nodes_[own_node_].remote / nodes_[own_node_].ranks;
-  cache_ = std::max(std::int64_t{0}, std::min(kept, room));
-  largest_copy_ = sums_ = 0;
+  cache_ = kept_ = std::max(std::int64_t{0}, std::min(kept, room));
+  largest_copy_ = sums_ = stale_ = 0;
 }
 
 void Ledger::use_kept(std::int64_t bytes) {
+  const std::int64_t there = std::min(kept_, bytes);
+  kept_ -= there;
   largest_copy_ = std::max(largest_copy_, bytes);
-  note();
+  fetch(bytes - there);
 }
 
 void Ledger::hold_sum(std::int64_t bytes) {
-  sums_ = std::min(sums_ + bytes, static_cast<std::int64_t>(setting_.memory_per_rank) / 16);
+  sums_ += bytes;
+  phase_sums_ = std::max(phase_sums_, sums_);
   note();
 }
 
@@ -147,22 +156,25 @@ std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * larges
 /// Half of a rank's memory, and what leaves a quarter of it free, but in any case the copies touched last.
 std::int64_t Ledger::kept_copies(std::int64_t firm) const {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
-  const std::int64_t room = std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_].remote / nodes_[own_node_].ranks);
+  const Node& node = nodes_[own_node_];
+  const std::int64_t room = std::min(memory / 2 - stale_, memory / 4 * 3 - firm - (node.remote + node.directory()) / node.ranks);
   return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
 }
 
 /// What a rank's arena needs beside `least` bytes, since a chunk lies in one piece in one arena. When none of n arenas has room for a
 /// chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at most. Chunks of other sizes than those that
 /// were given back leave gaps, which the heap closes where neighbours are free: one chunk and a sixteenth. Between nodes, another sixteenth is
-/// for puts under way and copies whose time to go depends on who is faster.
+/// for puts under way (bytes_under_way(), once at whom they come from and once at whom they go to), and a third one for sums: all others of a
+/// node can be out of memory while they go.
 std::int64_t Ledger::gaps(const Node& node, std::int64_t least) const {
   const std::int64_t largest = std::max(node.largest, node.workers ? largest_own_ : 0);
-  return largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0) + (several_nodes() ? least / 16 : 0);
+  const std::int64_t beside = largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0) + (several_nodes() ? least / 16 : 0);
+  return beside + (node.workers ? std::min(phase_sums_, (least + beside) / 15) : 0);  // a fifteenth of all else is a sixteenth of all
 }
 
 void Ledger::note(std::int64_t spike) {
-  const std::int64_t firm = firm_ + spike, least = firm + needed_copies();
-  phase_full_ = std::max(phase_full_, firm + kept_copies(firm) + sums_);
+  const std::int64_t firm = firm_ + stale_ + spike, least = firm + needed_copies();
+  phase_full_ = std::max(phase_full_, firm + kept_copies(firm) + std::min(sums_, static_cast<std::int64_t>(setting_.memory_per_rank) / 16));
   if (least <= phase_least_) return;
   phase_least_ = least;
   phase_pc_ = pc_;
@@ -182,6 +194,7 @@ void Ledger::end_phase() {
     n.most_remote = n.remote;
   }
   phase_least_ = phase_full_ = 0;
+  phase_sums_ = sums_;
   note();
 }
 

@@ -40,9 +40,13 @@ class Ledger {
   void fetch(std::int64_t bytes);
   /// At a barrier: all of them go, and sums with them, but for `kept` bytes as far as there is room.
   void drop_fetched(std::int64_t kept);
-  /// A kept copy is in use again.
+  /// This rank has put a block of which it holds a copy: that shows the value from before, which cannot be had again, and stays until the barrier or
+  /// until it is fetched anew.
+  void hold_stale(std::int64_t bytes);
+  void drop_stale(std::int64_t bytes) { hold_stale(-bytes); }
+  /// A kept copy is in use again, or a new one where there was no room to keep it.
   void use_kept(std::int64_t bytes);
-  /// Contributions to a block that are added up before they are sent: let go of when memory is short.
+  /// Contributions to a block that are added up before they are sent: a sixteenth of the memory at most.
   void hold_sum(std::int64_t bytes);
 
   // --- on the nodes
@@ -88,7 +92,7 @@ class Ledger {
   std::vector<int> homes_;
   std::vector<Row> rows_;
   int workspace_ = -1, fetched_ = -1;
-  std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0, sums_ = 0;
+  std::int64_t firm_ = 0, cache_ = 0, kept_ = 0, stale_ = 0, largest_copy_ = 0, sums_ = 0, phase_sums_ = 0;
   std::int64_t phase_least_ = 0, phase_full_ = 0;  // a rank's own, of the phase; without and with copies that could go
   std::int64_t peak_ = 0, least_ = 0, enough_ = 0, floor_ = 0;
   std::int64_t largest_own_ = 0;  // chunk of a rank's own that was taken when blocks of the nodes lay beside it

@@ -59,7 +59,7 @@ class Walk {
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
   /// No bytes: it is another's; `of_store`: a remote block's.
   struct Own { double* address = nullptr; std::int64_t bytes = 0; bool of_store = false; };
-  struct Held { Own own; std::int64_t fetched = 0, kept = 0, put = 0; bool summed = false; };
+  struct Held { Own own; std::int64_t fetched = 0, kept = 0, put = 0; bool summed = false, stale = false; };
   struct Region { std::array<std::int32_t, max_rank> lo{}, hi{}; Own memory; };
   struct At {
     BlockIndex block;
@@ -124,6 +124,7 @@ class Walk {
   void put_shared(const Instruction& in);
   void hold_sum(const RefPlan& ref);
   void retain_put(std::int32_t array, const At& at);
+  void keep_stale(std::int32_t array, const At& at);
   void put_one(std::int32_t array, const At& at, bool adds, bool scales);
   double* private_copy(std::int32_t array, const At& at);
   void barrier();

@@ -33,6 +33,10 @@ void Walk::get(const RefPlan& ref) {
     }
     if ((node == ledger_.own_node() && !memory_.setting.copy) || !pardo_.mine) return;
     Held& held = held_[ref.array][at.key];
+    if (held.stale) {
+      held.stale = false;
+      ledger_.drop_stale(held.fetched);
+    }
     if (held.fetched > 0) return;
     held.fetched = pieces_bytes(at.size);
     if (held.kept + held.put > 0) {
@@ -62,6 +66,7 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
   }
   for_each_block(ref, [&](const At& at) {
     put_one(ref.array, at, op == SetOp::add || op == SetOp::subtract, op == SetOp::scale);
+    if (pardo_.mine) keep_stale(ref.array, at);
     std::int64_t under_way = 0;
     if (has_source && ledger_.several_nodes() && ledger_.home(remote_[ref.array].placement, at.block) != ledger_.own_node())
       under_way = blocks_under_way * pieces_bytes(at.size);
@@ -116,6 +121,13 @@ void Walk::retain_put(std::int32_t array, const At& at) {
   held.kept = 0;
 }
 
+void Walk::keep_stale(std::int32_t array, const At& at) {
+  const auto found = held_[array].find(at.key);
+  if (found == held_[array].end() || found->second.fetched == 0 || found->second.stale) return;
+  found->second.stale = true;
+  ledger_.hold_stale(found->second.fetched);
+}
+
 void Walk::hold_sum(const RefPlan& ref) {
   for_each_block(ref, [&](const At& at) {
     if (!pardo_.mine || ledger_.home(remote_[ref.array].placement, at.block) == ledger_.own_node() || memory_.setting.copy || memory_.setting.deterministic)
@@ -160,8 +172,10 @@ void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
 }
 
 void Walk::drop_held(std::int32_t array) {
-  for (const auto& [key, held] : held_[array])
+  for (const auto& [key, held] : held_[array]) {
     if (held.own.address) ledger_.give(copies_item_, held.own.bytes);
+    if (held.stale) ledger_.drop_stale(held.fetched);
+  }
   held_[array].clear();
 }
 

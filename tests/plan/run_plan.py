@@ -121,6 +121,26 @@ endpardo i, j
 sip_barrier
 endsial products
 """
+# Blocks that are fetched and put anew in the same phase: what was fetched stays what it was, and can go no more than a block of the rank's own.
+UPDATES = """sial updates
+predefined int norb
+aoindex i = 1:norb
+aoindex j = 1:norb
+distributed a[i,j]
+temp t[i,j]
+pardo i, j
+t[i,j] = 1.0
+put a[i,j] = t[i,j]
+endpardo i, j
+sip_barrier
+pardo i, j
+get a[i,j]
+t[i,j] = 2.0*a[i,j]
+put a[i,j] = t[i,j]
+endpardo i, j
+sip_barrier
+endsial updates
+"""
 # Jobs that must run in the least memory that a dry run says is enough.
 TIGHT_CASES = [
     ("03_four_index/job.toml", ["--segments", "ao=2,5,1,4,3"], "1 2"),
@@ -244,7 +264,10 @@ def check_tight(binary):
         between = pathlib.Path(folder) / "products.sialx"
         between.write_text(PRODUCTS)
         products = [(str(between), ["--set", f"norb={n}", "--segments", "ao=" + ",".join([str(segment)] * n), "--results", "none", "--run-json", "run.json"], "2x1 3x1") for n, segment in ((20, 4), (30, 2))]
-        for job, more, layouts in [*many, *products, *TIGHT_CASES]:
+        update = pathlib.Path(folder) / "updates.sialx"
+        update.write_text(UPDATES)
+        updates = [(str(update), ["--set", "norb=30", "--segments", "ao=" + ",".join(["6"] * 30), "--results", "none", "--run-json", "run.json"], "2x1 3x1")]
+        for job, more, layouts in [*many, *products, *updates, *TIGHT_CASES]:
             for layout in layouts.split():
                 ranks, per_node = re.fullmatch(r"(\d+)(?:x(\d+))?", layout).groups(0)
                 arguments = [str(EXAMPLES / job), *more, "--ranks-per-node", str(per_node), "--schedule", "static"]
