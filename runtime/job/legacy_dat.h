@@ -1,5 +1,5 @@
 #pragma once
-// The initial-data file of ACES4 jobs (`.dat`) and its JSON twin, as plain values: reading either byte order, writing.
+// The initial-data file of ACES4 jobs (`.dat`) and its JSON form, as plain values: reading either byte order, writing.
 // What was read is written back byte for byte, so names, their order and every number are kept as they stand in the
 // file. Any byte string becomes a LegacyDat or is refused with one SialError that names the file, the byte and the
 // field; what the numbers mean is legacy_job.h's business.

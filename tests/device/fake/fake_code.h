@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of the fake driver: the host's twins of generated PTX, found by the name in its first line.
+// Kernels of the fake driver: host fallbacks of generated PTX, found by the name in its first line.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Code {
   std::size_t parameter_bytes = 0;
 };
 
-/// `problem` is empty when the text holds a kernel that has a twin.
+/// `problem` is empty when the text holds a kernel that has a host fallback.
 Code find_code(const char* text, std::string& problem);
 /// The launch as a piece of work. The parameters are copied.
 std::function<void()> prepare(const Code& code, const std::array<unsigned, 3>& grid,
