@@ -8,7 +8,7 @@
 namespace sial::analysis {
 namespace {
 
-bool contains(const std::vector<std::int32_t>& list, std::int32_t x) {
+bool contains(const std::vector<IndexId>& list, IndexId x) {
   return std::find(list.begin(), list.end(), x) != list.end();
 }
 
@@ -26,35 +26,35 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
   a.block = &block;
   for (const RefEntry& e : block.entries) {
     if (e.index < 0) continue;
-    for (const std::int32_t i : {e.index, index_row(program, e.index).parent})
+    for (const IndexId i : {e.index, index_row(program, e.index).parent})
       if (i >= 0 && !contains(a.indices, i)) a.indices.push_back(i);
   }
-  std::vector<std::int32_t> bound;
+  std::vector<IndexId> bound;
   a.repeats = Cost::constant(1.0);
   for (const ir::Node* n : path.enclosing) {
     const auto* l = std::get_if<ir::Loop>(&n->value);
     if (l == nullptr) continue;
     a.loops.push_back(n);
     bound.insert(bound.end(), l->indices.begin(), l->indices.end());
-    if (std::any_of(l->indices.begin(), l->indices.end(), [&](std::int32_t i) { return contains(a.indices, i); })) {
+    if (std::any_of(l->indices.begin(), l->indices.end(), [&](IndexId i) { return contains(a.indices, i); })) {
       a.changes_at = static_cast<int>(a.loops.size()) - 1;
       a.repeats = Cost::constant(1.0);
     } else {
-      for (const std::int32_t i : l->indices)
+      for (const IndexId i : l->indices)
         a.repeats = a.repeats * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
     }
   }
-  for (const std::int32_t i : a.indices)
+  for (const IndexId i : a.indices)
     if (!contains(bound, i)) a.from_callers.push_back(i);
   a.distinct = Cost::constant(1.0);
-  for (const std::int32_t i : a.indices)
+  for (const IndexId i : a.indices)
     a.distinct = a.distinct * (index_row(program, i).kind == IndexKind::sub ? Cost::constant(subsegments_per_segment)
                                                                             : Cost::count(i));
   if (a.changes_at < 0) return a;
   // Of a pardo the first index listed moves first.
   const ir::Loop& mover = std::get<ir::Loop>(a.loops[static_cast<std::size_t>(a.changes_at)]->value);
   const auto fastest =
-      std::find_if(mover.indices.begin(), mover.indices.end(), [&](std::int32_t i) { return contains(a.indices, i); });
+      std::find_if(mover.indices.begin(), mover.indices.end(), [&](IndexId i) { return contains(a.indices, i); });
   const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
   Cost step = Cost::constant(1.0);
   for (std::size_t d = 0; d < block.entries.size(); ++d) {

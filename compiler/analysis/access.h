@@ -15,14 +15,14 @@ struct Access {
   SourcePlace place;
   std::int32_t proc = -1;
   const ir::Block* block = nullptr;
-  std::vector<std::int32_t> indices;   // of the entries, subindices followed by their parents; each once
+  std::vector<IndexId> indices;        // of the entries, subindices followed by their parents; each once
   std::vector<const ir::Node*> loops;  // enclosing, outermost first; within the procedure
   int changes_at = -1;                 // of `loops`, the innermost that changes the block; -1: callers' loops, or none
-  std::vector<std::int32_t> from_callers;  // indices that no loop of the procedure binds
-  int dimension = -1;                      // the one that the changing loop moves with its fastest index
-  Cost stride;    // blocks between two successive ones, counted with the first dimension fastest
-  Cost distinct;  // blocks that can be asked for
-  Cost repeats;   // times in a row that the same one is: the tuples of the loops inside `changes_at`
+  std::vector<IndexId> from_callers;   // indices that no loop of the procedure binds
+  int dimension = -1;                  // the one that the changing loop moves with its fastest index
+  Cost stride;                         // blocks between two successive ones, counted with the first dimension fastest
+  Cost distinct;                       // blocks that can be asked for
+  Cost repeats;  // times in a row that the same one is: the tuples of the loops inside `changes_at`
   bool invariant_in(ir::NodeId loop) const;  // `loop` encloses the get and leaves the block the same
 };
 

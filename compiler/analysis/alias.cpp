@@ -9,24 +9,22 @@ namespace sial::analysis {
 namespace {
 
 /// The index whose value an entry's segment number is: a box is addressed by its parent.
-std::int32_t segment_index(const ir::Program& p, const RefEntry& e) {
+IndexId segment_index(const ir::Program& p, const RefEntry& e) {
   return index_row(p, e.index).kind == IndexKind::sub ? index_row(p, e.index).parent : e.index;
 }
 
-std::pair<std::int32_t, std::int32_t> ordered(std::int32_t i, std::int32_t j) {
-  return {std::min(i, j), std::max(i, j)};
-}
+std::pair<IndexId, IndexId> ordered(IndexId i, IndexId j) { return {std::min(i, j), std::max(i, j)}; }
 
 bool is_changed(const ir::Program& p, const RefEntry& e, const AliasContext& c) {
   if (c.changed == nullptr) return false;
-  const auto has = [&](std::int32_t i) { return std::binary_search(c.changed->begin(), c.changed->end(), i); };
+  const auto has = [&](IndexId i) { return std::binary_search(c.changed->begin(), c.changed->end(), i); };
   return has(e.index) || has(segment_index(p, e));
 }
 
 /// Whether two entries of one dimension give the same segment number.
 Alias same_segment(const ir::Program& p, const RefEntry& a, const RefEntry& b, const AliasContext& c) {
   if (a.index < 0 || b.index < 0) return Alias::may;
-  const std::int32_t i = segment_index(p, a), j = segment_index(p, b);
+  const IndexId i = segment_index(p, a), j = segment_index(p, b);
   if (disjoint_ranges(p, i, j)) return Alias::never;
   if (is_changed(p, a, c) || is_changed(p, b, c)) return Alias::may;
   if (i == j) return Alias::must;
@@ -54,7 +52,7 @@ class IndexValues {
  public:
   void instr(const ir::Instr& i) {
     if (i.op == Opcode::int_index) {
-      value_[std::get<ir::IntReg>(i.operands[0]).reg] = std::get<ir::IndexId>(i.operands[1]).row;
+      value_[std::get<ir::IntReg>(i.operands[0]).reg] = std::get<IndexId>(i.operands[1]);
       return;
     }
     for (const RegisterUse& r : register_uses(i))
@@ -66,15 +64,14 @@ class IndexValues {
       const auto a = value_.find(std::get<ir::IntReg>(i.operands[1]).reg),
                  b = value_.find(std::get<ir::IntReg>(i.operands[2]).reg);
       const bool known = a != value_.end() && b != value_.end();
-      const std::pair<std::int32_t, std::int32_t> pair =
-          known ? ordered(a->second, b->second) : std::pair<std::int32_t, std::int32_t>{};
+      const std::pair<IndexId, IndexId> pair = known ? ordered(a->second, b->second) : std::pair<IndexId, IndexId>{};
       const std::int32_t target = std::get<ir::IntReg>(i.operands[0]).reg;
       value_.erase(target);
       if (known) compared_[target] = {pair, std::get<Relop>(i.operands[3])};
     }
   }
   /// The indices that differ when the register is 1 (or 0).
-  bool differ(std::int32_t reg, bool truth, std::pair<std::int32_t, std::int32_t>& out) const {
+  bool differ(std::int32_t reg, bool truth, std::pair<IndexId, IndexId>& out) const {
     const auto found = compared_.find(reg);
     if (found == compared_.end()) return false;
     const Relop op = truth ? found->second.second : negated(found->second.second);
@@ -83,8 +80,8 @@ class IndexValues {
   }
 
  private:
-  std::unordered_map<std::int32_t, std::int32_t> value_;
-  std::unordered_map<std::int32_t, std::pair<std::pair<std::int32_t, std::int32_t>, Relop>> compared_;
+  std::unordered_map<std::int32_t, IndexId> value_;
+  std::unordered_map<std::int32_t, std::pair<std::pair<IndexId, IndexId>, Relop>> compared_;
 };
 
 bool contains(const ir::Body& body, const ir::Node* node) {
@@ -95,7 +92,7 @@ bool contains(const ir::Body& body, const ir::Node* node) {
 
 Distinct distinct_indices(const Path& path, const ir::Node* inner) {
   Distinct result;
-  std::pair<std::int32_t, std::int32_t> pair;
+  std::pair<IndexId, IndexId> pair;
   for (std::size_t k = 0; k < path.enclosing.size(); ++k) {
     const ir::Node& n = *path.enclosing[k];
     const ir::Node* next = k + 1 < path.enclosing.size() ? path.enclosing[k + 1] : inner;
@@ -132,7 +129,7 @@ Distinct distinct_indices(const Path& path, const ir::Node* inner) {
   return result;
 }
 
-bool disjoint_ranges(const ir::Program& program, std::int32_t a, std::int32_t b) {
+bool disjoint_ranges(const ir::Program& program, IndexId a, IndexId b) {
   const IndexRow &x = index_row(program, a), &y = index_row(program, b);
   if (a == b || x.kind == IndexKind::sub || y.kind == IndexKind::sub) return false;
   const auto before = [](const Bound& hi, const Bound& lo) {

@@ -21,7 +21,7 @@ enum class Alias : std::uint8_t {
 
 /// Pairs of indices that cannot be equal where something stands, because where clauses or ifs around it say so; sorted
 /// pairs (small, large).
-using Distinct = std::vector<std::pair<std::int32_t, std::int32_t>>;
+using Distinct = std::vector<std::pair<IndexId, IndexId>>;
 
 /// From the where clauses of the enclosing loops and the ifs that both lead to the node. Procedures: only what is
 /// inside them.
@@ -29,8 +29,7 @@ Distinct distinct_indices(const Path& path, const ir::Node* inner = nullptr);
 
 struct AliasContext {
   const Distinct* distinct = nullptr;
-  const std::vector<std::int32_t>* changed =
-      nullptr;                  // sorted index rows whose value may differ between the two references
+  const std::vector<IndexId>* changed = nullptr;  // sorted index rows whose value may differ between the two references
   bool same_registers = false;  // int registers have the same values (operands of one instruction): region bounds
 };
 
@@ -43,6 +42,6 @@ Alias alias(const ir::Program& program, const ArrayUse& a, const ArrayUse& b, co
 Alias same_block(const ir::Program& program, const ir::Block& a, const ir::Block& b, const AliasContext& context = {});
 
 /// No job gives the two indices the same value: literal ranges that do not overlap.
-bool disjoint_ranges(const ir::Program& program, std::int32_t a, std::int32_t b);
+bool disjoint_ranges(const ir::Program& program, IndexId a, IndexId b);
 
 }  // namespace sial::analysis

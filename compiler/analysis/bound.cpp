@@ -163,8 +163,7 @@ class Walker {
 
   void look(const ir::Body& nodes, LoopPlan& plan, std::set<std::int32_t>& visited) {
     for_each_instr(nodes, [&](const ir::Instr& in, const ir::Node& n) {
-      if (in.op == Opcode::int_index && control_.decides(n.id))
-        plan.deciding.insert(std::get<ir::IndexId>(in.operands[1]).row);
+      if (in.op == Opcode::int_index && control_.decides(n.id)) plan.deciding.insert(std::get<IndexId>(in.operands[1]));
       if (in.op != Opcode::call) return;
       const std::int32_t proc = std::get<ir::ProcId>(in.operands[0]).row;
       if (visited.insert(proc).second) look(p_.procs[static_cast<std::size_t>(proc)].body, plan, visited);
@@ -189,7 +188,7 @@ class Walker {
     std::vector<std::int32_t> by_value;
     double multiplied = 1.0;
     const bool all = (plan.carries || plan.exits) && steps_ < job_.max_steps;
-    for (const std::int32_t index : l.indices) {
+    for (const IndexId index : l.indices) {
       const BoundRange r = costs_.range(index);
       if (r.hi < r.lo) return Left::end;
       if (steps_ < job_.max_steps && (all || plan.deciding.contains(index))) {
@@ -218,7 +217,7 @@ class Walker {
         break;
       }
       more = false;
-      for (const std::int32_t index : by_value) {
+      for (const IndexId index : by_value) {
         const BoundRange r = costs_.range(index);
         if (costs_.value(index) < r.hi) {
           costs_.set(index, costs_.value(index) + 1);
@@ -229,7 +228,7 @@ class Walker {
       }
     }
     if (multiplied > 1.0) forget(plan);
-    for (const std::int32_t index : l.indices) costs_.unset(index);
+    for (const IndexId index : l.indices) costs_.unset(index);
     weight_ = weight;
     guess_ = guess;
     sure_ = sure && !maybe_ret_;
@@ -241,12 +240,12 @@ class Walker {
   void finish_at_once(const ir::Node& n, const ir::Loop& l, const LoopPlan& plan,
                       const std::vector<std::int32_t>& by_value, double weight, double guess) {
     double left = 0, stride = 1, all = 1;
-    for (const std::int32_t index : by_value) {
+    for (const IndexId index : by_value) {
       const BoundRange r = costs_.range(index);
       left += stride * (r.hi - costs_.value(index));
       stride *= r.hi - r.lo + 1;
     }
-    for (const std::int32_t index : l.indices) {
+    for (const IndexId index : l.indices) {
       const BoundRange r = costs_.range(index);
       if (std::find(by_value.begin(), by_value.end(), index) == by_value.end()) all *= r.hi - r.lo + 1;
       costs_.set_any(index);
@@ -348,7 +347,7 @@ class Walker {
     switch (in.op) {
       case Opcode::int_const: result = std::get<ir::Imm>(o[1]).value; break;
       case Opcode::int_copy: result = i(o[1]); break;
-      case Opcode::int_index: result = costs_.known(std::get<ir::IndexId>(o[1]).row); break;
+      case Opcode::int_index: result = costs_.known(std::get<IndexId>(o[1])); break;
       case Opcode::int_add: result = both([](auto a, auto b) { return a + b; }); break;
       case Opcode::int_sub: result = both([](auto a, auto b) { return a - b; }); break;
       case Opcode::int_mul: result = both([](auto a, auto b) { return a * b; }); break;

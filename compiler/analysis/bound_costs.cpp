@@ -32,14 +32,14 @@ std::int32_t BoundCosts::predefined(std::int32_t slot) const {
   return found->second;
 }
 
-BoundRange BoundCosts::range(std::int32_t index) const {
+BoundRange BoundCosts::range(IndexId index) const {
   const IndexRow& r = p_.indices[static_cast<std::size_t>(index)];
   if (r.kind == IndexKind::sub) return {1, subsegments_per_segment};
   const auto bound = [&](const Bound& b) { return b.symbolic ? predefined(b.value) : b.value; };
   return {bound(r.lo), bound(r.hi)};
 }
 
-double BoundCosts::segment_extent(std::int32_t index, std::int32_t segment) const {
+double BoundCosts::segment_extent(IndexId index, std::int32_t segment) const {
   const IndexRow& r = p_.indices[static_cast<std::size_t>(index)];
   if (r.kind == IndexKind::simple) return 1.0;
   const auto table = job_.segments.find(r.kind);
@@ -50,7 +50,7 @@ double BoundCosts::segment_extent(std::int32_t index, std::int32_t segment) cons
   return table->second[static_cast<std::size_t>(segment) - 1];
 }
 
-double BoundCosts::mean(std::int32_t index, int power) const {
+double BoundCosts::mean(IndexId index, int power) const {
   const BoundRange r = range(index);
   double sum = 0;
   for (std::int32_t s = r.lo; s <= r.hi; ++s) sum += std::pow(segment_extent(index, s), power);
@@ -61,7 +61,7 @@ double BoundCosts::elements(const std::vector<RefEntry>& entries) const {
   // Powers of the segment indices; a subindex takes part of its parent.
   std::vector<std::pair<std::int32_t, int>> powers;
   double n = 1.0;
-  const auto power = [&](std::int32_t index) -> int& {
+  const auto power = [&](IndexId index) -> int& {
     for (auto& [i, p] : powers)
       if (i == index) return p;
     return powers.emplace_back(index, 0).second;
@@ -85,17 +85,17 @@ double BoundCosts::elements(const std::vector<RefEntry>& entries) const {
   return n;
 }
 
-double BoundCosts::array_elements(std::int32_t array, const ir::Region* region, const ir::Block* wildcard,
+double BoundCosts::array_elements(ArrayId array, const ir::Region* region, const ir::Block* wildcard,
                                   std::span<const std::optional<std::int32_t>> ints) const {
   double n = 1.0;
-  const std::vector<std::int32_t>& dims = p_.arrays[static_cast<std::size_t>(array)].dims;
+  const std::vector<IndexId>& dims = p_.arrays[static_cast<std::size_t>(array)].dims;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (wildcard != nullptr && wildcard->entries[d].index >= 0) {
       n *= elements({wildcard->entries[d]});
       continue;
     }
     const IndexRow& r = p_.indices[static_cast<std::size_t>(dims[d])];
-    const std::int32_t index = r.kind == IndexKind::sub ? r.parent : dims[d];
+    const IndexId index = r.kind == IndexKind::sub ? r.parent : dims[d];
     BoundRange range = this->range(index);
     if (region != nullptr) {
       const auto lo = ints[static_cast<std::size_t>(region->lo[d])], hi = ints[static_cast<std::size_t>(region->hi[d])];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/analysis/bound.h"
+#include "runtime/base/ids.h"
 
 namespace sial::analysis {
 
@@ -22,22 +23,22 @@ class BoundCosts {
   BoundCosts(const ir::Program& program, const Job& job);
 
   std::int32_t predefined(std::int32_t slot) const;  // throws SialError when the job lacks it
-  BoundRange range(std::int32_t index) const;
+  BoundRange range(IndexId index) const;
 
-  void set(std::int32_t index, std::int32_t value) { values_[static_cast<std::size_t>(index)] = value; }
-  void set_any(std::int32_t index) { values_[static_cast<std::size_t>(index)].reset(); }
-  void unset(std::int32_t index) { values_[static_cast<std::size_t>(index)].reset(); }
-  std::int32_t value(std::int32_t index) const { return *values_[static_cast<std::size_t>(index)]; }
-  std::optional<std::int32_t> known(std::int32_t index) const { return values_[static_cast<std::size_t>(index)]; }
+  void set(IndexId index, std::int32_t value) { values_[static_cast<std::size_t>(index)] = value; }
+  void set_any(IndexId index) { values_[static_cast<std::size_t>(index)].reset(); }
+  void unset(IndexId index) { values_[static_cast<std::size_t>(index)].reset(); }
+  std::int32_t value(IndexId index) const { return *values_[static_cast<std::size_t>(index)]; }
+  std::optional<std::int32_t> known(IndexId index) const { return values_[static_cast<std::size_t>(index)]; }
 
   BoundWork work(const ir::Instr& instr, std::span<const std::optional<std::int32_t>> ints) const;
 
  private:
   /// Mean of the product of the entries' extents.
   double elements(const std::vector<RefEntry>& entries) const;
-  double segment_extent(std::int32_t index, std::int32_t segment) const;
-  double mean(std::int32_t index, int power) const;
-  double array_elements(std::int32_t array, const ir::Region* region, const ir::Block* wildcard,
+  double segment_extent(IndexId index, std::int32_t segment) const;
+  double mean(IndexId index, int power) const;
+  double array_elements(ArrayId array, const ir::Region* region, const ir::Block* wildcard,
                         std::span<const std::optional<std::int32_t>> ints) const;
 
   const ir::Program& p_;

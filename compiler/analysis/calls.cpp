@@ -5,7 +5,8 @@
 namespace sial::analysis {
 namespace {
 
-void sort_unique(std::vector<std::int32_t>& v) {
+template <class Value>
+void sort_unique(std::vector<Value>& v) {
   std::sort(v.begin(), v.end());
   v.erase(std::unique(v.begin(), v.end()), v.end());
 }
@@ -44,7 +45,7 @@ CallGraph::CallGraph(const ir::Program& program)
           in_pardo_[p] || site.in_pardo() || (site.caller >= 0 && in_pardo_[static_cast<std::size_t>(site.caller)]);
       if (site.caller == static_cast<std::int32_t>(p))
         continue;  // a procedure that calls itself was entered from elsewhere first
-      std::vector<std::int32_t> bound;
+      std::vector<IndexId> bound;
       if (site.caller >= 0) bound = bound_[static_cast<std::size_t>(site.caller)];
       for (const ir::Node* n : site.enclosing)
         if (const auto* l = std::get_if<ir::Loop>(&n->value))
@@ -53,7 +54,7 @@ CallGraph::CallGraph(const ir::Program& program)
       if (first) {
         bound_[p] = std::move(bound);
       } else {
-        std::vector<std::int32_t> both;
+        std::vector<IndexId> both;
         std::set_intersection(bound.begin(), bound.end(), bound_[p].begin(), bound_[p].end(), std::back_inserter(both));
         bound_[p] = std::move(both);
       }
@@ -62,7 +63,7 @@ CallGraph::CallGraph(const ir::Program& program)
   }
 }
 
-const ArrayTouch* Summary::find(std::int32_t array) const {
+const ArrayTouch* Summary::find(ArrayId array) const {
   const auto at = std::lower_bound(arrays.begin(), arrays.end(), array,
                                    [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
   return at != arrays.end() && at->array == array ? &*at : nullptr;
@@ -72,24 +73,24 @@ bool Summary::writes_int(std::int32_t reg) const { return holds(ints_written, re
 bool Summary::writes_scalar(std::int32_t reg) const { return holds(scalars_written, reg); }
 
 namespace {
-bool by_name(const ir::Program& program, std::int32_t array) {
+bool by_name(const ir::Program& program, ArrayId array) {
   const ArrayKind kind = program.arrays[static_cast<std::size_t>(array)].kind;
   return kind == ArrayKind::static_ || kind == ArrayKind::contiguous_local;
 }
 }  // namespace
 
-bool Summary::may_read(const ir::Program& program, std::int32_t array) const {
+bool Summary::may_read(const ir::Program& program, ArrayId array) const {
   const ArrayTouch* t = find(array);
   return (t != nullptr && (t->own.read || t->own.accumulated)) ||
          ((reads_by_name || writes_by_name) && by_name(program, array));
 }
 
-bool Summary::may_write(const ir::Program& program, std::int32_t array) const {
+bool Summary::may_write(const ir::Program& program, ArrayId array) const {
   const ArrayTouch* t = find(array);
   return (t != nullptr && t->own.written()) || (writes_by_name && by_name(program, array));
 }
 
-bool Summary::may_put(std::int32_t array) const {
+bool Summary::may_put(ArrayId array) const {
   const ArrayTouch* t = find(array);
   return t != nullptr && t->home.written();
 }
@@ -100,7 +101,7 @@ struct Summaries::Builder {
   Summary s;
   int loops = 0;  // open loops of the stretch
 
-  void use(std::int32_t array, Side side, const Touch& t) {
+  void use(ArrayId array, Side side, const Touch& t) {
     ArrayTouch& at = s.arrays.emplace_back();
     at.array = array;
     (side == Side::own ? at.own : at.home) = t;

@@ -9,6 +9,7 @@
 
 #include "compiler/analysis/operands.h"
 #include "compiler/analysis/walk.h"
+#include "runtime/base/ids.h"
 
 namespace sial::analysis {
 
@@ -29,15 +30,13 @@ class CallGraph {
   /// Some call is inside a pardo, directly or through callers.
   bool may_run_in_pardo(std::int32_t proc) const { return in_pardo_[static_cast<std::size_t>(proc)]; }
   /// Indices that loops around every call bind (through callers).
-  const std::vector<std::int32_t>& bound_at_entry(std::int32_t proc) const {
-    return bound_[static_cast<std::size_t>(proc)];
-  }
+  const std::vector<IndexId>& bound_at_entry(std::int32_t proc) const { return bound_[static_cast<std::size_t>(proc)]; }
 
  private:
   std::vector<std::vector<CallSite>> callers_;
   std::vector<std::vector<std::int32_t>> callees_;
   std::vector<bool> in_pardo_;
-  std::vector<std::vector<std::int32_t>> bound_;
+  std::vector<std::vector<IndexId>> bound_;
 };
 
 /// What code does to one array, on one side of it. What is accumulated is neither read nor replaced, although on the
@@ -53,7 +52,7 @@ struct Touch {
 };
 
 struct ArrayTouch {
-  std::int32_t array = 0;
+  ArrayId array;
   Touch own, home;
 };
 
@@ -68,12 +67,12 @@ struct Summary {
   bool leaves = false;  // contains an exit of a loop outside the stretch, or a return
   std::size_t instructions = 0;
 
-  const ArrayTouch* find(std::int32_t array) const;
+  const ArrayTouch* find(ArrayId array) const;
   bool writes_int(std::int32_t reg) const;
   bool writes_scalar(std::int32_t reg) const;
-  bool may_read(const ir::Program& program, std::int32_t array) const;   // own side, by name included
-  bool may_write(const ir::Program& program, std::int32_t array) const;  // own side, by name included
-  bool may_put(std::int32_t array) const;                                // home side
+  bool may_read(const ir::Program& program, ArrayId array) const;   // own side, by name included
+  bool may_write(const ir::Program& program, ArrayId array) const;  // own side, by name included
+  bool may_put(ArrayId array) const;                                // home side
 };
 
 class Summaries {

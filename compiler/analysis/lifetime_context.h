@@ -11,6 +11,7 @@
 #include "compiler/analysis/calls.h"
 #include "compiler/analysis/lifetime.h"
 #include "compiler/analysis/references.h"
+#include "runtime/base/ids.h"
 
 namespace sial::analysis {
 
@@ -41,11 +42,11 @@ class LifetimeContext {
   const std::vector<std::int32_t>& names_of(std::int32_t callee, std::int32_t caller);
   /// Numbers of the names in a loop of a body and in what it calls, sorted.
   const std::vector<std::int32_t>& inside(const ir::Node& loop, std::int32_t proc);
-  bool remote(std::int32_t array) const { return is_remote_array(p_, array); }
+  bool remote(ArrayId array) const { return is_remote_array(p_, array); }
   /// Marked persistent somewhere.
-  bool kept(std::int32_t array) const { return kept_[static_cast<std::size_t>(array)] != 0; }
+  bool kept(ArrayId array) const { return kept_[static_cast<std::size_t>(array)] != 0; }
   /// Where super instructions find arrays that are no arguments.
-  bool by_name(std::int32_t array) const {
+  bool by_name(ArrayId array) const {
     const ArrayKind kind = p_.arrays[static_cast<std::size_t>(array)].kind;
     return kind == ArrayKind::static_ || kind == ArrayKind::contiguous_local;
   }

@@ -25,8 +25,8 @@ class Liveness {
         bound_(p_.indices.size()),
         after_calls_(refs_.numbers()) {
     if (proc >= 0)
-      for (const std::int32_t i : c.calls().bound_at_entry(proc)) bind(i);
-    for (const std::int32_t array : refs_.arrays())
+      for (const IndexId i : c.calls().bound_at_entry(proc)) bind(i);
+    for (const ArrayId array : refs_.arrays())
       if (c.by_name(array)) by_name_.push_back(refs_.whole(array));
   }
 
@@ -42,12 +42,11 @@ class Liveness {
     for (std::size_t k = 0; k < after_calls_.size(); ++k)
       if (after_calls_[k] != 0) live_.set(static_cast<std::int32_t>(k));
     if (proc_ < 0)
-      for (const std::int32_t array : refs_.arrays())
+      for (const ArrayId array : refs_.arrays())
         if (c_.kept(array)) all(array);
     if (const auto& callees = c_.calls().callees(proc_);
         proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
-      for (const std::int32_t array : refs_.arrays())
-        all(array);  // whatever the activation around does behind its call
+      for (const ArrayId array : refs_.arrays()) all(array);  // whatever the activation around does behind its call
     end_ = live_.mark();
     walk(c_.body(proc_));
     c_.steps += live_.steps() + refs_.numbers();
@@ -66,10 +65,10 @@ class Liveness {
     return {std::move(slots), std::move(remote), refs.arrays().size()};
   }
 
-  void bind(std::int32_t i) {
+  void bind(IndexId i) {
     if (++bound_[static_cast<std::size_t>(i)] == 1) bound_rows_.push_back(i);
   }
-  void unbind(std::int32_t i) {
+  void unbind(IndexId i) {
     if (--bound_[static_cast<std::size_t>(i)] == 0)
       bound_rows_.erase(std::find(bound_rows_.begin(), bound_rows_.end(), i));
   }
@@ -81,10 +80,10 @@ class Liveness {
     return list;
   }
 
-  void all(std::int32_t array) {
+  void all(ArrayId array) {
     if (const std::int32_t w = refs_.whole(array); w >= 0) live_.set(w);
   }
-  void none(std::int32_t array) {
+  void none(ArrayId array) {
     const std::int32_t slot = refs_.slot(array);
     if (slot < 0 || live_.count(slot) == 0) return;
     for (const std::int32_t r : refs_.names(slot)) live_.clear(r);
@@ -96,13 +95,13 @@ class Liveness {
   void expose_loops(const ir::Body& nodes) {
     for (const ir::Node& n : nodes) {
       if (const auto* l = std::get_if<ir::Loop>(&n.value)) {
-        for (const std::int32_t i : l->indices) bind(i);
+        for (const IndexId i : l->indices) bind(i);
         expose_loops(l->body);
         walk(l->body);
         for (auto w = l->wheres.rbegin(); w != l->wheres.rend(); ++w) walk(w->code);
         exposed_.emplace(n.id, members());
         live_.undo(0);
-        for (const std::int32_t i : l->indices) unbind(i);
+        for (const IndexId i : l->indices) unbind(i);
       } else if (const auto* b = std::get_if<ir::If>(&n.value)) {
         expose_loops(b->then_body);
         expose_loops(b->else_body);
@@ -148,7 +147,7 @@ class Liveness {
 
   void loop(const ir::Node& n, const ir::Loop& l) {
     const Names& inside = c_.inside(n, proc_);
-    for (const std::int32_t i : l.indices) bind(i);
+    for (const IndexId i : l.indices) bind(i);
     const std::size_t behind = live_.mark();
     enter(inside, l.indices);
     const std::size_t left = live_.mark();
@@ -165,7 +164,7 @@ class Liveness {
       walk(w->code);
     }
     exits_.pop_back();
-    for (const std::int32_t i : l.indices) unbind(i);
+    for (const IndexId i : l.indices) unbind(i);
     Names begin;
     for (const Names& list : {live_.changed(behind), inside})
       for (const std::int32_t k : list)
@@ -174,7 +173,8 @@ class Liveness {
     leave(begin, l.indices);  // besides what is live behind: there may be no iteration at all
   }
 
-  Names sorted(Names list) const {
+  template <class List>
+  static List sorted(List list) {
     std::sort(list.begin(), list.end());
     return list;
   }
@@ -197,8 +197,8 @@ class Liveness {
   }
 
   /// Names inside a loop that may, in its last iteration, be what lives behind it.
-  void enter(const Names& inside, const Names& indices) {
-    const Names changed = sorted(indices);
+  void enter(const Names& inside, const std::vector<IndexId>& indices) {
+    const std::vector<IndexId> changed = sorted(indices);
     Names found;
     by_array(inside, [&](std::int32_t slot, const Names& names) {
       if (live_.count(slot) == 0) return;
@@ -222,8 +222,8 @@ class Liveness {
   }
 
   /// Names inside a loop that may be what a later iteration of it uses (`exposed`).
-  void repeat(const Names& exposed, const Names& inside, const Names& indices) {
-    const Names changed = sorted(indices);
+  void repeat(const Names& exposed, const Names& inside, const std::vector<IndexId>& indices) {
+    const std::vector<IndexId> changed = sorted(indices);
     const auto differ = [&](std::int32_t a, std::int32_t b) {
       return indices.size() == 1 && refs_.differ(a, b, indices[0]);
     };
@@ -262,9 +262,9 @@ class Liveness {
   }
 
   /// What is live where an iteration begins, seen from before the loop, where its indices have other values.
-  void leave(const Names& begin, const Names& indices) {
+  void leave(const Names& begin, const std::vector<IndexId>& indices) {
     for (const std::int32_t r : begin) live_.set(r);
-    const Names changed = sorted(indices);
+    const std::vector<IndexId> changed = sorted(indices);
     by_array(begin, [&](std::int32_t slot, const Names& live) {
       if (refs_.many(slot)) return set_nameable(slot);
       c_.steps += live.size() * refs_.names(slot).size();
@@ -289,12 +289,12 @@ class Liveness {
   void call(std::int32_t proc) {
     Liveness& callee = all_[static_cast<std::size_t>(proc)];
     if (&callee == this) {  // calls itself: all its arrays may be used
-      for (const std::int32_t array : refs_.arrays()) all(array);
+      for (const ArrayId array : refs_.arrays()) all(array);
       return;
     }
     const Names& mine = c_.names_of(proc, proc_);
     if (recording_) {
-      for (const std::int32_t array : callee.refs_.arrays()) {
+      for (const ArrayId array : callee.refs_.arrays()) {
         const std::int32_t slot = refs_.slot(array);
         if (slot < 0 || live_.count(slot) == 0) continue;
         if (live_.has(refs_.whole(array))) callee.after_calls_[static_cast<std::size_t>(callee.refs_.whole(array))] = 1;
@@ -363,7 +363,7 @@ class Liveness {
       }
     if (e.reads_by_name || e.writes_by_name) named();
     if (e.lists_blocks)
-      for (const std::int32_t array : refs_.arrays()) all(array);
+      for (const ArrayId array : refs_.arrays()) all(array);
     for (const LifetimeContext::Use& u : uses) {
       if (u.side != Side::own) continue;
       const bool needs = u.reads() || (has(i.op, op::frees) && e.may_fail);  // a missing block is an error
@@ -398,7 +398,7 @@ class Liveness {
   LiveNames live_;
   bool recording_ = false;
   std::vector<int> bound_;  // by index row: loops over it that are open here
-  std::vector<std::int32_t> bound_rows_;
+  std::vector<IndexId> bound_rows_;
   std::vector<std::int32_t> by_name_;              // numbers of arrays as a whole that instructions may look up by name
   std::vector<char> after_calls_;                  // by number: live behind some call
   std::size_t end_ = 0;                            // mark of what lives behind the body

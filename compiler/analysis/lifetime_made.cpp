@@ -54,7 +54,7 @@ class Initialisation {
     return result;
   }
 
-  void none(std::int32_t array) { made_.drop(static_cast<std::int32_t>(p_.indices.size()) + array); }
+  void none(ArrayId array) { made_.drop(static_cast<std::int32_t>(p_.indices.size()) + array); }
   void drop_fetched() { made_.drop(static_cast<std::int32_t>(p_.indices.size() + p_.arrays.size())); }
   void without(const Summary& summary) {
     for (const ArrayTouch& t : summary.arrays)
@@ -84,7 +84,7 @@ class Initialisation {
     if (const ir::Instr* i = instr_of(n)) return instr(n, *i);
     if (const auto* l = std::get_if<ir::Loop>(&n.value)) {
       without(c_.summaries().of_node(n));
-      for (const std::int32_t i : l->indices) made_.drop(i);
+      for (const IndexId i : l->indices) made_.drop(i);
       const std::size_t before = made_.mark();
       const bool reachable = reachable_;
       for (const ir::Where& w : l->wheres) walk(w.code);

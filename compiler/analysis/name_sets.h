@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/base/ids.h"
+
 namespace sial::analysis {
 
 /// Names of blocks, with their number per array; those of remote arrays are listed apart.
@@ -23,7 +25,7 @@ class LiveNames {
         count_(arrays) {}
 
   bool has(std::int32_t k) const { return where_[static_cast<std::size_t>(k)] >= 0; }
-  std::size_t count(std::int32_t array) const { return count_[static_cast<std::size_t>(array)]; }
+  std::size_t count(ArrayId array) const { return count_[static_cast<std::size_t>(array)]; }
   const std::vector<std::int32_t>& remote() const { return members_[1]; }
   const std::vector<std::int32_t>& others() const { return members_[0]; }
 

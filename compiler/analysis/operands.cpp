@@ -43,7 +43,7 @@ class Uses {
     if (const auto* r = std::get_if<ir::Region>(&o))
       list_.push_back({r->array, intent(r->intent), Side::own, k, nullptr, r});
     if (const auto* a = std::get_if<ir::ArrayArg>(&o)) list_.push_back({a->array, intent(a->intent), Side::own, k});
-    if (const auto* a = std::get_if<ir::ArrayId>(&o)) whole(a->row, k);
+    if (const auto* a = std::get_if<ArrayId>(&o)) whole(*a, k);
   }
 
   /// Allocation on a device leaves the values alone, and a copy to or from it moves them.
@@ -57,7 +57,7 @@ class Uses {
     return k == 0 && (c == OpClass::fetch || c == OpClass::put) ? Side::home : Side::own;
   }
 
-  void whole(std::int32_t array, std::size_t k) {
+  void whole(ArrayId array, std::size_t k) {
     switch (whole_access(in_)) {
       case OperandAccess::none: return;
       case OperandAccess::in:
@@ -171,7 +171,7 @@ bool is_element(const ir::Program& program, const ir::Block& block) {
   });
 }
 
-bool is_remote_array(const ir::Program& program, std::int32_t array) {
+bool is_remote_array(const ir::Program& program, ArrayId array) {
   return is_remote(program.arrays[static_cast<std::size_t>(array)].kind);
 }
 

@@ -11,7 +11,7 @@
 
 namespace sial::analysis {
 
-inline const IndexRow& index_row(const ir::Program& p, std::int32_t index) {
+inline const IndexRow& index_row(const ir::Program& p, IndexId index) {
   return p.indices[static_cast<std::size_t>(index)];
 }
 
@@ -22,7 +22,7 @@ enum class Side : std::uint8_t { own, home };
 /// One array operand. Exactly one of `block` and `region` is set, or neither when the whole array is meant. A block may
 /// have wildcard entries (allocate, deallocate) and may denote a part of a block (is_part in alias.h).
 struct ArrayUse {
-  std::int32_t array = 0;
+  ArrayId array;
   Intent intent = Intent::read;
   Side side = Side::own;
   std::size_t operand = 0;  // position in Instr::operands; npos: the array is meant without being an operand
@@ -73,9 +73,9 @@ bool has_wildcard(const ir::Block& block);
 /// Every entry denotes a single position: the block is one number.
 bool is_element(const ir::Program& program, const ir::Block& block);
 
-bool is_remote_array(const ir::Program& program, std::int32_t array);
+bool is_remote_array(const ir::Program& program, ArrayId array);
 
-inline const std::string& array_name(const ir::Program& program, std::int32_t array) {
+inline const std::string& array_name(const ir::Program& program, ArrayId array) {
   return program.arrays[static_cast<std::size_t>(array)].name;
 }
 /// `a[i,(index)j,*]`, `c[1:n,2:3]` with the names of the program.

@@ -157,8 +157,8 @@ struct Phases::Builder {
     }
     for (auto* list : {&entry, &exit})
       for (std::int32_t& raw : *list) raw = out.phases_[static_cast<std::size_t>(raw)];
-    out.entry_ = entry;
-    out.exit_ = exit;
+    out.entry_.assign(entry.begin(), entry.end());
+    out.exit_.assign(exit.begin(), exit.end());
     spread();
   }
 
@@ -194,7 +194,7 @@ struct Phases::Builder {
 
 Phases::Phases(const ir::Program& program) { Builder{program, *this, Summaries(program)}.run(); }
 
-bool Phases::may_put(PhaseId phase, std::int32_t array) const {
+bool Phases::may_put(PhaseId phase, ArrayId array) const {
   const auto& list = all_touches(phase);
   const auto at = std::lower_bound(list.begin(), list.end(), array,
                                    [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });

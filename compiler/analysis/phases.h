@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "compiler/analysis/calls.h"
+#include "runtime/base/ids.h"
 
 namespace sial::analysis {
 
-using PhaseId = std::int32_t;
+/// Number of a phase of the program.
+using PhaseId = Id<struct PhaseTag, std::int32_t>;
 
 class Phases {
  public:
@@ -37,7 +39,7 @@ class Phases {
   /// The same with what callers do before and behind the call.
   const std::vector<ArrayTouch>& all_touches(PhaseId phase) const { return all_[static_cast<std::size_t>(phase)]; }
   /// Whether any rank may change the array at its home during the phase, callers included.
-  bool may_put(PhaseId phase, std::int32_t array) const;
+  bool may_put(PhaseId phase, ArrayId array) const;
 
  private:
   struct Builder;

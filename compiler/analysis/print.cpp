@@ -44,9 +44,9 @@ std::string join(const std::vector<std::string>& words, const char* separator = 
   return fmt::format("{}", fmt::join(words, separator));
 }
 
-std::string names(const ir::Program& p, const std::vector<std::int32_t>& indices) {
+std::string names(const ir::Program& p, const std::vector<IndexId>& indices) {
   std::string text;
-  for (const std::int32_t i : indices) text += (text.empty() ? "" : ",") + p.indices[static_cast<std::size_t>(i)].name;
+  for (const IndexId i : indices) text += (text.empty() ? "" : ",") + p.indices[static_cast<std::size_t>(i)].name;
   return text;
 }
 

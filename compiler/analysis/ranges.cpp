@@ -9,7 +9,7 @@ namespace sial::analysis {
 namespace {
 
 /// `cost` with one factor #index less in every term; false when a term has none.
-bool divide(Cost& cost, std::int32_t index) {
+bool divide(Cost& cost, IndexId index) {
   Cost result;
   for (const CostTerm& t : cost.terms) {
     CostTerm copy = t;
@@ -22,11 +22,9 @@ bool divide(Cost& cost, std::int32_t index) {
   return true;
 }
 
-bool has(const std::vector<std::int32_t>& sorted, std::int32_t x) {
-  return std::binary_search(sorted.begin(), sorted.end(), x);
-}
+bool has(const std::vector<IndexId>& sorted, IndexId x) { return std::binary_search(sorted.begin(), sorted.end(), x); }
 
-void insert(std::vector<std::int32_t>& sorted, std::int32_t x) {
+void insert(std::vector<IndexId>& sorted, IndexId x) {
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), x);
   if (at == sorted.end() || *at != x) sorted.insert(at, x);
 }
@@ -45,7 +43,7 @@ Executions sum(const Executions& a, const Executions& b) {
   r.fraction = (a.fraction + b.fraction) / 2;  // their weights are symbolic
   r.exact = a.exact && b.exact;
   r.per_rank = a.per_rank && b.per_rank;
-  for (const std::int32_t i : b.constrained) insert(r.constrained, i);
+  for (const IndexId i : b.constrained) insert(r.constrained, i);
   return r;
 }
 
@@ -77,8 +75,7 @@ Executions narrowed_pair(const Executions& from, std::int32_t b, Relop op) {
 }
 
 /// A free index with a number.
-Executions narrowed_number(const ir::Program& p, const Executions& from, std::int32_t index, Relop op,
-                           std::int64_t number) {
+Executions narrowed_number(const ir::Program& p, const Executions& from, IndexId index, Relop op, std::int64_t number) {
   const IndexRow& i = index_row(p, index);
   Executions r = from;
   Cost one = from.most;
@@ -138,7 +135,7 @@ Comparison comparison_of(const ir::Node* first, const ir::Node* last, std::int32
     }
     const auto target = [&] { return std::get<ir::IntReg>(i->operands[0]).reg; };
     if (i->op == Opcode::int_index) {
-      value[target()] = {std::get<ir::IndexId>(i->operands[1]).row, 0, false};
+      value[target()] = {std::get<IndexId>(i->operands[1]), 0, false};
     } else if (i->op == Opcode::int_const) {
       value[target()] = {-1, std::get<ir::Imm>(i->operands[1]).value, true};
     } else if (i->op == Opcode::int_compare) {
@@ -229,7 +226,7 @@ struct Ranges::Builder {
     LoopRange range;
     range.space = Cost::constant(1.0);
     Executions at = entered;
-    for (const std::int32_t i : l.indices) {
+    for (const IndexId i : l.indices) {
       range.space = range.space * (l.kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
       std::erase(at.constrained, i);
     }

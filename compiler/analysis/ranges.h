@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/analysis/calls.h"
+#include "runtime/base/ids.h"
 #include "runtime/bytecode/cost.h"
 
 namespace sial::analysis {
@@ -19,7 +20,7 @@ struct Executions {
   double fraction = 1.0;  // of it that probably runs: 1/2 for each condition that cannot be counted
   bool exact = true;
   bool per_rank = true;
-  std::vector<std::int32_t> constrained;  // indices that are not free to take all values any more, sorted
+  std::vector<IndexId> constrained;  // indices that are not free to take all values any more, sorted
   Cost expected() const { return most * fraction; }
 };
 
@@ -50,7 +51,7 @@ class Ranges {
 /// What a comparison of ints leaves of `from`. Operands are indices, or numbers known from the text (a literal).
 struct Comparison {
   struct Side {
-    std::int32_t index = -1;
+    IndexId index = no_index;
     std::int64_t number = 0;
     bool known = false;
   };

@@ -39,7 +39,7 @@ References::References(const ir::Program& program, const ir::Body& body, const s
       auto& buckets = by_last_index_[static_cast<std::int32_t>(s)];
       for (const std::int32_t a : list) {
         inside_[static_cast<std::size_t>(a)] = {a};
-        std::int32_t last = -1;
+        IndexId last = no_index;
         for (const RefEntry& e : block(a).entries) last = std::max(last, e.index);
         buckets[last].push_back(a);
       }
@@ -74,14 +74,14 @@ std::int32_t References::find(const RefKey& key) const {
   return at == ids_.end() ? -1 : at->second;
 }
 
-bool References::moved(std::int32_t id, const std::vector<std::int32_t>& indices) const {
+bool References::moved(std::int32_t id, const std::vector<IndexId>& indices) const {
   for (const RefEntry& e : block(id).entries)
-    for (const std::int32_t i : indices)
+    for (const IndexId i : indices)
       if (of(e, i)) return true;
   return false;
 }
 
-bool References::differ(std::int32_t a, std::int32_t b, std::int32_t index) const {
+bool References::differ(std::int32_t a, std::int32_t b, IndexId index) const {
   const std::vector<RefEntry>&x = block(a).entries, &y = block(b).entries;
   for (std::size_t d = 0; d < x.size(); ++d)
     if (of(x[d], index) && of(y[d], index)) return true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/analysis/alias.h"
+#include "runtime/base/ids.h"
 
 namespace sial::analysis {
 
@@ -25,7 +26,7 @@ class References {
   /// References and arrays: how many numbers there are.
   std::size_t numbers() const { return blocks_.size() + arrays_.size(); }
   /// The number of an array as a whole; -1: no reference to it here.
-  std::int32_t whole(std::int32_t array) const {
+  std::int32_t whole(ArrayId array) const {
     const std::int32_t s = slot(array);
     return s < 0 ? -1 : static_cast<std::int32_t>(size()) + s;
   }
@@ -39,7 +40,7 @@ class References {
     return is_whole(id) ? id - static_cast<std::int32_t>(size()) : block_slots_[static_cast<std::size_t>(id)];
   }
   /// The same for an array; -1: no reference to it here.
-  std::int32_t slot(std::int32_t array) const {
+  std::int32_t slot(ArrayId array) const {
     const auto at = slots_.find(array);
     return at == slots_.end() ? -1 : at->second;
   }
@@ -53,10 +54,10 @@ class References {
   /// f(id) for those names of an array of many which have all their indices among the bound ones (`bound`, by index
   /// row).
   template <class F>
-  void each_nameable(std::int32_t slot, const std::vector<std::int32_t>& bound_rows, const std::vector<int>& bound,
+  void each_nameable(std::int32_t slot, const std::vector<IndexId>& bound_rows, const std::vector<int>& bound,
                      const F& f) const {
     const auto& buckets = by_last_index_.at(slot);
-    for (const std::int32_t row : bound_rows)
+    for (const IndexId row : bound_rows)
       if (const auto at = buckets.find(row); at != buckets.end())
         for (const std::int32_t q : at->second)
           if (nameable(q, bound)) f(q);
@@ -64,10 +65,10 @@ class References {
   /// References that can only mean (parts of) the very block, itself included.
   const std::vector<std::int32_t>& inside(std::int32_t id) const { return inside_[static_cast<std::size_t>(id)]; }
   /// Arrays with references here.
-  const std::vector<std::int32_t>& arrays() const { return arrays_; }
+  const std::vector<ArrayId>& arrays() const { return arrays_; }
 
   /// Whether the reference names one of the indices, or a subindex of one.
-  bool moved(std::int32_t id, const std::vector<std::int32_t>& indices) const;
+  bool moved(std::int32_t id, const std::vector<IndexId>& indices) const;
   /// Whether each of its indices is bound (by index row).
   bool nameable(std::int32_t id, const std::vector<int>& bound) const {
     for (const RefEntry& e : block(id).entries)
@@ -75,13 +76,13 @@ class References {
     return true;
   }
   /// Whether the two may be one block when the indices have other values for one than for the other (sorted rows).
-  bool meet(std::int32_t a, std::int32_t b, const std::vector<std::int32_t>& changed) const {
+  bool meet(std::int32_t a, std::int32_t b, const std::vector<IndexId>& changed) const {
     AliasContext context;
     context.changed = &changed;
     return alias(p_, block(a), block(b), context) != Alias::never;
   }
   /// In two iterations of a loop over one index, which never has a value twice: it stands on one dimension of both.
-  bool differ(std::int32_t a, std::int32_t b, std::int32_t index) const;
+  bool differ(std::int32_t a, std::int32_t b, IndexId index) const;
 
  private:
   struct KeyHash {
@@ -94,7 +95,7 @@ class References {
   static constexpr std::size_t max_compared = 300;
 
   void add(const ir::Block& block);
-  bool of(const RefEntry& entry, std::int32_t index) const {
+  bool of(const RefEntry& entry, IndexId index) const {
     return entry.index == index || p_.indices[static_cast<std::size_t>(entry.index)].parent == index;
   }
 
@@ -104,10 +105,10 @@ class References {
   std::vector<const RefKey*> keys_;
   std::vector<std::int32_t> block_slots_;
   std::vector<std::vector<std::int32_t>> aliases_, inside_;
-  std::vector<std::int32_t> arrays_;
-  std::vector<std::vector<std::int32_t>> names_;          // by position in arrays_
-  std::unordered_map<std::int32_t, std::int32_t> slots_;  // of arrays in arrays_
-  std::unordered_map<std::int32_t, std::unordered_map<std::int32_t, std::vector<std::int32_t>>>
+  std::vector<ArrayId> arrays_;
+  std::vector<std::vector<std::int32_t>> names_;     // by position in arrays_
+  std::unordered_map<ArrayId, std::int32_t> slots_;  // of arrays in arrays_
+  std::unordered_map<std::int32_t, std::unordered_map<IndexId, std::vector<std::int32_t>>>
       by_last_index_;  // arrays of many names; key: largest row
 };
 

@@ -8,7 +8,7 @@ namespace sial::analysis {
 namespace {
 
 /// Elements of one segment of an index.
-Cost extent(const ir::Program& p, std::int32_t index) {
+Cost extent(const ir::Program& p, IndexId index) {
   const IndexRow& r = index_row(p, index);
   if (r.kind == IndexKind::simple) return Cost::constant(1.0);
   if (r.kind == IndexKind::sub)
@@ -21,7 +21,7 @@ constexpr double bytes_per_element = sizeof(double);
 
 }  // namespace
 
-Cost segments_of(const ir::Program& p, std::int32_t index) {
+Cost segments_of(const ir::Program& p, IndexId index) {
   const IndexRow& r = index_row(p, index);
   return r.kind == IndexKind::sub ? segments_of(p, r.parent) * static_cast<double>(subsegments_per_segment)
                                   : Cost::count(index);
@@ -46,9 +46,9 @@ Cost bytes_of(const ir::Program& program, const ir::Block& block) {
   return elements_of(program, block) * bytes_per_element;
 }
 
-Cost bytes_of_array(const ir::Program& program, std::int32_t array) {
+Cost bytes_of_array(const ir::Program& program, ArrayId array) {
   Cost n = Cost::constant(bytes_per_element);
-  for (const std::int32_t d : program.arrays[static_cast<std::size_t>(array)].dims)
+  for (const IndexId d : program.arrays[static_cast<std::size_t>(array)].dims)
     n = n * extent(program, d) * segments_of(program, d);
   return n;
 }

@@ -5,6 +5,7 @@
 // bounds only the run knows, count as the whole array.
 
 #include "compiler/analysis/operands.h"
+#include "runtime/base/ids.h"
 #include "runtime/bytecode/cost.h"
 
 namespace sial::analysis {
@@ -18,13 +19,13 @@ struct Work {
 Work work_of(const ir::Program& program, const ir::Instr& instr);
 
 /// Segments of an index; of a subindex, those of all its parent's.
-Cost segments_of(const ir::Program& program, std::int32_t index);
+Cost segments_of(const ir::Program& program, IndexId index);
 /// Elements along one entry of a reference; 1 for simple indices and casts.
 Cost extent_of(const ir::Program& program, const RefEntry& entry);
 Cost elements_of(const ir::Program& program, const ir::Block& block);
 Cost bytes_of(const ir::Program& program, const ir::Block& block);
 Cost bytes_of(const ir::Program& program, const ArrayUse& use);
 /// All blocks of an array.
-Cost bytes_of_array(const ir::Program& program, std::int32_t array);
+Cost bytes_of_array(const ir::Program& program, ArrayId array);
 
 }  // namespace sial::analysis

@@ -193,7 +193,7 @@ class Emission {
           return;
         }
         if (op_class(i.op) == OpClass::persist) {
-          add(i.op, {std::holds_alternative<ir::ArrayId>(i.operands[0]), value(i.operands[0]), value(i.operands[1])},
+          add(i.op, {std::holds_alternative<ArrayId>(i.operands[0]), value(i.operands[0]), value(i.operands[1])},
               n.place);
           return;
         }
@@ -223,8 +223,8 @@ class Emission {
   std::int32_t number(const ir::ScalarReg& v) { return v.reg; }
   std::int32_t number(const ir::Real& v) { return literal(v.value); }
   std::int32_t number(const ir::Text& v) { return v.value ? text(*v.value) : -1; }
-  std::int32_t number(const ir::IndexId& v) { return v.row; }
-  std::int32_t number(const ir::ArrayId& v) { return v.row; }
+  std::int32_t number(IndexId v) { return v.number(); }
+  std::int32_t number(ArrayId v) { return v.number(); }
   std::int32_t number(const ir::SpecialId& v) { return v.row; }
   std::int32_t number(const ir::ProcId& v) { return v.row; }
   std::int32_t number(const ir::Flag& v) { return v.on; }

@@ -34,12 +34,6 @@ struct Real {
 struct Text {
   std::optional<std::string> value;
 };  // nothing: no name
-struct IndexId {
-  std::int32_t row = 0;
-};
-struct ArrayId {
-  std::int32_t row = 0;
-};
 struct SpecialId {
   std::int32_t row = 0;
 };
@@ -51,14 +45,14 @@ struct Flag {
 };
 
 struct Block {
-  std::int32_t array = 0;
+  ArrayId array;
   Intent intent = Intent::read;
   std::vector<RefEntry> entries;
 };
 
 /// Inclusive segment bounds, in int registers.
 struct Region {
-  std::int32_t array = 0;
+  ArrayId array;
   Intent intent = Intent::read;
   std::vector<std::int32_t> lo, hi;
 };
@@ -69,7 +63,7 @@ struct ScalarArg {
   Intent intent = Intent::read;
 };
 struct ArrayArg {
-  std::int32_t array = 0;
+  ArrayId array;
   Intent intent = Intent::read;
 };
 struct RealArg {
@@ -100,7 +94,7 @@ struct Where;
 
 struct Loop {
   LoopKind kind = LoopKind::do_;
-  std::vector<std::int32_t> indices;  // index rows
+  std::vector<IndexId> indices;
   std::vector<Where> wheres;
   Body body;
   std::string pragma;  // empty: none

@@ -119,8 +119,8 @@ class Printer {
     line(depth, "end", s.end);
   }
 
-  const std::string& index(std::int32_t row) const { return p_.indices[static_cast<std::size_t>(row)].name; }
-  const std::string& array(std::int32_t row) const { return p_.arrays[static_cast<std::size_t>(row)].name; }
+  const std::string& index(IndexId row) const { return p_.indices[row.at()].name; }
+  const std::string& array(ArrayId row) const { return p_.arrays[row.at()].name; }
 
   std::string int_register(std::int32_t r) const {
     return static_cast<std::size_t>(r) < p_.ints.size() ? p_.ints[static_cast<std::size_t>(r)].name
@@ -139,8 +139,8 @@ class Printer {
   std::string show(const ScalarReg& v) const { return scalar_register(v.reg); }
   std::string show(const Real& v) const { return fmt::format("{}", v.value); }
   std::string show(const Text& v) const { return v.value ? "\"" + *v.value + "\"" : "-"; }
-  std::string show(const IndexId& v) const { return index(v.row); }
-  std::string show(const ArrayId& v) const { return array(v.row); }
+  std::string show(IndexId v) const { return index(v); }
+  std::string show(ArrayId v) const { return array(v); }
   std::string show(const SpecialId& v) const { return p_.specials[static_cast<std::size_t>(v.row)].name; }
   std::string show(const ProcId& v) const { return p_.procs[static_cast<std::size_t>(v.row)].name; }
   std::string show(const Flag& v) const { return v.on ? "1" : "0"; }

@@ -52,7 +52,7 @@ class Verifier {
   void visit(const Loop& l) {
     require(l.indices.size() >= 1 && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1),
             "loop indices");
-    for (const std::int32_t i : l.indices) {
+    for (const IndexId i : l.indices) {
       row(i, p_.indices);
       require((p_.indices[static_cast<std::size_t>(i)].kind == IndexKind::sub) == (l.kind == LoopKind::sub),
               "kind of loop");
@@ -181,8 +181,8 @@ class Verifier {
 
   void check(const IntReg& v) const { int_register(v.reg); }
   void check(const ScalarReg& v) const { scalar_register(v.reg); }
-  void check(const IndexId& v) const { row(v.row, p_.indices); }
-  void check(const ArrayId& v) const { row(v.row, p_.arrays); }
+  void check(IndexId v) const { row(v.number(), p_.indices); }
+  void check(ArrayId v) const { row(v.number(), p_.arrays); }
   void check(const SpecialId& v) const { row(v.row, p_.specials); }
   void check(const ProcId& v) const { row(v.row, p_.procs); }
   void check(const ScalarArg& v) const { row(v.slot, p_.scalars); }

@@ -131,7 +131,7 @@ class Verifier {
     if (kept.empty()) return;
     const Phases phases(p_);
     for (const ir::Node* n : kept) {
-      const std::int32_t array = std::get<ir::ArrayId>(instruction_of(*n)->operands[0]).row;
+      const ArrayId array = std::get<ArrayId>(instruction_of(*n)->operands[0]);
       const auto how = static_cast<KeepCopies>(std::get<ir::Imm>(instruction_of(*n)->operands[1]).value);
       SIAL_CHECK(is_remote_array(p_, array), "plan: {}: copies of `{}`, which is not remote, are kept", place(p_, *n),
                  array_name(p_, array));

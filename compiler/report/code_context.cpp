@@ -29,9 +29,9 @@ void add_relation(const Module& m, std::int32_t pc, Context& context) {
 
 }  // namespace
 
-std::int32_t Context::loop_of(std::int32_t index) const {
+std::int32_t Context::loop_of(IndexId index) const {
   for (std::size_t l = loops.size(); l-- > 0;) {
-    const std::vector<std::int32_t>& indices = module->loops[static_cast<std::size_t>(loops[l])].indices;
+    const std::vector<IndexId>& indices = module->loops[static_cast<std::size_t>(loops[l])].indices;
     if (std::find(indices.begin(), indices.end(), index) != indices.end()) return loops[l];
   }
   return -1;
@@ -91,7 +91,7 @@ bool CodeContext::any_instruction(std::int32_t loop, Test test) const {
   return any_with_calls(m_, row.begin, row.end, [&](std::int32_t, const Instruction& in, bool) { return test(in); });
 }
 
-bool CodeContext::writes_array(std::int32_t loop, std::int32_t array) const {
+bool CodeContext::writes_array(std::int32_t loop, ArrayId array) const {
   return any_instruction(loop, [&](const Instruction& in) {
     bool writes = opcode_info(in.op)->operands[0] == OperandKind::array && operand_intent(in, 0) == Intent::write &&
                   in.a == array;

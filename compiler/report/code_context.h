@@ -20,7 +20,7 @@ struct Context {
       relations;  // indices that a where clause or a condition compares, smaller first
 
   /// The innermost loop over an index; -1: none.
-  std::int32_t loop_of(std::int32_t index) const;
+  std::int32_t loop_of(IndexId index) const;
   bool compared(std::int32_t a, std::int32_t b) const { return relations.contains(std::minmax(a, b)); }
   /// The part of all combinations of indices that comparisons leave, each of them taken for an order of two equal
   /// ranges.
@@ -32,7 +32,7 @@ class CodeContext {
   explicit CodeContext(const Module& module);
   Context of(std::int32_t pc) const;
   /// By an instruction of the loop or of a procedure called in it.
-  bool writes_array(std::int32_t loop, std::int32_t array) const;
+  bool writes_array(std::int32_t loop, ArrayId array) const;
   bool writes_scalar(std::int32_t loop, std::int32_t scalar) const;
 
  private:

@@ -42,7 +42,7 @@ bool same_order(const Dims& a, const Dims& b) {
 }
 
 struct Operand {
-  std::int32_t array = 0;
+  ArrayId array;
   std::string text;
   Dims dims;
   std::vector<std::string> ones;  // dimensions of one element
@@ -184,7 +184,7 @@ std::vector<ContractionLayout> contraction_layouts(const Module& module) { retur
 std::string explain_kernels(const Module& module) {
   const std::vector<ContractionLayout> layouts = contraction_layouts(module);
   if (layouts.empty()) return "no contractions\n";
-  const auto uses = [&](std::int32_t array) {
+  const auto uses = [&](ArrayId array) {
     return std::count_if(layouts.begin(), layouts.end(), [&](const ContractionLayout& l) {
       return std::any_of(l.operands.begin(), l.operands.end(),
                          [&](const OperandLayout& o) { return o.array == array; });

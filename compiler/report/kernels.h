@@ -13,8 +13,8 @@ namespace sial::report {
 
 /// An operand of a contraction, or its target.
 struct OperandLayout {
-  std::int32_t array = 0;  // row
-  std::string text;        // "v[a,e,i,m]"
+  ArrayId array;     // row
+  std::string text;  // "v[a,e,i,m]"
   bool target = false;
   bool in_place = true;
   std::string why, advice;  // why not, and what to change; advice empty: nothing can be

@@ -62,7 +62,7 @@ class Estimator {
         if (loop.kind == LoopKind::pardo &&
             !(loop.pragma >= 0 && m_.strings[static_cast<std::size_t>(loop.pragma)] == "SequentialPardoLoop"))
           often = {often.shared + often.each_rank, {}};
-        for (const std::int32_t i : loop.indices) often = often * Cost::count(i);
+        for (const IndexId i : loop.indices) often = often * Cost::count(i);
         at_most |= loop.n_wheres > 0 && pc >= loop.body;
       }
       at_most |= may_be_skipped(begin, end, pc);
@@ -141,7 +141,7 @@ class Estimator {
       l.executions.cost = often.shared;
       l.executions.each_rank = often.each_rank;
     }
-    for_each_use(m_, in, [&](std::int32_t array, Deed deed) {
+    for_each_use(m_, in, [&](ArrayId array, Deed deed) {
       auto of = std::find_if(l.deeds.begin(), l.deeds.end(), [&](const Deeds& d) { return d.deed == deed; });
       if (of == l.deeds.end()) of = l.deeds.insert(l.deeds.end(), {deed, {}});
       const std::string& name = m_.arrays[static_cast<std::size_t>(array)].name;

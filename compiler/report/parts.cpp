@@ -170,7 +170,7 @@ Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
   }
 }
 
-double Sizes::extent(std::int32_t index, std::int32_t segment) const {
+double Sizes::extent(IndexId index, std::int32_t segment) const {
   const IndexRow& row = m_.indices[static_cast<std::size_t>(index)];
   if (row.kind == IndexKind::simple) return 1;
   if (row.kind == IndexKind::sub)
@@ -182,7 +182,7 @@ double Sizes::extent(std::int32_t index, std::int32_t segment) const {
   return segments->second[static_cast<std::size_t>(segment - 1)];
 }
 
-double Sizes::mean_extent(std::int32_t index) const {
+double Sizes::mean_extent(IndexId index) const {
   const IndexRow& row = m_.indices[static_cast<std::size_t>(index)];
   if (row.kind == IndexKind::simple) return 1;
   if (row.kind == IndexKind::sub) return mean_extent(row.parent) / subsegments_per_segment;
@@ -201,7 +201,7 @@ double Sizes::bytes(const FetchRequest& get) const {
 
 double Sizes::bytes(const RefRow& ref) const {
   double n = 8;
-  for (const std::int32_t dim : m_.arrays[static_cast<std::size_t>(ref.array)].dims) n *= mean_extent(dim);
+  for (const IndexId dim : m_.arrays[static_cast<std::size_t>(ref.array)].dims) n *= mean_extent(dim);
   return n;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/report/prediction/model.h"
+#include "runtime/base/ids.h"
 #include "runtime/bytecode/slice.h"
 
 namespace sial::report {
@@ -73,8 +74,8 @@ class Sizes {
   double bytes(const RefRow& ref) const;
 
  private:
-  double extent(std::int32_t index, std::int32_t segment) const;
-  double mean_extent(std::int32_t index) const;
+  double extent(IndexId index, std::int32_t segment) const;
+  double mean_extent(IndexId index) const;
 
   const Module& m_;
   const Run& run_;

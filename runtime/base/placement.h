@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 
 namespace sial {
@@ -12,7 +13,7 @@ namespace sial {
 std::uint64_t block_hash(const BlockIndex& b);
 
 /// The number under which an array of the job's n-th program is placed.
-inline std::uint64_t placement_number(std::int32_t program, std::int32_t array) {
+inline std::uint64_t placement_number(std::int32_t program, ArrayId array) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(program)) << 32 | static_cast<std::uint32_t>(array);
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
+
 namespace sial {
 
 struct IndexRow;
@@ -18,7 +20,7 @@ enum class FactorKind : std::int32_t { count = 0, extent = 1 };
 
 struct CostFactor {
   FactorKind kind = FactorKind::count;
-  std::int32_t index = 0;  // index row
+  IndexId index;
   auto operator<=>(const CostFactor&) const = default;
 };
 
@@ -37,8 +39,8 @@ struct Cost {
   std::vector<CostTerm> terms;  // by factors; none has the coefficient 0
 
   static Cost constant(double value);
-  static Cost count(std::int32_t index) { return {{{1.0, {{FactorKind::count, index}}}}}; }
-  static Cost extent(std::int32_t index) { return {{{1.0, {{FactorKind::extent, index}}}}}; }
+  static Cost count(IndexId index) { return {{{1.0, {{FactorKind::count, index}}}}}; }
+  static Cost extent(IndexId index) { return {{{1.0, {{FactorKind::extent, index}}}}}; }
 
   bool is_zero() const { return terms.empty(); }
   Cost& operator+=(const Cost& other);

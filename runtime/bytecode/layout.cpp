@@ -35,7 +35,7 @@ Intent letter_intent(char letter) {
   }
 }
 
-IndexKind selector_kind(const Module& module, std::int32_t index) {
+IndexKind selector_kind(const Module& module, IndexId index) {
   const IndexRow& row = module.indices[index];
   return row.kind == IndexKind::sub ? module.indices[row.parent].kind : row.kind;
 }

@@ -50,7 +50,7 @@ void for_each_argument(const Module& m, const Instruction& i, F&& f) {
 Intent letter_intent(char letter);
 
 /// The kind an index has as a selector: its own, or its parent's for a subindex.
-IndexKind selector_kind(const Module& module, std::int32_t index);
+IndexKind selector_kind(const Module& module, IndexId index);
 
 /// True when an entry of the reference is a subindex on a dimension that is declared over whole segments: the reference
 /// denotes a part of a block (slice or insert).

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/cost.h"
 #include "runtime/bytecode/opcodes.h"
@@ -48,12 +49,12 @@ struct Bound {
   bool operator==(const Bound&) const = default;
 };
 
-/// `lo`/`hi` are unused for kind sub, whose `parent` is an index row; parent is -1 otherwise.
+/// `lo`/`hi` are unused for kind sub, whose `parent` is set; it is `no_index` otherwise.
 struct IndexRow {
   std::string name;
   IndexKind kind = IndexKind::simple;
   Bound lo, hi;
-  std::int32_t parent = -1;
+  IndexId parent = no_index;
   bool operator==(const IndexRow&) const = default;
 };
 
@@ -61,7 +62,7 @@ struct ArrayRow {
   std::string name;
   ArrayKind kind = ArrayKind::temp;
   bool predefined = false, sparse = false;
-  std::vector<std::int32_t> dims;  // index rows, 1..6
+  std::vector<IndexId> dims;  // 1..6
   bool operator==(const ArrayRow&) const = default;
 };
 
@@ -83,7 +84,7 @@ enum class LoopKind : std::int32_t { do_ = 0, sub = 1, pardo = 2 };
 /// instructions; [body] = body_begin; [next] = do_next/sub_next/pardo_next; end = next + 1 = first instruction after.
 struct LoopRow {
   LoopKind kind = LoopKind::do_;
-  std::vector<std::int32_t> indices;  // index rows; one for do/sub, 1..6 for pardo
+  std::vector<IndexId> indices;  // one for do/sub, 1..6 for pardo
   std::int32_t begin = 0, body = 0, next = 0, end = 0;
   std::int32_t n_wheres = 0;
   std::int32_t pragma = -1;     // string pool entry or -1 (fragment pragmas are already where clauses)
@@ -92,17 +93,17 @@ struct LoopRow {
   bool operator==(const LoopRow&) const = default;
 };
 
-/// One entry of a block reference. `index` is an index row, or -1 for the wildcard `*` (allocate/deallocate only).
+/// One entry of a block reference. `index` is `no_index` for the wildcard `*` (allocate/deallocate only).
 /// `as_simple`: written `(index) i`: the segment number of i used as the value of a simple index, extent 1.
 struct RefEntry {
-  std::int32_t index = -1;
+  IndexId index = no_index;
   bool as_simple = false;
   bool operator==(const RefEntry&) const = default;
 };
 
 /// A block reference. Labels for block algebra are the (index, as_simple) pairs.
 struct RefRow {
-  std::int32_t array = 0;
+  ArrayId array;
   Intent intent = Intent::read;
   std::vector<RefEntry> entries;  // as many as the array has dimensions
   bool operator==(const RefRow&) const = default;
@@ -110,7 +111,7 @@ struct RefRow {
 
 /// A region of a contiguous local: int registers holding the inclusive segment bounds, per dimension.
 struct RegionRow {
-  std::int32_t array = 0;
+  ArrayId array;
   Intent intent = Intent::read;
   std::vector<std::int32_t> lo, hi;
   bool operator==(const RegionRow&) const = default;
@@ -146,9 +147,9 @@ struct RemarkRow {
   RemarkKind kind = RemarkKind::passed;
   std::string pass, name;  // "access-slice", "ends-at-barrier": for filters, stable, lower case with hyphens
   SourcePlace place;
-  std::int32_t array = -1;  // array row, -1: none in particular
-  std::string text;         // a sentence without full stop, names in backticks
-  std::string advice;       // what to change in the program; empty: nothing
+  ArrayId array = no_array;  // none in particular
+  std::string text;          // a sentence without full stop, names in backticks
+  std::string advice;        // what to change in the program; empty: nothing
   Cost bytes, flops, executions;
   bool operator==(const RemarkRow&) const = default;
 };

@@ -43,7 +43,7 @@ class Decoder {
     rows(wire_.indices(), m.indices, [&](const siox::Index* r) {
       return IndexRow{text(r->name()), static_cast<IndexKind>(r->kind()),
                       Bound{flag(r->lo_symbolic(), "symbolic"), r->lo()},
-                      Bound{flag(r->hi_symbolic(), "symbolic"), r->hi()}, r->parent()};
+                      Bound{flag(r->hi_symbolic(), "symbolic"), r->hi()}, IndexId(r->parent())};
     });
     rows(wire_.arrays(), m.arrays, [&](const siox::Array* r) {
       ArrayRow row{text(r->name()),
@@ -51,7 +51,7 @@ class Decoder {
                    flag(r->predefined(), "predefined"),
                    flag(r->sparse(), "sparse"),
                    {}};
-      rows(r->dims(), row.dims, [](std::int32_t d) { return d; });
+      rows(r->dims(), row.dims, [](std::int32_t d) { return IndexId(d); });
       return row;
     });
     rows(wire_.specials(), m.specials,
@@ -60,7 +60,7 @@ class Decoder {
     rows(wire_.loops(), m.loops, [&](const siox::Loop* r) {
       LoopRow row;
       row.kind = static_cast<LoopKind>(r->kind());
-      row.indices = fixed(*r->indices(), r->n_indices(), "loop");
+      row.indices = fixed<IndexId>(*r->indices(), r->n_indices(), "loop");
       row.begin = r->begin();
       row.body = r->body();
       row.next = r->next();
@@ -71,16 +71,17 @@ class Decoder {
       return row;
     });
     rows(wire_.refs(), m.refs, [&](const siox::Ref* r) {
-      RefRow row{r->array(), static_cast<Intent>(r->intent()), {}};
-      const auto index = fixed(*r->index(), r->rank(), "block reference");
+      RefRow row{ArrayId(r->array()), static_cast<Intent>(r->intent()), {}};
+      const auto index = fixed<IndexId>(*r->index(), r->rank(), "block reference");
       if ((r->as_simple() >> index.size()) != 0) fail("a block reference marks an entry it does not have as (index)");
       for (std::size_t e = 0; e < index.size(); ++e)
         row.entries.push_back({index[e], ((r->as_simple() >> e) & 1) != 0});
       return row;
     });
     rows(wire_.regions(), m.regions, [&](const siox::Region* r) {
-      return RegionRow{r->array(), static_cast<Intent>(r->intent()), fixed(*r->lo(), r->rank(), "region"),
-                       fixed(*r->hi(), r->rank(), "region")};
+      return RegionRow{ArrayId(r->array()), static_cast<Intent>(r->intent()),
+                       fixed<std::int32_t>(*r->lo(), r->rank(), "region"),
+                       fixed<std::int32_t>(*r->hi(), r->rank(), "region")};
     });
     rows(wire_.args(), m.args, [](const siox::Arg* r) {
       return ArgRow{static_cast<ArgKind>(r->kind()), r->id(), static_cast<Intent>(r->intent())};
@@ -95,7 +96,7 @@ class Decoder {
                        text(r->pass()),
                        text(r->name()),
                        {r->file(), r->line(), r->column()},
-                       r->array(),
+                       ArrayId(r->array()),
                        text(r->text()),
                        text(r->advice()),
                        cost(r->bytes()),
@@ -170,12 +171,12 @@ class Decoder {
     if (!out.empty()) std::memcpy(out.data(), wire->Data(), out.size() * sizeof(double));
   }
 
-  template <class WireArray>
-  std::vector<std::int32_t> fixed(const WireArray& wire, std::int32_t n, const char* what) const {
+  template <class Value, class WireArray>
+  std::vector<Value> fixed(const WireArray& wire, std::int32_t n, const char* what) const {
     if (n < 0 || n > max_rank) fail(fmt::format("a {} has {} entries, at most {} are possible", what, n, max_rank));
-    std::vector<std::int32_t> out;
+    std::vector<Value> out;
     for (std::int32_t e = 0; e < max_rank; ++e) {
-      if (e < n) out.push_back(wire.Get(static_cast<flatbuffers::uoffset_t>(e)));
+      if (e < n) out.push_back(Value(wire.Get(static_cast<flatbuffers::uoffset_t>(e))));
       else if (wire.Get(static_cast<flatbuffers::uoffset_t>(e)) != 0)
         fail(fmt::format("a {} has data after its last entry", what));
     }

@@ -28,18 +28,20 @@ struct IndexRange {
 
 /// The dense column-major elements of a static array, which stay where they are while a BoundSlice uses them; null: not
 /// to be had, and a cursor that needs one ends.
-using StaticElements = std::function<const double*(std::int32_t array)>;
+using StaticElements = std::function<const double*(ArrayId array)>;
 
 /// What the program will get: instruction, array and block (segment numbers as the store sees them).
 struct FetchRequest {
-  std::int32_t pc = 0, array = 0;
+  std::int32_t pc = 0;
+  ArrayId array;
   BlockIndex block;
   bool operator==(const FetchRequest&) const = default;
 };
 
 /// A get in a slice.
 struct SliceFetch {
-  std::int32_t pc = 0, array = 0;
+  std::int32_t pc = 0;
+  ArrayId array;
   std::int64_t range = 1;  // iterations of the slice's loops around it, before where clauses, procedures included
 };
 
@@ -81,7 +83,8 @@ class BoundSlice {
     std::int64_t stride = 0;
   };
   struct Reference {
-    std::int32_t array = 0, rank = 0;
+    ArrayId array;
+    std::int32_t rank = 0;
     bool usable = true;
     const double* data = nullptr;
     std::array<Entry, max_rank> entry;

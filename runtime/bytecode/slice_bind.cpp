@@ -87,7 +87,7 @@ class SliceBinder {
 
   std::int64_t count(std::int32_t loop) const {
     std::int64_t n = 1;
-    for (const std::int32_t i : m_.loops[static_cast<std::size_t>(loop)].indices) {
+    for (const IndexId i : m_.loops[static_cast<std::size_t>(loop)].indices) {
       const IndexRange& r = ranges_[static_cast<std::size_t>(i)];
       n = times(n, r.hi < r.lo ? 0 : std::int64_t{r.hi} - r.lo + 1);
     }
@@ -134,7 +134,7 @@ class SliceBinder {
   void loop(std::int32_t id) {
     const LoopRow& row = m_.loops[static_cast<std::size_t>(id)];
     BoundSlice::Range r;
-    for (const std::int32_t i : row.indices) {
+    for (const IndexId i : row.indices) {
       const IndexRange& range = ranges_[static_cast<std::size_t>(i)];
       r.slots[r.n] = indices_.of(i);
       r.lo[r.n] = range.lo;

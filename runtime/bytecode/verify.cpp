@@ -69,7 +69,7 @@ void verify_array(const VerifyContext& c, const ArrayRow& row) {
   c.require(is_array_kind(row.kind), "there is no array kind {}", static_cast<int>(row.kind));
   c.require(!row.dims.empty() && row.dims.size() <= static_cast<std::size_t>(max_rank),
             "`{}` has {} dimensions, 1 to {} are possible", row.name, row.dims.size(), max_rank);
-  for (std::int32_t d : row.dims) {
+  for (IndexId d : row.dims) {
     c.require(in_table(d, c.m.indices), "a dimension of `{}` is index {}, which does not exist", row.name, d);
     const bool whole = row.kind == ArrayKind::static_ || row.kind == ArrayKind::contiguous_local;
     c.require(!whole || c.m.indices[d].kind != IndexKind::sub,

@@ -85,7 +85,7 @@ class Calls {
     bool in_pardo = from.in_pardo;
     for (std::int32_t l = shape_.loop[pc]; l >= 0; l = shape_.enclosing[l]) {
       in_pardo = in_pardo || m_.loops[l].kind == LoopKind::pardo;
-      for (std::int32_t i : m_.loops[l].indices) {
+      for (IndexId i : m_.loops[l].indices) {
         always.add(i);
         sometimes.add(i);
       }
@@ -153,7 +153,7 @@ class Calls {
       case Opcode::sub_begin:
       case Opcode::pardo_begin: {
         const LoopRow& row = m_.loops[i.a];
-        for (std::int32_t index : row.indices) {
+        for (IndexId index : row.indices) {
           c_.require(!bound(index, pc, e.sometimes), "a loop over `{}` inside of a loop over it",
                      m_.indices[index].name);
           if (row.kind == LoopKind::sub)

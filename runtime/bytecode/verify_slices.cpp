@@ -157,7 +157,7 @@ class SliceChecker {
         c_.require(opcode_info(i.op)->has(op::look_ahead), "instruction {} ({}) cannot be run ahead of the program",
                    s.pc, name);
         if (i.op == Opcode::real_element) {
-          const std::int32_t array = m_.refs[i.b].array;
+          const ArrayId array = m_.refs[i.b].array;
           c_.require(m_.arrays[array].kind == ArrayKind::static_ && !statics_written_[array],
                      "instruction {} reads an element of `{}`, which may change before the program reads it", s.pc,
                      m_.arrays[array].name);

@@ -12,13 +12,16 @@
 namespace sial {
 namespace {
 
-std::array<std::int32_t, max_rank> padded(const std::vector<std::int32_t>& values) {
+template <class Value>
+std::array<std::int32_t, max_rank> padded(const std::vector<Value>& values) {
   SIAL_CHECK(values.size() <= static_cast<std::size_t>(max_rank), "{} entries in a row of at most {}", values.size(),
              max_rank);
   std::array<std::int32_t, max_rank> out{};
   std::copy(values.begin(), values.end(), out.begin());
   return out;
 }
+
+std::vector<std::int32_t> numbers(const std::vector<IndexId>& ids) { return {ids.begin(), ids.end()}; }
 
 // Strings are never shared between rows: the reader relies on decoded size <= buffer size to refuse overlapping tables.
 class Writer {
@@ -42,7 +45,8 @@ class Writer {
     });
     const auto arrays = table<siox::Array>(m.arrays, [&](const ArrayRow& r) {
       const auto name = b_.CreateString(r.name);
-      return siox::CreateArray(b_, name, static_cast<int>(r.kind), r.predefined, r.sparse, b_.CreateVector(r.dims));
+      return siox::CreateArray(b_, name, static_cast<int>(r.kind), r.predefined, r.sparse,
+                               b_.CreateVector(numbers(r.dims)));
     });
     const auto specials = table<siox::Special>(m.specials, [&](const SpecialRow& r) {
       const auto name = b_.CreateString(r.name);
@@ -55,7 +59,7 @@ class Writer {
                         r.body, r.next, r.end, r.n_wheres, r.pragma, r.rank_dependent);
     });
     const auto refs = structs<siox::Ref>(m.refs, [](const RefRow& r) {
-      std::vector<std::int32_t> index;
+      std::vector<IndexId> index;
       std::int32_t as_simple = 0;
       for (std::size_t e = 0; e < r.entries.size(); ++e) {
         index.push_back(r.entries[e].index);

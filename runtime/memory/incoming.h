@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 
 namespace sial {
@@ -30,7 +31,7 @@ class IncomingPlaces {
  public:
   virtual ~IncomingPlaces() = default;
   /// For a block that the get at `pc` fetches; null: it goes to `buffer` and nowhere else. Never waits.
-  virtual std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
+  virtual std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, ArrayId array, const BlockIndex& block,
                                                    double* buffer) = 0;
   /// What the buffer names is there as well, from now on, for the instruction at `pc`. Waits.
   virtual void to_host(const double* buffer, std::int32_t pc) = 0;

@@ -118,7 +118,7 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches) {
     // count.
     for (std::size_t a = 0; a < e.gets.size() && !e.phases; ++a) f.reads_what_it_puts |= e.gets[a] && e.puts[a];
     if (f.reads_what_it_puts && !fetches) e = Reader(module, true).of(row.begin, row.end);
-    for (const std::int32_t i : row.indices) f.matters.push_back(e.all || e.index[i]);
+    for (const IndexId i : row.indices) f.matters.push_back(e.all || e.index[i]);
     facts.push_back(std::move(f));
   }
   return facts;

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "runtime/base/ids.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/memory/host_pool.h"
 #include "runtime/prediction/ledger.h"
@@ -16,7 +17,7 @@ namespace sial {
 struct RemoteBlocks {
   struct Block {
     std::int64_t bytes = 0;
-    std::int32_t node = 0;
+    NodeId node;
     bool shared = false;  // still the block of the label it was restored from
     bool read = false;    // read in this phase: a put now takes new memory
   };

@@ -27,11 +27,11 @@ Ledger::Ledger(const PlanSetting& setting, int rank)
   for (int left = setting.ranks; left > 0; left -= per_node_) nodes_.push_back({std::min(left, per_node_), true});
   for (int s = 0; s < setting.servers; ++s) nodes_.push_back({1, false});
   for (int n = 0; n < nodes(); ++n)
-    if (setting.servers == 0 || !nodes_[n].workers) homes_.push_back(n);
+    if (setting.servers == 0 || !nodes_[n].workers) homes_.push_back(NodeId(n));
   begin_program();
 }
 
-int Ledger::home(std::uint64_t placement, const BlockIndex& block) const {
+NodeId Ledger::home(std::uint64_t placement, const BlockIndex& block) const {
   return homes_[home_of_block(placement, block, homes_.size())];
 }
 
@@ -123,7 +123,7 @@ void Ledger::hold_sum(std::int64_t bytes) {
   note();
 }
 
-void Ledger::take_remote(int item, int node, std::int64_t bytes) {
+void Ledger::take_remote(int item, NodeId node, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   nodes_[node].remote += bytes;
   nodes_[node].largest = std::max(nodes_[node].largest, bytes);
@@ -133,13 +133,13 @@ void Ledger::take_remote(int item, int node, std::int64_t bytes) {
   }
 }
 
-void Ledger::give_remote(int item, int node, std::int64_t bytes) {
+void Ledger::give_remote(int item, NodeId node, std::int64_t bytes) {
   count(rows_[item], -1, -bytes);
   nodes_[node].remote -= bytes;
   gave_back_ = true;
 }
 
-void Ledger::entries(int node, std::int64_t n) {
+void Ledger::entries(NodeId node, std::int64_t n) {
   Node& home = nodes_[node];
   home.largest = std::max(home.largest, slab_bytes());
   home.entries += n;

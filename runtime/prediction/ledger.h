@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/prediction/memory_model.h"
 
@@ -19,12 +20,12 @@ class Ledger {
   int nodes() const { return static_cast<int>(nodes_.size()); }
   bool several_nodes() const { return nodes_.size() > 1; }
   /// The node of the rank that is planned for.
-  int own_node() const { return own_node_; }
-  int node_of(int rank) const { return rank / per_node_; }
-  int ranks_of(int node) const { return nodes_[node].ranks; }
-  int ranks_before(int node) const { return node * per_node_; }
+  NodeId own_node() const { return own_node_; }
+  NodeId node_of(int rank) const { return NodeId(rank / per_node_); }
+  int ranks_of(NodeId node) const { return nodes_[node].ranks; }
+  int ranks_before(NodeId node) const { return node * per_node_; }
   /// The node that a block lies on.
-  int home(std::uint64_t placement, const BlockIndex& block) const;
+  NodeId home(std::uint64_t placement, const BlockIndex& block) const;
 
   // --- items: rows of the table, of the running program
   int item(const std::string& name, const std::string& kind, bool remote);
@@ -46,13 +47,13 @@ class Ledger {
   void hold_sum(std::int64_t bytes);
 
   // --- on the nodes
-  void take_remote(int item, int node, std::int64_t bytes);
-  void give_remote(int item, int node, std::int64_t bytes);
+  void take_remote(int item, NodeId node, std::int64_t bytes);
+  void give_remote(int item, NodeId node, std::int64_t bytes);
   /// Blocks on the nodes since an earlier program get a row of this one.
   void carry(int item, std::int64_t blocks, std::int64_t bytes) { count(rows_[item], blocks, bytes); }
   /// Entries of the block directory; they are kept for reuse.
-  void add_entries(int node, std::int64_t n) { entries(node, n); }
-  void remove_entries(int node, std::int64_t n) { entries(node, -n); }
+  void add_entries(NodeId node, std::int64_t n) { entries(node, n); }
+  void remove_entries(NodeId node, std::int64_t n) { entries(node, -n); }
 
   void end_phase();
 
@@ -78,7 +79,7 @@ class Ledger {
     std::int64_t blocks = 0, bytes = 0;
   };
   void count(Row& row, std::int64_t blocks, std::int64_t bytes);
-  void entries(int node, std::int64_t n);
+  void entries(NodeId node, std::int64_t n);
   void note(std::int64_t spike = 0);
   void note_chunk(std::int64_t bytes) { largest_own_ = std::max(largest_own_, bytes); }
   std::int64_t gaps(const Node& node, std::int64_t least) const;
@@ -86,9 +87,10 @@ class Ledger {
   std::int64_t kept_copies(std::int64_t firm) const;
 
   PlanSetting setting_;
-  int per_node_ = 1, own_node_ = 0;
+  int per_node_ = 1;
+  NodeId own_node_;
   std::vector<Node> nodes_;
-  std::vector<int> homes_;
+  std::vector<NodeId> homes_;
   std::vector<Row> rows_;
   int workspace_ = -1, fetched_ = -1;
   std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0, sums_ = 0;

@@ -56,7 +56,7 @@ OperandSources::OperandSources(const Module& module, const BoundProgram& bound, 
       Touched all = t;
       double times = 1;
       const double passed = row.indices.size() == 1 ? trips(nest) : 0;
-      for (const std::int32_t i : row.indices)
+      for (const IndexId i : row.indices)
         if (t.indices.contains(i))
           times *= passed > 0 ? passed : static_cast<double>(bound_.indices[i].hi) - bound_.indices[i].lo + 1;
       all.bytes = std::max(t.bytes, std::min(t.bytes * times, t.whole));

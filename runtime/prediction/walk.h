@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/prediction/effects.h"
 #include "runtime/prediction/job_memory.h"
@@ -58,8 +59,8 @@ class Walk {
   struct Pardo {
     bool active = false, shared = false;  // shared: its iterations are divided among the ranks
     std::int32_t loop = 0;
-    std::vector<std::int32_t> by_value;  // indices that are walked value by value
-    bool collapsed = false;              // others are not
+    std::vector<IndexId> by_value;  // those that are walked value by value
+    bool collapsed = false;         // others are not
     std::int64_t tuple = 0, total = 1;
     bool cyclic = false, raw = false;  // divided by the cyclic rule; where clauses do not count
     std::vector<Range> own;            // chunks that the rank draws,
@@ -68,7 +69,7 @@ class Walk {
     bool mine = true, on_node = true;  // this iteration: the rank's, a rank's of its node
   };
   struct TempEntry {
-    std::int32_t array = 0;
+    ArrayId array;
     std::uint64_t key = 0;
   };
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
@@ -113,27 +114,27 @@ class Walk {
   void end_iteration();
   void leave_loop();
   bool settled(LoopFrame& frame);
-  void bind_largest(std::int32_t index);
+  void bind_largest(IndexId index);
   void divide();
   void take_turn();
 
   // --- walk_blocks.cpp
   bool locate(const ResolvedReference& ref, At& at) const;
   void for_each_block(const ResolvedReference& ref, const std::function<void(const At&)>& f) const;
-  std::int32_t largest_segment(std::int32_t index, std::int32_t lo, std::int32_t hi) const;
+  std::int32_t largest_segment(IndexId index, std::int32_t lo, std::int32_t hi) const;
   Own new_memory(int item, std::int64_t doubles);
   std::optional<MutableView> read_view(std::int32_t ref);
   std::optional<MutableView> write_view(std::int32_t ref, bool creates);
   MutableView view_of(const ResolvedReference& ref, const At& at, double* address) const;
   std::optional<MutableView> static_view(const ResolvedReference& ref, const At& at);
-  std::optional<MutableView> region_part(std::int32_t array, const std::array<std::int32_t, max_rank>& lo,
+  std::optional<MutableView> region_part(ArrayId array, const std::array<std::int32_t, max_rank>& lo,
                                          const std::array<std::int32_t, max_rank>& hi) const;
   bool region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo,
                      std::array<std::int32_t, max_rank>& hi) const;
-  double* static_memory(std::int32_t array);
+  double* static_memory(ArrayId array);
   double* own_block(const ResolvedReference& ref, const At& at);
   void free_temps(std::size_t mark);
-  void free_local(std::int32_t array, std::uint64_t key);
+  void free_local(ArrayId array, std::uint64_t key);
   void allocate_region(const RegionRow& row);
   void deallocate_region(const RegionRow& row);
   void kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_t b);
@@ -141,9 +142,9 @@ class Walk {
   void sum(const Instruction& in);
   void block_work(const Instruction& in);
   void alias(const Instruction& in);
-  void leave_memory(std::int32_t array, const Own& own);
+  void leave_memory(ArrayId array, const Own& own);
   void keep_block(const Instruction& in);
-  int item_of(std::int32_t array);
+  int item_of(ArrayId array);
   std::int64_t pieces_bytes(std::int64_t doubles) const;
 
   // --- walk_remote.cpp
@@ -151,13 +152,13 @@ class Walk {
   void put(std::int32_t ref, std::int32_t source, bool has_source, SetOp op);
   void put_alias(const Instruction& in);
   void hold_sum(const ResolvedReference& ref);
-  void retain_put(std::int32_t array, const At& at);
-  void put_one(std::int32_t array, const At& at, bool adds, bool scales);
-  double* private_copy(std::int32_t array, const At& at);
+  void retain_put(ArrayId array, const At& at);
+  void put_one(ArrayId array, const At& at, bool adds, bool scales);
+  double* private_copy(ArrayId array, const At& at);
   void barrier();
-  void erase(std::int32_t array);
-  void drop_held(std::int32_t array);
-  void restore(std::int32_t array, const std::string& label);
+  void erase(ArrayId array);
+  void drop_held(ArrayId array);
+  void restore(ArrayId array, const std::string& label);
   int label_item(const std::string& label, SavedBlocks& saved);
 
   const Module& m_;

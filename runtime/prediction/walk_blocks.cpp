@@ -42,14 +42,14 @@ std::int64_t Walk::pieces_bytes(std::int64_t doubles) const {
   return static_cast<std::int64_t>(NodeHeap::chunk_bytes(doubles));
 }
 
-int Walk::item_of(std::int32_t array) {
+int Walk::item_of(ArrayId array) {
   if (items_[array] < 0)
     items_[array] = ledger_.item(m_.arrays[array].name, std::string(array_kind_text(m_.arrays[array].kind)),
                                  is_remote(m_.arrays[array].kind));
   return items_[array];
 }
 
-std::int32_t Walk::largest_segment(std::int32_t id, std::int32_t lo, std::int32_t hi) const {
+std::int32_t Walk::largest_segment(IndexId id, std::int32_t lo, std::int32_t hi) const {
   const BoundIndex& index = bound_.indices[id];
   if (index.is_sub) return 1;
   std::int32_t best = lo;
@@ -137,7 +137,7 @@ Walk::Own Walk::new_memory(int item, std::int64_t doubles) {
   return own;
 }
 
-double* Walk::static_memory(std::int32_t id) {
+double* Walk::static_memory(ArrayId id) {
   if (!statics_[id].address && bound_.arrays[id].problem.empty())
     statics_[id] = new_memory(item_of(id), bound_.arrays[id].whole.size());
   return statics_[id].address;
@@ -160,7 +160,7 @@ double* Walk::own_block(const ResolvedReference& ref, const At& at) {
   return own.address;
 }
 
-void Walk::free_local(std::int32_t array, std::uint64_t key) {
+void Walk::free_local(ArrayId array, std::uint64_t key) {
   const auto found = blocks_[array].find(key);
   if (found == blocks_[array].end()) return;
   const Own own = found->second;
@@ -169,7 +169,7 @@ void Walk::free_local(std::int32_t array, std::uint64_t key) {
 }
 
 /// A block gives up the memory it counted for: the first of those that share it counts for it from now on.
-void Walk::leave_memory(std::int32_t array, const Own& own) {
+void Walk::leave_memory(ArrayId array, const Own& own) {
   if (own.bytes == 0) return;
   ledger_.give(items_[array], own.bytes);
   const auto shared = sharers_.find(own.address);
@@ -220,7 +220,7 @@ std::optional<MutableView> Walk::static_view(const ResolvedReference& ref, const
   return view;
 }
 
-std::optional<MutableView> Walk::region_part(std::int32_t id, const std::array<std::int32_t, max_rank>& lo,
+std::optional<MutableView> Walk::region_part(ArrayId id, const std::array<std::int32_t, max_rank>& lo,
                                              const std::array<std::int32_t, max_rank>& hi) const {
   const BoundArray& array = bound_.arrays[id];
   for (const Region& r : regions_[id]) {

@@ -46,14 +46,14 @@ void Walk::jump_unless(const Instruction& in) {
   uncertain_.push_back(u);
 }
 
-void Walk::bind_largest(std::int32_t id) {
+void Walk::bind_largest(IndexId id) {
   const BoundIndex& index = bound_.indices[id];
   index_[id] = {true, false, largest_segment(id, index.lo, index.hi)};
 }
 
 void Walk::begin_do(const Instruction& in) {
   const LoopRow& row = m_.loops[in.a];
-  const std::int32_t id = row.indices[0];
+  const IndexId id = row.indices[0];
   const BoundIndex& index = bound_.indices[id];
   const std::int32_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
   if (lo > hi) {
@@ -91,7 +91,7 @@ void Walk::next_do(const Instruction& in) {
   LoopFrame& frame = loops_.back();
   free_temps(frame.temp_mark);
   const LoopRow& row = m_.loops[in.a];
-  const std::int32_t id = row.indices[0];
+  const IndexId id = row.indices[0];
   if (!frame.by_value) {
     if (frame.passes-- > 0) pc_ = row.begin + 1;
     else leave_loop();
@@ -111,7 +111,7 @@ void Walk::next_do(const Instruction& in) {
 /// The chunks that the rank would draw from its node's queue if all ranks were equally fast.
 void Walk::divide() {
   const std::int64_t ranks = memory_.setting.ranks, total = pardo_.total;
-  const int node = ledger_.own_node();
+  const NodeId node = ledger_.own_node();
   const std::int64_t on_node = ledger_.ranks_of(node), before = ledger_.ranks_before(node);
   const auto start = [&](std::int64_t n) { return total / ranks * n + total % ranks * n / ranks; };
   pardo_.of_node = {start(before), start(before + on_node)};
@@ -138,7 +138,7 @@ void Walk::begin_pardo(const Instruction& in) {
   pardo_.active = true;
   pardo_.loop = in.a;
   for (std::size_t d = 0; d < row.indices.size(); ++d) {
-    const std::int32_t id = row.indices[d];
+    const IndexId id = row.indices[d];
     const BoundIndex& index = bound_.indices[id];
     if (index.lo > index.hi) {
       if (uncertain_.empty())
@@ -159,7 +159,7 @@ void Walk::begin_pardo(const Instruction& in) {
   // Whose iteration it is matters where ranks fetch; then all indices are followed if that is cheap.
   const bool exact_shares = pardo_.shared && (pardo_.cyclic || ledger_.several_nodes());
   for (std::size_t d = 0; d < row.indices.size(); ++d) {
-    const std::int32_t id = row.indices[d];
+    const IndexId id = row.indices[d];
     const std::int64_t count = std::int64_t{bound_.indices[id].hi} - bound_.indices[id].lo + 1;
     const bool affordable = pardo_.total <= std::max<std::int64_t>(memory_.steps_left, 0) / count;
     if (facts.matters[d] && !affordable) exact_ = false;
@@ -205,7 +205,7 @@ bool Walk::next_tuple() {
     return false;
   }
   std::int64_t rest = pardo_.tuple;
-  for (const std::int32_t id : pardo_.by_value) {
+  for (const IndexId id : pardo_.by_value) {
     const BoundIndex& index = bound_.indices[id];
     const std::int64_t count = std::int64_t{index.hi} - index.lo + 1;
     index_[id].value = static_cast<std::int32_t>(index.lo + rest % count);
@@ -231,7 +231,7 @@ void Walk::leave_loop() {
     end_iteration();
     pardo_ = Pardo{};
   }
-  for (const std::int32_t i : row.indices) index_[i] = {};
+  for (const IndexId i : row.indices) index_[i] = {};
   loops_.pop_back();
 }
 

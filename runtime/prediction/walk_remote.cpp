@@ -27,7 +27,7 @@ void Walk::get(const ResolvedReference& ref) {
   for_each_block(ref, [&](const At& at) {
     RemoteBlocks& array = remote_[ref.array];
     const auto found = array.blocks.find(at.key);
-    const int node = found != array.blocks.end() ? found->second.node : ledger_.home(array.placement, at.block);
+    const NodeId node = found != array.blocks.end() ? found->second.node : ledger_.home(array.placement, at.block);
     if (found != array.blocks.end() && node == ledger_.own_node() && pardo_.on_node && !memory_.setting.copy &&
         !found->second.read) {
       found->second.read = true;
@@ -45,7 +45,7 @@ void Walk::get(const ResolvedReference& ref) {
   });
 }
 
-double* Walk::private_copy(std::int32_t array, const At& at) {
+double* Walk::private_copy(ArrayId array, const At& at) {
   if (!pardo_.mine) return nullptr;
   Held& held = held_[array][at.key];
   if (!held.own.address) {
@@ -111,7 +111,7 @@ void Walk::put_alias(const Instruction& in) {
 }
 
 /// What a rank puts is a copy of the block for the next phase.
-void Walk::retain_put(std::int32_t array, const At& at) {
+void Walk::retain_put(ArrayId array, const At& at) {
   if (!retain_puts_[array]) return;
   Held& held = held_[array][at.key];
   if (held.fetched > 0 || held.put > 0 || held.own.address) return;
@@ -132,7 +132,7 @@ void Walk::hold_sum(const ResolvedReference& ref) {
   });
 }
 
-void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
+void Walk::put_one(ArrayId id, const At& at, bool adds, bool scales) {
   RemoteBlocks& array = remote_[id];
   auto found = array.blocks.find(at.key);
   if (found == array.blocks.end()) {
@@ -164,7 +164,7 @@ void Walk::put_one(std::int32_t id, const At& at, bool adds, bool scales) {
   block.read = false;
 }
 
-void Walk::drop_held(std::int32_t array) {
+void Walk::drop_held(ArrayId array) {
   for (const auto& [key, held] : held_[array])
     if (held.own.address) ledger_.give(copies_item_, held.own.bytes);
   held_[array].clear();
@@ -196,7 +196,7 @@ void Walk::barrier() {
   cyclic_counter_ = 0;
 }
 
-void Walk::erase(std::int32_t id) {
+void Walk::erase(ArrayId id) {
   drop_held(id);
   RemoteBlocks& array = remote_[id];
   for (const auto& [key, block] : array.blocks) {
@@ -207,7 +207,7 @@ void Walk::erase(std::int32_t id) {
   array.restored_from.clear();
 }
 
-void Walk::restore(std::int32_t id, const std::string& label) {
+void Walk::restore(ArrayId id, const std::string& label) {
   const auto saved = memory_.labels.find(label);
   if (saved == memory_.labels.end()) {
     if (uncertain_.empty())

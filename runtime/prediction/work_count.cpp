@@ -139,7 +139,7 @@ class Counter {
     std::vector<std::int32_t> followed;  // indices, value by value
     double multiplied = 1;
     std::int64_t tuples = 1;
-    for (const std::int32_t i : row.indices) {
+    for (const IndexId i : row.indices) {
       const BoundIndex& index = bound_.indices[i];
       const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
       if (lo > hi) return;
@@ -161,7 +161,7 @@ class Counter {
     for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples)
       follow(row, followed, at, each, uncertain);
     nest().iterations += passed(row.body);
-    for (const std::int32_t i : row.indices) values_[i].reset();
+    for (const IndexId i : row.indices) values_[i].reset();
     nest_ = outer;
   }
 

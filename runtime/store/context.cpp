@@ -26,28 +26,28 @@ void ArrayTable::end() {
   names_.set_places(nullptr);
 }
 
-RemoteArray& ArrayTable::at(std::int32_t id) {
+RemoteArray& ArrayTable::at(ArrayId id) {
   SIAL_CHECK(id >= 0 && static_cast<std::size_t>(id) < arrays_.size(), "remote array {} of {}", id, arrays_.size());
   return arrays_[static_cast<std::size_t>(id)];
 }
 
-std::string ArrayTable::deletion(std::int32_t id) {
+std::string ArrayTable::deletion(ArrayId id) {
   const std::optional<Place>& deleted = at(id).deleted;
   return deleted ? fmt::format("array {} was deleted at {}", name(id), place(*deleted)) : std::string();
 }
 
-int HomeMap::home(std::uint64_t placement, const BlockIndex& block) const {
+NodeId HomeMap::home(std::uint64_t placement, const BlockIndex& block) const {
   const auto& homes = transport_.home_nodes();
   return homes[home_of_block(placement, block, homes.size())];
 }
 
-int HomeMap::server_of(int node, const BlockIndex& block) const {
+int HomeMap::server_of(NodeId node, const BlockIndex& block) const {
   const auto& ranks = transport_.ranks_of_node(node);
   return ranks[(block_hash(block) >> 8) % ranks.size()];
 }
 
-std::vector<int> HomeMap::in_charge() const {
-  std::vector<int> nodes;
+std::vector<NodeId> HomeMap::in_charge() const {
+  std::vector<NodeId> nodes;
   const auto& homes = transport_.home_nodes();
   for (std::size_t i = 0; i < homes.size(); ++i) {
     const int first = transport_.ranks_of_node(homes[i]).front();
@@ -63,7 +63,7 @@ Access StoreContext::unchecked() const {
   return nobody;
 }
 
-Chunk* StoreContext::new_chunk(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+Chunk* StoreContext::new_chunk(ArrayId id, const BlockIndex& block, std::int64_t size) {
   return heap.allocate(arena, size, [&] { return "block " + block_name(arrays.name(id), block); });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/check/access_log.h"
 #include "runtime/store/local/node_blocks.h"
 #include "runtime/store/options.h"
@@ -32,17 +33,17 @@ class ArrayTable {
 
   void begin(std::int32_t program, std::vector<RemoteArrayInfo> infos, PlaceNamer namer);
   void end();
-  RemoteArray& at(std::int32_t id);
+  RemoteArray& at(ArrayId id);
   std::vector<RemoteArray>& all() { return arrays_; }
   const std::vector<RemoteArray>& all() const { return arrays_; }
 
-  const std::string& name(std::int32_t id) { return at(id).info.name; }
-  std::uint64_t number(std::int32_t id) const { return placement_number(program_, id); }
-  BlockKey key(std::int32_t id, const BlockIndex& block) { return {number(id), at(id).generation, block}; }
+  const std::string& name(ArrayId id) { return at(id).info.name; }
+  std::uint64_t number(ArrayId id) const { return placement_number(program_, id); }
+  BlockKey key(ArrayId id, const BlockIndex& block) { return {number(id), at(id).generation, block}; }
   std::int32_t program() const { return program_; }
   std::string place(Place place) const { return namer_ ? namer_(place) : std::string("an earlier statement"); }
   /// What a message says of a block that is not there, where the array was deleted; empty: it was not.
-  std::string deletion(std::int32_t id);
+  std::string deletion(ArrayId id);
   /// For messages of both threads of the rank: what an array number is called.
   void set_name(std::uint64_t number, const std::string& name) { names_.set(number, name); }
 
@@ -58,14 +59,14 @@ class HomeMap {
  public:
   explicit HomeMap(const Transport& transport) : transport_(transport) {}
 
-  int home(std::uint64_t placement, const BlockIndex& block) const;
-  bool is_here(int node) const { return node == transport_.node(); }
-  int server_of(int node, const BlockIndex& block) const;
+  NodeId home(std::uint64_t placement, const BlockIndex& block) const;
+  bool is_here(NodeId node) const { return node == transport_.node(); }
+  int server_of(NodeId node, const BlockIndex& block) const;
   /// For requests about whole arrays.
-  int first_of(int node) const { return transport_.ranks_of_node(node).front(); }
+  int first_of(NodeId node) const { return transport_.ranks_of_node(node).front(); }
   /// Home nodes for whose whole arrays this rank acts: its own when it is the node's first worker, some of the
   /// servers'.
-  std::vector<int> in_charge() const;
+  std::vector<NodeId> in_charge() const;
 
  private:
   const Transport& transport_;
@@ -78,11 +79,11 @@ struct StoreContext {
   StoreContext(const StoreContext&) = delete;
   StoreContext& operator=(const StoreContext&) = delete;
 
-  int home(std::int32_t id, const BlockIndex& block) { return homes.home(arrays.at(id).placement, block); }
+  NodeId home(ArrayId id, const BlockIndex& block) { return homes.home(arrays.at(id).placement, block); }
   /// Who does it: each access of the rank has a number.
   Access access(Place place) { return {transport.rank(), place, phase, ++sequence, options.check}; }
   Access unchecked() const;
-  Chunk* new_chunk(std::int32_t id, const BlockIndex& block, std::int64_t size);
+  Chunk* new_chunk(ArrayId id, const BlockIndex& block, std::int64_t size);
   void drop(Chunk* chunk) { heap.drop_reference(chunk, arena); }
   /// Whether so many bytes more would leave less than a quarter of the node's memory.
   bool memory_is_short(std::uint64_t more) const {

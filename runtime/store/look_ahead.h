@@ -6,6 +6,7 @@
 // rank puts to the block, and at the barrier. What foreseen() gives the caller holds until it gives it back to the
 // store's buffers. Threads: the rank's interpreter thread only. Errors: none.
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/incoming.h"
 
@@ -24,7 +25,7 @@ class BlockLookAhead {
  public:
   virtual ~BlockLookAhead() = default;
 
-  virtual Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) = 0;
+  virtual Prefetch prefetch(ArrayId array, const BlockIndex& block, std::int64_t size, Place get) = 0;
   /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has
   /// come. The caller holds it in BlockStore::buffers() from then on and gives it back: at once (`briefly`; then
   /// nothing is done to learn whether it has come), or later, and then it gets it only where memory is enough for all
@@ -33,7 +34,7 @@ class BlockLookAhead {
     const double* data = nullptr;
     bool coming = false;
   };
-  virtual Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
+  virtual Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
   /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:

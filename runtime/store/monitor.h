@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/stats/counter_field.h"
@@ -29,7 +30,7 @@ struct StoreStats {
 /// never find room beside what a rank needs; with `enough_memory` bytes per rank they would.
 struct AccessStats {
   Place place;
-  std::int32_t array = 0;
+  ArrayId array;
 #define ACCESS_COST(type, field, combine, key) type field = 0;
 #define ACCESS_COST_OF_RANKS(type, field, combine, key)
 #include "runtime/stats/costs.def"

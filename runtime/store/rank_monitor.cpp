@@ -21,7 +21,7 @@ StoreStats RankMonitor::stats() const {
 
 std::int64_t RankMonitor::server_peak() {
   std::int64_t max_bytes = 0;
-  for (const int node : context_.transport.home_nodes()) {
+  for (const NodeId node : context_.transport.home_nodes()) {
     const int first = context_.homes.first_of(node);
     if (first < context_.transport.size()) continue;
     RequestHeader request;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 
 namespace sial {
@@ -20,9 +21,9 @@ class StoreSnapshots {
 
   // --- labels
   /// set_persistent. Setting a label anew replaces what it held.
-  virtual void save_at_end(std::int32_t array, const std::string& label, Place place) = 0;
+  virtual void save_at_end(ArrayId array, const std::string& label, Place place) = 0;
   /// Collective.
-  virtual void restore(std::int32_t array, const std::string& label, Place place) = 0;
+  virtual void restore(ArrayId array, const std::string& label, Place place) = 0;
   virtual bool has_label(const std::string& label) const = 0;
   virtual std::vector<std::string> labels() const = 0;
   /// Collective. Snapshots no later program of the job names are freed.
@@ -37,13 +38,13 @@ class StoreSnapshots {
   /// The label will exist even when it gets no blocks; also collective in effect.
   virtual void load_label(const std::string& label) = 0;
   /// The same for an array of the running program.
-  virtual std::vector<BlockIndex> array_blocks(std::int32_t array) = 0;
-  virtual std::vector<double> array_block(std::int32_t array, const BlockIndex& block) = 0;
-  virtual void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) = 0;
+  virtual std::vector<BlockIndex> array_blocks(ArrayId array) = 0;
+  virtual std::vector<double> array_block(ArrayId array, const BlockIndex& block) = 0;
+  virtual void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label an array was last restored from; empty when it was not, or is deleted since.
-  virtual const std::string& restored_from(std::int32_t array) = 0;
+  virtual const std::string& restored_from(ArrayId array) = 0;
   /// Whether a block of such an array is still that of the label.
-  virtual bool is_as_restored(std::int32_t array, const BlockIndex& block) = 0;
+  virtual bool is_as_restored(ArrayId array, const BlockIndex& block) = 0;
 };
 
 }  // namespace sial

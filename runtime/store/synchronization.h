@@ -15,7 +15,7 @@ namespace sial {
 
 /// A remote array of the running program. `id` is its row in the module; identity across ranks is (program, id).
 struct RemoteArrayInfo {
-  std::int32_t id = 0;
+  ArrayId id;
   std::string name;
 };
 
@@ -30,11 +30,11 @@ class StoreSynchronization {
   /// Collective. True, on all ranks, when one of them `wants_attention`: they go on to agree what about.
   virtual bool barrier(Place place, bool wants_attention = false) = 0;
   /// delete, destroy: by every rank, each at its own time between two barriers.
-  virtual void erase(std::int32_t array, Place place) = 0;
+  virtual void erase(ArrayId array, Place place) = 0;
   /// Copies of the array's blocks outlive the next barrier. In the new phase a block must be got all the same, which
   /// then takes no message, or one without the block's data where `compared` finds it unchanged. `unchanged` is a
   /// promise for the time since the last barrier. Not collective.
-  virtual void keep_copies(std::int32_t array, KeepCopies which) = 0;
+  virtual void keep_copies(ArrayId array, KeepCopies which) = 0;
 };
 
 }  // namespace sial

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/transport/transport.h"
 
@@ -17,13 +18,13 @@ class BlockUpdate {
  public:
   virtual ~BlockUpdate() = default;
 
-  virtual void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
-  virtual void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+  virtual void put(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) = 0;
+  virtual void accumulate(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                           Place place) = 0;
-  virtual void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
-  virtual void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
+  virtual void fill(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
+  virtual void increment(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
   /// A block that does not exist: SialError.
-  virtual void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
+  virtual void scale(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
 
   /// Where on this node the block lies that this rank's last put, accumulate or accumulate_later has left with just the
   /// values it was given, and the number of that content (BufferResource::content); data null: nowhere, or not known.
@@ -35,29 +36,29 @@ class BlockUpdate {
 
   // --- without a copy
   /// put of a whole buffer of buffers() or of a block that read() gave: the block shares the memory.
-  virtual void put_alias(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+  virtual void put_alias(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                          Place place) = 0;
   /// put of a fetched block as it is, held by this rank: the two share the data when both lie on this node. False:
   /// nothing done, the caller has to put().
-  virtual bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from,
+  virtual bool put_held(ArrayId array, const BlockIndex& block, std::int64_t size, ArrayId from,
                         const BlockIndex& from_block, Place place) = 0;
 
   // --- sums held back
   /// As accumulate, but what goes to another node, or to a block that somebody else has under its lock, is added up
   /// here first and sent once: before this rank does anything else with the block, at a delete, at the barrier, when
   /// there is too much of it.
-  virtual void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+  virtual void accumulate_later(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                                 Place place) = 0;
   /// Sends what accumulate_later holds back if memory is short.
   virtual void relieve_sums() = 0;
 
   // --- values that are not in the host's memory
   /// Whether a put to the block goes to another node as it is given, so that put_from() may stand for it.
-  virtual bool leaves_node(std::int32_t array, const BlockIndex& block) = 0;
+  virtual bool leaves_node(ArrayId array, const BlockIndex& block) = 0;
   /// Whether so many bytes more would leave less than a quarter of the node's memory.
   virtual bool memory_is_short(std::uint64_t more) const = 0;
   /// put, or with `add` accumulate, of a block of this size whose values are not in the host's memory.
-  virtual void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block,
+  virtual void put_from(std::unique_ptr<OutgoingBlock> values, bool add, ArrayId array, const BlockIndex& block,
                         std::int64_t size, Place place) = 0;
   /// Where what put_from() was given must go before its time: an error is ending the job.
   virtual void drop_outgoing() noexcept = 0;

@@ -17,19 +17,18 @@ NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers)
 NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers)
     : workers(static_cast<int>(host_of.size()) - servers) {
   SIAL_CHECK(workers > 0 && servers >= 0, "{} workers, {} servers", workers, servers);
-  std::map<int, int> filling;  // host → the node that takes its next worker
+  std::map<int, NodeId> filling;  // host → the node that takes its next worker
   for (int r = 0; r < static_cast<int>(host_of.size()); ++r) {
     const auto open = r < workers ? filling.find(host_of[static_cast<std::size_t>(r)]) : filling.end();
     const bool joins = open != filling.end() &&
-                       (ranks_per_node <= 0 ||
-                        static_cast<int>(ranks[static_cast<std::size_t>(open->second)].size()) < ranks_per_node);
-    const int node = joins ? open->second : static_cast<int>(ranks.size());
+                       (ranks_per_node <= 0 || static_cast<int>(ranks[open->second.at()].size()) < ranks_per_node);
+    const NodeId node = joins ? open->second : NodeId(static_cast<int>(ranks.size()));
     if (!joins) {
       ranks.emplace_back();
       if (r < workers) filling[host_of[static_cast<std::size_t>(r)]] = node;
       if (servers == 0 || r >= workers) home_nodes.push_back(node);
     }
-    ranks[static_cast<std::size_t>(node)].push_back(r);
+    ranks[node.at()].push_back(r);
     node_of.push_back(node);
   }
 }

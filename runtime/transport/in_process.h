@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
@@ -23,8 +24,8 @@ struct NodeLayout {
 
   int workers = 0;
   std::vector<std::vector<int>> ranks;  // per node
-  std::vector<int> node_of;             // per rank
-  std::vector<int> home_nodes;
+  std::vector<NodeId> node_of;          // per rank
+  std::vector<NodeId> home_nodes;
 };
 
 /// What run_simulated and run_threads throw when a rank called abort_job.

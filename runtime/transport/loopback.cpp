@@ -17,10 +17,10 @@ class Loopback final : public ExchangeTransport {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  int node() const override { return 0; }
+  NodeId node() const override { return NodeId(0); }
   int node_count() const override { return 1; }
-  const std::vector<int>& ranks_of_node(int) const override { return zero_; }
-  const std::vector<int>& home_nodes() const override { return zero_; }
+  const std::vector<int>& ranks_of_node(NodeId) const override { return ranks_; }
+  const std::vector<NodeId>& home_nodes() const override { return nodes_; }
 
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t reserve_bytes, const std::string& purpose) override {
     return make_private_memory(reserve_bytes, purpose, nullptr);
@@ -51,7 +51,8 @@ class Loopback final : public ExchangeTransport {
   }
 
  private:
-  std::vector<int> zero_{0};
+  std::vector<int> ranks_{0};
+  std::vector<NodeId> nodes_{NodeId(0)};
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -34,12 +34,12 @@ class MpiTransport final : public ExchangeTransport {
 
   int rank() const override { return world_.rank; }
   int size() const override { return world_.layout->workers; }
-  int node() const override { return world_.layout->node_of[static_cast<std::size_t>(world_.rank)]; }
+  NodeId node() const override { return world_.layout->node_of[static_cast<std::size_t>(world_.rank)]; }
   int node_count() const override { return static_cast<int>(world_.layout->ranks.size()); }
-  const std::vector<int>& ranks_of_node(int node) const override {
+  const std::vector<int>& ranks_of_node(NodeId node) const override {
     return world_.layout->ranks[static_cast<std::size_t>(node)];
   }
-  const std::vector<int>& home_nodes() const override { return world_.layout->home_nodes; }
+  const std::vector<NodeId>& home_nodes() const override { return world_.layout->home_nodes; }
   bool is_server() const override { return world_.rank >= size(); }
 
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override {

@@ -166,12 +166,12 @@ class ThreadTransport final : public ExchangeTransport {
 
   int rank() const override { return rank_; }
   int size() const override { return job_.layout.workers; }
-  int node() const override { return job_.layout.node_of[static_cast<std::size_t>(rank_)]; }
+  NodeId node() const override { return job_.layout.node_of[static_cast<std::size_t>(rank_)]; }
   int node_count() const override { return static_cast<int>(job_.layout.ranks.size()); }
-  const std::vector<int>& ranks_of_node(int node) const override {
+  const std::vector<int>& ranks_of_node(NodeId node) const override {
     return job_.layout.ranks[static_cast<std::size_t>(node)];
   }
-  const std::vector<int>& home_nodes() const override { return job_.layout.home_nodes; }
+  const std::vector<NodeId>& home_nodes() const override { return job_.layout.home_nodes; }
   bool is_server() const override { return rank_ >= size(); }
 
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/outgoing.h"
 
@@ -131,10 +132,10 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual int node() const = 0;
+  virtual NodeId node() const = 0;
   virtual int node_count() const = 0;
-  virtual const std::vector<int>& ranks_of_node(int node) const = 0;  // ascending
-  int node_rank() const;                                              // position of rank() within its node
+  virtual const std::vector<int>& ranks_of_node(NodeId node) const = 0;  // ascending
+  int node_rank() const;                                                 // position of rank() within its node
   int node_size() const;
 
   /// With `--servers K` size() counts the workers only; they are ranks 0..size()-1. Servers are ranks
@@ -144,7 +145,7 @@ class Transport {
   virtual bool is_server() const { return false; }
   virtual void serve_forever();
   /// Nodes that are homes of blocks, ascending: the servers' if there are any, else all.
-  virtual const std::vector<int>& home_nodes() const = 0;
+  virtual const std::vector<NodeId>& home_nodes() const = 0;
 
   /// Collective over the node's ranks, once per purpose. Zero-filled.
   virtual std::shared_ptr<NodeMemory> map_node_memory(std::size_t reserve_bytes, const std::string& purpose) = 0;

@@ -73,7 +73,7 @@ class NodeQueue final : public WorkQueue {
   Slot* find_or_insert(const PardoKey& key, std::int64_t total);
   IterationRange cut(Slot& slot) const;
   IterationRange take_reserved(const PardoKey& key);
-  IterationRange ask(int node, const PardoKey& key, std::int64_t total);
+  IterationRange ask(NodeId node, const PardoKey& key, std::int64_t total);
   IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
   Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
   Reservation& reservation(std::int64_t node_rank) const {
@@ -208,7 +208,7 @@ IterationRange NodeQueue::take_reserved(const PardoKey& key) {
   return {largest->last, last};
 }
 
-IterationRange NodeQueue::ask(int node, const PardoKey& key, std::int64_t total) {
+IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, std::int64_t total) {
   const StealMessage message{work_queue_message, key, total};
   const auto& ranks = transport_.ranks_of_node(node);
   const int to = ranks[static_cast<std::size_t>(transport_.rank()) % ranks.size()];  // spread over their helpers

@@ -44,7 +44,7 @@ class Hoist {
     for (std::size_t at = 0; at < body.size(); ++at) {
       auto* loop = std::get_if<ir::Loop>(&body[at].value);
       if (loop != nullptr && !section) {
-        std::vector<std::int32_t> indices = loop->indices;
+        std::vector<IndexId> indices = loop->indices;
         ir::Body around;  // code in front of the loop
         search(body[at], *loop, loop->body, indices, 1, around);
         body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), around.begin(), around.end());
@@ -70,7 +70,7 @@ class Hoist {
  private:
   /// Statements of `body`, `levels` loops inside of `outer` (itself included), that are the same in every iteration of
   /// `outer`.
-  void search(const ir::Node& node, const ir::Loop& outer, ir::Body& body, std::vector<std::int32_t>& indices,
+  void search(const ir::Node& node, const ir::Loop& outer, ir::Body& body, std::vector<IndexId>& indices,
               std::int32_t levels, ir::Body& around) {
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (auto* inner = std::get_if<ir::Loop>(&body[k].value)) {
@@ -117,15 +117,15 @@ class Hoist {
 
   std::string names(const ir::Loop& loop) const {
     std::string text;
-    for (const std::int32_t i : loop.indices)
+    for (const IndexId i : loop.indices)
       text += (text.empty() ? "`" : "`, `") + l_.program().indices[static_cast<std::size_t>(i)].name;
     return text + "`";
   }
 
-  bool depends(const ir::Instr& i, const std::vector<std::int32_t>& indices) const {
+  bool depends(const ir::Instr& i, const std::vector<IndexId>& indices) const {
     for (const ir::Block* b : analysis::blocks_of(i))
       for (const RefEntry& e : b->entries)
-        for (const std::int32_t index : indices)
+        for (const IndexId index : indices)
           if (e.index == index ||
               (e.index >= 0 && l_.program().indices[static_cast<std::size_t>(e.index)].parent == index))
             return true;
@@ -153,7 +153,7 @@ class Hoist {
   }
 
   /// All uses of the temp in the program are in the loop, none in a procedure (which might be called from elsewhere).
-  bool only_in(const ir::Loop& loop, std::int32_t array) {
+  bool only_in(const ir::Loop& loop, ArrayId array) {
     std::size_t inside = 0, everywhere = 0;
     bool lists = false;  // shows which blocks exist
     const auto count = [&](std::size_t& n) {
@@ -169,7 +169,7 @@ class Hoist {
   }
 
   /// Every statement that touches the array is body[k] or behind it in the same list, and only body[k] writes.
-  bool uses_fit(const ir::Body& list, const ir::Body& body, std::size_t k, std::int32_t array) {
+  bool uses_fit(const ir::Body& list, const ir::Body& body, std::size_t k, ArrayId array) {
     for (std::size_t at = 0; at < list.size(); ++at) {
       const ir::Node& n = list[at];
       if (&list == &body && at == k) continue;
@@ -194,7 +194,7 @@ class Hoist {
     });
   }
 
-  bool wheres_fit(const ir::Loop& loop, std::int32_t array) {
+  bool wheres_fit(const ir::Loop& loop, ArrayId array) {
     return std::none_of(loop.wheres.begin(), loop.wheres.end(), [&](const ir::Where& w) {
       return std::any_of(w.code.begin(), w.code.end(), [&](const ir::Node& n) { return l_.touches(n, array); });
     });

@@ -76,13 +76,13 @@ const analysis::Summary& Local::summary(const ir::Node& node) {
   return summaries_.of_node(node);
 }
 
-bool Local::touches(const ir::Node& node, std::int32_t array) {
+bool Local::touches(const ir::Node& node, ArrayId array) {
   const analysis::Summary& s = summary(node);
   const analysis::ArrayTouch* t = s.find(array);
   return (t != nullptr && t->own.any()) || s.may_read(p_, array) || s.may_write(p_, array);
 }
 
-bool Local::writes(const ir::Node& node, std::int32_t array) { return summary(node).may_write(p_, array); }
+bool Local::writes(const ir::Node& node, ArrayId array) { return summary(node).may_write(p_, array); }
 
 bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   if (const ir::Instr* i = instr_of(node); i != nullptr && i->op != Opcode::call) {
@@ -101,14 +101,14 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
 
 /// Whether the node may leave a block of the array to the statements behind it: what loops make ends with their
 /// iterations.
-bool Local::made_here(const ir::Node& node, std::int32_t array) {
+bool Local::made_here(const ir::Node& node, ArrayId array) {
   if (std::holds_alternative<ir::Loop>(node.value)) return false;
   return touches(node, array);
 }
 
 /// Whether the array is used on this rank by other procedures or by the main body itself: that the procedure is called
 /// there is no matter.
-bool Local::used_outside(std::int32_t proc, std::int32_t array) {
+bool Local::used_outside(std::int32_t proc, ArrayId array) {
   if (!users_known_) {
     users_known_ = true;
     for (std::size_t k = 0; k < p_.procs.size(); ++k) {
@@ -135,7 +135,7 @@ bool Local::used_outside(std::int32_t proc, std::int32_t array) {
 }
 
 /// Positions in the outermost list of a procedure (-1: main) whose nodes may read or write blocks of a temp.
-const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::Body& list, std::int32_t array) {
+const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::Body& list, ArrayId array) {
   const auto [at, fresh] = top_touches_.try_emplace(proc);
   if (fresh)
     for (std::size_t k = 0; k < list.size(); ++k)
@@ -148,7 +148,7 @@ const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::
 
 /// Whether blocks of the array that exist in the list at `path` are of its innermost loop's iteration, and stay unused
 /// behind the branches around the list.
-bool Local::of_this_loop(const analysis::Path& path, std::int32_t array) {
+bool Local::of_this_loop(const analysis::Path& path, ArrayId array) {
   if (path.proc >= 0 && used_outside(path.proc, array)) return false;  // whatever its callers may have made
   bool behind_loop = false;
   for (std::size_t depth = path.enclosing.size(); depth-- > 0;) {

@@ -18,6 +18,7 @@
 #include "compiler/analysis/walk.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/remote/remote_access.h"
+#include "runtime/base/ids.h"
 
 namespace sial::plan {
 
@@ -59,12 +60,12 @@ class Local {
   /// Whether the data that this rank has of the block may be other data, or gone, after the node.
   bool may_change(const ir::Node& node, const ir::Block& block);
   /// Whether the node may read or write blocks of the array on this rank.
-  bool touches(const ir::Node& node, std::int32_t array);
-  bool writes(const ir::Node& node, std::int32_t array);
+  bool touches(const ir::Node& node, ArrayId array);
+  bool writes(const ir::Node& node, ArrayId array);
   bool writes_scalar(const ir::Loop& loop, std::int32_t reg) {
     return summaries_.of_body(loop.body).writes_scalar(reg);
   }
-  bool puts(const ir::Loop& loop, std::int32_t array) { return summaries_.of_body(loop.body).may_put(array); }
+  bool puts(const ir::Loop& loop, ArrayId array) { return summaries_.of_body(loop.body).may_put(array); }
   /// Whether the node may write blocks of the array on this rank without replacing this one whole.
   bool may_update(const ir::Node& node, const ir::Block& block);
   bool dead_after(const ir::Node& node, std::size_t operand) const {
@@ -118,12 +119,12 @@ class Local {
   Cost bytes(const ir::Block& block) const;
 
  private:
-  ArrayKind kind_of(std::int32_t array) const { return p_.arrays[static_cast<std::size_t>(array)].kind; }
+  ArrayKind kind_of(ArrayId array) const { return p_.arrays[static_cast<std::size_t>(array)].kind; }
   const analysis::Summary& summary(const ir::Node& node);  // good until it is asked for the next one
-  bool used_outside(std::int32_t proc, std::int32_t array);
-  const std::vector<std::size_t>& top_touches(std::int32_t proc, const ir::Body& list, std::int32_t array);
-  bool made_here(const ir::Node& node, std::int32_t array);
-  bool of_this_loop(const analysis::Path& path, std::int32_t array);
+  bool used_outside(std::int32_t proc, ArrayId array);
+  const std::vector<std::size_t>& top_touches(std::int32_t proc, const ir::Body& list, ArrayId array);
+  bool made_here(const ir::Node& node, ArrayId array);
+  bool of_this_loop(const analysis::Path& path, ArrayId array);
   /// What last_use() asks of the statement itself.
   bool may_end(const ir::Node& node, std::size_t operand) const;
   ir::Program& p_;

@@ -22,7 +22,7 @@ bool is_addition(const ir::Instr& i) {
   return i.op == Opcode::put_block && std::get<SetOp>(i.operands[2]) == SetOp::add;
 }
 
-bool names(const ir::Program& p, const ir::Block& block, std::int32_t index) {
+bool names(const ir::Program& p, const ir::Block& block, IndexId index) {
   return std::any_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
     return e.index == index || (e.index >= 0 && p.indices[static_cast<std::size_t>(e.index)].parent == index);
   });
@@ -48,7 +48,7 @@ class Combiner {
     traffic_.for_each_chain(path, [&](const std::vector<const ir::Node*>& loops) {
       for (const ir::Node* l : loops) {  // the outermost that will do
         const auto& loop = std::get<ir::Loop>(l->value);
-        if (std::all_of(loop.indices.begin(), loop.indices.end(), [&](std::int32_t x) { return names(p_, target, x); }))
+        if (std::all_of(loop.indices.begin(), loop.indices.end(), [&](IndexId x) { return names(p_, target, x); }))
           continue;
         repeats = true;
         if (summaries_.of_node(*l).barrier) {
@@ -88,7 +88,7 @@ class Combiner {
 
   /// A statement in the loop, or in what it calls, before which the store would have to send what it holds of the
   /// array.
-  const ir::Node* sender(const ir::Node& loop, std::int32_t array) {
+  const ir::Node* sender(const ir::Node& loop, ArrayId array) {
     const auto [known, fresh] = senders_.try_emplace({loop.id, array}, nullptr);
     if (fresh) {
       std::set<std::int32_t> called;
@@ -97,7 +97,7 @@ class Combiner {
     return known->second;
   }
 
-  const ir::Node* search(const ir::Body& body, std::int32_t array, std::set<std::int32_t>& called) {
+  const ir::Node* search(const ir::Body& body, ArrayId array, std::set<std::int32_t>& called) {
     const ir::Node* found = nullptr;
     analysis::for_each_instr(body, [&](const ir::Instr& i, const ir::Node& n) {
       if (found) return;
@@ -143,7 +143,7 @@ class Combiner {
   Traffic traffic_;
   analysis::Summaries summaries_;
   std::set<ir::NodeId> combined_, ends_;
-  std::map<std::pair<ir::NodeId, std::int32_t>, const ir::Node*> senders_;
+  std::map<std::pair<ir::NodeId, ArrayId>, const ir::Node*> senders_;
 };
 
 }  // namespace

@@ -76,10 +76,10 @@ class Once {
          traffic_.executions(path)});
   }
 
-  bool names(const ir::Block& block, const std::vector<std::int32_t>& indices) const {
+  bool names(const ir::Block& block, const std::vector<IndexId>& indices) const {
     return std::any_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
-      const std::int32_t parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
-      return std::any_of(indices.begin(), indices.end(), [&](std::int32_t x) { return x == e.index || x == parent; });
+      const IndexId parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
+      return std::any_of(indices.begin(), indices.end(), [&](IndexId x) { return x == e.index || x == parent; });
     });
   }
 

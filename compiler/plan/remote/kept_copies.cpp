@@ -99,7 +99,7 @@ class Keeper {
     for (const ir::Node* n : path.enclosing) {
       const auto* loop = std::get_if<ir::Loop>(&n->value);
       if (loop == nullptr) continue;
-      const bool of_block = std::any_of(loop->indices.begin(), loop->indices.end(), [&](std::int32_t x) {
+      const bool of_block = std::any_of(loop->indices.begin(), loop->indices.end(), [&](IndexId x) {
         return std::any_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) { return e.index == x; });
       });
       if (of_block && std::any_of(loop->wheres.begin(), loop->wheres.end(), selects_one)) return true;
@@ -144,11 +144,11 @@ class Keeper {
     }
   }
 
-  KeepCopies way(const Edge& e, std::int32_t array) const {
+  KeepCopies way(const Edge& e, ArrayId array) const {
     if (!phases_.may_put(e.phase, array) || fault_enabled(Fault::kept_array_changes)) return KeepCopies::unchanged;
     return in_parts_[static_cast<std::size_t>(array)] > 0 ? KeepCopies::compared : KeepCopies::used;
   }
-  std::size_t slot(std::int32_t phase, std::int32_t array) const {
+  std::size_t slot(std::int32_t phase, ArrayId array) const {
     return static_cast<std::size_t>(phase) * p_.arrays.size() + static_cast<std::size_t>(array);
   }
 
@@ -197,9 +197,8 @@ class Keeper {
       if (found == kept_.end()) continue;
       const SourcePlace place = body[k].place;
       for (const auto& [array, how] : found->second) {
-        body.insert(
-            body.begin() + static_cast<std::ptrdiff_t>(k),
-            make_node(p_, place, Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}));
+        body.insert(body.begin() + static_cast<std::ptrdiff_t>(k),
+                    make_node(p_, place, Opcode::keep_copies, {array, ir::Imm{static_cast<std::int32_t>(how)}}));
         ++k;
       }
     }
@@ -209,10 +208,9 @@ class Keeper {
   void announce() {
     if (p_.main.empty()) return;
     const SourcePlace place = p_.main.front().place;
-    for (const std::int32_t array : announced_)
-      p_.main.insert(p_.main.begin(),
-                     make_node(p_, place, Opcode::keep_copies,
-                               {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(KeepCopies::used)}}));
+    for (const ArrayId array : announced_)
+      p_.main.insert(p_.main.begin(), make_node(p_, place, Opcode::keep_copies,
+                                                {array, ir::Imm{static_cast<std::int32_t>(KeepCopies::used)}}));
   }
 
   ir::Program& p_;
@@ -220,14 +218,14 @@ class Keeper {
   Traffic traffic_;
   analysis::Phases phases_;
   std::vector<char> remote_, put_;  // by array
-  std::set<std::int32_t> announced_;
+  std::set<ArrayId> announced_;
   std::vector<signed char>
       in_parts_;  // by array: whether all its puts reach one part of it at a time; -1: there are none
   std::vector<std::int32_t> class_;
   std::vector<Edge> edges_;
   std::vector<char> touched_, held_,
       wanted_;  // by class of phases and array: got or put in it, there at its end, of use in it or later
-  std::map<ir::NodeId, std::vector<std::pair<std::int32_t, KeepCopies>>> kept_;
+  std::map<ir::NodeId, std::vector<std::pair<ArrayId, KeepCopies>>> kept_;
 };
 
 }  // namespace

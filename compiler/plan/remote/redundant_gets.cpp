@@ -54,12 +54,12 @@ class Dropper {
     std::erase_if(s, [&](const Held& h) { return what.may_put(h.block->array); });
   }
 
-  void forget_indices(State& s, const std::vector<std::int32_t>& indices) const {
+  void forget_indices(State& s, const std::vector<IndexId>& indices) const {
     std::erase_if(s, [&](const Held& h) {
       return std::any_of(h.block->entries.begin(), h.block->entries.end(), [&](const RefEntry& e) {
-        const std::int32_t parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
-        return std::find_if(indices.begin(), indices.end(),
-                            [&](std::int32_t x) { return x == e.index || x == parent; }) != indices.end();
+        const IndexId parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
+        return std::find_if(indices.begin(), indices.end(), [&](IndexId x) { return x == e.index || x == parent; }) !=
+               indices.end();
       });
     });
   }

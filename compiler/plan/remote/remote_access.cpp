@@ -13,7 +13,7 @@ Cost bytes_of(const ir::Program&, const ir::Block& block) {
 
 std::string indices_text(const ir::Program& program, const ir::Loop& loop) {
   std::string text;
-  for (const std::int32_t i : loop.indices)
+  for (const IndexId i : loop.indices)
     text += (text.empty() ? "`" : ", `") + program.indices[static_cast<std::size_t>(i)].name + "`";
   return text;
 }
@@ -31,7 +31,7 @@ Cost trips(const std::vector<const ir::Node*>& enclosing) {
   Cost cost = Cost::constant(1.0);
   for (const ir::Node* n : enclosing)
     if (const auto* l = std::get_if<ir::Loop>(&n->value))
-      for (const std::int32_t i : l->indices)
+      for (const IndexId i : l->indices)
         cost = cost * (l->kind == LoopKind::sub ? Cost::constant(subsegments_per_segment) : Cost::count(i));
   return cost;
 }

@@ -84,7 +84,7 @@ class AccessSlices {
     const ir::Block& block = std::get<ir::Block>(i.operands[0]);
     Cost runs = Cost::constant(1.0);
     for (const ir::Loop* l : outside.loops)
-      for (const std::int32_t index : l->indices) runs = runs * Cost::count(index);
+      for (const IndexId index : l->indices) runs = runs * Cost::count(index);
     remark(
         RemarkKind::missed, "ends-at-synchronization", n, block.array,
         fmt::format("`{}` is not fetched ahead of its loop over {}: look-ahead ends at {} at line {}", text(n),
@@ -189,8 +189,8 @@ class AccessSlices {
     for (const Site& s : sites)
       if (op_class(s.instr->op) == OpClass::fetch) bytes += block_bytes(p_, std::get<ir::Block>(s.instr->operands[0]));
     for (const ir::Loop* l : outside.loops)
-      for (const std::int32_t i : l->indices) runs = runs * Cost::count(i);
-    for (const std::int32_t i : loop.indices) runs = runs * Cost::count(i);
+      for (const IndexId i : l->indices) runs = runs * Cost::count(i);
+    for (const IndexId i : loop.indices) runs = runs * Cost::count(i);
     remark(RemarkKind::missed, "gives-up", *loss.node, -1,
            fmt::format("look-ahead of `{} {}` {} here: the condition depends on {}, and decides whether the {} goes on",
                        loop.kind == LoopKind::pardo ? "pardo" : "do", names_of(p_, loop.indices),
@@ -249,7 +249,7 @@ class AccessSlices {
   bool single(const Site& site) const {
     for (const Site::Around& l : site.loops) {
       if (l.loop->kind == LoopKind::sub) return false;
-      for (const std::int32_t i : l.loop->indices) {
+      for (const IndexId i : l.loop->indices) {
         const IndexRow& row = p_.indices[static_cast<std::size_t>(i)];
         if (row.lo.symbolic || row.hi.symbolic) {
           if (!(row.lo == row.hi)) return false;
@@ -262,9 +262,9 @@ class AccessSlices {
   }
 
   // --- words
-  static std::string names_of(const ir::Program& p, const std::vector<std::int32_t>& indices) {
+  static std::string names_of(const ir::Program& p, const std::vector<IndexId>& indices) {
     std::string out;
-    for (const std::int32_t i : indices) out += (out.empty() ? "" : ", ") + p.indices[static_cast<std::size_t>(i)].name;
+    for (const IndexId i : indices) out += (out.empty() ? "" : ", ") + p.indices[static_cast<std::size_t>(i)].name;
     return out;
   }
   std::string names(const ir::Loop& l) const { return "`" + names_of(p_, l.indices) + "`"; }
@@ -272,7 +272,7 @@ class AccessSlices {
   std::string around(const Site& site) const {
     std::string out;
     for (const Site::Around& l : site.loops)
-      for (const std::int32_t i : l.loop->indices) {
+      for (const IndexId i : l.loop->indices) {
         const IndexRow& row = p_.indices[static_cast<std::size_t>(i)];
         out += (out.empty() ? "`" : ", `") + row.name + "`";
         if (row.kind == IndexKind::sub) continue;
@@ -340,7 +340,7 @@ class AccessSlices {
     }
   }
 
-  void remark(RemarkKind kind, const char* name, const ir::Node& n, std::int32_t array, const std::string& words,
+  void remark(RemarkKind kind, const char* name, const ir::Node& n, ArrayId array, const std::string& words,
               const std::string& advice, const Cost& bytes, const Cost& runs) {
     RemarkRow row;
     row.kind = kind;

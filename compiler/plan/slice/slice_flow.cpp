@@ -102,7 +102,7 @@ void SliceFlow::collect_written(const ir::Node& node, std::vector<std::int32_t>&
 /// Follows from registers, index values and unchanged tables alone.
 bool SliceFlow::pure(const ir::Instr& instr) const {
   if (instr.op == Opcode::real_element) {
-    const std::int32_t array = std::get<ir::Block>(instr.operands[1]).array;
+    const ArrayId array = std::get<ir::Block>(instr.operands[1]).array;
     return p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ &&
            (!summaries_.of_node(root_).may_write(p_, array) || fault_enabled(Fault::slice_table_changes));
   }

@@ -74,7 +74,7 @@ const ir::Block& home_block(const Site& s) { return std::get<ir::Block>(s.instr-
 bool is_put(const Site& s) { return op_class(s.instr->op) == OpClass::put; }
 
 /// Equal blocks of the two references mean equal values of the index.
-bool fixes(const ir::Program& p, const ir::Block& a, const ir::Block& b, std::int32_t index) {
+bool fixes(const ir::Program& p, const ir::Block& a, const ir::Block& b, IndexId index) {
   const ArrayRow& array = p.arrays[static_cast<std::size_t>(a.array)];
   const auto kind = [&](std::int32_t i) { return p.indices[static_cast<std::size_t>(i)].kind; };
   for (std::size_t d = 0; d < a.entries.size(); ++d) {
@@ -91,7 +91,7 @@ bool fixes(const ir::Program& p, const ir::Block& a, const ir::Block& b, std::in
 bool may_feed(const ir::Program& p, const Site& put, const Site& get, bool put_first) {
   const ir::Block &a = home_block(put), &b = home_block(get);
   if (a.array != b.array) return false;
-  std::vector<std::int32_t> changed;
+  std::vector<IndexId> changed;
   for (const Site* s : {&put, &get})
     for (const Site::Around& l : s->loops)
       changed.insert(changed.end(), l.loop->indices.begin(), l.loop->indices.end());
@@ -99,7 +99,7 @@ bool may_feed(const ir::Program& p, const Site& put, const Site& get, bool put_f
   if (analysis::same_block(p, a, b, {nullptr, &changed, false}) == analysis::Alias::never) return false;
   for (std::size_t l = 0;
        l < std::min(put.loops.size(), get.loops.size()) && put.loops[l].instance == get.loops[l].instance; ++l)
-    for (const std::int32_t i : put.loops[l].loop->indices)
+    for (const IndexId i : put.loops[l].loop->indices)
       if (!fixes(p, a, b, i)) return true;
   return put_first;
 }
@@ -123,7 +123,7 @@ const Site* put_before_get(const ir::Program& program, const std::vector<Site>& 
 Cost executions(const Site& site, const std::vector<const ir::Loop*>& outer) {
   Cost cost = Cost::constant(1.0);
   const auto multiply = [&](const ir::Loop& l) {
-    for (const std::int32_t i : l.indices) cost = cost * Cost::count(i);
+    for (const IndexId i : l.indices) cost = cost * Cost::count(i);
   };
   for (const ir::Loop* l : outer) multiply(*l);
   for (const Site::Around& l : site.loops) multiply(*l.loop);

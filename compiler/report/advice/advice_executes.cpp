@@ -217,7 +217,7 @@ class Executes {
       shared |= row.kind == LoopKind::pardo;
       const bool used =
           std::any_of(row.indices.begin(), row.indices.end(), [&](std::int32_t i) { return call.used.contains(i); });
-      for (const std::int32_t i : row.indices)
+      for (const IndexId i : row.indices)
         if (call.used.contains(i)) distinct *= segments(i);
       if (!used) idle.push_back(loop);
     }
@@ -234,7 +234,7 @@ class Executes {
     for (std::size_t l = call.around.loops.size();
          l-- > 0 && std::find(idle.begin(), idle.end(), call.around.loops[l]) != idle.end();) {
       before = call.around.loops[l];
-      for (const std::int32_t i : m_.loops[static_cast<std::size_t>(before)].indices) moved *= segments(i);
+      for (const IndexId i : m_.loops[static_cast<std::size_t>(before)].indices) moved *= segments(i);
     }
     if (before >= 0 && moved >= 1.5) keep(call, before, std::min(moved, times), distinct, true);
     else keep(call, idle.front(), times, distinct, false);
@@ -273,7 +273,7 @@ class Executes {
   std::string loop_text(std::int32_t loop) const {
     const LoopRow& row = m_.loops[static_cast<std::size_t>(loop)];
     std::vector<std::string> names;
-    for (const std::int32_t i : row.indices) names.push_back(index(i));
+    for (const IndexId i : row.indices) names.push_back(index(i));
     return fmt::format("{} {}", row.kind == LoopKind::pardo ? "pardo" : "do", fmt::join(names, ","));
   }
 

@@ -66,7 +66,7 @@ class Imbalance {
     if (!worst || std::min(seconds, unequal) < min_gain * job_.seconds) return;
     std::string text = "pardo ";
     double iterations = 1;
-    for (const std::int32_t i : loop.indices) {
+    for (const IndexId i : loop.indices) {
       text += (i == loop.indices.front() ? "" : ",") + m_.indices[static_cast<std::size_t>(i)].name;
       iterations *= sizes_[static_cast<std::size_t>(i)].count;
     }

@@ -70,7 +70,7 @@ class Demands {
   }
 
  private:
-  Key key(std::int32_t array) const { return {program_, m_.arrays[static_cast<std::size_t>(array)].name}; }
+  Key key(ArrayId array) const { return {program_, m_.arrays[static_cast<std::size_t>(array)].name}; }
   Key of_ref(std::int32_t ref) const { return key(m_.refs[static_cast<std::size_t>(ref)].array); }
   Key of_region(std::int32_t region) const { return key(m_.regions[static_cast<std::size_t>(region)].array); }
 

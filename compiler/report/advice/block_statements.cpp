@@ -60,7 +60,7 @@ class Extractor {
   static std::int64_t whole_number(double x) {
     return x >= 1 && x < 1e10 ? std::llround(x) : x >= 1e10 ? std::int64_t{10'000'000'000} : 1;
   }
-  std::int64_t extent(std::int32_t index) const { return whole_number(sizes_[static_cast<std::size_t>(index)].extent); }
+  std::int64_t extent(IndexId index) const { return whole_number(sizes_[static_cast<std::size_t>(index)].extent); }
 
   StatementOperand operand(const RefRow& ref) const {
     const ArrayRow& array = m_.arrays[static_cast<std::size_t>(ref.array)];

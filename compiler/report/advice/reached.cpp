@@ -53,7 +53,7 @@ bool declared_so(const Job& job, const Redeclaration& change) {
   for (const ArrayRow& array : program->module->arrays) {
     if (array.name != change.array) continue;
     std::string text = array.name + "[";
-    for (const std::int32_t dim : array.dims)
+    for (const IndexId dim : array.dims)
       text += (text.back() == '[' ? "" : ",") + program->module->indices[static_cast<std::size_t>(dim)].name;
     return text + "]" == change.to;
   }

@@ -37,7 +37,7 @@ class Describer {
   }
 
  private:
-  std::string segments(std::int32_t index) const {
+  std::string segments(IndexId index) const {
     const IndexRow& row = m_.indices[index];
     if (row.kind == IndexKind::sub) return fmt::format("{}", subsegments_per_segment);
     if (!row.lo.symbolic && !row.hi.symbolic) return fmt::format("{}", std::int64_t{row.hi.value} - row.lo.value + 1);
@@ -49,15 +49,15 @@ class Describer {
     return fmt::format("({}-{}+1)", hi, bound_text(m_, row.lo));
   }
 
-  std::string product(const std::vector<std::int32_t>& indices) const {
+  std::string product(const std::vector<IndexId>& indices) const {
     std::string text;
-    for (const std::int32_t i : indices) text += (text.empty() ? "" : "*") + segments(i);
+    for (const IndexId i : indices) text += (text.empty() ? "" : "*") + segments(i);
     return text;
   }
 
-  std::string names(const std::vector<std::int32_t>& indices) const {
+  std::string names(const std::vector<IndexId>& indices) const {
     std::string text;
-    for (const std::int32_t i : indices) text += (text.empty() ? "" : ",") + m_.indices[i].name;
+    for (const IndexId i : indices) text += (text.empty() ? "" : ",") + m_.indices[i].name;
     return text;
   }
 
@@ -71,7 +71,7 @@ class Describer {
   void arrays(Report& r) const {
     std::vector<Uses> uses(m_.arrays.size());
     for (const Instruction& i : m_.code)
-      for_each_use(m_, i, [&](std::int32_t array, Deed deed) {
+      for_each_use(m_, i, [&](ArrayId array, Deed deed) {
         Uses& u = uses[static_cast<std::size_t>(array)];
         static constexpr int Uses::* counter[] = {&Uses::read, &Uses::written,     &Uses::updated, &Uses::fetched,
                                                   &Uses::put,  &Uses::accumulated, &Uses::whole};

@@ -137,7 +137,7 @@ class Model {
       const double count = executions_[line];
       Measured& part = measured_[parts_.part_of_pc(pc)];
       if (op_class(m_.code[i].op) == OpClass::fetch) {
-        const std::int32_t array = m_.refs[static_cast<std::size_t>(m_.code[i].a)].array;
+        const ArrayId array = m_.refs[static_cast<std::size_t>(m_.code[i].a)].array;
         get_lines_.insert(line);
         if (count > 0)
           part.gets.push_back(
@@ -165,7 +165,7 @@ class Model {
   double tuples_of(const LoopRow& row) const { return row.kind == LoopKind::pardo ? values_of(row) : 1; }
   double values_of(const LoopRow& row) const {
     double n = 1;
-    for (const std::int32_t i : row.indices) {
+    for (const IndexId i : row.indices) {
       const IndexRange& r = sizes_.ranges()[static_cast<std::size_t>(i)];
       n *= std::max(0.0, static_cast<double>(r.hi) - r.lo + 1);
     }
@@ -174,7 +174,7 @@ class Model {
 
   // --- a pardo's iterations on a target
 
-  void place(LoopGet& get, const Target& t, std::int32_t array, const BlockIndex& block) const {
+  void place(LoopGet& get, const Target& t, ArrayId array, const BlockIndex& block) const {
     get.array = array;
     const int homes = t.servers > 0 ? t.servers : t.nodes();
     const auto home =
@@ -495,7 +495,7 @@ class Model {
     out.place = name_of(part.loop);
     const LoopRow& row = m_.loops[static_cast<std::size_t>(part.loop)];
     out.kind = row.kind == LoopKind::pardo ? "pardo" : "do";
-    for (const std::int32_t i : row.indices)
+    for (const IndexId i : row.indices)
       out.indices += (out.indices.empty() ? "" : ",") + m_.indices[static_cast<std::size_t>(i)].name;
     out.instances = part.instances;
     for (const auto& [key, e] : enumerated_)

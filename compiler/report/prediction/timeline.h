@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "compiler/report/prediction/predict.h"
+#include "runtime/base/ids.h"
 
 namespace sial::report {
 
 struct LoopGet {
   std::uint64_t block = 0;  // equal: the same block
-  std::int32_t array = 0;
+  ArrayId array;
   std::int32_t node = 0, server = 0;  // the node it lies on (-1: every rank has it already), and who answers there
   double bytes = 0;
   bool ahead = false;         // in the loop's access slice
@@ -41,7 +42,7 @@ struct RanksState {
   explicit RanksState(const Target& target);
   struct Held {
     double there = 0;
-    std::int32_t array = 0;
+    ArrayId array;
     bool used = false;
   };
   std::vector<double> clock;                                  // of each rank

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "runtime/base/ids.h"
 #include "runtime/device/cache/cached_block.h"
 #include "runtime/device/cache/offline_optimum.h"
 
@@ -34,7 +35,7 @@ struct DeviceStats {
   TransferCount received_direct;              // blocks of other nodes, in its memory
   TransferCount received_pipelined;           // ... that went on to it from the host while the rest of them came
   TransferCount ahead, ahead_used;            // prefetched; of these, those that an operation has asked for
-  std::map<std::pair<std::int32_t, std::int32_t>, TransferRow> rows;  // by statement and array
+  std::map<std::pair<std::int32_t, ArrayId>, TransferRow> rows;  // by statement and array
   TransferRow total() const;
 };
 
@@ -44,7 +45,7 @@ class DeviceStatistics {
 
   const DeviceStats& counts() const { return counts_; }
   DeviceStats& counts() { return counts_; }
-  TransferRow& row(Statement statement, std::int32_t array) { return counts_.rows[{statement.pc, array}]; }
+  TransferRow& row(Statement statement, ArrayId array) { return counts_.rows[{statement.pc, array}]; }
 
   void begin_operation();
   /// The block, which is valid on both sides now, was copied to the device.

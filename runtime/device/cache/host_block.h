@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/kernels/block_op.h"
 
@@ -11,7 +12,7 @@ namespace sial {
 
 /// `buffer`: the start of the buffer it lies in.
 struct HostBlock {
-  std::int32_t array = 0;  // whose block it is, for the statistics
+  ArrayId array;  // whose block it is, for the statistics
   const double* buffer = nullptr;
   std::int64_t buffer_size = 0;
   double* data = nullptr;

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/base/ids.h"
+
 namespace sial {
 
 class NextUse {
@@ -17,11 +19,11 @@ class NextUse {
 
   NextUse();
   /// Operations until the block at `address` is used again after a use at `place`.
-  double expect(std::int32_t place, std::int32_t array, const void* address) const;
+  double expect(std::int32_t place, ArrayId array, const void* address) const;
   /// It was, after `operations`.
-  void used_again(std::int32_t place, std::int32_t array, const void* address, double operations);
+  void used_again(std::int32_t place, ArrayId array, const void* address, double operations);
   /// It was not: it ended, or was replaced.
-  void not_used_again(std::int32_t place, std::int32_t array, const void* address);
+  void not_used_again(std::int32_t place, ArrayId array, const void* address);
 
  private:
   /// Of an array's blocks at a statement: running means.
@@ -32,8 +34,8 @@ class NextUse {
     std::uint64_t key = 0;
     float operations = 0.0F;
   };
-  static std::uint64_t key(std::int32_t place, std::int32_t array, const void* address);
-  static std::uint64_t key(std::int32_t place, std::int32_t array) {
+  static std::uint64_t key(std::int32_t place, ArrayId array, const void* address);
+  static std::uint64_t key(std::int32_t place, ArrayId array) {
     return std::uint64_t(std::uint32_t(place)) << 32 | std::uint32_t(array);
   }
 

@@ -115,7 +115,7 @@ class OutgoingBlocks::Message final : public OutgoingBlock {
   std::shared_ptr<DeviceBlock> block_;
   const std::int64_t size_;
   const double *const buffer_, *const first_;  // the block's, on the host
-  const std::int32_t array_;
+  const ArrayId array_;
   const Statement statement_;
   const bool may_be_direct_;
   const std::int64_t piece_;

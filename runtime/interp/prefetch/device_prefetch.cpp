@@ -19,7 +19,7 @@ void DevicePrefetch::used(std::int32_t array, const BlockIndex& block, bool on_d
   if (get >= 0) used_where_[static_cast<std::size_t>(get)] = on_device ? Where::device : Where::host;
 }
 
-std::unique_ptr<IncomingBlock> DevicePrefetch::place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
+std::unique_ptr<IncomingBlock> DevicePrefetch::place_for(std::int32_t pc, ArrayId array, const BlockIndex& block,
                                                          double* buffer) {
   if (used_where_[static_cast<std::size_t>(pc)] != Where::device) return nullptr;
   HostBlock host = shape_(array, block);

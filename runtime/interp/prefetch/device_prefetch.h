@@ -40,7 +40,7 @@ class DevicePrefetch final : public IncomingPlaces {
   /// The block that a get will fetch, the `ahead`-th from now.
   Outcome offer(const FetchRequest& get, std::int64_t ahead);
 
-  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t array, const BlockIndex& block,
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, ArrayId array, const BlockIndex& block,
                                            double* buffer) override;
   void to_host(const double* buffer, std::int32_t pc) override {
     cache_.on_host(buffer, buffer, Intent::read, Statement{pc});

@@ -59,7 +59,7 @@ void LookAhead::begin_here() {
   end_ = at.end;
   counter_ = at.counter;
   std::array<std::int32_t, max_rank> values{};
-  const std::vector<std::int32_t>& indices = p_.module.loops[static_cast<std::size_t>(loop_)].indices;
+  const std::vector<IndexId>& indices = p_.module.loops[static_cast<std::size_t>(loop_)].indices;
   for (std::size_t d = 0; d < indices.size(); ++d) values[d] = p_.index_values[static_cast<std::size_t>(indices[d])];
   present_turn_ = ++turn_;
   inside_ = cursor_.enter(std::span(values).first(indices.size()));

@@ -2,7 +2,7 @@
 
 namespace sial {
 
-AccessStats& AccessLog::at(Place place, std::int32_t array) {
+AccessStats& AccessLog::at(Place place, ArrayId array) {
   const auto program = static_cast<std::size_t>(place.program < 0 ? 0 : place.program);
   const auto pc = static_cast<std::size_t>(place.pc < -1 ? 0 : place.pc + 1);
   if (program >= first_.size()) first_.resize(program + 1);

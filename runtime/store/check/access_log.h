@@ -3,13 +3,14 @@
 
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/monitor.h"
 
 namespace sial {
 
 class AccessLog {
  public:
-  AccessStats& at(Place place, std::int32_t array);
+  AccessStats& at(Place place, ArrayId array);
   const std::vector<AccessStats>& all() const { return rows_; }
 
  private:

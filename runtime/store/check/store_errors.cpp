@@ -43,8 +43,8 @@ std::string phase_remedy(const EarlierUse& earlier, const std::string& now, Plac
 
 }  // namespace
 
-void throw_outcome(StoreContext& context, const Outcome& outcome, RequestKind kind, std::int32_t id,
-                   const BlockIndex& block, std::int64_t size, Place place) {
+void throw_outcome(StoreContext& context, const Outcome& outcome, RequestKind kind, ArrayId id, const BlockIndex& block,
+                   std::int64_t size, Place place) {
   const std::string what = block_name(context.arrays.name(id), block);
   switch (outcome.status) {
     case BlockStatus::absent:
@@ -86,7 +86,7 @@ void throw_outcome(StoreContext& context, const Outcome& outcome, RequestKind ki
   SIAL_CHECK(false, "outcome {} of block {}", static_cast<int>(outcome.status), what);
 }
 
-void throw_not_fetched(StoreContext& context, std::int32_t id, const BlockIndex& block, Place place) {
+void throw_not_fetched(StoreContext& context, ArrayId id, const BlockIndex& block, Place place) {
   const std::string what = block_name(context.arrays.name(id), block);
   if (const std::string deleted = context.arrays.deletion(id); !deleted.empty())
     throw SialError(
@@ -100,8 +100,8 @@ void throw_not_fetched(StoreContext& context, std::int32_t id, const BlockIndex&
       context.arrays.place(place));
 }
 
-void check_finite(StoreContext& context, std::int32_t id, const BlockIndex& block, std::int64_t size,
-                  const double* data, Place place) {
+void check_finite(StoreContext& context, ArrayId id, const BlockIndex& block, std::int64_t size, const double* data,
+                  Place place) {
   for (std::int64_t i = 0; i < size; ++i)
     if (!std::isfinite(data[i]))
       throw SialError(

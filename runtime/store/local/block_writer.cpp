@@ -9,7 +9,7 @@
 
 namespace sial {
 
-HeldBlock* BlockWriter::before_own_put(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+HeldBlock* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std::int64_t size) {
   HeldBlock* h = copies_.find(id, block);
   prefetches_.note_own_blocks();
   if (!h) return nullptr;
@@ -25,8 +25,8 @@ HeldBlock* BlockWriter::before_own_put(std::int32_t id, const BlockIndex& block,
   return h;
 }
 
-void BlockWriter::modify(RequestKind kind, std::int32_t id, const BlockIndex& block, std::int64_t size,
-                         const double* data, double value, Place place, bool shared) {
+void BlockWriter::modify(RequestKind kind, ArrayId id, const BlockIndex& block, std::int64_t size, const double* data,
+                         double value, Place place, bool shared) {
   stored_ = {};
   if (context_.options.check) {
     if (data) check_finite(context_, id, block, size, data, place);
@@ -40,7 +40,7 @@ void BlockWriter::modify(RequestKind kind, std::int32_t id, const BlockIndex& bl
   request.access = context_.access(place);
   HeldBlock* h = before_own_put(id, block, size);
   if (h && h->sum && !fault_enabled(Fault::store_sum_before_put)) sums_.send(*h);
-  const int node = context_.home(id, block);
+  const NodeId node = context_.home(id, block);
   const bool here = context_.homes.is_here(node);
   if (data && !(shared && here)) context_.log.at(place, id).moved += size * 8;
   if (!here) {
@@ -65,7 +65,8 @@ void BlockWriter::modify(RequestKind kind, std::int32_t id, const BlockIndex& bl
 }
 
 // Sent from a copy, or from memory that nobody writes while it is shared, so that the caller may go on.
-void BlockWriter::modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared) {
+void BlockWriter::modify_remote(HeldBlock& h, NodeId node, const RequestHeader& request, const double* data,
+                                bool shared) {
   Chunk* payload = nullptr;
   if (data && shared) {
     payload = Chunk::of(data);
@@ -80,12 +81,12 @@ void BlockWriter::modify_remote(HeldBlock& h, int node, const RequestHeader& req
   puts_.send(h, node, request, payload);
 }
 
-bool BlockWriter::leaves_node(std::int32_t id, const BlockIndex& block) {
+bool BlockWriter::leaves_node(ArrayId id, const BlockIndex& block) {
   return !context_.options.check && !context_.options.copy && !context_.homes.is_here(context_.home(id, block));
 }
 
 // A put whose values the plan wants kept for a later get goes through the host, where they are kept.
-void BlockWriter::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t id, const BlockIndex& block,
+void BlockWriter::put_from(std::unique_ptr<OutgoingBlock> values, bool add, ArrayId id, const BlockIndex& block,
                            std::int64_t size, Place place) {
   ++(add ? context_.stats.accumulates : context_.stats.puts);
   stored_ = {};
@@ -98,7 +99,7 @@ void BlockWriter::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std:
   if (held && held->sum && !fault_enabled(Fault::store_sum_before_put)) sums_.send(*held);
   context_.log.at(place, id).moved += size * 8;
   HeldBlock& h = held ? *held : copies_.find_or_create(id, block);
-  const int node = context_.home(id, block);
+  const NodeId node = context_.home(id, block);
   if (add || !context_.arrays.at(id).retain_puts) {
     if (const double* there = values->in_place())
       return puts_.send(h, node, request, nullptr, std::move(values), there);
@@ -109,43 +110,41 @@ void BlockWriter::put_from(std::unique_ptr<OutgoingBlock> values, bool add, std:
   puts_.send(h, node, request, payload, std::move(values));
 }
 
-void BlockWriter::put(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
+void BlockWriter::put(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
   ++context_.stats.puts;
   modify(RequestKind::put, id, block, size, data, 0, place);
 }
 
-void BlockWriter::put_alias(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
-                            Place place) {
+void BlockWriter::put_alias(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
   ++context_.stats.puts;
   SIAL_CHECK(Chunk::of(data)->doubles == size, "a buffer of {} elements shared as a block of {}",
              Chunk::of(data)->doubles, size);
   modify(RequestKind::put, id, block, size, data, 0, place, !context_.options.copy);
 }
 
-void BlockWriter::accumulate(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
-                             Place place) {
+void BlockWriter::accumulate(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place place) {
   ++context_.stats.accumulates;
   modify(RequestKind::accumulate, id, block, size, data, 0, place);
 }
 
-void BlockWriter::fill(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place place) {
+void BlockWriter::fill(ArrayId id, const BlockIndex& block, std::int64_t size, double value, Place place) {
   ++context_.stats.scalar_puts;
   modify(RequestKind::fill, id, block, size, nullptr, value, place);
 }
 
-void BlockWriter::increment(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place place) {
+void BlockWriter::increment(ArrayId id, const BlockIndex& block, std::int64_t size, double value, Place place) {
   ++context_.stats.scalar_puts;
   modify(RequestKind::increment, id, block, size, nullptr, value, place);
 }
 
-void BlockWriter::scale(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place place) {
+void BlockWriter::scale(ArrayId id, const BlockIndex& block, std::int64_t size, double value, Place place) {
   ++context_.stats.scalar_puts;
   modify(RequestKind::scale, id, block, size, nullptr, value, place);
 }
 
 // --- sums
 
-void BlockWriter::accumulate_later(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
+void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data,
                                    Place place) {
   const StoreOptions& options = context_.options;
   if (options.check || options.copy || options.deterministic) {
@@ -218,7 +217,7 @@ bool BlockWriter::retain_put(HeldBlock& h, Chunk* payload) {
 
 // Both blocks may be read and changed independently from here on: whoever changes a shared value gets another first, as
 // with leases and snapshots. A private copy is not shared: the rank may write it again.
-bool BlockWriter::put_held(std::int32_t id, const BlockIndex& block, std::int64_t size, std::int32_t from,
+bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t size, ArrayId from,
                            const BlockIndex& from_block, Place place) {
   if (context_.options.check || context_.options.copy || !context_.homes.is_here(context_.home(id, block)))
     return false;

@@ -4,6 +4,7 @@
 // statement at the owner, and with --store=copy, the oracle; sums neither with --deterministic, which orders every
 // single contribution. Used by the rank's thread.
 
+#include "runtime/base/ids.h"
 #include "runtime/store/local/fetched_blocks.h"
 #include "runtime/store/update.h"
 
@@ -15,33 +16,31 @@ class BlockWriter final : public BlockUpdate {
               OutgoingPuts& puts, HeldSums& sums)
       : context_(context), copies_(copies), prefetches_(prefetches), fetched_(fetched), puts_(puts), sums_(sums) {}
 
-  void put(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
-  void accumulate(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
-                  Place place) override;
-  void fill(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
-  void increment(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
-  void scale(std::int32_t array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void put(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void accumulate(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  void fill(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void increment(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
+  void scale(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) override;
   Stored stored() const override { return stored_; }
-  void put_alias(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
-                 Place place) override;
-  bool put_held(std::int32_t array, const BlockIndex& block, std::int64_t size, std::int32_t from,
-                const BlockIndex& from_block, Place place) override;
-  void accumulate_later(std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+  void put_alias(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
+  bool put_held(ArrayId array, const BlockIndex& block, std::int64_t size, ArrayId from, const BlockIndex& from_block,
+                Place place) override;
+  void accumulate_later(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                         Place place) override;
   void relieve_sums() override { sums_.relieve(); }
-  bool leaves_node(std::int32_t array, const BlockIndex& block) override;
+  bool leaves_node(ArrayId array, const BlockIndex& block) override;
   bool memory_is_short(std::uint64_t more) const override { return context_.memory_is_short(more); }
-  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t array, const BlockIndex& block,
+  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, ArrayId array, const BlockIndex& block,
                 std::int64_t size, Place place) override;
   void drop_outgoing() noexcept override { puts_.drop_outgoing(); }
 
  private:
   /// All puts. `data` null: `value` is used. `shared`: `data` is a whole chunk that may be kept instead of copied.
-  void modify(RequestKind kind, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+  void modify(RequestKind kind, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
               double value, Place place, bool shared = false);
-  void modify_remote(HeldBlock& h, int node, const RequestHeader& request, const double* data, bool shared);
+  void modify_remote(HeldBlock& h, NodeId node, const RequestHeader& request, const double* data, bool shared);
   /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
-  HeldBlock* before_own_put(std::int32_t array, const BlockIndex& block, std::int64_t size);
+  HeldBlock* before_own_put(ArrayId array, const BlockIndex& block, std::int64_t size);
   /// Holds on to what this rank has put, for the phases to come.
   bool retain_put(HeldBlock& h, Chunk* payload);
   void note_stored() {

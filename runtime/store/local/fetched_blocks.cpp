@@ -37,7 +37,7 @@ void FetchedBlocks::let_go(HeldBlock& h) {
   h.outcome = {};
 }
 
-void FetchedBlocks::get(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
   ++context_.stats.gets;
   HeldBlock& h = copies_.find_or_create(id, block);
   copies_.note_get(h);
@@ -66,7 +66,7 @@ void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
   if (h.puts_under_way > 0) puts_.complete(h);
   h.fetched = true;
   h.get_place = place;
-  const int node = context_.home(h.array, h.block);
+  const NodeId node = context_.home(h.array, h.block);
   if (context_.homes.is_here(node)) {
     h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, context_.access(place), h.value);
     if (!h.value) {
@@ -151,7 +151,7 @@ void FetchedBlocks::end_comparison(HeldBlock& h) {
   h.kept = false;
 }
 
-const double* FetchedBlocks::read(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) {
+const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
   HeldBlock* h = copies_.find(id, block);
   if (!h || !(h->fetched || h->own)) throw_not_fetched(context_, id, block, place);
   copies_.note_use(*h);
@@ -196,17 +196,17 @@ const double* FetchedBlocks::read(std::int32_t id, const BlockIndex& block, std:
   return c->data();
 }
 
-Place FetchedBlocks::got_at(std::int32_t id, const BlockIndex& block) const {
+Place FetchedBlocks::got_at(ArrayId id, const BlockIndex& block) const {
   const HeldBlock* h = copies_.find(id, block);
   return h && h->fetched && !h->own ? h->get_place : Place{};
 }
 
-const double* FetchedBlocks::own_copy(std::int32_t id, const BlockIndex& block) const {
+const double* FetchedBlocks::own_copy(ArrayId id, const BlockIndex& block) const {
   const HeldBlock* h = copies_.find(id, block);
   return h && h->own ? h->own->data() : nullptr;
 }
 
-const double* FetchedBlocks::at_hand(std::int32_t id, const BlockIndex& block, std::int64_t size) {
+const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) {
   HeldBlock* h = copies_.find(id, block);
   if (!h || !(h->fetched || h->own)) return nullptr;
   if (!h->own && h->fetch) {
@@ -222,13 +222,12 @@ const double* FetchedBlocks::at_hand(std::int32_t id, const BlockIndex& block, s
   return c && c->doubles == size ? c->data() : nullptr;
 }
 
-bool FetchedBlocks::held(std::int32_t id, const BlockIndex& block) const {
+bool FetchedBlocks::held(ArrayId id, const BlockIndex& block) const {
   const HeldBlock* h = copies_.find(id, block);
   return h && (h->fetched || h->own);
 }
 
-double* FetchedBlocks::private_copy(std::int32_t id, const BlockIndex& block, std::int64_t size, bool keep,
-                                    Place place) {
+double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) {
   const double* from = keep ? read(id, block, size, place) : nullptr;
   HeldBlock& h = copies_.find_or_create(id, block);
   if (h.own && h.own->doubles == size) {

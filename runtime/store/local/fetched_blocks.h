@@ -2,6 +2,7 @@
 // Gets and reads: leases of blocks of this node, copies of other nodes' blocks, private copies. A get takes over what
 // was prefetched, and waits for this rank's own changes of the block first. Used by the rank's thread.
 
+#include "runtime/base/ids.h"
 #include "runtime/store/fetch.h"
 #include "runtime/store/remote/held_sums.h"
 #include "runtime/store/remote/prefetch_pool.h"
@@ -14,13 +15,13 @@ class FetchedBlocks final : public BlockFetch {
                 OutgoingPuts& puts, HeldSums& sums)
       : context_(context), copies_(copies), requests_(requests), prefetches_(prefetches), puts_(puts), sums_(sums) {}
 
-  void get(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
-  const double* read(std::int32_t array, const BlockIndex& block, std::int64_t size, Place place) override;
-  bool held(std::int32_t array, const BlockIndex& block) const override;
-  const double* at_hand(std::int32_t array, const BlockIndex& block, std::int64_t size) override;
-  Place got_at(std::int32_t array, const BlockIndex& block) const override;
-  const double* own_copy(std::int32_t array, const BlockIndex& block) const override;
-  double* private_copy(std::int32_t array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
+  void get(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
+  const double* read(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
+  bool held(ArrayId array, const BlockIndex& block) const override;
+  const double* at_hand(ArrayId array, const BlockIndex& block, std::int64_t size) override;
+  Place got_at(ArrayId array, const BlockIndex& block) const override;
+  const double* own_copy(ArrayId array, const BlockIndex& block) const override;
+  double* private_copy(ArrayId array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
 
   /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
   void finish(HeldBlock& h);

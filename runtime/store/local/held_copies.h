@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/context.h"
 #include "runtime/store/local/held_table.h"
 
@@ -20,8 +21,8 @@ class HeldCopies {
 
   explicit HeldCopies(StoreContext& context) : context_(context) {}
 
-  HeldBlock* find(std::int32_t id, const BlockIndex& block) const { return held_.find(id, block); }
-  HeldBlock& find_or_create(std::int32_t id, const BlockIndex& block) { return held_.find_or_create(id, block); }
+  HeldBlock* find(ArrayId id, const BlockIndex& block) const { return held_.find(id, block); }
+  HeldBlock& find_or_create(ArrayId id, const BlockIndex& block) { return held_.find_or_create(id, block); }
   std::deque<HeldBlock>& all() { return held_.all(); }
   /// Fetched copies, roughly by age; some may have gone.
   const std::deque<HeldBlock*>& listed() const { return copies_; }

@@ -4,11 +4,11 @@
 
 namespace sial {
 
-std::uint32_t HeldTable::hash(std::int32_t array, const BlockIndex& block) {
+std::uint32_t HeldTable::hash(ArrayId array, const BlockIndex& block) {
   return static_cast<std::uint32_t>(mix_hash(block_hash(block), static_cast<std::uint32_t>(array)) >> 16);
 }
 
-HeldBlock* HeldTable::find(std::int32_t array, const BlockIndex& block) const {
+HeldBlock* HeldTable::find(ArrayId array, const BlockIndex& block) const {
   const std::uint32_t h = hash(array, block);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = h & mask; slots_[i].position != 0; i = (i + 1) & mask) {
@@ -19,7 +19,7 @@ HeldBlock* HeldTable::find(std::int32_t array, const BlockIndex& block) const {
   return nullptr;
 }
 
-HeldBlock& HeldTable::find_or_create(std::int32_t array, const BlockIndex& block) {
+HeldBlock& HeldTable::find_or_create(ArrayId array, const BlockIndex& block) {
   if (HeldBlock* b = find(array, block)) return *b;
   if (2 * (blocks_.size() + 1) > slots_.size()) grow();
   HeldBlock& b = blocks_.emplace_back();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/memory/incoming.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/store/local/node_blocks.h"
@@ -16,7 +17,7 @@
 namespace sial {
 
 struct HeldBlock {
-  std::int32_t array = 0;
+  ArrayId array;
   BlockIndex block;
   bool fetched = false;  // a get was executed in this phase
   bool stale = false;    // an own put since: the next get fetches anew
@@ -51,8 +52,8 @@ struct HeldBlock {
 
 class HeldTable {
  public:
-  HeldBlock* find(std::int32_t array, const BlockIndex& block) const;
-  HeldBlock& find_or_create(std::int32_t array, const BlockIndex& block);
+  HeldBlock* find(ArrayId array, const BlockIndex& block) const;
+  HeldBlock& find_or_create(ArrayId array, const BlockIndex& block);
   std::deque<HeldBlock>& all() { return blocks_; }
   void clear();
   /// Leaves the blocks for which `stays` is true, at new places.
@@ -62,7 +63,7 @@ class HeldTable {
   struct Slot {
     std::uint32_t hash = 0, position = 0;
   };  // position + 1; 0: empty
-  static std::uint32_t hash(std::int32_t array, const BlockIndex& block);
+  static std::uint32_t hash(ArrayId array, const BlockIndex& block);
   void grow();
 
   std::deque<HeldBlock> blocks_;

@@ -6,7 +6,7 @@
 
 namespace sial {
 
-void CopyRetention::keep(std::int32_t id, KeepCopies which) {
+void CopyRetention::keep(ArrayId id, KeepCopies which) {
   if (context_.options.check || context_.options.copy) return;
   RemoteArray& a = context_.arrays.at(id);
   a.keep = which;

@@ -2,6 +2,7 @@
 // What a rank still holds when a phase has ended: nothing, or the copies that the plan vouches for. Keeps nothing
 // itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
 
+#include "runtime/base/ids.h"
 #include "runtime/store/local/fetched_blocks.h"
 
 namespace sial {
@@ -13,7 +14,7 @@ class CopyRetention {
       : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), puts_(puts), sums_(sums) {}
 
   /// Copies of the array outlive the next barrier. Not with --check and --store=copy.
-  void keep(std::int32_t array, KeepCopies which);
+  void keep(ArrayId array, KeepCopies which);
   /// At the barrier: sums are sent, puts complete, and what does not outlive it is let go.
   void keep_or_let_go();
   /// At the end of the program: nothing outlives it.

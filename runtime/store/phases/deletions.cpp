@@ -2,7 +2,7 @@
 
 namespace sial {
 
-void Deletions::erase(std::int32_t id, Place place) {
+void Deletions::erase(ArrayId id, Place place) {
   // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
   for (HeldBlock& h : copies_.all()) {
     if (h.array != id) continue;

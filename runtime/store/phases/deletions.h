@@ -2,6 +2,7 @@
 // delete, destroy: this rank leaves a generation of an array, each rank at its own time, and begins the next one. Keeps
 // a number that says what this rank has deleted, for the ranks to compare at the barrier. Used by the rank's thread.
 
+#include "runtime/base/ids.h"
 #include "runtime/store/local/fetched_blocks.h"
 #include "runtime/store/remote/array_requests.h"
 
@@ -19,7 +20,7 @@ class Deletions {
         sums_(sums),
         requests_(requests) {}
 
-  void erase(std::int32_t array, Place place);
+  void erase(ArrayId array, Place place);
   /// Hash of the generations that this rank has left in the program.
   std::uint64_t hash() const { return hash_; }
   void end_program() { hash_ = 0; }

@@ -2,6 +2,7 @@
 // Programs and phases as this rank goes through them with all others. Owns the peaks of memory per phase. Used by the
 // rank's thread.
 
+#include "runtime/base/ids.h"
 #include "runtime/store/phases/copy_retention.h"
 #include "runtime/store/phases/deletions.h"
 #include "runtime/store/phases/rank_snapshots.h"
@@ -18,8 +19,8 @@ class RankPhases final : public StoreSynchronization {
   void begin_program(std::int32_t program, std::vector<RemoteArrayInfo> arrays, PlaceNamer namer) override;
   void end_program(Place place) override;
   bool barrier(Place place, bool wants_attention) override;
-  void erase(std::int32_t array, Place place) override { deletions_.erase(array, place); }
-  void keep_copies(std::int32_t array, KeepCopies which) override { retention_.keep(array, which); }
+  void erase(ArrayId array, Place place) override { deletions_.erase(array, place); }
+  void keep_copies(ArrayId array, KeepCopies which) override { retention_.keep(array, which); }
 
   const std::vector<PhasePeak>& peaks() const { return peaks_; }
 

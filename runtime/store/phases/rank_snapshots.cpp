@@ -13,7 +13,7 @@ void RankSnapshots::begin_program() {
   mark_order_.clear();
 }
 
-void RankSnapshots::save_at_end(std::int32_t id, const std::string& label, Place place) {
+void RankSnapshots::save_at_end(ArrayId id, const std::string& label, Place place) {
   if (const auto found = marked_.find(id); found != marked_.end())
     throw SialError(fmt::format("array {} is already to be saved under label \"{}\" at the end of this program",
                                 context_.arrays.name(id), found->second),
@@ -24,8 +24,8 @@ void RankSnapshots::save_at_end(std::int32_t id, const std::string& label, Place
 
 void RankSnapshots::take_marked() {
   // Where a label was marked twice, the last array counts.
-  std::map<std::string, std::int32_t> last;
-  for (const std::int32_t id : mark_order_) last[marked_[id]] = id;
+  std::map<std::string, ArrayId> last;
+  for (const ArrayId id : mark_order_) last[marked_[id]] = id;
   for (const auto& [label_name, id] : last) {
     Label& label = labels_.at(label_name);
     context_.arrays.set_name(label.number, label_name);
@@ -42,7 +42,7 @@ void RankSnapshots::take_marked() {
   mark_order_.clear();
 }
 
-void RankSnapshots::restore(std::int32_t id, const std::string& label_name, Place place) {
+void RankSnapshots::restore(ArrayId id, const std::string& label_name, Place place) {
   const Label* label = labels_.find(label_name);
   if (!label) {
     std::string known;
@@ -103,22 +103,22 @@ void RankSnapshots::load_saved_block(const std::string& label_name, const BlockI
   requests_.set_block({label.number, label.generation, block}, label.placement, data);
 }
 
-std::vector<BlockIndex> RankSnapshots::array_blocks(std::int32_t id) {
+std::vector<BlockIndex> RankSnapshots::array_blocks(ArrayId id) {
   return requests_.share_of_blocks(context_.arrays.number(id), context_.arrays.at(id).generation);
 }
 
-std::vector<double> RankSnapshots::array_block(std::int32_t id, const BlockIndex& block) {
+std::vector<double> RankSnapshots::array_block(ArrayId id, const BlockIndex& block) {
   std::optional<std::vector<double>> data =
       requests_.copy_of_block(context_.arrays.key(id, block), context_.arrays.at(id).placement);
   SIAL_CHECK(data, "no block {}", block_name(context_.arrays.name(id), block));
   return std::move(*data);
 }
 
-void RankSnapshots::load_array_block(std::int32_t id, const BlockIndex& block, std::span<const double> data) {
+void RankSnapshots::load_array_block(ArrayId id, const BlockIndex& block, std::span<const double> data) {
   requests_.set_block(context_.arrays.key(id, block), context_.arrays.at(id).placement, data);
 }
 
-bool RankSnapshots::is_as_restored(std::int32_t id, const BlockIndex& block) {
+bool RankSnapshots::is_as_restored(ArrayId id, const BlockIndex& block) {
   const RemoteArray& array = context_.arrays.at(id);
   const Label* label = labels_.find(array.restored_from);
   return label && requests_.are_same(context_.arrays.key(id, block), array.placement,

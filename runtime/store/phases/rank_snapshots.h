@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/labels.h"
 #include "runtime/store/phases/deletions.h"
 #include "runtime/store/snapshots.h"
@@ -15,8 +16,8 @@ class RankSnapshots final : public StoreSnapshots {
   RankSnapshots(StoreContext& context, OutgoingPuts& puts, ArrayRequests& requests, Deletions& deletions)
       : context_(context), puts_(puts), requests_(requests), deletions_(deletions) {}
 
-  void save_at_end(std::int32_t array, const std::string& label, Place place) override;
-  void restore(std::int32_t array, const std::string& label, Place place) override;
+  void save_at_end(ArrayId array, const std::string& label, Place place) override;
+  void restore(ArrayId array, const std::string& label, Place place) override;
   bool has_label(const std::string& label) const override { return labels_.find(label) != nullptr; }
   std::vector<std::string> labels() const override { return labels_.names(); }
   void drop_labels_except(const std::vector<std::string>& needed) override;
@@ -24,11 +25,11 @@ class RankSnapshots final : public StoreSnapshots {
   std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override;
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override;
   void load_label(const std::string& label) override;
-  std::vector<BlockIndex> array_blocks(std::int32_t array) override;
-  std::vector<double> array_block(std::int32_t array, const BlockIndex& block) override;
-  void load_array_block(std::int32_t array, const BlockIndex& block, std::span<const double> data) override;
-  const std::string& restored_from(std::int32_t id) override { return context_.arrays.at(id).restored_from; }
-  bool is_as_restored(std::int32_t array, const BlockIndex& block) override;
+  std::vector<BlockIndex> array_blocks(ArrayId array) override;
+  std::vector<double> array_block(ArrayId array, const BlockIndex& block) override;
+  void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) override;
+  const std::string& restored_from(ArrayId id) override { return context_.arrays.at(id).restored_from; }
+  bool is_as_restored(ArrayId array, const BlockIndex& block) override;
 
   const LabelTable& table() const { return labels_; }
   /// Whether this rank has loaded labels since the last barrier.
@@ -45,8 +46,8 @@ class RankSnapshots final : public StoreSnapshots {
   ArrayRequests& requests_;
   Deletions& deletions_;
   LabelTable labels_;
-  std::map<std::int32_t, std::string> marked_;  // array -> label, for the end of the program
-  std::vector<std::int32_t> mark_order_;
+  std::map<ArrayId, std::string> marked_;  // labels, for the end of the program
+  std::vector<ArrayId> mark_order_;
   std::vector<std::string> new_labels_;  // loaded since the last barrier
 };
 

@@ -7,7 +7,7 @@
 
 namespace sial {
 
-void ArrayRequests::control(int node, RequestHeader request) {
+void ArrayRequests::control(NodeId node, RequestHeader request) {
   if (context_.homes.is_here(node)) {
     switch (request.kind) {
       case RequestKind::drop: context_.node.drop(request.key.array, request.key.generation); break;
@@ -25,7 +25,7 @@ void ArrayRequests::control(int node, RequestHeader request) {
 }
 
 void ArrayRequests::announce_arrays() {
-  for (const int node : context_.homes.in_charge()) {
+  for (const NodeId node : context_.homes.in_charge()) {
     if (context_.homes.is_here(node)) continue;
     for (const RemoteArray& a : context_.arrays.all()) {
       if (a.info.name.empty()) continue;
@@ -39,7 +39,7 @@ void ArrayRequests::announce_arrays() {
 }
 
 void ArrayRequests::drop(std::span<const BlockKey> keys) {
-  for (const int node : context_.homes.in_charge())
+  for (const NodeId node : context_.homes.in_charge())
     for (const BlockKey& key : keys) {
       RequestHeader request;
       request.kind = RequestKind::drop;
@@ -55,12 +55,12 @@ void ArrayRequests::transfer(const BlockKey& from, std::uint64_t to_array, std::
   request.to_array = to_array;
   request.to_generation = to_generation;
   request.move = move;
-  for (const int node : context_.homes.in_charge()) control(node, request);
+  for (const NodeId node : context_.homes.in_charge()) control(node, request);
 }
 
 void ArrayRequests::apply_contributions() {
   if (is_home_) context_.node.apply_contributions();
-  for (const int node : context_.homes.in_charge()) {
+  for (const NodeId node : context_.homes.in_charge()) {
     if (context_.homes.is_here(node)) continue;
     RequestHeader request;
     request.kind = RequestKind::apply_contributions;
@@ -68,7 +68,7 @@ void ArrayRequests::apply_contributions() {
   }
 }
 
-std::vector<ListedBlock> ArrayRequests::list(int node, std::uint64_t array, std::uint32_t generation) const {
+std::vector<ListedBlock> ArrayRequests::list(NodeId node, std::uint64_t array, std::uint32_t generation) const {
   if (context_.homes.is_here(node)) return context_.node.list(array, generation);
   std::vector<ListedBlock> all;
   std::int64_t total = 1;
@@ -91,7 +91,7 @@ std::vector<ListedBlock> ArrayRequests::list(int node, std::uint64_t array, std:
 
 void ArrayRequests::advance(std::uint64_t array, std::uint32_t generation) {
   if (!context_.node.rank_advanced(array, generation)) return;
-  for (const int node : context_.transport.home_nodes()) {
+  for (const NodeId node : context_.transport.home_nodes()) {
     if (context_.homes.is_here(node)) continue;
     RequestHeader request;
     request.kind = RequestKind::node_advanced;
@@ -118,14 +118,14 @@ std::vector<BlockIndex> ArrayRequests::share_of_blocks(std::uint64_t array, std:
     for (std::size_t i = 0; i < all.size(); ++i)
       if (static_cast<int>(i) % transport.node_size() == transport.node_rank()) mine.push_back(all[i].block);
   }
-  for (const int node : context_.homes.in_charge())
+  for (const NodeId node : context_.homes.in_charge())
     if (!context_.homes.is_here(node))
       for (const ListedBlock& b : list(node, array, generation)) mine.push_back(b.block);
   return mine;
 }
 
 std::optional<std::vector<double>> ArrayRequests::copy_of_block(const BlockKey& k, std::uint64_t placement) const {
-  const int node = context_.homes.home(placement, k.block);
+  const NodeId node = context_.homes.home(placement, k.block);
   const Access unchecked = context_.unchecked();
   if (context_.homes.is_here(node)) {
     Chunk* c = nullptr;
@@ -159,7 +159,7 @@ void ArrayRequests::set_block(const BlockKey& k, std::uint64_t placement, std::s
   request.key = k;
   request.size = static_cast<std::int64_t>(data.size());
   request.access.rank = context_.transport.rank();
-  const int node = context_.homes.home(placement, k.block);
+  const NodeId node = context_.homes.home(placement, k.block);
   if (context_.homes.is_here(node)) {
     context_.node.put(request.key, request.size, data.data(), request.access);
     return;

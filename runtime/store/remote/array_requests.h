@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/local/directory.h"
 #include "runtime/store/remote/outgoing_puts.h"
 
@@ -40,8 +41,8 @@ class ArrayRequests {
   bool are_same(const BlockKey& a, std::uint64_t placement_a, const BlockKey& b, std::uint64_t placement_b) const;
 
  private:
-  void control(int node, RequestHeader request);
-  std::vector<ListedBlock> list(int node, std::uint64_t array, std::uint32_t generation) const;
+  void control(NodeId node, RequestHeader request);
+  std::vector<ListedBlock> list(NodeId node, std::uint64_t array, std::uint32_t generation) const;
 
   StoreContext& context_;
   Directory& directory_;

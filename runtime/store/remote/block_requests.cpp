@@ -6,7 +6,7 @@
 
 namespace sial {
 
-void BlockRequests::request(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority,
+void BlockRequests::request(HeldBlock& h, NodeId node, std::int64_t size, const Access& access, Priority priority,
                             std::int32_t get, std::uint64_t known_version) {
   RequestHeader request;
   request.kind = RequestKind::get;

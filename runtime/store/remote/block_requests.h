@@ -3,6 +3,7 @@
 // where somebody takes them (IncomingPlaces). A request and its place belong to the held block until end(). Measures
 // how long fetches take. Used by the rank's thread; nothing here waits.
 
+#include "runtime/base/ids.h"
 #include "runtime/memory/incoming.h"
 #include "runtime/store/context.h"
 #include "runtime/store/local/held_table.h"
@@ -15,7 +16,7 @@ class BlockRequests {
 
   /// Asks the block's home for it, into `value`. `get`: the statement for which; with `known_version` only if it is
   /// another one.
-  void request(HeldBlock& h, int node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
+  void request(HeldBlock& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
                std::uint64_t known_version = 0);
   /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it
   /// cannot be asked.

@@ -28,7 +28,7 @@ void HeldSums::send(HeldBlock& h) {
   request.key = context_.arrays.key(h.array, h.block);
   request.size = sum->doubles;
   request.access = context_.access(h.sum_place);
-  const int node = context_.home(h.array, h.block);
+  const NodeId node = context_.home(h.array, h.block);
   if (context_.homes.is_here(node)) {
     const Outcome outcome = context_.node.accumulate(request.key, request.size, sum->data(), sum, request.access);
     report(context_, outcome, request.kind, h.array, h.block, request.size, h.sum_place);

@@ -27,11 +27,11 @@ void Outbox::complete_if(Which which) {
   }
 }
 
-void Outbox::complete(std::int32_t array, const BlockIndex& block) {
+void Outbox::complete(ArrayId array, const BlockIndex& block) {
   complete_if([&](const Item& item) { return item.array == array && item.header.key.block == block; });
 }
 
-void Outbox::complete(std::int32_t array) {
+void Outbox::complete(ArrayId array) {
   complete_if([&](const Item& item) { return item.array == array; });
 }
 

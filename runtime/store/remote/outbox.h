@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/remote/messages.h"
 
 namespace sial {
@@ -20,7 +21,7 @@ class Outbox {
     std::unique_ptr<PendingRequest> request;
     Chunk* payload = nullptr;  // one reference, may be null
     std::uint64_t bytes = 0;   // of memory that it keeps
-    std::int32_t array = -1;
+    ArrayId array = no_array;
     RequestHeader header;
   };
   using Settle = std::function<void(const Item&, const Outcome&)>;
@@ -29,8 +30,8 @@ class Outbox {
 
   void post(Item item);
   /// Waits for those of a block, of an array, of all.
-  void complete(std::int32_t array, const BlockIndex& block);
-  void complete(std::int32_t array);
+  void complete(ArrayId array, const BlockIndex& block);
+  void complete(ArrayId array);
   void complete_all();
   /// Lets go of what is sent from memory that is about to go, without looking at answers: an error ends the job.
   void drop_outgoing() noexcept;

@@ -20,7 +20,7 @@ void OutgoingPuts::settle(const Outbox::Item& item, const Outcome& outcome) {
   report(context_, outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
 }
 
-void OutgoingPuts::send(HeldBlock& h, int node, const RequestHeader& request, Chunk* data,
+void OutgoingPuts::send(HeldBlock& h, NodeId node, const RequestHeader& request, Chunk* data,
                         std::unique_ptr<OutgoingBlock> outgoing, const double* in_place) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
   if (h.puts_under_way > 0 && !(orderless && h.orderless) && !fault_enabled(Fault::store_order_of_puts)) complete(h);
@@ -46,7 +46,7 @@ void OutgoingPuts::send(HeldBlock& h, int node, const RequestHeader& request, Ch
   outbox_.post(std::move(item));
 }
 
-void OutgoingPuts::send_control(int node, const RequestHeader& request) {
+void OutgoingPuts::send_control(NodeId node, const RequestHeader& request) {
   Outbox::Item item;
   item.header = request;
   ++context_.stats.messages_sent;

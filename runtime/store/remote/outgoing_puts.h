@@ -3,6 +3,7 @@
 // payloads until then (Outbox). What the owner answers is reported in whatever call finds the answer. Used by the
 // rank's thread.
 
+#include "runtime/base/ids.h"
 #include "runtime/store/local/held_copies.h"
 #include "runtime/store/remote/outbox.h"
 
@@ -15,14 +16,14 @@ class OutgoingPuts {
   /// Takes the reference to `data`, which may be null. `outgoing`: whose values are sent, from there (`in_place`) or as
   /// they come to `data`. Messages to one node may overtake each other: an operation whose order matters waits for
   /// those before it.
-  void send(HeldBlock& h, int node, const RequestHeader& request, Chunk* data,
+  void send(HeldBlock& h, NodeId node, const RequestHeader& request, Chunk* data,
             std::unique_ptr<OutgoingBlock> outgoing = nullptr, const double* in_place = nullptr);
   /// A request about a whole array.
-  void send_control(int node, const RequestHeader& request);
+  void send_control(NodeId node, const RequestHeader& request);
 
   /// Waits for those of a block, of an array, of all.
   void complete(const HeldBlock& h) { outbox_.complete(h.array, h.block); }
-  void complete(std::int32_t array) { outbox_.complete(array); }
+  void complete(ArrayId array) { outbox_.complete(array); }
   void complete_all() { outbox_.complete_all(); }
   void drop_outgoing() noexcept { outbox_.drop_outgoing(); }
 

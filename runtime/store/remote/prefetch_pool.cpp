@@ -7,7 +7,7 @@
 
 namespace sial {
 
-Prefetch PrefetchPool::note_too_large(std::int32_t id, std::int64_t size, Place get) {
+Prefetch PrefetchPool::note_too_large(ArrayId id, std::int64_t size, Place get) {
   const StoreOptions& options = context_.options;
   AccessStats& row = context_.log.at(get, id);
   ++row.too_large;
@@ -19,10 +19,10 @@ Prefetch PrefetchPool::note_too_large(std::int32_t id, std::int64_t size, Place 
   return Prefetch::too_big;
 }
 
-Prefetch PrefetchPool::prefetch(std::int32_t id, const BlockIndex& block, std::int64_t size, Place get) {
+Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_t size, Place get) {
   /// Copies that the look-ahead has met are wanted soon: they are kept as if they were read so many uses from now.
   constexpr std::uint64_t soon = 256;
-  const int node = context_.home(id, block);
+  const NodeId node = context_.home(id, block);
   if (context_.homes.is_here(node)) return Prefetch::here;
   HeldBlock* h = copies_.find(id, block);
   if (h) {
@@ -61,8 +61,7 @@ Prefetch PrefetchPool::prefetch(std::int32_t id, const BlockIndex& block, std::i
   return Prefetch::started;
 }
 
-BlockLookAhead::Foreseen PrefetchPool::foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size,
-                                                bool briefly) {
+BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {
   NodeHeap& heap = context_.heap;
   // Who holds it might hold it from others, who then write to a copy.
   const std::uint64_t room = heap.budget() / (briefly ? 16 : 2);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/local/held_copies.h"
 #include "runtime/store/look_ahead.h"
 #include "runtime/store/remote/block_requests.h"
@@ -24,8 +25,8 @@ class PrefetchPool final : public BlockLookAhead {
   PrefetchPool(StoreContext& context, HeldCopies& copies, BlockRequests& requests)
       : context_(context), copies_(copies), requests_(requests) {}
 
-  Prefetch prefetch(std::int32_t array, const BlockIndex& block, std::int64_t size, Place get) override;
-  Foreseen foreseen(std::int32_t array, const BlockIndex& block, std::int64_t size, bool briefly) override;
+  Prefetch prefetch(ArrayId array, const BlockIndex& block, std::int64_t size, Place get) override;
+  Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) override;
   void set_live_set_known(bool known) override { live_set_known_ = known; }
   double fetch_seconds(std::int64_t bytes) const override { return requests_.seconds(bytes); }
   void set_incoming(IncomingPlaces* places) noexcept override;
@@ -70,7 +71,7 @@ class PrefetchPool final : public BlockLookAhead {
   /// A block may take this part of the copies' budget when it is fetched ahead.
   static constexpr std::uint64_t largest_ahead = 4;
 
-  Prefetch note_too_large(std::int32_t array, std::int64_t size, Place get);
+  Prefetch note_too_large(ArrayId array, std::int64_t size, Place get);
   bool has_room(std::uint64_t bytes);
   bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }
   /// The prefetch has landed; its answer may be that there is no such block.

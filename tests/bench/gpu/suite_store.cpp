@@ -16,7 +16,7 @@ namespace {
 
 using namespace sial;
 
-constexpr std::int32_t array = 0;
+constexpr ArrayId array;
 
 enum class Side { host, pinned, device };
 struct Spent {

@@ -19,8 +19,7 @@ Values forty(double x) { return Values(40, x); }
 class OffHost final : public IncomingPlaces {
  public:
   explicit OffHost(const BufferResource& buffers) : buffers_(buffers) {}
-  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, std::int32_t, const BlockIndex& block,
-                                           double* buffer) override {
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, ArrayId, const BlockIndex& block, double* buffer) override {
     asked.insert(pc);
     if (block.segment[0] % 3 == 0) return nullptr;
     return std::make_unique<Place>(*this, buffer);
@@ -69,8 +68,7 @@ class OffHost final : public IncomingPlaces {
 class GoesOn final : public IncomingPlaces {
  public:
   explicit GoesOn(const BufferResource&) {}
-  std::unique_ptr<IncomingBlock> place_for(std::int32_t, std::int32_t, const BlockIndex& block,
-                                           double* buffer) override {
+  std::unique_ptr<IncomingBlock> place_for(std::int32_t, ArrayId, const BlockIndex& block, double* buffer) override {
     if (block.segment[0] % 3 == 0) return nullptr;
     return std::make_unique<Block>(*this, buffer);
   }

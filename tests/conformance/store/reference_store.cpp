@@ -106,7 +106,7 @@ struct Contents {
     const auto found = blocks.find(block);
     return found == blocks.end() ? nullptr : found->second;
   }
-  const View* view(std::int32_t array, const BlockIndex& block) const {
+  const View* view(ArrayId array, const BlockIndex& block) const {
     const auto a = arrays.find(array);
     if (a == arrays.end()) return nullptr;
     const auto found = a->second.views.find(block);
@@ -120,9 +120,9 @@ struct Contents {
   static std::vector<double> values(const Value& v) { return {v.data, v.data + v.size}; }
 
   ReferenceBuffers buffers;  // outlives all values
-  std::map<std::int32_t, Array> arrays;
+  std::map<ArrayId, Array> arrays;
   std::map<std::string, Label> labels;
-  std::map<std::int32_t, std::string> marked;
+  std::map<ArrayId, std::string> marked;
   StoreStats stats;
 };
 
@@ -130,7 +130,7 @@ class ReferenceFetch final : public BlockFetch {
  public:
   explicit ReferenceFetch(Contents& all) : all_(all) {}
 
-  void get(std::int32_t id, const BlockIndex& block, std::int64_t size, Place place) override {
+  void get(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) override {
     ++all_.stats.gets;
     Contents::Array& a = all_.arrays[id];
     Contents::View& v = a.views[block];
@@ -138,7 +138,7 @@ class ReferenceFetch final : public BlockFetch {
     v = {true, false, Contents::find(a.blocks, block), nullptr, place};
     if (v.value) all_.stats.bytes_leased += size * 8;
   }
-  const double* read(std::int32_t id, const BlockIndex& block, std::int64_t size, Place) override {
+  const double* read(ArrayId id, const BlockIndex& block, std::int64_t size, Place) override {
     const Contents::View* v = all_.view(id, block);
     if (!v) throw SialError("the block was not fetched in this phase");
     ++all_.stats.accesses;
@@ -147,21 +147,21 @@ class ReferenceFetch final : public BlockFetch {
     if (value->size != size) throw SialError("the block has another size");
     return value->data;
   }
-  bool held(std::int32_t id, const BlockIndex& block) const override { return all_.view(id, block) != nullptr; }
-  const double* at_hand(std::int32_t id, const BlockIndex& block, std::int64_t size) override {
+  bool held(ArrayId id, const BlockIndex& block) const override { return all_.view(id, block) != nullptr; }
+  const double* at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) override {
     const Contents::View* v = all_.view(id, block);
     const Shared value = !v ? nullptr : v->own ? v->own : v->value;
     return value && value->size == size ? value->data : nullptr;
   }
-  Place got_at(std::int32_t id, const BlockIndex& block) const override {
+  Place got_at(ArrayId id, const BlockIndex& block) const override {
     const Contents::View* v = all_.view(id, block);
     return v && v->fetched && !v->own ? v->got : Place{};
   }
-  const double* own_copy(std::int32_t id, const BlockIndex& block) const override {
+  const double* own_copy(ArrayId id, const BlockIndex& block) const override {
     const Contents::View* v = all_.view(id, block);
     return v && v->own ? v->own->data : nullptr;
   }
-  double* private_copy(std::int32_t id, const BlockIndex& block, std::int64_t size, bool keep, Place place) override {
+  double* private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) override {
     const double* from = keep ? read(id, block, size, place) : nullptr;
     Contents::View& v = all_.arrays[id].views[block];
     if (!v.own) v.own = from ? all_.copy(from, size) : std::make_shared<Value>(all_.buffers, size);
@@ -176,8 +176,8 @@ class ReferenceLookAhead final : public BlockLookAhead {
  public:
   explicit ReferenceLookAhead(Contents& all) : all_(all) {}
 
-  Prefetch prefetch(std::int32_t, const BlockIndex&, std::int64_t, Place) override { return Prefetch::here; }
-  Foreseen foreseen(std::int32_t id, const BlockIndex& block, std::int64_t size, bool) override {
+  Prefetch prefetch(ArrayId, const BlockIndex&, std::int64_t, Place) override { return Prefetch::here; }
+  Foreseen foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool) override {
     const Contents::View* v = all_.view(id, block);
     if (v && (v->own || v->stale)) return {};
     const Shared value = v ? v->value : Contents::find(all_.arrays[id].blocks, block);
@@ -197,32 +197,32 @@ class ReferenceUpdate final : public BlockUpdate {
  public:
   explicit ReferenceUpdate(Contents& all) : all_(all) {}
 
-  void put(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place) override {
+  void put(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place) override {
     ++all_.stats.puts;
     set(id, block, all_.copy(data, size));
   }
-  void accumulate(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place) override {
+  void accumulate(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place) override {
     ++all_.stats.accumulates;
     change(id, block, size, true, [&](double old, std::int64_t i) { return old + data[i]; });
   }
-  void fill(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place) override {
+  void fill(ArrayId id, const BlockIndex& block, std::int64_t size, double value, Place) override {
     ++all_.stats.scalar_puts;
     change(id, block, size, true, [&](double, std::int64_t) { return value; });
   }
-  void increment(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place) override {
+  void increment(ArrayId id, const BlockIndex& block, std::int64_t size, double value, Place) override {
     ++all_.stats.scalar_puts;
     change(id, block, size, true, [&](double old, std::int64_t) { return old + value; });
   }
-  void scale(std::int32_t id, const BlockIndex& block, std::int64_t size, double value, Place) override {
+  void scale(ArrayId id, const BlockIndex& block, std::int64_t size, double value, Place) override {
     ++all_.stats.scalar_puts;
     change(id, block, size, false, [&](double old, std::int64_t) { return old * value; });
   }
   Stored stored() const override { return {}; }
-  void put_alias(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data, Place at) override {
+  void put_alias(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place at) override {
     put(id, block, size, data, at);
   }
-  bool put_held(std::int32_t id, const BlockIndex& block, std::int64_t size, std::int32_t from,
-                const BlockIndex& from_block, Place) override {
+  bool put_held(ArrayId id, const BlockIndex& block, std::int64_t size, ArrayId from, const BlockIndex& from_block,
+                Place) override {
     const Contents::View* source = all_.view(from, from_block);
     if (!source || !source->fetched || source->own || !source->value || source->value->size != size) return false;
     ++all_.stats.puts;
@@ -230,17 +230,16 @@ class ReferenceUpdate final : public BlockUpdate {
     set(id, block, source->value);
     return true;
   }
-  void accumulate_later(std::int32_t id, const BlockIndex& block, std::int64_t size, const double* data,
-                        Place at) override {
+  void accumulate_later(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place at) override {
     accumulate(id, block, size, data, at);
   }
   void relieve_sums() override {}
-  bool leaves_node(std::int32_t, const BlockIndex&) override { return false; }
+  bool leaves_node(ArrayId, const BlockIndex&) override { return false; }
   bool memory_is_short(std::uint64_t more) const override {
     return !all_.buffers.fits(static_cast<std::int64_t>(more), all_.buffers.budget() / 4);
   }
-  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, std::int32_t id, const BlockIndex& block,
-                std::int64_t size, Place at) override {
+  void put_from(std::unique_ptr<OutgoingBlock> values, bool add, ArrayId id, const BlockIndex& block, std::int64_t size,
+                Place at) override {
     const auto host = std::make_shared<Value>(all_.buffers, size);
     values->copy_to(host->data);
     values->complete();
@@ -249,13 +248,13 @@ class ReferenceUpdate final : public BlockUpdate {
   void drop_outgoing() noexcept override {}
 
  private:
-  void set(std::int32_t id, const BlockIndex& block, Shared value) {
+  void set(ArrayId id, const BlockIndex& block, Shared value) {
     Contents::Array& a = all_.arrays[id];
     a.blocks[block] = std::move(value);
     if (const auto v = a.views.find(block); v != a.views.end()) v->second.stale = true;
   }
   template <class F>
-  void change(std::int32_t id, const BlockIndex& block, std::int64_t size, bool create, F f) {
+  void change(ArrayId id, const BlockIndex& block, std::int64_t size, bool create, F f) {
     const Shared old = Contents::find(all_.arrays[id].blocks, block);
     if (!old && !create) throw SialError("the block cannot be scaled: it does not exist");
     if (old && old->size != size) throw SialError("the block has another size");
@@ -282,8 +281,8 @@ class ReferenceSynchronization final : public StoreSynchronization {
     for (auto& [name, label] : all_.labels) label.exists = true;
     return wants_attention;
   }
-  void erase(std::int32_t id, Place) override { all_.arrays.erase(id); }
-  void keep_copies(std::int32_t, KeepCopies) override {}
+  void erase(ArrayId id, Place) override { all_.arrays.erase(id); }
+  void keep_copies(ArrayId, KeepCopies) override {}
 
  private:
   Contents& all_;
@@ -293,10 +292,10 @@ class ReferenceSnapshots final : public StoreSnapshots {
  public:
   explicit ReferenceSnapshots(Contents& all) : all_(all) {}
 
-  void save_at_end(std::int32_t id, const std::string& label, Place) override {
+  void save_at_end(ArrayId id, const std::string& label, Place) override {
     if (!all_.marked.emplace(id, label).second) throw SialError("the array is already to be saved");
   }
-  void restore(std::int32_t id, const std::string& label, Place) override {
+  void restore(ArrayId id, const std::string& label, Place) override {
     if (!has_label(label)) throw SialError("nothing was saved under the label");
     all_.arrays[id] = {all_.labels[label].blocks, {}, label};
   }
@@ -325,15 +324,15 @@ class ReferenceSnapshots final : public StoreSnapshots {
     all_.labels[label].blocks[block] = all_.copy(data.data(), static_cast<std::int64_t>(data.size()));
   }
   void load_label(const std::string& label) override { all_.labels[label]; }
-  std::vector<BlockIndex> array_blocks(std::int32_t id) override { return names(all_.arrays[id].blocks); }
-  std::vector<double> array_block(std::int32_t id, const BlockIndex& block) override {
+  std::vector<BlockIndex> array_blocks(ArrayId id) override { return names(all_.arrays[id].blocks); }
+  std::vector<double> array_block(ArrayId id, const BlockIndex& block) override {
     return Contents::values(*all_.arrays[id].blocks.at(block));
   }
-  void load_array_block(std::int32_t id, const BlockIndex& block, std::span<const double> data) override {
+  void load_array_block(ArrayId id, const BlockIndex& block, std::span<const double> data) override {
     all_.arrays[id].blocks[block] = all_.copy(data.data(), static_cast<std::int64_t>(data.size()));
   }
-  const std::string& restored_from(std::int32_t id) override { return all_.arrays[id].restored_from; }
-  bool is_as_restored(std::int32_t id, const BlockIndex& block) override {
+  const std::string& restored_from(ArrayId id) override { return all_.arrays[id].restored_from; }
+  bool is_as_restored(ArrayId id, const BlockIndex& block) override {
     const Contents::Array& a = all_.arrays[id];
     const Shared mine = Contents::find(a.blocks, block);
     return mine && has_label(a.restored_from) && mine == Contents::find(all_.labels[a.restored_from].blocks, block);

@@ -29,7 +29,7 @@ void Job::begin(std::int32_t p) {
 
 void Job::meet() { transport.barrier({CollectiveKind::other, {program, 0}}); }
 
-Values Job::read(std::int32_t array, const BlockIndex& block, std::int64_t size) {
+Values Job::read(ArrayId array, const BlockIndex& block, std::int64_t size) {
   const double* p = store->fetch().read(array, block, size, next());
   return {p, p + size};
 }
@@ -281,7 +281,7 @@ void deletes_do_not_leak(Job& j) {
 
 // More than one rank's share, which the node has.
 void shares_are_lent(Job& j) {
-  if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<int>{j.transport.node()} ||
+  if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<NodeId>{j.transport.node()} ||
       j.ranks > j.transport.node_size())
     return;
   const int n = static_cast<int>((std::size_t{6} << 20) / 80000);

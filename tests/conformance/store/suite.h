@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/store/store.h"
 
 namespace sial::suite {
@@ -32,17 +33,17 @@ class Job {
   Job(Transport& transport, const StoreOptions& options = {}, const StoreMaker& make = real_store);
   void begin(std::int32_t program);
   void meet();
-  Values read(std::int32_t array, const BlockIndex& block, std::int64_t size);
-  void get(std::int32_t array, const BlockIndex& block, std::int64_t size) {
+  Values read(ArrayId array, const BlockIndex& block, std::int64_t size);
+  void get(ArrayId array, const BlockIndex& block, std::int64_t size) {
     store->fetch().get(array, block, size, next());
   }
-  void put(std::int32_t array, const BlockIndex& block, const Values& v) {
+  void put(ArrayId array, const BlockIndex& block, const Values& v) {
     store->update().put(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
-  void accumulate(std::int32_t array, const BlockIndex& block, const Values& v) {
+  void accumulate(ArrayId array, const BlockIndex& block, const Values& v) {
     store->update().accumulate(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
-  void accumulate_later(std::int32_t array, const BlockIndex& block, const Values& v) {
+  void accumulate_later(ArrayId array, const BlockIndex& block, const Values& v) {
     store->update().accumulate_later(array, block, static_cast<std::int64_t>(v.size()), v.data(), next());
   }
   void barrier() { store->synchronization().barrier({program, 1}); }

@@ -43,16 +43,16 @@ void topology(Transport& t, std::uint64_t) {
   EXPECT(t.ranks_of_node(t.node())[static_cast<std::size_t>(t.node_rank())] == t.rank());
   EXPECT(t.node_size() == static_cast<int>(t.ranks_of_node(t.node()).size()));
   const bool servers = static_cast<int>(seen.size()) > t.size();
-  const std::vector<int>& homes = t.home_nodes();
+  const std::vector<NodeId>& homes = t.home_nodes();
   EXPECT(!homes.empty() && std::is_sorted(homes.begin(), homes.end()));
   for (int n = 0; n < t.node_count(); ++n) {
-    const bool of_servers = t.ranks_of_node(n).front() >= t.size();
-    EXPECT(std::binary_search(homes.begin(), homes.end(), n) == (!servers || of_servers));
+    const bool of_servers = t.ranks_of_node(NodeId(n)).front() >= t.size();
+    EXPECT(std::binary_search(homes.begin(), homes.end(), NodeId(n)) == (!servers || of_servers));
   }
   const auto nodes = t.all_gather(pack(t.node()), tag(CollectiveKind::gather, 1));
   EXPECT(static_cast<int>(nodes.size()) == t.size());
   for (int r = 0; r < t.size(); ++r) {
-    const auto& ranks = t.ranks_of_node(unpack<int>(nodes[static_cast<std::size_t>(r)]));
+    const auto& ranks = t.ranks_of_node(unpack<NodeId>(nodes[static_cast<std::size_t>(r)]));
     EXPECT(std::find(ranks.begin(), ranks.end(), r) != ranks.end());
   }
 }

@@ -114,7 +114,7 @@ TEST_CASE("where clauses and ifs keep indices apart") {
 TEST_CASE("indices that moved on may be anything again") {
   const ir::Program p = test::lower(alias_declarations, "do i\ndo j\na[i,j] = 1.0\nenddo j\nenddo i");
   const ir::Block block{0, Intent::read, {{0, false}, {1, false}}};
-  const std::vector<std::int32_t> changed{1};
+  const std::vector<IndexId> changed{IndexId(1)};
   AliasContext context;
   CHECK(alias(p, block, block, context) == Alias::must);
   context.changed = &changed;

@@ -139,9 +139,9 @@ TEST_CASE("the call graph knows pardos and bound indices through callers") {
   CHECK(graph.may_run_in_pardo(0));
   CHECK(graph.may_run_in_pardo(1));
   CHECK_FALSE(graph.may_run_in_pardo(2));
-  CHECK(graph.bound_at_entry(1) == std::vector<std::int32_t>{0});     // i at both calls
-  CHECK(graph.bound_at_entry(0) == std::vector<std::int32_t>{0, 2});  // i, and k around the call
-  CHECK(graph.bound_at_entry(2) == std::vector<std::int32_t>{0, 1});
+  CHECK(graph.bound_at_entry(1) == std::vector<IndexId>{0});     // i at both calls
+  CHECK(graph.bound_at_entry(0) == std::vector<IndexId>{0, 2});  // i, and k around the call
+  CHECK(graph.bound_at_entry(2) == std::vector<IndexId>{0, 1});
 }
 
 TEST_CASE("nodes are visited in execution order with the loops around them") {

@@ -22,7 +22,7 @@ struct Facts {
     });
   }
   bool same(std::size_t a, std::size_t b) const { return phases.same(marks[a], marks[b]); }
-  std::int32_t array(const std::string& name) const {
+  ArrayId array(const std::string& name) const {
     for (std::size_t a = 0; a < p.arrays.size(); ++a)
       if (p.arrays[a].name == name) return static_cast<std::int32_t>(a);
     return -1;

@@ -43,7 +43,7 @@ class Assembler {
 
   // A loop: its row, the instruction that opens it, and where clauses from `wheres`.
   template <class Wheres, class Body>
-  void loop(LoopKind kind, std::vector<std::int32_t> indices, std::int32_t n_wheres, Wheres wheres, Body body) {
+  void loop(LoopKind kind, std::vector<IndexId> indices, std::int32_t n_wheres, Wheres wheres, Body body) {
     static constexpr Opcode begin[] = {Opcode::do_begin, Opcode::sub_begin, Opcode::pardo_begin};
     static constexpr Opcode next[] = {Opcode::do_next, Opcode::sub_next, Opcode::pardo_next};
     const auto id = static_cast<std::int32_t>(m.loops.size());
@@ -57,7 +57,7 @@ class Assembler {
     m.loops[id] = row;
   }
   template <class Body>
-  void loop(LoopKind kind, std::vector<std::int32_t> indices, Body body) {
+  void loop(LoopKind kind, std::vector<IndexId> indices, Body body) {
     loop(kind, std::move(indices), 0, [](std::int32_t) {}, body);
   }
 };

@@ -9,7 +9,7 @@ using namespace sial;
 
 namespace {
 
-DeferredPut put(std::int32_t pc, std::int32_t array, std::int32_t segment, std::int64_t elements,
+DeferredPut put(std::int32_t pc, ArrayId array, std::int32_t segment, std::int64_t elements,
                 const double* buffer = nullptr) {
   DeferredPut p;
   p.pc = pc;

@@ -40,7 +40,7 @@ class Code {
     m.places.push_back({0, static_cast<std::int32_t>(m.code.size()), 1});
     return static_cast<int>(m.code.size()) - 1;
   }
-  void loop(LoopKind kind, std::vector<std::int32_t> indices, const std::function<void()>& body,
+  void loop(LoopKind kind, std::vector<IndexId> indices, const std::function<void()>& body,
             const std::function<int()>& where = {}, const std::string& pragma = {}) {
     const auto id = static_cast<int>(m.loops.size());
     m.loops.push_back({});

@@ -125,8 +125,8 @@ class Trial {
   }
 
   void declare(std::int32_t k) {
-    std::vector<std::int32_t> dims{i, j};
-    if (product()) dims = k == 1 ? std::vector{i, k_} : k == 2 ? std::vector{k_, j} : dims;
+    std::vector<IndexId> dims{i, j};
+    if (product()) dims = k == 1 ? std::vector<IndexId>{i, k_} : k == 2 ? std::vector<IndexId>{k_, j} : dims;
     if (o_.op == Opcode::real_element) dims = {p};
     if (small(k)) dims = {ii, j};
     ArrayKind array = o_.has(op::planned) && o_.op_class == OpClass::memory ? ArrayKind::temp : ArrayKind::local;
@@ -138,7 +138,7 @@ class Trial {
       for (const Intent intent : {Intent::read, Intent::write, Intent::update}) {
         RefRow row{k, intent, {}};
         for (std::size_t d = 0; d < dims.size(); ++d)
-          row.entries.push_back({d == 0 && !whole && part(k) ? ii : dims[d], false});
+          row.entries.push_back({d == 0 && !whole && part(k) ? IndexId(ii) : dims[d], false});
         m_.refs.push_back(row);
       }
     for (const Intent intent : {Intent::read, Intent::write, Intent::update})

@@ -152,7 +152,7 @@ TEST_CASE("exits, returns, calls and subindex loops") {
 TEST_CASE("elements of statics come from where the binder says; without them the slice ends") {
   const Module m = sliced(names, "do i\nif tab[(index)i] > 1.0\nget a[i,i]\nendif\nenddo i");
   const std::vector<double> table{2.0, 0.0, 3.0};
-  Run r(m, 3, [&](std::int32_t array) {
+  Run r(m, 3, [&](ArrayId array) {
     return m.arrays[static_cast<std::size_t>(array)].name == "tab" ? table.data() : nullptr;
   });
   CHECK(r.serial() == "a[1,1] a[3,3] |");

@@ -166,7 +166,7 @@ TEST_CASE("all copies of an array are kept only where nobody changes it") {
     const auto array = std::get<ir::Block>(std::get<ir::Instr>(nth(after, Opcode::get).value).operands[0]).array;
     after.main.insert(after.main.begin() + barrier,
                       {after.n_nodes++, after.main[static_cast<std::size_t>(barrier)].place,
-                       ir::Instr{Opcode::keep_copies, {ir::ArrayId{array}, ir::Imm{static_cast<std::int32_t>(how)}}}});
+                       ir::Instr{Opcode::keep_copies, {array, ir::Imm{static_cast<std::int32_t>(how)}}}});
     return refusal(before, after, {});
   };
   const std::string get = "do i\ndo j\nget d[i,j]\nenddo j\nenddo i\n",
