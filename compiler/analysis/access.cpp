@@ -25,9 +25,9 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
   a.proc = path.proc;
   a.block = &block;
   for (const RefEntry& e : block.entries) {
-    if (e.index < 0) continue;
+    if (e.index == no_index) continue;
     for (const IndexId i : {e.index, index_row(program, e.index).parent})
-      if (i >= 0 && !contains(a.indices, i)) a.indices.push_back(i);
+      if (i != no_index && !contains(a.indices, i)) a.indices.push_back(i);
   }
   std::vector<IndexId> bound;
   a.repeats = Cost::constant(1.0);
@@ -55,11 +55,11 @@ Access access_of(const ir::Program& program, const ir::Block& block, const Path&
   const ir::Loop& mover = std::get<ir::Loop>(a.loops[static_cast<std::size_t>(a.changes_at)]->value);
   const auto fastest =
       std::find_if(mover.indices.begin(), mover.indices.end(), [&](IndexId i) { return contains(a.indices, i); });
-  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  const ArrayRow& array = program.arrays[block.array.at()];
   Cost step = Cost::constant(1.0);
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    if (e.index >= 0 && (e.index == *fastest || index_row(program, e.index).parent == *fastest)) {
+    if (e.index != no_index && (e.index == *fastest || index_row(program, e.index).parent == *fastest)) {
       const bool by_parent = e.index != *fastest && index_row(program, array.dims[d]).kind == IndexKind::sub;
       if (a.dimension < 0) a.dimension = static_cast<int>(d);
       a.stride += step * (by_parent ? static_cast<double>(subsegments_per_segment) : 1.0);  // a[i,i] moves along both

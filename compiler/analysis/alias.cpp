@@ -23,7 +23,7 @@ bool is_changed(const ir::Program& p, const RefEntry& e, const AliasContext& c) 
 
 /// Whether two entries of one dimension give the same segment number.
 Alias same_segment(const ir::Program& p, const RefEntry& a, const RefEntry& b, const AliasContext& c) {
-  if (a.index < 0 || b.index < 0) return Alias::may;
+  if (a.index == no_index || b.index == no_index) return Alias::may;
   const IndexId i = segment_index(p, a), j = segment_index(p, b);
   if (disjoint_ranges(p, i, j)) return Alias::never;
   if (is_changed(p, a, c) || is_changed(p, b, c)) return Alias::may;
@@ -36,7 +36,7 @@ Alias same_segment(const ir::Program& p, const RefEntry& a, const RefEntry& b, c
 /// Whether two entries on a dimension of equal segment numbers give the same part of it: everything, or one of the
 /// subsegments.
 Alias same_part(const ir::Program& p, const RefEntry& a, const RefEntry& b, const AliasContext& c) {
-  if (a.index < 0 || b.index < 0) return Alias::may;
+  if (a.index == no_index || b.index == no_index) return Alias::may;
   const bool sub_a = index_row(p, a.index).kind == IndexKind::sub, sub_b = index_row(p, b.index).kind == IndexKind::sub;
   if (!sub_a && !sub_b) return Alias::must;
   if (a.index != b.index || is_changed(p, a, c) || is_changed(p, b, c)) return Alias::may;
@@ -140,7 +140,7 @@ bool disjoint_ranges(const ir::Program& program, IndexId a, IndexId b) {
 
 Alias same_block(const ir::Program& program, const ir::Block& a, const ir::Block& b, const AliasContext& context) {
   if (a.array != b.array) return Alias::never;
-  const ArrayRow& array = program.arrays[static_cast<std::size_t>(a.array)];
+  const ArrayRow& array = program.arrays[a.array.at()];
   Alias result = Alias::must;
   for (std::size_t d = 0; d < a.entries.size(); ++d) {
     result = both(result, same_segment(program, a.entries[d], b.entries[d], context));

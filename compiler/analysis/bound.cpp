@@ -137,9 +137,9 @@ class Walker {
 
   // ---- loops
   struct LoopPlan {
-    std::set<std::int32_t> deciding;  // indices that conditions inside look at
-    bool carries = false;             // an iteration hands something to the next that decides and can be computed
-    bool exits = false;               // on a condition that can be computed
+    std::set<IndexId> deciding;  // those that conditions inside look at
+    bool carries = false;        // an iteration hands something to the next that decides and can be computed
+    bool exits = false;          // on a condition that can be computed
     std::vector<std::int32_t> ints, scalars;  // written inside
   };
 
@@ -185,7 +185,7 @@ class Walker {
   Left loop(const ir::Node& n, const ir::Loop& l) {
     count(n);
     const LoopPlan& plan = this->plan(n, l);
-    std::vector<std::int32_t> by_value;
+    std::vector<IndexId> by_value;
     double multiplied = 1.0;
     const bool all = (plan.carries || plan.exits) && steps_ < job_.max_steps;
     for (const IndexId index : l.indices) {
@@ -237,8 +237,8 @@ class Walker {
   }
 
   /// Too long to be walked value by value: what is left counts as if nothing inside looked at the index.
-  void finish_at_once(const ir::Node& n, const ir::Loop& l, const LoopPlan& plan,
-                      const std::vector<std::int32_t>& by_value, double weight, double guess) {
+  void finish_at_once(const ir::Node& n, const ir::Loop& l, const LoopPlan& plan, const std::vector<IndexId>& by_value,
+                      double weight, double guess) {
     double left = 0, stride = 1, all = 1;
     for (const IndexId index : by_value) {
       const BoundRange r = costs_.range(index);

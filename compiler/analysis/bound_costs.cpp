@@ -33,14 +33,14 @@ std::int32_t BoundCosts::predefined(std::int32_t slot) const {
 }
 
 BoundRange BoundCosts::range(IndexId index) const {
-  const IndexRow& r = p_.indices[static_cast<std::size_t>(index)];
+  const IndexRow& r = p_.indices[index.at()];
   if (r.kind == IndexKind::sub) return {1, subsegments_per_segment};
   const auto bound = [&](const Bound& b) { return b.symbolic ? predefined(b.value) : b.value; };
   return {bound(r.lo), bound(r.hi)};
 }
 
 double BoundCosts::segment_extent(IndexId index, std::int32_t segment) const {
-  const IndexRow& r = p_.indices[static_cast<std::size_t>(index)];
+  const IndexRow& r = p_.indices[index.at()];
   if (r.kind == IndexKind::simple) return 1.0;
   const auto table = job_.segments.find(r.kind);
   if (table == job_.segments.end() || segment < 1 || static_cast<std::size_t>(segment) > table->second.size())
@@ -59,7 +59,7 @@ double BoundCosts::mean(IndexId index, int power) const {
 
 double BoundCosts::elements(const std::vector<RefEntry>& entries) const {
   // Powers of the segment indices; a subindex takes part of its parent.
-  std::vector<std::pair<std::int32_t, int>> powers;
+  std::vector<std::pair<IndexId, int>> powers;
   double n = 1.0;
   const auto power = [&](IndexId index) -> int& {
     for (auto& [i, p] : powers)
@@ -67,11 +67,11 @@ double BoundCosts::elements(const std::vector<RefEntry>& entries) const {
     return powers.emplace_back(index, 0).second;
   };
   for (const RefEntry& e : entries) {
-    const IndexRow& r = p_.indices[static_cast<std::size_t>(e.index)];
+    const IndexRow& r = p_.indices[e.index.at()];
     if (e.as_simple || r.kind == IndexKind::simple) continue;
     if (r.kind != IndexKind::sub) {
       ++power(e.index);
-    } else if (p_.indices[static_cast<std::size_t>(r.parent)].kind == IndexKind::simple) {
+    } else if (p_.indices[r.parent.at()].kind == IndexKind::simple) {
       n *= known(e.index) ? subsegment(1.0, *known(e.index)) : 1.0 / subsegments_per_segment;
     } else if (known(e.index) && known(r.parent)) {
       n *= subsegment(segment_extent(r.parent, *known(r.parent)), *known(e.index));
@@ -88,13 +88,13 @@ double BoundCosts::elements(const std::vector<RefEntry>& entries) const {
 double BoundCosts::array_elements(ArrayId array, const ir::Region* region, const ir::Block* wildcard,
                                   std::span<const std::optional<std::int32_t>> ints) const {
   double n = 1.0;
-  const std::vector<IndexId>& dims = p_.arrays[static_cast<std::size_t>(array)].dims;
+  const std::vector<IndexId>& dims = p_.arrays[array.at()].dims;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (wildcard != nullptr && wildcard->entries[d].index >= 0) {
+    if (wildcard != nullptr && wildcard->entries[d].index != no_index) {
       n *= elements({wildcard->entries[d]});
       continue;
     }
-    const IndexRow& r = p_.indices[static_cast<std::size_t>(dims[d])];
+    const IndexRow& r = p_.indices[dims[d].at()];
     const IndexId index = r.kind == IndexKind::sub ? r.parent : dims[d];
     BoundRange range = this->range(index);
     if (region != nullptr) {

@@ -25,11 +25,11 @@ class BoundCosts {
   std::int32_t predefined(std::int32_t slot) const;  // throws SialError when the job lacks it
   BoundRange range(IndexId index) const;
 
-  void set(IndexId index, std::int32_t value) { values_[static_cast<std::size_t>(index)] = value; }
-  void set_any(IndexId index) { values_[static_cast<std::size_t>(index)].reset(); }
-  void unset(IndexId index) { values_[static_cast<std::size_t>(index)].reset(); }
-  std::int32_t value(IndexId index) const { return *values_[static_cast<std::size_t>(index)]; }
-  std::optional<std::int32_t> known(IndexId index) const { return values_[static_cast<std::size_t>(index)]; }
+  void set(IndexId index, std::int32_t value) { values_[index.at()] = value; }
+  void set_any(IndexId index) { values_[index.at()].reset(); }
+  void unset(IndexId index) { values_[index.at()].reset(); }
+  std::int32_t value(IndexId index) const { return *values_[index.at()]; }
+  std::optional<std::int32_t> known(IndexId index) const { return values_[index.at()]; }
 
   BoundWork work(const ir::Instr& instr, std::span<const std::optional<std::int32_t>> ints) const;
 

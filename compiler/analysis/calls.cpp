@@ -64,8 +64,8 @@ CallGraph::CallGraph(const ir::Program& program)
 }
 
 const ArrayTouch* Summary::find(ArrayId array) const {
-  const auto at = std::lower_bound(arrays.begin(), arrays.end(), array,
-                                   [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
+  const auto at =
+      std::lower_bound(arrays.begin(), arrays.end(), array, [](const ArrayTouch& t, ArrayId a) { return t.array < a; });
   return at != arrays.end() && at->array == array ? &*at : nullptr;
 }
 
@@ -74,7 +74,7 @@ bool Summary::writes_scalar(std::int32_t reg) const { return holds(scalars_writt
 
 namespace {
 bool by_name(const ir::Program& program, ArrayId array) {
-  const ArrayKind kind = program.arrays[static_cast<std::size_t>(array)].kind;
+  const ArrayKind kind = program.arrays[array.at()].kind;
   return kind == ArrayKind::static_ || kind == ArrayKind::contiguous_local;
 }
 }  // namespace

@@ -40,7 +40,7 @@ void LifetimeContext::number(const ir::Body& body, const References& refs) {
     uses_of_[static_cast<std::size_t>(n.id)] = {first, uses_.size() - first};
     steps += uses_.size() - first + 1;
     if (!effects_of(p_, i).persistent) return;
-    for (std::size_t k = first; k < uses_.size(); ++k) kept_[static_cast<std::size_t>(uses_[k].array)] = 1;
+    for (std::size_t k = first; k < uses_.size(); ++k) kept_[uses_[k].array.at()] = 1;
   });
 }
 

@@ -44,10 +44,10 @@ class LifetimeContext {
   const std::vector<std::int32_t>& inside(const ir::Node& loop, std::int32_t proc);
   bool remote(ArrayId array) const { return is_remote_array(p_, array); }
   /// Marked persistent somewhere.
-  bool kept(ArrayId array) const { return kept_[static_cast<std::size_t>(array)] != 0; }
+  bool kept(ArrayId array) const { return kept_[array.at()] != 0; }
   /// Where super instructions find arrays that are no arguments.
   bool by_name(ArrayId array) const {
-    const ArrayKind kind = p_.arrays[static_cast<std::size_t>(array)].kind;
+    const ArrayKind kind = p_.arrays[array.at()].kind;
     return kind == ArrayKind::static_ || kind == ArrayKind::contiguous_local;
   }
 

@@ -66,11 +66,10 @@ class Liveness {
   }
 
   void bind(IndexId i) {
-    if (++bound_[static_cast<std::size_t>(i)] == 1) bound_rows_.push_back(i);
+    if (++bound_[i.at()] == 1) bound_rows_.push_back(i);
   }
   void unbind(IndexId i) {
-    if (--bound_[static_cast<std::size_t>(i)] == 0)
-      bound_rows_.erase(std::find(bound_rows_.begin(), bound_rows_.end(), i));
+    if (--bound_[i.at()] == 0) bound_rows_.erase(std::find(bound_rows_.begin(), bound_rows_.end(), i));
   }
 
   Names members() const {

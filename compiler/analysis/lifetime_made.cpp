@@ -44,17 +44,17 @@ class Initialisation {
     for (std::size_t k = 0; k < refs.size(); ++k) {
       const ir::Block& b = refs.block(static_cast<std::int32_t>(k));
       for (const RefEntry& e : b.entries) {
-        result[k].push_back(e.index);
-        if (const std::int32_t parent = c.program().indices[static_cast<std::size_t>(e.index)].parent; parent >= 0)
-          result[k].push_back(parent);
+        result[k].push_back(e.index.number());
+        if (const IndexId parent = c.program().indices[e.index.at()].parent; parent != no_index)
+          result[k].push_back(parent.number());
       }
-      result[k].push_back(n_indices + b.array);
+      result[k].push_back(n_indices + b.array.number());
       if (c.remote(b.array)) result[k].push_back(n_indices + n_arrays);
     }
     return result;
   }
 
-  void none(ArrayId array) { made_.drop(static_cast<std::int32_t>(p_.indices.size()) + array); }
+  void none(ArrayId array) { made_.drop(static_cast<std::int32_t>(p_.indices.size()) + array.number()); }
   void drop_fetched() { made_.drop(static_cast<std::int32_t>(p_.indices.size() + p_.arrays.size())); }
   void without(const Summary& summary) {
     for (const ArrayTouch& t : summary.arrays)
@@ -84,7 +84,7 @@ class Initialisation {
     if (const ir::Instr* i = instr_of(n)) return instr(n, *i);
     if (const auto* l = std::get_if<ir::Loop>(&n.value)) {
       without(c_.summaries().of_node(n));
-      for (const IndexId i : l->indices) made_.drop(i);
+      for (const IndexId i : l->indices) made_.drop(i.number());
       const std::size_t before = made_.mark();
       const bool reachable = reachable_;
       for (const ir::Where& w : l->wheres) walk(w.code);
@@ -123,8 +123,7 @@ class Initialisation {
     if (record_)
       for (const LifetimeContext::Use& u : uses)
         if (u.ref >= 0)
-          c_.fact(n.id, u.operand).initialised =
-              made_.has(u.ref) || p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::static_;
+          c_.fact(n.id, u.operand).initialised = made_.has(u.ref) || p_.arrays[u.array.at()].kind == ArrayKind::static_;
     // What drops this rank's copies of an array's blocks; of an array of its own, restoring makes what is there
     // already.
     const bool drops = i.op == Opcode::erase_array ||
@@ -147,7 +146,7 @@ class Initialisation {
   /// Allocation of a set of blocks: all that agree where the set names an index.
   static bool covers(const ir::Block& set, const ir::Block& one) {
     for (std::size_t d = 0; d < set.entries.size(); ++d)
-      if (set.entries[d].index >= 0 && !(set.entries[d] == one.entries[d])) return false;
+      if (set.entries[d].index != no_index && !(set.entries[d] == one.entries[d])) return false;
     return true;
   }
 

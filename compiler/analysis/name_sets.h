@@ -25,7 +25,7 @@ class LiveNames {
         count_(arrays) {}
 
   bool has(std::int32_t k) const { return where_[static_cast<std::size_t>(k)] >= 0; }
-  std::size_t count(ArrayId array) const { return count_[static_cast<std::size_t>(array)]; }
+  std::size_t count(std::int32_t slot) const { return count_[static_cast<std::size_t>(slot)]; }
   const std::vector<std::int32_t>& remote() const { return members_[1]; }
   const std::vector<std::int32_t>& others() const { return members_[0]; }
 

@@ -149,31 +149,28 @@ bool replaces(const ir::Program& program, const ir::Instr& instr, const ArrayUse
 }
 
 bool is_part(const ir::Program& program, const ir::Block& block) {
-  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  const ArrayRow& array = program.arrays[block.array.at()];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    if (e.index < 0 || e.as_simple) continue;
-    if (program.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::sub &&
-        program.indices[static_cast<std::size_t>(array.dims[d])].kind != IndexKind::sub)
+    if (e.index == no_index || e.as_simple) continue;
+    if (program.indices[e.index.at()].kind == IndexKind::sub &&
+        program.indices[array.dims[d].at()].kind != IndexKind::sub)
       return true;
   }
   return false;
 }
 
 bool has_wildcard(const ir::Block& block) {
-  return std::any_of(block.entries.begin(), block.entries.end(), [](const RefEntry& e) { return e.index < 0; });
+  return std::any_of(block.entries.begin(), block.entries.end(), [](const RefEntry& e) { return e.index == no_index; });
 }
 
 bool is_element(const ir::Program& program, const ir::Block& block) {
   return std::all_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
-    return e.index >= 0 &&
-           (e.as_simple || program.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple);
+    return e.index != no_index && (e.as_simple || program.indices[e.index.at()].kind == IndexKind::simple);
   });
 }
 
-bool is_remote_array(const ir::Program& program, ArrayId array) {
-  return is_remote(program.arrays[static_cast<std::size_t>(array)].kind);
-}
+bool is_remote_array(const ir::Program& program, ArrayId array) { return is_remote(program.arrays[array.at()].kind); }
 
 std::string text_of(const ir::Program& program, const ir::Block& block) {
   std::string text = array_name(program, block.array) + "[";
@@ -181,7 +178,7 @@ std::string text_of(const ir::Program& program, const ir::Block& block) {
     const RefEntry& e = block.entries[d];
     if (d > 0) text += ',';
     if (e.as_simple) text += "(index)";
-    text += e.index < 0 ? "*" : program.indices[static_cast<std::size_t>(e.index)].name;
+    text += e.index == no_index ? "*" : program.indices[e.index.at()].name;
   }
   return text + "]";
 }

@@ -11,9 +11,7 @@
 
 namespace sial::analysis {
 
-inline const IndexRow& index_row(const ir::Program& p, IndexId index) {
-  return p.indices[static_cast<std::size_t>(index)];
-}
+inline const IndexRow& index_row(const ir::Program& p, IndexId index) { return p.indices[index.at()]; }
 
 /// `own`: this rank's copy: temps, locals, statics, and of a remote array what the rank fetched or changed privately.
 /// `home`: the remote array itself, which all ranks see.
@@ -76,7 +74,7 @@ bool is_element(const ir::Program& program, const ir::Block& block);
 bool is_remote_array(const ir::Program& program, ArrayId array);
 
 inline const std::string& array_name(const ir::Program& program, ArrayId array) {
-  return program.arrays[static_cast<std::size_t>(array)].name;
+  return program.arrays[array.at()].name;
 }
 /// `a[i,(index)j,*]`, `c[1:n,2:3]` with the names of the program.
 std::string text_of(const ir::Program& program, const ir::Block& block);

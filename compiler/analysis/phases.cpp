@@ -142,23 +142,21 @@ struct Phases::Builder {
     entry[0] = entry.back(), exit[0] = exit.back();
     entry.pop_back(), exit.pop_back();
     // Numbers of the classes, in the order of their first raw phase: program order.
-    out.phases_.assign(parent.size(), -1);
+    std::vector<std::int32_t> numbers(parent.size(), -1);
     for (std::size_t r = 0; r < parent.size(); ++r) {
       const auto root = static_cast<std::size_t>(find(static_cast<std::int32_t>(r)));
-      if (out.phases_[root] < 0) {
-        out.phases_[root] = static_cast<PhaseId>(out.local_.size());
+      if (numbers[root] < 0) {
+        numbers[root] = static_cast<std::int32_t>(out.local_.size());
         out.local_.emplace_back();
         out.begins_.emplace_back();
         out.proc_.push_back(proc[r]);
       }
-      const auto id = static_cast<std::size_t>(out.phases_[r] = out.phases_[root]);
+      const auto id = (out.phases_[r] = out.phases_[root]).at();
       append(out.local_[id], touched[r]);
       if (begin[r] != nullptr) out.begins_[id].push_back(begin[r]);
     }
-    for (auto* list : {&entry, &exit})
-      for (std::int32_t& raw : *list) raw = out.phases_[static_cast<std::size_t>(raw)];
-    out.entry_.assign(entry.begin(), entry.end());
-    out.exit_.assign(exit.begin(), exit.end());
+    for (const std::int32_t raw : entry) out.entry_.push_back(out.phases_[static_cast<std::size_t>(raw)]);
+    for (const std::int32_t raw : exit) out.exit_.push_back(out.phases_[static_cast<std::size_t>(raw)]);
     spread();
   }
 
@@ -169,15 +167,14 @@ struct Phases::Builder {
       phases_of[out.proc_[id] < 0 ? calls.size() - 1 : static_cast<std::size_t>(out.proc_[id])].push_back(id);
     for (std::size_t caller = 0; caller < calls.size(); ++caller) {
       for (Call& c : calls[caller]) {
-        c.before = out.phases_[static_cast<std::size_t>(c.before)];
-        c.after = out.phases_[static_cast<std::size_t>(c.after)];
+        c.before = out.phases_[static_cast<std::size_t>(c.before)].number();
+        c.after = out.phases_[static_cast<std::size_t>(c.after)].number();
       }
       std::sort(calls[caller].begin(), calls[caller].end());
       calls[caller].erase(std::unique(calls[caller].begin(), calls[caller].end()), calls[caller].end());
       for (const Call& c : calls[caller]) {
-        append(out.local_[static_cast<std::size_t>(c.before)],
-               out.local_[static_cast<std::size_t>(out.entry(c.callee))]);
-        append(out.local_[static_cast<std::size_t>(c.after)], out.local_[static_cast<std::size_t>(out.exit(c.callee))]);
+        append(out.local_[static_cast<std::size_t>(c.before)], out.local_[out.entry(c.callee).at()]);
+        append(out.local_[static_cast<std::size_t>(c.after)], out.local_[out.exit(c.callee).at()]);
       }
       for (const std::size_t id : phases_of[caller]) normalise(out.local_[id]);
     }
@@ -185,8 +182,8 @@ struct Phases::Builder {
     for (std::size_t caller = calls.size(); caller-- > 0;) {
       for (const std::size_t id : phases_of[caller]) normalise(out.all_[id]);
       for (const Call& c : calls[caller]) {
-        append(out.all_[static_cast<std::size_t>(out.entry(c.callee))], out.all_[static_cast<std::size_t>(c.before)]);
-        append(out.all_[static_cast<std::size_t>(out.exit(c.callee))], out.all_[static_cast<std::size_t>(c.after)]);
+        append(out.all_[out.entry(c.callee).at()], out.all_[static_cast<std::size_t>(c.before)]);
+        append(out.all_[out.exit(c.callee).at()], out.all_[static_cast<std::size_t>(c.after)]);
       }
     }
   }
@@ -196,8 +193,8 @@ Phases::Phases(const ir::Program& program) { Builder{program, *this, Summaries(p
 
 bool Phases::may_put(PhaseId phase, ArrayId array) const {
   const auto& list = all_touches(phase);
-  const auto at = std::lower_bound(list.begin(), list.end(), array,
-                                   [](const ArrayTouch& t, std::int32_t a) { return t.array < a; });
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), array, [](const ArrayTouch& t, ArrayId a) { return t.array < a; });
   return at != list.end() && at->array == array && at->home.written();
 }
 

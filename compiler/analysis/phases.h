@@ -30,14 +30,14 @@ class Phases {
   std::size_t count() const { return local_.size(); }
   PhaseId entry(std::int32_t proc) const { return entry_[static_cast<std::size_t>(proc) + 1]; }  // -1: main
   PhaseId exit(std::int32_t proc) const { return exit_[static_cast<std::size_t>(proc) + 1]; }
-  std::int32_t proc_of(PhaseId phase) const { return proc_[static_cast<std::size_t>(phase)]; }
+  std::int32_t proc_of(PhaseId phase) const { return proc_[phase.at()]; }
   /// The barrier-like nodes that begin the phase; empty for the one that a body begins in.
-  const std::vector<const ir::Node*>& begins(PhaseId phase) const { return begins_[static_cast<std::size_t>(phase)]; }
+  const std::vector<const ir::Node*>& begins(PhaseId phase) const { return begins_[phase.at()]; }
 
   /// What statements of the procedure, with those it calls, do in the phase, by array.
-  const std::vector<ArrayTouch>& touches(PhaseId phase) const { return local_[static_cast<std::size_t>(phase)]; }
+  const std::vector<ArrayTouch>& touches(PhaseId phase) const { return local_[phase.at()]; }
   /// The same with what callers do before and behind the call.
-  const std::vector<ArrayTouch>& all_touches(PhaseId phase) const { return all_[static_cast<std::size_t>(phase)]; }
+  const std::vector<ArrayTouch>& all_touches(PhaseId phase) const { return all_[phase.at()]; }
   /// Whether any rank may change the array at its home during the phase, callers included.
   bool may_put(PhaseId phase, ArrayId array) const;
 

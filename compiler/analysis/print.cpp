@@ -46,7 +46,7 @@ std::string join(const std::vector<std::string>& words, const char* separator = 
 
 std::string names(const ir::Program& p, const std::vector<IndexId>& indices) {
   std::string text;
-  for (const IndexId i : indices) text += (text.empty() ? "" : ",") + p.indices[static_cast<std::size_t>(i)].name;
+  for (const IndexId i : indices) text += (text.empty() ? "" : ",") + p.indices[i.at()].name;
   return text;
 }
 

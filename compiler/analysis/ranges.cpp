@@ -58,7 +58,7 @@ Relop mirrored(Relop op) {
 }
 
 /// Two free indices over one range.
-Executions narrowed_pair(const Executions& from, std::int32_t b, Relop op) {
+Executions narrowed_pair(const Executions& from, IndexId b, Relop op) {
   Executions r = from;
   Cost diagonal = from.most;
   if (!divide(diagonal, b)) return half(from);
@@ -137,7 +137,7 @@ Comparison comparison_of(const ir::Node* first, const ir::Node* last, std::int32
     if (i->op == Opcode::int_index) {
       value[target()] = {std::get<IndexId>(i->operands[1]), 0, false};
     } else if (i->op == Opcode::int_const) {
-      value[target()] = {-1, std::get<ir::Imm>(i->operands[1]).value, true};
+      value[target()] = {no_index, std::get<ir::Imm>(i->operands[1]).value, true};
     } else if (i->op == Opcode::int_compare) {
       if (target() == condition)
         result = {side(i->operands[1]), side(i->operands[2]), std::get<Relop>(i->operands[3]), true};
@@ -157,16 +157,16 @@ Executions narrowed(const ir::Program& program, const Executions& from, const Co
   if (!c.on_ints) return half(from);
   Comparison::Side left = c.left, right = c.right;
   Relop op = truth ? c.op : negated(c.op);
-  if (left.known && right.index >= 0) {
+  if (left.known && right.index != no_index) {
     std::swap(left, right);
     op = mirrored(op);
   }
-  if (left.index < 0 || has(from.constrained, left.index)) return half(from);
+  if (left.index == no_index || has(from.constrained, left.index)) return half(from);
   Executions r;
   if (right.known) {
     r = narrowed_number(program, from, left.index, op, right.number);
   } else {
-    if (right.index < 0 || left.index == right.index || has(from.constrained, right.index)) return half(from);
+    if (right.index == no_index || left.index == right.index || has(from.constrained, right.index)) return half(from);
     if (same_range(index_row(program, left.index), index_row(program, right.index)))
       r = narrowed_pair(from, right.index, op);
     else r = half(from);

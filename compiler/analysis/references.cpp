@@ -8,9 +8,9 @@
 namespace sial::analysis {
 
 RefKey key_of(const ir::Block& block) {
-  RefKey key{block.array};
+  RefKey key{block.array.number()};
   key.reserve(block.entries.size() + 1);
-  for (const RefEntry& e : block.entries) key.push_back(2 * e.index + (e.as_simple ? 1 : 0));
+  for (const RefEntry& e : block.entries) key.push_back(2 * e.index.number() + (e.as_simple ? 1 : 0));
   return key;
 }
 

@@ -72,7 +72,7 @@ class References {
   /// Whether each of its indices is bound (by index row).
   bool nameable(std::int32_t id, const std::vector<int>& bound) const {
     for (const RefEntry& e : block(id).entries)
-      if (bound[static_cast<std::size_t>(e.index)] == 0) return false;
+      if (bound[e.index.at()] == 0) return false;
     return true;
   }
   /// Whether the two may be one block when the indices have other values for one than for the other (sorted rows).
@@ -96,7 +96,7 @@ class References {
 
   void add(const ir::Block& block);
   bool of(const RefEntry& entry, IndexId index) const {
-    return entry.index == index || p_.indices[static_cast<std::size_t>(entry.index)].parent == index;
+    return entry.index == index || p_.indices[entry.index.at()].parent == index;
   }
 
   const ir::Program& p_;

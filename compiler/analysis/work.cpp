@@ -28,16 +28,16 @@ Cost segments_of(const ir::Program& p, IndexId index) {
 }
 
 Cost extent_of(const ir::Program& program, const RefEntry& entry) {
-  return entry.as_simple || entry.index < 0 ? Cost::constant(1.0) : extent(program, entry.index);
+  return entry.as_simple || entry.index == no_index ? Cost::constant(1.0) : extent(program, entry.index);
 }
 
 Cost elements_of(const ir::Program& program, const ir::Block& block) {
   Cost n = Cost::constant(1.0);
-  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  const ArrayRow& array = program.arrays[block.array.at()];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    n = n *
-        (e.index >= 0 ? extent_of(program, e) : extent(program, array.dims[d]) * segments_of(program, array.dims[d]));
+    n = n * (e.index != no_index ? extent_of(program, e)
+                                 : extent(program, array.dims[d]) * segments_of(program, array.dims[d]));
   }
   return n;
 }
@@ -48,8 +48,7 @@ Cost bytes_of(const ir::Program& program, const ir::Block& block) {
 
 Cost bytes_of_array(const ir::Program& program, ArrayId array) {
   Cost n = Cost::constant(bytes_per_element);
-  for (const IndexId d : program.arrays[static_cast<std::size_t>(array)].dims)
-    n = n * extent(program, d) * segments_of(program, d);
+  for (const IndexId d : program.arrays[array.at()].dims) n = n * extent(program, d) * segments_of(program, d);
   return n;
 }
 

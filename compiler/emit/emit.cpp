@@ -208,7 +208,7 @@ class Emission {
     if (const auto* b = std::get_if<ir::Block>(&o)) return {ArgKind::block, value(o), b->intent};
     if (const auto* r = std::get_if<ir::Region>(&o)) return {ArgKind::region, value(o), r->intent};
     if (const auto* s = std::get_if<ir::ScalarArg>(&o)) return {ArgKind::scalar, s->slot, s->intent};
-    if (const auto* a = std::get_if<ir::ArrayArg>(&o)) return {ArgKind::array, a->array, a->intent};
+    if (const auto* a = std::get_if<ir::ArrayArg>(&o)) return {ArgKind::array, a->array.number(), a->intent};
     if (const auto* r = std::get_if<ir::RealArg>(&o)) return {ArgKind::real_literal, literal(r->value), r->intent};
     const auto* i = std::get_if<ir::IntArg>(&o);
     SIAL_CHECK(i != nullptr, "operand {} as an argument", o.index());
@@ -231,12 +231,12 @@ class Emission {
   std::int32_t number(Relop v) { return static_cast<std::int32_t>(v); }
   std::int32_t number(SetOp v) { return static_cast<std::int32_t>(v); }
   std::int32_t number(const ir::Block& b) {
-    std::vector<std::int32_t> key{b.array, static_cast<std::int32_t>(b.intent)};
-    for (const RefEntry& e : b.entries) key.push_back(2 * e.index + (e.as_simple ? 1 : 0));
+    std::vector<std::int32_t> key{b.array.number(), static_cast<std::int32_t>(b.intent)};
+    for (const RefEntry& e : b.entries) key.push_back(2 * e.index.number() + (e.as_simple ? 1 : 0));
     return refs_.add(key, [&] { return RefRow{b.array, b.intent, b.entries}; });
   }
   std::int32_t number(const ir::Region& r) {
-    std::vector<std::int32_t> key{r.array, static_cast<std::int32_t>(r.intent)};
+    std::vector<std::int32_t> key{r.array.number(), static_cast<std::int32_t>(r.intent)};
     key.insert(key.end(), r.lo.begin(), r.lo.end());
     key.insert(key.end(), r.hi.begin(), r.hi.end());
     return regions_.add(key, [&] { return RegionRow{r.array, r.intent, r.lo, r.hi}; });

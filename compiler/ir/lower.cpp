@@ -76,17 +76,19 @@ void Lowering::statement(const ast::Stmt& stmt, Body& out) {
                  [&](const ast::DoLoop& s) {
                    std::vector<const ast::Relation*> wheres;
                    for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
-                   loop({LoopKind::do_, {row(s.index)}, {}, {}, {}, false, {}}, wheres, s.body, s.end_index.span, out);
+                   loop({LoopKind::do_, {IndexId(row(s.index))}, {}, {}, {}, false, {}}, wheres, s.body,
+                        s.end_index.span, out);
                  },
                  [&](const ast::SubLoop& s) {
                    std::vector<const ast::Relation*> wheres;
                    for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
-                   loop({LoopKind::sub, {row(s.index)}, {}, {}, {}, false, {}}, wheres, s.body, s.end_index.span, out);
+                   loop({LoopKind::sub, {IndexId(row(s.index))}, {}, {}, {}, false, {}}, wheres, s.body,
+                        s.end_index.span, out);
                  },
                  [&](const ast::PardoLoop& s) {
                    const PardoInfo& info = checked_.pardos.at(&stmt);
                    Loop l{LoopKind::pardo, {}, {}, {}, s.pragma.value_or(""), info.rank_dependent, {}};
-                   for (const ast::Name& index : s.indices) l.indices.push_back(row(index));
+                   for (const ast::Name& index : s.indices) l.indices.push_back(IndexId(row(index)));
                    loop(std::move(l), info.wheres, s.body, s.end_indices.front().span, out);
                  },
                  [&](const ast::Section& s) { section(s, stmt, out); },
@@ -265,7 +267,7 @@ void Lowering::put(const ast::Put& s, const PutInfo& info, Body& out) {
       return emit(out, Opcode::put_block, {block(s.block, intent), block(*info.value.left, Intent::read), setop(s.op)});
     case PutForm::expression: {
       Block temp = block(s.block, Intent::write);
-      temp.array = rows_[static_cast<std::size_t>(info.hidden_temp)];
+      temp.array = ArrayId(rows_[static_cast<std::size_t>(info.hidden_temp)]);
       assign_block(temp, ast::AssignOp::set, info.value, out);
       temp.intent = Intent::read;
       return emit(out, Opcode::put_block, {block(s.block, intent), std::move(temp), setop(s.op)});
@@ -274,11 +276,12 @@ void Lowering::put(const ast::Put& s, const PutInfo& info, Body& out) {
 }
 
 void Lowering::allocate(const ast::Allocate& s, Body& out) {
-  Block b{row(s.array), Intent::write, {}};
+  Block b{ArrayId(row(s.array)), Intent::write, {}};
   if (s.selector) {
-    for (const ast::WildcardIndex& w : *s.selector) b.entries.push_back({w.index ? row(*w.index) : -1, false});
+    for (const ast::WildcardIndex& w : *s.selector)
+      b.entries.push_back({w.index ? IndexId(row(*w.index)) : no_index, false});
   } else {
-    b.entries.assign(program_.arrays[static_cast<std::size_t>(b.array)].dims.size(), RefEntry{});
+    b.entries.assign(program_.arrays[b.array.at()].dims.size(), RefEntry{});
   }
   emit(out, s.deallocate ? Opcode::deallocate : Opcode::allocate, {std::move(b)});
 }
@@ -384,7 +387,7 @@ Operand Lowering::argument(const ast::Arg& arg, Intent intent, Body& out) {
           [&](const ast::Region& r) -> Operand { return region(r, intent, out); },
           [&](const ast::Name& n) -> Operand {
             if (checked_.symbol_of(n).kind == SymbolKind::scalar) return ScalarArg{row(n), intent};
-            return ArrayArg{row(n), intent};
+            return ArrayArg{ArrayId(row(n)), intent};
           },
           [&](const ast::IntLit& l) -> Operand { return IntArg{static_cast<std::int32_t>(l.value), intent}; },
           [&](const ast::RealLit& l) -> Operand { return RealArg{l.value, intent}; },

@@ -202,18 +202,18 @@ std::int32_t Lowering::condition(const ast::Relation& relation, Body& out) {
 }
 
 Block Lowering::block(const ast::Block& b, Intent intent) const {
-  Block out{row(b.array), intent, {}};
+  Block out{ArrayId(row(b.array)), intent, {}};
   for (const ast::BlockIndex& i : b.indices) {
-    const std::int32_t index = row(i.index);
+    const IndexId index(row(i.index));
     // (index) on a simple index changes nothing; one label for both spellings.
-    const bool cast = i.as_simple && program_.indices[static_cast<std::size_t>(index)].kind != IndexKind::simple;
+    const bool cast = i.as_simple && program_.indices[index.at()].kind != IndexKind::simple;
     out.entries.push_back({index, cast});
   }
   return out;
 }
 
 Region Lowering::region(const ast::Region& r, Intent intent, Body& out) {
-  Region result{row(r.array), intent, {}, {}};
+  Region result{ArrayId(row(r.array)), intent, {}, {}};
   for (const ast::SegRange& range : r.ranges) {
     result.lo.push_back(int_value(*range.lo, out));
     // `i:i` needs the value once.

@@ -152,7 +152,7 @@ class Printer {
       const RefEntry& e = b.entries[d];
       text += d > 0 ? "," : "";
       text += e.as_simple ? "(index)" : "";
-      text += e.index < 0 ? "*" : index(e.index);
+      text += e.index == no_index ? "*" : index(e.index);
     }
     return fmt::format("{}]:{}", text, intent_text(b.intent));
   }

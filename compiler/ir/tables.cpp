@@ -48,11 +48,11 @@ RowOfSymbol make_tables(const CheckedProgram& checked, Program& program) {
   for (const Symbol& s : checked.symbols)
     if (s.kind == SymbolKind::index)
       rows[static_cast<std::size_t>(s.id)] =
-          add(program.indices, {s.name, index_kind(s.index_kind), bound(s.lo), bound(s.hi), -1});
+          add(program.indices, {s.name, index_kind(s.index_kind), bound(s.lo), bound(s.hi), no_index});
   for (const Symbol& s : checked.symbols)
     if (s.kind == SymbolKind::subindex)
       rows[static_cast<std::size_t>(s.id)] =
-          add(program.indices, {s.name, IndexKind::sub, {}, {}, rows[static_cast<std::size_t>(s.parent)]});
+          add(program.indices, {s.name, IndexKind::sub, {}, {}, IndexId(rows[static_cast<std::size_t>(s.parent)])});
   for (const Symbol& s : checked.symbols) {
     std::int32_t& row = rows[static_cast<std::size_t>(s.id)];
     switch (s.kind) {
@@ -62,7 +62,7 @@ RowOfSymbol make_tables(const CheckedProgram& checked, Program& program) {
       case SymbolKind::array: {
         const ArrayKind kind = array_kind(s);
         ArrayRow array{s.name, kind, s.predefined && kind == ArrayKind::static_, s.sparse && is_remote(kind), {}};
-        for (const SymbolId d : s.dims) array.dims.push_back(rows[static_cast<std::size_t>(d)]);
+        for (const SymbolId d : s.dims) array.dims.push_back(IndexId(rows[static_cast<std::size_t>(d)]));
         row = add(program.arrays, std::move(array));
         break;
       }

@@ -35,6 +35,11 @@ class Verifier {
     require(r >= 0 && static_cast<std::size_t>(r) < table.size(), "row {} of a table of {}", r, table.size());
   }
 
+  template <class Tag, class T>
+  void row(Id<Tag, std::int32_t> id, const std::vector<T>& table) const {
+    row(id.number(), table);
+  }
+
   void int_register(std::int32_t r) const { require(r >= 0 && r < p_.n_int_registers, "int register {}", r); }
   void scalar_register(std::int32_t r) const { require(r >= 0 && r < p_.n_scalar_registers, "scalar register {}", r); }
 
@@ -54,8 +59,7 @@ class Verifier {
             "loop indices");
     for (const IndexId i : l.indices) {
       row(i, p_.indices);
-      require((p_.indices[static_cast<std::size_t>(i)].kind == IndexKind::sub) == (l.kind == LoopKind::sub),
-              "kind of loop");
+      require((p_.indices[i.at()].kind == IndexKind::sub) == (l.kind == LoopKind::sub), "kind of loop");
       require(std::find(bound_.begin(), bound_.end(), i) == bound_.end(), "loop over a bound index");
       bound_.push_back(i);
     }
@@ -181,22 +185,21 @@ class Verifier {
 
   void check(const IntReg& v) const { int_register(v.reg); }
   void check(const ScalarReg& v) const { scalar_register(v.reg); }
-  void check(IndexId v) const { row(v.number(), p_.indices); }
-  void check(ArrayId v) const { row(v.number(), p_.arrays); }
+  void check(IndexId v) const { row(v, p_.indices); }
+  void check(ArrayId v) const { row(v, p_.arrays); }
   void check(const SpecialId& v) const { row(v.row, p_.specials); }
   void check(const ProcId& v) const { row(v.row, p_.procs); }
   void check(const ScalarArg& v) const { row(v.slot, p_.scalars); }
   void check(const ArrayArg& v) const { row(v.array, p_.arrays); }
   void check(const Block& b) const {
     row(b.array, p_.arrays);
-    require(b.entries.size() == p_.arrays[static_cast<std::size_t>(b.array)].dims.size(),
-            "entries of a block reference");
+    require(b.entries.size() == p_.arrays[b.array.at()].dims.size(), "entries of a block reference");
     for (const RefEntry& e : b.entries)
-      if (e.index != -1) row(e.index, p_.indices);
+      if (e.index != no_index) row(e.index, p_.indices);
   }
   void check(const Region& r) const {
     row(r.array, p_.arrays);
-    const std::size_t rank = p_.arrays[static_cast<std::size_t>(r.array)].dims.size();
+    const std::size_t rank = p_.arrays[r.array.at()].dims.size();
     require(r.lo.size() == rank && r.hi.size() == rank, "bounds of a region");
     for (const std::int32_t x : r.lo) int_register(x);
     for (const std::int32_t x : r.hi) int_register(x);
@@ -207,7 +210,7 @@ class Verifier {
   const Program& p_;
   std::string_view pass_;
   std::vector<bool> seen_;
-  std::vector<std::int32_t> bound_;
+  std::vector<IndexId> bound_;
   std::int32_t proc_ = -1;
   int loops_ = 0;
   bool in_pardo_ = false;

@@ -69,9 +69,8 @@ std::string print(const ir::Program& program, const Plan& plan) {
     const auto file = static_cast<std::size_t>(r->place.file);
     fmt::format_to(std::back_inserter(out), "{}:{}:{}: {} {}/{}: {}", program.files.at(file), r->place.line,
                    r->place.column, remark_kind_text(r->kind), r->pass, r->name, r->text);
-    if (r->array >= 0)
-      fmt::format_to(std::back_inserter(out), " (array {})",
-                     program.arrays.at(static_cast<std::size_t>(r->array)).name);
+    if (r->array != no_array)
+      fmt::format_to(std::back_inserter(out), " (array {})", program.arrays.at(r->array.at()).name);
     if (!r->bytes.is_zero())
       fmt::format_to(std::back_inserter(out), "; bytes {}", cost_text(r->bytes, program.indices));
     if (!r->flops.is_zero())

@@ -91,7 +91,7 @@ class Verifier {
     struct Users {
       std::size_t changed = 0, used = 0, privately = 0, fetched = 0, privately_and_fetched = 0;
     };  // phases that do so
-    std::map<std::int32_t, Users> users;
+    std::map<ArrayId, Users> users;
     for (const PhaseId phase : list)
       for (const ArrayTouch& t : phases.all_touches(phase)) {
         if (!is_remote_array(before_, t.array)) continue;
@@ -145,7 +145,7 @@ class Verifier {
   /// own instructions makes their blocks: what passes insert (blocks made at the first use, shared ones) has rules that
   /// the flow does not see.
   void initialised() {
-    std::set<std::int32_t> theirs;  // arrays that inserted instructions touch
+    std::set<ArrayId> theirs;  // those that inserted instructions touch
     for (const auto& [id, n] : after_nodes_) {
       const ir::Instr* i = instruction_of(*n);
       if (i == nullptr || (id < before_.n_nodes && !has(i->op, op::planned))) continue;

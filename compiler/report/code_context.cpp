@@ -13,7 +13,7 @@ namespace {
 /// Pairs of indices that the comparison behind a condition orders, looking back from it through straight code.
 void add_relation(const Module& m, std::int32_t pc, Context& context) {
   const std::int32_t condition = m.code[static_cast<std::size_t>(pc)].a;
-  std::map<std::int32_t, std::int32_t> index_in;  // int register -> index
+  std::map<std::int32_t, IndexId> index_in;  // by int register
   std::int32_t left = -1, right = -1;
   for (std::int32_t at = pc - 1; at >= 0 && pc - at < 8; --at) {
     const Instruction& in = m.code[static_cast<std::size_t>(at)];
@@ -21,7 +21,7 @@ void add_relation(const Module& m, std::int32_t pc, Context& context) {
       if (static_cast<Relop>(in.d) == Relop::ne) return;
       left = in.b, right = in.c;
     }
-    if (in.op == Opcode::int_index) index_in.emplace(in.a, in.b);
+    if (in.op == Opcode::int_index) index_in.emplace(in.a, IndexId(in.b));
   }
   const auto a = index_in.find(left), b = index_in.find(right);
   if (a != index_in.end() && b != index_in.end()) context.relations.insert(std::minmax(a->second, b->second));
@@ -41,7 +41,7 @@ double Context::part_visited(std::span<const IndexSize> sizes) const {
   double part = 1;
   for (const auto& [a, b] : relations) {
     if (loop_of(a) < 0 || loop_of(b) < 0) continue;
-    const double n = std::max(1.0, sizes[static_cast<std::size_t>(a)].count);
+    const double n = std::max(1.0, sizes[a.at()].count);
     part *= (n + 1) / (2 * n);
   }
   return part;
@@ -94,10 +94,9 @@ bool CodeContext::any_instruction(std::int32_t loop, Test test) const {
 bool CodeContext::writes_array(std::int32_t loop, ArrayId array) const {
   return any_instruction(loop, [&](const Instruction& in) {
     bool writes = opcode_info(in.op)->operands[0] == OperandKind::array && operand_intent(in, 0) == Intent::write &&
-                  in.a == array;
-    for_each_use(m_, in, [&](std::int32_t used, Deed deed) {
-      writes |= used == array && deed != Deed::read && deed != Deed::get;
-    });
+                  ArrayId(in.a) == array;
+    for_each_use(m_, in,
+                 [&](ArrayId used, Deed deed) { writes |= used == array && deed != Deed::read && deed != Deed::get; });
     return writes;
   });
 }

@@ -16,12 +16,12 @@ namespace sial::report {
 struct Context {
   const Module* module = nullptr;
   std::vector<std::int32_t> loops;  // outermost first
-  std::set<std::pair<std::int32_t, std::int32_t>>
+  std::set<std::pair<IndexId, IndexId>>
       relations;  // indices that a where clause or a condition compares, smaller first
 
   /// The innermost loop over an index; -1: none.
   std::int32_t loop_of(IndexId index) const;
-  bool compared(std::int32_t a, std::int32_t b) const { return relations.contains(std::minmax(a, b)); }
+  bool compared(IndexId a, IndexId b) const { return relations.contains(std::minmax(a, b)); }
   /// The part of all combinations of indices that comparisons leave, each of them taken for an order of two equal
   /// ranges.
   double part_visited(std::span<const IndexSize> sizes) const;

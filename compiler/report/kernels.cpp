@@ -12,7 +12,8 @@ namespace {
 
 /// A dimension with more than one element. Equal names are told apart by their occurrence, as the interpreter does.
 struct Dim {
-  std::int32_t index = 0, occurrence = 0;
+  IndexId index;
+  std::int32_t occurrence = 0;
   bool gap_behind = false;  // the next dimension does not begin where this one ends: a part of it is used
   std::string name;
   bool same(const Dim& other) const { return index == other.index && occurrence == other.occurrence; }
@@ -76,7 +77,7 @@ class Layouts {
     return static_cast<std::size_t>(slot) < m_.scalars.size() ? m_.scalars[static_cast<std::size_t>(slot)].name
                                                               : otherwise;
   }
-  const ArrayRow& array(const Operand& o) const { return m_.arrays[static_cast<std::size_t>(o.array)]; }
+  const ArrayRow& array(const Operand& o) const { return m_.arrays[o.array.at()]; }
 
   Operand operand(std::int32_t ref_id) const {
     const RefRow& ref = m_.refs[static_cast<std::size_t>(ref_id)];
@@ -88,14 +89,13 @@ class Layouts {
     std::vector<std::string> all;
     for (std::size_t d = 0; d < ref.entries.size(); ++d) {
       const RefEntry& e = ref.entries[d];
-      const IndexRow& index = m_.indices[static_cast<std::size_t>(e.index)];
+      const IndexRow& index = m_.indices[e.index.at()];
       all.push_back(e.as_simple ? "(index)" + index.name : index.name);
       if (e.as_simple || index.kind == IndexKind::simple) {
         o.ones.push_back(all.back());
         continue;
       }
-      const bool of_parent =
-          index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(row.dims[d])].kind != IndexKind::sub;
+      const bool of_parent = index.kind == IndexKind::sub && m_.indices[row.dims[d].at()].kind != IndexKind::sub;
       const auto before =
           std::count_if(o.dims.begin(), o.dims.end(), [&](const Dim& other) { return other.index == e.index; });
       o.dims.push_back({e.index, static_cast<std::int32_t>(before), part || of_parent, index.name});

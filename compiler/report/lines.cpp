@@ -90,7 +90,7 @@ class Estimator {
   }
 
   bool one_element(const RefEntry& e) const {
-    return e.as_simple || e.index < 0 || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple;
+    return e.as_simple || e.index == no_index || m_.indices[e.index.at()].kind == IndexKind::simple;
   }
 
   /// Elements of the block that a reference lies in.
@@ -99,10 +99,9 @@ class Estimator {
     for (std::size_t d = 0; d < ref.entries.size(); ++d) {
       const RefEntry& e = ref.entries[d];
       if (one_element(e)) continue;
-      const IndexRow& index = m_.indices[static_cast<std::size_t>(e.index)];
-      const std::int32_t declared = m_.arrays[static_cast<std::size_t>(ref.array)].dims[d];
-      const bool part =
-          index.kind == IndexKind::sub && m_.indices[static_cast<std::size_t>(declared)].kind != IndexKind::sub;
+      const IndexRow& index = m_.indices[e.index.at()];
+      const IndexId declared = m_.arrays[ref.array.at()].dims[d];
+      const bool part = index.kind == IndexKind::sub && m_.indices[declared.at()].kind != IndexKind::sub;
       size = size * Cost::extent(part ? index.parent : e.index);
     }
     return size;
@@ -111,7 +110,7 @@ class Estimator {
   /// Two for each element of the outer product of what the operands do not share and what they do.
   Cost contraction(std::int32_t a, std::int32_t b) const {
     Cost flops = Cost::constant(2);
-    std::set<std::int32_t> seen;
+    std::set<IndexId> seen;
     for (const std::int32_t ref : {a, b})
       for (const RefEntry& e : m_.refs[static_cast<std::size_t>(ref)].entries)
         if (!one_element(e) && seen.insert(e.index).second) flops = flops * Cost::extent(e.index);
@@ -144,7 +143,7 @@ class Estimator {
     for_each_use(m_, in, [&](ArrayId array, Deed deed) {
       auto of = std::find_if(l.deeds.begin(), l.deeds.end(), [&](const Deeds& d) { return d.deed == deed; });
       if (of == l.deeds.end()) of = l.deeds.insert(l.deeds.end(), {deed, {}});
-      const std::string& name = m_.arrays[static_cast<std::size_t>(array)].name;
+      const std::string& name = m_.arrays[array.at()].name;
       if (std::find(of->arrays.begin(), of->arrays.end(), name) == of->arrays.end()) of->arrays.push_back(name);
     });
     if (op_class(in.op) == OpClass::fetch)
@@ -172,12 +171,12 @@ void set_text(Amount& amount, const std::vector<IndexRow>& indices) {
 
 }  // namespace
 
-void for_each_use(const Module& m, const Instruction& in, const std::function<void(std::int32_t, Deed)>& f) {
+void for_each_use(const Module& m, const Instruction& in, const std::function<void(ArrayId, Deed)>& f) {
   const auto ref = [&](std::int32_t row) { return m.refs[static_cast<std::size_t>(row)].array; };
   const auto argument = [&](const ArgRow& arg) {
     if (arg.kind == ArgKind::block) f(ref(arg.id), deed_of(arg.intent));
     if (arg.kind == ArgKind::region) f(m.regions[static_cast<std::size_t>(arg.id)].array, deed_of(arg.intent));
-    if (arg.kind == ArgKind::array) f(arg.id, Deed::pass);
+    if (arg.kind == ArgKind::array) f(ArrayId(arg.id), Deed::pass);
   };
   const OpcodeInfo& info = *opcode_info(in.op);
   if (info.op_class == OpClass::fetch) return f(ref(in.a), Deed::get);
@@ -195,7 +194,7 @@ void for_each_use(const Module& m, const Instruction& in, const std::function<vo
     if (info.operands[p] == OperandKind::region)
       f(m.regions[static_cast<std::size_t>(v)].array, deed_of(m.regions[static_cast<std::size_t>(v)].intent));
     if (info.operands[p] == OperandKind::array || (info.operands[p] == OperandKind::item && in.a == 1))
-      f(v, Deed::pass);
+      f(ArrayId(v), Deed::pass);
   }
 }
 

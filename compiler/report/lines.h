@@ -9,8 +9,8 @@
 
 namespace sial::report {
 
-/// Calls f(array row, deed) for each array that an instruction uses; storage (allocate, delete) is no use.
-void for_each_use(const Module& m, const Instruction& in, const std::function<void(std::int32_t, Deed)>& f);
+/// Calls f(array, deed) for each array that an instruction uses; storage (allocate, delete) is no use.
+void for_each_use(const Module& m, const Instruction& in, const std::function<void(ArrayId, Deed)>& f);
 
 /// Procedure whose code stands at a place; empty: the main body, or nothing stands there.
 std::string part_at(const Module& m, const SourcePlace& place);

@@ -156,7 +156,7 @@ Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
   for (const IndexRow& row : m.indices) {
     IndexRange range{1, subsegments_per_segment, true};
     if (row.kind == IndexKind::sub) {
-      range.usable = ranges_[static_cast<std::size_t>(row.parent)].usable;
+      range.usable = ranges_[row.parent.at()].usable;
     } else {
       range = {bound(row.lo), bound(row.hi), true};
       if (row.kind != IndexKind::simple && range.lo <= range.hi) {
@@ -171,7 +171,7 @@ Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
 }
 
 double Sizes::extent(IndexId index, std::int32_t segment) const {
-  const IndexRow& row = m_.indices[static_cast<std::size_t>(index)];
+  const IndexRow& row = m_.indices[index.at()];
   if (row.kind == IndexKind::simple) return 1;
   if (row.kind == IndexKind::sub)
     return extent(row.parent, segment / subsegments_per_segment) / subsegments_per_segment;
@@ -183,17 +183,17 @@ double Sizes::extent(IndexId index, std::int32_t segment) const {
 }
 
 double Sizes::mean_extent(IndexId index) const {
-  const IndexRow& row = m_.indices[static_cast<std::size_t>(index)];
+  const IndexRow& row = m_.indices[index.at()];
   if (row.kind == IndexKind::simple) return 1;
   if (row.kind == IndexKind::sub) return mean_extent(row.parent) / subsegments_per_segment;
-  const IndexRange& range = ranges_[static_cast<std::size_t>(index)];
+  const IndexRange& range = ranges_[index.at()];
   double sum = 0;
   for (std::int32_t s = range.lo; s <= range.hi; ++s) sum += extent(index, s);
   return range.lo <= range.hi ? sum / (range.hi - range.lo + 1) : 1;
 }
 
 double Sizes::bytes(const FetchRequest& get) const {
-  const ArrayRow& array = m_.arrays[static_cast<std::size_t>(get.array)];
+  const ArrayRow& array = m_.arrays[get.array.at()];
   double n = 8;
   for (std::size_t d = 0; d < array.dims.size(); ++d) n *= extent(array.dims[d], get.block.segment[d]);
   return n;
@@ -201,7 +201,7 @@ double Sizes::bytes(const FetchRequest& get) const {
 
 double Sizes::bytes(const RefRow& ref) const {
   double n = 8;
-  for (const IndexId dim : m_.arrays[static_cast<std::size_t>(ref.array)].dims) n *= mean_extent(dim);
+  for (const IndexId dim : m_.arrays[ref.array.at()].dims) n *= mean_extent(dim);
   return n;
 }
 

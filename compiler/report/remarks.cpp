@@ -73,7 +73,7 @@ void add_remarks(Report& report, const Module& m) {
     r.text = row.text;
     r.advice = row.advice;
     r.place = row.place;
-    if (row.array >= 0) r.array = m.arrays[static_cast<std::size_t>(row.array)].name;
+    if (row.array != no_array) r.array = m.arrays[row.array.at()].name;
     r.part = part_at(m, row.place);
     // A pass that cannot tell how often says nothing: then the cost of one execution is all that is known.
     const Cost often = row.executions.is_zero() ? Cost::constant(1) : row.executions;

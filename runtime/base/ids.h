@@ -17,9 +17,11 @@ template <class Tag, class Number>
 class Id {
  public:
   constexpr Id() = default;
-  // Transitional: both conversions are to become explicit once all components use ids.
+  // Transitional: this and the conversion back are to become explicit once the interpreter uses ids.
   constexpr Id(Number number) : number_(number) {}
   constexpr operator Number() const { return number_; }
+  /// From a position in a table.
+  constexpr explicit Id(std::size_t position) : number_(static_cast<Number>(position)) {}
 
   constexpr Number number() const { return number_; }
   /// As a position in a table.

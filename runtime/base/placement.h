@@ -14,7 +14,8 @@ std::uint64_t block_hash(const BlockIndex& b);
 
 /// The number under which an array of the job's n-th program is placed.
 inline std::uint64_t placement_number(std::int32_t program, ArrayId array) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(program)) << 32 | static_cast<std::uint32_t>(array);
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(program)) << 32 |
+         static_cast<std::uint32_t>(array.number());
 }
 
 /// Which of `homes` home nodes a block belongs to; `placement` is the number its array had when it was first written.

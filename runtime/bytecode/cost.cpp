@@ -59,7 +59,7 @@ double evaluate(const Cost& cost, std::span<const IndexSize> sizes) {
   for (const CostTerm& t : cost.terms) {
     double value = t.coefficient;
     for (const CostFactor& f : t.factors) {
-      const IndexSize& size = sizes[static_cast<std::size_t>(f.index)];
+      const IndexSize& size = sizes[f.index.at()];
       value *= f.kind == FactorKind::count ? size.count : size.extent;
     }
     sum += value;
@@ -76,7 +76,7 @@ std::string cost_text(const Cost& cost, const std::vector<IndexRow>& indices) {
     for (std::size_t i = 0; i < t.factors.size();) {
       std::size_t last = i;
       while (last < t.factors.size() && t.factors[last] == t.factors[i]) ++last;
-      const std::string& name = indices.at(static_cast<std::size_t>(t.factors[i].index)).name;
+      const std::string& name = indices.at(t.factors[i].index.at()).name;
       if (!term.empty()) term += "·";
       term += t.factors[i].kind == FactorKind::count ? "#" + name : "|" + name + "|";
       if (last - i > 1) term += fmt::format("^{}", last - i);

@@ -58,13 +58,13 @@ class Listing {
       return v.predefined ? v.name + " predefined" : fmt::format("{} = {}", v.name, v.initial);
     });
     rows("indices", m_.indices, [&](const IndexRow& r) {
-      if (r.kind == IndexKind::sub) return fmt::format("subindex {} of {}", r.name, m_.indices[r.parent].name);
+      if (r.kind == IndexKind::sub) return fmt::format("subindex {} of {}", r.name, m_.indices[r.parent.at()].name);
       return fmt::format("{} {} = {}:{}", index_kind_text(r.kind), r.name, bound_text(m_, r.lo), bound_text(m_, r.hi));
     });
     rows("arrays", m_.arrays, [&](const ArrayRow& r) {
       std::string text = fmt::format("{}{}{} {}[", r.predefined ? "predefined " : "", r.sparse ? "sparse " : "",
                                      array_kind_text(r.kind), r.name);
-      for (std::size_t d = 0; d < r.dims.size(); ++d) text += (d > 0 ? "," : "") + m_.indices[r.dims[d]].name;
+      for (std::size_t d = 0; d < r.dims.size(); ++d) text += (d > 0 ? "," : "") + m_.indices[r.dims[d].at()].name;
       return text + "]";
     });
     rows("specials", m_.specials,
@@ -92,7 +92,7 @@ class Listing {
       static constexpr const char* kinds[] = {"passed", "missed", "analysis"};
       std::string text = fmt::format("{}:{}:{} {} {}/{}", m_.files[r.place.file], r.place.line, r.place.column,
                                      kinds[static_cast<int>(r.kind)], r.pass, r.name);
-      if (r.array >= 0) text += " " + m_.arrays[r.array].name;
+      if (r.array != no_array) text += " " + m_.arrays[r.array.at()].name;
       text += ": " + quoted(r.text);
       if (!r.advice.empty()) text += ", advice " + quoted(r.advice);
       for (const auto& [what, cost] :
@@ -124,7 +124,7 @@ class Listing {
 
   std::string indices(const LoopRow& r) const {
     std::string text;
-    for (std::size_t i = 0; i < r.indices.size(); ++i) text += (i > 0 ? "," : "") + m_.indices[r.indices[i]].name;
+    for (std::size_t i = 0; i < r.indices.size(); ++i) text += (i > 0 ? "," : "") + m_.indices[r.indices[i].at()].name;
     return text;
   }
 

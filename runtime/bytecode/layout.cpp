@@ -36,16 +36,17 @@ Intent letter_intent(char letter) {
 }
 
 IndexKind selector_kind(const Module& module, IndexId index) {
-  const IndexRow& row = module.indices[index];
-  return row.kind == IndexKind::sub ? module.indices[row.parent].kind : row.kind;
+  const IndexRow& row = module.indices[index.at()];
+  return row.kind == IndexKind::sub ? module.indices[row.parent.at()].kind : row.kind;
 }
 
 bool is_partial(const Module& module, const RefRow& ref) {
-  const ArrayRow& array = module.arrays[ref.array];
+  const ArrayRow& array = module.arrays[ref.array.at()];
   for (std::size_t d = 0; d < ref.entries.size(); ++d) {
     const RefEntry& e = ref.entries[d];
-    if (e.index < 0 || e.as_simple) continue;
-    if (module.indices[e.index].kind == IndexKind::sub && module.indices[array.dims[d]].kind != IndexKind::sub)
+    if (e.index == no_index || e.as_simple) continue;
+    if (module.indices[e.index.at()].kind == IndexKind::sub &&
+        module.indices[array.dims[d].at()].kind != IndexKind::sub)
       return true;
   }
   return false;
@@ -53,7 +54,7 @@ bool is_partial(const Module& module, const RefRow& ref) {
 
 bool is_all_simple(const Module& module, const RefRow& ref) {
   return std::all_of(ref.entries.begin(), ref.entries.end(), [&](const RefEntry& e) {
-    return e.index >= 0 && (e.as_simple || module.indices[e.index].kind == IndexKind::simple);
+    return e.index != no_index && (e.as_simple || module.indices[e.index.at()].kind == IndexKind::simple);
   });
 }
 
@@ -110,18 +111,18 @@ std::string bound_text(const Module& module, const Bound& bound) {
 }
 
 std::string ref_text(const Module& module, const RefRow& ref) {
-  std::string text = module.arrays[ref.array].name + "[";
+  std::string text = module.arrays[ref.array.at()].name + "[";
   for (std::size_t d = 0; d < ref.entries.size(); ++d) {
     const RefEntry& e = ref.entries[d];
     if (d > 0) text += ',';
     if (e.as_simple) text += "(index)";
-    text += e.index < 0 ? "*" : module.indices[e.index].name;
+    text += e.index == no_index ? "*" : module.indices[e.index.at()].name;
   }
   return text + "]";
 }
 
 std::string region_text(const Module& module, const RegionRow& region) {
-  std::string text = module.arrays[region.array].name + "[";
+  std::string text = module.arrays[region.array.at()].name + "[";
   for (std::size_t d = 0; d < region.lo.size(); ++d) {
     if (d > 0) text += ',';
     text += int_register_text(module, region.lo[d]) + ":" + int_register_text(module, region.hi[d]);

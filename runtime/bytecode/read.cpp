@@ -128,7 +128,7 @@ class Decoder {
         fail("a cost has terms beyond its factors");
       CostTerm term{coefficients[t], {}};
       for (std::int32_t f = 0; f < counts[t]; ++f, ++at)
-        term.factors.push_back({static_cast<FactorKind>(factors[at] & 1), factors[at] >> 1});
+        term.factors.push_back({static_cast<FactorKind>(factors[at] & 1), IndexId(factors[at] >> 1)});
       out.terms.push_back(std::move(term));
     }
     if (at != factors.size()) fail("a cost has factors after its last term");

@@ -88,7 +88,7 @@ class SliceBinder {
   std::int64_t count(std::int32_t loop) const {
     std::int64_t n = 1;
     for (const IndexId i : m_.loops[static_cast<std::size_t>(loop)].indices) {
-      const IndexRange& r = ranges_[static_cast<std::size_t>(i)];
+      const IndexRange& r = ranges_[i.at()];
       n = times(n, r.hi < r.lo ? 0 : std::int64_t{r.hi} - r.lo + 1);
     }
     return n;
@@ -135,8 +135,8 @@ class SliceBinder {
     const LoopRow& row = m_.loops[static_cast<std::size_t>(id)];
     BoundSlice::Range r;
     for (const IndexId i : row.indices) {
-      const IndexRange& range = ranges_[static_cast<std::size_t>(i)];
-      r.slots[r.n] = indices_.of(i);
+      const IndexRange& range = ranges_[i.at()];
+      r.slots[r.n] = indices_.of(i.number());
       r.lo[r.n] = range.lo;
       r.hi[r.n++] = range.hi;
       r.usable = r.usable && (range.usable || row.kind == LoopKind::sub);
@@ -156,25 +156,25 @@ class SliceBinder {
 
   std::int32_t reference(std::int32_t ref) {
     const RefRow& row = m_.refs[static_cast<std::size_t>(ref)];
-    const ArrayRow& array = m_.arrays[static_cast<std::size_t>(row.array)];
+    const ArrayRow& array = m_.arrays[row.array.at()];
     BoundSlice::Reference r;
     r.array = row.array;
     r.rank = static_cast<std::int32_t>(row.entries.size());
     std::int64_t stride = 1;
     for (std::size_t d = 0; d < row.entries.size(); ++d) {
       BoundSlice::Entry& e = r.entry[d];
-      const IndexRow& declared = m_.indices[static_cast<std::size_t>(array.dims[d])];
+      const IndexRow& declared = m_.indices[array.dims[d].at()];
       const bool sub_dimension = declared.kind == IndexKind::sub;
-      const IndexRange& range = ranges_[static_cast<std::size_t>(sub_dimension ? declared.parent : array.dims[d])];
+      const IndexRange& range = ranges_[(sub_dimension ? declared.parent : array.dims[d]).at()];
       r.usable = r.usable && (range.usable || range.hi < range.lo);
       e.lo = sub_dimension ? range.lo * subsegments_per_segment : range.lo;
       e.hi = sub_dimension ? range.hi * subsegments_per_segment + subsegments_per_segment - 1 : range.hi;
-      const IndexRow& used = m_.indices[static_cast<std::size_t>(row.entries[d].index)];
+      const IndexRow& used = m_.indices[row.entries[d].index.at()];
       const bool sub = used.kind == IndexKind::sub && !row.entries[d].as_simple;
       e.combined = sub && sub_dimension;
-      e.slot = indices_.of(sub && !sub_dimension ? used.parent
-                                                 : row.entries[d].index);  // a part of a block: the whole is fetched
-      if (e.combined) e.parent = indices_.of(used.parent);
+      e.slot = indices_.of(
+          (sub && !sub_dimension ? used.parent : row.entries[d].index).number());  // a part: the whole block is fetched
+      if (e.combined) e.parent = indices_.of(used.parent.number());
       e.stride = stride;
       stride = times(stride, e.hi < e.lo ? 0 : std::int64_t{e.hi} - e.lo + 1);
     }

@@ -44,7 +44,7 @@ void verify_index(const VerifyContext& c, const IndexRow& row) {
     case IndexKind::mob:
     case IndexKind::simple:
     case IndexKind::la:
-      c.require(row.parent == -1, "only a subindex has a parent");
+      c.require(row.parent == no_index, "only a subindex has a parent");
       verify_bound(c, row.lo, row.kind);
       verify_bound(c, row.hi, row.kind);
       c.require(row.lo.symbolic || row.hi.symbolic || row.lo.value <= row.hi.value, "the range {}:{} is empty",
@@ -52,8 +52,8 @@ void verify_index(const VerifyContext& c, const IndexRow& row) {
       break;
     case IndexKind::sub:
       c.require(in_table(row.parent, c.m.indices), "the parent index {} does not exist", row.parent);
-      c.require(c.m.indices[row.parent].kind != IndexKind::sub, "the parent `{}` is itself a subindex",
-                c.m.indices[row.parent].name);
+      c.require(c.m.indices[row.parent.at()].kind != IndexKind::sub, "the parent `{}` is itself a subindex",
+                c.m.indices[row.parent.at()].name);
       c.require(!row.lo.symbolic && !row.hi.symbolic, "a subindex has no bounds of its own");
       break;
     default: c.fail(fmt::format("there is no index kind {}", static_cast<int>(row.kind)));
@@ -72,9 +72,9 @@ void verify_array(const VerifyContext& c, const ArrayRow& row) {
   for (IndexId d : row.dims) {
     c.require(in_table(d, c.m.indices), "a dimension of `{}` is index {}, which does not exist", row.name, d);
     const bool whole = row.kind == ArrayKind::static_ || row.kind == ArrayKind::contiguous_local;
-    c.require(!whole || c.m.indices[d].kind != IndexKind::sub,
+    c.require(!whole || c.m.indices[d.at()].kind != IndexKind::sub,
               "`{}` is stored as a whole and cannot have the subindex `{}` as a dimension", row.name,
-              c.m.indices[d].name);
+              c.m.indices[d.at()].name);
   }
   c.require(!row.predefined || row.kind == ArrayKind::static_, "`{}` is predefined but not static", row.name);
   c.require(!row.sparse || is_remote(row.kind), "`{}` is sparse but neither distributed nor served", row.name);
@@ -89,11 +89,12 @@ void verify_loop(const VerifyContext& c, const LoopRow& row) {
   for (std::size_t i = 0; i < row.indices.size(); ++i) {
     c.require(in_table(row.indices[i], c.m.indices), "the loop runs over index {}, which does not exist",
               row.indices[i]);
-    const bool sub = c.m.indices[row.indices[i]].kind == IndexKind::sub;
+    const bool sub = c.m.indices[row.indices[i].at()].kind == IndexKind::sub;
     c.require(sub == (row.kind == LoopKind::sub), "a {} loop cannot run over `{}`",
-              row.kind == LoopKind::sub ? "subindex" : "segment", c.m.indices[row.indices[i]].name);
+              row.kind == LoopKind::sub ? "subindex" : "segment", c.m.indices[row.indices[i].at()].name);
     for (std::size_t j = 0; j < i; ++j)
-      c.require(row.indices[j] != row.indices[i], "the loop runs twice over `{}`", c.m.indices[row.indices[i]].name);
+      c.require(row.indices[j] != row.indices[i], "the loop runs twice over `{}`",
+                c.m.indices[row.indices[i].at()].name);
   }
   c.require(row.n_wheres >= 0, "the loop has {} where clauses", row.n_wheres);
   c.require(row.pragma == -1 || (row.kind == LoopKind::pardo && in_table(row.pragma, c.m.strings)),
@@ -103,19 +104,19 @@ void verify_loop(const VerifyContext& c, const LoopRow& row) {
 void verify_ref(const VerifyContext& c, const RefRow& row) {
   c.require(in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
   c.require(is_intent(row.intent), "there is no intent {}", static_cast<int>(row.intent));
-  const ArrayRow& array = c.m.arrays[row.array];
+  const ArrayRow& array = c.m.arrays[row.array.at()];
   c.require(row.entries.size() == array.dims.size(), "`{}` has {} dimensions but is referenced with {} entries",
             array.name, array.dims.size(), row.entries.size());
   for (std::size_t d = 0; d < row.entries.size(); ++d) {
     const RefEntry& e = row.entries[d];
-    if (e.index == -1) {
+    if (e.index == no_index) {
       c.require(!e.as_simple, "entry {} of `{}` is both `*` and (index)", d + 1, array.name);
       continue;
     }
     c.require(in_table(e.index, c.m.indices), "entry {} of `{}` is index {}, which does not exist", d + 1, array.name,
               e.index);
-    const IndexRow& index = c.m.indices[e.index];
-    const bool sub_dimension = c.m.indices[array.dims[d]].kind == IndexKind::sub;
+    const IndexRow& index = c.m.indices[e.index.at()];
+    const bool sub_dimension = c.m.indices[array.dims[d].at()].kind == IndexKind::sub;
     c.require(!sub_dimension || (!e.as_simple && index.kind == IndexKind::sub),
               "entry {} of `{}` must be a subindex, `{}` is none", d + 1, array.name, index.name);
     c.require(!e.as_simple || index.kind != IndexKind::sub, "the subindex `{}` has no value as a simple index",
@@ -130,7 +131,7 @@ void verify_ref(const VerifyContext& c, const RefRow& row) {
 void verify_region(const VerifyContext& c, const RegionRow& row) {
   c.require(in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
   c.require(is_intent(row.intent), "there is no intent {}", static_cast<int>(row.intent));
-  const ArrayRow& array = c.m.arrays[row.array];
+  const ArrayRow& array = c.m.arrays[row.array.at()];
   c.require(array.kind == ArrayKind::contiguous_local, "`{}` is {}, regions exist only of contiguous locals",
             array.name, array_kind_text(array.kind));
   c.require(row.lo.size() == array.dims.size() && row.hi.size() == array.dims.size(),
@@ -187,7 +188,7 @@ void verify_remark(const VerifyContext& c, const RemarkRow& row) {
   verify_text(c, row.text);
   verify_text(c, row.advice);
   verify_place(c, row.place);
-  c.require(row.array == -1 || in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
+  c.require(row.array == no_array || in_table(row.array, c.m.arrays), "the array {} does not exist", row.array);
   for (const Cost* cost : {&row.bytes, &row.flops, &row.executions}) verify_cost(c, *cost);
 }
 

@@ -8,7 +8,7 @@
 namespace sial::detail {
 namespace {
 
-using Label = std::pair<std::int32_t, bool>;
+using Label = std::pair<IndexId, bool>;
 
 class BlockRules {
  public:
@@ -150,7 +150,7 @@ class BlockRules {
 
  private:
   const RefRow& ref(std::int32_t r) const { return m_.refs[r]; }
-  const ArrayRow& array_of(std::int32_t r) const { return m_.arrays[ref(r).array]; }
+  const ArrayRow& array_of(std::int32_t r) const { return m_.arrays[ref(r).array.at()]; }
   std::string text(std::int32_t r) const { return fmt::format("`{}`", ref_text(m_, ref(r))); }
 
   std::vector<Label> labels(std::int32_t r) const {
@@ -159,7 +159,7 @@ class BlockRules {
     return out;
   }
 
-  bool simple(const Label& l) const { return l.second || m_.indices[l.first].kind == IndexKind::simple; }
+  bool simple(const Label& l) const { return l.second || m_.indices[l.first.at()].kind == IndexKind::simple; }
 
   static bool repeats(std::vector<Label> l) {
     std::sort(l.begin(), l.end());
@@ -204,7 +204,7 @@ class BlockRules {
 
   // A block that exists as one: not a set of blocks, not a region of a contiguous local.
   void whole_block(std::int32_t r) const {
-    for (const RefEntry& e : ref(r).entries) c_.require(e.index >= 0, "{} denotes a set of blocks", text(r));
+    for (const RefEntry& e : ref(r).entries) c_.require(e.index != no_index, "{} denotes a set of blocks", text(r));
     c_.require(array_of(r).kind != ArrayKind::contiguous_local,
                "`{}` is a contiguous local and can only be used through regions", array_of(r).name);
   }
@@ -290,7 +290,7 @@ class BlockRules {
   }
 
   void region_and_block(std::int32_t region, std::int32_t block) const {
-    const ArrayRow& left = m_.arrays[m_.regions[region].array];
+    const ArrayRow& left = m_.arrays[m_.regions[region].array.at()];
     const ArrayRow& right = array_of(block);
     bool fits = left.dims.size() == right.dims.size();
     for (std::size_t d = 0; fits && d < left.dims.size(); ++d)

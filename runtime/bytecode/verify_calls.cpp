@@ -13,8 +13,8 @@ namespace {
 class IndexSet {
  public:
   explicit IndexSet(std::size_t n = 0) : words_((n + 63) / 64) {}
-  bool has(std::int32_t i) const { return ((words_[static_cast<std::size_t>(i) / 64] >> (i % 64)) & 1) != 0; }
-  void add(std::int32_t i) { words_[static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64); }
+  bool has(IndexId i) const { return ((words_[i.at() / 64] >> (i.at() % 64)) & 1) != 0; }
+  void add(IndexId i) { words_[i.at() / 64] |= std::uint64_t{1} << (i.at() % 64); }
   /// Both return whether the set changed.
   bool unite(const IndexSet& o) {
     return combine(o, [](std::uint64_t a, std::uint64_t b) { return a | b; });
@@ -104,23 +104,23 @@ class Calls {
     return pardo_changed || always_changed || sometimes_changed;
   }
 
-  bool bound(std::int32_t index, std::int32_t pc, const IndexSet& on_entry) const {
+  bool bound(IndexId index, std::int32_t pc, const IndexSet& on_entry) const {
     for (std::int32_t l = shape_.loop[pc]; l >= 0; l = shape_.enclosing[l])
       if (std::find(m_.loops[l].indices.begin(), m_.loops[l].indices.end(), index) != m_.loops[l].indices.end())
         return true;
     return on_entry.has(index);
   }
 
-  void use(std::int32_t index, std::int32_t pc, const Entry& e) const {
-    c_.require(bound(index, pc, e.always), "the index `{}` has no value here", m_.indices[index].name);
-    if (m_.indices[index].kind == IndexKind::sub)
-      c_.require(bound(m_.indices[index].parent, pc, e.always), "the parent of `{}` has no value here",
-                 m_.indices[index].name);
+  void use(IndexId index, std::int32_t pc, const Entry& e) const {
+    c_.require(bound(index, pc, e.always), "the index `{}` has no value here", m_.indices[index.at()].name);
+    if (m_.indices[index.at()].kind == IndexKind::sub)
+      c_.require(bound(m_.indices[index.at()].parent, pc, e.always), "the parent of `{}` has no value here",
+                 m_.indices[index.at()].name);
   }
 
   void use_ref(std::int32_t ref, std::int32_t pc, const Entry& e) const {
     for (const RefEntry& entry : m_.refs[ref].entries)
-      if (entry.index >= 0) use(entry.index, pc, e);
+      if (entry.index != no_index) use(entry.index, pc, e);
   }
 
   void use_arg(std::int32_t arg, std::int32_t pc, const Entry& e) const {
@@ -138,7 +138,7 @@ class Calls {
     const OpcodeInfo& info = *opcode_info(i.op);
     const auto values = operands_of(i);
     for (int p = 0; p < 4; ++p) {
-      if (info.operands[p] == OperandKind::index) use(values[p], pc, e);
+      if (info.operands[p] == OperandKind::index) use(IndexId(values[p]), pc, e);
       if (info.operands[p] == OperandKind::ref) use_ref(values[p], pc, e);
     }
     switch (i.op) {
@@ -155,10 +155,10 @@ class Calls {
         const LoopRow& row = m_.loops[i.a];
         for (IndexId index : row.indices) {
           c_.require(!bound(index, pc, e.sometimes), "a loop over `{}` inside of a loop over it",
-                     m_.indices[index].name);
+                     m_.indices[index.at()].name);
           if (row.kind == LoopKind::sub)
-            c_.require(bound(m_.indices[index].parent, pc, e.always), "the parent of `{}` has no value here",
-                       m_.indices[index].name);
+            c_.require(bound(m_.indices[index.at()].parent, pc, e.always), "the parent of `{}` has no value here",
+                       m_.indices[index.at()].name);
         }
         c_.require(row.kind != LoopKind::pardo || !in_pardo(pc, e), "a parallel loop inside of a parallel loop");
         break;

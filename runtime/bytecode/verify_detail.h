@@ -66,6 +66,11 @@ bool in_table(std::int32_t row, const std::vector<T>& table) {
   return row >= 0 && static_cast<std::size_t>(row) < table.size();
 }
 
+template <class Tag, class T>
+bool in_table(Id<Tag, std::int32_t> id, const std::vector<T>& table) {
+  return in_table(id.number(), table);
+}
+
 void verify_tables(VerifyContext& c);
 void verify_operands(VerifyContext& c);
 CodeShape verify_structure(VerifyContext& c);

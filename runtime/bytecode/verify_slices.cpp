@@ -133,7 +133,7 @@ class SliceChecker {
     for (int k = 0; k < 4; ++k) {
       const OperandKind kind = opcode_info(i.op)->operands[k];
       if (kind == OperandKind::ref && operand_intent(i, k) != Intent::read)
-        statics_written_[m_.refs[values[k]].array] = 1;
+        statics_written_[m_.refs[values[k]].array.at()] = 1;
       if ((kind == OperandKind::array || (kind == OperandKind::item && i.a == 1)) &&
           operand_intent(i, k) != Intent::read)
         statics_written_[values[k]] = 1;
@@ -142,7 +142,7 @@ class SliceChecker {
       std::fill(statics_written_.begin(), statics_written_.end(), 1);
     for_each_argument(m_, i, [&](const ArgRow& arg) {
       if (arg.intent == Intent::read) return;
-      if (arg.kind == ArgKind::block) statics_written_[m_.refs[arg.id].array] = 1;
+      if (arg.kind == ArgKind::block) statics_written_[m_.refs[arg.id].array.at()] = 1;
       if (arg.kind == ArgKind::array) statics_written_[arg.id] = 1;
     });
   }
@@ -158,9 +158,9 @@ class SliceChecker {
                    s.pc, name);
         if (i.op == Opcode::real_element) {
           const ArrayId array = m_.refs[i.b].array;
-          c_.require(m_.arrays[array].kind == ArrayKind::static_ && !statics_written_[array],
+          c_.require(m_.arrays[array.at()].kind == ArrayKind::static_ && !statics_written_[array.at()],
                      "instruction {} reads an element of `{}`, which may change before the program reads it", s.pc,
-                     m_.arrays[array].name);
+                     m_.arrays[array.at()].name);
         }
         return;
       case SliceAction::fetch: c_.require(i.op == Opcode::get, "instruction {} ({}) is no get", s.pc, name); return;

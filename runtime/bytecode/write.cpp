@@ -12,16 +12,19 @@
 namespace sial {
 namespace {
 
-template <class Value>
-std::array<std::int32_t, max_rank> padded(const std::vector<Value>& values) {
+std::vector<std::int32_t> numbers(const std::vector<IndexId>& ids) {
+  std::vector<std::int32_t> out;
+  for (const IndexId id : ids) out.push_back(id.number());
+  return out;
+}
+
+std::array<std::int32_t, max_rank> padded(const std::vector<std::int32_t>& values) {
   SIAL_CHECK(values.size() <= static_cast<std::size_t>(max_rank), "{} entries in a row of at most {}", values.size(),
              max_rank);
   std::array<std::int32_t, max_rank> out{};
   std::copy(values.begin(), values.end(), out.begin());
   return out;
 }
-
-std::vector<std::int32_t> numbers(const std::vector<IndexId>& ids) { return {ids.begin(), ids.end()}; }
 
 // Strings are never shared between rows: the reader relies on decoded size <= buffer size to refuse overlapping tables.
 class Writer {
@@ -41,7 +44,7 @@ class Writer {
     });
     const auto indices = table<siox::Index>(m.indices, [&](const IndexRow& r) {
       return siox::CreateIndex(b_, b_.CreateString(r.name), static_cast<int>(r.kind), r.lo.symbolic, r.lo.value,
-                               r.hi.symbolic, r.hi.value, r.parent);
+                               r.hi.symbolic, r.hi.value, r.parent.number());
     });
     const auto arrays = table<siox::Array>(m.arrays, [&](const ArrayRow& r) {
       const auto name = b_.CreateString(r.name);
@@ -55,22 +58,22 @@ class Writer {
     const auto procs = table<siox::Proc>(
         m.procs, [&](const ProcRow& r) { return siox::CreateProc(b_, b_.CreateString(r.name), r.entry, r.end); });
     const auto loops = structs<siox::Loop>(m.loops, [](const LoopRow& r) {
-      return siox::Loop(static_cast<int>(r.kind), static_cast<int>(r.indices.size()), span(padded(r.indices)), r.begin,
-                        r.body, r.next, r.end, r.n_wheres, r.pragma, r.rank_dependent);
+      return siox::Loop(static_cast<int>(r.kind), static_cast<int>(r.indices.size()), span(padded(numbers(r.indices))),
+                        r.begin, r.body, r.next, r.end, r.n_wheres, r.pragma, r.rank_dependent);
     });
     const auto refs = structs<siox::Ref>(m.refs, [](const RefRow& r) {
-      std::vector<IndexId> index;
+      std::vector<std::int32_t> index;
       std::int32_t as_simple = 0;
       for (std::size_t e = 0; e < r.entries.size(); ++e) {
-        index.push_back(r.entries[e].index);
+        index.push_back(r.entries[e].index.number());
         if (r.entries[e].as_simple) as_simple |= 1 << e;
       }
-      return siox::Ref(r.array, static_cast<int>(r.intent), static_cast<int>(r.entries.size()), as_simple,
+      return siox::Ref(r.array.number(), static_cast<int>(r.intent), static_cast<int>(r.entries.size()), as_simple,
                        span(padded(index)));
     });
     const auto regions = structs<siox::Region>(m.regions, [](const RegionRow& r) {
-      return siox::Region(r.array, static_cast<int>(r.intent), static_cast<int>(r.lo.size()), span(padded(r.lo)),
-                          span(padded(r.hi)));
+      return siox::Region(r.array.number(), static_cast<int>(r.intent), static_cast<int>(r.lo.size()),
+                          span(padded(r.lo)), span(padded(r.hi)));
     });
     const auto args = structs<siox::Arg>(
         m.args, [](const ArgRow& r) { return siox::Arg(static_cast<int>(r.kind), r.id, static_cast<int>(r.intent)); });
@@ -85,7 +88,7 @@ class Writer {
       const auto advice = b_.CreateString(r.advice);
       const auto bytes = cost(r.bytes), flops = cost(r.flops), executions = cost(r.executions);
       return siox::CreateRemark(b_, static_cast<int>(r.kind), pass, name, r.place.file, r.place.line, r.place.column,
-                                r.array, text, advice, bytes, flops, executions);
+                                r.array.number(), text, advice, bytes, flops, executions);
     });
     const auto slices = table<siox::Slice>(m.slices, [&](const SliceRow& r) {
       return siox::CreateSlice(b_, r.loop, structs<siox::Step>(r.steps, [](const SliceStep& s) {
@@ -121,7 +124,7 @@ class Writer {
     for (const CostTerm& t : cost.terms) {
       coefficients.push_back(t.coefficient);
       counts.push_back(static_cast<std::int32_t>(t.factors.size()));
-      for (const CostFactor& f : t.factors) factors.push_back(2 * f.index + static_cast<std::int32_t>(f.kind));
+      for (const CostFactor& f : t.factors) factors.push_back(2 * f.index.number() + static_cast<std::int32_t>(f.kind));
     }
     const auto c = b_.CreateVector(coefficients);
     const auto n = b_.CreateVector(counts);

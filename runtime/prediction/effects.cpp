@@ -44,16 +44,16 @@ class Reader {
 
   void names(Effects& e, std::int32_t ref) const {
     for (const RefEntry& entry : m_.refs[ref].entries) {
-      if (entry.index < 0) continue;
-      e.index[entry.index] = 1;
-      if (m_.indices[entry.index].parent >= 0) e.index[m_.indices[entry.index].parent] = 1;
+      if (entry.index == no_index) continue;
+      e.index[entry.index.at()] = 1;
+      if (m_.indices[entry.index.at()].parent != no_index) e.index[m_.indices[entry.index.at()].parent.at()] = 1;
     }
   }
 
   /// A block that a statement writes: of a local array it stays if it is new, of a remote one the rank makes a copy of
   /// its own.
   void written(Effects& e, std::int32_t ref, bool creates) const {
-    const ArrayKind kind = m_.arrays[m_.refs[ref].array].kind;
+    const ArrayKind kind = m_.arrays[m_.refs[ref].array.at()].kind;
     if ((kind == ArrayKind::local && creates) || is_remote(kind)) names(e, ref);
   }
 
@@ -79,11 +79,11 @@ class Reader {
     const OpcodeInfo& info = *opcode_info(in.op);
     if (info.op_class == OpClass::fetch) {
       if (fetches_) names(e, in.a);
-      e.gets[m_.refs[in.a].array] = 1;
+      e.gets[m_.refs[in.a].array.at()] = 1;
     }
     if (info.op_class == OpClass::put) {
       names(e, in.a);
-      e.puts[m_.refs[in.a].array] = 1;
+      e.puts[m_.refs[in.a].array.at()] = 1;
       return;
     }
     // A phase ends, or all blocks of an array appear or vanish.
@@ -118,7 +118,7 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches) {
     // count.
     for (std::size_t a = 0; a < e.gets.size() && !e.phases; ++a) f.reads_what_it_puts |= e.gets[a] && e.puts[a];
     if (f.reads_what_it_puts && !fetches) e = Reader(module, true).of(row.begin, row.end);
-    for (const IndexId i : row.indices) f.matters.push_back(e.all || e.index[i]);
+    for (const IndexId i : row.indices) f.matters.push_back(e.all || e.index[i.at()]);
     facts.push_back(std::move(f));
   }
   return facts;

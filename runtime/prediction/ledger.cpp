@@ -76,7 +76,7 @@ void Ledger::take(int item, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   firm_ += bytes;
   // What all ranks take before there is anything else lies in their own arenas, each its own.
-  if (nodes_[own_node_].remote > 0) note_chunk(bytes);
+  if (nodes_[own_node_.at()].remote > 0) note_chunk(bytes);
   note();
 }
 
@@ -108,7 +108,7 @@ void Ledger::fetch(std::int64_t bytes) {
 // Half of what copies may take stays, up to a quarter of the memory with all else.
 void Ledger::drop_fetched(std::int64_t kept) {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
-  const std::int64_t room = memory / 4 - firm_ - nodes_[own_node_].remote / nodes_[own_node_].ranks;
+  const std::int64_t room = memory / 4 - firm_ - nodes_[own_node_.at()].remote / nodes_[own_node_.at()].ranks;
   cache_ = std::max(std::int64_t{0}, std::min(kept, room));
   largest_copy_ = sums_ = 0;
 }
@@ -125,22 +125,22 @@ void Ledger::hold_sum(std::int64_t bytes) {
 
 void Ledger::take_remote(int item, NodeId node, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
-  nodes_[node].remote += bytes;
-  nodes_[node].largest = std::max(nodes_[node].largest, bytes);
-  if (nodes_[node].remote > nodes_[node].max_remote) {
-    nodes_[node].max_remote = nodes_[node].remote;
+  nodes_[node.at()].remote += bytes;
+  nodes_[node.at()].largest = std::max(nodes_[node.at()].largest, bytes);
+  if (nodes_[node.at()].remote > nodes_[node.at()].max_remote) {
+    nodes_[node.at()].max_remote = nodes_[node.at()].remote;
     phase_pc_ = pc_;
   }
 }
 
 void Ledger::give_remote(int item, NodeId node, std::int64_t bytes) {
   count(rows_[item], -1, -bytes);
-  nodes_[node].remote -= bytes;
+  nodes_[node.at()].remote -= bytes;
   gave_back_ = true;
 }
 
 void Ledger::entries(NodeId node, std::int64_t n) {
-  Node& home = nodes_[node];
+  Node& home = nodes_[node.at()];
   home.largest = std::max(home.largest, slab_bytes());
   home.entries += n;
   home.most_entries = std::max(home.most_entries, home.entries);
@@ -153,7 +153,7 @@ std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * larges
 std::int64_t Ledger::kept_copies(std::int64_t firm) const {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
   const std::int64_t room =
-      std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_].remote / nodes_[own_node_].ranks);
+      std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_.at()].remote / nodes_[own_node_.at()].ranks);
   return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
 }
 
@@ -176,7 +176,7 @@ void Ledger::note(std::int64_t spike) {
 }
 
 void Ledger::end_phase() {
-  floor_ = std::max(floor_, phase_least_ + gaps(nodes_[own_node_], phase_least_));
+  floor_ = std::max(floor_, phase_least_ + gaps(nodes_[own_node_.at()], phase_least_));
   for (Node& n : nodes_) {
     const std::int64_t shared = (n.max_remote + n.directory()) / n.ranks;
     peak_ = std::max(peak_, shared + (n.workers ? phase_full_ : 0));

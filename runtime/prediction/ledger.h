@@ -22,8 +22,8 @@ class Ledger {
   /// The node of the rank that is planned for.
   NodeId own_node() const { return own_node_; }
   NodeId node_of(int rank) const { return NodeId(rank / per_node_); }
-  int ranks_of(NodeId node) const { return nodes_[node].ranks; }
-  int ranks_before(NodeId node) const { return node * per_node_; }
+  int ranks_of(NodeId node) const { return nodes_[node.at()].ranks; }
+  int ranks_before(NodeId node) const { return node.number() * per_node_; }
   /// The node that a block lies on.
   NodeId home(std::uint64_t placement, const BlockIndex& block) const;
 

@@ -28,12 +28,12 @@ double array_bytes(const BoundArray& array) {
 
 double mean_elements(const BoundProgram& bound, std::int32_t ref) {
   const ResolvedReference& plan = bound.refs[ref];
-  const BoundArray& array = bound.arrays[plan.array];
+  const BoundArray& array = bound.arrays[plan.array.at()];
   double n = 1;
   for (int d = 0; d < plan.rank; ++d) {
     const ResolvedReference::Entry& entry = plan.entry[d];
     if (entry.mode == EntryMode::wildcard) n *= static_cast<double>(array.dim[d].total());
-    else if (!entry.simple && entry.index >= 0) n *= mean_extent(bound, entry.index);
+    else if (!entry.simple && entry.index != no_index) n *= mean_extent(bound, entry.index);
   }
   return n;
 }
@@ -58,7 +58,7 @@ OperandSources::OperandSources(const Module& module, const BoundProgram& bound, 
       const double passed = row.indices.size() == 1 ? trips(nest) : 0;
       for (const IndexId i : row.indices)
         if (t.indices.contains(i))
-          times *= passed > 0 ? passed : static_cast<double>(bound_.indices[i].hi) - bound_.indices[i].lo + 1;
+          times *= passed > 0 ? passed : static_cast<double>(bound_.indices[i.at()].hi) - bound_.indices[i.at()].lo + 1;
       all.bytes = std::max(t.bytes, std::min(t.bytes * times, t.whole));
       const auto [at, is_new] = outer.try_emplace(k, all);
       if (!is_new) at->second.bytes = std::max(at->second.bytes, all.bytes);
@@ -69,19 +69,19 @@ OperandSources::OperandSources(const Module& module, const BoundProgram& bound, 
 
 std::vector<std::int32_t> OperandSources::key(std::int32_t ref) const {
   const RefRow& row = m_.refs[ref];
-  std::vector<std::int32_t> k{row.array};
-  for (const RefEntry& e : row.entries) k.push_back(2 * e.index + (e.as_simple ? 1 : 0));
+  std::vector<std::int32_t> k{row.array.number()};
+  for (const RefEntry& e : row.entries) k.push_back(2 * e.index.number() + (e.as_simple ? 1 : 0));
   return k;
 }
 
 OperandSources::Touched OperandSources::touched(std::int32_t ref) const {
   Touched t;
   t.bytes = sizeof(double) * mean_elements(bound_, ref);
-  t.whole = array_bytes(bound_.arrays[bound_.refs[ref].array]);
+  t.whole = array_bytes(bound_.arrays[bound_.refs[ref].array.at()]);
   for (const RefEntry& e : m_.refs[ref].entries) {
-    if (e.index < 0) continue;
+    if (e.index == no_index) continue;
     t.indices.insert(e.index);
-    if (m_.indices[e.index].parent >= 0) t.indices.insert(m_.indices[e.index].parent);
+    if (m_.indices[e.index.at()].parent != no_index) t.indices.insert(m_.indices[e.index.at()].parent);
   }
   return t;
 }
@@ -98,7 +98,7 @@ std::vector<OperandSources::Distance> OperandSources::distances(std::int32_t nes
     double all = std::max(trips(work_.nests[n]), 1.0);
     // The first index of a pardo runs fastest.
     for (std::size_t i = 0; i < row.indices.size() && left > 1e-3; ++i) {
-      const BoundIndex& index = bound_.indices[row.indices[i]];
+      const BoundIndex& index = bound_.indices[row.indices[i].at()];
       const bool last = i + 1 == row.indices.size();
       const double count = last ? all : std::min(all, static_cast<double>(index.hi) - index.lo + 1);
       if (count <= 1) continue;

@@ -29,7 +29,7 @@ class OperandSources {
  private:
   struct Touched {
     double bytes = 0, whole = 0;
-    std::set<std::int32_t> indices;
+    std::set<IndexId> indices;
   };  // whole: of the array
   using Footprint = std::map<std::vector<std::int32_t>, Touched>;  // by array and entries
 

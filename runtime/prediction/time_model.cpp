@@ -113,14 +113,14 @@ class Timer {
   /// A view with the mean extents of the reference's segments, rounded.
   MutableView view(std::int32_t ref) const {
     const ResolvedReference& plan = bound_.refs[ref];
-    const BoundArray& array = bound_.arrays[plan.array];
+    const BoundArray& array = bound_.arrays[plan.array.at()];
     MutableView v;
     v.data = reinterpret_cast<double*>(std::uintptr_t{128});
     v.rank = plan.rank;
     std::int64_t stride = 1;
     for (int d = 0; d < plan.rank; ++d) {
       const ResolvedReference::Entry& entry = plan.entry[d];
-      v.extent[d] = entry.simple || entry.index < 0 ? 1 : rounded(mean_extent(bound_, entry.index));
+      v.extent[d] = entry.simple || entry.index == no_index ? 1 : rounded(mean_extent(bound_, entry.index));
       v.label[d] = plan.label[d];
       v.stride[d] = plan.kind == ArrayKind::static_ ? array.stride[d] : stride;
       stride *= v.extent[d];
@@ -140,7 +140,7 @@ class Timer {
     for (const std::int32_t ref : {d, a, b})
       for (int k = 0; k < bound_.refs[ref].rank; ++k) {
         const ResolvedReference::Entry& entry = bound_.refs[ref].entry[k];
-        if (!entry.simple && entry.index >= 0)
+        if (!entry.simple && entry.index != no_index)
           extents[bound_.refs[ref].label[k]] = {static_cast<double>(rounded(mean_extent(bound_, entry.index))),
                                                 mean_extent(bound_, entry.index)};
       }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/placement.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/operations/view_ops.h"
 #include "runtime/prediction/effects.h"
@@ -27,9 +28,7 @@ Walk::Walk(const Module& module, std::int32_t sequence, JobMemory& memory)
       held_(module.arrays.size()),
       keep_copies_(module.arrays.size()),
       retain_puts_(module.arrays.size(), 0) {
-  for (std::size_t a = 0; a < remote_.size(); ++a)
-    remote_[a].placement =
-        static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(a);
+  for (std::size_t a = 0; a < remote_.size(); ++a) remote_[a].placement = placement_number(sequence, ArrayId(a));
 }
 
 void Walk::fail(const std::string& message, const std::string& hint) const {
@@ -43,7 +42,7 @@ ProgramNeed Walk::run() {
   ledger_.at(at_);
   for (std::size_t a = 0; a < m_.arrays.size(); ++a)
     if (m_.arrays[a].kind == ArrayKind::static_ && bound_.array_used[a] && bound_.arrays[a].problem.empty())
-      static_memory(static_cast<std::int32_t>(a));
+      static_memory(ArrayId(a));
   pc_ = m_.main_entry;
   while (!halted_) step();
   const std::int32_t last = at_;
@@ -131,7 +130,7 @@ void Walk::step() {
       break;
     case Opcode::allocate_region: allocate_region(m_.regions[in.a]); break;
     case Opcode::deallocate_region: deallocate_region(m_.regions[in.a]); break;
-    case Opcode::erase_array: erase(in.a); break;
+    case Opcode::erase_array: erase(ArrayId(in.a)); break;
     case Opcode::get: get(bound_.refs[in.a]); break;
     case Opcode::put_block: put(in.a, in.b, true, static_cast<SetOp>(in.c)); break;
     case Opcode::put_move: put_alias(in); break;
@@ -151,8 +150,8 @@ void Walk::step() {
       break;
     case Opcode::restore_persistent:
       if (in.a == 0) registers_.apply(in, std::nullopt, !uncertain_.empty());
-      else if (is_remote(m_.arrays[in.b].kind)) restore(in.b, m_.strings[in.c]);
-      else static_memory(in.b);
+      else if (is_remote(m_.arrays[in.b].kind)) restore(ArrayId(in.b), m_.strings[in.c]);
+      else static_memory(ArrayId(in.b));
       break;
     case Opcode::execute: execute(in); break;
     case Opcode::real_contract:
@@ -190,7 +189,7 @@ void Walk::execute(const Instruction& in) {
         if (letter != 'r') registers_.set_real(arg.id, Registers::unknown, !uncertain_.empty());
         break;
       case ArgKind::array:
-        if (m_.arrays[arg.id].kind == ArrayKind::static_) static_memory(arg.id);
+        if (m_.arrays[arg.id].kind == ArrayKind::static_) static_memory(ArrayId(arg.id));
         break;
       case ArgKind::block: view = letter == 'r' ? read_view(arg.id) : write_view(arg.id, letter == 'w'); break;
       case ArgKind::region: {
@@ -207,13 +206,13 @@ void Walk::execute(const Instruction& in) {
 
 void Walk::finish() {
   for (const auto& [array, label] : marked_)
-    if (m_.arrays[array].kind == ArrayKind::static_) static_memory(array);
+    if (m_.arrays[array.at()].kind == ArrayKind::static_) static_memory(array);
   loops_.clear();
   free_temps(0);
   barrier();
   save_marked();
   for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
-    const auto id = static_cast<std::int32_t>(a);
+    const ArrayId id(a);
     if (is_remote(m_.arrays[a].kind)) erase(id);
     while (!blocks_[a].empty()) free_local(id, blocks_[a].begin()->first);
     for (const Region& r : regions_[a]) ledger_.give(items_[a], r.memory.bytes);
@@ -224,8 +223,8 @@ void Walk::finish() {
 /// The blocks of a marked array become the label's; what the label held is dropped, unless the array still shares it.
 void Walk::save_marked() {
   for (const auto& [array, name] : marked_) {
-    if (!is_remote(m_.arrays[array].kind)) continue;
-    RemoteBlocks& from = remote_[array];
+    if (!is_remote(m_.arrays[array.at()].kind)) continue;
+    RemoteBlocks& from = remote_[array.at()];
     SavedBlocks& label = memory_.labels[name];
     if (label.item < 0) label_item(name, label);
     std::vector<std::int64_t> shared(static_cast<std::size_t>(ledger_.nodes()));

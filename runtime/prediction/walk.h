@@ -187,15 +187,16 @@ class Walk {
   std::vector<RemoteBlocks> remote_;
   std::vector<std::unordered_map<std::uint64_t, Held>> held_;
   struct Extra {
-    int item = -1, node = 0;
+    int item = -1;
+    NodeId node;
     std::int64_t bytes = 0;
   };
   std::vector<Extra> until_barrier_;  // replaced values that readers still hold, contributions to be added
-  std::vector<std::pair<std::int32_t, std::uint64_t>> read_blocks_;
+  std::vector<std::pair<ArrayId, std::uint64_t>> read_blocks_;
   int copies_item_ = -1;
   std::vector<std::optional<KeepCopies>> keep_copies_;  // per array: over the next barrier
   std::vector<char> retain_puts_;                       // per array
-  std::vector<std::pair<std::int32_t, std::string>> marked_;
+  std::vector<std::pair<ArrayId, std::string>> marked_;
   /// By file, line and whether it is a contraction: what kernels choose for the largest operation.
   struct Choice {
     double size = -1;

@@ -43,14 +43,15 @@ std::int64_t Walk::pieces_bytes(std::int64_t doubles) const {
 }
 
 int Walk::item_of(ArrayId array) {
-  if (items_[array] < 0)
-    items_[array] = ledger_.item(m_.arrays[array].name, std::string(array_kind_text(m_.arrays[array].kind)),
-                                 is_remote(m_.arrays[array].kind));
-  return items_[array];
+  if (items_[array.at()] < 0)
+    items_[array.at()] =
+        ledger_.item(m_.arrays[array.at()].name, std::string(array_kind_text(m_.arrays[array.at()].kind)),
+                     is_remote(m_.arrays[array.at()].kind));
+  return items_[array.at()];
 }
 
 std::int32_t Walk::largest_segment(IndexId id, std::int32_t lo, std::int32_t hi) const {
-  const BoundIndex& index = bound_.indices[id];
+  const BoundIndex& index = bound_.indices[id.at()];
   if (index.is_sub) return 1;
   std::int32_t best = lo;
   if (!index.extents) return best;
@@ -61,7 +62,7 @@ std::int32_t Walk::largest_segment(IndexId id, std::int32_t lo, std::int32_t hi)
 
 /// False when the reference means no block: an index without a value, or outside of the array.
 bool Walk::locate(const ResolvedReference& ref, At& at) const {
-  const BoundArray& array = bound_.arrays[ref.array];
+  const BoundArray& array = bound_.arrays[ref.array.at()];
   if (!array.problem.empty()) return false;
   at = At{};
   at.block.rank = at.shape.rank = ref.rank;
@@ -69,17 +70,17 @@ bool Walk::locate(const ResolvedReference& ref, At& at) const {
     const ResolvedReference::Entry& entry = ref.entry[d];
     const BoundDim& dim = array.dim[d];
     if (entry.mode == EntryMode::wildcard) return false;
-    const IndexNow& now = index_[entry.index];
+    const IndexNow& now = index_[entry.index.at()];
     if (!now.bound || dim.lo > dim.hi) return false;
     std::int32_t segment = now.value, sub = 0;
     if (entry.mode == EntryMode::combined || entry.mode == EntryMode::box) {
-      const IndexNow& parent = index_[entry.parent];
+      const IndexNow& parent = index_[entry.parent.at()];
       if (!parent.bound) return false;
       if (entry.mode == EntryMode::combined) segment = combined_segment(parent.value, segment);
       else sub = segment, segment = parent.value;
     } else if (!now.known) {
       // Any segment that the loop and the array have in common: the largest.
-      const BoundIndex& index = bound_.indices[entry.index];
+      const BoundIndex& index = bound_.indices[entry.index.at()];
       const std::int32_t lo = std::max(index.lo, dim.lo), hi = std::min(index.hi, dim.hi);
       if (lo > hi) return false;
       if (segment < lo || segment > hi) segment = largest_segment(entry.index, lo, hi);
@@ -101,7 +102,7 @@ bool Walk::locate(const ResolvedReference& ref, At& at) const {
 /// Calls f for each block that the reference may mean now: wildcard entries and indices without a known value run over
 /// what the loop and the array have in common.
 void Walk::for_each_block(const ResolvedReference& ref, const std::function<void(const At&)>& f) const {
-  const BoundArray& array = bound_.arrays[ref.array];
+  const BoundArray& array = bound_.arrays[ref.array.at()];
   if (!array.problem.empty()) return;
   std::array<std::int32_t, max_rank> lo{}, hi{};
   At at;
@@ -111,16 +112,16 @@ void Walk::for_each_block(const ResolvedReference& ref, const std::function<void
     lo[d] = dim.lo;
     hi[d] = dim.hi;
     if (entry.mode == EntryMode::wildcard) continue;
-    const std::int32_t id = entry.mode == EntryMode::segment ? entry.index : entry.parent;
-    const IndexNow& now = index_[id];
-    if (!now.bound || !index_[entry.index].bound) return;
+    const IndexId id = entry.mode == EntryMode::segment ? entry.index : entry.parent;
+    const IndexNow& now = index_[id.at()];
+    if (!now.bound || !index_[entry.index.at()].bound) return;
     std::int32_t first = now.value, last = now.value;
     if (!now.known) {
-      first = bound_.indices[id].lo;
-      last = bound_.indices[id].hi;
+      first = bound_.indices[id.at()].lo;
+      last = bound_.indices[id.at()].hi;
     }
     if (entry.mode == EntryMode::combined) {
-      const IndexNow& sub = index_[entry.index];
+      const IndexNow& sub = index_[entry.index.at()];
       first = combined_segment(first, sub.known ? sub.value : 1);
       last = combined_segment(last, sub.known ? sub.value : subsegments_per_segment);
     }
@@ -138,13 +139,13 @@ Walk::Own Walk::new_memory(int item, std::int64_t doubles) {
 }
 
 double* Walk::static_memory(ArrayId id) {
-  if (!statics_[id].address && bound_.arrays[id].problem.empty())
-    statics_[id] = new_memory(item_of(id), bound_.arrays[id].whole.size());
-  return statics_[id].address;
+  if (!statics_[id.at()].address && bound_.arrays[id.at()].problem.empty())
+    statics_[id.at()] = new_memory(item_of(id), bound_.arrays[id.at()].whole.size());
+  return statics_[id.at()].address;
 }
 
 double* Walk::own_block(const ResolvedReference& ref, const At& at) {
-  auto& blocks = blocks_[ref.array];
+  auto& blocks = blocks_[ref.array.at()];
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
     // Memory it shared until now, or that others share.
     if (found->second.bytes == 0 || sharers_.contains(found->second.address)) {
@@ -161,17 +162,17 @@ double* Walk::own_block(const ResolvedReference& ref, const At& at) {
 }
 
 void Walk::free_local(ArrayId array, std::uint64_t key) {
-  const auto found = blocks_[array].find(key);
-  if (found == blocks_[array].end()) return;
+  const auto found = blocks_[array.at()].find(key);
+  if (found == blocks_[array.at()].end()) return;
   const Own own = found->second;
-  blocks_[array].erase(found);
+  blocks_[array.at()].erase(found);
   leave_memory(array, own);
 }
 
 /// A block gives up the memory it counted for: the first of those that share it counts for it from now on.
 void Walk::leave_memory(ArrayId array, const Own& own) {
   if (own.bytes == 0) return;
-  ledger_.give(items_[array], own.bytes);
+  ledger_.give(items_[array.at()], own.bytes);
   const auto shared = sharers_.find(own.address);
   if (shared == sharers_.end()) return;
   std::vector<TempEntry> rest = std::move(shared->second);
@@ -179,10 +180,11 @@ void Walk::leave_memory(ArrayId array, const Own& own) {
   while (!rest.empty()) {
     const TempEntry heir = rest.front();
     rest.erase(rest.begin());
-    const auto block = blocks_[heir.array].find(heir.key);
-    if (block == blocks_[heir.array].end() || block->second.bytes > 0 || block->second.address != own.address) continue;
+    const auto block = blocks_[heir.array.at()].find(heir.key);
+    if (block == blocks_[heir.array.at()].end() || block->second.bytes > 0 || block->second.address != own.address)
+      continue;
     block->second.bytes = own.bytes;
-    ledger_.take(items_[heir.array], own.bytes);
+    ledger_.take(items_[heir.array.at()], own.bytes);
     if (!rest.empty()) sharers_.emplace(own.address, std::move(rest));
     return;
   }
@@ -208,7 +210,7 @@ MutableView Walk::view_of(const ResolvedReference& ref, const At& at, double* ad
 }
 
 std::optional<MutableView> Walk::static_view(const ResolvedReference& ref, const At& at) {
-  const BoundArray& array = bound_.arrays[ref.array];
+  const BoundArray& array = bound_.arrays[ref.array.at()];
   double* base = static_memory(ref.array);
   if (!base) return {};
   MutableView view = view_of(ref, at, base);
@@ -222,8 +224,8 @@ std::optional<MutableView> Walk::static_view(const ResolvedReference& ref, const
 
 std::optional<MutableView> Walk::region_part(ArrayId id, const std::array<std::int32_t, max_rank>& lo,
                                              const std::array<std::int32_t, max_rank>& hi) const {
-  const BoundArray& array = bound_.arrays[id];
-  for (const Region& r : regions_[id]) {
+  const BoundArray& array = bound_.arrays[id.at()];
+  for (const Region& r : regions_[id.at()]) {
     bool inside = true;
     for (int d = 0; d < array.rank; ++d) inside &= r.lo[d] <= lo[d] && hi[d] <= r.hi[d];
     if (!inside) continue;
@@ -247,7 +249,7 @@ std::optional<MutableView> Walk::region_part(ArrayId id, const std::array<std::i
 /// Bounds that are not known are taken as wide as the array.
 bool Walk::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank>& lo,
                          std::array<std::int32_t, max_rank>& hi) const {
-  const BoundArray& array = bound_.arrays[row.array];
+  const BoundArray& array = bound_.arrays[row.array.at()];
   if (!array.problem.empty()) return false;
   for (int d = 0; d < array.rank; ++d) {
     const BoundDim& dim = array.dim[d];
@@ -261,23 +263,23 @@ bool Walk::region_bounds(const RegionRow& row, std::array<std::int32_t, max_rank
 void Walk::allocate_region(const RegionRow& row) {
   Region region;
   if (!region_bounds(row, region.lo, region.hi)) return;
-  const BoundArray& array = bound_.arrays[row.array];
+  const BoundArray& array = bound_.arrays[row.array.at()];
   std::int64_t size = 1;
   for (int d = 0; d < array.rank; ++d) {
     const BoundDim& dim = array.dim[d];
     size *= dim.offset_of(region.hi[d]) + dim.extent_of(region.hi[d]) - dim.offset_of(region.lo[d]);
   }
   region.memory = new_memory(item_of(row.array), size);
-  regions_[row.array].push_back(region);
+  regions_[row.array.at()].push_back(region);
 }
 
 void Walk::deallocate_region(const RegionRow& row) {
   std::array<std::int32_t, max_rank> lo{}, hi{};
   if (!region_bounds(row, lo, hi)) return;
-  auto& list = regions_[row.array];
+  auto& list = regions_[row.array.at()];
   const auto found = std::find_if(list.begin(), list.end(), [&](const Region& r) { return r.lo == lo && r.hi == hi; });
   if (found == list.end()) return;
-  ledger_.give(items_[row.array], found->memory.bytes);
+  ledger_.give(items_[row.array.at()], found->memory.bytes);
   list.erase(found);
 }
 
@@ -288,10 +290,10 @@ std::optional<MutableView> Walk::read_view(std::int32_t ref_id) {
   switch (ref.kind) {
     case ArrayKind::temp:
     case ArrayKind::local: {
-      const auto found = blocks_[ref.array].find(at.key);
+      const auto found = blocks_[ref.array.at()].find(at.key);
       // Written on a path that this walk did not take, or by a largest segment of another loop: somewhere of its own.
-      double* address =
-          found != blocks_[ref.array].end() ? found->second.address : reinterpret_cast<double*>(std::uintptr_t{64});
+      double* address = found != blocks_[ref.array.at()].end() ? found->second.address
+                                                               : reinterpret_cast<double*>(std::uintptr_t{64});
       return view_of(ref, at, address);
     }
     case ArrayKind::static_: return static_view(ref, at);
@@ -302,8 +304,8 @@ std::optional<MutableView> Walk::read_view(std::int32_t ref_id) {
     }
     case ArrayKind::distributed:
     case ArrayKind::served: {
-      const auto found = held_[ref.array].find(at.key);
-      double* address = found != held_[ref.array].end() ? found->second.own.address : nullptr;
+      const auto found = held_[ref.array.at()].find(at.key);
+      double* address = found != held_[ref.array.at()].end() ? found->second.own.address : nullptr;
       return view_of(ref, at, address ? address : reinterpret_cast<double*>(std::uintptr_t{128}));
     }
   }
@@ -389,9 +391,9 @@ void Walk::alias(const Instruction& in) {
   At source_at;
   bool of_store = is_remote(from.kind);
   if (!of_store && locate(from, source_at))
-    if (const auto own = blocks_[from.array].find(source_at.key); own != blocks_[from.array].end())
+    if (const auto own = blocks_[from.array.at()].find(source_at.key); own != blocks_[from.array.at()].end())
       of_store = own->second.of_store;
-  auto& blocks = blocks_[target.array];
+  auto& blocks = blocks_[target.array.at()];
   if (!of_store) sharers_[source->data].push_back({target.array, at.key});
   if (const auto found = blocks.find(at.key); found != blocks.end()) {
     if (found->second.address == source->data) return;

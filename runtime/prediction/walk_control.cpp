@@ -47,14 +47,14 @@ void Walk::jump_unless(const Instruction& in) {
 }
 
 void Walk::bind_largest(IndexId id) {
-  const BoundIndex& index = bound_.indices[id];
-  index_[id] = {true, false, largest_segment(id, index.lo, index.hi)};
+  const BoundIndex& index = bound_.indices[id.at()];
+  index_[id.at()] = {true, false, largest_segment(id, index.lo, index.hi)};
 }
 
 void Walk::begin_do(const Instruction& in) {
   const LoopRow& row = m_.loops[in.a];
   const IndexId id = row.indices[0];
-  const BoundIndex& index = bound_.indices[id];
+  const BoundIndex& index = bound_.indices[id.at()];
   const std::int32_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
   if (lo > hi) {
     pc_ = row.end;
@@ -69,7 +69,7 @@ void Walk::begin_do(const Instruction& in) {
   frame.passes = facts.reads_what_it_puts ? 1 : 0;
   frame.steps_at_trip = memory_.steps_left;
   if (facts.matters[0] && !frame.by_value) exact_ = false;
-  if (frame.by_value) index_[id] = {true, true, lo};
+  if (frame.by_value) index_[id.at()] = {true, true, lo};
   else bind_largest(id);
   loops_.push_back(frame);
 }
@@ -81,8 +81,8 @@ bool Walk::settled(LoopFrame& frame) {
   frame.signature = now;
   const std::int64_t steps = frame.steps_at_trip - memory_.steps_left;
   frame.steps_at_trip = memory_.steps_left;
-  const BoundIndex& index = bound_.indices[m_.loops[frame.loop].indices[0]];
-  const std::int64_t left = std::int64_t{index.hi} - index_[m_.loops[frame.loop].indices[0]].value;
+  const BoundIndex& index = bound_.indices[m_.loops[frame.loop].indices[0].at()];
+  const std::int64_t left = std::int64_t{index.hi} - index_[m_.loops[frame.loop].indices[0].at()].value;
   if (memory_.steps_left <= 0) return true;
   return frame.equal_trips >= settled_after && left * steps > std::min(cheap_steps, memory_.steps_left);
 }
@@ -97,14 +97,14 @@ void Walk::next_do(const Instruction& in) {
     else leave_loop();
     return;
   }
-  const BoundIndex& index = bound_.indices[id];
+  const BoundIndex& index = bound_.indices[id.at()];
   const std::int32_t hi = index.is_sub ? subsegments_per_segment : index.hi;
-  if (index_[id].value >= hi || settled(frame)) {
-    if (index_[id].value < hi && !facts_[frame.loop].phases) exact_ = false;
+  if (index_[id.at()].value >= hi || settled(frame)) {
+    if (index_[id.at()].value < hi && !facts_[frame.loop].phases) exact_ = false;
     leave_loop();
     return;
   }
-  ++index_[id].value;
+  ++index_[id.at()].value;
   pc_ = row.begin + 1;
 }
 
@@ -139,7 +139,7 @@ void Walk::begin_pardo(const Instruction& in) {
   pardo_.loop = in.a;
   for (std::size_t d = 0; d < row.indices.size(); ++d) {
     const IndexId id = row.indices[d];
-    const BoundIndex& index = bound_.indices[id];
+    const BoundIndex& index = bound_.indices[id.at()];
     if (index.lo > index.hi) {
       if (uncertain_.empty())
         fail(fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration",
@@ -160,14 +160,14 @@ void Walk::begin_pardo(const Instruction& in) {
   const bool exact_shares = pardo_.shared && (pardo_.cyclic || ledger_.several_nodes());
   for (std::size_t d = 0; d < row.indices.size(); ++d) {
     const IndexId id = row.indices[d];
-    const std::int64_t count = std::int64_t{bound_.indices[id].hi} - bound_.indices[id].lo + 1;
+    const std::int64_t count = std::int64_t{bound_.indices[id.at()].hi} - bound_.indices[id.at()].lo + 1;
     const bool affordable = pardo_.total <= std::max<std::int64_t>(memory_.steps_left, 0) / count;
     if (facts.matters[d] && !affordable) exact_ = false;
     const bool cheap = pardo_.total <= std::min(cheap_tuples, memory_.steps_left / 1000) / count;
     if (count == 1 || (facts.matters[d] && affordable) || (exact_shares && cheap)) {
       pardo_.by_value.push_back(id);
       pardo_.total *= count;
-      index_[id] = {true, true, bound_.indices[id].lo};
+      index_[id.at()] = {true, true, bound_.indices[id.at()].lo};
     } else {
       bind_largest(id);
       pardo_.collapsed = true;
@@ -206,9 +206,9 @@ bool Walk::next_tuple() {
   }
   std::int64_t rest = pardo_.tuple;
   for (const IndexId id : pardo_.by_value) {
-    const BoundIndex& index = bound_.indices[id];
+    const BoundIndex& index = bound_.indices[id.at()];
     const std::int64_t count = std::int64_t{index.hi} - index.lo + 1;
-    index_[id].value = static_cast<std::int32_t>(index.lo + rest % count);
+    index_[id.at()].value = static_cast<std::int32_t>(index.lo + rest % count);
     rest /= count;
   }
   if (pardo_.cyclic) {
@@ -231,7 +231,7 @@ void Walk::leave_loop() {
     end_iteration();
     pardo_ = Pardo{};
   }
-  for (const IndexId i : row.indices) index_[i] = {};
+  for (const IndexId i : row.indices) index_[i.at()] = {};
   loops_.pop_back();
 }
 

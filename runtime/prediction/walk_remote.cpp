@@ -25,7 +25,7 @@ int Walk::label_item(const std::string& label, SavedBlocks& saved) {
 
 void Walk::get(const ResolvedReference& ref) {
   for_each_block(ref, [&](const At& at) {
-    RemoteBlocks& array = remote_[ref.array];
+    RemoteBlocks& array = remote_[ref.array.at()];
     const auto found = array.blocks.find(at.key);
     const NodeId node = found != array.blocks.end() ? found->second.node : ledger_.home(array.placement, at.block);
     if (found != array.blocks.end() && node == ledger_.own_node() && pardo_.on_node && !memory_.setting.copy &&
@@ -34,7 +34,7 @@ void Walk::get(const ResolvedReference& ref) {
       read_blocks_.emplace_back(ref.array, at.key);
     }
     if ((node == ledger_.own_node() && !memory_.setting.copy) || !pardo_.mine) return;
-    Held& held = held_[ref.array][at.key];
+    Held& held = held_[ref.array.at()][at.key];
     if (held.fetched > 0) return;
     held.fetched = pieces_bytes(at.size);
     if (held.kept + held.put > 0) {
@@ -47,7 +47,7 @@ void Walk::get(const ResolvedReference& ref) {
 
 double* Walk::private_copy(ArrayId array, const At& at) {
   if (!pardo_.mine) return nullptr;
-  Held& held = held_[array][at.key];
+  Held& held = held_[array.at()][at.key];
   if (!held.own.address) {
     if (copies_item_ < 0) copies_item_ = ledger_.item("private copies of remote blocks", "", false);
     held.own = new_memory(copies_item_, at.size);
@@ -66,7 +66,7 @@ void Walk::put(std::int32_t ref_id, std::int32_t source, bool has_source, SetOp 
     put_one(ref.array, at, op == SetOp::add || op == SetOp::subtract, op == SetOp::scale);
     std::int64_t under_way = 0;
     if (has_source && ledger_.several_nodes() &&
-        ledger_.home(remote_[ref.array].placement, at.block) != ledger_.own_node())
+        ledger_.home(remote_[ref.array.at()].placement, at.block) != ledger_.own_node())
       under_way = blocks_under_way * pieces_bytes(at.size);
     if (under_way > 0 && pardo_.mine && op == SetOp::assign && has_source) retain_put(ref.array, at);
     ledger_.spike(packed + under_way);
@@ -80,22 +80,22 @@ void Walk::put_alias(const Instruction& in) {
   const ResolvedReference& source = bound_.refs[in.b];
   At to, from;
   if (memory_.setting.copy || !locate(target, to) || !locate(source, from) ||
-      ledger_.home(remote_[target.array].placement, to.block) != 0)
+      ledger_.home(remote_[target.array.at()].placement, to.block) != NodeId(0))
     return put(in.a, in.b, true, SetOp::assign);
-  const auto found = blocks_[source.array].find(from.key);
-  if (found == blocks_[source.array].end() || !found->second.of_store) {
+  const auto found = blocks_[source.array.at()].find(from.key);
+  if (found == blocks_[source.array.at()].end() || !found->second.of_store) {
     put(in.a, in.b, true, SetOp::assign);
-    if (found == blocks_[source.array].end() || found->second.bytes == 0) return;
-    ledger_.give(items_[source.array], found->second.bytes);
+    if (found == blocks_[source.array.at()].end() || found->second.bytes == 0) return;
+    ledger_.give(items_[source.array.at()], found->second.bytes);
     found->second = {found->second.address, 0, true};
     return;
   }
-  RemoteBlocks& array = remote_[target.array];
+  RemoteBlocks& array = remote_[target.array.at()];
   const auto block = array.blocks.find(to.key);
   if (block == array.blocks.end()) {
     RemoteBlocks::Block fresh;
     fresh.bytes = pieces_bytes(to.size);
-    fresh.node = 0;
+    fresh.node = NodeId(0);
     fresh.shared = true;
     if (array.blocks.empty()) ledger_.add_entries(fresh.node, 1);
     ledger_.add_entries(fresh.node, 1);
@@ -112,8 +112,8 @@ void Walk::put_alias(const Instruction& in) {
 
 /// What a rank puts is a copy of the block for the next phase.
 void Walk::retain_put(ArrayId array, const At& at) {
-  if (!retain_puts_[array]) return;
-  Held& held = held_[array][at.key];
+  if (!retain_puts_[array.at()]) return;
+  Held& held = held_[array.at()][at.key];
   if (held.fetched > 0 || held.put > 0 || held.own.address) return;
   held.put = pieces_bytes(at.size);
   if (held.kept == 0) ledger_.fetch(held.put);
@@ -122,10 +122,10 @@ void Walk::retain_put(ArrayId array, const At& at) {
 
 void Walk::hold_sum(const ResolvedReference& ref) {
   for_each_block(ref, [&](const At& at) {
-    if (!pardo_.mine || ledger_.home(remote_[ref.array].placement, at.block) == ledger_.own_node() ||
+    if (!pardo_.mine || ledger_.home(remote_[ref.array.at()].placement, at.block) == ledger_.own_node() ||
         memory_.setting.copy || memory_.setting.deterministic)
       return;
-    Held& held = held_[ref.array][at.key];
+    Held& held = held_[ref.array.at()][at.key];
     if (held.summed) return;
     held.summed = true;
     ledger_.hold_sum(pieces_bytes(at.size));
@@ -133,7 +133,7 @@ void Walk::hold_sum(const ResolvedReference& ref) {
 }
 
 void Walk::put_one(ArrayId id, const At& at, bool adds, bool scales) {
-  RemoteBlocks& array = remote_[id];
+  RemoteBlocks& array = remote_[id.at()];
   auto found = array.blocks.find(at.key);
   if (found == array.blocks.end()) {
     if (scales) return;
@@ -165,9 +165,9 @@ void Walk::put_one(ArrayId id, const At& at, bool adds, bool scales) {
 }
 
 void Walk::drop_held(ArrayId array) {
-  for (const auto& [key, held] : held_[array])
+  for (const auto& [key, held] : held_[array.at()])
     if (held.own.address) ledger_.give(copies_item_, held.own.bytes);
-  held_[array].clear();
+  held_[array.at()].clear();
 }
 
 void Walk::barrier() {
@@ -181,7 +181,7 @@ void Walk::barrier() {
           stay[key].kept = bytes;
           kept += bytes;
         }
-    drop_held(static_cast<std::int32_t>(a));
+    drop_held(ArrayId(a));
     held_[a] = std::move(stay);
     keep_copies_[a].reset();
   }
@@ -190,7 +190,7 @@ void Walk::barrier() {
   for (const Extra& extra : until_barrier_) ledger_.give_remote(extra.item, extra.node, extra.bytes);
   until_barrier_.clear();
   for (const auto& [array, key] : read_blocks_)
-    if (const auto found = remote_[array].blocks.find(key); found != remote_[array].blocks.end())
+    if (const auto found = remote_[array.at()].blocks.find(key); found != remote_[array.at()].blocks.end())
       found->second.read = false;
   read_blocks_.clear();
   cyclic_counter_ = 0;
@@ -198,7 +198,7 @@ void Walk::barrier() {
 
 void Walk::erase(ArrayId id) {
   drop_held(id);
-  RemoteBlocks& array = remote_[id];
+  RemoteBlocks& array = remote_[id.at()];
   for (const auto& [key, block] : array.blocks) {
     ledger_.remove_entries(block.node, 1);
     if (!block.shared) ledger_.give_remote(item_of(id), block.node, block.bytes);
@@ -216,7 +216,7 @@ void Walk::restore(ArrayId id, const std::string& label) {
     return;
   }
   erase(id);
-  RemoteBlocks& array = remote_[id];
+  RemoteBlocks& array = remote_[id.at()];
   array = saved->second.content;
   array.restored_from = label;
   for (auto& [key, block] : array.blocks) {

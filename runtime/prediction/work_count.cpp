@@ -136,20 +136,20 @@ class Counter {
 
   void run_loop(std::int32_t loop, double weight, bool uncertain) {
     const LoopRow& row = m_.loops[loop];
-    std::vector<std::int32_t> followed;  // indices, value by value
+    std::vector<IndexId> followed;  // value by value
     double multiplied = 1;
     std::int64_t tuples = 1;
     for (const IndexId i : row.indices) {
-      const BoundIndex& index = bound_.indices[i];
+      const BoundIndex& index = bound_.indices[i.at()];
       const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
       if (lo > hi) return;
       const double count = static_cast<double>(hi - lo + 1);
-      if (decides_[i] && !ends_by_data_[loop] && static_cast<double>(tuples) * count < max_tuples) {
+      if (decides_[i.at()] && !ends_by_data_[loop] && static_cast<double>(tuples) * count < max_tuples) {
         followed.push_back(i);
         tuples *= hi - lo + 1;
       } else {
         multiplied *= ends_by_data_[loop] ? std::min(count, usual_iterations) : count;
-        values_[i].reset();
+        values_[i.at()].reset();
       }
     }
     const std::size_t outer = nest_;
@@ -161,11 +161,11 @@ class Counter {
     for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples)
       follow(row, followed, at, each, uncertain);
     nest().iterations += passed(row.body);
-    for (const IndexId i : row.indices) values_[i].reset();
+    for (const IndexId i : row.indices) values_[i.at()].reset();
     nest_ = outer;
   }
 
-  void follow(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuple, double weight,
+  void follow(const LoopRow& row, const std::vector<IndexId>& followed, std::int64_t tuple, double weight,
               bool uncertain) {
     bind(followed, tuple);
     run_code(row.begin + 1, row.next, weight, uncertain);
@@ -173,7 +173,7 @@ class Counter {
 
   /// Iterations to follow, in an order without pattern, of all: three quarters of the steps that are left may go to
   /// this loop. The first ones, which count for nothing, say what one takes.
-  std::int64_t sample_size(const LoopRow& row, const std::vector<std::int32_t>& followed, std::int64_t tuples,
+  std::int64_t sample_size(const LoopRow& row, const std::vector<IndexId>& followed, std::int64_t tuples,
                            bool uncertain) {
     if (steps_left_ <= 0) return 1;
     if (tuples <= short_loop) return tuples;
@@ -192,12 +192,12 @@ class Counter {
     return step;
   }
 
-  void bind(const std::vector<std::int32_t>& followed, std::int64_t tuple) {
-    for (const std::int32_t i : followed) {
-      const BoundIndex& index = bound_.indices[i];
+  void bind(const std::vector<IndexId>& followed, std::int64_t tuple) {
+    for (const IndexId i : followed) {
+      const BoundIndex& index = bound_.indices[i.at()];
       const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi,
                          count = hi - lo + 1;
-      values_[i] = static_cast<std::int32_t>(lo + tuple % count);
+      values_[i.at()] = static_cast<std::int32_t>(lo + tuple % count);
       tuple /= count;
     }
   }

@@ -12,7 +12,7 @@ void ArrayTable::begin(std::int32_t program, std::vector<RemoteArrayInfo> infos,
   names_.set_places(namer_);
   arrays_.clear();
   for (RemoteArrayInfo& info : infos) {
-    if (static_cast<std::size_t>(info.id) >= arrays_.size()) arrays_.resize(static_cast<std::size_t>(info.id) + 1);
+    if (info.id.at() >= arrays_.size()) arrays_.resize(info.id.at() + 1);
     RemoteArray& a = at(info.id);
     a.placement = number(info.id);
     names_.set(number(info.id), info.name);
@@ -27,8 +27,8 @@ void ArrayTable::end() {
 }
 
 RemoteArray& ArrayTable::at(ArrayId id) {
-  SIAL_CHECK(id >= 0 && static_cast<std::size_t>(id) < arrays_.size(), "remote array {} of {}", id, arrays_.size());
-  return arrays_[static_cast<std::size_t>(id)];
+  SIAL_CHECK(id != no_array && id.at() < arrays_.size(), "remote array {} of {}", id, arrays_.size());
+  return arrays_[id.at()];
 }
 
 std::string ArrayTable::deletion(ArrayId id) {

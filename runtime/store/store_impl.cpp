@@ -18,7 +18,7 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
   config.ranks = static_cast<std::uint32_t>(transport.node_size());
   config.nodes = 0;
   for (int n = 0; n < transport.node_count(); ++n)
-    config.nodes += transport.ranks_of_node(n).front() < transport.size() ? 1 : 0;
+    config.nodes += transport.ranks_of_node(NodeId(n)).front() < transport.size() ? 1 : 0;
   config.is_home = std::binary_search(homes.begin(), homes.end(), transport.node());
   config.deterministic = options.deterministic;
   return config;

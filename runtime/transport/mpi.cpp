@@ -36,9 +36,7 @@ class MpiTransport final : public ExchangeTransport {
   int size() const override { return world_.layout->workers; }
   NodeId node() const override { return world_.layout->node_of[static_cast<std::size_t>(world_.rank)]; }
   int node_count() const override { return static_cast<int>(world_.layout->ranks.size()); }
-  const std::vector<int>& ranks_of_node(NodeId node) const override {
-    return world_.layout->ranks[static_cast<std::size_t>(node)];
-  }
+  const std::vector<int>& ranks_of_node(NodeId node) const override { return world_.layout->ranks[node.at()]; }
   const std::vector<NodeId>& home_nodes() const override { return world_.layout->home_nodes; }
   bool is_server() const override { return world_.rank >= size(); }
 

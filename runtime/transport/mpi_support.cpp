@@ -116,9 +116,9 @@ void MpiWorld::arrange(const std::vector<int>& host_of, int provided) {
                     "start more ranks, or fewer servers");
   layout = std::make_unique<NodeLayout>(host_of, options.ranks_per_node, options.servers);
   const bool worker = rank < layout->workers;
-  const int my_node = layout->node_of[static_cast<std::size_t>(rank)];
+  const NodeId my_node = layout->node_of[static_cast<std::size_t>(rank)];
   check_mpi(MPI_Comm_split(MPI_COMM_WORLD, worker ? 0 : 1, rank, &workers), "making the workers' communicator");
-  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, my_node, rank, &node), "making the node's communicator");
+  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, my_node.number(), rank, &node), "making the node's communicator");
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &requests), "making the requests' communicator");
   if (layout->ranks.size() > 1 && provided < MPI_THREAD_MULTIPLE)
     throw EnvironmentError("this MPI does not support MPI_THREAD_MULTIPLE, which jobs on several nodes need",

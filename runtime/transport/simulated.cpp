@@ -141,15 +141,13 @@ class SimulatedTransport final : public ExchangeTransport {
   int size() const override { return sim_.layout_.workers; }
   NodeId node() const override { return sim_.layout_.node_of[static_cast<std::size_t>(rank_)]; }
   int node_count() const override { return static_cast<int>(sim_.layout_.ranks.size()); }
-  const std::vector<int>& ranks_of_node(NodeId node) const override {
-    return sim_.layout_.ranks[static_cast<std::size_t>(node)];
-  }
+  const std::vector<int>& ranks_of_node(NodeId node) const override { return sim_.layout_.ranks[node.at()]; }
   const std::vector<NodeId>& home_nodes() const override { return sim_.layout_.home_nodes; }
   bool is_server() const override { return rank_ >= size(); }
 
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override {
     sim_.spend(0);
-    return sim_.memories_[static_cast<std::size_t>(node())]->map(bytes, purpose);
+    return sim_.memories_[node().at()]->map(bytes, purpose);
   }
 
   void set_service(Service* service) override { sim_.set_service(rank_, service); }

@@ -168,16 +168,14 @@ class ThreadTransport final : public ExchangeTransport {
   int size() const override { return job_.layout.workers; }
   NodeId node() const override { return job_.layout.node_of[static_cast<std::size_t>(rank_)]; }
   int node_count() const override { return static_cast<int>(job_.layout.ranks.size()); }
-  const std::vector<int>& ranks_of_node(NodeId node) const override {
-    return job_.layout.ranks[static_cast<std::size_t>(node)];
-  }
+  const std::vector<int>& ranks_of_node(NodeId node) const override { return job_.layout.ranks[node.at()]; }
   const std::vector<NodeId>& home_nodes() const override { return job_.layout.home_nodes; }
   bool is_server() const override { return rank_ >= size(); }
 
   std::shared_ptr<NodeMemory> map_node_memory(std::size_t bytes, const std::string& purpose) override {
     job_.leave_if_ending();
     const std::lock_guard lock(job_.mutex);
-    return job_.memories[static_cast<std::size_t>(node())]->map(bytes, purpose);
+    return job_.memories[node().at()]->map(bytes, purpose);
   }
 
   void set_service(Service* service) override {

@@ -101,10 +101,10 @@ NodeQueue::NodeQueue(Transport& transport, std::size_t slots) : transport_(trans
   memory_ = transport.map_node_memory(bytes, "the work queue");
   memory_->commit(0, bytes);
   for (int n = 0; n < transport.node_count(); ++n) {
-    const auto& ranks = transport.ranks_of_node(n);
+    const auto& ranks = transport.ranks_of_node(NodeId(n));
     if (ranks.front() >= transport.size()) break;  // servers' nodes come last
     worker_nodes_ = n + 1;
-    if (n < transport.node()) ranks_before_ += static_cast<std::int64_t>(ranks.size());
+    if (NodeId(n) < transport.node()) ranks_before_ += static_cast<std::int64_t>(ranks.size());
   }
 }
 
@@ -171,7 +171,8 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t 
   }
   // Another node's work, beginning with the next one. Who had nothing left will have nothing later.
   for (; victims_done_ < std::min(worker_nodes_ - 1, max_victims); ++victims_done_) {
-    const IterationRange chunk = ask((transport_.node() + 1 + victims_done_) % worker_nodes_, key, total);
+    const IterationRange chunk =
+        ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, total);
     if (chunk.first < chunk.last) return chunk;
   }
   return std::nullopt;

@@ -117,8 +117,7 @@ class Hoist {
 
   std::string names(const ir::Loop& loop) const {
     std::string text;
-    for (const IndexId i : loop.indices)
-      text += (text.empty() ? "`" : "`, `") + l_.program().indices[static_cast<std::size_t>(i)].name;
+    for (const IndexId i : loop.indices) text += (text.empty() ? "`" : "`, `") + l_.program().indices[i.at()].name;
     return text + "`";
   }
 
@@ -126,8 +125,7 @@ class Hoist {
     for (const ir::Block* b : analysis::blocks_of(i))
       for (const RefEntry& e : b->entries)
         for (const IndexId index : indices)
-          if (e.index == index ||
-              (e.index >= 0 && l_.program().indices[static_cast<std::size_t>(e.index)].parent == index))
+          if (e.index == index || (e.index != no_index && l_.program().indices[e.index.at()].parent == index))
             return true;
     return false;
   }

@@ -192,8 +192,8 @@ bool Local::may_end(const ir::Node& node, std::size_t operand) const {
 }
 
 Local::LastUses::Reference Local::LastUses::reference(const ir::Block& block) {
-  Reference r{block.array};
-  for (const RefEntry& e : block.entries) r.push_back(2 * e.index + (e.as_simple ? 1 : 0));
+  Reference r{block.array.number()};
+  for (const RefEntry& e : block.entries) r.push_back(2 * e.index.number() + (e.as_simple ? 1 : 0));
   return r;
 }
 
@@ -219,13 +219,13 @@ bool Local::LastUses::is_last(std::size_t at, std::size_t operand) {
 }
 
 bool in_range(const ir::Program& program, const ir::Block& block) {
-  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  const ArrayRow& array = program.arrays[block.array.at()];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
     if (e.index == array.dims[d] && !e.as_simple) continue;
-    if (e.index < 0) return false;
-    const IndexRow& used = program.indices[static_cast<std::size_t>(e.index)];
-    const IndexRow& declared = program.indices[static_cast<std::size_t>(array.dims[d])];
+    if (e.index == no_index) return false;
+    const IndexRow& used = program.indices[e.index.at()];
+    const IndexRow& declared = program.indices[array.dims[d].at()];
     if (used.kind == IndexKind::sub || declared.kind == IndexKind::sub) return false;
     const bool equal = used.lo == declared.lo && used.hi == declared.hi;
     const bool within = !used.lo.symbolic && !used.hi.symbolic && !declared.lo.symbolic && !declared.hi.symbolic &&
@@ -262,8 +262,8 @@ void Local::expect(ir::Body& out, const ir::Node& at, std::size_t operand, bool 
 Cost Local::bytes(const ir::Block& block) const {
   Cost cost = Cost::constant(8.0);
   for (const RefEntry& e : block.entries) {
-    if (e.index < 0 || e.as_simple) continue;
-    const IndexRow& index = p_.indices[static_cast<std::size_t>(e.index)];
+    if (e.index == no_index || e.as_simple) continue;
+    const IndexRow& index = p_.indices[e.index.at()];
     if (index.kind == IndexKind::simple) continue;
     if (index.kind == IndexKind::sub) cost = cost * Cost::extent(index.parent) * (1.0 / subsegments_per_segment);
     else cost = cost * Cost::extent(e.index);

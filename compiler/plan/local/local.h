@@ -52,7 +52,7 @@ class Local {
 
   ir::Program& program() { return p_; }
   const ir::Program& program() const { return p_; }
-  ArrayKind kind(const ir::Block& block) const { return p_.arrays[static_cast<std::size_t>(block.array)].kind; }
+  ArrayKind kind(const ir::Block& block) const { return p_.arrays[block.array.at()].kind; }
   bool own_memory(const ir::Block& block) const {
     return kind(block) == ArrayKind::temp || kind(block) == ArrayKind::local;
   }
@@ -92,8 +92,8 @@ class Local {
     Local& l_;
     const ir::Body& list_;
     const analysis::Path& path_;
-    std::unordered_map<std::int32_t, std::size_t> touched_;  // by array: the last statement that does something with it
-    std::map<Reference, std::size_t> made_;                  // the first statement that replaces the block
+    std::unordered_map<ArrayId, std::size_t> touched_;  // the last statement that does something with it
+    std::map<Reference, std::size_t> made_;             // the first statement that replaces the block
   };
   bool in_range(const ir::Block& block) const { return plan::in_range(p_, block); }
   /// The value of a scalar register right before body[at], when literals of the same statement make it.
@@ -119,7 +119,7 @@ class Local {
   Cost bytes(const ir::Block& block) const;
 
  private:
-  ArrayKind kind_of(ArrayId array) const { return p_.arrays[static_cast<std::size_t>(array)].kind; }
+  ArrayKind kind_of(ArrayId array) const { return p_.arrays[array.at()].kind; }
   const analysis::Summary& summary(const ir::Node& node);  // good until it is asked for the next one
   bool used_outside(std::int32_t proc, ArrayId array);
   const std::vector<std::size_t>& top_touches(std::int32_t proc, const ir::Body& list, ArrayId array);
@@ -136,9 +136,9 @@ class Local {
   Traffic traffic_;
   analysis::Summary of_instr_;
   bool users_known_ = false;
-  std::unordered_map<std::int32_t, std::vector<std::int32_t>> users_;  // by array: procedures, -1 the main body
-  std::vector<std::int32_t> look_up_;                                  // procedures that find arrays by name
-  std::unordered_map<std::int32_t, std::unordered_map<std::int32_t, std::vector<std::size_t>>>
+  std::unordered_map<ArrayId, std::vector<std::int32_t>> users_;  // procedures, -1 the main body
+  std::vector<std::int32_t> look_up_;                             // procedures that find arrays by name
+  std::unordered_map<std::int32_t, std::unordered_map<ArrayId, std::vector<std::size_t>>>
       top_touches_;  // by procedure, by array
   double constant_ = 0.0;
 };

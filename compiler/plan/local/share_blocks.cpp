@@ -18,7 +18,7 @@ namespace sial::plan {
 namespace {
 
 bool simple(const ir::Program& p, const RefEntry& e) {
-  return e.index >= 0 && (e.as_simple || p.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple);
+  return e.index != no_index && (e.as_simple || p.indices[e.index.at()].kind == IndexKind::simple);
 }
 
 /// Elements correspond in the order of memory.

@@ -24,7 +24,7 @@ bool is_addition(const ir::Instr& i) {
 
 bool names(const ir::Program& p, const ir::Block& block, IndexId index) {
   return std::any_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
-    return e.index == index || (e.index >= 0 && p.indices[static_cast<std::size_t>(e.index)].parent == index);
+    return e.index == index || (e.index != no_index && p.indices[e.index.at()].parent == index);
   });
 }
 

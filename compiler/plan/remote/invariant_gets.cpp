@@ -78,7 +78,7 @@ class Once {
 
   bool names(const ir::Block& block, const std::vector<IndexId>& indices) const {
     return std::any_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
-      const IndexId parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
+      const IndexId parent = p_.indices[e.index.at()].parent;
       return std::any_of(indices.begin(), indices.end(), [&](IndexId x) { return x == e.index || x == parent; });
     });
   }

@@ -50,7 +50,7 @@ class Keeper {
   struct Edge {
     const ir::Node* barrier = nullptr;
     analysis::Path path;
-    analysis::PhaseId phase = 0;  // that ends
+    analysis::PhaseId phase;  // that ends
     std::int32_t from = 0, to = 0;
   };
 
@@ -67,14 +67,14 @@ class Keeper {
     std::iota(class_.begin(), class_.end(), 0);
     std::map<ir::NodeId, analysis::PhaseId> behind;
     for (std::size_t q = 0; q < phases_.count(); ++q)
-      for (const ir::Node* n : phases_.begins(static_cast<analysis::PhaseId>(q)))
-        if (n != nullptr) behind[n->id] = static_cast<analysis::PhaseId>(q);
+      for (const ir::Node* n : phases_.begins(analysis::PhaseId(q)))
+        if (n != nullptr) behind[n->id] = analysis::PhaseId(q);
     analysis::visit(p_, [&](const ir::Node& n, const analysis::Path& path) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i == nullptr) return;
       if (op_class(i->op) == OpClass::put) {
         const auto& block = std::get<ir::Block>(i->operands[0]);
-        signed char& parts = in_parts_[static_cast<std::size_t>(block.array)];
+        signed char& parts = in_parts_[block.array.at()];
         parts = parts != 0 && in_part(block, path) ? 1 : 0;
       }
       if (i->op != Opcode::barrier && i->op != Opcode::call) return;
@@ -82,10 +82,10 @@ class Keeper {
       const auto after = behind.find(n.id);
       if (i->op == Opcode::call) {
         const std::int32_t proc = std::get<ir::ProcId>(i->operands[0]).row;
-        join(before, phases_.entry(proc));
-        join(after == behind.end() ? before : after->second, phases_.exit(proc));
+        join(before.number(), phases_.entry(proc).number());
+        join((after == behind.end() ? before : after->second).number(), phases_.exit(proc).number());
       } else if (after != behind.end()) {
-        edges_.push_back({&n, path, before, before, after->second});
+        edges_.push_back({&n, path, before, before.number(), after->second.number()});
       }
     });
     for (Edge& e : edges_) {
@@ -122,19 +122,19 @@ class Keeper {
     put_.assign(p_.arrays.size(), 0);
     wanted_.assign(n, 0);
     for (std::size_t q = 0; q < phases_.count(); ++q)
-      for (const analysis::ArrayTouch& t : phases_.touches(static_cast<analysis::PhaseId>(q))) {
-        if (!remote_[static_cast<std::size_t>(t.array)]) continue;
+      for (const analysis::ArrayTouch& t : phases_.touches(analysis::PhaseId(q))) {
+        if (!remote_[t.array.at()]) continue;
         const std::size_t at = slot(find(static_cast<std::int32_t>(q)), t.array);
         if (t.own.fetched) wanted_[at] = 1;
         if (t.own.fetched || t.home.replaced) touched_[at] = 1;
-        if (t.home.replaced) put_[static_cast<std::size_t>(t.array)] = 1;
+        if (t.home.replaced) put_[t.array.at()] = 1;
       }
     held_ = touched_;
     for (bool changed = true; changed;) {
       changed = false;
       for (const Edge& e : edges_)
         for (std::size_t a = 0; a < p_.arrays.size(); ++a) {
-          const auto array = static_cast<std::int32_t>(a);
+          const ArrayId array(a);
           if (!remote_[a]) continue;
           const bool all = way(e, array) != KeepCopies::used;
           const std::size_t from = slot(e.from, array), to = slot(e.to, array);
@@ -146,16 +146,16 @@ class Keeper {
 
   KeepCopies way(const Edge& e, ArrayId array) const {
     if (!phases_.may_put(e.phase, array) || fault_enabled(Fault::kept_array_changes)) return KeepCopies::unchanged;
-    return in_parts_[static_cast<std::size_t>(array)] > 0 ? KeepCopies::compared : KeepCopies::used;
+    return in_parts_[array.at()] > 0 ? KeepCopies::compared : KeepCopies::used;
   }
   std::size_t slot(std::int32_t phase, ArrayId array) const {
-    return static_cast<std::size_t>(phase) * p_.arrays.size() + static_cast<std::size_t>(array);
+    return static_cast<std::size_t>(phase) * p_.arrays.size() + array.at();
   }
 
   void decide() {
     for (const Edge& e : edges_)
       for (std::size_t a = 0; a < p_.arrays.size(); ++a) {
-        const auto array = static_cast<std::int32_t>(a);
+        const ArrayId array(a);
         if (!remote_[a] || !held_[slot(e.from, array)] || !wanted_[slot(e.to, array)]) continue;
         const KeepCopies how = way(e, array);
         const bool stay = how != KeepCopies::used || touched_[slot(e.from, array)];

@@ -57,7 +57,7 @@ class Dropper {
   void forget_indices(State& s, const std::vector<IndexId>& indices) const {
     std::erase_if(s, [&](const Held& h) {
       return std::any_of(h.block->entries.begin(), h.block->entries.end(), [&](const RefEntry& e) {
-        const IndexId parent = p_.indices[static_cast<std::size_t>(e.index)].parent;
+        const IndexId parent = p_.indices[e.index.at()].parent;
         return std::find_if(indices.begin(), indices.end(), [&](IndexId x) { return x == e.index || x == parent; }) !=
                indices.end();
       });

@@ -7,14 +7,13 @@ namespace sial::plan {
 Cost bytes_of(const ir::Program&, const ir::Block& block) {
   Cost cost = Cost::constant(8.0);
   for (const RefEntry& e : block.entries)
-    if (e.index >= 0 && !e.as_simple) cost = cost * Cost::extent(e.index);
+    if (e.index != no_index && !e.as_simple) cost = cost * Cost::extent(e.index);
   return cost;
 }
 
 std::string indices_text(const ir::Program& program, const ir::Loop& loop) {
   std::string text;
-  for (const IndexId i : loop.indices)
-    text += (text.empty() ? "`" : ", `") + program.indices[static_cast<std::size_t>(i)].name + "`";
+  for (const IndexId i : loop.indices) text += (text.empty() ? "`" : ", `") + program.indices[i.at()].name + "`";
   return text;
 }
 

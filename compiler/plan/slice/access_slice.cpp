@@ -118,7 +118,7 @@ class AccessSlices {
     const char* const head = loop.kind == LoopKind::pardo ? "pardo" : "do";
     if (!sites) {
       remark(
-          RemarkKind::missed, "calls-without-end", n, -1,
+          RemarkKind::missed, "calls-without-end", n, no_array,
           fmt::format(
               "nothing is fetched ahead of `{} {}`: procedures called in it call themselves, or each other too often",
               head, names_of(p_, loop.indices)),
@@ -191,7 +191,7 @@ class AccessSlices {
     for (const ir::Loop* l : outside.loops)
       for (const IndexId i : l->indices) runs = runs * Cost::count(i);
     for (const IndexId i : loop.indices) runs = runs * Cost::count(i);
-    remark(RemarkKind::missed, "gives-up", *loss.node, -1,
+    remark(RemarkKind::missed, "gives-up", *loss.node, no_array,
            fmt::format("look-ahead of `{} {}` {} here: the condition depends on {}, and decides whether the {} goes on",
                        loop.kind == LoopKind::pardo ? "pardo" : "do", names_of(p_, loop.indices),
                        ended ? "ends" : "leaves the iteration", origin(loss, root), ended ? "loop" : "iteration"),
@@ -250,7 +250,7 @@ class AccessSlices {
     for (const Site::Around& l : site.loops) {
       if (l.loop->kind == LoopKind::sub) return false;
       for (const IndexId i : l.loop->indices) {
-        const IndexRow& row = p_.indices[static_cast<std::size_t>(i)];
+        const IndexRow& row = p_.indices[i.at()];
         if (row.lo.symbolic || row.hi.symbolic) {
           if (!(row.lo == row.hi)) return false;
         } else if (row.lo.value < row.hi.value) {
@@ -264,7 +264,7 @@ class AccessSlices {
   // --- words
   static std::string names_of(const ir::Program& p, const std::vector<IndexId>& indices) {
     std::string out;
-    for (const IndexId i : indices) out += (out.empty() ? "" : ", ") + p.indices[static_cast<std::size_t>(i)].name;
+    for (const IndexId i : indices) out += (out.empty() ? "" : ", ") + p.indices[i.at()].name;
     return out;
   }
   std::string names(const ir::Loop& l) const { return "`" + names_of(p_, l.indices) + "`"; }
@@ -273,7 +273,7 @@ class AccessSlices {
     std::string out;
     for (const Site::Around& l : site.loops)
       for (const IndexId i : l.loop->indices) {
-        const IndexRow& row = p_.indices[static_cast<std::size_t>(i)];
+        const IndexRow& row = p_.indices[i.at()];
         out += (out.empty() ? "`" : ", `") + row.name + "`";
         if (row.kind == IndexKind::sub) continue;
         const auto bound = [&](const Bound& b) {
@@ -288,7 +288,7 @@ class AccessSlices {
   std::string text(const ir::Node& n) const {
     const auto& i = std::get<ir::Instr>(n.value);
     const ir::Block& block = std::get<ir::Block>(i.operands[0]);
-    const bool served = p_.arrays[static_cast<std::size_t>(block.array)].kind == ArrayKind::served;
+    const bool served = p_.arrays[block.array.at()].kind == ArrayKind::served;
     const bool put = op_class(i.op) == OpClass::put;
     return fmt::format("{} {}", put ? (served ? "prepare" : "put") : (served ? "request" : "get"),
                        analysis::text_of(p_, block));
@@ -325,7 +325,7 @@ class AccessSlices {
         return at(fmt::format("the product of `{}` and `{}`", analysis::text_of(p_, *blocks[0]),
                               analysis::text_of(p_, *blocks[1])));
       case Opcode::real_element: {
-        const ArrayRow& array = p_.arrays[static_cast<std::size_t>(blocks[0]->array)];
+        const ArrayRow& array = p_.arrays[blocks[0]->array.at()];
         const std::string element = fmt::format("the element `{}`", analysis::text_of(p_, *blocks[0]));
         if (array.kind == ArrayKind::static_) return at(element + " of a static array that the loop writes, read");
         return at(fmt::format("{} of a {} array, read", element, array_kind_text(array.kind)));

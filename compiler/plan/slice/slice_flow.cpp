@@ -103,7 +103,7 @@ void SliceFlow::collect_written(const ir::Node& node, std::vector<std::int32_t>&
 bool SliceFlow::pure(const ir::Instr& instr) const {
   if (instr.op == Opcode::real_element) {
     const ArrayId array = std::get<ir::Block>(instr.operands[1]).array;
-    return p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ &&
+    return p_.arrays[array.at()].kind == ArrayKind::static_ &&
            (!summaries_.of_node(root_).may_write(p_, array) || fault_enabled(Fault::slice_table_changes));
   }
   return is_arithmetic(instr.op) && !uses_blocks(instr.op);

@@ -75,15 +75,15 @@ bool is_put(const Site& s) { return op_class(s.instr->op) == OpClass::put; }
 
 /// Equal blocks of the two references mean equal values of the index.
 bool fixes(const ir::Program& p, const ir::Block& a, const ir::Block& b, IndexId index) {
-  const ArrayRow& array = p.arrays[static_cast<std::size_t>(a.array)];
-  const auto kind = [&](std::int32_t i) { return p.indices[static_cast<std::size_t>(i)].kind; };
+  const ArrayRow& array = p.arrays[a.array.at()];
+  const auto kind = [&](IndexId i) { return p.indices[i.at()].kind; };
   for (std::size_t d = 0; d < a.entries.size(); ++d) {
     const RefEntry &x = a.entries[d], &y = b.entries[d];
-    if (x.index < 0 || x.index != y.index || x.as_simple != y.as_simple) continue;
+    if (x.index == no_index || x.index != y.index || x.as_simple != y.as_simple) continue;
     const bool sub = kind(x.index) == IndexKind::sub;
     const bool sub_dimension = kind(array.dims[d]) == IndexKind::sub;
     if (x.index == index && (!sub || sub_dimension)) return true;
-    if (sub && p.indices[static_cast<std::size_t>(x.index)].parent == index) return true;
+    if (sub && p.indices[x.index.at()].parent == index) return true;
   }
   return false;
 }
@@ -132,10 +132,10 @@ Cost executions(const Site& site, const std::vector<const ir::Loop*>& outer) {
 
 Cost block_bytes(const ir::Program& program, const ir::Block& block) {
   Cost cost = Cost::constant(8.0);
-  const ArrayRow& array = program.arrays[static_cast<std::size_t>(block.array)];
+  const ArrayRow& array = program.arrays[block.array.at()];
   for (std::size_t d = 0; d < block.entries.size(); ++d) {
     const RefEntry& e = block.entries[d];
-    const auto row = [&](std::int32_t i) -> const IndexRow& { return program.indices[static_cast<std::size_t>(i)]; };
+    const auto row = [&](IndexId i) -> const IndexRow& { return program.indices[i.at()]; };
     if (e.as_simple || row(e.index).kind == IndexKind::simple) continue;
     // A part of a block is fetched with all of it.
     const bool whole = row(e.index).kind == IndexKind::sub && row(array.dims[d]).kind != IndexKind::sub;

@@ -56,8 +56,8 @@ class Slices {
       if (i == nullptr) return;
       lists_ |= analysis::effects_of(p_, *i).lists_blocks;
       for (const analysis::ArrayUse& u : analysis::array_uses(p_, *i))
-        if (p_.arrays[static_cast<std::size_t>(u.array)].kind == ArrayKind::temp)
-          uses_[static_cast<std::size_t>(u.array)].push_back({&n, path, u.block, u.reads(), u.writes(), u.operand});
+        if (p_.arrays[u.array.at()].kind == ArrayKind::temp)
+          uses_[u.array.at()].push_back({&n, path, u.block, u.reads(), u.writes(), u.operand});
     });
   }
 
@@ -66,8 +66,7 @@ class Slices {
     if (copy == nullptr || copy->op != Opcode::block_copy) return;
     const auto& temp = std::get<ir::Block>(copy->operands[0]);
     const auto& slice = std::get<ir::Block>(copy->operands[1]);
-    if (p_.arrays[static_cast<std::size_t>(temp.array)].kind != ArrayKind::temp ||
-        p_.arrays[static_cast<std::size_t>(slice.array)].kind != ArrayKind::static_)
+    if (p_.arrays[temp.array.at()].kind != ArrayKind::temp || p_.arrays[slice.array.at()].kind != ArrayKind::static_)
       return;
     const std::string text = analysis::text_of(p_, temp), from = analysis::text_of(p_, slice);
     const auto missed = [&](std::string name, std::string why, std::string advice) {
@@ -85,13 +84,13 @@ class Slices {
     };
     if (temp.entries != slice.entries || analysis::is_part(p_, temp) || analysis::is_part(p_, slice)) return;
     if (lists_) return;  // a super instruction shows which blocks exist
-    const ArrayRow& row = p_.arrays[static_cast<std::size_t>(temp.array)];
+    const ArrayRow& row = p_.arrays[temp.array.at()];
     for (std::size_t d = 0; d < temp.entries.size(); ++d)
       if (temp.entries[d].as_simple || temp.entries[d].index != row.dims[d]) return;
     std::size_t last = k;
     const Use* written =
         nullptr;  // a change of this copy, or else another statement that uses the temp for something else
-    for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
+    for (const Use& u : uses_[temp.array.at()]) {
       if (!u.writes || u.node == &body[k]) continue;
       const std::size_t at = position(body, *u.node, u.path, path);
       if (u.reads && at > k && at < body.size())
@@ -106,7 +105,7 @@ class Slices {
           fmt::format("`{}` is also written at {}", analysis::array_name(p_, temp.array),
                       place_text(p_, written->node->place, body[k].place)),
           "use a temp of its own for this copy: the static array can then be read where it lies, unless an inner loop or a put uses the copy");
-    for (const Use& u : uses_[static_cast<std::size_t>(temp.array)]) {
+    for (const Use& u : uses_[temp.array.at()]) {
       if (u.node == &body[k]) continue;
       if (u.block == nullptr || u.block->entries != temp.entries) return;
       const std::size_t at = position(body, *u.node, u.path, path);
@@ -179,7 +178,7 @@ class Slices {
   std::vector<std::vector<Use>> uses_;  // by array
   bool lists_ = false;
   std::set<ir::NodeId> gone_;
-  std::map<std::int32_t, ir::Block> instead_;  // by temp
+  std::map<ArrayId, ir::Block> instead_;  // by temp
 };
 
 }  // namespace

@@ -84,7 +84,7 @@ class SliceVerifier {
     require(has(i->op, op::look_ahead), n, fmt::format("look-ahead runs `{}`", opcode_info(i->op)->name));
     if (i->op != Opcode::real_element) return;
     const ArrayId array = std::get<ir::Block>(i->operands[1]).array;
-    require(p_.arrays[static_cast<std::size_t>(array)].kind == ArrayKind::static_ && !region_.may_write(p_, array), n,
+    require(p_.arrays[array.at()].kind == ArrayKind::static_ && !region_.may_write(p_, array), n,
             fmt::format("look-ahead reads `{}`, which is no static or is written in the loop", array_name(p_, array)));
   }
 

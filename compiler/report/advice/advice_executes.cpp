@@ -69,7 +69,7 @@ class Executes {
     double seconds = 0;             // of a mean rank
     std::string name, block;        // "ao[mu,nu,la,si]"
     std::vector<RefEntry> entries;  // of the first block
-    std::set<std::int32_t> used;    // indices of all arguments
+    std::set<IndexId> used;         // indices of all arguments
     Context around;
     bool unused_bra = false, unused_ket = false, unused_exchange = false;
   };
@@ -99,22 +99,23 @@ class Executes {
     return call;
   }
 
-  std::string index(std::int32_t i) const { return m_.indices[static_cast<std::size_t>(i)].name; }
-  double segments(std::int32_t i) const { return sizes_[static_cast<std::size_t>(i)].count; }
+  std::string index(IndexId i) const { return m_.indices[i.at()].name; }
+  double segments(IndexId i) const { return sizes_[i.at()].count; }
 
-  bool same_range(std::int32_t a, std::int32_t b) const {
-    const IndexRow &x = m_.indices[static_cast<std::size_t>(a)], &y = m_.indices[static_cast<std::size_t>(b)];
-    return a >= 0 && b >= 0 && a != b && x.kind == y.kind && x.lo == y.lo && x.hi == y.hi && x.kind == IndexKind::ao;
+  bool same_range(IndexId a, IndexId b) const {
+    const IndexRow &x = m_.indices[a.at()], &y = m_.indices[b.at()];
+    return a != no_index && b != no_index && a != b && x.kind == y.kind && x.lo == y.lo && x.hi == y.hi &&
+           x.kind == IndexKind::ao;
   }
 
   /// Both indices run on their own: in loops around the call, and nothing compares them.
-  bool free_pair(const Call& call, std::int32_t a, std::int32_t b) const {
+  bool free_pair(const Call& call, IndexId a, IndexId b) const {
     return same_range(a, b) && call.around.loop_of(a) >= 0 && call.around.loop_of(b) >= 0 &&
            !call.around.compared(a, b);
   }
 
-  bool same_loop_kind(const Call& call, std::int32_t a, std::int32_t b) const {
-    const auto pardo = [&](std::int32_t i) {
+  bool same_loop_kind(const Call& call, IndexId a, IndexId b) const {
+    const auto pardo = [&](IndexId i) {
       return m_.loops[static_cast<std::size_t>(call.around.loop_of(i))].kind == LoopKind::pardo;
     };
     return pardo(a) == pardo(b);
@@ -124,9 +125,9 @@ class Executes {
   void symmetry(const Call& given) {
     Call call = given;
     if (call.entries.size() != 4) return;
-    const std::int32_t a = call.entries[0].index, b = call.entries[1].index, c = call.entries[2].index,
-                       d = call.entries[3].index;
-    const auto compared = [&](std::int32_t x, std::int32_t y) { return call.around.compared(x, y); };
+    const IndexId a = call.entries[0].index, b = call.entries[1].index, c = call.entries[2].index,
+                  d = call.entries[3].index;
+    const auto compared = [&](IndexId x, IndexId y) { return call.around.compared(x, y); };
     call.unused_bra = free_pair(call, a, b) && same_loop_kind(call, a, b);
     call.unused_ket = free_pair(call, c, d) && same_loop_kind(call, c, d);
     // The exchange of the pairs can only be used where one loop visits all four.
@@ -160,7 +161,7 @@ class Executes {
     advice_.push_back(std::move(advice));
   }
 
-  std::string images(const Call& call, std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d) const {
+  std::string images(const Call& call, IndexId a, IndexId b, IndexId c, IndexId d) const {
     std::vector<std::string> parts;
     if (call.unused_bra) parts.push_back(fmt::format("{} and {}", index(a), index(b)));
     if (call.unused_ket) parts.push_back(fmt::format("{} and {}", index(c), index(d)));
@@ -169,7 +170,7 @@ class Executes {
     return fmt::format("the integrals stay the same when {} change places", fmt::join(parts, ", or "));
   }
 
-  std::string wheres(const Call& call, std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d) const {
+  std::string wheres(const Call& call, IndexId a, IndexId b, IndexId c, IndexId d) const {
     std::vector<std::string> parts;
     if (call.unused_bra) parts.push_back(fmt::format("`where {} <= {}`", index(a), index(b)));
     if (call.unused_ket) parts.push_back(fmt::format("`where {} <= {}`", index(c), index(d)));
@@ -216,7 +217,7 @@ class Executes {
       const LoopRow& row = m_.loops[static_cast<std::size_t>(loop)];
       shared |= row.kind == LoopKind::pardo;
       const bool used =
-          std::any_of(row.indices.begin(), row.indices.end(), [&](std::int32_t i) { return call.used.contains(i); });
+          std::any_of(row.indices.begin(), row.indices.end(), [&](IndexId i) { return call.used.contains(i); });
       for (const IndexId i : row.indices)
         if (call.used.contains(i)) distinct *= segments(i);
       if (!used) idle.push_back(loop);
@@ -242,8 +243,7 @@ class Executes {
 
   void keep(const Call& call, std::int32_t loop, double times, double distinct, bool inside) {
     double bytes = 8 * distinct;
-    for (const RefEntry& e : call.entries)
-      bytes *= e.as_simple ? 1.0 : sizes_[static_cast<std::size_t>(e.index)].extent;
+    for (const RefEntry& e : call.entries) bytes *= e.as_simple ? 1.0 : sizes_[e.index.at()].extent;
     const std::string memory = program_.run.option("memory");
     const double room = (memory.empty() ? 0 : std::strtod(memory.c_str(), nullptr)) * job_.ranks;
     const std::string over = loop_text(loop);

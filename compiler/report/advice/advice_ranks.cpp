@@ -67,8 +67,8 @@ class Imbalance {
     std::string text = "pardo ";
     double iterations = 1;
     for (const IndexId i : loop.indices) {
-      text += (i == loop.indices.front() ? "" : ",") + m_.indices[static_cast<std::size_t>(i)].name;
-      iterations *= sizes_[static_cast<std::size_t>(i)].count;
+      text += (i == loop.indices.front() ? "" : ",") + m_.indices[i.at()].name;
+      iterations *= sizes_[i.at()].count;
     }
     Advice a;
     a.kind = "imbalance";

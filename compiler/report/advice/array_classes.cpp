@@ -62,15 +62,15 @@ class Demands {
         joined_.fix({program_, a.name});
     }
     for (const RefRow& ref : m_.refs) {  // equal indices are told apart by their places
-      std::set<std::int32_t> seen;
+      std::set<IndexId> seen;
       for (const RefEntry& e : ref.entries)
-        if (e.index >= 0 && !seen.insert(e.index).second) joined_.fix(key(ref.array));
+        if (e.index != no_index && !seen.insert(e.index).second) joined_.fix(key(ref.array));
     }
     for (const Instruction& in : m_.code) instruction(in);
   }
 
  private:
-  Key key(ArrayId array) const { return {program_, m_.arrays[static_cast<std::size_t>(array)].name}; }
+  Key key(ArrayId array) const { return {program_, m_.arrays[array.at()].name}; }
   Key of_ref(std::int32_t ref) const { return key(m_.refs[static_cast<std::size_t>(ref)].array); }
   Key of_region(std::int32_t region) const { return key(m_.regions[static_cast<std::size_t>(region)].array); }
 
@@ -91,14 +91,14 @@ class Demands {
     const auto values = operands_of(in);
     for (std::size_t p = 0; p < 4; ++p) {
       if (info.operands[p] == OperandKind::region) joined_.fix(of_region(values[p]));
-      if (info.operands[p] == OperandKind::array) joined_.fix(key(values[p]));
+      if (info.operands[p] == OperandKind::array) joined_.fix(key(ArrayId(values[p])));
     }
   }
 
   void argument(const ArgRow& arg) {
     if (arg.kind == ArgKind::block) joined_.fix(of_ref(arg.id));
     if (arg.kind == ArgKind::region) joined_.fix(of_region(arg.id));
-    if (arg.kind == ArgKind::array) joined_.fix(key(arg.id));
+    if (arg.kind == ArgKind::array) joined_.fix(key(ArrayId(arg.id)));
   }
 
   bool ranks_differ(std::int32_t a, std::int32_t b) const {

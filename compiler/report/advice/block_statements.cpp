@@ -60,24 +60,23 @@ class Extractor {
   static std::int64_t whole_number(double x) {
     return x >= 1 && x < 1e10 ? std::llround(x) : x >= 1e10 ? std::int64_t{10'000'000'000} : 1;
   }
-  std::int64_t extent(IndexId index) const { return whole_number(sizes_[static_cast<std::size_t>(index)].extent); }
+  std::int64_t extent(IndexId index) const { return whole_number(sizes_[index.at()].extent); }
 
   StatementOperand operand(const RefRow& ref) const {
-    const ArrayRow& array = m_.arrays[static_cast<std::size_t>(ref.array)];
+    const ArrayRow& array = m_.arrays[ref.array.at()];
     const bool part = array.kind == ArrayKind::static_ || array.kind == ArrayKind::contiguous_local;
     StatementOperand o;
     o.array_class = classes_.of(program_, array.name);
-    std::map<std::int32_t, std::int64_t> seen;
+    std::map<IndexId, std::int64_t> seen;
     for (std::size_t d = 0; d < ref.entries.size(); ++d) {
       const RefEntry& e = ref.entries[d];
-      const std::int32_t declared = array.dims[d];
+      const IndexId declared = array.dims[d];
       StatementOperand::Dim dim;
       constexpr std::int64_t labels_apart = 1 << 20;
-      dim.label = e.index + labels_apart * (2 * seen[e.index]++ + (e.as_simple ? 1 : 0));
-      const bool one =
-          e.index < 0 || e.as_simple || m_.indices[static_cast<std::size_t>(e.index)].kind == IndexKind::simple;
+      dim.label = e.index.number() + labels_apart * (2 * seen[e.index]++ + (e.as_simple ? 1 : 0));
+      const bool one = e.index == no_index || e.as_simple || m_.indices[e.index.at()].kind == IndexKind::simple;
       dim.extent = one ? 1 : extent(e.index);
-      const double segments = part ? std::max(1.0, sizes_[static_cast<std::size_t>(declared)].count) : 1.0;
+      const double segments = part ? std::max(1.0, sizes_[declared.at()].count) : 1.0;
       dim.whole = std::max<std::int64_t>(
           dim.extent, whole_number(segments * static_cast<double>(one && !part ? 1 : extent(declared))));
       o.dims.push_back(dim);

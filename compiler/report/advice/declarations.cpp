@@ -167,9 +167,7 @@ class Judge {
                                       [&, array = &name](const ArrayRow& a) { return a.name == *array; });
         Redeclaration r{job_.programs[program].name, name, name + "[", name + "[", orders[c], classes_.all[c].label};
         for (std::size_t d = 0; d < row->dims.size(); ++d) {
-          const auto index = [&](std::size_t place) {
-            return m.indices[static_cast<std::size_t>(row->dims[place])].name;
-          };
+          const auto index = [&](std::size_t place) { return m.indices[row->dims[place].at()].name; };
           r.from += (d == 0 ? "" : ",") + index(d);
           r.to += (d == 0 ? "" : ",") + index(static_cast<std::size_t>(orders[c][d]));
         }

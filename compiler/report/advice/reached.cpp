@@ -54,7 +54,7 @@ bool declared_so(const Job& job, const Redeclaration& change) {
     if (array.name != change.array) continue;
     std::string text = array.name + "[";
     for (const IndexId dim : array.dims)
-      text += (text.back() == '[' ? "" : ",") + program->module->indices[static_cast<std::size_t>(dim)].name;
+      text += (text.back() == '[' ? "" : ",") + program->module->indices[dim.at()].name;
     return text + "]" == change.to;
   }
   return false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/bytecode/opcodes.h"
 
 namespace sial::report {
@@ -17,7 +18,8 @@ inline bool is_heavy(Opcode op) {
 
 /// A get of a part, as the run made it: of all ranks.
 struct Get {
-  std::int32_t pc = 0, array = 0;
+  std::int32_t pc = 0;
+  ArrayId array;
   double count = 0, moved = 0;
 };
 /// What the run measured of a part.

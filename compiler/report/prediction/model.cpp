@@ -27,7 +27,7 @@ class Describer {
       if (v.predefined) r.expected_ints.push_back(v.name);
     for (const ScalarVar& v : m_.scalars)
       if (v.predefined) r.expected_scalars.push_back(v.name);
-    for (std::size_t i = 0; i < m_.indices.size(); ++i) r.indices.push_back(index(static_cast<std::int32_t>(i)));
+    for (std::size_t i = 0; i < m_.indices.size(); ++i) r.indices.push_back(index(IndexId(i)));
     arrays(r);
     loops(r);
     mix(r);
@@ -38,7 +38,7 @@ class Describer {
 
  private:
   std::string segments(IndexId index) const {
-    const IndexRow& row = m_.indices[index];
+    const IndexRow& row = m_.indices[index.at()];
     if (row.kind == IndexKind::sub) return fmt::format("{}", subsegments_per_segment);
     if (!row.lo.symbolic && !row.hi.symbolic) return fmt::format("{}", std::int64_t{row.hi.value} - row.lo.value + 1);
     const std::string hi = bound_text(m_, row.hi);
@@ -57,13 +57,13 @@ class Describer {
 
   std::string names(const std::vector<IndexId>& indices) const {
     std::string text;
-    for (const IndexId i : indices) text += (text.empty() ? "" : ",") + m_.indices[i].name;
+    for (const IndexId i : indices) text += (text.empty() ? "" : ",") + m_.indices[i.at()].name;
     return text;
   }
 
-  IndexLine index(std::int32_t i) const {
-    const IndexRow& row = m_.indices[i];
-    const std::string range = row.kind == IndexKind::sub ? "of " + m_.indices[row.parent].name
+  IndexLine index(IndexId i) const {
+    const IndexRow& row = m_.indices[i.at()];
+    const std::string range = row.kind == IndexKind::sub ? "of " + m_.indices[row.parent.at()].name
                                                          : bound_text(m_, row.lo) + ":" + bound_text(m_, row.hi);
     return {row.name, std::string(index_kind_text(row.kind)), range, segments(i)};
   }
@@ -72,7 +72,7 @@ class Describer {
     std::vector<Uses> uses(m_.arrays.size());
     for (const Instruction& i : m_.code)
       for_each_use(m_, i, [&](ArrayId array, Deed deed) {
-        Uses& u = uses[static_cast<std::size_t>(array)];
+        Uses& u = uses[array.at()];
         static constexpr int Uses::* counter[] = {&Uses::read, &Uses::written,     &Uses::updated, &Uses::fetched,
                                                   &Uses::put,  &Uses::accumulated, &Uses::whole};
         ++(u.*counter[static_cast<int>(deed)]);

@@ -140,8 +140,7 @@ class Model {
         const ArrayId array = m_.refs[static_cast<std::size_t>(m_.code[i].a)].array;
         get_lines_.insert(line);
         if (count > 0)
-          part.gets.push_back(
-              {pc, array, count, moved[{line, m_.arrays[static_cast<std::size_t>(array)].name}] / gets_on_line[line]});
+          part.gets.push_back({pc, array, count, moved[{line, m_.arrays[array.at()].name}] / gets_on_line[line]});
       } else if (op_class(m_.code[i].op) == OpClass::put) {
         part.puts += count;
         part.sums |= count > 0 && m_.code[i].op == Opcode::put_combined;
@@ -166,7 +165,7 @@ class Model {
   double values_of(const LoopRow& row) const {
     double n = 1;
     for (const IndexId i : row.indices) {
-      const IndexRange& r = sizes_.ranges()[static_cast<std::size_t>(i)];
+      const IndexRange& r = sizes_.ranges()[i.at()];
       n *= std::max(0.0, static_cast<double>(r.hi) - r.lo + 1);
     }
     return n;
@@ -218,7 +217,7 @@ class Model {
         std::find_if(m_.slices.begin(), m_.slices.end(), [&](const SliceRow& s) { return s.loop == part.loop; });
     if (slice == m_.slices.end()) return found;
     const BoundSlice bound(m_, static_cast<std::int32_t>(slice - m_.slices.begin()), sizes_.ranges(),
-                           [](std::int32_t) { return nullptr; });
+                           [](ArrayId) { return nullptr; });
     std::set<std::int32_t> made;
     for (const Get& g : part.gets) made.insert(g.pc);
     SliceCursor cursor(bound);
@@ -228,7 +227,7 @@ class Model {
     for (std::int64_t tuple = 0; tuple < e.loop.tuples && last_ == SliceOutcome::done; ++tuple) {
       auto rest = static_cast<std::int64_t>(static_cast<double>(tuple) * e.stride);
       for (std::size_t d = 0; d < values.size(); ++d) {
-        const IndexRange& r = sizes_.ranges()[static_cast<std::size_t>(row.indices[d])];
+        const IndexRange& r = sizes_.ranges()[row.indices[d].at()];
         const std::int64_t count = std::int64_t{r.hi} - r.lo + 1;
         values[d] = static_cast<std::int32_t>(r.lo + rest % count);
         rest /= count;
@@ -246,7 +245,7 @@ class Model {
         if (!made.contains(request.pc)) continue;  // under a condition that does not hold
         found[request.pc] += e.stride;
         LoopGet& get = iteration.gets.emplace_back();
-        get.block = mix_hash(static_cast<std::uint64_t>(request.array), block_hash(request.block));
+        get.block = mix_hash(static_cast<std::uint64_t>(request.array.number()), block_hash(request.block));
         place(get, t, request.array, request.block);
         get.bytes = sizes_.bytes(request);
         get.ahead = range_of(bound, request.pc) > 1;
@@ -481,7 +480,7 @@ class Model {
       if (row.kind == LoopKind::do_ && row.begin < at && at < row.end) around.push_back(&row);
     std::sort(around.begin(), around.end(), [](const LoopRow* a, const LoopRow* b) { return a->begin > b->begin; });
     for (const LoopRow* row : around) {
-      const auto index = static_cast<std::size_t>(row->indices[0]);
+      const auto index = row->indices[0].at();
       const std::int64_t count =
           std::max<std::int64_t>(1, std::int64_t{sizes_.ranges()[index].hi} - sizes_.ranges()[index].lo + 1);
       values[index] += static_cast<std::int32_t>(number % count);
@@ -495,8 +494,7 @@ class Model {
     out.place = name_of(part.loop);
     const LoopRow& row = m_.loops[static_cast<std::size_t>(part.loop)];
     out.kind = row.kind == LoopKind::pardo ? "pardo" : "do";
-    for (const IndexId i : row.indices)
-      out.indices += (out.indices.empty() ? "" : ",") + m_.indices[static_cast<std::size_t>(i)].name;
+    for (const IndexId i : row.indices) out.indices += (out.indices.empty() ? "" : ",") + m_.indices[i.at()].name;
     out.instances = part.instances;
     for (const auto& [key, e] : enumerated_)
       if (key.first == part.loop) out.iterations = static_cast<double>(e.loop.iterations.size()) * e.stride;

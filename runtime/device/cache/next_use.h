@@ -36,7 +36,7 @@ class NextUse {
   };
   static std::uint64_t key(std::int32_t place, ArrayId array, const void* address);
   static std::uint64_t key(std::int32_t place, ArrayId array) {
-    return std::uint64_t(std::uint32_t(place)) << 32 | std::uint32_t(array);
+    return std::uint64_t(std::uint32_t(place)) << 32 | std::uint32_t(array.number());
   }
 
   std::vector<Seen> seen_;  // by hash; later blocks push out earlier ones

@@ -45,7 +45,7 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
   BoundIndex index;
   index.name = row.name;
   if (row.kind == IndexKind::sub) {
-    const BoundIndex& parent = done[row.parent];
+    const BoundIndex& parent = done[row.parent.at()];
     index = parent;
     index.name = row.name;
     index.is_sub = true;
@@ -88,12 +88,12 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
   return index;
 }
 
-BoundDim bind_dim(std::int32_t id, const BoundIndex& index, const std::vector<BoundIndex>& indices) {
+BoundDim bind_dim(IndexId id, const BoundIndex& index, const std::vector<BoundIndex>& indices) {
   BoundDim dim;
   dim.index = id;
   dim.kind = index.kind;
   dim.is_sub = index.is_sub;
-  const BoundIndex& range = index.is_sub ? indices[index.parent] : index;
+  const BoundIndex& range = index.is_sub ? indices[index.parent.at()] : index;
   dim.lo = range.lo;
   dim.hi = range.hi;
   if (index.is_sub) {
@@ -128,7 +128,7 @@ BoundArray bind_array(const ArrayRow& row, const std::vector<BoundIndex>& indice
   std::int64_t stride = 1;
   bool overflow = false;
   for (int d = 0; d < array.rank; ++d) {
-    const BoundIndex& index = indices[row.dims[d]];
+    const BoundIndex& index = indices[row.dims[d].at()];
     BoundDim& dim = array.dim[d] = bind_dim(row.dims[d], index, indices);
     if (!index.problem.empty()) {
       array.problem = index.problem;
@@ -153,27 +153,27 @@ ResolvedReference bind_ref(const RefRow& row, const Module& module, const std::v
                            const std::vector<BoundArray>& arrays) {
   ResolvedReference plan;
   plan.array = row.array;
-  plan.kind = arrays[row.array].kind;
+  plan.kind = arrays[row.array.at()].kind;
   plan.rank = static_cast<std::int32_t>(row.entries.size());
   const auto n_indices = static_cast<std::int32_t>(module.indices.size());
   for (int d = 0; d < plan.rank; ++d) {
     const RefEntry& in = row.entries[d];
     ResolvedReference::Entry& entry = plan.entry[d];
     entry.index = in.index;
-    if (in.index < 0) {
+    if (in.index == no_index) {
       entry.mode = EntryMode::wildcard;
       plan.has_wildcard = true;
       plan.label[d] = -1 - d;
       continue;
     }
-    const BoundIndex& index = indices[in.index];
+    const BoundIndex& index = indices[in.index.at()];
     entry.parent = index.parent;
     entry.simple = in.as_simple || (index.kind == IndexKind::simple && !index.is_sub);
     if (index.is_sub && !in.as_simple) {
-      entry.mode = arrays[row.array].dim[d].is_sub ? EntryMode::combined : EntryMode::box;
+      entry.mode = arrays[row.array.at()].dim[d].is_sub ? EntryMode::combined : EntryMode::box;
       plan.has_box |= entry.mode == EntryMode::box;
     }
-    plan.label[d] = in.index * 2 + (in.as_simple ? 1 : 0);
+    plan.label[d] = in.index.number() * 2 + (in.as_simple ? 1 : 0);
     for (int e = 0; e < d; ++e)
       if (plan.label[e] == plan.label[d]) plan.label[d] += 2 * n_indices;
   }
@@ -182,8 +182,8 @@ ResolvedReference bind_ref(const RefRow& row, const Module& module, const std::v
 
 std::vector<char> used_arrays(const Module& module) {
   std::vector<char> used(module.arrays.size(), 0);
-  for (const RefRow& r : module.refs) used[r.array] = 1;
-  for (const RegionRow& r : module.regions) used[r.array] = 1;
+  for (const RefRow& r : module.refs) used[r.array.at()] = 1;
+  for (const RegionRow& r : module.regions) used[r.array.at()] = 1;
   for (const ArgRow& a : module.args)
     if (a.kind == ArgKind::array) used[a.id] = 1;
   for (const Instruction& i : module.code) {
@@ -228,9 +228,9 @@ std::string block_name(const BoundArray& array, const BlockIndex& block) {
   return text + "]";
 }
 
-double mean_extent(const BoundProgram& program, std::int32_t id) {
-  const BoundIndex& own = program.indices[id];
-  const BoundIndex& index = own.is_sub ? program.indices[own.parent] : own;
+double mean_extent(const BoundProgram& program, IndexId id) {
+  const BoundIndex& own = program.indices[id.at()];
+  const BoundIndex& index = own.is_sub ? program.indices[own.parent.at()] : own;
   if (index.lo > index.hi) return 0;
   const double parts = own.is_sub ? subsegments_per_segment : 1;
   if (!index.extents) return 1 / parts;

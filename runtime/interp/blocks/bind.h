@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/module.h"
 #include "runtime/bytecode/slice.h"
@@ -23,7 +24,7 @@ struct BoundIndex {
   std::string name;
   IndexKind kind = IndexKind::simple;
   bool is_sub = false;
-  std::int32_t parent = -1;
+  IndexId parent = no_index;
   std::int32_t lo = 0, hi = -1;
   const std::vector<std::int32_t>* extents =
       nullptr;                  // segment s has extent (*extents)[s - 1]; null: every extent is 1
@@ -42,7 +43,7 @@ inline std::int64_t elements_before(const BoundIndex& index, std::int32_t segmen
 /// One dimension of an array. Dimensions over a subindex use combined segment numbers, `combined_segment` below, so
 /// that blocks of different parent segments are different blocks; after that they are dimensions like all others.
 struct BoundDim {
-  std::int32_t index = 0;
+  IndexId index;
   IndexKind kind = IndexKind::simple;
   bool is_sub = false;
   std::int32_t lo = 0, hi = -1;      // segment numbers
@@ -77,10 +78,11 @@ enum class EntryMode : std::int32_t {
 struct ResolvedReference {
   struct Entry {
     EntryMode mode = EntryMode::segment;
-    std::int32_t index = -1, parent = -1;
+    IndexId index = no_index, parent = no_index;
     bool simple = false;
   };
-  std::int32_t array = 0, rank = 0;
+  ArrayId array;
+  std::int32_t rank = 0;
   ArrayKind kind = ArrayKind::temp;
   bool has_box = false, has_wildcard = false;
   std::array<Entry, max_rank> entry;
@@ -148,7 +150,7 @@ BoundProgram bind_program(const Module& module, const JobData& job);
 
 /// Mean extent of an index's segments, of a subindex's subsegments; 0 for an empty range. Segments that the job does
 /// not have do not count.
-double mean_extent(const BoundProgram& program, std::int32_t index);
+double mean_extent(const BoundProgram& program, IndexId index);
 
 /// Start values of the registers: initial values of the declarations, predefined ones from the job.
 void initial_values(const Module& module, const JobData& job, std::vector<std::int32_t>& ints,

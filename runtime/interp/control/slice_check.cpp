@@ -34,8 +34,8 @@ void SliceCheck::iteration(std::int32_t loop) {
   in_iteration_ = true;
   if (!cursor_.slice()->parallel() || cursor_.ended()) return;
   std::vector<std::int32_t> tuple;
-  for (const std::int32_t i : p_.module.loops[static_cast<std::size_t>(loop)].indices)
-    tuple.push_back(p_.index_values[static_cast<std::size_t>(i)]);
+  for (const IndexId i : p_.module.loops[static_cast<std::size_t>(loop)].indices)
+    tuple.push_back(p_.index_values[i.at()]);
   const bool entered = cursor_.enter(tuple);
   SIAL_CHECK(entered || cursor_.ended(),
              "the slice of loop {} leaves out the iteration ({}), which the program carries out", loop,
@@ -45,8 +45,8 @@ void SliceCheck::iteration(std::int32_t loop) {
 void SliceCheck::filtered(std::int32_t loop) {
   if (loop != loop_ || !cursor_.slice()->parallel() || cursor_.ended()) return;
   std::vector<std::int32_t> tuple;
-  for (const std::int32_t i : p_.module.loops[static_cast<std::size_t>(loop)].indices)
-    tuple.push_back(p_.index_values[static_cast<std::size_t>(i)]);
+  for (const IndexId i : p_.module.loops[static_cast<std::size_t>(loop)].indices)
+    tuple.push_back(p_.index_values[i.at()]);
   SIAL_CHECK(!cursor_.enter(tuple), "the slice of loop {} carries out the iteration ({}), which the program leaves out",
              loop, fmt::join(tuple, ","));
 }
@@ -72,12 +72,12 @@ SliceOutcome SliceCheck::pull(FetchRequest& request) {
   }
 }
 
-std::string SliceCheck::text(std::int32_t array, const BlockIndex& block) const {
-  return fmt::format("{}[{}]", p_.module.arrays[static_cast<std::size_t>(array)].name,
+std::string SliceCheck::text(ArrayId array, const BlockIndex& block) const {
+  return fmt::format("{}[{}]", p_.module.arrays[array.at()].name,
                      fmt::join(block.segment.begin(), block.segment.begin() + block.rank, ","));
 }
 
-void SliceCheck::get(std::int32_t pc, std::int32_t array, const BlockIndex& block) {
+void SliceCheck::get(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   FetchRequest request;
   for (;;) {
     switch (pull(request)) {
@@ -92,8 +92,7 @@ void SliceCheck::get(std::int32_t pc, std::int32_t array, const BlockIndex& bloc
         return;
       case SliceOutcome::given_up: {
         // Of a serial loop it may be an earlier iteration that was given up behind its last get.
-        const std::int32_t now =
-            p_.index_values[static_cast<std::size_t>(p_.module.loops[static_cast<std::size_t>(loop_)].indices[0])];
+        const std::int32_t now = p_.index_values[p_.module.loops[static_cast<std::size_t>(loop_)].indices[0].at()];
         if (!cursor_.slice()->parallel() && cursor_.iteration() != now) continue;
         given_up_ = true;
         return;
@@ -107,7 +106,7 @@ void SliceCheck::get(std::int32_t pc, std::int32_t array, const BlockIndex& bloc
   }
 }
 
-void SliceCheck::put(std::int32_t array, const BlockIndex& block) {
+void SliceCheck::put(ArrayId array, const BlockIndex& block) {
   if (loop_ >= 0) put_.emplace(array, block);
 }
 

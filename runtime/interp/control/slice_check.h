@@ -34,9 +34,9 @@ class SliceCheck {
   /// Whether get() wants to know of a get at this instruction; `calls` are the call instructions that are open.
   bool follows(std::int32_t pc, const std::vector<std::int32_t>& calls) const;
   bool active() const { return loop_ >= 0; }
-  void get(std::int32_t pc, std::int32_t array, const BlockIndex& block);
+  void get(std::int32_t pc, ArrayId array, const BlockIndex& block);
   /// This rank puts a block: a later get of it in the loop must not be one that the slice asks for.
-  void put(std::int32_t array, const BlockIndex& block);
+  void put(ArrayId array, const BlockIndex& block);
   /// An iteration of a pardo is over; the loop is left.
   void iteration_over(std::int32_t loop);
   void leave(std::int32_t loop);
@@ -45,7 +45,7 @@ class SliceCheck {
  private:
   SliceOutcome pull(FetchRequest& request);
   void expect_nothing(const char* when);
-  std::string text(std::int32_t array, const BlockIndex& block) const;
+  std::string text(ArrayId array, const BlockIndex& block) const;
 
   Program p_;
   std::vector<std::int32_t> slice_of_loop_;        // -1: none
@@ -55,7 +55,7 @@ class SliceCheck {
   SliceCursor cursor_;
   bool given_up_ = false, in_iteration_ = false;
   std::int64_t compared_ = 0;
-  std::set<std::pair<std::int32_t, BlockIndex>> put_;  // in the loop that is followed
+  std::set<std::pair<ArrayId, BlockIndex>> put_;  // in the loop that is followed
 };
 
 }  // namespace sial

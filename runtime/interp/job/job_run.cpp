@@ -157,8 +157,8 @@ std::vector<ProgramDescription> JobRunner::descriptions() const {
       d.declared = array_kind_text(array.kind);
       for (int k = 0; k < array.rank; ++k) {
         const BoundDim& dim = array.dim[k];
-        d.indices.push_back(bound.indices[dim.index].name);
-        d.kinds.emplace_back(index_kind_text(module->indices[dim.index].kind));
+        d.indices.push_back(bound.indices[dim.index.at()].name);
+        d.kinds.emplace_back(index_kind_text(module->indices[dim.index.at()].kind));
         d.first_segment.push_back(dim.lo);
         std::vector<std::int64_t>& extents = d.extents.emplace_back();
         for (std::int32_t s = dim.lo; s <= dim.hi; ++s) extents.push_back(dim.extent_of(s));
@@ -244,7 +244,7 @@ std::vector<ProgramFacts> JobRunner::program_facts() const {
       row.name = index.name;
       row.kind = std::string(index_kind_text(module->indices[i].kind));
       row.count = std::max<std::int64_t>(0, std::int64_t{index.hi} - index.lo + 1);
-      row.mean_extent = mean_extent(bound, static_cast<std::int32_t>(i));
+      row.mean_extent = mean_extent(bound, IndexId(i));
     }
   }
   return all;
@@ -308,14 +308,14 @@ TraceName JobRunner::span_name(const TraceSpan& span) const {
     case TraceKind::get:
     case TraceKind::put:
       name = fmt::format("{} {}", trace_kind_name(span.kind),
-                         m.arrays[static_cast<std::size_t>(m.refs[static_cast<std::size_t>(in.a)].array)].name);
+                         m.arrays[m.refs[static_cast<std::size_t>(in.a)].array.at()].name);
       break;
     case TraceKind::fetch_wait: name = "wait for a fetch"; break;
     case TraceKind::pardo: {
       name = "pardo";
       std::string separator = " ";
-      for (const std::int32_t i : m.loops[static_cast<std::size_t>(in.a)].indices)
-        name += std::exchange(separator, ", ") + m.indices[static_cast<std::size_t>(i)].name;
+      for (const IndexId i : m.loops[static_cast<std::size_t>(in.a)].indices)
+        name += std::exchange(separator, ", ") + m.indices[i.at()].name;
       break;
     }
     default: break;

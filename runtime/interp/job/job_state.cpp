@@ -255,7 +255,7 @@ Stats JobRunner::own_stats() const {
     AccessCost& row = stats.accesses.emplace_back();
     row.program = m.program;
     row.file = m.files.at(place.file);
-    row.array = m.arrays.at(a.array).name;
+    row.array = m.arrays.at(a.array.at()).name;
     row.line = place.line;
 #define ACCESS_COST(type, field, combine, key) row.field = a.field;
 #define ACCESS_COST_OF_RANKS(type, field, combine, key)

@@ -14,7 +14,7 @@ void DevicePrefetch::get() {
   operations_ = now;
 }
 
-void DevicePrefetch::used(std::int32_t array, const BlockIndex& block, bool on_device) {
+void DevicePrefetch::used(ArrayId array, const BlockIndex& block, bool on_device) {
   const std::int32_t get = store_.fetch().got_at(array, block).pc;
   if (get >= 0) used_where_[static_cast<std::size_t>(get)] = on_device ? Where::device : Where::host;
 }

@@ -17,7 +17,7 @@ namespace sial {
 class DevicePrefetch final : public IncomingPlaces {
  public:
   /// The block in the host's memory, all but where it lies.
-  using Shape = std::function<HostBlock(std::int32_t array, const BlockIndex& block)>;
+  using Shape = std::function<HostBlock(ArrayId array, const BlockIndex& block)>;
   /// `direct`: the transport receives in the device's memory.
   DevicePrefetch(BlockStore& store, DeviceBlockCache& cache, bool direct, std::size_t instructions, Shape shape)
       : store_(store),
@@ -29,7 +29,7 @@ class DevicePrefetch final : public IncomingPlaces {
   /// A get is executed.
   void get();
   /// A statement uses a block as it was fetched, or a private copy of it.
-  void used(std::int32_t array, const BlockIndex& block, bool on_device);
+  void used(ArrayId array, const BlockIndex& block, bool on_device);
 
   enum class Outcome {
     settled,   // on its way, or there, or not to be had

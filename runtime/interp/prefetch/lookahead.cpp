@@ -60,14 +60,14 @@ void LookAhead::begin_here() {
   counter_ = at.counter;
   std::array<std::int32_t, max_rank> values{};
   const std::vector<IndexId>& indices = p_.module.loops[static_cast<std::size_t>(loop_)].indices;
-  for (std::size_t d = 0; d < indices.size(); ++d) values[d] = p_.index_values[static_cast<std::size_t>(indices[d])];
+  for (std::size_t d = 0; d < indices.size(); ++d) values[d] = p_.index_values[indices[d].at()];
   present_turn_ = ++turn_;
   inside_ = cursor_.enter(std::span(values).first(indices.size()));
 }
 
 std::int64_t LookAhead::present_tuple() const {
   if (parallel()) return p_.pardo().at - 1;
-  return p_.index_values[static_cast<std::size_t>(p_.module.loops[static_cast<std::size_t>(loop_)].indices[0])];
+  return p_.index_values[p_.module.loops[static_cast<std::size_t>(loop_)].indices[0].at()];
 }
 
 void LookAhead::iteration(std::int32_t loop) {
@@ -107,7 +107,7 @@ void LookAhead::forget_before(std::int64_t turn) {
   }
 }
 
-void LookAhead::get(std::int32_t pc, std::int32_t array, const BlockIndex& block) {
+void LookAhead::get(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   if (p_.to_device) p_.to_device->get();
   if (loop_ < 0) return;
   const FetchRequest made{pc, array, block};

@@ -57,7 +57,7 @@ class LookAhead {
     const std::vector<std::int32_t>& index_values;
     std::vector<IndexRange> ranges;
     StaticElements statics;
-    std::function<std::int64_t(std::int32_t array, const BlockIndex& block)> elements;
+    std::function<std::int64_t(ArrayId array, const BlockIndex& block)> elements;
     std::function<PardoPosition()> pardo;
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
@@ -73,7 +73,7 @@ class LookAhead {
   void iteration(std::int32_t loop);  // its indices' present values are accepted
   void leave(std::int32_t loop);
   /// After the store has been told of the get.
-  void get(std::int32_t pc, std::int32_t array, const BlockIndex& block);
+  void get(std::int32_t pc, ArrayId array, const BlockIndex& block);
   /// What was foreseen is void: all of it was before a barrier.
   void barrier() { loop_ = -1; }
 

@@ -41,8 +41,8 @@ RankCheck::RankCheck(Program program)
       compared_(ints_.size()) {}
 
 /// Of an array whose blocks a rank keeps from iteration to iteration.
-bool RankCheck::lasts(std::int32_t array) const {
-  const ArrayKind kind = p_.module.arrays[static_cast<std::size_t>(array)].kind;
+bool RankCheck::lasts(ArrayId array) const {
+  const ArrayKind kind = p_.module.arrays[array.at()].kind;
   return kind == ArrayKind::static_ || kind == ArrayKind::local || kind == ArrayKind::contiguous_local;
 }
 
@@ -76,8 +76,8 @@ RankCheck::Origin& RankCheck::origin_of_register(const FlowOperand& operand) {
 
 RankCheck::Origin RankCheck::origin_of(const FlowOperand& operand) {
   Origin origin;
-  const std::int32_t array = flow_.array_of(operand);
-  if (array < 0) {
+  const ArrayId array = flow_.array_of(operand);
+  if (array == no_array) {
     origin = origin_of_register(operand);
   } else {
     const auto found = arrays_.find(array);
@@ -86,8 +86,7 @@ RankCheck::Origin RankCheck::origin_of(const FlowOperand& operand) {
     if (all.all.clean() && all.blocks.empty()) return origin;
     std::uint64_t block = whole_array;
     origin = all.all;
-    if (operand.kind == Kind::block &&
-        p_.module.arrays[static_cast<std::size_t>(array)].kind != ArrayKind::contiguous_local) {
+    if (operand.kind == Kind::block && p_.module.arrays[array.at()].kind != ArrayKind::contiguous_local) {
       block = p_.block_of(operand.id);
       if (const auto one = all.blocks.find(block); one != all.blocks.end()) origin = one->second;
     } else {
@@ -162,7 +161,7 @@ void RankCheck::flow(std::int32_t pc) {
 }
 
 void RankCheck::write(const FlowOperand& target, Origin origin, std::int32_t pc) {
-  if (flow_.array_of(target) >= 0) return write_array(target, std::move(origin), pc);
+  if (flow_.array_of(target) != no_array) return write_array(target, std::move(origin), pc);
   Origin& now = origin_of_register(target);
   Variable v;
   if (in_pardo_ && flow_.variable_of(target, v)) {
@@ -183,8 +182,8 @@ void RankCheck::write(const FlowOperand& target, Origin origin, std::int32_t pc)
 }
 
 void RankCheck::write_array(const FlowOperand& target, Origin origin, std::int32_t pc) {
-  const std::int32_t id = flow_.array_of(target);
-  const ArrayKind kind = p_.module.arrays[static_cast<std::size_t>(id)].kind;
+  const ArrayId id = flow_.array_of(target);
+  const ArrayKind kind = p_.module.arrays[id.at()].kind;
   if (is_remote(kind)) return;
   const bool present = in_pardo_ && lasts(id);
   const auto found = arrays_.find(id);
@@ -194,7 +193,7 @@ void RankCheck::write_array(const FlowOperand& target, Origin origin, std::int32
   ArrayOrigin& array = arrays_[id];
   if (present) {
     origin.wrote = true;
-    origin.shares = {present_share({Variable::Kind::array, id}, pc)};
+    origin.shares = {present_share({Variable::Kind::array, id.number()}, pc)};
   }
   if (target.kind != Kind::block || kind == ArrayKind::contiguous_local) {
     if (target.kind == Kind::array && !target.keeps) array = {};
@@ -218,9 +217,9 @@ void RankCheck::write_array(const FlowOperand& target, Origin origin, std::int32
 /// it.
 void RankCheck::use_in_pardo(std::int32_t pc, const FlowOperand& target, const Origin& origin) {
   Variable v;
-  const std::int32_t array = flow_.array_of(target);
+  const ArrayId array = flow_.array_of(target);
   if (origin.own || !flow_.variable_of(target, v)) return;
-  if (array >= 0 && !lasts(array) && !is_remote(p_.module.arrays[static_cast<std::size_t>(array)].kind)) return;
+  if (array != no_array && !lasts(array) && !is_remote(p_.module.arrays[array.at()].kind)) return;
   for (const PardoShare& share : origin.shares)
     if (share.pardo < pardo_ && share.through != v) note_use(pc, share);
 }
@@ -232,7 +231,7 @@ void RankCheck::note_use(std::int32_t pc, const PardoShare& share) {
     if (log_.uses.size() < max_events && used_.insert(key_of(use)).second) log_.uses.push_back(use);
   };
   if (share.through.kind != Variable::Kind::array) return note(0);
-  for (const std::uint64_t block : read_[share.through.id]) note(block);
+  for (const std::uint64_t block : read_[share.through.array()]) note(block);
 }
 
 void RankCheck::begin_pardo(std::int32_t pc) {
@@ -253,12 +252,13 @@ void RankCheck::begin_pardo(std::int32_t pc) {
       if (!origin.shares.empty()) snapshot.registers[v] = {1, origin.wrote, origin.summed, 0, register_value(v), 0};
       continue;
     }
-    const auto found = arrays_.find(v.id);
-    if (found == arrays_.end() || !lasts(v.id) || (found->second.all.clean() && found->second.blocks.empty())) continue;
-    ArrayState& state = snapshot.arrays[v.id];
+    const auto found = arrays_.find(v.array());
+    if (found == arrays_.end() || !lasts(v.array()) || (found->second.all.clean() && found->second.blocks.empty()))
+      continue;
+    ArrayState& state = snapshot.arrays[v.array()];
     const auto& wrote = found->second.wrote;
     state.whole = {1, !wrote.empty(), 0, 0, 0, 1};
-    p_.blocks(v.id, [&](std::uint64_t block, const Content& content) {
+    p_.blocks(v.array(), [&](std::uint64_t block, const Content& content) {
       state.blocks[block] = {1, wrote.contains(block) || wrote.contains(whole_array), 0, 0, content.sum, content.hash};
       state.whole.value += content.sum;
       state.whole.hash += mix_hash(content.hash, block);  // in any order
@@ -277,8 +277,8 @@ void RankCheck::end_pardo() {
       origin.shares = {present_share(w.variable, w.pc)};
       if (register_value(w.variable) == began_with_[w.variable])
         origin.summed = false;  // nothing was added, or only zeros
-    } else if (lasts(w.variable.id)) {
-      ArrayOrigin& array = arrays_[w.variable.id];
+    } else if (lasts(w.variable.array())) {
+      ArrayOrigin& array = arrays_[w.variable.array()];
       for (const auto& [block, one] : array.blocks) array.all.own |= one.own;
       array.blocks.clear();
       array.all.shares = {present_share(w.variable, w.pc)};
@@ -315,7 +315,7 @@ void RankCheck::branch(std::int32_t pc, std::int32_t condition, std::int32_t end
   log(event, origin);
   for (const WrittenVariable& w : flow_.written(pc + 1, end)) {  // also where the branch is not taken
     if (w.variable.kind != Variable::Kind::array) origin_of_register(operand_of(w.variable)).join(origin);
-    else if (lasts(w.variable.id)) write_array({Kind::array, w.variable.id, true}, origin, w.pc);
+    else if (lasts(w.variable.array())) write_array({Kind::array, w.variable.id, true}, origin, w.pc);
   }
   if (end > pc + 1) branches_.push_back({pc + 1, end, calls, origin});
 }
@@ -326,7 +326,7 @@ void RankCheck::print(std::int32_t pc, const FlowOperand& operand) {
   if (origin.shares.empty()) return;
   RankEvent event;
   event.pc = pc;
-  if (flow_.array_of(operand) >= 0) {
+  if (flow_.array_of(operand) != no_array) {
     const Content content = p_.content(operand);
     event.left = content.sum;
     event.hash = content.hash;

@@ -35,9 +35,9 @@ class RankCheck {
     const std::vector<double>& scalars;
     std::function<std::uint64_t(std::int32_t ref)> block_of;  // the block that a reference means now
     std::function<Content(const FlowOperand&)> content;       // of a block, region or array of this rank
-    std::function<void(std::int32_t array, const std::function<void(std::uint64_t block, const Content&)>&)>
+    std::function<void(ArrayId array, const std::function<void(std::uint64_t block, const Content&)>&)>
         blocks;  // that this rank has
-    std::function<std::string(std::int32_t array, std::uint64_t block)> block_name;
+    std::function<std::string(ArrayId array, std::uint64_t block)> block_name;
     std::function<std::string(Place)> place_name;
     std::function<bool()> all_print;
   };
@@ -84,7 +84,7 @@ class RankCheck {
   struct Snapshot {
     std::int32_t begin = 0;
     std::map<Variable, RankValue> registers;
-    std::map<std::int32_t, ArrayState> arrays;
+    std::map<ArrayId, ArrayState> arrays;
   };
   struct LoopFlow {
     std::vector<WrittenVariable> written;
@@ -99,7 +99,7 @@ class RankCheck {
   void write_array(const FlowOperand& target, Origin origin, std::int32_t pc);
   void use_in_pardo(std::int32_t pc, const FlowOperand& target, const Origin& origin);
   void note_use(std::int32_t pc, const PardoShare& share);
-  bool lasts(std::int32_t array) const;
+  bool lasts(ArrayId array) const;
   PardoShare present_share(const Variable& v, std::int32_t pc) const;
   void begin_pardo(std::int32_t pc);
   void end_pardo();
@@ -122,7 +122,7 @@ class RankCheck {
   RankFlow flow_;
   std::vector<Origin> ints_, scalars_;  // by register
   std::vector<Compare> compared_;       // by int register
-  std::map<std::int32_t, ArrayOrigin> arrays_;
+  std::map<ArrayId, ArrayOrigin> arrays_;
   std::vector<Branch> branches_;  // whose conditions depend on the rank
   std::map<std::int32_t, LoopFlow> loops_;
   std::map<std::int32_t, bool> seen_;  // by jump: whether it matters where the branch goes
@@ -130,7 +130,7 @@ class RankCheck {
   bool in_pardo_ = false;
   std::int32_t loop_ = -1;                 // of the present one
   std::map<Variable, double> began_with_;  // registers that the present one writes
-  std::map<std::int32_t, std::unordered_set<std::uint64_t>>
+  std::map<ArrayId, std::unordered_set<std::uint64_t>>
       read_;  // blocks from earlier pardos that the present one read, by array
   std::map<std::int64_t, Snapshot> snapshots_;
   std::set<UseKey> used_;

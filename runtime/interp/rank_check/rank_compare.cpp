@@ -56,7 +56,7 @@ RankValue RankCheck::value_of(const UseKey& key) const {
     const auto at = then.registers.find(variable);
     return at == then.registers.end() ? RankValue{} : at->second;
   }
-  const auto at = then.arrays.find(variable.id);
+  const auto at = then.arrays.find(variable.array());
   if (at == then.arrays.end()) return {};
   if (block == whole_array) return at->second.whole;
   const auto one = at->second.blocks.find(block);
@@ -166,7 +166,7 @@ void RankCheck::fail(const UseDifference& d) const {
   const RankUse& use = d.use;
   std::string what = fmt::format("`{}`", variable_name(use.variable));
   if (use.variable.kind == Variable::Kind::array && use.block != whole_array)
-    what = fmt::format("block `{}`", p_.block_name(use.variable.id, use.block));
+    what = fmt::format("block `{}`", p_.block_name(use.variable.array(), use.block));
   std::string values = fmt::format("{} on rank {}, {} on rank {}", d.a.value, d.rank_a, d.b.value, d.rank_b);
   if (use.variable.kind == Variable::Kind::array) values = fmt::format("its elements add up to {}", values);
   throw SialError(fmt::format("{} is used in the pardo at {}, but each rank has its own: {}; {}", what,

@@ -86,12 +86,12 @@ RankFlow::RankFlow(const Module& module) : m_(module) {
   for (const Instruction& in : module.code) flows_.push_back(flow_of(module, in));
 }
 
-std::int32_t RankFlow::array_of(const FlowOperand& operand) const {
+ArrayId RankFlow::array_of(const FlowOperand& operand) const {
   switch (operand.kind) {
     case Kind::block: return m_.refs[static_cast<std::size_t>(operand.id)].array;
     case Kind::region: return m_.regions[static_cast<std::size_t>(operand.id)].array;
-    case Kind::array: return operand.id;
-    default: return -1;
+    case Kind::array: return ArrayId(operand.id);
+    default: return no_array;
   }
 }
 
@@ -103,7 +103,7 @@ bool RankFlow::variable_of(const FlowOperand& operand, Variable& variable) const
     case Kind::scalar:
       variable = {Variable::Kind::scalar, operand.id};
       return static_cast<std::size_t>(operand.id) < m_.scalars.size();
-    default: variable = {Variable::Kind::array, array_of(operand)}; return true;
+    default: variable = {Variable::Kind::array, array_of(operand).number()}; return true;
   }
 }
 

@@ -31,6 +31,7 @@ struct Variable {
   enum class Kind : std::int32_t { integer, scalar, array };
   Kind kind = Kind::scalar;
   std::int32_t id = 0;
+  ArrayId array() const { return ArrayId(id); }  // of an array
   auto operator<=>(const Variable&) const = default;
 };
 
@@ -47,7 +48,7 @@ class RankFlow {
   const Flow& at(std::int32_t pc) const { return flows_[static_cast<std::size_t>(pc)]; }
   /// The variable that an operand belongs to. False: an intermediate register.
   bool variable_of(const FlowOperand& operand, Variable& variable) const;
-  std::int32_t array_of(const FlowOperand& operand) const;
+  ArrayId array_of(const FlowOperand& operand) const;  // no_array: a register
   /// Of the code [from, to) and the procedures it calls.
   std::vector<WrittenVariable> written(std::int32_t from, std::int32_t to) const;
   std::set<Variable> read(std::int32_t from, std::int32_t to) const;

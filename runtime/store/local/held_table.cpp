@@ -5,7 +5,7 @@
 namespace sial {
 
 std::uint32_t HeldTable::hash(ArrayId array, const BlockIndex& block) {
-  return static_cast<std::uint32_t>(mix_hash(block_hash(block), static_cast<std::uint32_t>(array)) >> 16);
+  return static_cast<std::uint32_t>(mix_hash(block_hash(block), static_cast<std::uint32_t>(array.number())) >> 16);
 }
 
 HeldBlock* HeldTable::find(ArrayId array, const BlockIndex& block) const {

@@ -19,7 +19,7 @@ void Deletions::erase(ArrayId id, Place place) {
   ++a.generation;
   a.restored_from.clear();
   a.deleted = place;
-  hash_ = mix_hash(hash_, static_cast<std::uint64_t>(id) + 1);
+  hash_ = mix_hash(hash_, static_cast<std::uint64_t>(id.number()) + 1);
 }
 
 }  // namespace sial

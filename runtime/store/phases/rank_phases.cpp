@@ -59,7 +59,7 @@ void RankPhases::end_program(Place place) {
   snapshots_.take_marked();
   std::vector<BlockKey> keys;
   for (std::size_t id = 0; id < context_.arrays.all().size(); ++id)
-    keys.push_back(context_.arrays.key(static_cast<std::int32_t>(id), {}));
+    keys.push_back(context_.arrays.key(ArrayId(id), {}));
   requests_.drop(keys);
   context_.transport.barrier({CollectiveKind::end_of_program, place});
   context_.arrays.end();

@@ -47,7 +47,8 @@ void figure(const std::string& name, double value, const char* unit, const std::
 }
 
 void begin(BlockStore& store) {
-  store.synchronization().begin_program(0, {{0, "a"}, {1, "b"}}, [](Place) { return std::string("bench"); });
+  store.synchronization().begin_program(0, {{ArrayId(0), "a"}, {ArrayId(1), "b"}},
+                                        [](Place) { return std::string("bench"); });
 }
 
 void small_calls(double budget) {
@@ -60,19 +61,19 @@ void small_calls(double budget) {
   std::vector<double> data(16, 1.0);
   std::vector<BlockIndex> blocks;
   for (int i = 0; i < n; ++i) blocks.push_back({4, {1 + i % 10, 1 + i / 10 % 10, 1 + i / 100, 3}});
-  for (const BlockIndex& b : blocks) store->update().put(0, b, 16, data.data(), {0, 1});
+  for (const BlockIndex& b : blocks) store->update().put(ArrayId(0), b, 16, data.data(), {0, 1});
 
   const double barrier = cost(budget, [&] { store->synchronization().barrier({0, 2}); });
   const double get = cost(budget, [&] {
-    for (const BlockIndex& b : blocks) store->fetch().get(0, b, 16, {0, 3});
+    for (const BlockIndex& b : blocks) store->fetch().get(ArrayId(0), b, 16, {0, 3});
     store->synchronization().barrier({0, 2});
   });
   figure("get, first of the phase, with its release", (get - barrier) / n * 1e9, "ns");
-  for (const BlockIndex& b : blocks) store->fetch().get(0, b, 16, {0, 3});
+  for (const BlockIndex& b : blocks) store->fetch().get(ArrayId(0), b, 16, {0, 3});
   figure("get of a block that is held",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) store->fetch().get(0, b, 16, {0, 3});
+                for (const BlockIndex& b : blocks) store->fetch().get(ArrayId(0), b, 16, {0, 3});
               }) /
              n * 1e9,
          "ns");
@@ -80,7 +81,7 @@ void small_calls(double budget) {
   figure("read",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) sum += store->fetch().read(0, b, 16, {0, 4})[0];
+                for (const BlockIndex& b : blocks) sum += store->fetch().read(ArrayId(0), b, 16, {0, 4})[0];
               }) /
              n * 1e9,
          "ns");
@@ -88,14 +89,14 @@ void small_calls(double budget) {
   figure("put of 16 elements",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) store->update().put(0, b, 16, data.data(), {0, 5});
+                for (const BlockIndex& b : blocks) store->update().put(ArrayId(0), b, 16, data.data(), {0, 5});
               }) /
              n * 1e9,
          "ns");
   figure("put += of 16 elements",
          cost(budget,
               [&] {
-                for (const BlockIndex& b : blocks) store->update().accumulate(0, b, 16, data.data(), {0, 6});
+                for (const BlockIndex& b : blocks) store->update().accumulate(ArrayId(0), b, 16, data.data(), {0, 6});
               }) /
              n * 1e9,
          "ns");
@@ -124,7 +125,7 @@ void large_blocks(double budget) {
     begin(*store);
     std::vector<double> from(static_cast<std::size_t>(n), 1.0),
         plain(static_cast<std::size_t>(n) * static_cast<std::size_t>(count), 0.0);
-    for (int i = 0; i < count; ++i) store->update().put(0, {1, {i}}, n, from.data(), {0, 1});
+    for (int i = 0; i < count; ++i) store->update().put(ArrayId(0), {1, {i}}, n, from.data(), {0, 1});
     int i = 0;
     const auto next = [&] { return i = (i + 1) % count; };
     const double copy =
@@ -133,12 +134,12 @@ void large_blocks(double budget) {
       double* to = plain.data() + next() * n;
       for (std::int64_t k = 0; k < n; ++k) to[k] += from[k];
     });
-    const double put = cost(budget, [&] { store->update().put(0, {1, {next()}}, n, from.data(), {0, 2}); });
+    const double put = cost(budget, [&] { store->update().put(ArrayId(0), {1, {next()}}, n, from.data(), {0, 2}); });
     const double accumulate =
-        cost(budget, [&] { store->update().accumulate(0, {1, {next()}}, n, from.data(), {0, 3}); });
+        cost(budget, [&] { store->update().accumulate(ArrayId(0), {1, {next()}}, n, from.data(), {0, 3}); });
     const double lease = cost(budget, [&] {
-      store->fetch().get(0, {1, {next()}}, n, {0, 4});
-      store->fetch().read(0, {1, {i}}, n, {0, 5});
+      store->fetch().get(ArrayId(0), {1, {next()}}, n, {0, 4});
+      store->fetch().read(ArrayId(0), {1, {i}}, n, {0, 5});
     });
     figure(fmt::format("memcpy {} kB", kb), copy * 1e6, "us");
     figure(fmt::format("put {} kB", kb), put * 1e6, "us", fmt::format("{:.2f} x memcpy", put / copy));
@@ -158,20 +159,20 @@ void two_threads(double budget) {
     begin(*store);
     constexpr int n = 1000;
     std::vector<double> data(8192, 1.0);
-    for (int i = 0; i < n; ++i) store->update().put(0, {2, {i, t.rank()}}, 16, data.data(), {0, 1});
+    for (int i = 0; i < n; ++i) store->update().put(ArrayId(0), {2, {i, t.rank()}}, 16, data.data(), {0, 1});
     store->synchronization().barrier({0, 2});
     double spent = 0;
     long gets = 0;
     while (gets < 100000) {
       const double start = clock_seconds();
-      for (int i = 0; i < n; ++i) store->fetch().get(0, {2, {i, 1 - t.rank()}}, 16, {0, 3});
+      for (int i = 0; i < n; ++i) store->fetch().get(ArrayId(0), {2, {i, 1 - t.rank()}}, 16, {0, 3});
       spent += clock_seconds() - start;
       gets += n;
       store->synchronization().barrier({0, 2});
     }
     const double start = clock_seconds();
     const int additions = static_cast<int>(budget * 10000);
-    for (int i = 0; i < additions; ++i) store->update().accumulate(1, {1, {7}}, 8192, data.data(), {0, 4});
+    for (int i = 0; i < additions; ++i) store->update().accumulate(ArrayId(1), {1, {7}}, 8192, data.data(), {0, 4});
     store->synchronization().barrier({0, 2});
     const double added = clock_seconds() - start;
     if (t.rank() == 0) {

@@ -22,14 +22,14 @@ void use(Job& j, Use u, int pc) {
   const Place place{0, pc};
   switch (u) {
     case Use::get:
-      j.store->fetch().get(0, b, 10, place);
-      j.store->fetch().read(0, b, 10, place);
+      j.store->fetch().get(ArrayId(0), b, 10, place);
+      j.store->fetch().read(ArrayId(0), b, 10, place);
       break;
-    case Use::put: j.store->update().put(0, b, 10, v.data(), place); break;
-    case Use::accumulate: j.store->update().accumulate(0, b, 10, v.data(), place); break;
-    case Use::fill: j.store->update().fill(0, b, 10, 2, place); break;
-    case Use::increment: j.store->update().increment(0, b, 10, 2, place); break;
-    case Use::scale: j.store->update().scale(0, b, 10, 2, place); break;
+    case Use::put: j.store->update().put(ArrayId(0), b, 10, v.data(), place); break;
+    case Use::accumulate: j.store->update().accumulate(ArrayId(0), b, 10, v.data(), place); break;
+    case Use::fill: j.store->update().fill(ArrayId(0), b, 10, 2, place); break;
+    case Use::increment: j.store->update().increment(ArrayId(0), b, 10, 2, place); break;
+    case Use::scale: j.store->update().scale(ArrayId(0), b, 10, 2, place); break;
   }
 }
 
@@ -65,11 +65,11 @@ TEST_CASE("check mode: two ranks use a block in one phase") {
         const std::string error = error_of([&] {
           run_simulated(o, [&](Transport& t) {
             Job j(t, checked());
-            if (j.rank == 0) j.put(0, b, v);
+            if (j.rank == 0) j.put(ArrayId(0), b, v);
             j.barrier();
             if (j.rank == 0) use(j, first, 11);
             t.sum(0, {});  // in line, but the same phase; a put to another node may still be on its way
-            if (j.rank == 0) j.get(1, {1, {1}}, 1);
+            if (j.rank == 0) j.get(ArrayId(1), {1, {1}}, 1);
             for (int i = 0; i < 3000; ++i) t.pause();
             t.sum(0, {});
             if (j.rank == 1) use(j, second, 22);
@@ -100,7 +100,7 @@ TEST_CASE("check mode: what one rank does alone is allowed") {
           o.ranks_per_node = per_node;
           CHECK_NOTHROW(run_simulated(o, [&](Transport& t) {
             Job j(t, checked());
-            if (j.rank == 1) j.put(0, b, v);
+            if (j.rank == 1) j.put(ArrayId(0), b, v);
             j.barrier();
             if (j.rank == 0) use(j, first, 11), use(j, second, 12), use(j, third, 13);
             j.store->synchronization().end_program({0, 40});
@@ -114,12 +114,12 @@ TEST_CASE("check mode: a deleted array begins anew within the phase") {
   o.ranks_per_node = 2;
   CHECK_NOTHROW(run_simulated(o, [&](Transport& t) {
     Job j(t, checked());
-    if (j.rank == 0) j.put(0, b, v);
+    if (j.rank == 0) j.put(ArrayId(0), b, v);
     j.barrier();
-    j.get(0, b, 10);
-    j.read(0, b, 10);
-    j.store->synchronization().erase(0, {0, 5});
-    j.accumulate(0, b, v);
+    j.get(ArrayId(0), b, 10);
+    j.read(ArrayId(0), b, 10);
+    j.store->synchronization().erase(ArrayId(0), {0, 5});
+    j.accumulate(ArrayId(0), b, v);
     j.store->synchronization().end_program({0, 40});
   }));
 }
@@ -132,7 +132,7 @@ TEST_CASE("ranks that have not deleted the same arrays are told at the barrier")
     const std::string error = error_of([&] {
       run_simulated(o, [&](Transport& t) {
         Job j(t, checked());
-        if (j.rank != 1) j.store->synchronization().erase(0, {0, 5});
+        if (j.rank != 1) j.store->synchronization().erase(ArrayId(0), {0, 5});
         j.barrier();
       });
     });
@@ -149,7 +149,7 @@ TEST_CASE("a full node names the block; a small shared memory its reason") {
     const auto fill = [](Transport& t) {
       if (t.is_server()) return suite::serve(t, checked());
       Job j(t, checked());
-      for (int i = 0; i < 1000; ++i) j.store->update().fill(0, {2, {i, j.rank}}, 5000, 1, j.next());
+      for (int i = 0; i < 1000; ++i) j.store->update().fill(ArrayId(0), {2, {i, j.rank}}, 5000, 1, j.next());
       j.barrier();
     };
     std::string error = error_of([&] { run_simulated(o, fill); });
@@ -165,8 +165,8 @@ TEST_CASE("a mistake of one rank ends the others, wherever they wait") {
     const std::string error = error_of([&] {
       run_threads({3, per_node, 0}, [&](Transport& t) {
         Job j(t, checked());
-        if (j.rank == 1) j.read(0, b, 10);
-        j.accumulate(0, b, v);
+        if (j.rank == 1) j.read(ArrayId(0), b, 10);
+        j.accumulate(ArrayId(0), b, v);
         j.barrier();
       });
     });

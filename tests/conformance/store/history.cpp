@@ -89,7 +89,7 @@ class History {
   void restore_some() {
     for (int a = 0; a < n_arrays; ++a) {
       if (labels_.count(a) == 0 || draw(2) == 0) continue;
-      job_.store->snapshots().restore(a, label(a), {job_.program, 5});
+      job_.store->snapshots().restore(ArrayId(a), label(a), {job_.program, 5});
       for (const auto& [name, x] : labels_[a]) model_[name] = x;
     }
   }
@@ -100,7 +100,7 @@ class History {
     std::map<int, Model> saved;
     for (int a = 0; a < n_arrays; ++a) {
       if (draw(3) == 0) continue;
-      job_.store->snapshots().save_at_end(a, label(a), {job_.program, 5});
+      job_.store->snapshots().save_at_end(ArrayId(a), label(a), {job_.program, 5});
       Model& m = saved[a];
       for (const auto& [name, x] : model_)
         if (name.array == a) m[name] = x;
@@ -144,7 +144,7 @@ class History {
       // The old generation may be read until one's own delete, whatever the others have deleted already.
       for (int b = 0; b < n_blocks; ++b)
         if (mine_() % 2 == 0) do_step({erased, b}, {Act::get}), do_step({erased, b}, {Act::read});
-      job_.store->synchronization().erase(erased, {job_.program, 4});
+      job_.store->synchronization().erase(ArrayId(erased), {job_.program, 4});
       for (int b = 0; b < n_blocks; ++b) {
         model_.erase({erased, b});
         views_.erase({erased, b});
@@ -165,13 +165,14 @@ class History {
     }
     if (mine_() % 8 == 0) job_.store->update().relieve_sums();
     for (int a = 0; a < n_arrays; ++a)
-      if (quiet_[a] && mine_() % 4 > 0) job_.store->synchronization().keep_copies(a, KeepCopies::unchanged);
+      if (quiet_[a] && mine_() % 4 > 0) job_.store->synchronization().keep_copies(ArrayId(a), KeepCopies::unchanged);
       else if (mine_() % 3 > 0)
-        job_.store->synchronization().keep_copies(a, mine_() % 3 > 0 ? KeepCopies::compared : KeepCopies::used);
+        job_.store->synchronization().keep_copies(ArrayId(a),
+                                                  mine_() % 3 > 0 ? KeepCopies::compared : KeepCopies::used);
     job_.barrier();
     model_ = std::move(after);
     for (int a = 0; a < n_arrays; ++a)
-      for (int b = 0; b < n_blocks; ++b) EXPECT(!job_.store->fetch().held(a, index_of(a, b)));
+      for (int b = 0; b < n_blocks; ++b) EXPECT(!job_.store->fetch().held(ArrayId(a), index_of(a, b)));
   }
 
   void plan_block(const BlockName& name, Model& after, std::vector<std::pair<BlockName, std::vector<Step>>>& todo) {
@@ -225,7 +226,7 @@ class History {
     const std::int64_t n = size(name);
     if (mine_() % 2 == 0) {  // what a rank looks ahead for is never seen
       const int a = static_cast<int>(mine_() % n_arrays), b = static_cast<int>(mine_() % n_blocks);
-      job_.store->look_ahead().prefetch(a, index_of(a, b), block_sizes[a], {0, 30});
+      job_.store->look_ahead().prefetch(ArrayId(a), index_of(a, b), block_sizes[a], {0, 30});
       if (mine_() % 8 == 0) job_.store->look_ahead().set_live_set_known(true);
     }
     View& view = views_[name];
@@ -238,22 +239,23 @@ class History {
     };
     switch (step.act) {
       case Act::get:
-        job_.get(name.array, index, n);
+        job_.get(ArrayId(name.array), index, n);
         if ((view.fetched || view.own) && !view.stale) return;
         view = {true, false, now(), std::nullopt};
         return;
       case Act::read: {
-        EXPECT(job_.store->fetch().held(name.array, index) == (view.fetched || view.own));
+        EXPECT(job_.store->fetch().held(ArrayId(name.array), index) == (view.fetched || view.own));
         const std::optional<double> expected = view.own ? view.own : view.value;
-        if (expected) expect_all(view.own ? "own copy" : "read", name, job_.read(name.array, index, n), *expected);
+        if (expected)
+          expect_all(view.own ? "own copy" : "read", name, job_.read(ArrayId(name.array), index, n), *expected);
         if (expected && !view.own)
-          expect_numbered(name, job_.store->fetch().read(name.array, index, n, job_.next()), *expected);
+          expect_numbered(name, job_.store->fetch().read(ArrayId(name.array), index, n, job_.next()), *expected);
         else if (!expected) expect_error(name, index, n);
         return;
       }
       case Act::own_copy: {
         const bool keep = (view.own || view.value) && static_cast<int>(step.value) % 2 == 0;
-        double* p = job_.store->fetch().private_copy(name.array, index, n, keep, job_.next());
+        double* p = job_.store->fetch().private_copy(ArrayId(name.array), index, n, keep, job_.next());
         const double before = keep ? (view.own ? *view.own : *view.value) : 0.0;
         if (keep) expect_all("kept", name, Values(p, p + n), before);
         for (std::int64_t i = 0; i < n; ++i) p[i] = step.value + before;
@@ -264,14 +266,16 @@ class History {
     }
     const Values v(static_cast<std::size_t>(n), step.value);
     switch (step.act) {
-      case Act::put: job_.put(name.array, index, v); break;
+      case Act::put: job_.put(ArrayId(name.array), index, v); break;
       case Act::accumulate:
-        if (mine_() % 3 > 0) job_.accumulate_later(name.array, index, v);
-        else job_.accumulate(name.array, index, v);
+        if (mine_() % 3 > 0) job_.accumulate_later(ArrayId(name.array), index, v);
+        else job_.accumulate(ArrayId(name.array), index, v);
         break;
-      case Act::fill: job_.store->update().fill(name.array, index, n, step.value, job_.next()); break;
-      case Act::increment: job_.store->update().increment(name.array, index, n, step.value, job_.next()); break;
-      default: job_.store->update().scale(name.array, index, n, step.value, job_.next()); break;
+      case Act::fill: job_.store->update().fill(ArrayId(name.array), index, n, step.value, job_.next()); break;
+      case Act::increment:
+        job_.store->update().increment(ArrayId(name.array), index, n, step.value, job_.next());
+        break;
+      default: job_.store->update().scale(ArrayId(name.array), index, n, step.value, job_.next()); break;
     }
     if (view.fetched || view.own) view.stale = true;
     Model one;
@@ -283,7 +287,7 @@ class History {
   void expect_error(const BlockName& name, const BlockIndex& index, std::int64_t n) {
     bool refused = false;
     try {
-      job_.read(name.array, index, n);
+      job_.read(ArrayId(name.array), index, n);
     } catch (const EnvironmentError&) { throw; } catch (const SialError&) {
       refused = true;
     }

@@ -111,15 +111,17 @@ struct ReceivesAt {
 using Receives = ReceivesAt<OffHost>;
 
 void put_incoming(Job& j, double plus) {
-  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + plus));
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(ArrayId(0), incoming_at(i), forty(i + plus));
   j.barrier();
 }
 
 /// Whether the block's home is another node.
-bool remote(Job& j, int i) { return j.store->look_ahead().prefetch(0, incoming_at(i), 40, {0, 30}) != Prefetch::here; }
+bool remote(Job& j, int i) {
+  return j.store->look_ahead().prefetch(ArrayId(0), incoming_at(i), 40, {0, 30}) != Prefetch::here;
+}
 
 Values read(Job& j, const OffHost& places, int i) {
-  return places.values(j.store->fetch().read(0, incoming_at(i), 40, j.next()));
+  return places.values(j.store->fetch().read(ArrayId(0), incoming_at(i), 40, j.next()));
 }
 
 void blocks_come_where_they_are_told_to(Job& j) {
@@ -128,7 +130,7 @@ void blocks_come_where_they_are_told_to(Job& j) {
   int straight = 0;
   for (int i = 0; i < n_incoming; ++i) {
     if (i % 2 == 0) straight += remote(j, i) && i % 3 != 0 ? 1 : 0;  // asks ahead
-    j.store->fetch().get(0, incoming_at(i), 40, {0, 31});
+    j.store->fetch().get(ArrayId(0), incoming_at(i), 40, {0, 31});
     if (i % 2 != 0) straight += remote(j, i) && i % 3 != 0 ? 1 : 0;  // held by now
   }
   for (int i = 0; i < n_incoming; ++i) EXPECT(read(j, with.places, i) == forty(i + 0.5));
@@ -137,7 +139,7 @@ void blocks_come_where_they_are_told_to(Job& j) {
   for (const std::int32_t pc : with.places.asked) EXPECT(pc == 30 || pc == 31);
   // The store itself wants them on the host where it copies them.
   for (int i = 0; i < n_incoming; ++i) {
-    const double* own = j.store->fetch().private_copy(0, incoming_at(i), 40, true, j.next());
+    const double* own = j.store->fetch().private_copy(ArrayId(0), incoming_at(i), 40, true, j.next());
     EXPECT(Values(own, own + 40) == forty(i + 0.5));
   }
   EXPECT(with.places.brought == straight);
@@ -149,23 +151,23 @@ void places_are_given_back(Job& j) {
   const Receives with(j);
   for (int i = 0; i < n_incoming; ++i) remote(j, i);
   for (int i = j.rank; i < n_incoming; i += j.ranks)
-    j.put(0, incoming_at(i), forty(-i));  // what was fetched ahead of it is void
+    j.put(ArrayId(0), incoming_at(i), forty(-i));  // what was fetched ahead of it is void
   j.barrier();
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) remote(j, i);
-  for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
+  for (int i = 0; i < n_incoming; i += 2) j.get(ArrayId(0), incoming_at(i), 40);
   j.barrier();  // nobody has read them
   EXPECT(with.places.open == 0);
   const int arrived = with.places.arrived;
   for (int i = 500; i < 512; ++i) {
     if (i % 2 == 0) remote(j, i);
-    j.get(0, incoming_at(i), 40);
-    EXPECT(refused([&] { j.read(0, incoming_at(i), 40); }));  // no such block
+    j.get(ArrayId(0), incoming_at(i), 40);
+    EXPECT(refused([&] { j.read(ArrayId(0), incoming_at(i), 40); }));  // no such block
   }
   EXPECT(with.places.open == 0);
   EXPECT(with.places.arrived == arrived);
   for (int i = 0; i < n_incoming; ++i) {
-    j.get(0, incoming_at(i), 40);
+    j.get(ArrayId(0), incoming_at(i), 40);
     EXPECT(read(j, with.places, i) == forty(-i));
   }
   j.barrier();
@@ -175,14 +177,14 @@ void places_may_end_with_blocks_under_way(Job& j) {
   put_incoming(j, 0.25);
   {
     const Receives with(j);
-    for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
+    for (int i = 0; i < n_incoming; i += 2) j.get(ArrayId(0), incoming_at(i), 40);
     for (int i = 1; i < n_incoming; i += 2) remote(j, i);
     j.store->look_ahead().set_incoming(nullptr);
     EXPECT(with.places.open == 0 && with.places.arrived == 0);
   }
   for (int i = 0; i < n_incoming; ++i) {
-    j.get(0, incoming_at(i), 40);
-    EXPECT(j.read(0, incoming_at(i), 40) == forty(i + 0.25));
+    j.get(ArrayId(0), incoming_at(i), 40);
+    EXPECT(j.read(ArrayId(0), incoming_at(i), 40) == forty(i + 0.25));
   }
   j.barrier();
 }
@@ -193,26 +195,26 @@ void kept_copies_stay_where_they_are(Job& j) {
   put_incoming(j, 0);
   const Receives with(j);
   for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);
+    for (int i = 0; i < n_incoming; ++i) j.get(ArrayId(0), incoming_at(i), 40);
     for (int i = 0; i < n_incoming; ++i) EXPECT(read(j, with.places, i) == forty(i));
-    j.store->synchronization().keep_copies(0, KeepCopies::unchanged);
+    j.store->synchronization().keep_copies(ArrayId(0), KeepCopies::unchanged);
     j.barrier();
   }
   const int first = with.places.arrived;
-  for (int i = 0; i < n_incoming; i += 2) j.get(0, incoming_at(i), 40);
-  j.store->synchronization().keep_copies(0, KeepCopies::compared);
+  for (int i = 0; i < n_incoming; i += 2) j.get(ArrayId(0), incoming_at(i), 40);
+  j.store->synchronization().keep_copies(ArrayId(0), KeepCopies::compared);
   j.barrier();  // half of them were passed by
-  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + 100));
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(ArrayId(0), incoming_at(i), forty(i + 100));
   j.barrier();
   for (int round = 1; round < 4; ++round) {
     for (int i = 0; i < n_incoming; ++i) {
-      j.get(0, incoming_at(i), 40);
+      j.get(ArrayId(0), incoming_at(i), 40);
       EXPECT(read(j, with.places, i) == forty(i + 100 * round));
     }
-    j.store->synchronization().keep_copies(0, KeepCopies::compared);
+    j.store->synchronization().keep_copies(ArrayId(0), KeepCopies::compared);
     j.barrier();
-    for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), forty(i + 100 * (round + 1)));
-    j.store->synchronization().keep_copies(0, KeepCopies::compared);
+    for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(ArrayId(0), incoming_at(i), forty(i + 100 * (round + 1)));
+    j.store->synchronization().keep_copies(ArrayId(0), KeepCopies::compared);
     j.barrier();
   }
   EXPECT(with.places.open == 0);
@@ -230,45 +232,45 @@ Values counted_up(double from) {
 // Both ways of asking, blocks that nobody gets and blocks that are not there; where all of it comes at once nothing is
 // told of its parts.
 int blocks_go_on_as_they_come(Job& j) {
-  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(0, incoming_at(i), counted_up(100 * i));
+  for (int i = j.rank; i < n_incoming; i += j.ranks) j.put(ArrayId(0), incoming_at(i), counted_up(100 * i));
   j.barrier();
   const ReceivesAt<GoesOn> with(j);
   int going_on = 0;
   for (int i = 0; i < n_incoming; ++i) {
     if (i % 2 == 0) remote(j, i);
-    j.store->fetch().get(0, incoming_at(i), 40, {0, 31});
-    if (i % 5 == 0) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(100 * i));
+    j.store->fetch().get(ArrayId(0), incoming_at(i), 40, {0, 31});
+    if (i % 5 == 0) EXPECT(j.read(ArrayId(0), incoming_at(i), 40) == counted_up(100 * i));
     for (int k = 0; k < 6 && i % 5 == 1; ++k) {
-      j.store->fetch().at_hand(0, incoming_at(i), 40);
+      j.store->fetch().at_hand(ArrayId(0), incoming_at(i), 40);
       j.transport.pause();
     }
     going_on += remote(j, i) && i % 3 != 0 ? 1 : 0;
   }
-  for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(100 * i));
+  for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(ArrayId(0), incoming_at(i), 40) == counted_up(100 * i));
   EXPECT(with.places.arrived == going_on);
   EXPECT(with.places.open == 0);
   for (int i = 0; i < n_incoming; ++i) {  // they are on the host, too
-    const double* own = j.store->fetch().private_copy(0, incoming_at(i), 40, true, j.next());
+    const double* own = j.store->fetch().private_copy(ArrayId(0), incoming_at(i), 40, true, j.next());
     EXPECT(Values(own, own + 40) == counted_up(100 * i));
   }
   j.barrier();
   for (int i = 0; i < n_incoming; ++i) {
     remote(j, i);
-    if (const auto there = j.store->look_ahead().foreseen(0, incoming_at(i), 40, false); there.data)
+    if (const auto there = j.store->look_ahead().foreseen(ArrayId(0), incoming_at(i), 40, false); there.data)
       j.store->buffers().deallocate(const_cast<double*>(there.data), 40);
   }
   for (int i = 501; i < 504; ++i) {
-    j.get(0, incoming_at(i), 40);
-    EXPECT(refused([&] { j.read(0, incoming_at(i), 40); }));  // no such block
+    j.get(ArrayId(0), incoming_at(i), 40);
+    EXPECT(refused([&] { j.read(ArrayId(0), incoming_at(i), 40); }));  // no such block
   }
   for (int i = j.rank; i < n_incoming; i += j.ranks)
-    j.put(0, incoming_at(i), counted_up(-i));  // what was fetched ahead of it is void
+    j.put(ArrayId(0), incoming_at(i), counted_up(-i));  // what was fetched ahead of it is void
   j.barrier();
   EXPECT(with.places.open == 0);
-  for (int i = 0; i < n_incoming; ++i) j.get(0, incoming_at(i), 40);
+  for (int i = 0; i < n_incoming; ++i) j.get(ArrayId(0), incoming_at(i), 40);
   j.store->look_ahead().set_incoming(nullptr);  // with blocks under way
   EXPECT(with.places.open == 0);
-  for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(0, incoming_at(i), 40) == counted_up(-i));
+  for (int i = 0; i < n_incoming; ++i) EXPECT(j.read(ArrayId(0), incoming_at(i), 40) == counted_up(-i));
   j.barrier();
   return with.places.early;
 }

@@ -11,11 +11,11 @@ BlockIndex ahead_at(int i) { return {2, {i, 7}}; }
 Values fifty(double x) { return Values(50, x); }
 
 void put_all(Job& j, double plus) {
-  for (int i = j.rank; i < n_ahead; i += j.ranks) j.put(0, ahead_at(i), fifty(i + plus));
+  for (int i = j.rank; i < n_ahead; i += j.ranks) j.put(ArrayId(0), ahead_at(i), fifty(i + plus));
   j.barrier();
 }
 
-Prefetch ahead(Job& j, int i) { return j.store->look_ahead().prefetch(0, ahead_at(i), 50, {0, 30}); }
+Prefetch ahead(Job& j, int i) { return j.store->look_ahead().prefetch(ArrayId(0), ahead_at(i), 50, {0, 30}); }
 
 /// Every prefetch since `before` is accounted for.
 void expect_balance(Job& j, const StoreStats& before) {
@@ -35,15 +35,15 @@ void prefetched_blocks_are_those_of_the_gets(Job& j) {
     const Prefetch p = ahead(j, i);
     EXPECT(p == Prefetch::started || p == Prefetch::here);
     EXPECT(ahead(j, i) == (p == Prefetch::here ? p : Prefetch::held));
-    EXPECT(!j.store->fetch().held(0, ahead_at(i)));  // nothing has happened, as far as the program can tell
+    EXPECT(!j.store->fetch().held(ArrayId(0), ahead_at(i)));  // nothing has happened, as far as the program can tell
     remote += p == Prefetch::started ? 1 : 0;
   }
   EXPECT(remote == 0 || j.transport.node_count() > 1);
   EXPECT(j.store->monitor().stats().prefetches - before.prefetches == remote);
   for (int i = 0; i < n_ahead; ++i) {
-    j.get(0, ahead_at(i), 50);
+    j.get(ArrayId(0), ahead_at(i), 50);
     EXPECT(ahead(j, i) != Prefetch::started);
-    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 0.5));
+    EXPECT(j.read(ArrayId(0), ahead_at(i), 50) == fifty(i + 0.5));
   }
   const StoreStats after = j.store->monitor().stats();
   EXPECT(after.prefetches_useful + after.prefetches_late - before.prefetches_useful - before.prefetches_late == remote);
@@ -61,8 +61,8 @@ void unused_prefetches_go_at_the_barrier(Job& j) {
   expect_balance(j, before);
   put_all(j, 100);
   for (int i = 0; i < n_ahead; ++i) {
-    j.get(0, ahead_at(i), 50);
-    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 100));
+    j.get(ArrayId(0), ahead_at(i), 50);
+    EXPECT(j.read(ArrayId(0), ahead_at(i), 50) == fifty(i + 100));
   }
 }
 
@@ -71,12 +71,12 @@ void own_puts_make_prefetches_stale(Job& j) {
   const StoreStats before = j.store->monitor().stats();
   for (int i = 0; i < n_ahead; ++i) ahead(j, i);
   for (int i = j.rank; i < n_ahead; i += j.ranks) {
-    if (i % 3 == 0) j.put(0, ahead_at(i), fifty(-i));
-    else if (i % 3 == 1) j.accumulate(0, ahead_at(i), fifty(1));
-    else j.store->update().scale(0, ahead_at(i), 50, 2, j.next());
+    if (i % 3 == 0) j.put(ArrayId(0), ahead_at(i), fifty(-i));
+    else if (i % 3 == 1) j.accumulate(ArrayId(0), ahead_at(i), fifty(1));
+    else j.store->update().scale(ArrayId(0), ahead_at(i), 50, 2, j.next());
     EXPECT(ahead(j, i) != Prefetch::started);
-    j.get(0, ahead_at(i), 50);
-    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i % 3 == 0 ? -i : i % 3 == 1 ? i + 1 : 2 * i));
+    j.get(ArrayId(0), ahead_at(i), 50);
+    EXPECT(j.read(ArrayId(0), ahead_at(i), 50) == fifty(i % 3 == 0 ? -i : i % 3 == 1 ? i + 1 : 2 * i));
   }
   j.barrier();
   expect_balance(j, before);
@@ -90,13 +90,13 @@ void absent_answers_are_forgotten(Job& j) {
   ahead(j, mine);
   ahead(j, 2000);
   j.meet();
-  j.put(0, ahead_at(mine), fifty(3));
-  j.get(0, ahead_at(mine), 50);
-  EXPECT(j.read(0, ahead_at(mine), 50) == fifty(3));
-  j.get(0, ahead_at(2000), 50);
+  j.put(ArrayId(0), ahead_at(mine), fifty(3));
+  j.get(ArrayId(0), ahead_at(mine), 50);
+  EXPECT(j.read(ArrayId(0), ahead_at(mine), 50) == fifty(3));
+  j.get(ArrayId(0), ahead_at(2000), 50);
   bool refused = false;
   try {
-    j.read(0, ahead_at(2000), 50);
+    j.read(ArrayId(0), ahead_at(2000), 50);
   } catch (const EnvironmentError&) { throw; } catch (const SialError& e) {
     refused = std::string(e.what()).find("does not exist") != std::string::npos;
   }
@@ -109,24 +109,24 @@ void private_copies_come_before_prefetches(Job& j) {
   put_all(j, 0);
   for (int i = 0; i < n_ahead; ++i) {
     ahead(j, i);
-    double* p = j.store->fetch().private_copy(0, ahead_at(i), 50, false, j.next());
+    double* p = j.store->fetch().private_copy(ArrayId(0), ahead_at(i), 50, false, j.next());
     std::fill_n(p, 50, 9.0);
     EXPECT(ahead(j, i) != Prefetch::started);
-    EXPECT(j.read(0, ahead_at(i), 50) == fifty(9));
+    EXPECT(j.read(ArrayId(0), ahead_at(i), 50) == fifty(9));
   }
 }
 
 void deleted_arrays_take_their_prefetches_along(Job& j) {
   put_all(j, 0);
   for (int i = 0; i < n_ahead; ++i) ahead(j, i);
-  j.store->synchronization().erase(0, j.next());
+  j.store->synchronization().erase(ArrayId(0), j.next());
   for (int i = 0; i < n_ahead; ++i) EXPECT(ahead(j, i) != Prefetch::held);
   j.barrier();
   EXPECT(j.everything_freed());
   j.meet();
   put_all(j, 7);
-  j.get(0, ahead_at(0), 50);
-  EXPECT(j.read(0, ahead_at(0), 50) == fifty(7));
+  j.get(ArrayId(0), ahead_at(0), 50);
+  EXPECT(j.read(ArrayId(0), ahead_at(0), 50) == fifty(7));
 }
 
 // One rank looks at what another one changes: no business of the phase rule, whatever the option.
@@ -136,16 +136,16 @@ void prefetches_break_no_rule(Job& j) {
     for (int i = 0; i < n_ahead; ++i) ahead(j, i);
   j.meet();
   if (j.rank == j.ranks - 1)
-    for (int i = 0; i < n_ahead; ++i) j.put(0, ahead_at(i), fifty(5));
+    for (int i = 0; i < n_ahead; ++i) j.put(ArrayId(0), ahead_at(i), fifty(5));
   j.barrier();
-  j.get(0, ahead_at(3), 50);
-  EXPECT(j.read(0, ahead_at(3), 50) == fifty(5));
+  j.get(ArrayId(0), ahead_at(3), 50);
+  EXPECT(j.read(ArrayId(0), ahead_at(3), 50) == fifty(5));
 }
 
 /// Waits for what is on its way.
 const double* foreseen(Job& j, int i, std::int64_t size = 50) {
   for (;; j.transport.pause()) {
-    const BlockLookAhead::Foreseen f = j.store->look_ahead().foreseen(0, ahead_at(i), size, false);
+    const BlockLookAhead::Foreseen f = j.store->look_ahead().foreseen(ArrayId(0), ahead_at(i), size, false);
     EXPECT(!f.data || !f.coming);
     if (!f.coming) return f.data;
   }
@@ -160,7 +160,7 @@ void foreseen_values_are_those_of_the_gets(Job& j) {
   for (int i = 0; i < n_ahead; ++i) {
     const bool here = ahead(j, i) == Prefetch::here;
     remote += here ? 0 : 1;
-    const BlockLookAhead::Foreseen at_once = j.store->look_ahead().foreseen(0, ahead_at(i), 50, true);
+    const BlockLookAhead::Foreseen at_once = j.store->look_ahead().foreseen(ArrayId(0), ahead_at(i), 50, true);
     EXPECT(here || (!at_once.data && at_once.coming));  // nobody looks whether it has come
     if (at_once.data) {
       EXPECT(Values(at_once.data, at_once.data + 50) == fifty(i + 0.5));
@@ -169,14 +169,14 @@ void foreseen_values_are_those_of_the_gets(Job& j) {
     EXPECT(!foreseen(j, i, 49));
     const double* p = foreseen(j, i);
     EXPECT(p || here);
-    EXPECT(!j.store->fetch().held(0, ahead_at(i)));
+    EXPECT(!j.store->fetch().held(ArrayId(0), ahead_at(i)));
     if (p) EXPECT(Values(p, p + 50) == fifty(i + 0.5));
     const Place place = j.next();
-    j.store->fetch().get(0, ahead_at(i), 50, place);
-    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 0.5));
-    EXPECT(j.store->fetch().got_at(0, ahead_at(i)) == place);
+    j.store->fetch().get(ArrayId(0), ahead_at(i), 50, place);
+    EXPECT(j.read(ArrayId(0), ahead_at(i), 50) == fifty(i + 0.5));
+    EXPECT(j.store->fetch().got_at(ArrayId(0), ahead_at(i)) == place);
     if (!p) continue;
-    EXPECT(j.store->fetch().read(0, ahead_at(i), 50, j.next()) == p);
+    EXPECT(j.store->fetch().read(ArrayId(0), ahead_at(i), 50, j.next()) == p);
     give_back(j, p);
     const double* again = foreseen(j, i);
     EXPECT(again == p);
@@ -185,11 +185,11 @@ void foreseen_values_are_those_of_the_gets(Job& j) {
   EXPECT(j.store->monitor().stats().gets - before.gets == n_ahead);
   EXPECT(j.store->monitor().stats().prefetches_useful - before.prefetches_useful == remote);
   expect_balance(j, before);
-  j.store->fetch().private_copy(0, ahead_at(0), 50, true, j.next());
+  j.store->fetch().private_copy(ArrayId(0), ahead_at(0), 50, true, j.next());
   EXPECT(!foreseen(j, 0));
-  EXPECT(j.store->fetch().got_at(0, ahead_at(0)).pc < 0);
+  EXPECT(j.store->fetch().got_at(ArrayId(0), ahead_at(0)).pc < 0);
   EXPECT(!foreseen(j, 3000));
-  EXPECT(j.store->fetch().got_at(0, ahead_at(3000)).pc < 0);
+  EXPECT(j.store->fetch().got_at(ArrayId(0), ahead_at(3000)).pc < 0);
 }
 
 // What a rank holds as foreseen is not changed under it; what it will get is another value then.
@@ -199,8 +199,8 @@ void foreseen_values_stay_what_they_are(Job& j) {
   for (int i = 0; i < n_ahead; ++i) held.push_back(foreseen(j, i));  // of this node
   j.barrier();
   for (int i = j.rank; i < n_ahead; i += j.ranks) {
-    if (i % 2 == 0) j.accumulate(0, ahead_at(i), fifty(1));
-    else j.put(0, ahead_at(i), fifty(i + 1));
+    if (i % 2 == 0) j.accumulate(ArrayId(0), ahead_at(i), fifty(1));
+    else j.put(ArrayId(0), ahead_at(i), fifty(i + 1));
     if (const double* p = foreseen(j, i)) {
       EXPECT(Values(p, p + 50) == fifty(i + 1));
       EXPECT(p != held[static_cast<std::size_t>(i)]);
@@ -213,8 +213,8 @@ void foreseen_values_stay_what_they_are(Job& j) {
       EXPECT(Values(p, p + 50) == fifty(i));
       give_back(j, p);
     }
-    j.get(0, ahead_at(i), 50);
-    EXPECT(j.read(0, ahead_at(i), 50) == fifty(i + 1));
+    j.get(ArrayId(0), ahead_at(i), 50);
+    EXPECT(j.read(ArrayId(0), ahead_at(i), 50) == fifty(i + 1));
   }
 }
 

@@ -29,14 +29,14 @@ void on_remote_blocks(SimulationOptions options, StoreOptions store, int n,
   run_simulated(options, [&](Transport& t) {
     if (t.is_server()) return suite::serve(t, store);
     suite::Job j(t, store);
-    for (int i = j.rank; i < n; i += j.ranks) j.put(0, at(i), suite::Values(elements, i));
+    for (int i = j.rank; i < n; i += j.ranks) j.put(ArrayId(0), at(i), suite::Values(elements, i));
     j.barrier();
     if (j.rank == 0) {
       std::vector<int> remote;
       for (int i = 0; i < n; ++i) {  // a block of this node is not asked for
         const auto received = j.store->monitor().stats().bytes_received;
-        j.get(0, at(i), elements);
-        j.read(0, at(i), elements);
+        j.get(ArrayId(0), at(i), elements);
+        j.read(ArrayId(0), at(i), elements);
         if (j.store->monitor().stats().bytes_received > received) remote.push_back(i);
       }
       EXPECT(remote.size() > 8);
@@ -59,7 +59,7 @@ StoreOptions roomy() {
 
 double wait_for(suite::Job& j, int i) {
   const double before = j.store->monitor().stats().fetch_wait_seconds;
-  EXPECT(j.read(0, at(i), elements) == suite::Values(elements, i));
+  EXPECT(j.read(ArrayId(0), at(i), elements) == suite::Values(elements, i));
   return j.store->monitor().stats().fetch_wait_seconds - before;
 }
 
@@ -68,10 +68,10 @@ double wait_for(suite::Job& j, int i) {
 TEST_CASE("simulator: a prefetched block is there when its time has come") {
   on_remote_blocks(two_nodes(), roomy(), 40, [](suite::Job& j, const std::vector<int>& remote) {
     for (std::size_t k = 0; k < 4; ++k)
-      EXPECT(j.store->look_ahead().prefetch(0, at(remote[k]), elements, {0, 30}) == Prefetch::started);
+      EXPECT(j.store->look_ahead().prefetch(ArrayId(0), at(remote[k]), elements, {0, 30}) == Prefetch::started);
     j.transport.charge_compute(1e-2);
     for (std::size_t k = 0; k < 4; ++k) {
-      j.get(0, at(remote[k]), elements);
+      j.get(ArrayId(0), at(remote[k]), elements);
       EXPECT(wait_for(j, remote[k]) == 0);
     }
     EXPECT(j.store->monitor().stats().prefetches_useful == 4);
@@ -84,12 +84,12 @@ TEST_CASE("simulator: a prefetched block is there when its time has come") {
 TEST_CASE("simulator: a demand goes before prefetches, and a prefetch that becomes one does too") {
   on_remote_blocks(two_nodes(), roomy(), 60, [](suite::Job& j, const std::vector<int>& remote) {
     const auto last = remote.size() - 1;
-    for (std::size_t k = 0; k < last; ++k) j.store->look_ahead().prefetch(0, at(remote[k]), elements, {0, 30});
-    j.get(0, at(remote[last]), elements);
+    for (std::size_t k = 0; k < last; ++k) j.store->look_ahead().prefetch(ArrayId(0), at(remote[k]), elements, {0, 30});
+    j.get(ArrayId(0), at(remote[last]), elements);
     const double demand = wait_for(j, remote[last]);
     EXPECT(demand < 3 * 1e-4);  // at most what was being sent already, and its own time: not ten times that
     const int late = remote[last - 1];
-    j.get(0, at(late), elements);
+    j.get(ArrayId(0), at(late), elements);
     EXPECT(wait_for(j, late) < 3 * 1e-4);
     EXPECT(j.store->monitor().stats().prefetches_late == 1);
   });
@@ -102,7 +102,7 @@ TEST_CASE("simulator: prefetches take memory that nobody needs, and give it back
     j.store->look_ahead().set_live_set_known(true);
     std::int64_t started = 0;
     for (const int i : remote)
-      started += j.store->look_ahead().prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
+      started += j.store->look_ahead().prefetch(ArrayId(0), at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
     EXPECT(started > 0);
     j.transport.charge_compute(1e-2);
     // All memory there is, asked for by the rank itself: the prefetches must go.
@@ -111,9 +111,9 @@ TEST_CASE("simulator: prefetches take memory that nobody needs, and give it back
       while (true) own.push_back(j.store->buffers().allocate(elements));
     } catch (const EnvironmentError&) {}
     EXPECT(j.store->monitor().stats().prefetches_useless == started);
-    EXPECT(j.store->look_ahead().prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::full);
+    EXPECT(j.store->look_ahead().prefetch(ArrayId(0), at(remote[0]), elements, {0, 30}) == Prefetch::full);
     for (double* p : own) j.store->buffers().deallocate(p, elements);
-    j.get(0, at(remote[0]), elements);
+    j.get(ArrayId(0), at(remote[0]), elements);
     EXPECT(wait_for(j, remote[0]) > 0);
   });
 }
@@ -131,19 +131,20 @@ TEST_CASE("simulator: prefetches give way to the other ranks of the node") {
     for (const bool prefetching : {false, true}) {
       run_simulated(o, [&](Transport& t) {
         suite::Job j(t, scarce);
-        for (int i = j.rank; i < 40; i += j.ranks) j.put(0, at(i), suite::Values(elements, i));
+        for (int i = j.rank; i < 40; i += j.ranks) j.put(ArrayId(0), at(i), suite::Values(elements, i));
         j.barrier();
         std::int64_t started = 0;
         j.store->look_ahead().set_live_set_known(true);
         if (j.rank == 0 && prefetching)
           for (int i = 0; i < 40; ++i)
-            started += j.store->look_ahead().prefetch(0, at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
+            started +=
+                j.store->look_ahead().prefetch(ArrayId(0), at(i), elements, {0, 30}) == Prefetch::started ? 1 : 0;
         if (prefetching && j.rank == 0) EXPECT(started > 0);
         j.meet();
         if (j.rank == 0)
           for (int k = 0; k < 2000; ++k) {
-            j.get(0, at(0), elements);
-            j.read(0, at(0), elements);
+            j.get(ArrayId(0), at(0), elements);
+            j.read(ArrayId(0), at(0), elements);
             t.charge_compute(1e-4);
           }
         std::vector<double*> own;
@@ -169,7 +170,7 @@ TEST_CASE("simulator: a block that cannot have room ahead is not asked for") {
   small.memory_per_rank = 40 * elements * 8;
   small.copy_budget = 3 * elements * 8;
   on_remote_blocks(two_nodes(), small, 24, [](suite::Job& j, const std::vector<int>& remote) {
-    EXPECT(j.store->look_ahead().prefetch(0, at(remote[0]), elements, {0, 30}) == Prefetch::too_big);
+    EXPECT(j.store->look_ahead().prefetch(ArrayId(0), at(remote[0]), elements, {0, 30}) == Prefetch::too_big);
     EXPECT(j.store->monitor().stats().prefetches == 0);
     std::int64_t noted = 0;
     for (const AccessStats& row : j.store->monitor().access_stats()) {

@@ -21,7 +21,7 @@ Job::Job(Transport& t, const StoreOptions& options, const StoreMaker& make)
 void Job::begin(std::int32_t p) {
   program = p;
   std::vector<RemoteArrayInfo> arrays;
-  for (int a = 0; a < n_arrays; ++a) arrays.push_back({a, std::string(1, static_cast<char>('a' + a))});
+  for (int a = 0; a < n_arrays; ++a) arrays.push_back({ArrayId(a), std::string(1, static_cast<char>('a' + a))});
   store->synchronization().begin_program(program, arrays, [](Place place) {
     return "prog" + std::to_string(place.program) + ".sialx:" + std::to_string(place.pc);
   });
@@ -56,11 +56,11 @@ bool refused(const std::function<void()>& f) {
 namespace {
 
 void all_see_puts(Job& j) {
-  for (int i = j.rank; i < 40; i += j.ranks) j.put(0, at(i), of(i));
+  for (int i = j.rank; i < 40; i += j.ranks) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
   for (int i = 0; i < 40; ++i) {
-    j.get(0, at(i), 20);
-    EXPECT(j.read(0, at(i), 20) == of(i));
+    j.get(ArrayId(0), at(i), 20);
+    EXPECT(j.read(ArrayId(0), at(i), 20) == of(i));
   }
 }
 
@@ -68,14 +68,14 @@ void caller_may_reuse_its_buffer(Job& j) {
   Values v = of(j.rank);
   for (int i = 0; i < 30; ++i) {
     std::fill(v.begin(), v.end(), j.rank * 100 + i);
-    j.put(0, at(j.rank, i), v);
+    j.put(ArrayId(0), at(j.rank, i), v);
   }
   std::fill(v.begin(), v.end(), -1);
   j.barrier();
   for (int r = 0; r < j.ranks; ++r)
     for (int i = 0; i < 30; ++i) {
-      j.get(0, at(r, i), 20);
-      EXPECT(j.read(0, at(r, i), 20) == of(r * 100 + i));
+      j.get(ArrayId(0), at(r, i), 20);
+      EXPECT(j.read(ArrayId(0), at(r, i), 20) == of(r * 100 + i));
     }
 }
 
@@ -127,152 +127,152 @@ void kept_blocks_give_way(Job& j) {
 // All begin with an absent block: nobody's contribution may get lost in its creation.
 void first_additions_race(Job& j) {
   for (int round = 0; round < 10; ++round) {
-    j.accumulate(0, at(round), of(j.rank + 1));
-    j.store->update().increment(0, at(round), 20, 0.5, j.next());
+    j.accumulate(ArrayId(0), at(round), of(j.rank + 1));
+    j.store->update().increment(ArrayId(0), at(round), 20, 0.5, j.next());
   }
   j.barrier();
   const double sum = j.ranks * (j.ranks + 1) / 2.0 + 0.5 * j.ranks;
   for (int round = 0; round < 10; ++round) {
-    j.get(0, at(round), 20);
-    EXPECT(j.read(0, at(round), 20) == of(sum));
+    j.get(ArrayId(0), at(round), 20);
+    EXPECT(j.read(ArrayId(0), at(round), 20) == of(sum));
   }
 }
 
 void large_additions(Job& j) {
   Values v(30000);
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<double>(i);
-  for (int round = 0; round < 5; ++round) j.accumulate(0, at(1), v);
+  for (int round = 0; round < 5; ++round) j.accumulate(ArrayId(0), at(1), v);
   j.barrier();
-  j.get(0, at(1), 30000);
-  const Values sum = j.read(0, at(1), 30000);
+  j.get(ArrayId(0), at(1), 30000);
+  const Values sum = j.read(ArrayId(0), at(1), 30000);
   for (std::size_t i = 0; i < v.size(); ++i) EXPECT(sum[i] == v[i] * 5 * j.ranks);
 }
 
 // Even if another rank breaks the phase rule, a fetched value does not change under the reader.
 void values_stay_until_the_barrier(Job& j) {
-  for (int i = j.rank; i < 5; i += j.ranks) j.put(0, at(i), of(i + 1));
+  for (int i = j.rank; i < 5; i += j.ranks) j.put(ArrayId(0), at(i), of(i + 1));
   j.barrier();
-  for (int i = 0; i < 5; ++i) j.get(0, at(i), 20);
-  for (int i = 0; i < 5; ++i) EXPECT(j.read(0, at(i), 20) == of(i + 1));
+  for (int i = 0; i < 5; ++i) j.get(ArrayId(0), at(i), 20);
+  for (int i = 0; i < 5; ++i) EXPECT(j.read(ArrayId(0), at(i), 20) == of(i + 1));
   j.meet();
   if (j.rank == j.ranks - 1) {
-    j.put(0, at(0), of(100));
-    j.accumulate(0, at(1), of(100));
-    j.store->update().fill(0, at(2), 20, 100, j.next());
-    j.store->update().increment(0, at(3), 20, 100, j.next());
-    j.store->update().scale(0, at(4), 20, 100, j.next());
+    j.put(ArrayId(0), at(0), of(100));
+    j.accumulate(ArrayId(0), at(1), of(100));
+    j.store->update().fill(ArrayId(0), at(2), 20, 100, j.next());
+    j.store->update().increment(ArrayId(0), at(3), 20, 100, j.next());
+    j.store->update().scale(ArrayId(0), at(4), 20, 100, j.next());
   }
   j.meet();
-  for (int i = 0; i < 5; ++i) EXPECT(j.read(0, at(i), 20) == of(i + 1));
+  for (int i = 0; i < 5; ++i) EXPECT(j.read(ArrayId(0), at(i), 20) == of(i + 1));
   j.barrier();
   const double expected[5] = {100, 102, 100, 104, 500};
   for (int i = 0; i < 5; ++i) {
-    j.get(0, at(i), 20);
-    EXPECT(j.read(0, at(i), 20) == of(expected[i]));
+    j.get(ArrayId(0), at(i), 20);
+    EXPECT(j.read(ArrayId(0), at(i), 20) == of(expected[i]));
   }
 }
 
 void one_rank_sees_its_own_puts_in_order(Job& j) {
   const BlockIndex b = at(7, j.rank);
-  j.put(0, b, of(1));
-  j.put(0, b, of(2));
-  j.accumulate(0, b, of(3));
-  j.accumulate(0, b, of(4));
-  j.store->update().scale(0, b, 20, 2, j.next());
-  j.get(0, b, 20);
-  EXPECT(j.read(0, b, 20) == of(18));
-  j.store->update().fill(0, b, 20, 5, j.next());
-  EXPECT(j.read(0, b, 20) == of(18));
-  j.get(0, b, 20);
-  j.put(0, b, of(6));  // a fetch under way is of the time before
-  EXPECT(j.read(0, b, 20) == of(5));
-  j.get(0, b, 20);
-  EXPECT(j.read(0, b, 20) == of(6));
+  j.put(ArrayId(0), b, of(1));
+  j.put(ArrayId(0), b, of(2));
+  j.accumulate(ArrayId(0), b, of(3));
+  j.accumulate(ArrayId(0), b, of(4));
+  j.store->update().scale(ArrayId(0), b, 20, 2, j.next());
+  j.get(ArrayId(0), b, 20);
+  EXPECT(j.read(ArrayId(0), b, 20) == of(18));
+  j.store->update().fill(ArrayId(0), b, 20, 5, j.next());
+  EXPECT(j.read(ArrayId(0), b, 20) == of(18));
+  j.get(ArrayId(0), b, 20);
+  j.put(ArrayId(0), b, of(6));  // a fetch under way is of the time before
+  EXPECT(j.read(ArrayId(0), b, 20) == of(5));
+  j.get(ArrayId(0), b, 20);
+  EXPECT(j.read(ArrayId(0), b, 20) == of(6));
 }
 
 void private_copies_stay_private(Job& j) {
-  if (j.rank == 0) j.put(0, at(1), of(1));
+  if (j.rank == 0) j.put(ArrayId(0), at(1), of(1));
   j.barrier();
-  j.get(0, at(1), 20);
-  double* mine = j.store->fetch().private_copy(0, at(1), 20, true, j.next());
+  j.get(ArrayId(0), at(1), 20);
+  double* mine = j.store->fetch().private_copy(ArrayId(0), at(1), 20, true, j.next());
   for (int i = 0; i < 20; ++i) mine[i] += j.rank;
-  EXPECT(j.read(0, at(1), 20) == of(1 + j.rank));
+  EXPECT(j.read(ArrayId(0), at(1), 20) == of(1 + j.rank));
   j.barrier();
-  j.get(0, at(1), 20);
-  EXPECT(j.read(0, at(1), 20) == of(1));
+  j.get(ArrayId(0), at(1), 20);
+  EXPECT(j.read(ArrayId(0), at(1), 20) == of(1));
 }
 
 void what_is_here_is_at_hand(Job& j) {
-  for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i));
+  for (int i = j.rank; i < 12; i += j.ranks) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
-  EXPECT(!j.store->fetch().at_hand(0, at(0), 20));  // not asked for
-  for (int i = 0; i < 12; ++i) j.get(0, at(i), 20);
-  j.get(0, at(50), 20);
+  EXPECT(!j.store->fetch().at_hand(ArrayId(0), at(0), 20));  // not asked for
+  for (int i = 0; i < 12; ++i) j.get(ArrayId(0), at(i), 20);
+  j.get(ArrayId(0), at(50), 20);
   const std::int64_t accesses = j.store->monitor().stats().accesses;
   for (int i = 0; i < 12; ++i) {
     const double* here = nullptr;
-    while (!(here = j.store->fetch().at_hand(0, at(i), 20))) j.transport.pause();
+    while (!(here = j.store->fetch().at_hand(ArrayId(0), at(i), 20))) j.transport.pause();
     EXPECT(Values(here, here + 20) == of(i));
-    EXPECT(!j.store->fetch().at_hand(0, at(i), 19));
+    EXPECT(!j.store->fetch().at_hand(ArrayId(0), at(i), 19));
   }
   for (int n = 0; n < 20; ++n) {  // absent: no error before it is used
-    EXPECT(!j.store->fetch().at_hand(0, at(50), 20));
+    EXPECT(!j.store->fetch().at_hand(ArrayId(0), at(50), 20));
     j.transport.pause();
   }
   EXPECT(j.store->monitor().stats().accesses == accesses);
-  EXPECT(refused([&] { j.read(0, at(50), 20); }));
-  double* mine = j.store->fetch().private_copy(0, at(1), 20, true, j.next());
+  EXPECT(refused([&] { j.read(ArrayId(0), at(50), 20); }));
+  double* mine = j.store->fetch().private_copy(ArrayId(0), at(1), 20, true, j.next());
   mine[0] = -3.0;
-  EXPECT(j.store->fetch().at_hand(0, at(1), 20) == mine);
+  EXPECT(j.store->fetch().at_hand(ArrayId(0), at(1), 20) == mine);
   j.barrier();
-  EXPECT(!j.store->fetch().at_hand(0, at(1), 20));
+  EXPECT(!j.store->fetch().at_hand(ArrayId(0), at(1), 20));
 }
 
 void absent_blocks(Job& j) {
-  j.get(0, at(1), 20);
-  EXPECT(refused([&] { j.read(0, at(1), 20); }));
-  EXPECT(refused([&] { j.read(0, at(2), 20); }));
-  EXPECT(refused([&] { j.store->fetch().private_copy(0, at(2), 20, true, j.next()); }));
+  j.get(ArrayId(0), at(1), 20);
+  EXPECT(refused([&] { j.read(ArrayId(0), at(1), 20); }));
+  EXPECT(refused([&] { j.read(ArrayId(0), at(2), 20); }));
+  EXPECT(refused([&] { j.store->fetch().private_copy(ArrayId(0), at(2), 20, true, j.next()); }));
   j.barrier();
 }
 
 // One rank after the other deletes, without a barrier; the others read the old blocks until their turn, while those who
 // have deleted already work on the new ones.
 void generations(Job& j) {
-  for (int i = j.rank; i < 12; i += j.ranks) j.put(0, at(i), of(i, 5000));
+  for (int i = j.rank; i < 12; i += j.ranks) j.put(ArrayId(0), at(i), of(i, 5000));
   j.barrier();
   for (int turn = 0; turn < j.ranks; ++turn) {
     if (turn <= j.rank)
       for (int i = 0; i < 12; ++i) {
-        j.get(0, at(i), 5000);
-        EXPECT(j.read(0, at(i), 5000) == of(i, 5000));
+        j.get(ArrayId(0), at(i), 5000);
+        EXPECT(j.read(ArrayId(0), at(i), 5000) == of(i, 5000));
       }
     j.meet();
     if (turn == j.rank) {
-      j.store->synchronization().erase(0, j.next());
-      EXPECT(!j.store->fetch().held(0, at(0)));
-      j.get(0, at(0), 5000);
-      EXPECT(refused([&] { j.read(0, at(0), 5000); }));
-      j.put(0, at(100 + j.rank), of(1000 + j.rank, 5000));
+      j.store->synchronization().erase(ArrayId(0), j.next());
+      EXPECT(!j.store->fetch().held(ArrayId(0), at(0)));
+      j.get(ArrayId(0), at(0), 5000);
+      EXPECT(refused([&] { j.read(ArrayId(0), at(0), 5000); }));
+      j.put(ArrayId(0), at(100 + j.rank), of(1000 + j.rank, 5000));
     }
     j.meet();
   }
   j.barrier();
   for (int r = 0; r < j.ranks; ++r) {
-    j.get(0, at(100 + r), 5000);
-    EXPECT(j.read(0, at(100 + r), 5000) == of(1000 + r, 5000));
+    j.get(ArrayId(0), at(100 + r), 5000);
+    EXPECT(j.read(ArrayId(0), at(100 + r), 5000) == of(1000 + r, 5000));
   }
-  j.get(0, at(3), 5000);
-  EXPECT(refused([&] { j.read(0, at(3), 5000); }));
-  j.store->synchronization().erase(0, j.next());
+  j.get(ArrayId(0), at(3), 5000);
+  EXPECT(refused([&] { j.read(ArrayId(0), at(3), 5000); }));
+  j.store->synchronization().erase(ArrayId(0), j.next());
   j.barrier();
   EXPECT(j.everything_freed());
 }
 
 void deletes_do_not_leak(Job& j) {
   for (int round = 0; round < 30; ++round) {
-    for (int i = 0; i < 4; ++i) j.accumulate(0, at(i), of(1, 20000));
-    j.store->synchronization().erase(0, j.next());
+    for (int i = 0; i < 4; ++i) j.accumulate(ArrayId(0), at(i), of(1, 20000));
+    j.store->synchronization().erase(ArrayId(0), j.next());
     if (round % 5 == 4) j.meet();  // a rank far ahead needs memory for all generations that the others still have
   }
   j.barrier();
@@ -286,38 +286,38 @@ void shares_are_lent(Job& j) {
     return;
   const int n = static_cast<int>((std::size_t{6} << 20) / 80000);
   if (j.rank == 0)
-    for (int i = 0; i < n; ++i) j.store->update().fill(0, at(i), 10000, i, j.next());
+    for (int i = 0; i < n; ++i) j.store->update().fill(ArrayId(0), at(i), 10000, i, j.next());
   j.barrier();
   for (int i = j.rank; i < n; i += j.ranks) {
-    j.get(0, at(i), 10000);
-    EXPECT(j.read(0, at(i), 10000) == of(i, 10000));
+    j.get(ArrayId(0), at(i), 10000);
+    EXPECT(j.read(ArrayId(0), at(i), 10000) == of(i, 10000));
   }
   j.barrier();
-  j.store->synchronization().erase(0, j.next());
+  j.store->synchronization().erase(ArrayId(0), j.next());
   j.barrier();
   EXPECT(j.everything_freed());
 }
 
 void labels_outlive_programs(Job& j) {
-  for (int i = j.rank; i < 20; i += j.ranks) j.put(0, at(i), of(i));
+  for (int i = j.rank; i < 20; i += j.ranks) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
-  j.store->snapshots().save_at_end(0, "kept", {j.program, 10});
+  j.store->snapshots().save_at_end(ArrayId(0), "kept", {j.program, 10});
   j.store->synchronization().end_program({j.program, 11});
   for (int p = 1; p <= 2; ++p) {
     j.begin(j.program + 1);
     EXPECT(j.store->snapshots().has_label("kept"));
-    j.store->snapshots().restore(1, "kept", {j.program, 12});
+    j.store->snapshots().restore(ArrayId(1), "kept", {j.program, 12});
     j.barrier();
     for (int i = 0; i < 20; ++i) {
-      j.get(1, at(i), 20);
-      EXPECT(j.read(1, at(i), 20) == of(i));
+      j.get(ArrayId(1), at(i), 20);
+      EXPECT(j.read(ArrayId(1), at(i), 20) == of(i));
     }
     j.barrier();
-    for (int i = 0; i < 20; ++i) j.accumulate(1, at(i), of(1));
+    for (int i = 0; i < 20; ++i) j.accumulate(ArrayId(1), at(i), of(1));
     j.barrier();
     for (int i = 0; i < 20; ++i) {
-      j.get(1, at(i), 20);
-      EXPECT(j.read(1, at(i), 20) == of(i + j.ranks));
+      j.get(ArrayId(1), at(i), 20);
+      EXPECT(j.read(ArrayId(1), at(i), 20) == of(i + j.ranks));
     }
     j.store->synchronization().end_program({j.program, 13});
   }
@@ -336,11 +336,11 @@ void labels_loaded_by_one_are_known_to_all(Job& j) {
                                         {CollectiveKind::sum, {j.program, 20}});
   EXPECT(listed == 15);
   EXPECT(j.store->snapshots().saved_block("file", at(3)) == of(3));
-  j.store->snapshots().restore(2, "file", {j.program, 21});
+  j.store->snapshots().restore(ArrayId(2), "file", {j.program, 21});
   j.barrier();
   for (int i = 0; i < 15; ++i) {
-    j.get(2, at(i), 20);
-    EXPECT(j.read(2, at(i), 20) == of(i));
+    j.get(ArrayId(2), at(i), 20);
+    EXPECT(j.read(ArrayId(2), at(i), 20) == of(i));
   }
   j.barrier();
   j.store->snapshots().drop_labels_except({});
@@ -349,23 +349,23 @@ void labels_loaded_by_one_are_known_to_all(Job& j) {
 void restore_replaces_and_moves(Job& j) {
   if (j.rank == 0) j.store->snapshots().load_saved_block("one", at(1), of(1));
   j.barrier();
-  if (j.rank == j.ranks - 1) j.put(0, at(2), of(2));
+  if (j.rank == j.ranks - 1) j.put(ArrayId(0), at(2), of(2));
   j.barrier();
-  j.store->snapshots().restore(0, "one", {j.program, 30});
-  j.store->snapshots().restore(1, "one", {j.program, 31});
+  j.store->snapshots().restore(ArrayId(0), "one", {j.program, 30});
+  j.store->snapshots().restore(ArrayId(1), "one", {j.program, 31});
   j.barrier();
-  j.get(0, at(2), 20);
-  EXPECT(refused([&] { j.read(0, at(2), 20); }));
+  j.get(ArrayId(0), at(2), 20);
+  EXPECT(refused([&] { j.read(ArrayId(0), at(2), 20); }));
   for (int a = 0; a < 2; ++a) {
-    j.get(a, at(1), 20);
-    EXPECT(j.read(a, at(1), 20) == of(1));
+    j.get(ArrayId(a), at(1), 20);
+    EXPECT(j.read(ArrayId(a), at(1), 20) == of(1));
   }
   j.barrier();
-  if (j.rank == 0) j.store->update().scale(0, at(1), 20, 9, j.next());
+  if (j.rank == 0) j.store->update().scale(ArrayId(0), at(1), 20, 9, j.next());
   j.barrier();
   for (int a = 0; a < 2; ++a) {
-    j.get(a, at(1), 20);
-    EXPECT(j.read(a, at(1), 20) == of(a == 0 ? 9 : 1));
+    j.get(ArrayId(a), at(1), 20);
+    EXPECT(j.read(ArrayId(a), at(1), 20) == of(a == 0 ? 9 : 1));
   }
   j.store->snapshots().drop_labels_except({});
 }
@@ -377,7 +377,7 @@ void attention_of_one_reaches_all(Job& j) {
   EXPECT(barrier(j.rank == j.ranks - 1));
   EXPECT(barrier(true));
   // Beside what else the number of the barrier says.
-  j.store->synchronization().erase(0, j.next());
+  j.store->synchronization().erase(ArrayId(0), j.next());
   if (j.rank == 0) j.store->snapshots().load_saved_block("attention", at(1), of(1));
   EXPECT(barrier(j.rank == j.ranks - 1));
   EXPECT(j.store->snapshots().has_label("attention"));
@@ -386,25 +386,25 @@ void attention_of_one_reaches_all(Job& j) {
 }
 
 void arrays_are_copied_out_and_in(Job& j) {
-  for (int i = j.rank; i < 15; i += j.ranks) j.put(0, at(i), of(i));
+  for (int i = j.rank; i < 15; i += j.ranks) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
   // Each block is listed by one rank, which passes it to the next array.
-  const std::vector<BlockIndex> mine = j.store->snapshots().array_blocks(0);
+  const std::vector<BlockIndex> mine = j.store->snapshots().array_blocks(ArrayId(0));
   EXPECT(j.transport.sum(static_cast<double>(mine.size()), {CollectiveKind::sum, {j.program, 20}}) == 15);
   for (const BlockIndex& block : mine)
-    j.store->snapshots().load_array_block(1, block, j.store->snapshots().array_block(0, block));
-  EXPECT(j.store->snapshots().restored_from(1).empty());
-  EXPECT(!j.store->snapshots().is_as_restored(1, at(3)));
+    j.store->snapshots().load_array_block(ArrayId(1), block, j.store->snapshots().array_block(ArrayId(0), block));
+  EXPECT(j.store->snapshots().restored_from(ArrayId(1)).empty());
+  EXPECT(!j.store->snapshots().is_as_restored(ArrayId(1), at(3)));
   j.barrier();
   for (int i = 0; i < 15; ++i) {
-    j.get(1, at(i), 20);
-    EXPECT(j.read(1, at(i), 20) == of(i));
+    j.get(ArrayId(1), at(i), 20);
+    EXPECT(j.read(ArrayId(1), at(i), 20) == of(i));
   }
   j.barrier();
-  j.store->synchronization().erase(0, j.next());
+  j.store->synchronization().erase(ArrayId(0), j.next());
   j.barrier();
-  EXPECT(j.store->snapshots().array_blocks(0).empty());
-  EXPECT(j.transport.sum(static_cast<double>(j.store->snapshots().array_blocks(1).size()),
+  EXPECT(j.store->snapshots().array_blocks(ArrayId(0)).empty());
+  EXPECT(j.transport.sum(static_cast<double>(j.store->snapshots().array_blocks(ArrayId(1)).size()),
                          {CollectiveKind::sum, {j.program, 21}}) == 15);
 }
 
@@ -412,21 +412,22 @@ void restored_blocks_are_known(Job& j) {
   if (j.rank == 0)
     for (int i = 0; i < 10; ++i) j.store->snapshots().load_saved_block("label", at(i), of(i));
   j.barrier();
-  j.store->snapshots().restore(0, "label", {j.program, 30});
+  j.store->snapshots().restore(ArrayId(0), "label", {j.program, 30});
   j.barrier();
   if (j.rank == j.ranks - 1) {
-    j.put(0, at(3), of(-3));
-    j.accumulate(0, at(4), of(1));
-    j.put(0, at(12), of(12));
+    j.put(ArrayId(0), at(3), of(-3));
+    j.accumulate(ArrayId(0), at(4), of(1));
+    j.put(ArrayId(0), at(12), of(12));
   }
   j.barrier();
-  EXPECT(j.store->snapshots().restored_from(0) == "label");
-  for (const BlockIndex& block : j.store->snapshots().array_blocks(0))
-    EXPECT(j.store->snapshots().is_as_restored(0, block) == (block != at(3) && block != at(4) && block != at(12)));
+  EXPECT(j.store->snapshots().restored_from(ArrayId(0)) == "label");
+  for (const BlockIndex& block : j.store->snapshots().array_blocks(ArrayId(0)))
+    EXPECT(j.store->snapshots().is_as_restored(ArrayId(0), block) ==
+           (block != at(3) && block != at(4) && block != at(12)));
   j.barrier();
-  j.store->synchronization().erase(0, j.next());
+  j.store->synchronization().erase(ArrayId(0), j.next());
   j.barrier();
-  EXPECT(j.store->snapshots().restored_from(0).empty());
+  EXPECT(j.store->snapshots().restored_from(ArrayId(0)).empty());
   j.store->snapshots().drop_labels_except({});
 }
 
@@ -436,22 +437,22 @@ void a_label_may_be_empty(Job& j) {
   EXPECT(j.store->snapshots().has_label("empty"));
   EXPECT(j.store->snapshots().labels() == std::vector<std::string>{"empty"});
   EXPECT(j.store->snapshots().saved_blocks("empty").empty());
-  j.store->snapshots().restore(0, "empty", {j.program, 30});
+  j.store->snapshots().restore(ArrayId(0), "empty", {j.program, 30});
   j.barrier();
-  EXPECT(j.store->snapshots().array_blocks(0).empty());
+  EXPECT(j.store->snapshots().array_blocks(ArrayId(0)).empty());
   j.store->snapshots().drop_labels_except({});
 }
 
 void a_second_get_sends_nothing(Job& j) {
   if (j.rank == 0)
-    for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
+    for (int i = 0; i < 10; ++i) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
-  for (int i = 0; i < 10; ++i) j.get(0, at(i), 20);
+  for (int i = 0; i < 10; ++i) j.get(ArrayId(0), at(i), 20);
   const auto sent = j.store->monitor().stats().messages_sent;
   for (int i = 0; i < 10; ++i) {
-    j.get(0, at(i), 20);
-    EXPECT(j.read(0, at(i), 20) == of(i));
-    j.get(0, at(i), 20);
+    j.get(ArrayId(0), at(i), 20);
+    EXPECT(j.read(ArrayId(0), at(i), 20) == of(i));
+    j.get(ArrayId(0), at(i), 20);
   }
   EXPECT(j.store->monitor().stats().messages_sent == sent);
 }
@@ -459,12 +460,12 @@ void a_second_get_sends_nothing(Job& j) {
 // Leases cost no copy; fetched blocks arrive where they are read from.
 void gets_do_not_copy(Job& j) {
   if (j.rank == 0)
-    for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
+    for (int i = 0; i < 10; ++i) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
   const auto before = j.store->monitor().stats();
   for (int i = 0; i < 10; ++i) {
-    j.get(0, at(i), 20);
-    j.read(0, at(i), 20);
+    j.get(ArrayId(0), at(i), 20);
+    j.read(ArrayId(0), at(i), 20);
   }
   const auto after = j.store->monitor().stats();
   EXPECT(after.bytes_copied == before.bytes_copied);
@@ -474,12 +475,12 @@ void gets_do_not_copy(Job& j) {
 
 void fetches_not_used_are_completed(Job& j) {
   if (j.rank == 0)
-    for (int i = 0; i < 10; ++i) j.put(0, at(i), of(i));
+    for (int i = 0; i < 10; ++i) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
-  for (int i = 0; i < 20; ++i) j.get(0, at(i), 20);  // half of them absent
+  for (int i = 0; i < 20; ++i) j.get(ArrayId(0), at(i), 20);  // half of them absent
   j.barrier();
-  for (int i = 0; i < 10; ++i) j.get(0, at(i), 20);
-  j.store->synchronization().erase(0, j.next());
+  for (int i = 0; i < 10; ++i) j.get(ArrayId(0), at(i), 20);
+  j.store->synchronization().erase(ArrayId(0), j.next());
   j.barrier();
   EXPECT(j.everything_freed());
 }
@@ -550,8 +551,8 @@ void deterministic_sum(Transport& transport, std::uint64_t seed) {
   std::mt19937_64 pause(seed * 64 + static_cast<std::uint64_t>(job.rank));
   for (int k = 0; k < per_rank; ++k) {
     for (std::uint64_t i = pause() % 4; i > 0; --i) transport.pause();
-    job.accumulate(0, at(1), of(number(job.rank, k)));
-    if (k % 2) job.store->update().increment(0, at(2), 20, number(job.rank, k), job.next());
+    job.accumulate(ArrayId(0), at(1), of(number(job.rank, k)));
+    if (k % 2) job.store->update().increment(ArrayId(0), at(2), 20, number(job.rank, k), job.next());
   }
   job.barrier();
   double sum = 0, sum2 = 0;
@@ -560,10 +561,10 @@ void deterministic_sum(Transport& transport, std::uint64_t seed) {
       sum += number(r, k);
       if (k % 2) sum2 += number(r, k);
     }
-  job.get(0, at(1), 20);
-  job.get(0, at(2), 20);
-  EXPECT(job.read(0, at(1), 20) == of(sum));
-  EXPECT(job.read(0, at(2), 20) == of(sum2));
+  job.get(ArrayId(0), at(1), 20);
+  job.get(ArrayId(0), at(2), 20);
+  EXPECT(job.read(ArrayId(0), at(1), 20) == of(sum));
+  EXPECT(job.read(ArrayId(0), at(2), 20) == of(sum2));
   job.store->synchronization().end_program({0, 92});
 }
 

@@ -105,22 +105,22 @@ TEST_CASE("simulator: a use right after the get waits, a later one does not") {
       return s;
     }());
     if (j.rank == 0)
-      for (int i = 0; i < 16; ++i) j.put(0, {1, {i}}, suite::Values(10, i));
+      for (int i = 0; i < 16; ++i) j.put(ArrayId(0), {1, {i}}, suite::Values(10, i));
     j.barrier();
     std::int64_t remote = 0;
     for (int i = 0; i < 8; ++i) {
       const auto received = j.store->monitor().stats().bytes_received;
-      j.get(0, {1, {i}}, 10);
-      j.store->fetch().read(0, {1, {i}}, 10, {0, 500});
+      j.get(ArrayId(0), {1, {i}}, 10);
+      j.store->fetch().read(ArrayId(0), {1, {i}}, 10, {0, 500});
       remote += j.store->monitor().stats().bytes_received > received ? 1 : 0;
     }
     const auto s = j.store->monitor().stats();
     EXPECT(s.accesses == 8);
     EXPECT(s.blocked_accesses == remote);
     EXPECT(s.fetch_wait_seconds >= 2e-3 * static_cast<double>(remote));
-    for (int i = 8; i < 16; ++i) j.get(0, {1, {i}}, 10);
+    for (int i = 8; i < 16; ++i) j.get(ArrayId(0), {1, {i}}, 10);
     t.charge_compute(1.0);
-    for (int i = 8; i < 16; ++i) j.store->fetch().read(0, {1, {i}}, 10, {0, 501});
+    for (int i = 8; i < 16; ++i) j.store->fetch().read(ArrayId(0), {1, {i}}, 10, {0, 501});
     EXPECT(j.store->monitor().stats().blocked_accesses == remote);
     for (const AccessStats& row :
          j.store->monitor().access_stats()) {  // those of gets and puts know what was moved only

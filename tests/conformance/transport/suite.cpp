@@ -30,10 +30,10 @@ T unpack(std::span<const std::byte> data) {
 
 void topology(Transport& t, std::uint64_t) {
   EXPECT(t.size() > 0 && t.rank() >= 0 && t.rank() < t.size() && !t.is_server());
-  EXPECT(t.node() >= 0 && t.node() < t.node_count());
+  EXPECT(t.node() >= NodeId(0) && t.node() < NodeId(t.node_count()));
   std::vector<int> seen;
   for (int n = 0; n < t.node_count(); ++n) {
-    const auto& ranks = t.ranks_of_node(n);
+    const auto& ranks = t.ranks_of_node(NodeId(n));
     EXPECT(!ranks.empty() && std::is_sorted(ranks.begin(), ranks.end()));
     seen.insert(seen.end(), ranks.begin(), ranks.end());
   }
@@ -238,7 +238,7 @@ struct Asked {
 std::vector<int> other_ranks(const Transport& t) {
   std::vector<int> others;
   for (int n = 0; n < t.node_count(); ++n)
-    for (int r : t.ranks_of_node(n))
+    for (int r : t.ranks_of_node(NodeId(n)))
       if (r != t.rank()) others.push_back(r);
   return others;
 }

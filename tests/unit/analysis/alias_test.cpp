@@ -113,13 +113,13 @@ TEST_CASE("where clauses and ifs keep indices apart") {
 
 TEST_CASE("indices that moved on may be anything again") {
   const ir::Program p = test::lower(alias_declarations, "do i\ndo j\na[i,j] = 1.0\nenddo j\nenddo i");
-  const ir::Block block{0, Intent::read, {{0, false}, {1, false}}};
+  const ir::Block block{ArrayId(0), Intent::read, {{IndexId(0), false}, {IndexId(1), false}}};
   const std::vector<IndexId> changed{IndexId(1)};
   AliasContext context;
   CHECK(alias(p, block, block, context) == Alias::must);
   context.changed = &changed;
   CHECK(alias(p, block, block, context) == Alias::may);
-  const ir::Block other{0, Intent::read, {{2, false}, {1, false}}},
-      high{0, Intent::read, {{4, false}, {1, false}}};    // low, top
-  CHECK(alias(p, other, high, context) == Alias::never);  // whatever their values
+  const ir::Block other{ArrayId(0), Intent::read, {{IndexId(2), false}, {IndexId(1), false}}},
+      high{ArrayId(0), Intent::read, {{IndexId(4), false}, {IndexId(1), false}}};  // low, top
+  CHECK(alias(p, other, high, context) == Alias::never);                           // whatever their values
 }

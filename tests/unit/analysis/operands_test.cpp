@@ -109,19 +109,19 @@ TEST_CASE("a summary takes called procedures in, and tells sides apart") {
       if (p.arrays[a].name == name) return static_cast<std::int32_t>(a);
     return -1;
   };
-  CHECK(outer.find(row("t"))->own == Touch{true, false, false, false, false});
-  CHECK(outer.find(row("d"))->home == Touch{false, false, true, false, false});
-  CHECK_FALSE(outer.find(row("d"))->own.any());
-  CHECK(outer.find(row("e"))->home.read);
-  CHECK(outer.find(row("e"))->own == Touch{false, false, false, true, false});
-  CHECK(outer.may_put(row("d")));
-  CHECK_FALSE(outer.may_put(row("e")));
+  CHECK(outer.find(ArrayId(row("t")))->own == Touch{true, false, false, false, false});
+  CHECK(outer.find(ArrayId(row("d")))->home == Touch{false, false, true, false, false});
+  CHECK_FALSE(outer.find(ArrayId(row("d")))->own.any());
+  CHECK(outer.find(ArrayId(row("e")))->home.read);
+  CHECK(outer.find(ArrayId(row("e")))->own == Touch{false, false, false, true, false});
+  CHECK(outer.may_put(ArrayId(row("d"))));
+  CHECK_FALSE(outer.may_put(ArrayId(row("e"))));
   CHECK(outer.writes_scalar(0));
   CHECK_FALSE(outer.writes_int(1));
   CHECK_FALSE(outer.leaves);  // returns end with the procedure
   CHECK_FALSE(outer.barrier);
   const Summary& nest = summaries.of_node(p.main.front());
-  CHECK(nest.find(row("t"))->own == Touch{true, true, false, false, false});
+  CHECK(nest.find(ArrayId(row("t")))->own == Touch{true, true, false, false, false});
   CHECK_FALSE(nest.leaves);  // the exit leaves a loop inside
   CHECK(summaries.of_body(std::get<ir::Loop>(std::get<ir::Loop>(p.main.front().value).body.front().value).body).leaves);
   CHECK(summaries.of_body(p.main).barrier);
@@ -139,9 +139,9 @@ TEST_CASE("the call graph knows pardos and bound indices through callers") {
   CHECK(graph.may_run_in_pardo(0));
   CHECK(graph.may_run_in_pardo(1));
   CHECK_FALSE(graph.may_run_in_pardo(2));
-  CHECK(graph.bound_at_entry(1) == std::vector<IndexId>{0});     // i at both calls
-  CHECK(graph.bound_at_entry(0) == std::vector<IndexId>{0, 2});  // i, and k around the call
-  CHECK(graph.bound_at_entry(2) == std::vector<IndexId>{0, 1});
+  CHECK(graph.bound_at_entry(1) == std::vector<IndexId>{IndexId(0)});              // i at both calls
+  CHECK(graph.bound_at_entry(0) == std::vector<IndexId>{IndexId(0), IndexId(2)});  // i, and k around the call
+  CHECK(graph.bound_at_entry(2) == std::vector<IndexId>{IndexId(0), IndexId(1)});
 }
 
 TEST_CASE("nodes are visited in execution order with the loops around them") {

@@ -24,8 +24,8 @@ struct Facts {
   bool same(std::size_t a, std::size_t b) const { return phases.same(marks[a], marks[b]); }
   ArrayId array(const std::string& name) const {
     for (std::size_t a = 0; a < p.arrays.size(); ++a)
-      if (p.arrays[a].name == name) return static_cast<std::int32_t>(a);
-    return -1;
+      if (p.arrays[a].name == name) return ArrayId(a);
+    return no_array;
   }
 };
 const std::string mark = "print \"x\"\n", barrier = "sip_barrier\n";

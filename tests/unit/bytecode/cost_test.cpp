@@ -6,7 +6,7 @@
 using namespace sial;
 
 TEST_CASE("costs add, multiply and compare") {
-  const Cost i = Cost::extent(0), n = Cost::count(0), j = Cost::extent(1);
+  const Cost i = Cost::extent(IndexId(0)), n = Cost::count(IndexId(0)), j = Cost::extent(IndexId(1));
   CHECK(i * j == j * i);
   CHECK((i + j) + n == n + (j + i));
   CHECK((i + i) == i * 2);
@@ -18,11 +18,12 @@ TEST_CASE("costs add, multiply and compare") {
 
 TEST_CASE("costs become numbers and text") {
   const std::vector<IndexSize> sizes{{5, 8}, {3, 10}};
-  const std::vector<IndexRow> indices{{"mu", IndexKind::ao, {}, {}, -1}, {"i", IndexKind::mo, {}, {}, -1}};
-  const Cost c = Cost::extent(0) * Cost::extent(0) * Cost::count(1) * 8.0 + Cost::constant(16);
+  const std::vector<IndexRow> indices{{"mu", IndexKind::ao, {}, {}, no_index}, {"i", IndexKind::mo, {}, {}, no_index}};
+  const Cost c =
+      Cost::extent(IndexId(0)) * Cost::extent(IndexId(0)) * Cost::count(IndexId(1)) * 8.0 + Cost::constant(16);
   CHECK(evaluate(c, sizes) == 8 * 64 * 3 + 16);
   CHECK(cost_text(c, indices) == "16 + 8·#i·|mu|^2");
   CHECK(evaluate({}, sizes) == 0);
   CHECK(cost_text({}, indices) == "0");
-  CHECK(cost_text(Cost::count(0), indices) == "#mu");
+  CHECK(cost_text(Cost::count(IndexId(0)), indices) == "#mu");
 }

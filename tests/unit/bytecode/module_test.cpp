@@ -111,9 +111,9 @@ TEST_CASE("the listing shows names, intents and places") {
 
 TEST_CASE("partial and single-element references") {
   const Module m = test::sample_module();
-  CHECK(is_partial(m, {0, Intent::read, {{4, false}, {1, false}}}));
-  CHECK_FALSE(is_partial(m, {6, Intent::read, {{4, false}, {1, false}}}));
-  CHECK(is_all_simple(m, {5, Intent::read, {{3, false}}}));
-  CHECK(is_all_simple(m, {5, Intent::read, {{0, true}}}));
-  CHECK_FALSE(is_all_simple(m, {0, Intent::read, {{0, false}, {1, false}}}));
+  CHECK(is_partial(m, {ArrayId(0), Intent::read, {{IndexId(4), false}, {IndexId(1), false}}}));
+  CHECK_FALSE(is_partial(m, {ArrayId(6), Intent::read, {{IndexId(4), false}, {IndexId(1), false}}}));
+  CHECK(is_all_simple(m, {ArrayId(5), Intent::read, {{IndexId(3), false}}}));
+  CHECK(is_all_simple(m, {ArrayId(5), Intent::read, {{IndexId(0), true}}}));
+  CHECK_FALSE(is_all_simple(m, {ArrayId(0), Intent::read, {{IndexId(0), false}, {IndexId(1), false}}}));
 }

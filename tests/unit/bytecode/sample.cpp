@@ -7,8 +7,8 @@ namespace {
 
 enum Int { norb, n, i2, i3, n_int_registers };
 enum Scalar { x, given, s2, n_scalar_registers };
-enum Index { i, j, k, s, ii };
-enum Array { t, l, c, st, d, v, small, t3, table, sv };
+constexpr IndexId i{0}, j{1}, k{2}, s{3}, ii{4};
+constexpr ArrayId t{0}, l{1}, c{2}, st{3}, d{4}, v{5}, small{6}, t3{7}, table{8}, sv{9};
 
 class Assembler {
  public:
@@ -20,21 +20,15 @@ class Assembler {
     return static_cast<std::int32_t>(m.code.size()) - 1;
   }
 
-  std::int32_t ref(Array array, Intent intent, std::vector<std::int32_t> entries) {
+  std::int32_t ref(ArrayId array, Intent intent, std::vector<IndexId> entries) {
     RefRow row{array, intent, {}};
-    for (std::int32_t e : entries) row.entries.push_back({e, false});
+    for (const IndexId e : entries) row.entries.push_back({e, false});
     m.refs.push_back(row);
     return static_cast<std::int32_t>(m.refs.size()) - 1;
   }
-  std::int32_t r(Array array, std::vector<std::int32_t> entries) {
-    return ref(array, Intent::read, std::move(entries));
-  }
-  std::int32_t w(Array array, std::vector<std::int32_t> entries) {
-    return ref(array, Intent::write, std::move(entries));
-  }
-  std::int32_t u(Array array, std::vector<std::int32_t> entries) {
-    return ref(array, Intent::update, std::move(entries));
-  }
+  std::int32_t r(ArrayId array, std::vector<IndexId> entries) { return ref(array, Intent::read, std::move(entries)); }
+  std::int32_t w(ArrayId array, std::vector<IndexId> entries) { return ref(array, Intent::write, std::move(entries)); }
+  std::int32_t u(ArrayId array, std::vector<IndexId> entries) { return ref(array, Intent::update, std::move(entries)); }
 
   std::int32_t region(Intent intent) {
     m.regions.push_back({c, intent, {n, i2}, {n, i3}});
@@ -73,10 +67,10 @@ void tables(Module& m) {
   m.scalars = {{"x", false, 1.5}, {"given", true, 0.0}};
   m.n_int_registers = n_int_registers;
   m.n_scalar_registers = n_scalar_registers;
-  m.indices = {{"i", IndexKind::ao, {false, 1}, {true, norb}, -1},
-               {"j", IndexKind::ao, {false, 1}, {true, norb}, -1},
-               {"k", IndexKind::ao, {false, 1}, {false, 3}, -1},
-               {"s", IndexKind::simple, {false, -1}, {false, 4}, -1},
+  m.indices = {{"i", IndexKind::ao, {false, 1}, {true, norb}, no_index},
+               {"j", IndexKind::ao, {false, 1}, {true, norb}, no_index},
+               {"k", IndexKind::ao, {false, 1}, {false, 3}, no_index},
+               {"s", IndexKind::simple, {false, -1}, {false, 4}, no_index},
                {"ii", IndexKind::sub, {}, {}, i}};
   m.arrays = {{"t", ArrayKind::temp, false, false, {i, j}},
               {"l", ArrayKind::local, false, false, {i, j}},
@@ -115,7 +109,7 @@ void inner(Assembler& a) {
     a.add(Opcode::real_compare, i2, s2, x, 3);
     const std::int32_t jump = a.add(Opcode::jump_unless, i2);
     a.add(Opcode::exit_loop, loop);
-    a.m.code[jump].b = a.add(Opcode::print_index, s, 1);
+    a.m.code[jump].b = a.add(Opcode::print_index, s.number(), 1);
   });
   a.add(Opcode::allocate_region, a.region(Intent::write));
   a.add(Opcode::region_put, a.region(Intent::write), a.r(t, {i, j}));
@@ -169,15 +163,15 @@ Module sample_module() {
   Assembler a;
   tables(a.m);
   const auto nothing = [](std::int32_t) {};
-  a.add(Opcode::create, d);
-  a.add(Opcode::allocate, a.w(l, {-1, -1}));
+  a.add(Opcode::create, d.number());
+  a.add(Opcode::allocate, a.w(l, {no_index, no_index}));
   a.add(Opcode::int_const, n, 3);
   a.add(Opcode::real_const, x, 0);
   a.loop(
       LoopKind::pardo, {i, j}, 1,
       [&](std::int32_t loop) {
-        a.add(Opcode::int_index, i2, i);
-        a.add(Opcode::int_index, i3, j);
+        a.add(Opcode::int_index, i2, i.number());
+        a.add(Opcode::int_index, i3, j.number());
         a.add(Opcode::int_compare, i2, i2, i3, 1);
         a.add(Opcode::where, i2, loop);
       },
@@ -214,28 +208,28 @@ Module sample_module() {
     });
   });
   a.add(Opcode::relieve_sums);
-  a.add(Opcode::keep_copies, d, 1);
+  a.add(Opcode::keep_copies, d.number(), 1);
   a.add(Opcode::collective_sum, x, s2);
-  a.add(Opcode::broadcast, n, st);
+  a.add(Opcode::broadcast, n, st.number());
   a.add(Opcode::set_persistent, 0, x, 1);
-  a.add(Opcode::restore_persistent, 1, d, 1);
+  a.add(Opcode::restore_persistent, 1, d.number(), 1);
   a.add(Opcode::section_begin);
   a.loop(LoopKind::pardo, {k}, nothing);
   a.add(Opcode::section_end);
-  a.m.args.push_back({ArgKind::array, st, Intent::read});
-  a.m.args.push_back({ArgKind::array, d, Intent::read});
-  a.m.args.push_back({ArgKind::array, sv, Intent::write});
+  a.m.args.push_back({ArgKind::array, st.number(), Intent::read});
+  a.m.args.push_back({ArgKind::array, d.number(), Intent::read});
+  a.m.args.push_back({ArgKind::array, sv.number(), Intent::write});
   a.add(Opcode::gpu_put, 2);
   a.add(Opcode::execute, 2, 3, 2);
   a.add(Opcode::execute, 1, 5, 0);
   a.add(Opcode::print_string, 0, 1);
   a.add(Opcode::print_scalar, x, 0, 3);
   a.add(Opcode::print_int, i2, 0, -1);
-  a.add(Opcode::print_array, st, 0);
-  a.add(Opcode::inspect_array, st, 0, 1);
-  a.add(Opcode::elements_array, st, 1, x, i2);
-  a.add(Opcode::erase_array, d);
-  a.add(Opcode::deallocate, a.w(l, {-1, -1}));
+  a.add(Opcode::print_array, st.number(), 0);
+  a.add(Opcode::inspect_array, st.number(), 0, 1);
+  a.add(Opcode::elements_array, st.number(), 1, x, i2);
+  a.add(Opcode::erase_array, d.number());
+  a.add(Opcode::deallocate, a.w(l, {no_index, no_index}));
   a.add(Opcode::halt);
 
   ProcRow proc{"p", static_cast<std::int32_t>(a.m.code.size()), 0};

@@ -54,10 +54,10 @@ TEST_CASE("the sample itself is valid") {
 TEST_CASE("remarks and slices") {
   check_all({
       {"remark 0: there is no kind of remark 3", [](Module& m) { m.remarks[0].kind = static_cast<RemarkKind>(3); }},
-      {"remark 0: the array 99 does not exist", [](Module& m) { m.remarks[0].array = 99; }},
+      {"remark 0: the array 99 does not exist", [](Module& m) { m.remarks[0].array = ArrayId(99); }},
       {"remark 0: it names source file 7", [](Module& m) { m.remarks[0].place.file = 7; }},
       {"remark 0: line 0, column 1 is no place", [](Module& m) { m.remarks[0].place.line = 0; }},
-      {"a cost names index 99", [](Module& m) { m.remarks[0].bytes.terms[0].factors[0].index = 99; }},
+      {"a cost names index 99", [](Module& m) { m.remarks[0].bytes.terms[0].factors[0].index = IndexId(99); }},
       {"has the coefficient nan",
        [](Module& m) { m.remarks[0].bytes.terms[0].coefficient = std::numeric_limits<double>::quiet_NaN(); }},
       {"the terms of a cost are not in order",
@@ -87,9 +87,9 @@ TEST_CASE("tables") {
       {"1 int registers for 2 variables", [](Module& m) { m.n_int_registers = 1; }},
       {"scalar registers for 2 variables", [](Module& m) { m.n_scalar_registers = 1 << 30; }},
       {"index 3: there is no index kind 1000", [](Module& m) { m.indices[3].kind = static_cast<IndexKind>(1000); }},
-      {"index 3: only a subindex has a parent", [](Module& m) { m.indices[3].parent = 0; }},
-      {"index 4: the parent index 9 does not exist", [](Module& m) { m.indices[4].parent = 9; }},
-      {"index 4: the parent `ii` is itself a subindex", [](Module& m) { m.indices[4].parent = 4; }},
+      {"index 3: only a subindex has a parent", [](Module& m) { m.indices[3].parent = IndexId(0); }},
+      {"index 4: the parent index 9 does not exist", [](Module& m) { m.indices[4].parent = IndexId(9); }},
+      {"index 4: the parent `ii` is itself a subindex", [](Module& m) { m.indices[4].parent = IndexId(4); }},
       {"index 4: a subindex has no bounds", [](Module& m) { m.indices[4].lo.symbolic = true; }},
       {"a bound names int 5, which does not exist", [](Module& m) { m.indices[0].hi.value = 5; }},
       {"a bound names int `n`, which is not predefined", [](Module& m) { m.indices[0].hi.value = 1; }},
@@ -97,9 +97,10 @@ TEST_CASE("tables") {
       {"the range 4:3 is empty", [](Module& m) { m.indices[2].lo.value = 4; }},
       {"there is no array kind 7", [](Module& m) { m.arrays[0].kind = static_cast<ArrayKind>(7); }},
       {"`t` has 0 dimensions, 1 to 6 are possible", [](Module& m) { m.arrays[0].dims.clear(); }},
-      {"`t` has 7 dimensions, 1 to 6 are possible", [](Module& m) { m.arrays[0].dims.assign(7, 0); }},
-      {"a dimension of `t` is index 5, which does not exist", [](Module& m) { m.arrays[0].dims[1] = 5; }},
-      {"`st` is stored as a whole and cannot have the subindex `ii`", [](Module& m) { m.arrays[3].dims[0] = 4; }},
+      {"`t` has 7 dimensions, 1 to 6 are possible", [](Module& m) { m.arrays[0].dims.assign(7, IndexId(0)); }},
+      {"a dimension of `t` is index 5, which does not exist", [](Module& m) { m.arrays[0].dims[1] = IndexId(5); }},
+      {"`st` is stored as a whole and cannot have the subindex `ii`",
+       [](Module& m) { m.arrays[3].dims[0] = IndexId(4); }},
       {"`t` is predefined but not static", [](Module& m) { m.arrays[0].predefined = true; }},
       {"`t` is sparse but neither distributed nor served", [](Module& m) { m.arrays[0].sparse = true; }},
       {"`f` takes 7 arguments, at most 6 are possible", [](Module& m) { m.specials[0].signature = "rrrrrrr"; }},
@@ -111,16 +112,16 @@ TEST_CASE("loop rows") {
   check_all({
       {"there is no loop kind 3", [](Module& m) { m.loops[0].kind = static_cast<LoopKind>(3); }},
       {"the loop has 0 indices, 1 to 6 are possible", [](Module& m) { m.loops[0].indices.clear(); }},
-      {"the loop has 2 indices, 1 to 1 are possible", [](Module& m) { m.loops[1].indices = {0, 1}; }},
-      {"the loop runs over index 12, which does not exist", [](Module& m) { m.loops[0].indices[1] = 12; }},
-      {"a segment loop cannot run over `ii`", [](Module& m) { m.loops[0].indices[1] = 4; }},
-      {"the loop runs twice over `i`", [](Module& m) { m.loops[0].indices[1] = 0; }},
+      {"the loop has 2 indices, 1 to 1 are possible", [](Module& m) { m.loops[1].indices = {IndexId(0), IndexId(1)}; }},
+      {"the loop runs over index 12, which does not exist", [](Module& m) { m.loops[0].indices[1] = IndexId(12); }},
+      {"a segment loop cannot run over `ii`", [](Module& m) { m.loops[0].indices[1] = IndexId(4); }},
+      {"the loop runs twice over `i`", [](Module& m) { m.loops[0].indices[1] = IndexId(0); }},
       {"the loop has -1 where clauses", [](Module& m) { m.loops[0].n_wheres = -1; }},
       {"the pragma names string 44, which does not exist", [](Module& m) { m.loops[0].pragma = 44; }},
       {"loop 0 is of another kind",
        [](Module& m) {
          m.loops[0].kind = LoopKind::do_;
-         m.loops[0].indices = {0};
+         m.loops[0].indices = {IndexId(0)};
          m.loops[0].pragma = -1;
        }},
   });
@@ -128,18 +129,19 @@ TEST_CASE("loop rows") {
 
 TEST_CASE("references, regions and arguments") {
   check_all({
-      {"block reference 1: the array 99 does not exist", [](Module& m) { m.refs[1].array = 99; }},
+      {"block reference 1: the array 99 does not exist", [](Module& m) { m.refs[1].array = ArrayId(99); }},
       {"there is no intent 5", [](Module& m) { m.refs[1].intent = static_cast<Intent>(5); }},
       {"`t` has 2 dimensions but is referenced with 1 entries", [](Module& m) { m.refs[1].entries.pop_back(); }},
       {"entry 1 of `l` is both `*` and (index)", [](Module& m) { m.refs[0].entries[0].as_simple = true; }},
-      {"entry 2 of `t` is index 20, which does not exist", [](Module& m) { m.refs[1].entries[1].index = 20; }},
+      {"entry 2 of `t` is index 20, which does not exist", [](Module& m) { m.refs[1].entries[1].index = IndexId(20); }},
       {"entry 2 of `t` is of kind index, the array was declared with aoindex",
-       [](Module& m) { m.refs[1].entries[1].index = 3; }},
+       [](Module& m) { m.refs[1].entries[1].index = IndexId(3); }},
       {"entry 1 of `small` must be a subindex, `i` is none",
-       [](Module& m) { ref_of(m, Opcode::block_slice).entries[0].index = 0; }},
+       [](Module& m) { ref_of(m, Opcode::block_slice).entries[0].index = IndexId(0); }},
       {"the subindex `ii` has no value as a simple index",
        [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[0].as_simple = true; }},
-      {"region 0: `t` is temp, regions exist only of contiguous locals", [](Module& m) { m.regions[0].array = 0; }},
+      {"region 0: `t` is temp, regions exist only of contiguous locals",
+       [](Module& m) { m.regions[0].array = ArrayId(0); }},
       {"`c` has 2 dimensions but its region has 2 and 1 bounds", [](Module& m) { m.regions[0].hi.pop_back(); }},
       {"a bound is in int register 4, which does not exist", [](Module& m) { m.regions[0].hi[0] = 4; }},
       {"there is no argument kind 6", [](Module& m) { m.args[0].kind = static_cast<ArgKind>(6); }},
@@ -277,14 +279,14 @@ TEST_CASE("block operations") {
       {"`v[(index)i]` and `v[s]`",
        [](Module& m) {
          const std::int32_t pc = position(m, Opcode::real_element);
-         m.refs.push_back({5, Intent::read, {{0, true}}});
+         m.refs.push_back({ArrayId(5), Intent::read, {{IndexId(0), true}}});
          m.code[pc] = {Opcode::real_contract, 2, static_cast<std::int32_t>(m.refs.size()) - 1, m.code[pc].b, 0};
        }},
       {"is not a single element",
        [](Module& m) { find(m, Opcode::real_element).b = find(m, Opcode::real_contract).b; }},
-      {"has an index twice", [](Module& m) { m.refs[find(m, Opcode::real_contract).b].entries[1].index = 0; }},
+      {"has an index twice", [](Module& m) { m.refs[find(m, Opcode::real_contract).b].entries[1].index = IndexId(0); }},
       {"do not have the same indices",
-       [](Module& m) { m.refs[find(m, Opcode::real_contract).b].entries[1].index = 2; }},
+       [](Module& m) { m.refs[find(m, Opcode::real_contract).b].entries[1].index = IndexId(2); }},
       {"`l[*,*]` denotes a set of blocks",
        [](Module& m) {
          m.code[position(m, Opcode::allocate)] = {Opcode::block_fill, find(m, Opcode::allocate).a, 0, 0, 0};
@@ -294,23 +296,24 @@ TEST_CASE("block operations") {
          m.refs[find(m, Opcode::block_slice).b].intent = Intent::write;
          find(m, Opcode::block_slice) = {Opcode::block_fill, find(m, Opcode::block_slice).b, 0, 0, 0};
        }},
-      {"can only be used through regions", [](Module& m) { ref_of(m, Opcode::block_fill).array = 2; }},
-      {"cannot be copied to", [](Module& m) { m.refs[find(m, Opcode::block_copy).b].entries[0].index = 2; }},
+      {"can only be used through regions", [](Module& m) { ref_of(m, Opcode::block_fill).array = ArrayId(2); }},
+      {"cannot be copied to", [](Module& m) { m.refs[find(m, Opcode::block_copy).b].entries[0].index = IndexId(2); }},
       {"the assignment operator 3 is not possible here", [](Module& m) { find(m, Opcode::block_accumulate).c = 3; }},
       {"the assignment operator 0 is not possible here", [](Module& m) { find(m, Opcode::block_sum).d = 0; }},
       {"are no permutation of each other",
        [](Module& m) {
-         m.refs[find(m, Opcode::block_accumulate).b].entries[0].index = 2;
+         m.refs[find(m, Opcode::block_accumulate).b].entries[0].index = IndexId(2);
          find(m, Opcode::block_accumulate).b = find(m, Opcode::block_contract, 0).b;
        }},
       {"has 2 indices, the product of",
        [](Module& m) {
-         m.refs[find(m, Opcode::block_contract).b].entries[1].index = 1;
-         m.refs[find(m, Opcode::block_contract).c].entries[0].index = 0;
+         m.refs[find(m, Opcode::block_contract).b].entries[1].index = IndexId(1);
+         m.refs[find(m, Opcode::block_contract).c].entries[0].index = IndexId(0);
        }},
-      {"must occur in exactly one of", [](Module& m) { ref_of(m, Opcode::block_contract).entries[1].index = 2; }},
+      {"must occur in exactly one of",
+       [](Module& m) { ref_of(m, Opcode::block_contract).entries[1].index = IndexId(2); }},
       {"the indices of `t[ii,i]` and `small[ii,j]` are not the same",
-       [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[1].index = 0; }},
+       [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[1].index = IndexId(0); }},
       {"has no memory of its own to share",
        [](Module& m) { find(m, Opcode::block_alias).b = find(m, Opcode::contract_scaled).b; }},
       {"`t[j,i]` and `d[i,j]` do not agree in order",
@@ -321,7 +324,8 @@ TEST_CASE("block operations") {
        [](Module& m) { find(m, Opcode::free_block).a = find(m, Opcode::put_move).a; }},
       {"has 2 indices, the product of",
        [](Module& m) { find(m, Opcode::contract_scaled).b = find(m, Opcode::contract_scaled).c; }},
-      {"denotes no part of a block", [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[0].index = 0; }},
+      {"denotes no part of a block",
+       [](Module& m) { m.refs[find(m, Opcode::block_slice).b].entries[0].index = IndexId(0); }},
       {"are not declared over the same kinds of index",
        [](Module& m) { m.refs[find(m, Opcode::region_put).b] = m.refs[find(m, Opcode::real_element).b]; }},
   });
@@ -347,12 +351,15 @@ TEST_CASE("runs of element-wise statements") {
 
 TEST_CASE("arrays and arguments of statements") {
   check_all({
-      {"`st` is static, only local arrays are allocated", [](Module& m) { ref_of(m, Opcode::allocate).array = 3; }},
+      {"`st` is static, only local arrays are allocated",
+       [](Module& m) { ref_of(m, Opcode::allocate).array = ArrayId(3); }},
       {"`t` is temp, neither distributed nor served", [](Module& m) { find(m, Opcode::create).a = 0; }},
-      {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::get).array = 0; }},
-      {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::put_scalar).array = 0; }},
+      {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::get).array = ArrayId(0); }},
+      {"`t` is temp, neither distributed nor served",
+       [](Module& m) { ref_of(m, Opcode::put_scalar).array = ArrayId(0); }},
       {"the assignment operator 2 is not possible here", [](Module& m) { find(m, Opcode::put_block).c = 2; }},
-      {"`t` is temp, neither distributed nor served", [](Module& m) { ref_of(m, Opcode::put_combined).array = 0; }},
+      {"`t` is temp, neither distributed nor served",
+       [](Module& m) { ref_of(m, Opcode::put_combined).array = ArrayId(0); }},
       {"`t` is temp, neither distributed nor served",
        [](Module& m) { find(m, Opcode::put_alias).b = find(m, Opcode::put_combined).b; }},
       {"do not agree in order",
@@ -387,12 +394,13 @@ TEST_CASE("arrays and arguments of statements") {
 TEST_CASE("indices have values where they are used") {
   check_all({
       {"(block_fill): the index `k` has no value here",
-       [](Module& m) { ref_of(m, Opcode::block_fill).entries[1].index = 2; }},
+       [](Module& m) { ref_of(m, Opcode::block_fill).entries[1].index = IndexId(2); }},
       {"(int_index): the index `k` has no value here", [](Module& m) { find(m, Opcode::int_index).b = 2; }},
       {"(print_index): the index `k` has no value here", [](Module& m) { find(m, Opcode::print_index).a = 2; }},
-      {"a loop over `i` inside of a loop over it", [](Module& m) { m.loops[3].indices[0] = 0; }},
+      {"a loop over `i` inside of a loop over it", [](Module& m) { m.loops[3].indices[0] = IndexId(0); }},
       {"the index `i` has no value here", [](Module& m) { find(m, Opcode::create) = {Opcode::call, 0, 0, 0, 0}; }},
-      {"(execute): the index `k` has no value here", [](Module& m) { m.refs[m.args[0].id].entries[0].index = 2; }},
+      {"(execute): the index `k` has no value here",
+       [](Module& m) { m.refs[m.args[0].id].entries[0].index = IndexId(2); }},
       {"(pardo_begin): a parallel loop inside of a parallel loop",
        [](Module& m) {
          m.loops[1].kind = LoopKind::pardo, m.loops[2].kind = LoopKind::pardo;
@@ -406,7 +414,7 @@ TEST_CASE("indices have values where they are used") {
          find(m, Opcode::int_neg) = {Opcode::call, 0, 0, 0, 0};
          find(m, Opcode::block_scale, 1) = {Opcode::barrier, 0, 0, 0, 0};
        }},
-      {"the parent of `ii` has no value here", [](Module& m) { m.indices[4].parent = 2; }},
+      {"the parent of `ii` has no value here", [](Module& m) { m.indices[4].parent = IndexId(2); }},
   });
 }
 
@@ -431,10 +439,10 @@ TEST_CASE("accepted corner cases of block algebra") {
   };
   // d[i,i] = st[i,j]: repeated target; d[i,i] += st[i,i]: same lists; t[i,j] = t3[i,j,s]: a trailing simple index
   // dropped
-  accepted([](Module& m) { ref_of(m, Opcode::block_copy).entries = {{0, false}, {0, false}}; });
+  accepted([](Module& m) { ref_of(m, Opcode::block_copy).entries = {{IndexId(0), false}, {IndexId(0), false}}; });
   accepted([](Module& m) {
-    ref_of(m, Opcode::block_accumulate).entries[1].index = 0;
-    m.refs[find(m, Opcode::block_accumulate).b].entries[0].index = 0;
+    ref_of(m, Opcode::block_accumulate).entries[1].index = IndexId(0);
+    m.refs[find(m, Opcode::block_accumulate).b].entries[0].index = IndexId(0);
   });
   accepted([](Module& m) {
     Instruction& copy = find(m, Opcode::block_copy, 1);

@@ -55,7 +55,7 @@ TEST_CASE("a block that is replaced is not copied in, and copied out only when t
 TEST_CASE("a transfer is counted at the statement that it is for") {
   Fixture f(with_memory(256));  // one block
   const HostBlock b = f.block(4, 1.0), c = f.block(4, 1.0);
-  const auto at = [&](std::int32_t pc) -> const TransferRow& { return f.cache->stats().rows.at({pc, 0}); };
+  const auto at = [&](std::int32_t pc) -> const TransferRow& { return f.cache->stats().rows.at({pc, ArrayId(0)}); };
   f.statement = {5};
   f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
   f.statement = {6};

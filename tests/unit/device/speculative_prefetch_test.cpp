@@ -42,8 +42,8 @@ TEST_CASE("a prefetched block is there when an operation asks for it, and is cou
   CHECK(f.cache->stats().ahead.bytes == 160);
   CHECK(f.cache->stats().ahead_used.bytes == 160);
   CHECK(f.made() == Counts{1, 1, 1, 1});
-  CHECK(f.cache->stats().rows.at({7, 0}).in.transfers == 1);
-  CHECK(f.cache->stats().rows.at({f.statement.pc, 0}).in.transfers == 0);
+  CHECK(f.cache->stats().rows.at({7, ArrayId(0)}).in.transfers == 1);
+  CHECK(f.cache->stats().rows.at({f.statement.pc, ArrayId(0)}).in.transfers == 0);
 }
 
 TEST_CASE("what was prefetched of a block that changes before its use is dropped") {

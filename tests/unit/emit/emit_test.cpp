@@ -139,12 +139,12 @@ TEST_CASE("slices name the instructions of their nodes, remarks are kept") {
                           "test",
                           "no-reason",
                           {0, 2, 1},
-                          0,
+                          ArrayId(0),
                           "it is `d`",
                           "nothing",
-                          Cost::extent(0) * 8,
+                          Cost::extent(IndexId(0)) * 8,
                           {},
-                          Cost::count(0)});
+                          Cost::count(IndexId(0))});
   const ir::Node& loop = p.main.at(0);
   const ir::Node& get = std::get<ir::Loop>(loop.value).body.at(0);
   plan.slices.push_back({loop.id, {{loop.id, SliceAction::run}, {get.id, SliceAction::fetch}}});

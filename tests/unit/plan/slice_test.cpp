@@ -17,7 +17,7 @@ const std::string names =
 std::string text(const Module& m, SliceOutcome outcome, const FetchRequest& r) {
   switch (outcome) {
     case SliceOutcome::fetch: {
-      std::string out = m.arrays[static_cast<std::size_t>(r.array)].name + "[";
+      std::string out = m.arrays[r.array.at()].name + "[";
       for (int d = 0; d < r.block.rank; ++d)
         out += (d ? "," : "") + std::to_string(r.block.segment[static_cast<std::size_t>(d)]);
       return out + "]";
@@ -152,9 +152,7 @@ TEST_CASE("exits, returns, calls and subindex loops") {
 TEST_CASE("elements of statics come from where the binder says; without them the slice ends") {
   const Module m = sliced(names, "do i\nif tab[(index)i] > 1.0\nget a[i,i]\nendif\nenddo i");
   const std::vector<double> table{2.0, 0.0, 3.0};
-  Run r(m, 3, [&](ArrayId array) {
-    return m.arrays[static_cast<std::size_t>(array)].name == "tab" ? table.data() : nullptr;
-  });
+  Run r(m, 3, [&](ArrayId array) { return m.arrays[array.at()].name == "tab" ? table.data() : nullptr; });
   CHECK(r.serial() == "a[1,1] a[3,3] |");
   Run without(m);
   CHECK(without.serial() == ".");

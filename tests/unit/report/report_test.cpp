@@ -337,10 +337,10 @@ TEST_CASE("kernels of a run: contractions below half of the fastest are marked, 
 
 TEST_CASE("remarks are ranked by what they cost in all, by the sizes of a run when there is one") {
   Module m = compiled("data.sialx");
-  const Cost i = Cost::extent(0);
+  const Cost i = Cost::extent(IndexId(0));
   m.remarks = {remark(RemarkKind::missed, "once-but-large", 3, i * i * 8.0, Cost::constant(1)),  // 8 e^2
                remark(RemarkKind::missed, "small-but-often", 9, Cost::constant(8),
-                      Cost::count(0) * Cost::count(0) * Cost::count(0)),  // 8 n^3
+                      Cost::count(IndexId(0)) * Cost::count(IndexId(0)) * Cost::count(IndexId(0))),  // 8 n^3
                remark(RemarkKind::passed, "unknown-often", 9, Cost::constant(8), {})};
   report::Report r = report::describe(m);
   REQUIRE(r.remarks.size() == 3);

@@ -10,30 +10,30 @@ using namespace sial;
 TEST_CASE("held blocks stay in place while the table grows, until it is cleared") {
   HeldTable t;
   std::vector<HeldBlock*> where;
-  for (int i = 0; i < 2000; ++i) where.push_back(&t.find_or_create(i % 7, {2, {i, -i}}));
+  for (int i = 0; i < 2000; ++i) where.push_back(&t.find_or_create(ArrayId(i % 7), {2, {i, -i}}));
   for (int i = 0; i < 2000; ++i) {
-    CHECK(t.find(i % 7, {2, {i, -i}}) == where[i]);
-    CHECK(&t.find_or_create(i % 7, {2, {i, -i}}) == where[i]);
+    CHECK(t.find(ArrayId(i % 7), {2, {i, -i}}) == where[i]);
+    CHECK(&t.find_or_create(ArrayId(i % 7), {2, {i, -i}}) == where[i]);
   }
-  CHECK(t.find(8, {2, {1, -1}}) == nullptr);
+  CHECK(t.find(ArrayId(8), {2, {1, -1}}) == nullptr);
   CHECK(t.all().size() == 2000);
   t.clear();
-  CHECK(t.find(1, {2, {1, -1}}) == nullptr);
+  CHECK(t.find(ArrayId(1), {2, {1, -1}}) == nullptr);
   CHECK(t.all().empty());
 }
 
 TEST_CASE("access rows are per statement and array") {
   AccessLog log;
-  log.at({0, 10}, 1).accesses += 2;
-  log.at({0, 10}, 2).accesses += 3;
-  log.at({1, 10}, 1).accesses += 4;
-  log.at({0, -1}, 1).accesses += 5;
-  log.at({0, 10}, 1).accesses += 1;
+  log.at({0, 10}, ArrayId(1)).accesses += 2;
+  log.at({0, 10}, ArrayId(2)).accesses += 3;
+  log.at({1, 10}, ArrayId(1)).accesses += 4;
+  log.at({0, -1}, ArrayId(1)).accesses += 5;
+  log.at({0, 10}, ArrayId(1)).accesses += 1;
   CHECK(log.all().size() == 4);
-  CHECK(log.at({0, 10}, 1).accesses == 3);
-  CHECK(log.at({0, 10}, 2).accesses == 3);
-  CHECK(log.at({1, 10}, 1).accesses == 4);
-  CHECK(log.at({0, -1}, 1).accesses == 5);
+  CHECK(log.at({0, 10}, ArrayId(1)).accesses == 3);
+  CHECK(log.at({0, 10}, ArrayId(2)).accesses == 3);
+  CHECK(log.at({1, 10}, ArrayId(1)).accesses == 4);
+  CHECK(log.at({0, -1}, ArrayId(1)).accesses == 5);
 }
 
 TEST_CASE("labels have the same number wherever they are first heard of") {
