@@ -29,7 +29,7 @@
 
 namespace sial {
 
-/// How a pardo's iterations are divided; pardo.cpp describes the ways.
+/// How a pardo's iterations are divided; control/pardo_run.h describes the ways.
 enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
 
 /// Where a rank is in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
