@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/bytecode/evaluate/control_flow.h"
 #include "runtime/device/cache/statement.h"
 
 namespace sial {
@@ -40,11 +41,6 @@ struct LoopFrame {
   std::int32_t loop = 0, index = 0, value = 0, hi = 0;  // index: for do and sub; pardos keep their state elsewhere
   std::size_t temp_mark = 0;                            // temps created in the current iteration begin here
   std::size_t first_temp = temp_mark;  // ... and here those that were kept over iterations and end with the loop
-};
-
-struct CallFrame {
-  std::int32_t return_pc = 0;
-  std::size_t loop_depth = 0;
 };
 
 class LoopStack {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/bytecode/compare.h"
+#include "runtime/bytecode/evaluate/compare.h"
 
 namespace sial {
 

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/bytecode/evaluate/iteration_space.h"
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
 #include "runtime/interp/prefetch/device_prefetch.h"
@@ -28,9 +29,6 @@
 #include "runtime/transport/work_queue.h"
 
 namespace sial {
-
-/// How a pardo's iterations are divided; control/pardo_run.h describes the ways.
-enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
 
 /// Where a rank is in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
 struct PardoPosition {
