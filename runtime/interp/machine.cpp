@@ -78,7 +78,7 @@ void Machine::finish_program() {
   p.statics.all_on_host(here);
   p.device.tell_if_full(here);
   p.marks.save(p.registers, p.statics, here);
-  p.own.free_temps(0);
+  p.own.end_temps();
   env.store.synchronization().end_program(p.context.place(here));
   env.queue.new_phase(++env.state.phase);
   add_stats(env.state.stats);

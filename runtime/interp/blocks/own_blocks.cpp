@@ -23,7 +23,7 @@ OwnBlocks::OwnBlocks(const RunContext& context, const DeviceExecution& device, B
 
 void OwnBlocks::insert(std::int32_t array, std::uint64_t key, double* data, std::int64_t size) {
   blocks_[array].insert(key, data, size);
-  if (context_.module.arrays[array].kind == ArrayKind::temp) temps_.push_back({array, key});
+  if (context_.module.arrays[array].kind == ArrayKind::temp) temps_.created(array, key);
 }
 
 double* OwnBlocks::make(std::int32_t array, std::uint64_t key, std::int64_t size) {
@@ -60,7 +60,7 @@ double* OwnBlocks::leave_shared(std::int32_t array, BlockMap::Entry& entry, bool
   return fresh;
 }
 
-void OwnBlocks::drop_retired() noexcept {
+void OwnBlocks::release_retired() noexcept {
   for (const BlockMap::Entry& e : retired_) memory_.release(e.data, e.size);
   retired_.clear();
 }
@@ -70,44 +70,16 @@ void OwnBlocks::free(std::int32_t array, std::uint64_t key) {
   memory_.release_block(e.data, e.size);
 }
 
-void OwnBlocks::free_temps(std::size_t mark) {
-  if (!retired_.empty()) drop_retired();
-  while (temps_.size() > mark) {
-    const TempEntry t = temps_.back();
-    temps_.pop_back();
-    if (t.array >= 0) free(t.array, t.key);
-  }
+void OwnBlocks::write_temps(Packer& packer) const { packer.values(temps_.temps()); }
+
+bool OwnBlocks::read_temps(Unpacker& unpacker, std::vector<TempLifetimes::Marks> marks) {
+  return temps_.restore(unpacker.values<TempBlock>(), std::move(marks));
 }
-
-void OwnBlocks::free_temp(std::int32_t array, std::uint64_t key, std::size_t mark) {
-  free(array, key);
-  for (std::size_t t = temps_.size(); t-- > 0;) {
-    if (temps_[t].array != array || temps_[t].key != key) continue;
-    temps_[t].array = -1;
-    break;
-  }
-  while (temps_.size() > mark && temps_.back().array < 0) temps_.pop_back();
-}
-
-std::size_t OwnBlocks::move_temp(std::int32_t array, std::uint64_t key, std::size_t mark) {
-  for (std::size_t t = temps_.size(); t-- > mark;) {
-    if (temps_[t].array != array || temps_[t].key != key) continue;
-    const auto first = temps_.begin() + static_cast<std::ptrdiff_t>(mark);
-    const auto found = temps_.begin() + static_cast<std::ptrdiff_t>(t);
-    std::rotate(first, found, found + 1);
-    return t;
-  }
-  return npos;
-}
-
-void OwnBlocks::write_temps(Packer& packer) const { packer.values(temps_); }
-
-void OwnBlocks::read_temps(Unpacker& unpacker) { temps_ = unpacker.values<TempEntry>(); }
 
 bool OwnBlocks::temps_fit() {
   const Module& m = context_.module;
   std::set<std::pair<std::int32_t, std::uint64_t>> seen;
-  for (const TempEntry& t : temps_) {
+  for (const TempBlock& t : temps_.temps()) {
     if (t.array < 0) continue;
     if (t.array >= std::ssize(m.arrays) || m.arrays[t.array].kind != ArrayKind::temp || !blocks_[t.array].find(t.key) ||
         !seen.emplace(t.array, t.key).second)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/bytecode/evaluate/temp_lifetimes.h"
 #include "runtime/interp/blocks/block_map.h"
 #include "runtime/interp/operations/put_execution.h"
 
@@ -40,20 +41,38 @@ class OwnBlocks {
   void share(std::int32_t array, std::uint64_t key, double* data, std::int64_t size);
   /// The block must exist.
   void free(std::int32_t array, std::uint64_t key);
-  void drop_retired() noexcept;
+  /// What a write to shared memory left: the statement has ended.
+  void drop_retired() noexcept {
+    if (!retired_.empty()) release_retired();
+  }
 
-  /// Temps by the order in which they were made: loops free those that came after a mark.
-  std::size_t temp_count() const { return temps_.size(); }
-  void free_temps(std::size_t mark);
-  /// The temp ends before its loop does; `mark`: of the present iteration.
-  void free_temp(std::int32_t array, std::uint64_t key, std::size_t mark);
-  /// The temp, if it came after `mark`, counts as the first behind it from now on. Returns where it was, or npos.
-  static constexpr std::size_t npos = SIZE_MAX;
-  std::size_t move_temp(std::int32_t array, std::uint64_t key, std::size_t mark);
+  // When temps end: with the iteration that made them, unless the plan says otherwise.
+  void enter_loop() { temps_.enter_loop(); }
+  void end_iteration() {
+    drop_retired();
+    temps_.end_iteration([this](TempBlock t) { free(t.array, t.key); });
+  }
+  void leave_loop() {
+    drop_retired();
+    temps_.leave_loop([this](TempBlock t) { free(t.array, t.key); });
+  }
+  void end_temps() {
+    drop_retired();
+    temps_.end_all([this](TempBlock t) { free(t.array, t.key); });
+  }
+  /// The temp ends before its iteration does.
+  void free_temp(std::int32_t array, std::uint64_t key) {
+    free(array, key);
+    temps_.freed(array, key);
+  }
+  /// It lives on to the end of the loop that is `levels` loops out, 1: the innermost.
+  void keep_temp(std::int32_t array, std::uint64_t key, std::size_t levels) { temps_.keep(array, key, levels); }
+  const std::vector<TempLifetimes::Marks>& temp_marks() const { return temps_.marks(); }
 
   // Checkpoints: the order of temps is part of the machine's record, each block has one of its own.
   void write_temps(Packer& packer) const;
-  void read_temps(Unpacker& unpacker);
+  /// False where temps and marks do not fit each other.
+  bool read_temps(Unpacker& unpacker, std::vector<TempLifetimes::Marks> marks);
   /// Every temp that is to be freed at the end of a loop is there, once.
   bool temps_fit();
   void write_blocks(std::int32_t array, RecordWriter& writer) const;
@@ -63,14 +82,11 @@ class OwnBlocks {
   void release_all() noexcept;
 
  private:
-  struct TempEntry {
-    std::int32_t array = 0;  // negative: freed before
-    std::uint64_t key = 0;
-  };
   double* unshared(std::int32_t array, BlockMap::Entry& entry, bool keep, Statement here) {
     return memory_.sole(entry.data) ? entry.data : leave_shared(array, entry, keep, here);
   }
   double* leave_shared(std::int32_t array, BlockMap::Entry& entry, bool keep, Statement here);
+  void release_retired() noexcept;
   void insert(std::int32_t array, std::uint64_t key, double* data, std::int64_t size);
   std::int64_t size_of_key(std::int32_t array, std::uint64_t key) const;
 
@@ -80,7 +96,7 @@ class OwnBlocks {
   PutExecution& puts_;
   Profile& profile_;
   std::vector<BlockMap> blocks_;  // per array
-  std::vector<TempEntry> temps_;
+  TempLifetimes temps_;
   // What a write to shared memory left: an operand of the same statement may still be read from it.
   std::vector<BlockMap::Entry> retired_;
   std::int32_t retired_at_ = -1;

@@ -18,87 +18,65 @@ ControlHandlers::ControlHandlers(const RunContext& context, Registers& registers
       profile_(profile),
       barrier_(barrier) {}
 
-void ControlHandlers::op_call(const Instruction& in, Statement here) {
-  // Recursion cannot pass data, so depth this large is a program that never ends.
-  if (loops_.calls().size() >= 10000)
-    context_.fail(here,
-                  fmt::format("procedure `{}` is called recursively without end", context_.module.procs[in.a].name),
-                  "procedures have no locals: use a loop");
-  loops_.call(position_.next_pc());
-  position_.jump(context_.module.procs[in.a].entry);
+/// What evaluate_control() sees of the machine at an instruction of one kind.
+template <Opcode op>
+struct ControlHandlers::Flow {
+  ControlHandlers& h;
+  const Instruction& in;
+  Statement here;
+
+  std::int32_t condition(std::int32_t reg) const { return h.registers_.integer(reg); }
+  void undecided(const Instruction&) const {}
+  bool taken(Opcode) const { return true; }
+  std::int32_t position() const { return h.position_.next_pc(); }
+  void go_to(std::int32_t pc) const { h.position_.jump(pc); }
+  LoopPositions loop(std::int32_t id) const {
+    const LoopRow& row = h.row(id);
+    return {row.begin + 1, row.next, row.end};
+  }
+  bool open_loop(std::int32_t id) const {
+    if constexpr (op == Opcode::do_begin) return h.open_do(id, here);
+    else if constexpr (op == Opcode::sub_begin) return h.open_sub(id, here);
+    else return h.open_pardo(id, here);
+  }
+  bool next_iteration(std::int32_t id) const {
+    if constexpr (op == Opcode::pardo_next) return h.next_tuple(id);
+    else return h.next_value();
+  }
+  void close_loop() const { h.leave_loop(); }
+  std::size_t open_loops() const { return h.loops_.depth(); }
+  void filtered(std::int32_t id) const { h.hooks_.filtered(id); }
+  bool may_call(std::int32_t) const { return true; }
+  std::int32_t entry(std::int32_t proc) const { return h.context_.module.procs[proc].entry; }
+  void push_call(const CallFrame& frame) const { h.push_call(in, frame, here); }
+  CallFrame pop_call() const { return h.loops_.pop_call(); }
+};
+
+template <Opcode op>
+void ControlHandlers::follow(const Instruction& in, Statement here) {
+  Flow<op> flow{*this, in, here};
+  evaluate_control(op, in, flow);
 }
 
-void ControlHandlers::op_ret(const Instruction&, Statement) {
-  const CallFrame frame = loops_.take_call();
-  while (loops_.depth() > frame.loop_depth) leave_loop();
-  position_.jump(frame.return_pc);
-}
+#define FOLLOW(name) \
+  void ControlHandlers::op_##name(const Instruction& in, Statement here) { follow<Opcode::name>(in, here); }
+FOLLOW(jump)
+FOLLOW(jump_unless)
+FOLLOW(call)
+FOLLOW(ret)
+FOLLOW(do_begin)
+FOLLOW(do_next)
+FOLLOW(sub_begin)
+FOLLOW(sub_next)
+FOLLOW(pardo_begin)
+FOLLOW(pardo_next)
+FOLLOW(where)
+FOLLOW(exit_loop)
+#undef FOLLOW
 
 void ControlHandlers::op_stop(const Instruction&, Statement here) {
   context_.fail(here, fmt::format("program `{}` reached a `stop` statement", context_.module.program),
                 "`stop` ends the whole job");
-}
-
-void ControlHandlers::open_serial(std::int32_t loop, std::int32_t index, std::int32_t lo, std::int32_t hi) {
-  registers_.open_index(index, lo);
-  loops_.push({loop, index, lo, hi, own_.temp_count()});
-  if (!pardo_.active()) progress_.begin_serial();
-  hooks_.opened(loop);
-}
-
-void ControlHandlers::op_do_begin(const Instruction& in, Statement here) {
-  const LoopRow& loop = row(in.a);
-  const std::int32_t id = loop.indices[0];
-  const BoundIndex& index = context_.bound.indices[id];
-  if (index.lo > index.hi) {
-    position_.jump(loop.end);
-    return;
-  }
-  if (!index.problem.empty()) [[unlikely]]
-    context_.fail(here, index.problem, index.remedy);
-  open_serial(in.a, id, index.lo, index.hi);
-}
-
-void ControlHandlers::op_do_next(const Instruction& in, Statement) {
-  LoopFrame& frame = loops_.innermost();
-  own_.free_temps(frame.temp_mark);
-  if (frame.value < frame.hi) {
-    registers_.set_index(frame.index, ++frame.value);
-    progress_.next_iteration();
-    position_.jump(row(in.a).begin + 1);
-  } else {
-    leave_loop();
-  }
-}
-
-void ControlHandlers::op_sub_begin(const Instruction& in, Statement here) {
-  const std::int32_t id = row(in.a).indices[0];
-  registers_.index_value(context_.bound.indices[id].parent, here);  // must be bound
-  open_serial(in.a, id, 1, subsegments_per_segment);
-}
-
-void ControlHandlers::op_pardo_begin(const Instruction& in, Statement here) {
-  const LoopRow& loop = row(in.a);
-  pardo_.begin(in.a, here);
-  loops_.push({in.a, loop.indices[0], 0, 0, own_.temp_count()});
-  hooks_.opened(in.a);
-  progress_.begin_pardo(loop, here);
-  if (pardo_.next()) return;
-  position_.jump(loop.end);
-  leave_loop();
-}
-
-void ControlHandlers::op_pardo_next(const Instruction& in, Statement) {
-  hooks_.iteration_over(in.a);
-  own_.free_temps(loops_.innermost().temp_mark);
-  if (pardo_.next()) position_.jump(row(in.a).begin + 1);
-  else leave_loop();
-}
-
-void ControlHandlers::op_where(const Instruction& in, Statement) {
-  if (registers_.integer(in.a) != 0) return;
-  hooks_.filtered(in.b);
-  position_.jump(row(in.b).next);
 }
 
 void ControlHandlers::op_body_begin(const Instruction& in, Statement) {
@@ -112,18 +90,71 @@ void ControlHandlers::op_body_begin(const Instruction& in, Statement) {
   hooks_.iteration(in.a);
 }
 
-void ControlHandlers::op_exit_loop(const Instruction&, Statement) {
-  position_.jump(row(loops_.innermost().loop).end);
+void ControlHandlers::push_call(const Instruction& in, const CallFrame& frame, Statement here) {
+  if (loops_.calls().size() >= max_call_depth)
+    context_.fail(here,
+                  fmt::format("procedure `{}` is called recursively without end", context_.module.procs[in.a].name),
+                  "procedures have no locals: use a loop");
+  loops_.push_call(frame);
+}
+
+void ControlHandlers::open(const LoopFrame& frame) {
+  loops_.push(frame);
+  own_.enter_loop();
+  if (!pardo_.active()) progress_.begin_serial();
+  hooks_.opened(frame.loop);
+}
+
+bool ControlHandlers::open_do(std::int32_t loop, Statement here) {
+  const std::int32_t id = row(loop).indices[0];
+  const BoundIndex& index = context_.bound.indices[id];
+  if (index.lo > index.hi) return false;
+  if (!index.problem.empty()) [[unlikely]]
+    context_.fail(here, index.problem, index.remedy);
+  registers_.open_index(id, index.lo);
+  open({loop, id, index.lo, index.hi});
+  return true;
+}
+
+bool ControlHandlers::open_sub(std::int32_t loop, Statement here) {
+  const std::int32_t id = row(loop).indices[0];
+  registers_.index_value(context_.bound.indices[id].parent, here);  // must be bound
+  registers_.open_index(id, 1);
+  open({loop, id, 1, subsegments_per_segment});
+  return true;
+}
+
+bool ControlHandlers::open_pardo(std::int32_t loop, Statement here) {
+  pardo_.begin(loop, here);
+  open({loop, row(loop).indices[0], 0, 0});
+  progress_.begin_pardo(row(loop), here);
+  if (pardo_.next()) return true;
   leave_loop();
+  return false;
+}
+
+bool ControlHandlers::next_value() {
+  own_.end_iteration();
+  LoopFrame& frame = loops_.innermost();
+  if (frame.value >= frame.hi) return false;
+  registers_.set_index(frame.index, ++frame.value);
+  progress_.next_iteration();
+  return true;
+}
+
+bool ControlHandlers::next_tuple(std::int32_t loop) {
+  hooks_.iteration_over(loop);
+  own_.end_iteration();
+  return pardo_.next();
 }
 
 void ControlHandlers::leave_loop() {
-  const LoopFrame frame = loops_.innermost();
-  own_.free_temps(frame.first_temp);
-  hooks_.left(frame.loop);
-  const LoopRow& loop = row(frame.loop);
-  for (std::int32_t i : loop.indices) registers_.close_index(i);
-  if (loop.kind == LoopKind::pardo) pardo_.end();
+  const std::int32_t loop = loops_.innermost().loop;
+  own_.leave_loop();
+  hooks_.left(loop);
+  const LoopRow& left = row(loop);
+  for (std::int32_t i : left.indices) registers_.close_index(i);
+  if (left.kind == LoopKind::pardo) pardo_.end();
   loops_.pop();
   progress_.end_loop();
 }

@@ -25,14 +25,13 @@ std::int32_t procedure_of(const Module& m, std::int32_t pc) {
   return -1;
 }
 
-}  // namespace
+/// A frame as checkpoints have it.
+struct SavedFrame {
+  LoopFrame loop;
+  TempLifetimes::Marks temps;
+};
 
-void LoopStack::note_kept_temp(std::size_t depth, std::size_t t) {
-  for (std::size_t f = depth; f < loops_.size(); ++f) {
-    if (loops_[f].temp_mark <= t) ++loops_[f].temp_mark;
-    if (f > depth && loops_[f].first_temp <= t) ++loops_[f].first_temp;
-  }
-}
+}  // namespace
 
 std::vector<std::int32_t> LoopStack::call_places() const {
   std::vector<std::int32_t> places;
@@ -40,14 +39,22 @@ std::vector<std::int32_t> LoopStack::call_places() const {
   return places;
 }
 
-void LoopStack::write(Packer& packer) const {
-  packer.values(loops_);
+void LoopStack::write(Packer& packer, const std::vector<TempLifetimes::Marks>& marks) const {
+  std::vector<SavedFrame> frames;
+  for (std::size_t i = 0; i < loops_.size(); ++i) frames.push_back({loops_[i], marks[i]});
+  packer.values(frames);
   packer.values(calls_);
 }
 
-void LoopStack::read(Unpacker& unpacker) {
-  loops_ = unpacker.values<LoopFrame>();
+std::vector<TempLifetimes::Marks> LoopStack::read(Unpacker& unpacker) {
+  std::vector<TempLifetimes::Marks> marks;
+  loops_.clear();
+  for (const SavedFrame& frame : unpacker.values<SavedFrame>()) {
+    loops_.push_back(frame.loop);
+    marks.push_back(frame.temps);
+  }
   calls_ = unpacker.values<CallFrame>();
+  return marks;
 }
 
 bool LoopStack::fits(const RunContext& context, const Registers& registers, std::int32_t next_pc) const {

@@ -1,12 +1,12 @@
 #pragma once
 // Where a program is: the instruction it carries out and the next one, the loops that are open and the procedures that
-// run. A loop's frame remembers which temps its current iteration created; they die with the iteration, however it
-// ends. Owned by the machine.
+// run. Owned by the machine.
 
 #include <cstdint>
 #include <vector>
 
 #include "runtime/bytecode/evaluate/control_flow.h"
+#include "runtime/bytecode/evaluate/temp_lifetimes.h"
 #include "runtime/device/cache/statement.h"
 
 namespace sial {
@@ -39,8 +39,6 @@ class Position {
 
 struct LoopFrame {
   std::int32_t loop = 0, index = 0, value = 0, hi = 0;  // index: for do and sub; pardos keep their state elsewhere
-  std::size_t temp_mark = 0;                            // temps created in the current iteration begin here
-  std::size_t first_temp = temp_mark;  // ... and here those that were kept over iterations and end with the loop
 };
 
 class LoopStack {
@@ -50,16 +48,12 @@ class LoopStack {
   const std::vector<LoopFrame>& loops() const { return loops_; }
   std::size_t depth() const { return loops_.size(); }
   LoopFrame& innermost() { return loops_.back(); }
-  /// Of the current iteration; 0 outside of loops.
-  std::size_t temp_mark() const { return loops_.empty() ? 0 : loops_.back().temp_mark; }
   void push(const LoopFrame& frame) { loops_.push_back(frame); }
   void pop() { loops_.pop_back(); }
-  /// A temp that was at `t` in the order of temps has become the first of the loop at this depth.
-  void note_kept_temp(std::size_t depth, std::size_t t);
 
   const std::vector<CallFrame>& calls() const { return calls_; }
-  void call(std::int32_t return_pc) { calls_.push_back({return_pc, loops_.size()}); }
-  CallFrame take_call() {
+  void push_call(const CallFrame& frame) { calls_.push_back(frame); }
+  CallFrame pop_call() {
     const CallFrame frame = calls_.back();
     calls_.pop_back();
     return frame;
@@ -67,8 +61,9 @@ class LoopStack {
   /// The call instructions of the open procedures.
   std::vector<std::int32_t> call_places() const;
 
-  void write(Packer& packer) const;
-  void read(Unpacker& unpacker);
+  /// With each loop are the marks of its temps; read() returns them.
+  void write(Packer& packer, const std::vector<TempLifetimes::Marks>& marks) const;
+  std::vector<TempLifetimes::Marks> read(Unpacker& unpacker);
   /// Whether the stacks are those of a program that goes on at the instruction, with the indices at values of its
   /// loops: nothing checks them later.
   bool fits(const RunContext& context, const Registers& registers, std::int32_t pc) const;

@@ -1,18 +1,13 @@
 #pragma once
-// The pardo that runs, and this rank's share of its iterations. The iteration space is numbered with the first listed
-// index fastest. Four ways to divide it:
-//   dynamic     ranks draw ranges of tuples from the work queue and filter their own with the where clauses
-//   cyclic      (static schedule) every rank walks all tuples; the n-th accepted one since the barrier belongs to rank
-//               n mod ranks; the counter runs on from pardo to pardo
-//   cyclic_raw  as cyclic, counting tuples before the where clauses
-//   everywhere  every rank executes everything
-// Owned by the machine.
+// The pardo that runs, and this rank's share of its iterations (bytecode/evaluate/iteration_space.h has the ways to
+// divide them). Owned by the machine.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "runtime/base/iteration_shares.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
 #include "runtime/interp/control/progress_meter.h"
 #include "runtime/interp/prefetch/lookahead.h"
 #include "runtime/interp/run/registers.h"
@@ -32,17 +27,17 @@ class PardoRun {
   bool next();
   bool is_running(std::int32_t loop) const { return active_ && loop_ == loop; }
   /// The where clauses of the pardo have accepted its indices; false: they are another rank's.
-  bool accept() { return mode_ != PardoMode::cyclic || counter_++ % workers_ == worker_; }
+  bool accept() { return mode_ != PardoMode::cyclic || mine(); }
   void end();
   /// Behind a barrier.
   void begin_phase();
 
   PardoPosition position() const;
   /// The range that the next draw will return.
-  std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, total_); }
+  std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, space_.size()); }
 
  private:
-  PardoMode mode_of(const LoopRow& row) const;
+  bool mine() { return cyclic_owner(counter_, workers_) == worker_; }
   void open_indices(const LoopRow& row, Statement here);
   void decode(std::int64_t tuple);
   void show_progress();
@@ -55,11 +50,11 @@ class PardoRun {
   std::int32_t loop_ = 0;
   PardoMode mode_ = PardoMode::dynamic;
   PardoKey key_;
-  std::int64_t total_ = 0, at_ = 0, end_ = 0;  // current chunk: tuples [at, end) are still to come
+  std::int64_t at_ = 0, end_ = 0;  // current chunk: tuples [at, end) are still to come
   std::int64_t chunk_first_ = 0;
   double begun_ = 0;  // when there is a trace
   Statement begin_;
-  std::array<std::int32_t, max_rank> lo_{}, hi_{};
+  IterationSpace space_;
   bool decoded_ = false;                 // index values hold tuple at - 1
   std::vector<std::int64_t> instances_;  // per loop, since the last barrier
   std::int64_t counter_ = 0;             // static schedule: accepted iterations since the last barrier

@@ -7,15 +7,14 @@
 namespace sial {
 
 MemoryHandlers::MemoryHandlers(const RunContext& context, const DeviceExecution& device, PutExecution& puts,
-                               OwnBlocks& own, Regions& regions, Operands& operands, LoopStack& loops,
-                               const PardoRun& pardo, const Position& position, FusedGroup& fused, Profile& profile)
+                               OwnBlocks& own, Regions& regions, Operands& operands, const PardoRun& pardo,
+                               const Position& position, FusedGroup& fused, Profile& profile)
     : context_(context),
       device_(device),
       puts_(puts),
       own_(own),
       regions_(regions),
       operands_(operands),
-      loops_(loops),
       pardo_(pardo),
       position_(position),
       fused_(fused),
@@ -62,17 +61,12 @@ void MemoryHandlers::op_erase_array(const Instruction& in, Statement here) {
 void MemoryHandlers::op_free_block(const Instruction& in, Statement here) {
   const ResolvedReference& ref = operands_.reference(in.a);
   const std::uint64_t key = operands_.locate(ref, here).key;
-  if (own_.find(ref.array, key)) own_.free_temp(ref.array, key, loops_.temp_mark());
+  if (own_.find(ref.array, key)) own_.free_temp(ref.array, key);
 }
 
 void MemoryHandlers::op_keep_block(const Instruction& in, Statement here) {
   const ResolvedReference& ref = operands_.reference(in.a);
-  const std::uint64_t key = operands_.locate(ref, here).key;
-  const std::size_t count = std::min(loops_.depth(), static_cast<std::size_t>(in.b));
-  if (count == 0) return;
-  const std::size_t outermost = loops_.depth() - count;
-  const std::size_t place = own_.move_temp(ref.array, key, loops_.loops()[outermost].temp_mark);
-  if (place != OwnBlocks::npos) loops_.note_kept_temp(outermost, place);
+  own_.keep_temp(ref.array, operands_.locate(ref, here).key, static_cast<std::size_t>(in.b));
 }
 
 void MemoryHandlers::op_fused(const Instruction& in, Statement) {

@@ -10,8 +10,8 @@ namespace sial {
 class MemoryHandlers {
  public:
   MemoryHandlers(const RunContext& context, const DeviceExecution& device, PutExecution& puts, OwnBlocks& own,
-                 Regions& regions, Operands& operands, LoopStack& loops, const PardoRun& pardo,
-                 const Position& position, FusedGroup& fused, Profile& profile);
+                 Regions& regions, Operands& operands, const PardoRun& pardo, const Position& position,
+                 FusedGroup& fused, Profile& profile);
 
   void op_allocate(const Instruction& in, Statement here);
   void op_deallocate(const Instruction& in, Statement here);
@@ -32,7 +32,6 @@ class MemoryHandlers {
   OwnBlocks& own_;
   Regions& regions_;
   Operands& operands_;
-  LoopStack& loops_;
   const PardoRun& pardo_;
   const Position& position_;
   FusedGroup& fused_;

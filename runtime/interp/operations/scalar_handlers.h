@@ -1,54 +1,94 @@
 #pragma once
-// Arithmetic on int and scalar registers, by the register that is written.
+// Arithmetic on int and scalar registers, by the register that is written. What it means is shared with all other
+// evaluators of a program (bytecode/evaluate/arithmetic.h); the errors are worded here.
 
+#include "runtime/bytecode/evaluate/arithmetic.h"
 #include "runtime/interp/operations/block_arithmetic.h"
 
 namespace sial {
 
-class IntegerHandlers {
+class RegisterArithmetic {
  public:
-  IntegerHandlers(const RunContext& context, Registers& registers) : context_(context), registers_(registers) {}
+  RegisterArithmetic(const RunContext& context, Registers& registers) : context_(context), registers_(registers) {}
 
-  void op_int_const(const Instruction& in, Statement here);
-  void op_int_copy(const Instruction& in, Statement here);
-  void op_int_index(const Instruction& in, Statement here);
-  void op_int_add(const Instruction& in, Statement here);
-  void op_int_sub(const Instruction& in, Statement here);
-  void op_int_mul(const Instruction& in, Statement here);
-  void op_int_div(const Instruction& in, Statement here);
-  void op_int_neg(const Instruction& in, Statement here);
-  void op_int_compare(const Instruction& in, Statement here);
-  void op_int_round(const Instruction& in, Statement here);
-  void op_real_compare(const Instruction& in, Statement here);
+  template <Opcode op>
+  void run(const Instruction& in, Statement here) {
+    const ArithmeticError error = evaluate_registers(op, in, Values{context_, registers_, here});
+    if (error != ArithmeticError::none) [[unlikely]]
+      fail(error, in, here);
+  }
 
  private:
+  /// The registers as evaluate_registers() sees them.
+  struct Values {
+    const RunContext& context;
+    Registers& registers;
+    Statement here;
+
+    std::int32_t integer(std::int32_t slot) const { return registers.integer(slot); }
+    double scalar(std::int32_t slot) const { return registers.scalar(slot); }
+    std::int32_t index(std::int32_t id) const { return registers.index_value(id, here); }
+    double constant(std::int32_t real) const { return context.module.reals[real]; }
+    void set_int(std::int32_t slot, std::int32_t value) const { registers.integer(slot) = value; }
+    void set_scalar(std::int32_t slot, double value) const { registers.scalar(slot) = value; }
+  };
+  [[noreturn]] void fail(ArithmeticError error, const Instruction& in, Statement here) const;
+  std::string formula(const Instruction& in) const;
+
   const RunContext& context_;
   Registers& registers_;
 };
 
-class ScalarHandlers {
+class IntegerHandlers {
  public:
-  ScalarHandlers(const RunContext& context, Registers& registers, Operands& operands, BlockArithmetic& arithmetic)
-      : context_(context), registers_(registers), operands_(operands), arithmetic_(arithmetic) {}
+  IntegerHandlers(const RunContext& context, Registers& registers) : arithmetic_(context, registers) {}
 
-  void op_real_const(const Instruction& in, Statement here);
-  void op_real_copy(const Instruction& in, Statement here);
-  void op_real_add(const Instruction& in, Statement here);
-  void op_real_sub(const Instruction& in, Statement here);
-  void op_real_mul(const Instruction& in, Statement here);
-  void op_real_div(const Instruction& in, Statement here);
-  void op_real_pow(const Instruction& in, Statement here);
-  void op_real_neg(const Instruction& in, Statement here);
-  void op_real_sqrt(const Instruction& in, Statement here);
-  void op_real_from_int(const Instruction& in, Statement here);
-  void op_real_element(const Instruction& in, Statement here);
-  void op_real_contract(const Instruction& in, Statement here);
+#define ARITHMETIC(name) \
+  void op_##name(const Instruction& in, Statement here) { arithmetic_.run<Opcode::name>(in, here); }
+  ARITHMETIC(int_const)
+  ARITHMETIC(int_copy)
+  ARITHMETIC(int_index)
+  ARITHMETIC(int_add)
+  ARITHMETIC(int_sub)
+  ARITHMETIC(int_mul)
+  ARITHMETIC(int_div)
+  ARITHMETIC(int_neg)
+  ARITHMETIC(int_compare)
+  ARITHMETIC(int_round)
+  ARITHMETIC(real_compare)
 
  private:
-  const RunContext& context_;
+  RegisterArithmetic arithmetic_;
+};
+
+class ScalarHandlers {
+ public:
+  ScalarHandlers(const RunContext& context, Registers& registers, Operands& operands, BlockArithmetic& blocks)
+      : arithmetic_(context, registers), registers_(registers), operands_(operands), blocks_(blocks) {}
+
+  ARITHMETIC(real_const)
+  ARITHMETIC(real_copy)
+  ARITHMETIC(real_add)
+  ARITHMETIC(real_sub)
+  ARITHMETIC(real_mul)
+  ARITHMETIC(real_div)
+  ARITHMETIC(real_pow)
+  ARITHMETIC(real_neg)
+  ARITHMETIC(real_sqrt)
+  ARITHMETIC(real_from_int)
+#undef ARITHMETIC
+  void op_real_element(const Instruction& in, Statement here) {
+    registers_.scalar(in.a) = operands_.read(in.b, here).data[0];
+  }
+  void op_real_contract(const Instruction& in, Statement here) {
+    registers_.scalar(in.a) = blocks_.dot(in.b, in.c, here);
+  }
+
+ private:
+  RegisterArithmetic arithmetic_;
   Registers& registers_;
   Operands& operands_;
-  BlockArithmetic& arithmetic_;
+  BlockArithmetic& blocks_;
 };
 
 }  // namespace sial

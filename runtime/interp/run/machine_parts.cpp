@@ -16,7 +16,7 @@ MachineParts::MachineParts(const Module& module, std::int32_t sequence, const En
                {context, registers},
                {context, registers, operands, arithmetic},
                {context, registers, device, memory, own, statics, regions, operands, arithmetic, profile},
-               {context, device, puts, own, regions, operands, loops, pardo, position, fused, profile},
+               {context, device, puts, own, regions, operands, pardo, position, fused, profile},
                {context, puts, operands, hooks},
                {context, registers, device, memory, puts, operands, hooks, profile},
                {context, registers, statics, pardo, check, barrier, profile},

@@ -24,7 +24,7 @@ void MachineState::write(RecordWriter& writer) const {
   Packer p;
   registers_.write(p);
   p.value(position_.next_pc());
-  loops_.write(p);
+  loops_.write(p, own_.temp_marks());
   own_.write_temps(p);
   marks_.write(p);
   writer.record(record_machine, p);
@@ -72,11 +72,12 @@ void MachineState::read_own(const RecordReader& reader) {
   const auto pc = u.value<std::int32_t>();
   if (pc <= 0 || pc >= std::ssize(context_.module.code)) reader.fail_damaged("does not fit the program");
   position_.set(pc - 1, pc);
-  loops_.read(u);
+  std::vector<TempLifetimes::Marks> marks = loops_.read(u);
   progress_.go_on();
-  own_.read_temps(u);
+  const bool temps_fit = own_.read_temps(u, std::move(marks));
   marks_.read(u);
-  if (!loops_.fits(context_, registers_, pc) || !marks_.fit()) reader.fail_damaged("does not fit the program");
+  if (!temps_fit || !loops_.fits(context_, registers_, pc) || !marks_.fit())
+    reader.fail_damaged("does not fit the program");
   marks_.tell_store(position_.current());
 }
 
