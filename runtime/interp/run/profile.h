@@ -35,7 +35,7 @@ class Profile {
   void count_instructions(std::int64_t n) { instructions_ += n; }
   void count_iteration() { ++iterations_; }
   void count_block_operation() { ++block_operations_; }
-  /// The statement is counted by what carries it out.
+  /// Of a fused statement that does not fit its group and runs by itself: it is left out of the count.
   void take_back_block_operation() { --block_operations_; }
   void count_super_instruction() { ++super_instructions_; }
   void add_flops(double flops) { flops_ += flops; }
